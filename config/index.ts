@@ -3,7 +3,7 @@
 export { serviceProblem } from './connections.ts'
 export { draftConfig, type DraftImport } from './draft.ts'
 export { CONFIG_FILE, loadConfig } from './load.ts'
-export { placedMapping, placeOfKey } from './places.ts'
+export { placedMapping, placedService, placeOfKey } from './places.ts'
 export { readLedgerPlace, readSigningKey, type LedgerConfig } from './ledger.ts'
 export { readWarehousePlace } from './warehouse.ts'
 export type {

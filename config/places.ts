@@ -4,6 +4,8 @@ import {
   formatIssue,
   MappingError,
   MirrorInvalid,
+  ServiceFailure,
+  SyncError,
   type MappingProblem,
 } from '../src/core/errors.ts'
 import { readDocument, type ConfigDocument } from './document.ts'
@@ -43,10 +45,36 @@ export async function placedMapping(
 }
 
 /** `file:line:column` of the key of a connection; the file alone if it cannot be read. */
-export async function placeOfKey(name: string, file: string, env: Environment): Promise<string> {
+export const placeOfKey = (name: string, file: string, env: Environment): Promise<string> =>
+  placeOfConnection(name, 'key', file, env)
+
+/**
+ * The error, with `file:line:column` of the service of the connection if no Records Service answered there; else it is unchanged.
+ */
+export async function placedService(
+  error: unknown,
+  name: string,
+  file: string,
+  env: Environment,
+): Promise<unknown> {
+  if (!(error instanceof ServiceFailure) || error.kind === 'problem') return error
+  const place = await placeOfConnection(name, 'service', file, env)
+  // The name of the operation says nothing here: any other would have failed as well.
+  const what = error.message.replace(/^[A-Za-z]+: /, '')
+  const hint =
+    error.kind === 'no_answer' && !error.outcomeUnknown ? '; is the service running?' : ''
+  return new SyncError(error.code, `${place}: ${what}${hint}`, error.details)
+}
+
+async function placeOfConnection(
+  name: string,
+  setting: 'key' | 'service',
+  file: string,
+  env: Environment,
+): Promise<string> {
   try {
     const document = readDocument(await readText(file), env)
-    const { line, column } = document.place(['connections', name, 'key'])
+    const { line, column } = document.place(['connections', name, setting])
     return `${file}:${line}:${column}`
   } catch {
     return file

@@ -1,7 +1,7 @@
 // A sync as it is configured and stored in `runs.config`: plain JSON, no secrets, every default filled in. Its types are what the
 // schema makes of the file, so that what is stored has the names that people wrote, and no setting is stated twice.
 
-import { ConfigError } from '../src/core/errors.ts'
+import { unknownName } from '../src/core/unknown-name.ts'
 import type { ScheduleConfig } from '../src/core/domain/schedule.ts'
 import type { Frozen } from '../src/settings/choice.ts'
 import type { ConfigOutput } from './schema.ts'
@@ -48,8 +48,5 @@ export function findSync(
 ): SyncConfig {
   const sync = Object.hasOwn(config.syncs, name) ? config.syncs[name] : undefined
   if (sync) return sync
-  const names = Object.keys(config.syncs)
-  throw new ConfigError(config.file, [
-    { message: `there is no sync "${name}"; there is: ${names.join(', ') || 'none'}` },
-  ])
+  throw unknownName(config, 'sync', name, Object.keys(config.syncs))
 }

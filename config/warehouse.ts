@@ -3,7 +3,7 @@
 import { dirname, isAbsolute, join } from 'node:path'
 import type { z } from 'zod'
 import { ConfigError } from '../src/core/errors.ts'
-import { joinWords } from '../src/core/suggest.ts'
+import { joinWords, suggestNearest } from '../src/core/suggest.ts'
 import { markOf } from '../src/settings/marks.ts'
 import type { SecretSource } from '../src/settings/parts.ts'
 import { warehouseOf, type WarehousePlace } from '../src/warehouses/index.ts'
@@ -46,7 +46,9 @@ export async function readWarehousePlace(
   if (warehouse === undefined) {
     const names = Object.keys(warehouses)
     const list = names.length === 0 ? 'there are none' : `valid: ${joinWords(names)}`
-    throw new ConfigError(config.file, [{ message: `no warehouse \`${name}\`; ${list}` }])
+    throw new ConfigError(config.file, [
+      { message: `no warehouse \`${name}\`; ${list}${suggestNearest(name, names)}` },
+    ])
   }
   // By the schema of its driver: what is marked as a secret is one.
   const { settings } = warehouseOf(warehouse)

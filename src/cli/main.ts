@@ -53,6 +53,16 @@ program
   .description('check the configuration against its files and services; writes nothing')
   .action(action(async () => (await import('./commands/check.ts')).check))
 program
+  .command('describe')
+  .argument('[connection]', 'default: all; of one connection alone, a type may stand here')
+  .argument('[type]', 'an object type, to see its properties')
+  .description('what a service has: its object types, or the properties of one')
+  .action((connection?: string, type?: string) =>
+    execute(async (context) =>
+      (await import('./commands/describe.ts')).describe(context, connection, type),
+    ),
+  )
+program
   .command('plan')
   .argument('<sync>')
   .option(

@@ -21,15 +21,23 @@ function distance(a: string, b: string): number {
 
 const wordCharsMax = 64
 
+/** Without what people do not see of a word, or do not care for: spaces around it, signs without width, capitals. */
+const plain = (word: string): string =>
+  word
+    .replaceAll(/\p{Cf}/gu, '')
+    .trim()
+    .normalize('NFC')
+    .toLowerCase()
+
 /** The word nearest to `word`, if it is near enough (a third of its length), else undefined. */
 export function nearestWord(word: string, words: readonly string[]): string | undefined {
   if (word.length > wordCharsMax) return undefined
-  const lower = word.toLowerCase()
+  const meant = plain(word)
   let best: string | undefined
   let bestDistance = Math.max(1, Math.floor(word.length / 3)) + 1
   for (const candidate of words) {
     if (candidate.length > wordCharsMax) continue
-    const found = distance(lower, candidate.toLowerCase())
+    const found = distance(meant, plain(candidate))
     if (found < bestDistance) [best, bestDistance] = [candidate, found]
   }
   return best
@@ -44,9 +52,15 @@ export function joinWords(words: readonly string[]): string {
   return `${shown.join(', ')}${more}`
 }
 
+/** `; did you mean …?`; empty if no word is near. */
+export function suggestNearest(word: string, words: readonly string[]): string {
+  const near = nearestWord(word, words)
+  return near === undefined ? '' : `; did you mean \`${near}\`?`
+}
+
 /** `; did you mean …?`, or else the valid words. */
 export function suggestWord(word: string, words: readonly string[], noun: string): string {
-  const near = nearestWord(word, words)
-  if (near !== undefined) return `; did you mean \`${near}\`?`
+  const near = suggestNearest(word, words)
+  if (near !== '') return near
   return words.length === 0 ? `; there are no ${noun}` : `; ${noun}: ${joinWords(words)}`
 }

@@ -67,6 +67,12 @@ function valueOf(
   }
 }
 
+/** A cell that is accepted without settings of its own, or what it is if no example says more. */
+export function exampleCell(facts: Pick<PropertyFacts, 'type' | 'options'>): string {
+  const { words, example } = valueOf(facts.type, {}, facts.options)
+  return example ?? words
+}
+
 /**
  * A text such as `a day as DD.MM.YYYY, such as 31.01.2026`; empty if nothing is known of the property.
  * @param config of the run's import @param facts of the property (`Run.schema`)

@@ -38,6 +38,8 @@ export interface SourceSummary {
 export interface Source {
   /** Column names, unique and non-empty. */
   readonly columns: readonly string[]
+  /** What a person should know before the rows are used, one line each. */
+  readonly warnings?: readonly string[]
   /**
    * All rows, in chunks of at most `rowsMax`. Read at most once.
    * @throws SourceError with line and column if the source is not well formed

@@ -3,8 +3,8 @@
 import { formatNumber } from '../../core/format.ts'
 import type { Source } from '../../sources/source.ts'
 
-/** Rows that are read: enough for a small file, and soon read of a large one. */
-const ROWS_MAX = 10_000
+/** Rows that are read: all of most files, and a second or two of a large one. */
+const ROWS_MAX = 200_000
 const CHUNK_ROWS = 1_000
 
 /**

@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs'
 import { dirname, relative } from 'node:path'
 import {
   placedMapping,
+  placedService,
   readWarehousePlace,
   type Config,
   type ImportSync,
@@ -16,6 +17,7 @@ import { compileMapping, readTarget } from '../../import/index.ts'
 import { readWebhookUrl } from '../../monitoring/webhook.ts'
 import { openSource, sourceOf } from '../../sources/index.ts'
 import { openWarehouse, warehouseOf } from '../../warehouses/index.ts'
+import { checkLedger } from './check-ledger.ts'
 import { firstRowsWarnings } from './check-rows.ts'
 import { quotaConflicts, sharedProperties } from './check-shared.ts'
 import {
@@ -24,6 +26,7 @@ import {
   databaseMessageLines,
   type CommandContext,
 } from '../shared/context.ts'
+import { problemsOf } from '../shared/error-lines.ts'
 import { findQuotas } from '../shared/forecast.ts'
 import { readMirrorTarget } from '../shared/mirror-target.ts'
 import { restrictFiles, findExposedFiles } from '../shared/private-files.ts'
@@ -43,6 +46,8 @@ interface Finding extends CheckFindings {
   readonly warnings: readonly string[]
   /** The database's own message, for a person at the terminal alone. */
   readonly ownWords?: readonly string[]
+  /** Of several problems: the subject and each problem, instead of the message. Not in JSON. */
+  readonly problems?: readonly string[] | null
 }
 
 const indent = 8
@@ -153,6 +158,7 @@ export async function check(context: CommandContext, options: CheckOptions): Pro
         message: `its URL can be read; ${context.hint(`notify ${name}`)} sends a test message`,
       }
     })
+  await findings.examine('ledger', () => checkLedger(context, config))
   findings.all.push(...permissionFindings(config, options.fixPermissions ?? false, context))
   const ok = findings.all.every((finding) => finding.ok)
   if (context.json) context.terminal.out(JSON.stringify({ ok, findings: findings.all }))
@@ -181,7 +187,9 @@ class Findings {
         ok: false,
         message,
         warnings: [],
-        ...(json ? {} : { ownWords: databaseMessageLines(error, terminal) }),
+        ...(json
+          ? {}
+          : { ownWords: databaseMessageLines(error, terminal), problems: problemsOf(error) }),
       })
     }
   }
@@ -204,7 +212,11 @@ async function checkServices(
   try {
     for (const name of Object.keys(config.connections))
       await findings.examine(connectionSubject(name), async () =>
-        checkConnection(config, name, await connect(name), firstOf),
+        checkConnection(config, name, await connect(name), firstOf).catch(
+          async (error: unknown) => {
+            throw await placedService(error, name, context.configFile, context.env)
+          },
+        ),
       )
     for (const name of queried(config))
       await findings.examine(`warehouse ${name}`, async () => checkRights(context, config, name))
@@ -268,6 +280,7 @@ async function checkImport(
     return {
       message: `${Object.keys(sync.import.properties).length} properties of ${sync.import.object_type} from ${source.columns.length} columns, matched by ${sync.import.matching_property}`,
       warnings: [
+        ...(source.warnings ?? []),
         ...warnings,
         ...sharedProperties(config, sync),
         ...(sourceOf(sync.import.from).isLocal ? await firstRowsWarnings(source) : []),
@@ -281,8 +294,10 @@ async function checkImport(
 function printFinding(terminal: Terminal, finding: Finding, allOperations: boolean): void {
   const { subject, ok, message, warnings, operations = [], ownWords = [] } = finding
   const state = ok ? terminal.style('green', 'ok    ') : terminal.style('red', 'failed')
-  printWrapped(terminal, `${subject}: ${safeText(message, 4_000)}`, { indent, head: `${state}  ` })
-  for (const line of ownWords) terminal.out(`${' '.repeat(indent)}${line.trimStart()}`)
+  const [head = message, ...problems] = finding.problems ?? []
+  printWrapped(terminal, `${subject}: ${safeText(head, 4_000)}`, { indent, head: `${state}  ` })
+  for (const problem of problems) printWrapped(terminal, safeText(problem, 4_000), { indent })
+  for (const line of ownWords) terminal.out(`${' '.repeat(indent)}${line.slice(2)}`)
   for (const line of operationLines(operations, allOperations)) terminal.out(line)
   for (const warning of warnings)
     printWrapped(terminal, `warning: ${safeText(warning, 1_000)}`, { indent, style: 'yellow' })

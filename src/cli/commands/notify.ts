@@ -1,11 +1,10 @@
 // `records-sync notify NAME`: sends a test message, so that a webhook is known to work before it is needed.
 
 import { randomUUID } from 'node:crypto'
-import { ConfigError } from '../../core/errors.ts'
 import { systemClock } from '../../core/ports.ts'
+import { unknownName } from '../../core/unknown-name.ts'
 import { postWebhook } from '../../monitoring/webhook.ts'
 import { EXIT, type CommandContext } from '../shared/context.ts'
-import { safeText } from '../shared/terminal.ts'
 
 /** Ends with code 0 if the message was accepted, else with 3. */
 export async function notify(context: CommandContext, name: string): Promise<number> {
@@ -13,13 +12,7 @@ export async function notify(context: CommandContext, name: string): Promise<num
   const config = await context.loadConfig()
   const { notifications } = config
   const settings = Object.hasOwn(notifications, name) ? notifications[name] : undefined
-  if (!settings) {
-    const names = Object.keys(notifications).join(', ') || 'none'
-    throw new ConfigError(
-      config.file,
-      `there is no notification "${safeText(name, 40)}"; there is: ${names}`,
-    )
-  }
+  if (!settings) throw unknownName(config, 'notification', name, Object.keys(notifications))
   const message = {
     text: `This is a test of the notification "${name}" of records-sync.`,
     event: 'test',

@@ -1,7 +1,7 @@
 // `records-sync plan SYNC`: what a run would do, and how long its requests take. Nothing is written to the service. Needs no
 // Temporal server.
 
-import { findSync, placedMapping } from '../../../config/index.ts'
+import { findSync, placedMapping, placedService } from '../../../config/index.ts'
 import { ConfigError } from '../../core/errors.ts'
 import { createClients, type CommandContext } from '../shared/context.ts'
 import { forecast, readKeyQuota } from '../shared/forecast.ts'
@@ -23,8 +23,8 @@ export async function plan(
     )
   const quotas = await context.openQuotas()
   const connections = await createClients(context, 'plan', quotas)
+  const connection = sync.kind === 'import' ? sync.import.to : sync.mirror.from
   try {
-    const connection = sync.kind === 'import' ? sync.import.to : sync.mirror.from
     const { client, keyFingerprint } = await connections.connect(connection)
     const parts: PlanParts = {
       client,
@@ -41,7 +41,11 @@ export async function plan(
       ? await planImport(context, sync, parts, options)
       : await planMirror(context, sync, parts)
   } catch (error) {
-    throw await placedMapping(error, context.configFile, context.env)
+    const { configFile, env } = context
+    // The records of an import may come from another service, which may be the one that does not answer.
+    const isOfOne = sync.kind === 'mirror' || !('records' in sync.import.from)
+    const placed = isOfOne ? await placedService(error, connection, configFile, env) : error
+    throw await placedMapping(placed, configFile, env)
   } finally {
     context.terminal.endLive()
     await connections.close()

@@ -5,8 +5,9 @@ import type { Config } from '../../../config/index.ts'
 import { OrgQuota } from '../../client/pacer/org-quota.ts'
 import { readQuotaView, type QuotaView } from '../../client/pacer/view.ts'
 import { BATCH_ITEMS_MAX } from '../../contract/index.ts'
-import { ConfigError, SyncError } from '../../core/errors.ts'
+import { SyncError } from '../../core/errors.ts'
 import type { QuotaStore } from '../../core/ports.ts'
+import { unknownName } from '../../core/unknown-name.ts'
 import { EXIT, type CommandContext } from '../shared/context.ts'
 import { percentOfShare } from '../shared/forecast.ts'
 import { printQuota } from '../views/quota.ts'
@@ -90,11 +91,7 @@ function originOf(config: Config, name: string): string {
   const { connections } = config
   const connection = Object.hasOwn(connections, name) ? connections[name] : undefined
   if (connection) return new URL(connection.service).origin
-  const names = Object.keys(connections).join(', ') || 'none'
-  throw new ConfigError(
-    config.file,
-    `there is no connection "${safeText(name, 40)}"; there is: ${names}`,
-  )
+  throw unknownName(config, 'connection', name, Object.keys(connections))
 }
 
 const iso = (ms: number) => new Date(ms).toISOString()

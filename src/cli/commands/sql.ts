@@ -9,7 +9,16 @@ import { countText, formatNumber, safeText, table } from '../shared/terminal.ts'
 
 const CELL_CHARS_MAX = 60
 
-/** `limit`: rows that are shown at most. With `--json`, a line for each row: an object by column. */
+const SHOW_TABLES = /^\s*show\s+(?:all\s+)?tables\s*;?\s*$/i
+/** Of every schema, because a mirror has one of its own; without what mirrors keep for themselves. */
+const TABLES = `SELECT CAST(table_schema AS VARCHAR) AS "schema", CAST(table_name AS VARCHAR) AS "table",
+    CASE table_type WHEN 'BASE TABLE' THEN 'table' ELSE lower(CAST(table_type AS VARCHAR)) END AS "kind"
+  FROM information_schema.tables
+  WHERE table_catalog = current_database() AND table_type <> 'LOCAL TEMPORARY'
+    AND table_schema NOT IN ('information_schema', 'pg_catalog') AND table_name NOT LIKE '@_records@_sync@_%' ESCAPE '@'
+  ORDER BY 1, 2`
+
+/** `SHOW TABLES` works in every warehouse. `limit`: rows that are shown at most. With `--json`, a line for each row: an object by column. */
 export async function sql(
   context: CommandContext,
   name: string,
@@ -24,7 +33,11 @@ export async function sql(
   const warehouse = await openWarehouse(name)
   try {
     // One more shows whether there are more.
-    const { columns, rows } = await firstRows(warehouse, query, limit + 1)
+    const { columns, rows } = await firstRows(
+      warehouse,
+      SHOW_TABLES.test(query) ? TABLES : query,
+      limit + 1,
+    )
     const shown = rows.slice(0, limit)
     if (context.json) {
       if (new Set(columns).size < columns.length)

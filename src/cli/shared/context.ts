@@ -17,7 +17,8 @@ import { exitOf, type RunState } from '../../core/domain/books.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { Connected } from '../../temporal/client.ts'
 import { temporalSettings, type TemporalSettings } from '../../temporal/settings.ts'
-import { createTerminal, messageLines, safeText, type Terminal } from './terminal.ts'
+import { errorLines } from './error-lines.ts'
+import { createTerminal, safeText, type Terminal } from './terminal.ts'
 
 /** So long a Temporal server that only does not answer in time is waited for. */
 const slowMaxMs = 60_000
@@ -166,8 +167,7 @@ export function reportError(
   const message = error instanceof Error ? error.message : String(error)
   if (context.json) context.terminal.out(JSON.stringify({ error: { code, message } }))
   else {
-    for (const line of messageLines(message))
-      context.terminal.err(context.terminal.style('red', line))
+    for (const line of errorLines(error)) context.terminal.err(context.terminal.style('red', line))
     for (const line of databaseMessageLines(error, context.terminal)) context.terminal.err(line)
     if (
       !(error instanceof SyncError) &&

@@ -258,14 +258,14 @@ export function screenLines(text: string, indent: number): string[] {
   return [first, ...wrapped(more.join(' '), indent, width)]
 }
 
-/** Longer lines of a message are broken at words. */
-const MESSAGE_CHARS_MAX = 400
+/** Longer lines of a message are broken at words; at a terminal, those that do not fit it. */
+const messageCharsMax = () => process.stderr.columns || 400
 
 /** A message as lines: a long one, such as all that is wrong with a mapping, in lines that can be read. */
 export const messageLines = (message: string): string[] =>
   message
     .split('\n')
-    .flatMap((line) => (line.length > MESSAGE_CHARS_MAX ? wrapped(line, 0) : [line]))
+    .flatMap((line) => (line.length > messageCharsMax() ? wrapped(line, 0) : [line]))
 
 /** `1 h 02 min`, `3 min 05 s`, `12 s` */
 export function elapsedText(ms: number): string {

@@ -102,6 +102,7 @@ export async function stage(
     const { counts, ...found } = await stageRows(deps, job, { source, plan, last })
     const isWhole = !isIncremental && window === null && !isRetry && !reconcile?.where
     const warnings = [
+      ...(whole.warnings ?? []),
       ...(await keyWarnings(ledger, run, { counts, isExact: isCaseFoldable(keyType) && !folds })),
       ...(isWhole && found.all === 0 ? await emptySourceWarning(ledger, sync.name, run) : []),
       ...notComparedText(config),

@@ -17,6 +17,16 @@ export function atColumn(error: SourceError, fault: CsvFault, column: number): S
   return fault(error.code, error.message.slice(prefix.length), { line, column })
 }
 
+/** The error with what to do about it. */
+export function withHint(error: SourceError, hint: string): SourceError {
+  if (hint === '') return error
+  const { line, column } = error
+  return new SourceError(error.code, error.message + hint, {
+    ...(line !== undefined && { line }),
+    ...(column !== undefined && { column }),
+  })
+}
+
 /** Makes the error of one file; the caller throws it. */
 export type CsvFault = (code: string, message: string, place?: CsvPlace) => SourceError
 

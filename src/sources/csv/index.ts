@@ -6,13 +6,17 @@ import { SourceError } from '../../core/errors.ts'
 import { SinglePass } from '../single-pass.ts'
 import type { Source, SourceRow, SourceSummary } from '../source.ts'
 import { decodeText, encodingOf } from './decode.ts'
-import { atColumn, csvFaults, excerptOf, type CsvFault } from './faults.ts'
+import { atColumn, csvFaults, excerptOf, withHint, type CsvFault } from './faults.ts'
 import { openFile, type InputFile } from './file.ts'
+import { delimiterHint, encodingWarnings } from './hints.ts'
 import { RecordReader, type Dialect } from './records.ts'
 import type { CsvSettings } from './settings.ts'
+import { SEPARATOR_LINE, sniffCsv, SNIFFED_BYTES_MAX } from './sniff.ts'
 
 /** Codes of a wrong byte: the text before that byte has been read. */
 const TEXT_CODES = ['csv_encoding', 'csv_nul']
+
+const SEPARATOR_LINE_MAX = 16
 
 /** Bytes of text after which a chunk is yielded although it has few rows. */
 const CHUNK_BYTES_MAX = 4 * CSV_RECORD_BYTES_MAX
@@ -49,15 +53,42 @@ export async function openCsv(options: CsvOptions): Promise<Source> {
   const reader = new RecordReader(dialectOf(options, fault), fault)
   if (options.encoding !== undefined) encodingOf(options.encoding, fault)
   const file = await openFile(options.path, fault)
+  const reading: Reading = { file, reader, options, head: [], fault }
   try {
-    const batches = readBatches(file, reader, options.encoding, fault)
+    const batches = readBatches(reading)
     const first = await batches.next()
     const columns = headerOf(reader, fault)
-    return new CsvSource(columns, first.done === true ? [] : first.value.rows, batches, file, fault)
+    // The wrong bytes of a first piece are reported before its columns are compared: they come from one mistake.
+    const second = isReadable(reading) ? null : await batches.next()
+    const rows = [first, second].flatMap((batch) =>
+      batch === null || batch.done === true ? [] : batch.value.rows,
+    )
+    const warnings = encodingWarnings(headOf(reading), options.encoding)
+    return new CsvSource({ columns, warnings }, rows, batches, file, fault)
   } catch (error) {
     await file.close()
     throw error
   }
+}
+
+/** What one reading of a file works with. */
+interface Reading {
+  readonly file: InputFile
+  readonly reader: RecordReader
+  readonly options: CsvOptions
+  /** The first pieces of the text. */
+  readonly head: Buffer[]
+  readonly fault: CsvFault
+}
+
+const headOf = ({ head }: Reading): Buffer => Buffer.concat(head)
+
+/** Whether the first bytes are of the encoding that they are read in, as far as that can be known. */
+function isReadable(reading: Reading): boolean {
+  const { encoding = 'utf-8' } = reading.options
+  const guess = sniffCsv(headOf(reading))
+  const isUtf8 = guess.encoding === 'utf-8' && !guess.unsure.includes('encoding')
+  return guess.byteOrderMark || isUtf8 || encoding.toLowerCase() !== 'utf-8'
 }
 
 /** The rows that one piece of the text completed. */
@@ -68,6 +99,7 @@ interface Batch {
 
 class CsvSource implements Source {
   readonly columns: readonly string[]
+  readonly warnings: readonly string[]
   readonly #first: readonly SourceRow[]
   readonly #batches: AsyncGenerator<Batch, void, undefined>
   readonly #file: InputFile
@@ -75,13 +107,14 @@ class CsvSource implements Source {
   readonly #once: SinglePass
 
   constructor(
-    columns: readonly string[],
+    { columns, warnings }: Required<Pick<Source, 'columns' | 'warnings'>>,
     first: readonly SourceRow[],
     batches: AsyncGenerator<Batch, void, undefined>,
     file: InputFile,
     fault: CsvFault,
   ) {
     this.columns = columns
+    this.warnings = warnings
     this.#first = first
     this.#batches = batches
     this.#file = file
@@ -134,25 +167,42 @@ class CsvSource implements Source {
 }
 
 /** The first step reads up to the header, every further step one piece. */
-async function* readBatches(
-  file: InputFile,
-  reader: RecordReader,
-  encoding: string | undefined,
-  fault: CsvFault,
-): AsyncGenerator<Batch, void, undefined> {
+async function* readBatches(reading: Reading): AsyncGenerator<Batch, void, undefined> {
+  const { file, reader, options, fault } = reading
   try {
-    for await (const text of decodeText(file.pieces(), encoding, fault)) {
-      const rows = await reader.read(text)
+    let isFirst = true
+    for await (const text of decodeText(piecesOf(reading), options.encoding, fault)) {
+      const rows = await reader.read(isFirst ? withoutSeparatorLine(text) : text)
+      isFirst = false
       if (reader.header !== undefined) yield { rows, bytes: text.length }
     }
     yield { rows: await reader.read(undefined), bytes: 0 }
   } catch (error) {
     // If the file changed meanwhile, errors in a mix of two versions are not worth reporting.
     if (await file.hasChanged()) throw changed(fault)
-    const isText = error instanceof SourceError && TEXT_CODES.includes(error.code)
-    throw isText ? atColumn(error, fault, await reader.columnAtEnd()) : error
+    if (!(error instanceof SourceError)) throw error
+    const isText = TEXT_CODES.includes(error.code)
+    const placed = isText ? atColumn(error, fault, await reader.columnAtEnd()) : error
+    throw withHint(placed, delimiterHint(placed.code, headOf(reading), options))
   }
   if (await file.hasChanged()) throw changed(fault)
+}
+
+/** The pieces of the file; keeps the first ones. */
+async function* piecesOf({ file, head }: Reading): AsyncGenerator<Buffer, void, undefined> {
+  let bytes = 0
+  for await (const piece of file.pieces()) {
+    if (bytes < SNIFFED_BYTES_MAX) head.push(piece)
+    bytes += piece.length
+    yield piece
+  }
+}
+
+/** `sep=;` in the first line is for spreadsheets alone. Its line stays, as an empty one, so that lines keep their numbers. */
+function withoutSeparatorLine(text: Buffer): Buffer {
+  const start = text.subarray(0, SEPARATOR_LINE_MAX).toString('latin1')
+  const length = SEPARATOR_LINE.exec(start)?.[0].length ?? 0
+  return text.subarray(length)
 }
 
 function changed(fault: CsvFault): SourceError {

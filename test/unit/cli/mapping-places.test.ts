@@ -1,11 +1,12 @@
 // A mapping that names what is not there: each name with its place in the configuration, and what was probably meant.
 
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { placedMapping } from '../../../config/index.ts'
 import { check } from '../../../src/cli/commands/check.ts'
+import { describe as describeCommand } from '../../../src/cli/commands/describe.ts'
 import { plan } from '../../../src/cli/commands/plan.ts'
 import { startService } from '../../../src/service/index.ts'
 import { importScene } from '../import/scene.ts'
@@ -114,4 +115,38 @@ test('a run says the same', async () => {
   await expect(scene.run({ placed: renamed })).rejects.toThrow(
     `Mapping of sync "people": ${config}:12:9: property svc_frst_name does not exist`,
   )
+})
+
+test('no service at the address: each command names the setting, once', async () => {
+  const config = await project('svc_contact', ['svc_external_id: id'])
+  const text = readFileSync(config, 'utf8').replace(
+    /http:\/\/127\.0\.0\.1:\d+/,
+    'http://127.0.0.1:9',
+  )
+  writeFileSync(
+    config,
+    `${text}  again: { import: { from: { csv: ./contacts.csv }, to: crm, object_type: svc_contact, matching_property: svc_external_id, properties: { svc_external_id: id } } }\n`,
+  )
+  const describeAll = (file: string) =>
+    said(file, (context) => describeCommand(context, undefined, undefined))
+  for (const command of [...commands.map(([, one]) => one), describeAll]) {
+    const { code, out, err } = await command(config)
+    const words = [...out, ...err].join(' ').replaceAll(config, 'FILE').replace(/ +/g, ' ')
+    expect(code).toBeGreaterThan(1)
+    expect(words.match(/connection refused/g)).toHaveLength(1)
+    expect(words).toContain('FILE:2:32: connection refused by 127.0.0.1:9; is the service running?')
+  }
+})
+
+test('several problems of a mapping are on lines of their own', async () => {
+  const config = await project('svc_contact', ['svc_external_id: idd', 'svc_frst_name: nmae'])
+  for (const [, command] of commands) {
+    const { out, err } = await command(config)
+    const starts = [...out, ...err].filter((line) => line.trim().startsWith(`${config}:`))
+    expect(starts.map((line) => line.trim().slice(config.length, config.length + 4))).toEqual([
+      ':11:',
+      ':12:',
+      ':12:',
+    ])
+  }
 })

@@ -127,7 +127,9 @@ test('an unknown connection: the names there are, and exit code 2', async () => 
   const { context, said } = project(twoServices)
   const code = await quota(context, 'crn').catch((error: unknown) => reportError(error, context))
   expect(code).toBe(2)
-  expect(said.err.join()).toMatch(/: there is no connection "crn"; there is: crm, billing$/)
+  expect(said.err.join()).toMatch(
+    /: there is no connection "crn"; did you mean `crm`\?; there is: crm, billing$/,
+  )
 })
 
 test('--json has everything, in requests and times of ISO 8601', async () => {

@@ -85,7 +85,7 @@ test('sql says what it cannot do', async () => {
     said((context) => sql(context, name, query, { limit: 10 }), json)
   expect(await ask('lke', 'SELECT 1')).toMatchObject({
     code: 2,
-    err: [`${configFile()}: no warehouse \`lke\`; valid: \`lake\``],
+    err: [`${configFile()}: no warehouse \`lke\`; valid: \`lake\`; did you mean \`lake\`?`],
   })
   expect(await ask('lake', 'DROP TABLE people')).toMatchObject({
     code: 3,
@@ -117,4 +117,34 @@ test('check asks the query, and says what is wrong with it', async () => {
   })
   expect(of('lacking')!.ok).toBe(false)
   expect(of('lacking')!.message).toContain('name')
+})
+
+test('SHOW TABLES lists the tables of every schema, and none of ours', async () => {
+  const instance = await DuckDBInstance.create(join(dir, 'mirror.duckdb'))
+  const connection = await instance.connect()
+  await connection.run('CREATE TABLE orders AS SELECT 1 AS id; CREATE SCHEMA crm_copy')
+  await connection.run(
+    'CREATE TABLE crm_copy.svc_contact AS SELECT 1 AS id; CREATE VIEW crm_copy.recent AS FROM crm_copy.svc_contact',
+  )
+  await connection.run('CREATE TABLE crm_copy._records_sync_mirror AS SELECT 1 AS version')
+  connection.closeSync()
+  instance.closeSync()
+  const config = join(dir, 'mirror.yaml')
+  writeFileSync(
+    config,
+    'connections: {}\nwarehouses: { lake: { duckdb: ./mirror.duckdb } }\nsyncs: {}\n',
+  )
+  for (const query of ['SHOW TABLES', ' show all tables; ']) {
+    const { code, out } = await saidOf(
+      config,
+      (context) => sql(context, 'lake', query, { limit: 10 }),
+      true,
+    )
+    expect(code).toBe(0)
+    expect(out.map((line) => Object.values(JSON.parse(line) as object).join(' '))).toEqual([
+      'crm_copy recent view',
+      'crm_copy svc_contact table',
+      'main orders table',
+    ])
+  }
 })

@@ -912,7 +912,9 @@ describe('notifications', () => {
     })
     const unknown = await said(config, (context) => notify(context, 'oops'))
     expect(unknown.code).toBe(2)
-    expect(unknown.err.join()).toContain('there is no notification "oops"; there is: ops, old')
+    expect(unknown.err.join()).toContain(
+      'there is no notification "oops"; did you mean `ops`?; there is: ops, old',
+    )
   })
 })
 

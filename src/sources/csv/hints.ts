@@ -1,0 +1,42 @@
+// What the first bytes of a file say against the settings that it is read with, and what to write instead. Promise kept here: only
+// what is certain is said, and the file is read as it is configured all the same (decision 80).
+
+import { isAscii } from 'node:buffer'
+import type { CsvSettings } from './settings.ts'
+import { sniffCsv } from './sniff.ts'
+
+type Dialect = Pick<CsvSettings, 'delimiter' | 'encoding' | 'quote'>
+
+/** Errors that a wrong delimiter, or a wrong quote, leads to. */
+const OF_DELIMITER = [
+  'csv_quote',
+  'csv_quote_unclosed',
+  'csv_ragged_row',
+  'csv_row_too_long',
+  'csv_header',
+]
+const OF_TEXT = ['csv_encoding', 'csv_nul']
+
+/** `; ";" looks like the delimiter: …`, if an error of this code may come from a wrong delimiter; else nothing. */
+export function delimiterHint(code: string, head: Buffer, settings: Dialect): string {
+  if (![...OF_DELIMITER, ...OF_TEXT].includes(code)) return ''
+  const { delimiter, unsure } = sniffCsv(head, settings.quote)
+  if (unsure.includes('delimiter') || delimiter === (settings.delimiter ?? ',')) return ''
+  const shown = JSON.stringify(delimiter)
+  return `; ${shown} looks like the delimiter: write \`delimiter: ${shown}\` under \`from\``
+}
+
+/**
+ * What a person should know of the encoding before the rows are used, one line each.
+ * @param encoding the canonical name of the one that is configured
+ */
+export function encodingWarnings(head: Buffer, encoding: string | undefined): readonly string[] {
+  if (encoding === undefined || encoding.startsWith('utf-')) return []
+  const { encoding: found, unsure } = sniffCsv(head)
+  const isUtf8 = found === 'utf-8' && !unsure.includes('encoding') && !isAscii(head)
+  return isUtf8
+    ? [
+        `the file looks like utf-8 and is read as ${encoding}, as configured: names with other letters than those of English would be damaged; leave out \`encoding\``,
+      ]
+    : []
+}
