@@ -1,4 +1,4 @@
-// Numbers in one format for people, everywhere; safe inside workflows.
+// Numbers and lists of texts in one format for people, everywhere; safe inside workflows.
 
 /** `1,234,567`; at most three digits of a fraction. */
 export function formatNumber(value: number): string {
@@ -10,3 +10,11 @@ export function formatNumber(value: number): string {
 /** `1 row`, `2,000 rows` */
 export const countText = (count: number, one: string, many = `${one}s`): string =>
   `${formatNumber(count)} ${count === 1 ? one : many}`
+
+/** The texts that there are, in one line; null if there is none. */
+export const joinTexts = (...texts: readonly (string | null | undefined)[]): string | null =>
+  texts.filter(Boolean).join('; ') || null
+
+/** The first `max` names, and how many more there are: `a, b and 3 more`. */
+export const joinSome = (names: readonly string[], max: number): string =>
+  `${names.slice(0, max).join(', ')}${names.length > max ? ` and ${names.length - max} more` : ''}`

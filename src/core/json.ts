@@ -49,6 +49,12 @@ function written(value: unknown): string {
   return `{${members.join(',')}}`
 }
 
+/** The value of that name; undefined for a name that every object inherits. */
+export const ownValue = <Value>(
+  object: Readonly<Record<string, Value>>,
+  name: string,
+): Value | undefined => (Object.hasOwn(object, name) ? object[name] : undefined)
+
 /** True for a JSON object (not an array, not null, not a number). */
 export function isJsonObject(value: unknown): value is JsonObject {
   return (
