@@ -1,5 +1,6 @@
 // The interface of sources. A source yields every row once, in order, with its place; it never skips one silently.
 
+import type { SourceError } from '../core/errors.ts'
 import type { Json } from '../core/json.ts'
 import type { Watermark, Window } from '../core/domain/watermark.ts'
 
@@ -33,6 +34,9 @@ export interface SourceSummary {
   /** Where the next reading starts; absent if there is no watermark, or nothing moves it. */
   readonly watermark?: Watermark
 }
+
+/** Makes the error of one source; the caller throws it. */
+export type SourceFault = (code: string, message: string) => SourceError
 
 /** An opened source. Memory does not grow with its length. */
 export interface Source {

@@ -3,8 +3,8 @@
 
 import { CSV_RECORD_BYTES_MAX } from '../../core/limits.ts'
 import { SourceError } from '../../core/errors.ts'
-import { SinglePass } from '../single-pass.ts'
-import type { Source, SourceRow, SourceSummary } from '../source.ts'
+import { singlePass } from '../single-pass.ts'
+import type { Source, SourceRow } from '../source.ts'
 import { decodeText, encodingOf } from './decode.ts'
 import { atColumn, csvFaults, excerptOf, withHint, type CsvFault } from './faults.ts'
 import { openFile, type InputFile } from './file.ts'
@@ -63,8 +63,19 @@ export async function openCsv(options: CsvOptions): Promise<Source> {
     const rows = [first, second].flatMap((batch) =>
       batch === null || batch.done === true ? [] : batch.value.rows,
     )
-    const warnings = encodingWarnings(headOf(reading), options.encoding)
-    return new CsvSource({ columns, warnings }, rows, batches, file, fault)
+    return singlePass({
+      columns,
+      warnings: encodingWarnings(headOf(reading), options.encoding),
+      fault,
+      async *read(rowsMax, signal) {
+        if (!Number.isSafeInteger(rowsMax) || rowsMax < 1)
+          throw fault('csv_options', `rowsMax is ${rowsMax}; expected a whole number above 0`)
+        const count = yield* inChunks(rows, batches, rowsMax, signal)
+        return { rows: count, digest: file.digest() }
+      },
+      readShare: () => file.readShare(),
+      close: () => file.close(),
+    })
   } catch (error) {
     await file.close()
     throw error
@@ -97,73 +108,35 @@ interface Batch {
   readonly bytes: number
 }
 
-class CsvSource implements Source {
-  readonly columns: readonly string[]
-  readonly warnings: readonly string[]
-  readonly #first: readonly SourceRow[]
-  readonly #batches: AsyncGenerator<Batch, void, undefined>
-  readonly #file: InputFile
-  readonly #fault: CsvFault
-  readonly #once: SinglePass
-
-  constructor(
-    { columns, warnings }: Required<Pick<Source, 'columns' | 'warnings'>>,
-    first: readonly SourceRow[],
-    batches: AsyncGenerator<Batch, void, undefined>,
-    file: InputFile,
-    fault: CsvFault,
-  ) {
-    this.columns = columns
-    this.warnings = warnings
-    this.#first = first
-    this.#batches = batches
-    this.#file = file
-    this.#fault = fault
-    this.#once = new SinglePass(fault)
-  }
-
-  async *chunks(
-    rowsMax: number,
-    signal?: AbortSignal,
-  ): AsyncGenerator<readonly SourceRow[], void, undefined> {
-    if (!Number.isSafeInteger(rowsMax) || rowsMax < 1)
-      throw this.#fault('csv_options', `rowsMax is ${rowsMax}; expected a whole number above 0`)
-    this.#once.begin()
-    let rows = 0
-    let waiting = [...this.#first]
-    let waitingBytes = 0
-    for await (const batch of this.#batches) {
+/** The rows, in chunks of at most `rowsMax`. Returns how many there are. */
+async function* inChunks(
+  first: readonly SourceRow[],
+  batches: AsyncIterable<Batch>,
+  rowsMax: number,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<readonly SourceRow[], number, undefined> {
+  let rows = 0
+  let waiting = [...first]
+  let waitingBytes = 0
+  for await (const batch of batches) {
+    signal?.throwIfAborted()
+    waitingBytes += batch.bytes
+    for (const row of batch.rows) waiting.push(row)
+    // Chunks are filled, because each costs its reader a transaction, unless their rows are huge.
+    while (waiting.length >= rowsMax || (waiting.length > 0 && waitingBytes >= CHUNK_BYTES_MAX)) {
+      const chunk = waiting.slice(0, rowsMax)
+      waiting = waiting.slice(rowsMax)
+      waitingBytes = 0
+      rows += chunk.length
+      yield chunk
       signal?.throwIfAborted()
-      waitingBytes += batch.bytes
-      for (const row of batch.rows) waiting.push(row)
-      // Chunks are filled, because each costs its reader a transaction, unless their rows are huge.
-      while (waiting.length >= rowsMax || (waiting.length > 0 && waitingBytes >= CHUNK_BYTES_MAX)) {
-        const chunk = waiting.slice(0, rowsMax)
-        waiting = waiting.slice(rowsMax)
-        waitingBytes = 0
-        rows += chunk.length
-        yield chunk
-        signal?.throwIfAborted()
-      }
     }
-    for (; waiting.length > 0; waiting = waiting.slice(rowsMax)) {
-      rows += Math.min(rowsMax, waiting.length)
-      yield waiting.slice(0, rowsMax)
-    }
-    this.#once.end({ rows, digest: this.#file.digest() })
   }
-
-  readShare(): number {
-    return this.#file.readShare()
+  for (; waiting.length > 0; waiting = waiting.slice(rowsMax)) {
+    rows += Math.min(rowsMax, waiting.length)
+    yield waiting.slice(0, rowsMax)
   }
-
-  summary(): SourceSummary {
-    return this.#once.summary()
-  }
-
-  close(): Promise<void> {
-    return this.#file.close()
-  }
+  return rows
 }
 
 /** The first step reads up to the header, every further step one piece. */

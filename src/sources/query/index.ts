@@ -6,9 +6,15 @@ import { Blocked, SourceError, SyncError } from '../../core/errors.ts'
 import { canonicalJson } from '../../core/json.ts'
 import { copyDatabaseMessage } from '../../core/database-message.ts'
 import type { Reading, Warehouse } from '../../warehouses/warehouse.ts'
-import { SinglePass } from '../single-pass.ts'
-import { FROM_THE_START, type Source, type SourceRow, type SourceSummary } from '../source.ts'
-import { GreatestValue } from './greatest.ts'
+import { singlePass } from '../single-pass.ts'
+import {
+  FROM_THE_START,
+  type Source,
+  type SourceFault,
+  type SourceRow,
+  type SourceSummary,
+} from '../source.ts'
+import { greatestValue } from './greatest.ts'
 import { resumesFrom, boundQuery } from './parameters.ts'
 import type { QuerySettings } from './settings.ts'
 
@@ -39,77 +45,52 @@ export async function openQuery(
     const reading = await warehouse.read(query, { signal })
     checkColumns(reading.columns, fault)
     const greatest = from.watermark
-      ? new GreatestValue(from.watermark.column, reading, resumesFrom(from, extent), fault)
+      ? greatestValue(from.watermark.column, reading, resumesFrom(from, extent), fault)
       : null
     // A window's result does not move the starting point of the next reading.
-    return new QuerySource(reading, warehouse, extent.window ? null : greatest, fault, ours)
+    const next = extent.window ? null : greatest
+    return singlePass({
+      columns: reading.columns,
+      fault,
+      async *read(rowsMax, stop) {
+        try {
+          return yield* rowsOf(reading, next, rowsMax, stop)
+        } catch (error) {
+          stop?.throwIfAborted()
+          throw ours(error)
+        }
+      },
+      close: () => warehouse.close(),
+    })
   } catch (error) {
     await warehouse.close()
     throw ours(error)
   }
 }
 
-type Fault = (code: string, message: string) => SourceError
-
-class QuerySource implements Source {
-  readonly columns: readonly string[]
-  readonly #reading: Reading
-  readonly #warehouse: Warehouse
-  readonly #greatest: GreatestValue | null
-  readonly #ours: (error: unknown) => unknown
-  readonly #once: SinglePass
-
-  constructor(
-    reading: Reading,
-    warehouse: Warehouse,
-    greatest: GreatestValue | null,
-    fault: Fault,
-    ours: (error: unknown) => unknown,
-  ) {
-    this.columns = reading.columns
-    this.#reading = reading
-    this.#warehouse = warehouse
-    this.#greatest = greatest
-    this.#once = new SinglePass(fault)
-    this.#ours = ours
+async function* rowsOf(
+  reading: Reading,
+  greatest: ReturnType<typeof greatestValue> | null,
+  rowsMax: number,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<readonly SourceRow[], SourceSummary, undefined> {
+  // The digest covers the cells, a line each: a query has no bytes of its own.
+  const digest = createHash('sha256').update(`${canonicalJson(reading.columns)}\n`)
+  let rows = 0
+  for await (const chunk of reading.chunks(rowsMax)) {
+    signal?.throwIfAborted()
+    yield chunk.map((cells) => {
+      digest.update(`${canonicalJson(cells)}\n`)
+      rows++
+      greatest?.see(rows, cells)
+      return { ordinal: rows, line: rows, cells }
+    })
   }
-
-  async *chunks(
-    rowsMax: number,
-    signal?: AbortSignal,
-  ): AsyncGenerator<readonly SourceRow[], void, undefined> {
-    this.#once.begin()
-    // The digest covers the cells, a line each: a query has no bytes of its own.
-    const digest = createHash('sha256').update(`${canonicalJson(this.columns)}\n`)
-    let rows = 0
-    try {
-      for await (const chunk of this.#reading.chunks(rowsMax)) {
-        signal?.throwIfAborted()
-        yield chunk.map((cells) => {
-          digest.update(`${canonicalJson(cells)}\n`)
-          rows++
-          this.#greatest?.see(rows, cells)
-          return { ordinal: rows, line: rows, cells }
-        })
-      }
-    } catch (error) {
-      signal?.throwIfAborted()
-      throw this.#ours(error)
-    }
-    const watermark = this.#greatest?.watermark()
-    this.#once.end({ rows, digest: digest.digest('hex'), ...(watermark && { watermark }) })
-  }
-
-  summary(): SourceSummary {
-    return this.#once.summary()
-  }
-
-  close(): Promise<void> {
-    return this.#warehouse.close()
-  }
+  const watermark = greatest?.watermark()
+  return { rows, digest: digest.digest('hex'), ...(watermark && { watermark }) }
 }
 
-function checkColumns(columns: readonly string[], fault: Fault): void {
+function checkColumns(columns: readonly string[], fault: SourceFault): void {
   if (columns.length === 0)
     throw fault('query_header', 'the answer has no columns; expected at least one')
   const seen = new Map<string, number>()

@@ -1,10 +1,9 @@
 // The values of a query's parameters in one reading.
 
-import type { SourceError } from '../../core/errors.ts'
 import { queryParameters, bindParameters } from '../../core/domain/query-parameters.ts'
 import type { QuerySettings } from './settings.ts'
 import type { Watermark } from '../../core/domain/watermark.ts'
-import type { Extent } from '../source.ts'
+import type { Extent, SourceFault } from '../source.ts'
 
 /** The watermark that the reading starts from; null if it begins with `initial`, as every window does. */
 export function resumesFrom({ watermark }: QuerySettings, extent: Extent): Watermark | null {
@@ -16,11 +15,7 @@ export function resumesFrom({ watermark }: QuerySettings, extent: Extent): Water
  * The query with its parameters bound.
  * @throws SourceError query_window if the query cannot be read in that window
  */
-export function boundQuery(
-  from: QuerySettings,
-  extent: Extent,
-  fault: (code: string, message: string) => SourceError,
-): string {
+export function boundQuery(from: QuerySettings, extent: Extent, fault: SourceFault): string {
   const used = queryParameters(from.query)
   const { from: start, to: end } = extent.window ?? { from: null, to: null }
   for (const [name, value] of [

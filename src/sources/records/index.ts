@@ -13,13 +13,13 @@ import {
   type RecordRepresentation,
 } from '../../contract/index.ts'
 import type { RecordsClient } from '../../client/index.ts'
-import { ServiceFailure } from '../../core/errors.ts'
+import { ServiceFailure, SourceError } from '../../core/errors.ts'
+import { joinSome } from '../../core/format.ts'
 import { canonicalJson, type Json } from '../../core/json.ts'
 import { systemClock, type Clock } from '../../core/ports.ts'
 import type { Window } from '../../core/domain/watermark.ts'
-import { SinglePass } from '../single-pass.ts'
-import type { Source, SourceRow, SourceSummary } from '../source.ts'
-import { recordsFaults, type RecordsFault } from './faults.ts'
+import { singlePass } from '../single-pass.ts'
+import type { Source, SourceFault, SourceRow, SourceSummary } from '../source.ts'
 import { sourcePages } from './pages.ts'
 import type { RecordsSettings } from './settings.ts'
 
@@ -55,7 +55,12 @@ export async function openRecords(
   options: RecordsOptions = {},
 ): Promise<Source> {
   const { clock = systemClock, retryWaitsMs = [1_000, 4_000, 15_000, 45_000] } = options
-  const fault = recordsFaults(from.object_type, from.connection)
+  // No value and no word of the service's own is ever quoted.
+  const fault: SourceFault = (code, message) =>
+    new SourceError(
+      code,
+      `Records of ${from.object_type} (connection ${from.connection}): ${message}`,
+    )
   const stop = new AbortController()
   const signal = AbortSignal.any([stop.signal, ...(options.signal ? [options.signal] : [])])
   const schema = await readType(client, from.object_type, signal, fault)
@@ -70,102 +75,70 @@ export async function openRecords(
   }
   const pages = sourcePages(client, query, fault)
   const first = await pages.next()
-  return new RecordsSource(properties, first.done === true ? null : first.value, pages, stop, fault)
-}
-
-class RecordsSource implements Source {
-  readonly columns: readonly string[]
-  readonly #properties: readonly string[]
-  readonly #first: RecordPage | null
-  readonly #pages: AsyncGenerator<RecordPage, void, undefined>
-  readonly #stop: AbortController
-  readonly #once: SinglePass
-
-  constructor(
-    properties: readonly string[],
-    first: RecordPage | null,
-    pages: AsyncGenerator<RecordPage, void, undefined>,
-    stop: AbortController,
-    fault: RecordsFault,
-  ) {
-    this.columns = [ID, ...properties]
-    this.#properties = properties
-    this.#first = first
-    this.#pages = pages
-    this.#stop = stop
-    this.#once = new SinglePass(fault)
+  async function* eachPage() {
+    if (first.done !== true) yield first.value
+    yield* pages
   }
-
-  async *chunks(
-    rowsMax: number,
-    signal?: AbortSignal,
-  ): AsyncGenerator<readonly SourceRow[], void, undefined> {
-    this.#once.begin()
-    const onAbort = () => this.#stop.abort(signal?.reason)
-    signal?.addEventListener('abort', onAbort, { once: true })
-    try {
-      yield* this.#read(rowsMax, signal)
-    } finally {
-      signal?.removeEventListener('abort', onAbort)
-    }
-  }
-
-  async *#read(
-    rowsMax: number,
-    signal: AbortSignal | undefined,
-  ): AsyncGenerator<readonly SourceRow[], void, undefined> {
-    const hash = createHash('sha256')
-    let ordinal = 0
-    let waiting: SourceRow[] = []
-    let waitingChars = 0
-    for await (const page of this.#eachPage()) {
-      signal?.throwIfAborted()
-      for (const record of page.data) {
-        const cells = this.#cellsOf(record)
-        const text = canonicalJson(cells)
-        hash.update(text).update('\n')
-        ordinal += 1
-        waiting.push({ ordinal, line: ordinal, cells })
-        waitingChars += text.length
-        if (waiting.length < rowsMax && waitingChars < CHUNK_CHARS_MAX) continue
-        yield waiting
-        signal?.throwIfAborted()
-        waiting = []
-        waitingChars = 0
+  return singlePass({
+    columns: [ID, ...properties],
+    fault,
+    async *read(rowsMax, ended) {
+      const onAbort = () => stop.abort(ended?.reason)
+      ended?.addEventListener('abort', onAbort, { once: true })
+      try {
+        return yield* rowsOf(eachPage(), properties, rowsMax, ended)
+      } finally {
+        ended?.removeEventListener('abort', onAbort)
       }
-    }
-    if (waiting.length > 0) yield waiting
-    this.#once.end({ rows: ordinal, digest: hash.digest('hex') })
-  }
-
-  async *#eachPage(): AsyncGenerator<RecordPage, void, undefined> {
-    if (this.#first !== null) yield this.#first
-    yield* this.#pages
-  }
-
-  /** A property that the service leaves out has no value. */
-  #cellsOf({ id, properties }: RecordRepresentation): Json[] {
-    const cells = this.#properties.map((name) =>
-      Object.hasOwn(properties, name) ? (properties[name] as Json) : null,
-    )
-    return [id, ...cells]
-  }
-
-  summary(): SourceSummary {
-    return this.#once.summary()
-  }
-
-  async close(): Promise<void> {
-    this.#stop.abort()
-    await this.#pages.return()
-  }
+    },
+    async close() {
+      stop.abort()
+      await pages.return()
+    },
+  })
 }
+
+async function* rowsOf(
+  pages: AsyncIterable<RecordPage>,
+  properties: readonly string[],
+  rowsMax: number,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<readonly SourceRow[], SourceSummary, undefined> {
+  const hash = createHash('sha256')
+  let ordinal = 0
+  let waiting: SourceRow[] = []
+  let waitingChars = 0
+  for await (const page of pages) {
+    signal?.throwIfAborted()
+    for (const record of page.data) {
+      const cells = cellsOf(record, properties)
+      const text = canonicalJson(cells)
+      hash.update(text).update('\n')
+      ordinal += 1
+      waiting.push({ ordinal, line: ordinal, cells })
+      waitingChars += text.length
+      if (waiting.length < rowsMax && waitingChars < CHUNK_CHARS_MAX) continue
+      yield waiting
+      signal?.throwIfAborted()
+      waiting = []
+      waitingChars = 0
+    }
+  }
+  if (waiting.length > 0) yield waiting
+  return { rows: ordinal, digest: hash.digest('hex') }
+}
+
+/** A property that the service leaves out has no value. */
+const cellsOf = ({ id, properties }: RecordRepresentation, names: readonly string[]): Json[] => [
+  id,
+  ...names.map((name) => (Object.hasOwn(properties, name) ? (properties[name] as Json) : null)),
+]
 
 async function readType(
   client: SourceClient,
   objectType: string,
   signal: AbortSignal,
-  fault: RecordsFault,
+  fault: SourceFault,
 ): Promise<ObjectSchema> {
   const options = { signal, priority: 'import' } as const
   try {
@@ -184,7 +157,7 @@ async function readType(
 function propertiesOf(
   schema: ObjectSchema,
   named: readonly string[] | undefined,
-  fault: RecordsFault,
+  fault: SourceFault,
 ): string[] {
   const names = schema.properties.map(({ name }) => name).filter((name) => name !== ID)
   if (named === undefined) return names
@@ -202,7 +175,7 @@ function filterOf(
   schema: ObjectSchema,
   filter: FilterNode | undefined,
   window: Window | null | undefined,
-  fault: RecordsFault,
+  fault: SourceFault,
 ): FilterNode | undefined {
   if (!window) return filter
   const property = modificationProperty(schema)
@@ -215,8 +188,4 @@ function filterOf(
   return allFilter([...(filter ? [filter] : []), ...within]) ?? undefined
 }
 
-function shown(names: readonly string[]): string {
-  const more = names.length - NAMES_SHOWN_MAX
-  const list = names.slice(0, NAMES_SHOWN_MAX).join(', ') || 'none'
-  return more > 0 ? `${list} and ${more} more` : list
-}
+const shown = (names: readonly string[]): string => joinSome(names, NAMES_SHOWN_MAX) || 'none'

@@ -5,7 +5,7 @@ import type { FilterNode, RecordPage } from '../../contract/index.ts'
 import type { RecordsClient } from '../../client/index.ts'
 import { ServiceFailure } from '../../core/errors.ts'
 import type { Clock } from '../../core/ports.ts'
-import type { RecordsFault } from './faults.ts'
+import type { SourceFault } from '../source.ts'
 
 /**
  * Longest wait for the quota, and for a service that says when it is back: a reading that is abandoned starts over at its first
@@ -30,7 +30,7 @@ export interface RecordsPagesOptions {
 export async function* sourcePages(
   client: Pick<RecordsClient, 'recordPages'>,
   { objectType, filter, properties, signal, clock, retryWaitsMs }: RecordsPagesOptions,
-  fault: RecordsFault,
+  fault: SourceFault,
 ): AsyncGenerator<RecordPage, void, undefined> {
   const query = { properties: [...properties], ...(filter && { filter }) }
   const options = { signal, priority: 'import', maxWaitMs: WAIT_MAX_MS, retries: 0 } as const
