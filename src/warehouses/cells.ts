@@ -24,12 +24,28 @@ export function infiniteCell(): NoCell {
 /** `2026-01-31 08:15:00.5` as `2026-01-31T08:15:00.5Z`. */
 export const instantCell = (text: string): string => `${text.replace(' ', 'T')}Z`
 
-/** The error for a value of a column, in the 1-based row of the answer. */
-export function noCellAt(error: NoCell, row: number, column: string): SyncError {
-  return new SyncError(
-    'query_value',
-    `row ${row}, column ${JSON.stringify(column)}: the value is ${error.message}; leave it out, or make it NULL, in the query`,
-  )
+/**
+ * The cells of a row, 1-based in the answer.
+ * @throws SyncError `query_value` for a value that cannot be a cell
+ */
+export function rowCells<Value>(
+  values: readonly (Value | null)[],
+  cells: readonly CellOf<Value>[],
+  columns: readonly string[],
+  row: number,
+): Json[] {
+  return values.map((value, index) => {
+    if (value === null) return null
+    try {
+      return cells[index]!(value)
+    } catch (error) {
+      if (!(error instanceof NoCell)) throw error
+      throw new SyncError(
+        'query_value',
+        `row ${row}, column ${JSON.stringify(columns[index]!)}: the value is ${error.message}; leave it out, or make it NULL, in the query`,
+      )
+    }
+  })
 }
 
 /** The error for a column whose values can never be cells. */

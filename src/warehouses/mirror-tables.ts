@@ -76,13 +76,7 @@ export interface MergeCounts {
 
 /** From the numbers that a merge returns, in the order of `MergeCounts`. */
 export function mergeCounts(row: readonly unknown[]): MergeCounts {
-  const [inserted, changed, unchanged, older, reverted] = row.map(Number) as [
-    number,
-    number,
-    number,
-    number,
-    number,
-  ]
+  const [inserted = 0, changed = 0, unchanged = 0, older = 0, reverted = 0] = row.map(Number)
   return { inserted, changed, unchanged, older, reverted }
 }
 

@@ -5,6 +5,7 @@ import { homedir } from 'node:os'
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { SyncError } from '../../core/errors.ts'
 import { isLedgerFile } from '../../sqlite/own-tables.ts'
+import type { ProjectFiles } from '../driver.ts'
 import { quoteLiteral } from './sql.ts'
 
 /** Runs a statement of ours, and returns its rows. */
@@ -14,66 +15,49 @@ export type AskRows = (sql: string) => Promise<readonly (readonly unknown[])[]>
 const MATCHES_MAX = 100_000
 const PATTERN = /[*?[{]/
 
-export interface FilePlaces {
-  /** The folder that paths in queries are relative to. */
-  readonly folder: string
+export type FilePlaces = ProjectFiles & {
   /** Folders whose files may be read. Default: `folder`. */
   readonly files?: readonly string[] | undefined
-  /** Files that contain secrets, and our own folders. */
-  readonly secrets?: readonly string[] | undefined
 }
 
-export class FileRules {
-  readonly #places: FilePlaces
+/** @param name a file in a query, or a pattern of names @throws SyncError `query_refused` */
+export async function checkFile(name: string, places: FilePlaces, ask: AskRows): Promise<void> {
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(name))
+    throw refusedQuery('names an address', 'expected a file of this machine')
+  const path = resolve(places.folder, name.replace(/^~(?=\/|$)/, homedir()))
+  const roots = await Promise.all((places.files ?? [places.folder]).map(real))
+  const secrets = await Promise.all((places.secrets ?? []).map(identity))
+  if (!PATTERN.test(path)) return await checkOne(path, roots, secrets)
+  const steps = path.split(sep)
+  const first = steps.findIndex((step) => PATTERN.test(step))
+  // Checked before any name is looked up.
+  checkRoot(await real(steps.slice(0, first).join(sep) || sep), roots)
+  const found = await ask(`SELECT file FROM glob(${quoteLiteral(path)}) LIMIT ${MATCHES_MAX + 1}`)
+  if (found.length > MATCHES_MAX)
+    throw refusedQuery('names very many files', `expected at most ${MATCHES_MAX}`)
+  for (const [file] of found) await checkOne(String(file), roots, secrets)
+}
 
-  constructor(places: FilePlaces) {
-    this.#places = places
-  }
-
-  /** @param name a file in a query, or a pattern of names @throws SyncError `query_refused` */
-  async check(name: string, ask: AskRows): Promise<void> {
-    if (/^[a-z][a-z0-9+.-]*:\/\//i.test(name))
-      throw refused('names an address', 'expected a file of this machine')
-    const path = resolve(this.#places.folder, name.replace(/^~(?=\/|$)/, homedir()))
-    const roots = await Promise.all((this.#places.files ?? [this.#places.folder]).map(real))
-    const secrets = await Promise.all((this.#places.secrets ?? []).map(identity))
-    if (!PATTERN.test(path)) return await this.#checkOne(path, roots, secrets)
-    const steps = path.split(sep)
-    const first = steps.findIndex((step) => PATTERN.test(step))
-    // Checked before any name is looked up.
-    checkRoot(await real(steps.slice(0, first).join(sep) || sep), roots)
-    const found = await ask(`SELECT file FROM glob(${quoteLiteral(path)}) LIMIT ${MATCHES_MAX + 1}`)
-    if (found.length > MATCHES_MAX)
-      throw refused('names very many files', `expected at most ${MATCHES_MAX}`)
-    for (const [file] of found) await this.#checkOne(String(file), roots, secrets)
-  }
-
-  async #checkOne(
-    path: string,
-    roots: readonly string[],
-    secrets: readonly Identity[],
-  ): Promise<void> {
-    const file = await real(path)
-    checkRoot(file, roots)
-    const found = await identity(file)
-    for (const secret of secrets)
-      if (isWithin(file, secret.path) || (secret.inode !== null && secret.inode === found.inode))
-        throw refused(
-          'reads a file that is private',
-          'expected data files; keys and ledgers are none',
-        )
-    // A backup, or any other copy, whatever its name.
-    if (found.inode !== null && isLedgerFile(file))
-      throw refused(
-        'reads a file that is private',
-        'expected data files; copies of a ledger are none',
-      )
-  }
+async function checkOne(
+  path: string,
+  roots: readonly string[],
+  secrets: readonly Identity[],
+): Promise<void> {
+  const file = await real(path)
+  checkRoot(file, roots)
+  const found = await identity(file)
+  const isPrivate = 'reads a file that is private'
+  for (const secret of secrets)
+    if (isWithin(file, secret.path) || (secret.inode !== null && secret.inode === found.inode))
+      throw refusedQuery(isPrivate, 'expected data files; keys and ledgers are none')
+  // A backup, or any other copy, whatever its name.
+  if (found.inode !== null && isLedgerFile(file))
+    throw refusedQuery(isPrivate, 'expected data files; copies of a ledger are none')
 }
 
 function checkRoot(path: string, roots: readonly string[]): void {
   if (roots.some((root) => isWithin(path, root))) return
-  throw refused(
+  throw refusedQuery(
     'reads files outside of the folders that its warehouse names',
     "`files` of the warehouse lists those whose files may be read; by default it is the configuration's",
   )
@@ -107,7 +91,8 @@ async function identity(path: string): Promise<Identity> {
   return { path: await real(path), inode: isFile ? `${found!.dev}:${found!.ino}` : null }
 }
 
-const refused = (what: string, expected: string): SyncError =>
+/** The error for a query that does more than read, or reads what it may not. */
+export const refusedQuery = (what: string, expected: string): SyncError =>
   new SyncError(
     'query_refused',
     `expected one SELECT that only reads; the query ${what}; ${expected}`,

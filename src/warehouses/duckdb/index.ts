@@ -11,7 +11,7 @@ import {
 import { SyncError } from '../../core/errors.ts'
 import type { Json } from '../../core/json.ts'
 import { systemClock } from '../../core/ports.ts'
-import { NoCell, noCellAt, noCellIn } from '../cells.ts'
+import { noCellIn, rowCells } from '../cells.ts'
 import type { WarehouseOptions, Reading, ReadOptions, Warehouse } from '../warehouse.ts'
 import {
   fileBeingRead,
@@ -23,7 +23,7 @@ import {
   openError,
 } from './failures.ts'
 import { enterFile, realFile } from './file-gate.ts'
-import { FileRules, type FilePlaces } from './file-rules.ts'
+import type { FilePlaces } from './file-rules.ts'
 import { checkQuery } from './query-check.ts'
 import { quoteLiteral } from './sql.ts'
 import { temporaryFolder } from './temporary.ts'
@@ -44,12 +44,12 @@ const NO_FILE = ':memory:'
 export async function openDuckdb(
   name: string,
   { duckdb: path, ...places }: { readonly duckdb: string } & FilePlaces,
-  { waitMs = WAIT_MS, signal }: WarehouseOptions,
+  options: WarehouseOptions,
 ): Promise<Warehouse> {
   const place = `${name} (${path})`
-  const leave = await takeTurn(path, place, waitMs, signal)
+  const leave = await takeTurn(path, place, options)
   try {
-    const instance = await openFile(path, place, waitMs, signal)
+    const instance = await openFile(path, place, options)
     try {
       const connection = await instance.connect()
       return new DuckdbWarehouse(place, instance, connection, places, leave)
@@ -67,8 +67,7 @@ export async function openDuckdb(
 async function takeTurn(
   path: string,
   place: string,
-  waitMs: number,
-  signal: AbortSignal | undefined,
+  { waitMs = WAIT_MS, signal }: WarehouseOptions,
 ): Promise<() => void> {
   if (path === NO_FILE) return () => {}
   // If even the folder is missing, opening the file reports it.
@@ -82,8 +81,7 @@ async function takeTurn(
 async function openFile(
   path: string,
   place: string,
-  waitMs: number,
-  signal: AbortSignal | undefined,
+  { waitMs = WAIT_MS, signal }: WarehouseOptions,
 ): Promise<DuckDBInstance> {
   for (let waited = 0; ; waited += ASK_AGAIN_MS) {
     signal?.throwIfAborted()
@@ -110,8 +108,7 @@ class DuckdbWarehouse implements Warehouse {
   readonly place: string
   readonly #instance: DuckDBInstance
   readonly #connection: DuckDBConnection
-  readonly #folder: string
-  readonly #files: FileRules
+  readonly #places: FilePlaces
   readonly #leave: () => void
   #stream: DuckDBResult | undefined
   #working: Promise<unknown> = Promise.resolve()
@@ -127,8 +124,7 @@ class DuckdbWarehouse implements Warehouse {
     this.place = place
     this.#instance = instance
     this.#connection = connection
-    this.#folder = places.folder
-    this.#files = new FileRules(places)
+    this.#places = places
     this.#leave = leave
   }
 
@@ -174,7 +170,7 @@ class DuckdbWarehouse implements Warehouse {
     this.#connection.interrupt()
     await this.#endStream()
     await this.#connection.run(
-      `SET file_search_path = ${quoteLiteral(this.#folder)}; SET TimeZone = 'UTC'; DROP TABLE IF EXISTS temp.answer`,
+      `SET file_search_path = ${quoteLiteral(this.#places.folder)}; SET TimeZone = 'UTC'; DROP TABLE IF EXISTS temp.answer`,
     )
     return await this.#understand(query).catch((error: unknown) => {
       throw parseError(error)
@@ -192,7 +188,7 @@ class DuckdbWarehouse implements Warehouse {
     const checked = await checkQuery(
       query,
       async (sql) => (await this.#connection.runAndReadAll(sql)).getRows(),
-      this.#files,
+      this.#places,
     )
     const prepared = await statements.prepare(0)
     try {
@@ -235,19 +231,7 @@ class DuckdbWarehouse implements Warehouse {
           `the answer ended after ${row} of ${rows} rows; the temporary files of DuckDB may be damaged`,
         )
       }
-      for (const values of chunk.getRows()) {
-        row++
-        waiting.push(
-          values.map((value, index) => {
-            if (value === null) return null
-            try {
-              return cells[index]!(value)
-            } catch (error) {
-              throw error instanceof NoCell ? noCellAt(error, row, columns[index]!) : error
-            }
-          }),
-        )
-      }
+      for (const values of chunk.getRows()) waiting.push(rowCells(values, cells, columns, ++row))
       while (waiting.length >= rowsMax) {
         yield waiting.slice(0, rowsMax)
         waiting = waiting.slice(rowsMax)
@@ -277,8 +261,7 @@ class DuckdbWarehouse implements Warehouse {
   }
 
   close(): Promise<void> {
-    this.#closing ??= this.#close()
-    return this.#closing
+    return (this.#closing ??= this.#close())
   }
 
   async #close(): Promise<void> {

@@ -58,6 +58,8 @@ export async function openBatch(
   }
 }
 
+type Into = Parameters<MirrorBatch['merge']>[0]
+
 class DuckdbBatch implements MirrorBatch {
   rows = 0
   readonly #file: AttachedFile
@@ -135,21 +137,13 @@ class DuckdbBatch implements MirrorBatch {
     }
   }
 
-  merge(into: { run: number; fence: number; position: string }): Promise<MergeCounts> {
+  merge(into: Into): Promise<MergeCounts> {
     const merging = this.#merging.then(() => this.#merge(into))
     this.#merging = merging.catch(() => {})
     return merging
   }
 
-  async #merge({
-    run,
-    fence,
-    position,
-  }: {
-    run: number
-    fence: number
-    position: string
-  }): Promise<MergeCounts> {
+  async #merge({ run, fence, position }: Into): Promise<MergeCounts> {
     if (this.#over) throw this.#over.reason
     this.#flush()
     await this.#file.prepare(this.#connection, LATEST)

@@ -4,9 +4,8 @@
 import { dirname } from 'node:path'
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { SyncError } from '../../core/errors.ts'
-import type { MirrorBatch, MirrorStream, MirrorTables } from '../mirror-tables.ts'
-import type { MirrorSession, SchemaPlace } from '../mirror/session.ts'
-import { SqlMirrorTables, type MirrorAccess, type MirrorDriver } from '../mirror/tables.ts'
+import type { MirrorBatch, MirrorTables } from '../mirror-tables.ts'
+import { sqlMirrorTables, type MirrorDriver } from '../mirror/tables.ts'
 import type { WarehouseOptions } from '../warehouse.ts'
 import { AttachedFile } from './attached.ts'
 import { realFile } from './file-gate.ts'
@@ -41,79 +40,47 @@ export async function openDuckdbMirror(
   try {
     const connection = await staging.connect()
     const attached = new AttachedFile(place, file, options)
-    const driver = new DuckdbMirror(attached, staging, connection, { place, schema }, () =>
-      releaseStaging(file),
-    )
-    return new SqlMirrorTables(driver)
+    return sqlMirrorTables(duckdbDriver(attached, staging, connection, { file, schema }))
   } catch (error) {
     await releaseStaging(file)
     throw error
   }
 }
 
-class DuckdbMirror implements MirrorDriver {
-  readonly place: string
-  readonly #attached: AttachedFile
-  readonly #staging: Staging
-  readonly #connection: DuckDBConnection
-  readonly #home: SchemaPlace
-  readonly #release: () => Promise<void>
-  readonly #batches = new Set<MirrorBatch>()
-  #closing: Promise<void> | undefined
-
-  constructor(
-    attached: AttachedFile,
-    staging: Staging,
-    connection: DuckDBConnection,
-    home: SchemaPlace,
-    release: () => Promise<void>,
-  ) {
-    this.place = home.place
-    this.#attached = attached
-    this.#staging = staging
-    this.#connection = connection
-    this.#home = home
-    this.#release = release
+function duckdbDriver(
+  attached: AttachedFile,
+  staging: Staging,
+  connection: DuckDBConnection,
+  { file, schema }: { file: string; schema: string },
+): MirrorDriver {
+  const { place } = attached
+  const home = { place, schema }
+  const batches = new Set<MirrorBatch>()
+  const end = async () => {
+    await attached.close()
+    for (const batch of batches) await batch.drop()
+    connection.closeSync()
+    await releaseStaging(file)
   }
-
-  holdsId(id: string): boolean {
-    return !LONE_SURROGATE.test(id)
-  }
-
-  exists(): boolean {
-    return this.#attached.exists()
-  }
-
-  /** The file's gate admits one call at a time, so one connection is enough for all calls. */
-  session<Result>(
-    access: MirrorAccess,
-    work: (session: MirrorSession) => Promise<Result>,
-  ): Promise<Result> {
-    return this.#attached.transaction(
-      this.#connection,
-      (ask) => work(new DuckdbSession(ask, this.#home)),
-      access === 'own',
-    )
-  }
-
-  batch(stream: MirrorStream): Promise<MirrorBatch> {
-    return this.#attached.guard(async () => {
-      const onOver = (one: MirrorBatch) => this.#batches.delete(one)
-      const batch = await openBatch(this.#attached, this.#staging, this.#home, stream, onOver)
-      this.#batches.add(batch)
-      return batch
-    })
-  }
-
-  close(): Promise<void> {
-    this.#closing ??= this.#close()
-    return this.#closing
-  }
-
-  async #close(): Promise<void> {
-    await this.#attached.close()
-    for (const batch of this.#batches) await batch.drop()
-    this.#connection.closeSync()
-    await this.#release()
+  let closing: Promise<void> | undefined
+  return {
+    place,
+    holdsId: (id) => !LONE_SURROGATE.test(id),
+    exists: () => attached.exists(),
+    // The file's gate admits one call at a time, so one connection is enough for all calls.
+    session: (access, work) =>
+      attached.transaction(
+        connection,
+        (ask) => work(new DuckdbSession(ask, home)),
+        access === 'own',
+      ),
+    batch: (stream) =>
+      attached.guard(async () => {
+        const onOver = (one: MirrorBatch) => batches.delete(one)
+        const batch = await openBatch(attached, staging, home, stream, onOver)
+        batches.add(batch)
+        return batch
+      }),
+    close: () => (closing ??= end()),
   }
 }

@@ -23,11 +23,26 @@ export interface ParquetColumn {
 type Value = string | number | null
 export type ParquetRow = Readonly<Record<string, Value>>
 
-const TYPES: Readonly<Record<ParquetType, string>> = {
-  text: 'VARCHAR',
-  integer: 'BIGINT',
-  number: 'DOUBLE',
-  instant: 'TIMESTAMP WITH TIME ZONE',
+interface TypeFacts {
+  /** Its name in DuckDB. */
+  readonly sql: string
+  /** What a value of it is, for messages. */
+  readonly expected: string
+  fits(value: Value | undefined): boolean
+}
+
+const TYPES: Readonly<Record<ParquetType, TypeFacts>> = {
+  text: { sql: 'VARCHAR', expected: 'a text', fits: (value) => typeof value === 'string' },
+  integer: { sql: 'BIGINT', expected: 'a whole number', fits: Number.isSafeInteger },
+  number: { sql: 'DOUBLE', expected: 'a number', fits: Number.isFinite },
+  instant: {
+    sql: 'TIMESTAMP WITH TIME ZONE',
+    expected: 'a time, such as 2026-01-31T08:15:00.000Z',
+    fits: (value) =>
+      typeof value === 'string' &&
+      /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z$/.test(value) &&
+      !Number.isNaN(Date.parse(value)),
+  },
 }
 
 /**
@@ -105,7 +120,7 @@ async function copy(
     const connection = await instance.connect()
     try {
       const shape = columns.map(
-        ({ name, type }) => `${quoteLiteral(name)}: ${quoteLiteral(TYPES[type])}`,
+        ({ name, type }) => `${quoteLiteral(name)}: ${quoteLiteral(TYPES[type].sql)}`,
       )
       const rows = `read_json(${quoteLiteral(lines)}, format = 'newline_delimited', compression = 'uncompressed', columns = {${shape.join(', ')}})`
       const done = await connection.runAndReadAll(
@@ -131,27 +146,11 @@ function groupOf(rows: number, characters: number): number {
 /** @throws SyncError if a value is not of its column's type */
 function check({ name, type }: ParquetColumn, row: ParquetRow, number: number): void {
   const value = Object.hasOwn(row, name) ? row[name] : undefined
-  if (value === null || FITS[type](value)) return
+  if (value === null || TYPES[type].fits(value)) return
   throw new SyncError(
     'export_unfit',
-    `Row ${number}, column ${name}: expected ${value === undefined ? 'a value or null; there is none' : EXPECTED[type]}`,
+    `Row ${number}, column ${name}: expected ${value === undefined ? 'a value or null; there is none' : TYPES[type].expected}`,
   )
-}
-
-const FITS: Readonly<Record<ParquetType, (value: Value | undefined) => boolean>> = {
-  text: (value) => typeof value === 'string',
-  integer: (value) => Number.isSafeInteger(value),
-  number: (value) => Number.isFinite(value),
-  instant: (value) =>
-    typeof value === 'string' &&
-    /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z$/.test(value) &&
-    !Number.isNaN(Date.parse(value)),
-}
-const EXPECTED: Readonly<Record<ParquetType, string>> = {
-  text: 'a text',
-  integer: 'a whole number',
-  number: 'a number',
-  instant: 'a time, such as 2026-01-31T08:15:00.000Z',
 }
 
 /** Keeps only the code of an error, or DuckDB's class: the rest may quote a value. */

@@ -2,8 +2,7 @@
 // that are known to read only, and files from the folders that the warehouse names. Checks the views and macros that the query
 // uses as well.
 
-import { SyncError } from '../../core/errors.ts'
-import type { AskRows, FileRules } from './file-rules.ts'
+import { checkFile, refusedQuery, type AskRows, type FilePlaces } from './file-rules.ts'
 import { quoteLiteral } from './sql.ts'
 
 /** Table functions that read the files named by their first argument. */
@@ -37,12 +36,6 @@ interface NamedFile {
 
 type Node = Readonly<Record<string, unknown>>
 
-const refuse = (what: string, expected: string): SyncError =>
-  new SyncError(
-    'query_refused',
-    `expected one SELECT that only reads; the query ${what}; ${expected}`,
-  )
-
 /**
  * Checks a query that is one statement; null if it is not a SELECT, because preparing it gives the better error.
  * @throws SyncError `query_refused`
@@ -50,7 +43,7 @@ const refuse = (what: string, expected: string): SyncError =>
 export async function checkQuery(
   query: string,
   ask: AskRows,
-  files: FileRules,
+  places: FilePlaces,
 ): Promise<CheckedQuery | null> {
   const tree = await treeOf(query, ask)
   if (tree === null) return null
@@ -61,13 +54,13 @@ export async function checkQuery(
     const patterns: NamedFile[] = []
     for (const node of nodesOf(root)) look(node, names, patterns, found)
     for (const { path, table } of patterns)
-      if (table === undefined || !(await isTable(table, ask))) await files.check(path, ask)
+      if (table === undefined || !(await isTable(table, ask))) await checkFile(path, places, ask)
     for (const text of await definitionsOf(names, ask)) {
       if (seen.has(text)) continue
       seen.add(text)
       const inner = depth < DEPTH_MAX ? await definitionTree(text, ask) : null
       if (inner === null)
-        throw refuse(
+        throw refusedQuery(
           'uses a view or macro that cannot be looked through',
           'name its tables instead',
         )
@@ -108,7 +101,7 @@ function look(
   if (node['class'] === 'FUNCTION') {
     const name = nameOf(node)
     names.functions.add(name)
-    if (WITH_EFFECTS.has(name)) throw refuse(`calls ${name}`, 'leave it out')
+    if (WITH_EFFECTS.has(name)) throw refusedQuery(`calls ${name}`, 'leave it out')
   }
   if (node['type'] !== 'TABLE_FUNCTION') return
   const call = node['function'] as Node
@@ -128,7 +121,7 @@ function filesOf(call: Node, name: string): string[] {
   return parts.map((part) => {
     const value = part?.['class'] === 'CONSTANT' ? (part['value'] as Node)['value'] : undefined
     if (typeof value === 'string') return value
-    throw refuse(
+    throw refusedQuery(
       `calls ${name} with something else than names of files`,
       "write them as texts: read_csv('a.csv'), read_csv(['a.csv', 'b.csv'])",
     )
@@ -150,7 +143,7 @@ async function definitionsOf(
   )
   for (const name of functions)
     if (name.startsWith('table ') && !known.has(name))
-      throw refuse(
+      throw refusedQuery(
         `calls ${name.slice(6)}`,
         'only functions that read files or make values are used',
       )

@@ -8,50 +8,42 @@ const MEMORY_MB = 256
 /** DuckDB counts a whole block for every written column, although little of it is used. */
 const COLUMN_MB = 1
 
-export class Staging {
-  readonly #instance: DuckDBInstance
-  readonly #folder: string
-  #memoryMb = MEMORY_MB
+export type Staging = Awaited<ReturnType<typeof createStaging>>
 
-  static async create(folder: string): Promise<Staging> {
-    const instance = await DuckDBInstance.create(':memory:', {
-      autoinstall_known_extensions: 'false',
-      memory_limit: `${MEMORY_MB}MB`,
-      preserve_insertion_order: 'false',
-      temp_directory: folder,
-      threads: '2',
-    })
-    return new Staging(instance, folder)
-  }
+async function createStaging(folder: string) {
+  const instance = await DuckDBInstance.create(':memory:', {
+    autoinstall_known_extensions: 'false',
+    memory_limit: `${MEMORY_MB}MB`,
+    preserve_insertion_order: 'false',
+    temp_directory: folder,
+    threads: '2',
+  })
+  let currentMb = MEMORY_MB
+  return {
+    /** A connection with temporary tables of its own. */
+    async connect(): Promise<DuckDBConnection> {
+      const connection = await instance.connect()
+      try {
+        await connection.run(`SET TimeZone = 'UTC'`)
+        return connection
+      } catch (error) {
+        connection.closeSync()
+        throw error
+      }
+    },
 
-  constructor(instance: DuckDBInstance, folder: string) {
-    this.#instance = instance
-    this.#folder = folder
-  }
+    /** Makes room for merges into a table with this many columns. */
+    async widen(connection: DuckDBConnection, columns: number): Promise<void> {
+      const memoryMb = MEMORY_MB + columns * COLUMN_MB
+      if (memoryMb <= currentMb) return
+      currentMb = memoryMb
+      await connection.run(`SET memory_limit = '${memoryMb}MB'`)
+    },
 
-  /** A connection with temporary tables of its own. */
-  async connect(): Promise<DuckDBConnection> {
-    const connection = await this.#instance.connect()
-    try {
-      await connection.run(`SET TimeZone = 'UTC'`)
-      return connection
-    } catch (error) {
-      connection.closeSync()
-      throw error
-    }
-  }
-
-  /** Makes room for merges into a table with this many columns. */
-  async widen(connection: DuckDBConnection, columns: number): Promise<void> {
-    const memoryMb = MEMORY_MB + columns * COLUMN_MB
-    if (memoryMb <= this.#memoryMb) return
-    this.#memoryMb = memoryMb
-    await connection.run(`SET memory_limit = '${memoryMb}MB'`)
-  }
-
-  async end(): Promise<void> {
-    this.#instance.closeSync()
-    await rm(this.#folder, { recursive: true, force: true })
+    async end(): Promise<void> {
+      instance.closeSync()
+      await rm(folder, { recursive: true, force: true })
+    },
   }
 }
 
@@ -62,7 +54,7 @@ let made = 0
 export async function openStaging(file: string): Promise<Staging> {
   let shared = stagings.get(file)
   if (!shared) {
-    shared = { users: 0, made: Staging.create(temporaryFolder(`staging-${++made}`, file)) }
+    shared = { users: 0, made: createStaging(temporaryFolder(`staging-${++made}`, file)) }
     stagings.set(file, shared)
   }
   shared.users++

@@ -104,8 +104,8 @@ export function cellOf(type: DuckDBType): Cell {
     case DuckDBTypeId.TIMESTAMP_TZ:
       // Its own text is in the time zone of the process.
       return (value) => {
-        const { micros } = value as DuckDBTimestampTZValue
-        return cellOfTimestamp(new DuckDBTimestampValue(micros))
+        const utc = new DuckDBTimestampValue((value as DuckDBTimestampTZValue).micros)
+        return finite(utc, () => instantCell(String(utc)))
       }
     case DuckDBTypeId.LIST:
     case DuckDBTypeId.ARRAY: {
@@ -128,9 +128,6 @@ export function cellOf(type: DuckDBType): Cell {
       return text
   }
 }
-
-const cellOfTimestamp = (value: DuckDBTimestampValue) =>
-  finite(value, () => instantCell(value.toString()))
 
 function isNested({ typeId }: DuckDBType): boolean {
   return [DuckDBTypeId.LIST, DuckDBTypeId.ARRAY, DuckDBTypeId.STRUCT, DuckDBTypeId.MAP].includes(

@@ -47,7 +47,7 @@ function inRange(statement: MirrorStatement, within: InstantRange | undefined): 
 export async function countRows(
   session: MirrorSession,
   stream: MirrorStream,
-  within: InstantRange | undefined,
+  within?: InstantRange,
 ): Promise<{ rows: number; misfits: number }> {
   const count = session.statement()
   const where = [PRESENT, ...inRange(count, within)].join(' AND ')
@@ -61,7 +61,7 @@ export async function readGroups(
   session: MirrorSession,
   stream: MirrorStream,
   names: readonly string[],
-  within: InstantRange | undefined,
+  within?: InstantRange,
 ): Promise<RowGroup[]> {
   const columns = columnsNamed(stream, names)
   const { expressions, read } = session.dialect.written(columns.map(valueOf))

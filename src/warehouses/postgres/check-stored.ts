@@ -5,13 +5,7 @@ import { Blocked, type SyncError } from '../../core/errors.ts'
 import { formatNumber } from '../../core/format.ts'
 import type { MirrorStream } from '../mirror-tables.ts'
 import { BEST, differs, MISFITS_DIFFER, numbered } from './batch-table.ts'
-import {
-  alteredError,
-  readTableHooks,
-  refuseTable,
-  someNames,
-  type TableHook,
-} from './table-hooks.ts'
+import { alteredError, checkTableHooks, someNames, type TableHook } from './table-hooks.ts'
 import type { SchemaPlace } from '../mirror/session.ts'
 import { tableIn } from './sql.ts'
 import type { Lease } from './connections.ts'
@@ -40,8 +34,7 @@ export async function checkMergeStored(
   stream: MirrorStream,
   { run, judged, written, older, later }: Merged,
 ): Promise<void> {
-  const hooks = await readTableHooks(lease, home, [stream.table])
-  refuseTable(home, hooks)
+  const hooks = await checkTableHooks(lease, home, [stream.table])
   if (hooks.length === 0) {
     if (written === judged) return
     throw new Blocked(
@@ -92,8 +85,7 @@ export async function checkRowsDeleted(
   stream: MirrorStream,
   countLeft: () => Promise<number>,
 ): Promise<void> {
-  const hooks = await readTableHooks(lease, home, [stream.table])
-  refuseTable(home, hooks)
+  const hooks = await checkTableHooks(lease, home, [stream.table])
   if (hooks.length === 0) return
   await lease.ask('SET CONSTRAINTS ALL IMMEDIATE')
   const left = await countLeft()

@@ -125,8 +125,7 @@ export class PostgresConnections {
   }
 
   close(): Promise<void> {
-    this.#closing ??= this.#close()
-    return this.#closing
+    return (this.#closing ??= this.#close())
   }
 
   async #close(): Promise<void> {

@@ -5,7 +5,7 @@ import pg, { type FieldDef } from 'pg'
 import { SyncError } from '../../core/errors.ts'
 import type { Json } from '../../core/json.ts'
 import { resolveUrl } from '../../postgres/url.ts'
-import { NoCell, noCellAt, noCellIn, type CellOf } from '../cells.ts'
+import { noCellIn, rowCells, type CellOf } from '../cells.ts'
 import type { WarehouseOptions, Reading, ReadOptions, Warehouse } from '../warehouse.ts'
 import { cancelStatements } from './cancel.ts'
 import { urlError, queryError } from './failures.ts'
@@ -94,17 +94,7 @@ class PostgresWarehouse implements Warehouse {
     const size = Math.min(rowsMax, FETCH_ROWS_MAX)
     for (let row = 0; ;) {
       const { rows } = await ask(`FETCH FORWARD ${size} FROM answer`)
-      const chunk = rows.map((values) => {
-        row++
-        return values.map((value, index) => {
-          if (value === null) return null
-          try {
-            return cells[index]!(value)
-          } catch (error) {
-            throw error instanceof NoCell ? noCellAt(error, row, columns[index]!) : error
-          }
-        })
-      })
+      const chunk = rows.map((values) => rowCells(values, cells, columns, ++row))
       if (chunk.length > 0) yield chunk
       if (chunk.length < size) return
     }
@@ -165,8 +155,7 @@ class PostgresWarehouse implements Warehouse {
   }
 
   close(): Promise<void> {
-    this.#closing ??= this.#close()
-    return this.#closing
+    return (this.#closing ??= this.#close())
   }
 
   async #close(): Promise<void> {

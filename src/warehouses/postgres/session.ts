@@ -1,7 +1,7 @@
 // A mirror's schema in a PostgreSQL database, over one connection. Values are parameters of their statement.
 
 import { SyncError } from '../../core/errors.ts'
-import type { ColumnType, MirrorColumn, MirrorStream, StreamChange } from '../mirror-tables.ts'
+import type { ColumnType, MirrorStream, StreamChange } from '../mirror-tables.ts'
 import {
   quoteIdentifier,
   type MirrorSession,
@@ -10,7 +10,7 @@ import {
   type MirrorStatement,
   type TableFound,
 } from '../mirror/session.ts'
-import type { ValueMatch, WrittenRow } from '../stored-rows.ts'
+import type { WrittenRow } from '../stored-rows.ts'
 import { checkRowsDeleted } from './check-stored.ts'
 import type { Lease } from './connections.ts'
 import { columnText, columnType, tableIn } from './sql.ts'
@@ -61,7 +61,7 @@ export class PostgresSession implements MirrorSession {
   }
 
   statement(): MirrorStatement {
-    return new PostgresStatement(this.#lease)
+    return postgresStatement(this.#lease)
   }
 
   async lockSchema(): Promise<string[]> {
@@ -155,8 +155,8 @@ export class PostgresSession implements MirrorSession {
     )
   }
 
-  checkTables(tables: readonly string[]): Promise<void> {
-    return checkTableHooks(this.#lease, this, tables)
+  async checkTables(tables: readonly string[]): Promise<void> {
+    await checkTableHooks(this.#lease, this, tables)
   }
 
   async addColumns(table: string, declarations: readonly string[]): Promise<void> {
@@ -186,40 +186,22 @@ export class PostgresSession implements MirrorSession {
   }
 }
 
-class PostgresStatement implements MirrorStatement {
-  readonly #lease: Lease
-  readonly #values: unknown[] = []
-
-  constructor(lease: Lease) {
-    this.#lease = lease
-  }
-
-  text(value: string | readonly string[]): string {
-    return `$${this.#values.push(value)}`
-  }
-
-  instant(value: string): string {
-    return `${this.text(value)}::timestamptz`
-  }
-
-  among(expression: string, values: readonly string[]): string {
-    return `${expression} = ANY (${this.text(values)}::text[])`
-  }
-
-  matches({ name, type }: MirrorColumn, match: ValueMatch): string {
-    const column = quoteIdentifier(name)
-    if (match.by === 'null') return `${column} IS NULL`
-    const value = this.text(match.text)
-    return match.by === 'value'
-      ? `${column} = ${value}::${columnType(type)}`
-      : `${byBytes(columnText(column, type))} = ${value}`
-  }
-
-  async ask(sql: string): Promise<readonly (readonly unknown[])[]> {
-    return (await this.#lease.ask(sql, this.#values)).rows
-  }
-
-  async write(sql: string): Promise<number> {
-    return (await this.#lease.ask(sql, this.#values)).count
+function postgresStatement(lease: Lease): MirrorStatement {
+  const values: (string | readonly string[])[] = []
+  const place = (value: string | readonly string[]): string => `$${values.push(value)}`
+  return {
+    text: place,
+    instant: (value) => `${place(value)}::timestamptz`,
+    among: (expression, some) => `${expression} = ANY (${place(some)}::text[])`,
+    matches({ name, type }, match) {
+      const column = quoteIdentifier(name)
+      if (match.by === 'null') return `${column} IS NULL`
+      const value = place(match.text)
+      return match.by === 'value'
+        ? `${column} = ${value}::${columnType(type)}`
+        : `${byBytes(columnText(column, type))} = ${value}`
+    },
+    ask: async (sql) => (await lease.ask(sql, values)).rows,
+    write: async (sql) => (await lease.ask(sql, values)).count,
   }
 }

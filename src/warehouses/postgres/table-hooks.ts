@@ -2,6 +2,7 @@
 // statements do something else, so they are refused; check-stored.ts checks what triggers do.
 
 import { SyncError } from '../../core/errors.ts'
+import { joinSome } from '../../core/format.ts'
 import type { SchemaPlace } from '../mirror/session.ts'
 import type { Lease } from './connections.ts'
 
@@ -16,7 +17,7 @@ export interface TableHook {
 }
 
 /** What people added to tables of a schema, and to their partitions, that affects our statements. */
-export async function readTableHooks(
+async function readTableHooks(
   lease: Lease,
   { schema }: SchemaPlace,
   tables: readonly string[],
@@ -46,19 +47,18 @@ export async function readTableHooks(
   }))
 }
 
-/** @throws SyncError `warehouse_altered` if a table has a rule, or row security that applies to the mirror's user */
+/**
+ * The triggers of tables.
+ * @throws SyncError `warehouse_altered` if a table has a rule, or row security that applies to the mirror's user
+ */
 export async function checkTableHooks(
   lease: Lease,
   home: SchemaPlace,
   tables: readonly string[],
-): Promise<void> {
-  refuseTable(home, await readTableHooks(lease, home, tables))
-}
-
-/** @throws SyncError `warehouse_altered` */
-export function refuseTable(home: SchemaPlace, hooks: readonly TableHook[]): void {
+): Promise<readonly TableHook[]> {
+  const hooks = await readTableHooks(lease, home, tables)
   const { table, name, kind } = hooks.find((one) => one.kind !== 'trigger') ?? {}
-  if (kind === undefined) return
+  if (kind === undefined) return hooks
   const where = `${home.schema}.${table}`
   throw alteredError(
     home,
@@ -69,8 +69,7 @@ export function refuseTable(home: SchemaPlace, hooks: readonly TableHook[]): voi
 }
 
 /** Some of the names, for a message. */
-export const someNames = (names: readonly string[]): string =>
-  `${names.slice(0, NAMED_MAX).join(', ')}${names.length > NAMED_MAX ? ` and ${names.length - NAMED_MAX} more` : ''}`
+export const someNames = (names: readonly string[]): string => joinSome(names, NAMED_MAX)
 
 export const alteredError = ({ place }: SchemaPlace, what: string): SyncError =>
   new SyncError('warehouse_altered', `The warehouse ${place} was altered: ${what}`)
