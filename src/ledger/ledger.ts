@@ -1,6 +1,6 @@
 // The ledger: the outbox and the books of every run at once. The state of an item is the checkpoint; there is no other
 // cursor (design sections 3 to 5). Promises kept here: every source row has exactly one item; a stale worker settles
-// nothing (fences); no transaction touches more than 1,000 rows. Each role is one file; ask for the roles that you use.
+// nothing (fences); no transaction touches more than 1,000 rows. Ask for the roles that you use.
 
 import type { AcceptedRecords } from './roles/accepted-records.ts'
 import type { Archive } from './roles/archive.ts'
@@ -13,8 +13,7 @@ import type { Reconciliation } from './roles/reconciliation.ts'
 import type { RunReports } from './roles/run-reports.ts'
 import type { Runs } from './roles/runs.ts'
 import type { RowStaging } from './roles/staging.ts'
-import type { StepStates } from './roles/step-states.ts'
-import type { Streams } from './roles/streams.ts'
+import type { Streams, StepStates } from './roles/streams.ts'
 import type { Syncs } from './roles/syncs.ts'
 import type { Verification } from './roles/verification.ts'
 
@@ -53,7 +52,6 @@ export type * from './roles/reconciliation.ts'
 export type * from './roles/run-reports.ts'
 export type * from './roles/runs.ts'
 export type * from './roles/staging.ts'
-export type * from './roles/step-states.ts'
 export type * from './roles/streams.ts'
 export type * from './roles/syncs.ts'
 export type * from './roles/verification.ts'

@@ -13,6 +13,10 @@ export const itemsAt = (
   items: readonly { readonly ordinal: number }[],
 ): [number[], number[]] => [items.map(() => run), items.map(({ ordinal }) => ordinal)]
 
+/** The values of all rows for each of these names, as the lists that `unnest` takes. */
+export const listsOf = <Of, Name extends keyof Of>(rows: readonly Of[], ...names: Name[]) =>
+  names.map((name) => rows.map((row) => row[name] ?? null))
+
 /** Joins each of `items` with its payload. */
 export const withPayload = `JOIN LATERAL (SELECT raw, payload FROM payloads
   WHERE payloads.run = items.run AND payloads.ordinal = items.ordinal LIMIT 1) AS kept ON true`

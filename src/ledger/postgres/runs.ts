@@ -10,7 +10,6 @@ import type { PostgresDatabase } from './session.ts'
 
 export const runOfRow = runReader(postgresDialect)
 
-// oxlint-disable-next-line max-lines-per-function -- a table of methods, none of them long
 export const runMethods = (db: PostgresDatabase, now: () => string) =>
   ({
     async copy() {
@@ -24,12 +23,14 @@ export const runMethods = (db: PostgresDatabase, now: () => string) =>
       )
     },
     async openRun(run) {
+      const { sync, mode, kind, workflowId, workflowRunId, purpose = 'sync', of = null } = run
+      const config = JSON.stringify(run.config)
       return await db.transaction(async (session) => {
         await lockRuns(session)
-        if (run.mode === 'run') {
+        if (mode === 'run') {
           const live = await session.one(
             `SELECT ${RUN_COLUMNS} FROM runs WHERE sync = $1 AND mode = 'run' AND state IN (${liveStates})`,
-            [run.sync],
+            [sync],
           )
           if (live) return { heldBy: runOfRow(live) }
         }
@@ -38,17 +39,7 @@ export const runMethods = (db: PostgresDatabase, now: () => string) =>
           `INSERT INTO runs (id, sync, kind, mode, state, workflow_id, workflow_run_id, config, opened_at, purpose, of_run)
            SELECT CASE WHEN $2 = 'plan' THEN least(0, min(id)) - 1 ELSE greatest(0, max(id)) + 1 END,
              $1, $3, $2, 'running', $4, $5, $6::json, $7::timestamptz, $8, $9::integer FROM runs RETURNING ${RUN_COLUMNS}`,
-          [
-            run.sync,
-            run.mode,
-            run.kind,
-            run.workflowId,
-            run.workflowRunId,
-            JSON.stringify(run.config),
-            now(),
-            run.purpose ?? 'sync',
-            run.of ?? null,
-          ],
+          [sync, mode, kind, workflowId, workflowRunId, config, now(), purpose, of],
         )
         return { run: runOfRow(row!) }
       })

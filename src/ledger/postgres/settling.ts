@@ -2,7 +2,15 @@
 
 import type { ItemOutcome, RunSegment } from '../roles/outbox.ts'
 import { collisionFlags, isAcceptance, settlementOf } from '../rules/settlement.ts'
-import { acceptItemsSql, FORGET_SQL, isWanted, ITEM_DESTINATION, itemsAt, wanted } from './items.ts'
+import {
+  acceptItemsSql,
+  FORGET_SQL,
+  isWanted,
+  ITEM_DESTINATION,
+  itemsAt,
+  listsOf,
+  wanted,
+} from './items.ts'
 import { lockRun } from './fences.ts'
 import type { Session } from './session.ts'
 
@@ -63,27 +71,20 @@ export async function settleBatch(
   await session.run(BOOK_SQL, [
     ...itemsAt(run, booked),
     answer.requestId,
-    booked.map((item) => item.state),
-    booked.map((item) => item.httpStatus),
-    booked.map((item) => item.recordId),
+    ...listsOf(booked, 'state', 'httpStatus', 'recordId'),
     refused((item) => item.code),
     refused((item) => item.reason),
     refused((item) => item.field),
     refused((item) => item.detail),
     refused((item) => (item.inDoubt ? 1 : 0)),
   ])
-  await session.run(ACCEPT_SQL, [...itemsAt(run, written), written.map(({ marks }) => marks)])
+  await session.run(ACCEPT_SQL, [...itemsAt(run, written), ...listsOf(written, 'marks')])
   await session.run(TAKE_OVER_SQL, itemsAt(run, written))
   if (answered.length > 0) {
     await session.run(BOOK_ANSWERED_SQL, [
       ...itemsAt(run, answered),
       'answered',
-      answered.map(({ reason }) => reason),
-      answered.map(({ field }) => field),
-      answered.map(({ detail }) => detail),
-      answered.map(({ column }) => column),
-      answered.map(({ value }) => value),
-      answered.map(({ key = null }) => key),
+      ...listsOf(answered, 'reason', 'field', 'detail', 'column', 'value', 'key'),
     ])
     // Until they are read back, it is not known whether the service holds what was sent.
     await session.run(FORGET_SQL, itemsAt(run, answered))

@@ -3,8 +3,8 @@
 import { FenceLost } from '../../core/errors.ts'
 import type { RunSegment } from '../roles/outbox.ts'
 import type { RowStaging, StagedItem } from '../roles/staging.ts'
-import { keyCountsOfRow } from '../rows/items.ts'
 import { liveStates } from '../rows/runs.ts'
+import { countsOfRow } from '../rows/values.ts'
 import { partition, sampleOrderSql, sampleStart, ordinalSlices } from '../rules/ranges.ts'
 import {
   decideSlices,
@@ -16,6 +16,7 @@ import {
 import { newestRunElsewhere } from '../statements/origins.ts'
 import { postgresDialect } from './dialect.ts'
 import { checkStageFence } from './fences.ts'
+import { listsOf } from './items.ts'
 import { gaveWayToNewer } from './origins.ts'
 import type { PostgresDatabase, Session } from './session.ts'
 import { deleteWork } from './work.ts'
@@ -39,9 +40,7 @@ async function insertItems(
     items.map((item) => (item.valid ? null : fact(item)))
   await session.run(INSERT_ITEMS_SQL, [
     run,
-    items.map((item) => item.ordinal),
-    items.map((item) => item.line),
-    items.map((item) => item.of ?? null),
+    ...listsOf(items, 'ordinal', 'line', 'of'),
     items.map((item) => (item.valid ? 'planned' : 'invalid')),
     items.map((item) => item.key),
     items.map((item) => (item.valid ? item.hash : null)),
@@ -60,8 +59,7 @@ async function insertItems(
        SELECT $1, * FROM unnest($2::integer[], $3::text[], $4::text[])`,
       [
         run,
-        part.map((item) => item.ordinal),
-        part.map((item) => item.raw),
+        ...listsOf(part, 'ordinal', 'raw'),
         part.map((item) => (item.valid ? item.payload : null)),
       ],
     )
@@ -197,12 +195,7 @@ export function stagingMethods(db: PostgresDatabase) {
         await session.run(
           `INSERT INTO segments (run, first, last, planned)
            SELECT $1, * FROM unnest($2::integer[], $3::integer[], $4::integer[])`,
-          [
-            run,
-            segments.map(({ first }) => first),
-            segments.map(({ last }) => last),
-            segments.map(({ planned }) => planned),
-          ],
+          [run, ...listsOf(segments, 'first', 'last', 'planned')],
         )
         const watermark = source.watermark ? JSON.stringify(source.watermark) : null
         await session.run(
@@ -274,7 +267,7 @@ export function stagingMethods(db: PostgresDatabase) {
                 ${isAccepted('lower(items.key)')}, false)) AS variants`,
         [run],
       )
-      return keyCountsOfRow(row)
+      return countsOfRow(['loose', 'keyless', 'merged', 'variants'], row)
     },
 
     async stagedKeys(run, keys, { upTo }) {

@@ -10,7 +10,7 @@ import {
   readBackColumnSql,
   verifiedColumns,
 } from '../rules/verification.ts'
-import { acceptItemsSql, itemsAt, NOTE_READ_SQL, withPayload } from './items.ts'
+import { acceptItemsSql, itemsAt, listsOf, NOTE_READ_SQL, withPayload } from './items.ts'
 import { isLive } from './fences.ts'
 import type { PostgresDatabase } from './session.ts'
 import { BOOK_ANSWERED_SQL, TAKE_OVER_SQL } from './settling.ts'
@@ -65,23 +65,13 @@ export const verificationMethods = (db: PostgresDatabase): Verification => ({
       if (!(await isLive(session, run))) return
       await session.run(BOOK_READ_SQL, [
         ...itemsAt(run, read),
-        read.map(({ verified }) => verified),
-        read.map(({ recordId }) => recordId),
-        read.map(({ field }) => field),
-        read.map(({ normalised }) => normalised),
-        read.map(({ reason }) => reason),
-        read.map(({ detail }) => detail),
-        read.map(({ column }) => column),
-        read.map(({ value }) => value),
+        ...listsOf(read, 'verified', 'recordId', 'field', 'normalised'),
+        ...listsOf(read, 'reason', 'detail', 'column', 'value'),
       ])
-      await session.run(ACCEPT_READ_SQL, [
-        ...itemsAt(run, accepted),
-        accepted.map(({ marks }) => marks ?? null),
-      ])
+      await session.run(ACCEPT_READ_SQL, [...itemsAt(run, accepted), ...listsOf(accepted, 'marks')])
       await session.run(NOTE_READ_SQL, [
         ...itemsAt(run, notes),
-        notes.map(({ readBack }) => readBack ?? null),
-        notes.map(({ seen }) => seen ?? null),
+        ...listsOf(notes, 'readBack', 'seen'),
         notes.map((item) => verifiedColumns(item).normalised),
       ])
     })
@@ -118,11 +108,7 @@ export const verificationMethods = (db: PostgresDatabase): Verification => ({
       await session.run(BOOK_ANSWERED_SQL, [
         ...at,
         answered && 'answered',
-        [note.reason],
-        [note.field],
-        [note.detail],
-        [note.column],
-        [note.value],
+        ...listsOf([note], 'reason', 'field', 'detail', 'column', 'value'),
         [answered?.key ?? null],
       ])
       await session.run(TAKE_OVER_SQL, at)

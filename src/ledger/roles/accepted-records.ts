@@ -1,6 +1,6 @@
 // What the service accepted, by key: the newest values of each key of a destination, and the record that holds them.
 
-import type { PlannedItem } from './outbox.ts'
+import type { LedgerPage, PlannedItem } from './outbox.ts'
 
 /** What was accepted for a key. */
 export interface AcceptedRecord {
@@ -32,10 +32,7 @@ export interface AcceptedRecords {
   /** How many keys of the run's planned items have an accepted record in the destination. */
   knownKeys(run: number): Promise<number>
   /** Planned items above `after`, in ordinal order, whose key has no accepted record in the destination. */
-  keysWithoutRecord(
-    run: number,
-    options: { after: number; limit: number },
-  ): Promise<readonly PlannedItem[]>
+  keysWithoutRecord(run: number, page: LedgerPage): Promise<readonly PlannedItem[]>
   /** The records that are accepted for at most 1,000 keys in the run's destination, and the runs that they are from. */
   acceptedRecords(
     run: number,

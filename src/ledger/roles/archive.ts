@@ -1,5 +1,7 @@
 // What outlives a run, for who checks it or takes it elsewhere: the chain of manifests, and tables as rows.
 
+import type { LedgerPage } from './outbox.ts'
+
 /** The sealed account of a closed run (src/ledger/manifest.ts). */
 export interface StoredManifest {
   readonly run: number
@@ -32,10 +34,7 @@ export interface ExportPage {
 
 export interface Archive {
   /** The manifests of a sync, oldest first, of runs above `after`. */
-  manifests(
-    sync: string,
-    options: { after: number; limit: number },
-  ): Promise<readonly StoredManifest[]>
+  manifests(sync: string, page: LedgerPage): Promise<readonly StoredManifest[]>
   /** A page of a table or view, in a fixed order; times are ISO 8601, JSON columns texts. */
   exportRows(
     name: ExportName,

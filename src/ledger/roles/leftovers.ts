@@ -3,6 +3,7 @@
 import type { Json } from '../../core/json.ts'
 import type { RetryChoice } from '../../core/domain/purpose.ts'
 import type { Watermark } from '../../core/domain/watermark.ts'
+import type { LedgerPage } from './outbox.ts'
 import type { Destination } from './runs.ts'
 
 /** The last complete run of a destination that noted a watermark: the next one goes on from it. */
@@ -30,16 +31,12 @@ export interface Leftovers {
    * that an attempt brought in, those whose newest key a later run brought in, and those without a key, for which no run can
    * show that they were brought in.
    */
-  leftRows(run: number, options: { after: number; limit: number }): Promise<readonly LeftRow[]>
+  leftRows(run: number, page: LedgerPage): Promise<readonly LeftRow[]>
   /**
    * Rows of a closed run that a retry takes, above `after`, in ordinal order: those of `leftRows`, and those without a key,
    * that are chosen. Codes and reasons are those of the newest attempt. Of a correction: its rows, as they were corrected.
    */
-  retryRows(
-    run: number,
-    choice: RetryChoice,
-    options: { after: number; limit: number },
-  ): Promise<readonly RetriedRow[]>
+  retryRows(run: number, choice: RetryChoice, page: LedgerPage): Promise<readonly RetriedRow[]>
   /** How many rows of a closed run a retry would take, by the run of their newest attempt, in the order of these runs. */
   leftByRun(run: number): Promise<readonly { readonly run: number; readonly rows: number }[]>
   /**

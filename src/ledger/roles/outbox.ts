@@ -8,6 +8,12 @@ export interface RunSegment {
   readonly last: number
 }
 
+/** At most `limit` of what is above `after`, in order. */
+export interface LedgerPage {
+  readonly after: number
+  readonly limit: number
+}
+
 /** A planned item, ready to be sent. */
 export interface PlannedItem {
   readonly ordinal: number

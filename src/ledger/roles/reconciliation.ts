@@ -2,7 +2,7 @@
 
 import type { Difference, OriginalDifferenceKind } from '../../core/domain/differences.ts'
 import type { AcceptedRecord } from './accepted-records.ts'
-import type { PlannedItem } from './outbox.ts'
+import type { LedgerPage, PlannedItem } from './outbox.ts'
 
 /** A planned item of a reconciliation, and what was accepted for its key; null if nothing was. */
 export interface UncomparedItem extends PlannedItem {
@@ -27,10 +27,7 @@ export interface ItemComparison {
 
 export interface Reconciliation {
   /** Planned items above `after`, in ordinal order, that were not compared yet. */
-  uncompared(
-    run: number,
-    options: { after: number; limit: number },
-  ): Promise<readonly UncomparedItem[]>
+  uncompared(run: number, page: LedgerPage): Promise<readonly UncomparedItem[]>
   /**
    * Records what comparing showed, for items that are still planned; at most 1,000. An equal one is `unchanged`, verified and
    * accepted; the others stay planned, unless they are held, their differences replace earlier ones, and what was accepted

@@ -1,4 +1,4 @@
-// The streams of a mirror's run.
+// The streams of a mirror's run, and what a step of any run keeps, which has its place next to them.
 
 /** What a mirror's run did to one stream: a table of the warehouse. The sums are those of the run so far. */
 export interface StreamBooks {
@@ -36,4 +36,13 @@ export interface Streams {
   noteStream(run: number, books: StreamBooks): Promise<void>
   /** The streams of a mirror's run, in the order of their names. */
   streams(run: number): Promise<readonly StreamBooks[]>
+}
+
+/** What a step of a run keeps between its attempts, and the requests that belong to no segment. */
+export interface StepStates {
+  /** How far a step came in a stream, as its own text; null if it kept nothing. */
+  loadStepState(run: number, stream: string): Promise<string | null>
+  saveStepState(run: number, stream: string, place: string): Promise<void>
+  /** Counts write requests of a live run that belong to no segment, such as deletions, under the name of their step. */
+  noteRequests(run: number, step: string, count: number): Promise<void>
 }

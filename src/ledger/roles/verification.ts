@@ -1,7 +1,7 @@
 // Verification: written items are read back, and of several items that wrote one record the last one is sent once more.
 
 import type { ItemState } from '../../core/domain/books.ts'
-import type { ItemNote, ItemOutcome, PlannedItem } from './outbox.ts'
+import type { ItemNote, ItemOutcome, LedgerPage, PlannedItem } from './outbox.ts'
 
 /** An item to read back: what was sent, and what is in doubt. */
 export interface WrittenItem {
@@ -61,10 +61,7 @@ export interface Verification {
   /** Records what reading back showed, in a live run; items keep a terminal state. At most 1,000. */
   recordVerified(run: number, items: readonly VerificationResult[]): Promise<void>
   /** Items above `after` whose record another item of the run wrote too, and that come last: to be sent once more. */
-  collisions(
-    run: number,
-    options: { after: number; limit: number },
-  ): Promise<readonly PlannedItem[]>
+  collisions(run: number, page: LedgerPage): Promise<readonly PlannedItem[]>
   /**
    * The item was sent after all others of its record: it is accepted, no other key of the record is, and the other items of the
    * run are `overwritten`, with this reason and detail. `answered`: as in `ItemOutcome`; the item is not accepted then.

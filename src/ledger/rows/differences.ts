@@ -15,34 +15,27 @@ import { number, text, type Row } from './values.ts'
 export const subjectOf = ({ key, recordId }: Pick<Difference, 'key' | 'recordId'>): string =>
   digestOf('sha256', key ?? recordId ?? '', 'hex').slice(0, 32)
 
-/** The columns next to its run, its number and `repaired`, in the order of `differenceValues`. */
-export const DIFFERENCE_COLUMNS = [
-  'stream',
-  'subject',
-  'key',
-  'record_id',
-  'ordinal',
-  'kind',
-  'field',
-  'whose',
-  'ours',
-  'theirs',
-  'version',
-] as const
+/** The values next to its run, its number and `repaired`, by column. */
+const VALUES: Readonly<
+  Record<string, (difference: Difference) => string | number | null | undefined>
+> = {
+  stream: ({ stream }) => stream,
+  subject: subjectOf,
+  key: ({ key }) => key,
+  record_id: ({ recordId }) => recordId,
+  ordinal: ({ ordinal }) => ordinal,
+  kind: ({ kind }) => kind,
+  field: ({ field }) => field,
+  whose: ({ whose }) => whose,
+  ours: ({ ours }) => ours,
+  theirs: ({ theirs }) => theirs,
+  version: ({ version }) => version,
+}
+export const DIFFERENCE_COLUMNS = Object.keys(VALUES)
 
-export const differenceValues = (difference: Difference): readonly (string | number | null)[] => [
-  difference.stream,
-  subjectOf(difference),
-  difference.key,
-  difference.recordId,
-  difference.ordinal,
-  difference.kind,
-  difference.field,
-  difference.whose,
-  difference.ours,
-  difference.theirs,
-  difference.version ?? null,
-]
+/** In the order of the columns. */
+export const differenceValues = (difference: Difference): readonly (string | number | null)[] =>
+  Object.values(VALUES).map((valueOf) => valueOf(difference) ?? null)
 
 export const differenceOfRow = (row: Row): NotedDifference => ({
   stream: String(row['stream']),

@@ -13,7 +13,7 @@ import {
 import type { LeftRow, RetriedRow } from '../roles/leftovers.ts'
 import type { PlannedItem } from '../roles/outbox.ts'
 import type { RejectGroup, ReportedItem } from '../roles/run-reports.ts'
-import type { CellError, KeyCounts } from '../roles/staging.ts'
+import type { CellError } from '../roles/staging.ts'
 import type { WrittenItem } from '../roles/verification.ts'
 import { number, sqlList, text, type Row } from './values.ts'
 
@@ -135,12 +135,4 @@ export const writtenOfRow = (row: Row): WrittenItem => ({
           seenRun: number(row['known_seen_run']),
           seen: text(row['known_seen']),
         },
-})
-
-/** Of the items of a run, counted by what their keys are. */
-export const keyCountsOfRow = (row: Row | undefined): KeyCounts => ({
-  loose: Number(row?.['loose'] ?? 0),
-  keyless: Number(row?.['keyless'] ?? 0),
-  merged: Number(row?.['merged'] ?? 0),
-  variants: Number(row?.['variants'] ?? 0),
 })

@@ -3,7 +3,7 @@
 import type { Json } from '../../core/json.ts'
 import { REGULAR_PURPOSES } from '../../core/domain/purpose.ts'
 import { COMPLETE_STATES, LIVE_STATES, type Books, type RunState } from '../../core/domain/books.ts'
-import type { Destination, Run, RunCounters, RunSchema } from '../roles/runs.ts'
+import type { Destination, Run, RunSchema } from '../roles/runs.ts'
 import { sqlList, type Row } from './values.ts'
 
 /** The states of a run that is not over. */
@@ -67,20 +67,6 @@ export const mergeWarnings = (before: readonly string[], added: readonly string[
   ...before,
   ...added.filter((warning) => !before.includes(warning)),
 ]
-
-/** @param row undefined if there is no such run */
-export const countersOfRow = (row: Row | undefined): RunCounters => {
-  const count = (name: string) => Number(row?.[name] ?? 0)
-  return {
-    read: count('read'),
-    planned: count('planned'),
-    created: count('created'),
-    updated: count('updated'),
-    rejected: count('rejected'),
-    failed: count('failed'),
-    requests: count('requests'),
-  }
-}
 
 /** Of `destinations`. */
 export const destinationOfRow = (row: Row): Destination => ({

@@ -6,48 +6,37 @@ import { number, text, type Row } from './values.ts'
 /** Whether a row has the books of a stream, and not only the state of a step. */
 export const isNoted = "state <> 'place'"
 
-/** The columns next to the run, in the order of `streamValues`, with their types. */
-const COLUMNS: Readonly<Record<string, 'text' | 'bigint'>> = {
-  stream: 'text',
-  table_name: 'text',
-  state: 'text',
-  mode: 'text',
-  requests: 'bigint',
-  read: 'bigint',
-  inserted: 'bigint',
-  changed: 'bigint',
-  unchanged: 'bigint',
-  deleted: 'bigint',
-  misfits: 'bigint',
-  service_count: 'bigint',
-  table_count: 'bigint',
-  message: 'text',
-  older: 'bigint',
-  reverted: 'bigint',
-  differs: 'bigint',
+type Column = readonly [
+  type: 'text' | 'bigint',
+  valueOf: (books: StreamBooks) => string | number | null | undefined,
+]
+
+/** The columns next to the run. */
+const COLUMNS: Readonly<Record<string, Column>> = {
+  stream: ['text', ({ stream }) => stream],
+  table_name: ['text', ({ table }) => table],
+  state: ['text', ({ state }) => state],
+  mode: ['text', ({ mode }) => mode],
+  requests: ['bigint', ({ requests }) => requests],
+  read: ['bigint', ({ read }) => read],
+  inserted: ['bigint', ({ inserted }) => inserted],
+  changed: ['bigint', ({ changed }) => changed],
+  unchanged: ['bigint', ({ unchanged }) => unchanged],
+  deleted: ['bigint', ({ deleted }) => deleted],
+  misfits: ['bigint', ({ misfits }) => misfits],
+  service_count: ['bigint', ({ serviceCount }) => serviceCount],
+  table_count: ['bigint', ({ tableCount }) => tableCount],
+  message: ['text', ({ message }) => message],
+  older: ['bigint', ({ older }) => older],
+  reverted: ['bigint', ({ reverted }) => reverted],
+  differs: ['bigint', ({ differs }) => (differs == null ? null : Number(differs))],
 }
 export const STREAM_COLUMNS = Object.keys(COLUMNS)
-export const STREAM_TYPES = Object.values(COLUMNS)
+export const STREAM_TYPES = Object.values(COLUMNS).map(([type]) => type)
 
-export const streamValues = (books: StreamBooks): readonly (string | number | null)[] => [
-  books.stream,
-  books.table,
-  books.state,
-  books.mode,
-  books.requests,
-  books.read,
-  books.inserted,
-  books.changed,
-  books.unchanged,
-  books.deleted,
-  books.misfits,
-  books.serviceCount,
-  books.tableCount,
-  books.message,
-  books.older ?? null,
-  books.reverted ?? null,
-  books.differs == null ? null : Number(books.differs),
-]
+/** In the order of the columns. */
+export const streamValues = (books: StreamBooks): readonly (string | number | null)[] =>
+  Object.values(COLUMNS).map(([, valueOf]) => valueOf(books) ?? null)
 
 export const streamOfRow = (row: Row): StreamBooks => ({
   stream: String(row['stream']),

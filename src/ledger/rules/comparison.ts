@@ -4,10 +4,7 @@ import type { ItemComparison } from '../roles/reconciliation.ts'
 import { partition, REPLACED_MAX } from './ranges.ts'
 
 /** An equal item is left as it is; one that is held is not sent; the others are still to be sent. */
-export const stateOnceCompared = ({
-  kind,
-  held,
-}: ItemComparison): 'unchanged' | 'unsent' | 'planned' => {
+export const stateOnceCompared = ({ kind, held }: ItemComparison) => {
   if (kind === null) return 'unchanged'
   return held === null ? 'planned' : 'unsent'
 }

@@ -1,6 +1,5 @@
 // What reading an item back means for the item, and for what is accepted.
 
-import type { ItemNote } from '../roles/outbox.ts'
 import type { VerificationResult } from '../roles/verification.ts'
 
 /** Of an item without a note. */
@@ -13,26 +12,16 @@ export const NO_NOTE = {
 } as const
 
 /** The columns of an item that was read back. A form of the service's own counts as equal. */
-export interface VerifiedColumns extends Record<keyof ItemNote, string | null> {
-  readonly ordinal: number
-  readonly verified: 'equal' | 'different' | 'missing'
-  readonly normalised: 0 | 1
-  readonly recordId: string | null
-  readonly field: string | null
-}
-
-export function verifiedColumns(item: VerificationResult): VerifiedColumns {
-  const { reason, detail, column, value } = item.told ?? NO_NOTE
+export function verifiedColumns({ ordinal, verdict, recordId, field, told }: VerificationResult) {
+  const isForm = verdict === 'normalised'
   return {
-    ordinal: item.ordinal,
-    verified: item.verdict === 'normalised' ? 'equal' : item.verdict,
-    normalised: item.verdict === 'normalised' ? 1 : 0,
-    recordId: item.recordId,
-    field: item.field,
-    reason,
-    detail,
-    column,
-    value,
+    ...NO_NOTE,
+    ...told,
+    ordinal,
+    verified: isForm ? 'equal' : verdict,
+    normalised: isForm ? 1 : 0,
+    recordId,
+    field,
   }
 }
 

@@ -35,11 +35,13 @@ export const runMethods = (db: SqliteDatabase, now: () => string) =>
       return copyMark(String(fileNumber(db.path)))
     },
     async openRun(run) {
+      const { sync, mode, kind, workflowId, workflowRunId, purpose = 'sync', of = null } = run
+      const config = JSON.stringify(run.config)
       return db.transaction(() => {
-        if (run.mode === 'run') {
+        if (mode === 'run') {
           const live = db
             .sql(`SELECT * FROM runs WHERE sync = ? AND mode = 'run' AND state IN (${liveStates})`)
-            .get(run.sync)
+            .get(sync)
           if (live) return { heldBy: runOfRow(live) }
         }
         // Plans come and go: their numbers are negative, so that the runs people see are numbered without gaps.
@@ -50,17 +52,7 @@ export const runMethods = (db: SqliteDatabase, now: () => string) =>
              VALUES (CASE WHEN ?2 = 'plan' THEN (SELECT min(0, coalesce(min(id), 0)) - 1 FROM runs) END,
                ?1, ?3, ?2, 'running', ?4, ?5, ?6, ?7, ?8, ?9) RETURNING *`,
           )
-          .get(
-            run.sync,
-            run.mode,
-            run.kind,
-            run.workflowId,
-            run.workflowRunId,
-            JSON.stringify(run.config),
-            now(),
-            run.purpose ?? 'sync',
-            run.of ?? null,
-          )
+          .get(sync, mode, kind, workflowId, workflowRunId, config, now(), purpose, of)
         return { run: runOfRow(row!) }
       })
     },

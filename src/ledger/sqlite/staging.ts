@@ -4,8 +4,8 @@ import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import { FenceLost } from '../../core/errors.ts'
 import type { RunSegment } from '../roles/outbox.ts'
 import type { RowStaging } from '../roles/staging.ts'
-import { keyCountsOfRow } from '../rows/items.ts'
 import { liveStates } from '../rows/runs.ts'
+import { countsOfRow } from '../rows/values.ts'
 import { sampleOrderSql, sampleStart, ordinalSlices } from '../rules/ranges.ts'
 import {
   decideSlices,
@@ -226,7 +226,7 @@ export function stagingMethods(db: SqliteDatabase) {
                       AND accepted.key = lower(items.key) AND accepted.record_id IS NOT NULL))) AS variants`,
         )
         .get(run)
-      return keyCountsOfRow(row)
+      return countsOfRow(['loose', 'keyless', 'merged', 'variants'], row)
     },
 
     async stagedKeys(run, keys, { upTo }) {

@@ -36,7 +36,6 @@ const ACCEPT_READ_SQL = `INSERT INTO accepted (destination, key, record_id, hash
 const NOTE_READ_SQL = `UPDATE accepted SET hash = CASE WHEN ?5 THEN hash END, read_back = ?3, seen = ?4, read_back_run = ?1, normalised = ?5
   WHERE destination = ${DESTINATION} AND key = ${ITEM_KEY}`
 
-// oxlint-disable-next-line max-lines-per-function -- a table of methods, none of them long
 export const verificationMethods = (db: SqliteDatabase): Verification => ({
   async written(run, { after, every, limit }) {
     return db
@@ -60,19 +59,9 @@ export const verificationMethods = (db: SqliteDatabase): Verification => ({
       if (!isLive(db, run)) return
       for (const item of items) {
         const read = verifiedColumns(item)
-        const { ordinal, normalised } = read
-        db.sql(BOOK_READ_SQL).run(
-          read.verified,
-          read.field,
-          read.recordId,
-          run,
-          ordinal,
-          normalised,
-          read.reason,
-          read.detail,
-          read.column,
-          read.value,
-        )
+        const { verified, field, recordId, ordinal, normalised } = read
+        const note = [read.reason, read.detail, read.column, read.value]
+        db.sql(BOOK_READ_SQL).run(verified, field, recordId, run, ordinal, normalised, ...note)
         if (isAcceptedOnceRead(item)) db.sql(ACCEPT_READ_SQL).run(item.marks ?? null, run, ordinal)
         if (isNotedOnceRead(item)) {
           const { readBack = null, seen = null } = item
@@ -104,17 +93,9 @@ export const verificationMethods = (db: SqliteDatabase): Verification => ({
       ).run(run, ordinal, answered === null ? 0 : 1)
       // The last sending's answer counts.
       const note = answered ?? NO_NOTE
-      db.sql(BOOK_ANSWERED_SQL).run(
-        run,
-        ordinal,
-        answered && 'answered',
-        note.reason,
-        note.field,
-        note.detail,
-        note.column,
-        note.value,
-        answered?.key ?? null,
-      )
+      const noted = [note.reason, note.field, note.detail, note.column, note.value]
+      const state = answered && 'answered'
+      db.sql(BOOK_ANSWERED_SQL).run(run, ordinal, state, ...noted, answered?.key ?? null)
       db.sql(TAKE_OVER_SQL).run(run, ordinal)
       db.sql(
         `UPDATE items INDEXED BY items_record SET verified = 'overwritten', reason = ?3, detail = ?4, field = NULL,

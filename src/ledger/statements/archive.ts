@@ -3,9 +3,8 @@
 import { sealManifest } from '../manifest.ts'
 import type { Archive, ExportName, ExportPage, StoredManifest } from '../roles/archive.ts'
 import type { Run } from '../roles/runs.ts'
-import { manifestOfRow } from '../rows/manifests.ts'
 import { streamOfRow } from '../rows/streams.ts'
-import type { Row } from '../rows/values.ts'
+import { text, type Row } from '../rows/values.ts'
 import type { StatementRunner } from './engine.ts'
 
 /** The columns that order the rows of an export; no two rows are equal in them. */
@@ -33,7 +32,13 @@ export const archiveStatements = (
        WHERE sync = $1 AND run > $2 ORDER BY run LIMIT $3`,
       [sync, after, limit],
     )
-    return rows.map(manifestOfRow)
+    return rows.map((row) => ({
+      run: Number(row['run']),
+      sync: String(row['sync']),
+      body: String(row['body']),
+      digest: String(row['digest']),
+      signature: text(row['signature']),
+    }))
   },
 
   async exportRows(name, { after, limit }) {

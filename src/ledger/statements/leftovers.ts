@@ -1,6 +1,5 @@
 // What earlier runs leave to the next one, as every engine reads it.
 
-import type { RetryChoice } from '../../core/domain/purpose.ts'
 import type { Watermark } from '../../core/domain/watermark.ts'
 import type { Leftovers, RetriedRow } from '../roles/leftovers.ts'
 import { isRetried, leftRowOfRow, retriedOfRow } from '../rows/items.ts'
@@ -9,44 +8,9 @@ import { remainingRanges } from '../rules/ranges.ts'
 import type { SqlDialect, StatementRunner } from './engine.ts'
 import { newestRunElsewhere } from './origins.ts'
 
-async function retryRows(
-  db: StatementRunner,
-  { leftOf, withRaw, list, listAt, isOneOf }: SqlDialect,
-  run: number,
-  { rows, codes, reasons, correction }: RetryChoice,
-  { after, limit }: { after: number; limit: number },
-): Promise<readonly RetriedRow[]> {
-  // A closed run has payloads only of rows that were not accepted, and corrections of some of these.
-  const isCorrected = correction !== undefined
-  const text = `SELECT own.ordinal, own.line, ${isCorrected ? 'own.raw' : 'last.raw'}
-    FROM ${leftOf(
-      isCorrected ? 'corrections' : 'payloads',
-      `kept.ordinal BETWEEN $2 AND $3 ${isCorrected ? 'AND kept.correction = $7' : ''}`,
-    )} ${isCorrected ? '' : withRaw}
-    WHERE (${listAt('$4')} IS NULL OR ${isOneOf('now.code', '$4')})
-      AND (${listAt('$5')} IS NULL OR ${isOneOf('now.reason', '$5')}
-        OR (now.in_doubt = 1 AND ${isOneOf("'in_doubt'", '$5')}))
-      AND ${isRetried('now')}
-    ORDER BY own.ordinal LIMIT $6`
-  const chosen: RetriedRow[] = []
-  for (const [first, last] of remainingRanges(rows, after)) {
-    const found = await db.all(text, [
-      run,
-      first,
-      last,
-      codes ? list(codes) : null,
-      reasons ? list(reasons) : null,
-      limit - chosen.length,
-      ...(isCorrected ? [correction] : []),
-    ])
-    chosen.push(...found.map(retriedOfRow))
-    if (chosen.length === limit) break
-  }
-  return chosen
-}
-
+// oxlint-disable-next-line max-lines-per-function -- a table of methods, none of them long
 export function leftoverStatements(db: StatementRunner, dialect: SqlDialect) {
-  const { json, leftOf, withRaw } = dialect
+  const { json, leftOf, withRaw, list, listAt, isOneOf } = dialect
   return {
     async lastReading({ sync, origin, orgId, objectType, matchingProperty }) {
       const own = `(SELECT id FROM destinations WHERE sync = $1 AND origin = $2 AND org_id = $3
@@ -78,7 +42,35 @@ export function leftoverStatements(db: StatementRunner, dialect: SqlDialect) {
       return rows.map(leftRowOfRow)
     },
 
-    retryRows: (run, choice, page) => retryRows(db, dialect, run, choice, page),
+    async retryRows(run, { rows, codes, reasons, correction }, { after, limit }) {
+      // A closed run has payloads only of rows that were not accepted, and corrections of some of these.
+      const isCorrected = correction !== undefined
+      const text = `SELECT own.ordinal, own.line, ${isCorrected ? 'own.raw' : 'last.raw'}
+        FROM ${leftOf(
+          isCorrected ? 'corrections' : 'payloads',
+          `kept.ordinal BETWEEN $2 AND $3 ${isCorrected ? 'AND kept.correction = $7' : ''}`,
+        )} ${isCorrected ? '' : withRaw}
+        WHERE (${listAt('$4')} IS NULL OR ${isOneOf('now.code', '$4')})
+          AND (${listAt('$5')} IS NULL OR ${isOneOf('now.reason', '$5')}
+            OR (now.in_doubt = 1 AND ${isOneOf("'in_doubt'", '$5')}))
+          AND ${isRetried('now')}
+        ORDER BY own.ordinal LIMIT $6`
+      const chosen: RetriedRow[] = []
+      for (const [first, last] of remainingRanges(rows, after)) {
+        const found = await db.all(text, [
+          run,
+          first,
+          last,
+          codes ? list(codes) : null,
+          reasons ? list(reasons) : null,
+          limit - chosen.length,
+          ...(isCorrected ? [correction] : []),
+        ])
+        chosen.push(...found.map(retriedOfRow))
+        if (chosen.length === limit) break
+      }
+      return chosen
+    },
 
     async leftByRun(run) {
       const rows = await db.all(

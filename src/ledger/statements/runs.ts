@@ -2,14 +2,12 @@
 
 import type { LedgerIdentity } from '../roles/identity.ts'
 import type { Runs } from '../roles/runs.ts'
-import {
-  countersOfRow,
-  destinationOfRow,
-  liveStates,
-  RUN_COLUMNS,
-  runReader,
-} from '../rows/runs.ts'
+import { destinationOfRow, liveStates, RUN_COLUMNS, runReader } from '../rows/runs.ts'
+import { countsOfRow } from '../rows/values.ts'
 import type { SqlDialect, StatementRunner } from './engine.ts'
+
+/** Of the segments. */
+const SUMS = ['planned', 'created', 'updated', 'rejected', 'failed'] as const
 
 export function runStatements(db: StatementRunner, dialect: SqlDialect) {
   const runOfRow = runReader(dialect)
@@ -69,15 +67,13 @@ export function runStatements(db: StatementRunner, dialect: SqlDialect) {
     async progress(id) {
       const row = await db.one(
         `SELECT rows_staged AS read,
-           coalesce(sum(segments.planned), 0) AS planned, coalesce(sum(segments.created), 0) AS created,
-           coalesce(sum(segments.updated), 0) AS updated, coalesce(sum(segments.rejected), 0) AS rejected,
-           coalesce(sum(segments.failed), 0) AS failed,
+           ${SUMS.map((name) => `coalesce(sum(segments.${name}), 0) AS ${name}`).join(', ')},
            coalesce(sum(segments.requests), 0) + (SELECT coalesce(sum(streams.requests), 0) FROM streams
              WHERE streams.run = runs.id AND streams.state = 'place') AS requests
          FROM runs LEFT JOIN segments ON segments.run = runs.id WHERE runs.id = $1 GROUP BY runs.id`,
         [id],
       )
-      return countersOfRow(row)
+      return countsOfRow(['read', ...SUMS, 'requests'], row)
     },
   } satisfies Partial<LedgerIdentity & Runs>
 }

@@ -1,7 +1,6 @@
 // The streams of a mirror's run, and the states of steps, which share the table `streams`.
 
-import type { StepStates } from '../roles/step-states.ts'
-import type { Streams } from '../roles/streams.ts'
+import type { Streams, StepStates } from '../roles/streams.ts'
 import { liveStates } from '../rows/runs.ts'
 import {
   isNoted,
