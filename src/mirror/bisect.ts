@@ -6,6 +6,7 @@ import { parseInstant, formatInstant } from './instant.ts'
 import { createRange, midpoint, rangeFilter } from './ranges.ts'
 import { checkReadLimit } from './read-limit.ts'
 import type { RecordsWork } from './records-work.ts'
+import { tableIds } from './table-ids.ts'
 
 /** Records that are listed rather than counted once more. */
 const LIST_MAX = 500
@@ -65,7 +66,9 @@ export async function bisect(
     left -= Math.ceil(service / 100)
     if (left < 0 || reader.requests >= last) return null
     const listed = service === 0 ? new Set<string>() : await list(work, key, one)
-    for await (const ids of idsOf(work, key, one)) {
+    const within = withinOf(key, one)
+    const choice = { limit: IDS_PAGE, ...(within && { within }) }
+    for await (const ids of tableIds(deps.tables, stream, choice)) {
       missing.push(...ids.filter((id) => !listed.has(id)))
       if (missing.length > idsMax) return null
     }
@@ -114,20 +117,4 @@ async function list(
     await merger.take(page.records.map(rowOf), page.askedAt, () => {})
   }
   return listed
-}
-
-/** Ids of the table's rows in an interval, in pages. */
-async function* idsOf(
-  { deps, stream }: RecordsWork,
-  key: BisectKey,
-  interval: Interval,
-): AsyncGenerator<readonly string[]> {
-  const within = withinOf(key, interval)
-  for (let after: string | null = null; ;) {
-    const choice = { after, limit: IDS_PAGE, ...(within && { within }) }
-    const ids: readonly string[] = await deps.tables.ids(stream, choice)
-    yield ids
-    if (ids.length < IDS_PAGE) return
-    after = ids.at(-1)!
-  }
 }

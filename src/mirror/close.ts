@@ -1,6 +1,7 @@
 // The end of a mirror's run. If a stream failed, the run has failed, and says which. Promise kept here: a run that knows of a table
 // that differs from the service is never `complete`.
 
+import { joinTexts } from '../core/format.ts'
 import type { RunState } from '../core/domain/books.ts'
 import type { RunClosing, StreamBooks, Streams } from '../ledger/ledger.ts'
 import type { RunOutcome } from '../runs/outcome.ts'
@@ -26,8 +27,7 @@ export async function closeMirror(
           : 'complete'
   // A stream that failed is reported once.
   const texts = [failed, failed === null ? differing : streamDifferences(streams.filter(isDone))]
-  const message =
-    ending.kind === 'failed' ? ending.message : texts.filter(Boolean).join('; ') || null
+  const message = ending.kind === 'failed' ? ending.message : joinTexts(...texts)
   await ledger.closeRun(run, {
     state,
     reason: ending.kind === 'failed' ? (ending.reason ?? null) : null,

@@ -13,7 +13,7 @@ import type { RecordsWork } from './records-work.ts'
 /** Times that a difference is examined while the service changes. */
 const ROUNDS_MAX = 3
 
-/** Does the phase. Undefined if the run of the stream is over. */
+/** Does the phase, the last one. Undefined if it is over. */
 export async function compareCounts(work: RecordsWork): Promise<StreamResult | undefined> {
   const { deps, position, schema, reader, merger, account, stream } = work
   const count = async () => {
@@ -45,6 +45,7 @@ export async function compareCounts(work: RecordsWork): Promise<StreamResult | u
     if (moved === 0) break
   }
   judge(work, surplus, moved)
+  position.run.phase = 'done'
   const { sight } = work.job
   if (otherThanListed(sight, position) !== null) return undefined
   // Listed with this key, as many rows as records, and every change read: the key sees all that the table has.

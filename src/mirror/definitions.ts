@@ -8,6 +8,7 @@ import type { MirrorStream, MirrorTables } from '../warehouses/mirror-tables.ts'
 import type { MirrorDeps } from './ports.ts'
 import type { Reader } from './reader.ts'
 import { waitingStream } from './streams.ts'
+import { tableIds } from './table-ids.ts'
 import { textStream } from './text-table.ts'
 
 /** Name of the stream, and of its table. */
@@ -44,15 +45,18 @@ export async function checkDefinitionsName(
   )
 }
 
+/** What the service lists. */
+interface Listed {
+  readonly definitions: readonly AssociationWire[]
+  readonly types: readonly ObjectSummary[]
+}
+
 /** Mirrors them. A table of theirs that was altered fails alone. */
 export async function mirrorDefinitions(
   deps: MirrorDeps,
   run: number,
   config: MirrorConfig,
-  found: {
-    readonly definitions: readonly AssociationWire[]
-    readonly types: readonly ObjectSummary[]
-  },
+  found: Listed,
   reader: Reader,
 ): Promise<void> {
   const [known] = await deps.tables.streams([DEFINITIONS]).catch(() => [])
@@ -73,20 +77,13 @@ export async function mirrorDefinitions(
 async function mirrorThem(
   { tables, ledger }: MirrorDeps,
   run: number,
-  {
-    config,
-    name,
-    definitions,
-    types,
-    reader,
-  }: {
+  about: Listed & {
     readonly config: MirrorConfig
     readonly name: string
-    readonly definitions: readonly AssociationWire[]
-    readonly types: readonly ObjectSummary[]
     readonly reader: Reader
   },
 ): Promise<void> {
+  const { config, name, definitions, types, reader } = about
   const wanted = name === DEFINITIONS ? DEFINITIONS : 'association_definitions'
   const stream = await textStream(tables, { name, wanted, columns: NAMES })
   const { fence } = await tables.claim(name)
@@ -138,20 +135,10 @@ const PAGE = 1_000
 async function unlistedOf(
   tables: Pick<MirrorTables, 'ids' | 'rows'>,
   stream: MirrorStream,
-  {
-    before,
-    config: { object_types: wanted, except },
-    types,
-  }: {
-    readonly before: string
-    readonly config: MirrorConfig
-    readonly types: readonly ObjectSummary[]
-  },
-): Promise<{
-  readonly gone: string[]
-  readonly message: string | null
-  readonly differs: boolean
-}> {
+  about: { before: string; config: MirrorConfig; types: readonly ObjectSummary[] },
+) {
+  const { before, types } = about
+  const { object_types: wanted, except } = about.config
   const listed = new Set(types.map(({ name }) => name))
   const isWanted = (type: string) =>
     wanted === 'all' ? !except.includes(type) : wanted.includes(type)
@@ -162,12 +149,7 @@ async function unlistedOf(
     stay: { rows: 0, lost: new Set<string>() },
     go: { rows: 0, lost: new Set<string>() },
   }
-  for (let after: string | null = null; ;) {
-    const ids: readonly string[] = await tables.ids(stream, {
-      after,
-      limit: PAGE,
-      seenBefore: before,
-    })
+  for await (const ids of tableIds(tables, stream, { limit: PAGE, seenBefore: before }))
     for (const { id, cells } of await tables.rows(stream, ids)) {
       const lost = ends.map((at) => String(cells[at])).filter((type) => !listed.has(type))
       const isHeld = lost.some(isWanted)
@@ -177,9 +159,6 @@ async function unlistedOf(
       group.rows++
       for (const type of lost) group.lost.add(type)
     }
-    if (ids.length < PAGE) break
-    after = ids.at(-1)!
-  }
   const text = ({ rows, lost }: (typeof reported)['go'], what: string) =>
     rows === 0
       ? []

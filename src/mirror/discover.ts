@@ -32,14 +32,10 @@ export async function discoverStreams(
   deps: MirrorDeps<LedgerIdentity & Streams>,
   job: DiscoverJob,
 ): Promise<DiscoveredStreams> {
-  const { client, tables } = deps
+  const { client } = deps
   const { mirror: config } = job.sync
   const reader = new Reader(deps)
-  const self = await reader.ask((options) => client.readSelf(options))
-  const project = await deps.ledger.project()
-  await tables.own(`${client.origin} org ${self.org_id}`, project, job.sync.name)
-  const types = await reader.ask((options) => client.listObjectTypes(options))
-  const fieldTypes = await reader.ask((options) => client.listFieldTypes(options))
+  const { types, sortable } = await ownTables(deps, reader, job.sync)
   const { names: mirrored } = selectTypes(config, types)
   const names = limitStreams(job, mirrored)
   const isWindow = (job.window ?? null) !== null
@@ -69,10 +65,25 @@ export async function discoverStreams(
       await deps.ledger.noteStream(job.run, { ...stream, state: 'failed', message })
     }
   }
-  const sortable = fieldTypes.filter((one) => one.sortable).map(({ name }) => name)
   if (isWindow) return { streams, sortable }
   await mirrorDefinitions(deps, job.run, config, { definitions, types }, reader)
   return { streams, sortable }
+}
+
+/**
+ * Checks whose the tables are, or notes it, and reads the object types, and the field types that the service sorts by: three
+ * requests.
+ */
+export async function ownTables(
+  { client, tables, ledger }: MirrorDeps<LedgerIdentity>,
+  reader: Reader,
+  sync: MirrorSync,
+) {
+  const self = await reader.ask((options) => client.readSelf(options))
+  await tables.own(`${client.origin} org ${self.org_id}`, await ledger.project(), sync.name)
+  const types = await reader.ask((options) => client.listObjectTypes(options))
+  const fieldTypes = await reader.ask((options) => client.listFieldTypes(options))
+  return { types, sortable: fieldTypes.filter((one) => one.sortable).map(({ name }) => name) }
 }
 
 /** @throws SyncError `warehouse_other_project`, `warehouse_other_sync` if another project, or sync, fills the tables */

@@ -3,7 +3,7 @@
 
 import { SyncError } from '../core/errors.ts'
 import type { LinkEnd, MirrorStream, MirrorTables } from '../warehouses/mirror-tables.ts'
-import type { EdgesPosition } from './edges-position.ts'
+import type { EdgesParts } from './edges-work.ts'
 
 type Tables = Pick<MirrorTables, 'ids' | 'ownersOfGone' | 'streams'>
 
@@ -35,14 +35,7 @@ async function knownStream(
   }
 }
 
-export interface OwnersParts {
-  readonly source: MirrorStream
-  readonly stream: MirrorStream
-  readonly ends: readonly LinkEnd[]
-  readonly position: EdgesPosition
-  /** Whether deletions remove rows instead of marking them. */
-  readonly isHard: boolean
-}
+type OwnersParts = Pick<EdgesParts, 'source' | 'stream' | 'ends' | 'position' | 'isHard'>
 
 /** Ids of those owners above `after`, in the order of their bytes. None before the first pass over all records. */
 export async function changedOwners(

@@ -11,11 +11,9 @@ import type { EdgesPosition } from './edges-position.ts'
 export function restartPassIfNeeded(
   position: EdgesPosition,
   now: KeyVisibility | null | undefined,
-  {
-    needed,
-    associations,
-  }: { readonly needed: readonly string[]; readonly associations: readonly string[] },
+  read: { readonly needed: readonly string[]; readonly associations: readonly string[] },
 ): void {
+  const { needed, associations } = read
   const { lookedWith, sight } = position
   const then = lookedWith ?? sight
   const seen = (view: KeyVisibility | undefined, type: string) => view?.types?.includes(type)

@@ -3,6 +3,7 @@
 // deletions wait for a person, and all do if the key sees less than before; an edge of an existing record is deleted only after
 // an answer without it.
 
+import { slicesOf } from '../core/slices.ts'
 import { otherKeyText } from './last-visibility.ts'
 import { deletionPermission, whyAsked } from './deletions.ts'
 import { changedOwners } from './edges-owners.ts'
@@ -10,6 +11,7 @@ import type { EdgesWork } from './edges-work.ts'
 import { OWNERS_MAX } from './edges-position.ts'
 import { formatInstant } from './instant.ts'
 import type { StreamResult } from './ports.ts'
+import { tableIds } from './table-ids.ts'
 
 /** Edges that one statement finds or deletes. */
 const PAGE = 1_000
@@ -113,8 +115,7 @@ export class EdgesRemoval {
     await readOwners(await this.thereOf(owners), 'mirror')
     run.gone -= gone.length
     run.old -= before
-    for (let from = 0; from < gone.length; from += PAGE)
-      await this.#delete(gone.slice(from, from + PAGE), run.began)
+    for (const page of slicesOf(gone, PAGE)) await this.#delete(page, run.began)
   }
 
   /** Deletes what a whole pass over all records did not show. */
@@ -122,8 +123,7 @@ export class EdgesRemoval {
     const { startedAt } = this.#work.position
     if (startedAt === null) return
     const ids = await this.#idsOf({ seenBefore: startedAt })
-    for (let from = 0; from < ids.length; from += PAGE)
-      await this.#delete(ids.slice(from, from + PAGE), startedAt)
+    for (const page of slicesOf(ids, PAGE)) await this.#delete(page, startedAt)
   }
 
   /** In one transaction with the position that counts them; what was seen since stays. */
@@ -165,31 +165,16 @@ export class EdgesRemoval {
   }): Promise<string[]> {
     const { deps, stream, unlisted } = this.#work
     const found: string[] = []
-    for (let after: string | null = null; ;) {
-      const ids: readonly string[] = await deps.tables.ids(stream, {
-        ...choice,
-        after,
-        limit: PAGE,
-      })
+    for await (const ids of tableIds(deps.tables, stream, { ...choice, limit: PAGE }))
       found.push(...ids)
-      if (ids.length < PAGE) break
-      after = ids.at(-1)!
-    }
     return unlisted.size === 0
       ? found
       : found.filter((id) => !unlisted.has((JSON.parse(id) as string[])[0]!))
   }
 
   /** From now on the next run does not read these records again. */
-  #finish({
-    rows,
-    isRefused,
-    isKnown,
-  }: {
-    readonly rows: number
-    readonly isRefused: boolean
-    readonly isKnown: boolean
-  }): void {
+  #finish(result: { rows: number; isRefused: boolean; isKnown: boolean }): void {
+    const { rows, isRefused, isKnown } = result
     const { deps, job, position, less, sight, unlisted, differ } = this.#work
     const { run } = position
     const stay = isRefused ? rows : 0

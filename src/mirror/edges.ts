@@ -4,6 +4,7 @@
 
 import { SyncError } from '../core/errors.ts'
 import { forEachConcurrent } from '../core/concurrency.ts'
+import { joinTexts } from '../core/format.ts'
 import { listNames } from '../core/domain/visibility.ts'
 import type { Runs, StreamBooks, Streams } from '../ledger/ledger.ts'
 import type { MirrorRow } from '../warehouses/mirror-tables.ts'
@@ -256,7 +257,6 @@ class Edges {
     const isOver = state === 'complete'
     const { stream } = this.#parts
     const counted = isOver ? await this.#deps.tables.count(stream) : null
-    const sentences = [...(asked === undefined ? [] : [asked]), ...said]
     await this.#deps.ledger.noteStream(this.#job.run, {
       stream: stream.name,
       table: stream.table,
@@ -267,7 +267,7 @@ class Edges {
       serviceCount: null,
       tableCount: counted?.rows ?? null,
       differs: isOver || differs ? differs : null,
-      message: sentences.length === 0 ? null : sentences.join('; '),
+      message: joinTexts(asked, ...said),
     })
   }
 }

@@ -31,17 +31,16 @@ interface Gathering {
   rows: number
 }
 
+type MergerDeps = Pick<MirrorDeps, 'tables' | 'clock' | 'tuning' | 'beat'>
+
 export class Merger {
-  readonly #deps: Pick<MirrorDeps, 'tables' | 'clock' | 'tuning' | 'beat'>
+  readonly #deps: MergerDeps
   readonly #options: MergerOptions
   #gathering: Promise<Gathering> | undefined
   #merging: Promise<void> | undefined
   #failure: { readonly error: unknown } | undefined
 
-  constructor(
-    deps: Pick<MirrorDeps, 'tables' | 'clock' | 'tuning' | 'beat'>,
-    options: MergerOptions,
-  ) {
+  constructor(deps: MergerDeps, options: MergerOptions) {
     this.#deps = deps
     this.#options = options
   }

@@ -2,6 +2,7 @@
 // disagree, and a new warehouse starts from the beginning.
 
 import { SyncError } from '../core/errors.ts'
+import { zeroCounts } from '../core/register.ts'
 import type { KeyVisibility } from '../core/domain/visibility.ts'
 import type { Window } from '../core/domain/watermark.ts'
 import type { MergeCounts } from '../warehouses/mirror-tables.ts'
@@ -41,19 +42,19 @@ export interface WindowPosition extends Window {
   listing: Listing | null
 }
 
-/** What a run did so far. */
-export interface RunTally {
-  requests: number
-  read: number
-  inserted: number
-  changed: number
-  unchanged: number
-  deleted: number
-  /** Answers that came late, and changed nothing. */
-  older: number
-  /** Part of `changed`: the service returned an older version than before. */
-  reverted: number
-}
+const TALLIED = [
+  'requests',
+  'read',
+  'inserted',
+  'changed',
+  'unchanged',
+  'deleted',
+  'older',
+  'reverted',
+] as const
+
+/** What a run did so far, as in `StreamBooks`. */
+export type RunTally = Record<(typeof TALLIED)[number], number>
 
 /**
  * The next phase of the run that works on the stream: `list` a complete listing, `changes` what changed since, `sweep` the records
@@ -155,16 +156,7 @@ export function firstPosition(run: StreamRunState): StreamPosition {
 }
 
 /** Of a run that has done nothing yet. */
-export const EMPTY_TALLY = (): RunTally => ({
-  requests: 0,
-  read: 0,
-  inserted: 0,
-  changed: 0,
-  unchanged: 0,
-  deleted: 0,
-  older: 0,
-  reverted: 0,
-})
+export const EMPTY_TALLY = (): RunTally => zeroCounts(TALLIED)
 
 /** A tally that was stored, perhaps by an older version with fewer figures. */
 export const readTally = (stored: Partial<RunTally>): RunTally => ({ ...EMPTY_TALLY(), ...stored })

@@ -114,13 +114,7 @@ export class Reader {
 
   /** Records that match, by the service's own count. */
   async count(type: string, filter?: FilterNode): Promise<number> {
-    const body = {
-      aggregations: [{ op: 'count' as const }],
-      ...(filter && { filter }),
-    }
-    const { results } = await this.ask((options) =>
-      this.#deps.client.aggregateRecords(type, body, options),
-    )
+    const { results } = await this.#counts(type, filter)
     return Number(results[0]?.value ?? 0)
   }
 
@@ -136,21 +130,24 @@ export class Reader {
   ): Promise<readonly GroupCount[] | null> {
     const groups: GroupCount[] = []
     for (let page = 0; page < pagesMax; page++) {
-      const body = {
-        aggregations: [{ op: 'count' as const }],
-        ...(filter && { filter }),
-        group_by: [...by],
-        offset: groups.length,
-      }
-      const { results, has_more: hasMore } = await this.ask((options) =>
-        this.#deps.client.aggregateRecords(type, body, options),
-      )
+      const more = { group_by: [...by], offset: groups.length }
+      const { results, has_more: hasMore } = await this.#counts(type, filter, more)
       for (const { group_by: values, value } of results)
         groups.push({ values: by.map((name) => values[name] as Json), records: Number(value ?? 0) })
       if (!hasMore) return groups
       if (results.length === 0) return null
     }
     return null
+  }
+
+  #counts(
+    type: string,
+    filter: FilterNode | null | undefined,
+    more: { readonly group_by?: string[]; readonly offset?: number } = {},
+  ) {
+    const aggregations = [{ op: 'count' as const }]
+    const body = { aggregations, ...(filter && { filter }), ...more }
+    return this.ask((options) => this.#deps.client.aggregateRecords(type, body, options))
   }
 
   /** The lowest or highest value of a property; null if no record has one. */

@@ -3,6 +3,7 @@
 // complete.
 
 import { Blocked, SyncError } from '../core/errors.ts'
+import { joinTexts } from '../core/format.ts'
 import type { Runs, StreamBooks, Streams } from '../ledger/ledger.ts'
 import type { MirrorTables } from '../warehouses/mirror-tables.ts'
 import type { StreamRunState } from './position.ts'
@@ -24,7 +25,7 @@ export async function recheckTables(
     for (const row of done) {
       const found = await tableStatus(opening, row, { id: run, openedAt })
       if (found === null) continue
-      const message = [row.message, found.message].filter(Boolean).join('; ')
+      const message = joinTexts(row.message, found.message)
       await ledger.noteStream(run, {
         ...row,
         message,

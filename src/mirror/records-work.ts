@@ -7,6 +7,7 @@ import {
   type PropertyWire,
   type RecordRepresentation,
 } from '../contract/index.ts'
+import { joinSome } from '../core/format.ts'
 import { LISTED_ALWAYS_MAX } from '../core/domain/mirror.ts'
 import type { MirrorConfig } from '../../config/index.ts'
 import type { MirrorRow, MirrorStream } from '../warehouses/mirror-tables.ts'
@@ -33,17 +34,24 @@ export interface RecordsJob extends StreamJob {
   readonly config: MirrorConfig
 }
 
-/** What every step needs. */
-export interface RecordsWork {
-  readonly deps: MirrorDeps
-  readonly job: RecordsJob
-  /** Name of the object type. */
-  readonly type: string
+/** A stream whose table is ready and claimed. */
+export interface ClaimedStream {
   readonly schema: ObjectSchema
   readonly stream: MirrorStream
   readonly fence: number
   readonly position: StreamPosition
+  readonly opened: Opened
   readonly reader: Reader
+  /** Properties without a column, because no database can write their names. */
+  readonly omitted: readonly string[]
+}
+
+/** What every step needs. */
+export interface RecordsWork extends Omit<ClaimedStream, 'opened' | 'omitted'> {
+  readonly deps: MirrorDeps
+  readonly job: RecordsJob
+  /** Name of the object type. */
+  readonly type: string
   readonly merger: Merger
   readonly account: StreamAccount
   /** The property of modification times; null if there is none that the service sorts by. */
@@ -55,18 +63,6 @@ export interface RecordsWork {
   count(records: number): void
   /** Whether the activity's time is over. */
   isLate(): boolean
-}
-
-/** A stream whose table is ready and claimed. */
-export interface ClaimedStream {
-  readonly schema: ObjectSchema
-  readonly stream: MirrorStream
-  readonly fence: number
-  readonly position: StreamPosition
-  readonly opened: Opened
-  readonly reader: Reader
-  /** Properties without a column, because no database can write their names. */
-  readonly omitted: readonly string[]
 }
 
 /** The property, if the service sorts by it. */
@@ -185,8 +181,8 @@ export const liveColumns = ({ columns }: MirrorStream): string[] =>
 /** Names in a message, at most. */
 const OMITTED_MAX = 5
 
-function omittedText(names: readonly string[]): string {
-  const shown = names.slice(0, OMITTED_MAX).map((name) => JSON.stringify(name))
-  const more = names.length > OMITTED_MAX ? ` and ${names.length - OMITTED_MAX} more` : ''
-  return `left out, because no database can write the name: ${shown.join(', ')}${more}`
-}
+const omittedText = (names: readonly string[]): string =>
+  `left out, because no database can write the name: ${joinSome(
+    names.map((name) => JSON.stringify(name)),
+    OMITTED_MAX,
+  )}`

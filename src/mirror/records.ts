@@ -60,7 +60,7 @@ async function runPhase(work: RecordsWork, phase: StreamPhase): Promise<StreamRe
     case 'resweep':
       return await sweepDeletions(work, phase)
     case 'compare':
-      return await compare(work)
+      return await compareCounts(work)
     case 'window':
       return await listWindow(work)
     case 'done':
@@ -188,11 +188,4 @@ function overlapOf({ deps, job, position: { run, listing } }: RecordsWork): numb
   if (!run.full || listing === null) return overlapMs
   const tookMs = deps.clock.now() - Date.parse(listing.startedAt)
   return tookMs >= 0 && tookMs * 2 < overlapMs ? 0 : overlapMs
-}
-
-async function compare(work: RecordsWork): Promise<StreamResult | undefined> {
-  const wait = await compareCounts(work)
-  if (wait) return wait
-  work.position.run.phase = 'done'
-  return undefined
 }

@@ -40,21 +40,16 @@ export function evolveSchema(
   const omitted = all.map(({ name }) => name).filter((name) => UNWRITABLE.test(name))
   if (stream === undefined) return { ...firstTime(objectType, properties, takenTables), omitted }
   const steps = stepsOf(stream, properties)
-  if (mode === 'freeze')
-    return {
-      change: null,
-      stream,
-      backfill: [],
-      frozen: steps.map(({ objection }) => objection),
-      omitted,
-    }
+  const same = { change: null, stream, backfill: [], frozen: [], omitted }
+  if (mode === 'freeze') return { ...same, frozen: steps.map(({ objection }) => objection) }
   const chosen = steps.filter(({ kind }) => mode === 'evolve' || kind === 'gone' || kind === 'back')
-  if (chosen.length === 0) return { change: null, stream, backfill: [], frozen: [], omitted }
+  if (chosen.length === 0) return same
   const retire = chosen.flatMap((step) => step.retire)
   const revive = chosen.flatMap((step) => step.revive)
   const added = chosen.flatMap((step) => (step.add ? [step.add] : []))
   const add = columnsOf(added, stream.columns)
   return {
+    ...same,
     change: {
       name: stream.name,
       table: stream.table,
@@ -64,8 +59,6 @@ export function evolveSchema(
     },
     stream: { ...stream, columns: after(stream.columns, { add, retire, revive }) },
     backfill: [...new Set([...revive, ...add].map(({ property }) => property))],
-    frozen: [],
-    omitted,
   }
 }
 

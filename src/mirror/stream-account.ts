@@ -2,7 +2,7 @@
 // warehouse, with the rows; the figures in the ledger, for people. A sentence that was reported stays until the run ends, whichever
 // worker continues.
 
-import { formatNumber } from '../core/format.ts'
+import { formatNumber, joinTexts } from '../core/format.ts'
 import type { StreamBooks } from '../ledger/ledger.ts'
 import type { MergeCounts, MirrorStream } from '../warehouses/mirror-tables.ts'
 import type { MirrorDeps } from './ports.ts'
@@ -113,12 +113,8 @@ export class StreamAccount {
 
   #message(): string | null {
     const { tally, said = [] } = this.position.run
-    const sentences = [
-      ...(this.#asked === null ? [] : [this.#asked]),
-      ...(tally.reverted === 0 ? [] : [revertedText(tally.reverted)]),
-      ...said,
-    ]
-    return sentences.length === 0 ? null : sentences.join('; ')
+    const reverted = tally.reverted === 0 ? null : revertedText(tally.reverted)
+    return joinTexts(this.#asked, reverted, ...said)
   }
 
   #countRequests(): void {

@@ -6,6 +6,7 @@ import { CONFIRM_MAX, confirmGone, isPlausible, deleteApproved } from './deletio
 import { restartListing } from './listing.ts'
 import type { StreamResult } from './ports.ts'
 import type { RecordsWork } from './records-work.ts'
+import { tableIds } from './table-ids.ts'
 
 /** Ids that are read together. */
 const PAGE = 1_000
@@ -65,11 +66,10 @@ async function unseenIds(
   const every = Math.max(1, missing / CONFIRM_MAX)
   const chosen: string[] = []
   let rows = 0
-  for (let after: string | null = null; ;) {
-    const ids: readonly string[] = await deps.tables.ids(stream, { after, limit: PAGE, seenBefore })
+  for await (const ids of tableIds(deps.tables, stream, { limit: PAGE, seenBefore })) {
     for (const id of ids)
       if (chosen.length * every <= rows++ && chosen.length < CONFIRM_MAX) chosen.push(id)
-    if (ids.length < PAGE || chosen.length === CONFIRM_MAX) return chosen
-    after = ids.at(-1)!
+    if (chosen.length === CONFIRM_MAX) break
   }
+  return chosen
 }

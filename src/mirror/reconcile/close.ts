@@ -5,7 +5,7 @@ import {
   sumOfDifferences,
   type DifferenceCounts,
 } from '../../core/domain/differences.ts'
-import { formatNumber } from '../../core/format.ts'
+import { formatNumber, joinTexts } from '../../core/format.ts'
 import { jobOf } from '../../runs/job.ts'
 import { isWholeScope, WHOLE_SCOPE } from '../../core/domain/purpose.ts'
 import type { RunState } from '../../core/domain/books.ts'
@@ -52,7 +52,7 @@ export async function closeReconcile(
   const message =
     ending.kind === 'failed'
       ? ending.message
-      : (failed ?? sentences(differenceText(counts, streams), gone))
+      : (failed ?? joinTexts(differenceText(counts, streams), gone))
   await ledger.closeRun(run, {
     state,
     reason: ending.kind === 'failed' ? (ending.reason ?? null) : null,
@@ -62,9 +62,6 @@ export async function closeReconcile(
   })
   return { state, message, counts }
 }
-
-const sentences = (...parts: readonly (string | null)[]): string | null =>
-  parts.filter((part) => part !== null).join('; ') || null
 
 /** `12 of 1,000,000 records differ: 4 missing, 8 stale`; null if none does. */
 function differenceText(
@@ -76,13 +73,13 @@ function differenceText(
 }
 
 /**
- * Up to when the warehouse is known to hold what the service holds; null where that cannot be said.
+ * Up to when the warehouse is known to hold what the service holds; null if that is not known.
  *
- * It is said of a run that compared every type of the mirror and left no difference, where each stream was read whole, or was
+ * It is known of a run that compared every type of the mirror and left no difference, if each stream was read whole, or was
  * counted by its times of modification: whatever changes a record at the service moves it on that axis, so a change that was
  * missed makes counts differ, but for what counting.ts says. Counts by time of creation do not see a changed value, and a
  * sample not the rest; a value altered in the warehouse is seen by reading everything only. What changed
- * since the mirror ran last is not in the warehouse yet, so where there was such a record, and it was not repaired, the time
+ * since the mirror ran last is not in the warehouse yet, so if there was such a record, and it was not repaired, the time
  * is the watermark of its stream, and otherwise when the run began.
  */
 async function verifiedThrough(

@@ -47,17 +47,7 @@ export function createRowComparer({ stream, modified }: RowComparison): RowCompa
     columns,
     indexes: columns.map((column) => live.indexOf(column)),
   }))
-  /** Of the whole record. */
-  const difference = ({ id }: MirrorRow, found: Found): Difference => ({
-    ...found,
-    stream: stream.name,
-    recordId: id,
-    key: null,
-    ordinal: null,
-    field: null,
-    ours: null,
-    theirs: null,
-  })
+  const difference = ({ id }: MirrorRow, found: Found) => ofRecord(stream.name, id, found)
   const fieldDifferences = (row: MirrorRow, held: StoredRow, found: Found): Difference[] =>
     differingFields(fields, row, held).map((field) => ({ ...difference(row, found), ...field }))
   /** The time of modification counts only if nothing else differs; a version alone is a difference of the whole record. */
@@ -116,18 +106,21 @@ function differingFields(
   })
 }
 
-/** A row whose record is gone. */
-export const extraRow = (stream: string, recordId: string): Difference => ({
+/** A difference of a whole record. */
+const ofRecord = (stream: string, recordId: string, found: Found): Difference => ({
   stream,
   key: null,
   recordId,
   ordinal: null,
-  kind: 'extra',
   field: null,
-  whose: 'unknown',
   ours: null,
   theirs: null,
+  ...found,
 })
+
+/** A row whose record is gone. */
+export const extraRow = (stream: string, recordId: string): Difference =>
+  ofRecord(stream, recordId, { kind: 'extra', whose: 'unknown' })
 
 /** Negative, zero or positive as `a` is earlier than, the same as or later than `b`: to the microsecond. */
 export function compareInstants(a: string, b: string): number {

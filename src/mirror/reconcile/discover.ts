@@ -5,17 +5,11 @@ import type { LedgerIdentity, Streams } from '../../ledger/ledger.ts'
 import { SyncError } from '../../core/errors.ts'
 import type { ReconcileScope } from '../../core/domain/purpose.ts'
 import type { MirrorSync } from '../../../config/index.ts'
-import { limitStreams } from '../discover.ts'
+import { limitStreams, ownTables } from '../discover.ts'
 import { selectTypes, noteLostTypes } from '../lost-types.ts'
 import { waitingStream } from '../streams.ts'
 import type { DiscoveredStreams, MirrorDeps } from '../ports.ts'
 import { Reader } from '../reader.ts'
-
-export interface DiscoverReconcileJob {
-  readonly run: number
-  readonly sync: MirrorSync
-  readonly scope: ReconcileScope
-}
 
 /**
  * Asks the service for types and field types: three requests. The streams are those of records; edges and association definitions
@@ -25,25 +19,19 @@ export interface DiscoverReconcileJob {
  */
 export async function discoverReconcile(
   deps: MirrorDeps<LedgerIdentity & Streams>,
-  { run, sync, scope }: DiscoverReconcileJob,
+  { run, sync, scope }: { run: number; sync: MirrorSync; scope: ReconcileScope },
 ): Promise<DiscoveredStreams> {
-  const { client, tables, ledger } = deps
+  const { tables, ledger } = deps
   if ((await tables.tableNames()).length === 0)
     throw new SyncError(
       'reconcile_unread',
       `The warehouse ${tables.place} has no tables of sync "${sync.name}" to compare; run it first`,
     )
   const reader = new Reader(deps)
-  const self = await reader.ask((options) => client.readSelf(options))
   // There are tables, so this only checks whose they are; if no project is noted yet, it notes this one.
-  await tables.own(`${client.origin} org ${self.org_id}`, await ledger.project(), sync.name)
-  const types = await reader.ask((options) => client.listObjectTypes(options))
-  const fieldTypes = await reader.ask((options) => client.listFieldTypes(options))
+  const { types, sortable } = await ownTables(deps, reader, sync)
   const names = limitStreams({ sync, only: scope.only }, selectTypes(sync.mirror, types).names)
   for (const name of names) await ledger.noteStream(run, waitingStream(name))
   if (scope.only === null) await noteLostTypes(deps, run, sync.mirror, types)
-  return {
-    streams: names.map((name) => ({ kind: 'records', name })),
-    sortable: fieldTypes.filter((one) => one.sortable).map(({ name }) => name),
-  }
+  return { streams: names.map((name) => ({ kind: 'records', name })), sortable }
 }

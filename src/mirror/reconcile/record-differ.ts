@@ -4,6 +4,7 @@
 import type { FilterNode, RecordRepresentation } from '../../contract/index.ts'
 import { SyncError } from '../../core/errors.ts'
 import { forEachConcurrent } from '../../core/concurrency.ts'
+import { slicesOf } from '../../core/slices.ts'
 import type { ColumnEquals, StoredRow } from '../../warehouses/mirror-tables.ts'
 import { isCursorRefused } from '../reader.ts'
 import { extraRow } from './compare.ts'
@@ -120,8 +121,7 @@ export class RecordDiffer {
   async compare(ids: readonly string[]): Promise<string[]> {
     const { deps, reader, schema } = this.#work
     const equal: string[] = []
-    for (let from = 0; from < ids.length; from += ROWS_MAX) {
-      const some = ids.slice(from, from + ROWS_MAX)
+    for (const some of slicesOf(ids, ROWS_MAX)) {
       const held = await rowsById(this.#work, some)
       await forEachConcurrent(some, deps.tuning.readers, async (id) => {
         const row = held.get(id)
@@ -199,8 +199,8 @@ export class RecordDiffer {
       this.#work,
       extras.map((id) => extraRow(schema.name, id)),
     )
-    for (let from = 0; from < suspects.length; from += SUSPECTS_MAX) {
-      const sure = await confirmSuspects(this.#work, suspects.slice(from, from + SUSPECTS_MAX))
+    for (const some of slicesOf(suspects, SUSPECTS_MAX)) {
+      const sure = await confirmSuspects(this.#work, some)
       await noteDifferences(
         this.#work,
         sure.flatMap(({ difference }) => differencesOf(difference)),

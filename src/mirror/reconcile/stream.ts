@@ -3,16 +3,15 @@
 
 import type { ObjectSchema } from '../../contract/index.ts'
 import { SyncError } from '../../core/errors.ts'
-import { formatNumber } from '../../core/format.ts'
+import { formatNumber, joinTexts } from '../../core/format.ts'
 import type { ReconcileScope } from '../../core/domain/purpose.ts'
-import type { KeyVisibility } from '../../core/domain/visibility.ts'
 import type { MirrorConfig } from '../../../config/index.ts'
 import type { StreamBooks } from '../../ledger/ledger.ts'
 import type { MirrorStream } from '../../warehouses/mirror-tables.ts'
 import { evolveSchema } from '../schema-evolution.ts'
 import { lostSinceLastRun, otherThanListed } from '../last-visibility.ts'
 import { waitingStream } from '../streams.ts'
-import type { StreamRef, StreamResult, DeletionVerdict } from '../ports.ts'
+import type { StreamJob, StreamResult } from '../ports.ts'
 import { addMerge, parsePosition, type StreamPosition } from '../position.ts'
 import { Reader } from '../reader.ts'
 import { compileRow } from '../columns.ts'
@@ -29,15 +28,13 @@ import type { ReconcileWork } from './work.ts'
 /** Partitions that may be checked before the state is stored. */
 const UNSTORED_MAX = 20
 
-export interface ReconcileStreamJob {
-  readonly run: number
-  readonly stream: StreamRef
-  readonly sortable: readonly string[]
+/** Its sight is compared with that of the mirror's last run. */
+export interface ReconcileStreamJob extends Pick<
+  StreamJob,
+  'run' | 'stream' | 'sortable' | 'verdict' | 'sight'
+> {
   readonly scope: ReconcileScope
   readonly config: MirrorConfig
-  readonly verdict: DeletionVerdict | null
-  /** What the key saw when the run began. Default: not known, so it is not compared with that of the mirror's last run. */
-  readonly sight?: KeyVisibility | null
 }
 
 /**
@@ -293,7 +290,7 @@ class Reconciliation {
     const [records, comes, was] =
       pending === 1 ? ['record', 'it comes', 'it was'] : ['records', 'they come', 'they were']
     const then = this.#job.scope.repair ? `${was} read too` : `${comes} with its next run`
-    const parts = [
+    return joinTexts(
       this.#asked,
       this.#less,
       this.#other,
@@ -304,7 +301,6 @@ class Reconciliation {
         ? 'counted by time of creation, which does not show changed values; full does'
         : null,
       this.#refused,
-    ].filter((text) => text !== null)
-    return parts.length === 0 ? null : parts.join('; ')
+    )
   }
 }

@@ -1,6 +1,8 @@
 // The table's ids and rows, in pages.
 
+import { slicesOf } from '../../core/slices.ts'
 import type { ColumnEquals, MirrorStream, StoredRow } from '../../warehouses/mirror-tables.ts'
+import { tableIds } from '../table-ids.ts'
 import { ROWS_MAX } from './local-tables.ts'
 import { tableRange } from './partition-key.ts'
 import type { PartitionRange } from './state.ts'
@@ -16,14 +18,11 @@ export async function* idPages(
   equals: readonly ColumnEquals[] = [],
 ): AsyncGenerator<readonly string[]> {
   const within = range === null ? undefined : tableRange(key, range)
-  for (let after: string | null = null; ;) {
-    const choice = { after, limit: IDS_MAX, equals, ...(within && { within }) }
-    const ids: readonly string[] = await local.ids(stream, choice)
+  const choice = { limit: IDS_MAX, equals, ...(within && { within }) }
+  for await (const ids of tableIds(local, stream, choice)) {
     deps.signal.throwIfAborted()
     deps.beat()
     yield ids
-    if (ids.length < IDS_MAX) return
-    after = ids.at(-1)!
   }
 }
 
@@ -33,8 +32,8 @@ export async function* rowPages(
   ids: readonly string[],
   stream: MirrorStream = whole,
 ): AsyncGenerator<readonly StoredRow[]> {
-  for (let from = 0; from < ids.length; from += ROWS_MAX) {
-    const rows = await local.rows(stream, ids.slice(from, from + ROWS_MAX))
+  for (const some of slicesOf(ids, ROWS_MAX)) {
+    const rows = await local.rows(stream, some)
     deps.signal.throwIfAborted()
     deps.beat()
     yield rows

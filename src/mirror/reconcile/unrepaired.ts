@@ -2,6 +2,7 @@
 // are gone, which are deleted as far as that is permitted.
 
 import type { Difference, DifferenceKind } from '../../core/domain/differences.ts'
+import { slicesOf } from '../../core/slices.ts'
 import type { MirrorConfig } from '../../../config/index.ts'
 import { deletionPermission, whyAsked } from '../deletions.ts'
 import type { DeletionVerdict } from '../ports.ts'
@@ -56,8 +57,8 @@ export async function deleteExtras(
     how: config.deletions,
     at,
   })
-  for (let from = 0; from < gone.length; from += PAGE) {
-    const some = gone.slice(from, from + PAGE).map((id) => extraRow(schema.name, id))
+  for (const ids of slicesOf(gone, PAGE)) {
+    const some = ids.map((id) => extraRow(schema.name, id))
     await ledger.noteDifferences(run, some, { repaired: true })
   }
   return { state: 'deleted', rows }
