@@ -6,7 +6,7 @@ import {
   sumOfDifferences,
   type DifferenceCounts,
 } from '../core/domain/differences.ts'
-import { formatNumber } from '../core/format.ts'
+import { formatNumber, joinTexts } from '../core/format.ts'
 import { finalState, isBalanced, type Books, type RunState } from '../core/domain/books.ts'
 import { readBackText } from '../core/domain/read-back.ts'
 import type { RunClosing } from '../ledger/ledger.ts'
@@ -38,9 +38,6 @@ const equalText = ({ states: { invalid, unchanged } }: Books): string =>
       ? 'both sides are equal'
       : `both sides are equal, but for ${formatNumber(invalid)} rows that do not map`
 
-const joined = (...parts: readonly (string | null)[]): string | null =>
-  parts.filter((part) => part !== null).join('; ') || null
-
 /** Of a run that ended before its source was read to its end. */
 const partText = ({ read, readToEnd }: Books): string | null =>
   readToEnd === false
@@ -63,8 +60,8 @@ export async function closeImport(
   const message = isUnbalanced
     ? 'the books do not balance; run records-sync show for the figures'
     : isFinished
-      ? joined(findings && (differencesText(findings) ?? equalText(books)), readBackText(books))
-      : joined(ending.message ?? null, partText(books))
+      ? joinTexts(findings && (differencesText(findings) ?? equalText(books)), readBackText(books))
+      : joinTexts(ending.message ?? null, partText(books))
   await ledger.closeRun(run, {
     state,
     reason: ending.kind === 'failed' ? (ending.reason ?? null) : null,

@@ -16,9 +16,8 @@ import type {
   StepStates,
 } from '../ledger/ledger.ts'
 import { sourceOf } from '../sources/index.ts'
-import { withHeartbeat } from '../runs/heartbeat.ts'
 import type { ImportDeps, StagedImport } from './ports.ts'
-import { lookUpItems, parsed } from './verify/look-up.ts'
+import { lookUpItems, parsed, readImportedType } from './verify/look-up.ts'
 import { stepPosition } from './step-position.ts'
 import { currentMatchingProperty } from './mapping/types.ts'
 
@@ -54,30 +53,23 @@ export async function reviewLimits(
   const { config, planned } = job
   const { rows_max, creates_max_percent, clears_max_percent } = config
   const excesses: LimitExceeded[] = job.deletes ? await deletions(deps, job.run) : []
+  const add = (limit: LimitExceeded['limit'], is: number, max: number) =>
+    excesses.push({ limit, is, max })
   if (config.rows_min !== undefined && job.isRegular === true) {
     const { read } = await deps.ledger.progress(job.run)
-    if (read < config.rows_min) excesses.push({ limit: 'rows_min', is: read, max: config.rows_min })
+    if (read < config.rows_min) add('rows_min', read, config.rows_min)
   }
   if (planned === 0) return excesses
-  if (rows_max !== undefined && planned > rows_max)
-    excesses.push({ limit: 'rows_max', is: planned, max: rows_max })
+  if (rows_max !== undefined && planned > rows_max) add('rows_max', planned, rows_max)
   if (clears_max_percent !== undefined) {
     const { cleared, values } = await clearedValues(deps, job.run)
     if (cleared * 100 > values * clears_max_percent)
-      excesses.push({
-        limit: 'clears_max_percent',
-        is: percent(cleared, values),
-        max: clears_max_percent,
-      })
+      add('clears_max_percent', percent(cleared, values), clears_max_percent)
   }
   if (creates_max_percent !== undefined && job.looksUp !== false) {
     const creates = await missing(deps, job)
     if (creates * 100 > planned * creates_max_percent)
-      excesses.push({
-        limit: 'creates_max_percent',
-        is: percent(creates, planned),
-        max: creates_max_percent,
-      })
+      add('creates_max_percent', percent(creates, planned), creates_max_percent)
   }
   return excesses
 }
@@ -151,11 +143,7 @@ async function missing(
   deps: ImportDeps<AcceptedRecords & StepStates>,
   { run, config, schema }: StagedImport,
 ): Promise<number> {
-  const reading = deps.client.readObjectType(config.object_type, {
-    signal: deps.signal,
-    priority: deps.priority,
-  })
-  const { properties } = await withHeartbeat(deps, reading)
+  const { properties } = await readImportedType(deps, config)
   // Staging found it a moment ago; without it nothing can be found, and the push reports why.
   if (!properties.some(({ name }) => name === config.matching_property)) return 0
   const matching = currentMatchingProperty(config, properties, schema)

@@ -3,7 +3,8 @@
 
 import type { FieldTypeWire, ObjectSchema, PropertyWire, Self } from '../../contract/index.ts'
 import { MappingError, ServiceFailure, type MappingProblem } from '../../core/errors.ts'
-import { isJsonObject } from '../../core/json.ts'
+import { joinSome } from '../../core/format.ts'
+import { isJsonObject, ownValue } from '../../core/json.ts'
 import { joinWords, nearestWord, suggestWord } from '../../core/suggest.ts'
 import type { ImportConfig, ImportSync, PropertyMapping } from '../../../config/index.ts'
 import { COERCIONS, dateFormatPattern, readWithoutType } from './coerce.ts'
@@ -51,22 +52,18 @@ export function checkTargetType(
   const missing = (['create', 'update'] as const).filter(
     (operation) => !schema.writable_operations.includes(operation),
   )
-  const path = ['object_type']
+  const wrong = (message: string) => problems.push({ message, path: ['object_type'] })
   if (missing.length > 0)
-    problems.push({
-      message: `object type ${schema.name} does not accept ${missing.join(' and ')} on the public API (it accepts: ${
+    wrong(
+      `object type ${schema.name} does not accept ${missing.join(' and ')} on the public API (it accepts: ${
         schema.writable_operations.join(', ') || 'nothing'
       })`,
-      path,
-    })
+    )
   const grant = self.permissions?.find(
     (permission) => permission.entity_type === config.object_type,
   )
   if (grant && !grant.write)
-    problems.push({
-      message: `the key may not write ${config.object_type}: mint one with that grant`,
-      path,
-    })
+    wrong(`the key may not write ${config.object_type}: mint one with that grant`)
 }
 
 /** `; did you mean …?` if a word is near; the list of valid names is given once. */
@@ -86,29 +83,19 @@ export function checkMatchingProperty(
   warnings: string[],
 ): void {
   const name = config.matching_property
-  const path = ['matching_property']
+  const wrong = (message: string) => void problems.push({ message, path: ['matching_property'] })
   const property = target.schema.properties.find((candidate) => candidate.name === name)
-  if (!property) {
-    problems.push({
-      message: `matching_property ${name} does not exist on ${config.object_type}, or the key cannot read it${near(name, namesOf(target))}`,
-      path,
-    })
-    return
-  }
-  const mapping = Object.hasOwn(config.properties, name) ? config.properties[name] : undefined
-  if (!mapping)
-    problems.push({
-      message: `matching_property ${name} is not mapped; add it under properties`,
-      path,
-    })
+  if (!property)
+    return wrong(
+      `matching_property ${name} does not exist on ${config.object_type}, or the key cannot read it${near(name, namesOf(target))}`,
+    )
+  const mapping = ownValue(config.properties, name)
+  if (!mapping) wrong(`matching_property ${name} is not mapped; add it under properties`)
   else if (
     mapping.column === undefined &&
     itemKey(mapping.value, mapping.type ?? property.field_type) === null
   )
-    problems.push({
-      message: `matching_property ${name} must carry exactly one value; its constant does not`,
-      path,
-    })
+    wrong(`matching_property ${name} must carry exactly one value; its constant does not`)
   if (!property.is_unique)
     warnings.push(
       `${name} is not unique on ${config.object_type}: a value that two records share is refused as ambiguous_match`,
@@ -133,8 +120,6 @@ const visible = (name: string): string =>
 
 /** The columns of a source, and the delimiter if it seems to be the wrong one. */
 function whatItHas({ columns }: SourceShape): string {
-  const list = columns.slice(0, COLUMNS_SHOWN).map(visible).join(', ')
-  const more = columns.length > COLUMNS_SHOWN ? ` and ${columns.length - COLUMNS_SHOWN} more` : ''
   const [only = ''] = columns.length === 1 ? columns : []
   const parts = (delimiter: string) => only.split(delimiter).length
   const [best] = DELIMITERS.toSorted((a, b) => parts(b) - parts(a))
@@ -142,7 +127,7 @@ function whatItHas({ columns }: SourceShape): string {
     parts(best!) > 1
       ? `; ${JSON.stringify(best)} looks like the delimiter: write \`delimiter: ${JSON.stringify(best)}\` under \`from\``
       : ''
-  return `it has: ${list}${more}${hint}`
+  return `it has: ${joinSome(columns.map(visible), COLUMNS_SHOWN)}${hint}`
 }
 
 const escaped = (character: string): string =>

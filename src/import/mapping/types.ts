@@ -3,6 +3,7 @@
 
 import type { PropertyWire } from '../../contract/index.ts'
 import { MappingError } from '../../core/errors.ts'
+import { ownValue } from '../../core/json.ts'
 import type { ImportConfig } from '../../../config/index.ts'
 import type { RunSchema } from '../../ledger/ledger.ts'
 import { isCaseFoldable } from './key.ts'
@@ -16,16 +17,12 @@ export interface MatchingProperty {
 }
 
 /** @param served its type at the service */
-export function typeOfProperty(config: ImportConfig, name: string, served: string): string {
-  const mapping = Object.hasOwn(config.properties, name) ? config.properties[name] : undefined
-  return mapping?.type ?? served
-}
+export const typeOfProperty = (config: ImportConfig, name: string, served: string): string =>
+  ownValue(config.properties, name)?.type ?? served
 
 /** Whether what the service holds for a property is compared with what was sent (`compare` of its mapping). */
-export function isCompared(config: ImportConfig, name: string): boolean {
-  const mapping = Object.hasOwn(config.properties, name) ? config.properties[name] : undefined
-  return mapping?.compare !== false
-}
+export const isCompared = (config: ImportConfig, name: string): boolean =>
+  ownValue(config.properties, name)?.compare !== false
 
 /** Finds the type of a mapped property of a run: that with which the run was staged, if it is known. */
 export const propertyTypes =

@@ -2,7 +2,6 @@
 
 import { BATCH_ITEM_OUTCOMES, type BatchItemResult } from '../../contract/index.ts'
 import type { ServiceFailure } from '../../core/errors.ts'
-import { isWritten } from '../../core/domain/item-states.ts'
 import { ITEM_ATTEMPTS_MAX } from '../../core/limits.ts'
 import type { ItemOutcome, PlannedItem } from '../../ledger/ledger.ts'
 
@@ -48,9 +47,6 @@ export function itemOutcome(item: PlannedItem, result: BatchItemResult): ItemOut
     inDoubt: outcome === 'retry' && isSpent,
   }
 }
-
-/** Whether the service accepted the item. */
-export const wasAccepted = ({ state }: ItemOutcome): boolean => isWritten(state)
 
 /** The outcome of a single item whose whole request was refused. */
 export function refusedOutcome(item: PlannedItem, failure: ServiceFailure): ItemOutcome {

@@ -1,11 +1,12 @@
 // Collisions: two items of a run whose keys differ for us and whose record is one for the service (it normalises more than we
 // do). Their batches may have been carried out in any order, so the later row is sent once more, alone, last.
 
+import { isWritten } from '../../core/domain/item-states.ts'
 import type { Runs, StepStates, Verification } from '../../ledger/ledger.ts'
 import { answerReader } from './answered.ts'
 import { bodyText, sendBody } from './send.ts'
 import { sendIfRunIsOpen } from './send-deadline.ts'
-import { itemOutcome, wasAccepted } from './outcome.ts'
+import { itemOutcome } from './outcome.ts'
 import { withHeartbeat } from '../../runs/heartbeat.ts'
 import { stepPosition } from '../step-position.ts'
 import type { ImportDeps, StagedImport } from '../ports.ts'
@@ -35,20 +36,16 @@ export async function resolveCollisions(
     const [item] = await ledger.collisions(run, { after, limit: 1 })
     if (!item) return sent
     after = item.ordinal
+    const body = bodyText([item])
     const sending = sendIfRunIsOpen(deps, run, (sendBefore) =>
-      sendBody(
-        client,
-        config,
-        { body: bodyText([item]), count: 1 },
-        { signal, priority, sendBefore },
-      ),
+      sendBody(client, config, { body, count: 1 }, { signal, priority, sendBefore }),
     )
     const answer = await withHeartbeat(deps, sending)
     await place.sent()
     const result = answer.data[0]!
     const outcome = itemOutcome(item, result)
     // The state stays what it was; what is no longer accepted must be due again on the next run.
-    if (wasAccepted(outcome)) {
+    if (isWritten(outcome.state)) {
       const { answered } = readAnswer(parsed(item), outcome, result.record)
       await ledger.recordCollision(run, item.ordinal, {
         reason: SAME_RECORD,

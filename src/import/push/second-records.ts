@@ -3,6 +3,7 @@
 
 import { forEachConcurrent } from '../../core/concurrency.ts'
 import type { Json } from '../../core/json.ts'
+import { isWritten } from '../../core/domain/item-states.ts'
 import { SECOND_RECORD } from '../../core/domain/held-back.ts'
 import type {
   AcceptedRecords,
@@ -16,7 +17,6 @@ import { itemKey } from '../mapping/key.ts'
 import { stagedMatchingProperty } from '../mapping/types.ts'
 import type { ImportDeps, StagedImport } from '../ports.ts'
 import { readRecordById } from '../verify/look-up.ts'
-import { wasAccepted } from './outcome.ts'
 
 const WRITTEN_ANEW = 'this key was written to another record before'
 
@@ -54,7 +54,7 @@ export function secondRecordReader(
   }
 
   return async (items, outcomes) => {
-    const written = outcomes.filter((outcome) => wasAccepted(outcome) && outcome.recordId !== null)
+    const written = outcomes.filter(({ state, recordId }) => isWritten(state) && recordId !== null)
     if (written.length === 0) return outcomes
     const keyOf = new Map(items.map(({ ordinal, key }) => [ordinal, key]))
     const accepted = await ledger.acceptedRecords(

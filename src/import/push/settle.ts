@@ -3,6 +3,7 @@
 
 import type { BatchAnswer } from '../../client/index.ts'
 import type { BatchItemResult } from '../../contract/index.ts'
+import { isWritten } from '../../core/domain/item-states.ts'
 import type {
   AcceptedRecords,
   ItemOutcome,
@@ -18,7 +19,7 @@ import type { ImportDeps, StagedImport } from '../ports.ts'
 import { createItemHasher } from '../verify/baseline-hashes.ts'
 import { payloadProperties } from '../verify/look-up.ts'
 import { answerReader } from './answered.ts'
-import { itemOutcome, wasAccepted } from './outcome.ts'
+import { itemOutcome } from './outcome.ts'
 import { secondRecordReader } from './second-records.ts'
 
 /** What delivering asks of the ledger: the outbox, and what is known of keys whose record has another id. */
@@ -44,7 +45,7 @@ export function settlement(
 
   const outcomeOf = (item: PlannedItem, result: BatchItemResult): ItemOutcome => {
     const outcome = itemOutcome(item, result)
-    if (!wasAccepted(outcome)) return outcome
+    if (!isWritten(outcome.state)) return outcome
     const sent = payloadProperties(item)
     return readAnswer(
       { key: item.key, sent },

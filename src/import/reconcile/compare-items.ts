@@ -25,13 +25,12 @@ import {
   type ParsedItem,
   type PropertyValues,
 } from '../verify/look-up.ts'
-import { isNormalised, readDigest } from '../verify/read-back.ts'
+import { isNormalised, readDigest, SEVERAL_RECORDS } from '../verify/read-back.ts'
 import { baselineReader, changedBy, wasSent } from './baseline.ts'
 
 const MOVED =
   'the record that this row was written to has another key now; change it back there, or the key in the source'
 
-const SEVERAL = 'the service has more than one record with this key; delete those that are too many'
 const UNSEEN = 'the record may still be there, and a repair would make a second one'
 
 export interface ReconcileJob extends StagedImport {
@@ -98,7 +97,7 @@ export class ItemComparer {
       marks: this.#hashesOf(item.sent),
       // Sent by its key it would become a second record.
       held: isOneOfSeveral
-        ? { reason: SECOND_RECORD, detail: SEVERAL }
+        ? { reason: SECOND_RECORD, detail: SEVERAL_RECORDS }
         : record && !found
           ? { reason: KEY_CHANGED, detail: MOVED }
           : null,

@@ -4,6 +4,7 @@
 
 import { BATCH_ITEMS_MAX, IN_VALUES_MAX, publicError } from '../../contract/index.ts'
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
+import { slicesOf } from '../../core/slices.ts'
 import { OPEN_STATES, REJECT_STATES, type ItemState } from '../../core/domain/books.ts'
 import type { ImportConfig } from '../../../config/index.ts'
 import type {
@@ -22,6 +23,8 @@ import type { ImportDeps, StagedImport } from '../ports.ts'
 import { recordReading, recordVersion, type RecordReading } from './reading.ts'
 
 const DONE: readonly number[] = [200, 204, 404]
+
+const LEFT_EXTRA = { kind: 'extra', isRepaired: false } as const
 
 /** States of rows whose record is not known, or not by an answer. */
 const UNSETTLED_STATES: readonly ItemState[] = [...REJECT_STATES, ...OPEN_STATES]
@@ -73,11 +76,8 @@ export async function deleteExtra(
   // Bounded by the differences of the run: every page goes on after the one before it.
   for (;;) {
     signal.throwIfAborted()
-    const choice = { after: kept.after, limit: IN_VALUES_MAX, kind: 'extra', isRepaired: false }
-    const { rows, next } = await ledger.differences(
-      run,
-      choice as typeof choice & { kind: 'extra' },
-    )
+    const page = { after: kept.after, limit: IN_VALUES_MAX }
+    const { rows, next } = await ledger.differences(run, { ...page, ...LEFT_EXTRA })
     const listed = rows.map(({ key, recordId, version }) => ({
       key: key!,
       recordId: recordId!,
@@ -94,8 +94,7 @@ export async function deleteExtra(
     const { same, gone } = await lookAgain(deps, config, reading, clear)
     if (gone.length > 0) await ledger.recordDeleted(run, gone)
     const answered: ExtraRecord[] = []
-    for (let first = 0; first < same.length; first += BATCH_ITEMS_MAX) {
-      const some = same.slice(first, first + BATCH_ITEMS_MAX)
+    for (const some of slicesOf(same, BATCH_ITEMS_MAX)) {
       const elsewhere = await ledger.writtenElsewhere(run, some)
       kept.written += elsewhere.size
       const records = some.filter(({ key }) => !elsewhere.has(key))

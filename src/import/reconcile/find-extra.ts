@@ -1,10 +1,11 @@
 // What is extra: keys that the run's destination has a record for and the source has no row for. Only keys that we wrote can be
 // extra. A record of a row of the run is not, nor one that another sync writes, nor one that came in by a correction.
 
-import type { RecordRepresentation } from '../../contract/index.ts'
+import { IN_VALUES_MAX, type RecordRepresentation } from '../../contract/index.ts'
 import { forEachConcurrent } from '../../core/concurrency.ts'
 import type { Difference } from '../../core/domain/differences.ts'
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
+import { slicesOf } from '../../core/slices.ts'
 import type { ImportConfig } from '../../../config/index.ts'
 import type {
   AcceptedRecords,
@@ -19,7 +20,6 @@ import { stepPosition, type StepPosition } from '../step-position.ts'
 import { lookUpKeys } from '../verify/look-up.ts'
 import type { ReconcileJob } from './compare-items.ts'
 import { recordVersion, type RecordReading } from './reading.ts'
-import { slicesOf } from './slices.ts'
 
 export type ExtraLedger = AcceptedRecords & Differences & Reconciliation & Runs & StepStates
 
@@ -57,7 +57,7 @@ export async function findExtra(
   for (let after = await ledger.loadStepState(run, config.object_type); ;) {
     signal.throwIfAborted()
     const page = await ledger.absentKeys(run, { after, limit: LEDGER_ROWS_MAX })
-    const slices = slicesOf(page.keys)
+    const slices = slicesOf(page.keys, IN_VALUES_MAX)
     const done = new Map<Slice, LeftRecords>()
     try {
       await forEachConcurrent(slices, tuning.in_flight, async (slice) => {
@@ -114,16 +114,9 @@ async function keep(
   { ledger }: ImportDeps<StepStates>,
   { run, config }: ReconcileJob,
   { elsewhere, corrected }: Progress,
-  {
-    page,
-    slices,
-    done,
-  }: {
-    page: AbsentKeys
-    slices: readonly Slice[]
-    done: ReadonlyMap<Slice, LeftRecords>
-  },
+  read: { page: AbsentKeys; slices: readonly Slice[]; done: ReadonlyMap<Slice, LeftRecords> },
 ): Promise<void> {
+  const { page, slices, done } = read
   const gap = slices.findIndex((slice) => !done.has(slice))
   const last = gap < 0 ? page.next : (slices[gap - 1]?.at(-1)?.place ?? null)
   for (const slice of gap < 0 ? slices : slices.slice(0, gap)) {

@@ -3,9 +3,9 @@
 import { hash as digestOf } from 'node:crypto'
 import { modificationProperty, type RecordRepresentation } from '../../contract/index.ts'
 import { canonicalJson, type Json } from '../../core/json.ts'
-import { withHeartbeat } from '../../runs/heartbeat.ts'
 import { currentMatchingProperty, type MatchingProperty } from '../mapping/types.ts'
 import type { ImportDeps, StagedImport } from '../ports.ts'
+import { readImportedType } from '../verify/look-up.ts'
 
 export interface RecordReading {
   readonly matching: MatchingProperty
@@ -18,9 +18,7 @@ export async function recordReading(
   deps: ImportDeps,
   { config, schema }: Pick<StagedImport, 'config' | 'schema'>,
 ): Promise<RecordReading> {
-  const { signal, priority } = deps
-  const reading = deps.client.readObjectType(config.object_type, { signal, priority })
-  const type = await withHeartbeat(deps, reading)
+  const type = await readImportedType(deps, config)
   const matching = currentMatchingProperty(config, type.properties, schema)
   const modified = modificationProperty(type)?.name
   const mapped = Object.keys(config.properties)

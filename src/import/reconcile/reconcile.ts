@@ -2,15 +2,16 @@
 // looks different under the comparison of its type is equal; every difference says who changed the value last, as far as it
 // is known; a record is missing only if neither its key nor its id finds it; only keys that we wrote can be extra.
 
+import { IN_VALUES_MAX } from '../../contract/index.ts'
 import { forEachConcurrent } from '../../core/concurrency.ts'
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
+import { slicesOf } from '../../core/slices.ts'
 import { isWholeScope } from '../../core/domain/purpose.ts'
 import type { LedgerIdentity } from '../../ledger/ledger.ts'
 import type { ImportDeps } from '../ports.ts'
 import { ItemComparer, type ReconcileJob } from './compare-items.ts'
 import { findExtra, type ExtraLedger } from './find-extra.ts'
 import { recordReading } from './reading.ts'
-import { slicesOf } from './slices.ts'
 
 /**
  * Compares the planned items of a run that were not compared yet, then looks for what is extra. Returns whether it came to
@@ -33,7 +34,8 @@ export async function compareRun(
     const items = await ledger.uncompared(run, { after, limit: LEDGER_ROWS_MAX })
     if (items.length === 0) break
     after = items.at(-1)!.ordinal
-    await forEachConcurrent(slicesOf(items), tuning.in_flight, async (slice) => {
+    const slices = slicesOf(items, IN_VALUES_MAX)
+    await forEachConcurrent(slices, tuning.in_flight, async (slice) => {
       signal.throwIfAborted()
       await comparer.compare(slice)
       deps.beat(slice.length)

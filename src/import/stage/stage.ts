@@ -4,8 +4,7 @@
 
 import { LEDGER_ROWS_MAX, RETENTION_MS } from '../../core/limits.ts'
 import type { ReconcileScope } from '../../core/domain/purpose.ts'
-import { joinWords } from '../../core/suggest.ts'
-import type { ImportConfig, ImportSync } from '../../../config/index.ts'
+import type { ImportSync } from '../../../config/index.ts'
 import type { Window } from '../../core/domain/watermark.ts'
 import type {
   LastReading,
@@ -19,17 +18,15 @@ import type {
 import { sourceOf } from '../../sources/index.ts'
 import type { Extent, Source } from '../../sources/source.ts'
 import { carryOver } from './carry-over.ts'
-import { emptySourceWarning } from './empty-source.ts'
 import { compileMapping, type MappingPlan } from '../mapping/map.ts'
 import { heartbeatEach, withHeartbeat } from '../../runs/heartbeat.ts'
 import { shareNoter } from '../../runs/step-share.ts'
 import type { ImportDeps } from '../ports.ts'
 import { foldsCase } from '../mapping/case-folding.ts'
 import { isCaseFoldable } from '../mapping/key.ts'
-import { keyTypeOf, keyWarnings } from './key-warnings.ts'
 import { readTarget } from '../mapping/target.ts'
-import { isCompared } from '../mapping/types.ts'
 import { filterRows } from './row-filter.ts'
+import { emptySourceWarning, keyTypeOf, keyWarnings, notComparedText } from './warnings.ts'
 
 type StagingLedger = Leftovers & RowStaging & RunClosing & Runs & StepStates
 
@@ -53,14 +50,6 @@ export interface StageJob {
   readonly reconcile?: ReconcileScope | null
   /** Of a retry: its rows are not those of the source. */
   readonly isRetry?: boolean
-}
-
-/** What neither answers nor rows that are read back are compared in: `equal` says nothing of it. */
-function notComparedText(config: ImportConfig): string[] {
-  const names = Object.keys(config.properties).filter((name) => !isCompared(config, name))
-  return names.length === 0
-    ? []
-    : [`not compared, because of \`compare: false\`: ${joinWords(names.toSorted())}`]
 }
 
 /**

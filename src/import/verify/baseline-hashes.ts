@@ -10,8 +10,6 @@ import { canonicalValue } from './compare.ts'
 const LENGTH = 6
 const NONE = '.'.repeat(LENGTH)
 
-const typeOf = (schema: RunSchema | null, name: string): string => schema?.[name]?.type ?? 'text'
-
 /** FNV-1a over the UTF-16 code units of the canonical text, in base 64. */
 export function baselineHash(value: Json | undefined, fieldType: string): string {
   const text = canonicalValue(value, fieldType)
@@ -36,20 +34,16 @@ export function createItemHasher(
   schema: RunSchema,
 ): (sent: Readonly<Record<string, Json>>) => string {
   const names = namesOf(config)
-  const types = names.map((name) => typeOf(schema, name))
+  const hashOf = createFieldHasher(schema)
   return (sent) =>
-    names
-      .map((name, index) =>
-        Object.hasOwn(sent, name) ? baselineHash(sent[name], types[index]!) : NONE,
-      )
-      .join('')
+    names.map((name) => (Object.hasOwn(sent, name) ? hashOf(name, sent[name]) : NONE)).join('')
 }
 
 /** Hashes the value of one property, as `createItemHasher` does. */
 export const createFieldHasher =
   (schema: RunSchema | null) =>
   (name: string, value: Json | undefined): string =>
-    baselineHash(value, typeOf(schema, name))
+    baselineHash(value, schema?.[name]?.type ?? 'text')
 
 /** Hashes by property as one text, in the order of the mapped properties; points if there is none. */
 export const formatBaseline = (marks: ReadonlyMap<string, string>, config: ImportConfig): string =>

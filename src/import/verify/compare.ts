@@ -2,7 +2,7 @@
 // (lower-case an e-mail, keep 10.5 as 10.50, return a time in UTC), and that is not a difference.
 
 import { canonicalDecimal, decimalOfNumber, trimTrailingZeros } from '../../core/decimal.ts'
-import { canonicalJson, isJsonObject, type Json } from '../../core/json.ts'
+import { canonicalJson, isJsonObject, ownValue, type Json } from '../../core/json.ts'
 import { LosslessNumber } from '../../core/lossless-number.ts'
 
 const caseless = new Set(['email', 'url'])
@@ -54,8 +54,7 @@ export function differingFields(
   held: Readonly<Record<string, Json>>,
   fieldTypeOf: (property: string) => string,
 ): string[] {
-  const heldOf = (property: string) => (Object.hasOwn(held, property) ? held[property] : undefined)
   return Object.keys(sent).filter(
-    (property) => !isSameMeaning(sent[property], heldOf(property), fieldTypeOf(property)),
+    (property) => !isSameMeaning(sent[property], ownValue(held, property), fieldTypeOf(property)),
   )
 }

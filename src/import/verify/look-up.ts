@@ -1,9 +1,15 @@
 // Records by key, 100 keys a request, and by id.
 
-import { IN_VALUES_MAX, type FilterNode, type RecordRepresentation } from '../../contract/index.ts'
+import {
+  IN_VALUES_MAX,
+  type FilterNode,
+  type ObjectSchema,
+  type RecordRepresentation,
+} from '../../contract/index.ts'
 import { canonicalDecimal } from '../../core/decimal.ts'
 import { ServiceFailure } from '../../core/errors.ts'
 import { canonicalJson, parseJson, type Json } from '../../core/json.ts'
+import { slicesOf } from '../../core/slices.ts'
 import { numberFromDecimal } from '../../core/lossless-number.ts'
 import type { ImportConfig } from '../../../config/index.ts'
 import { withHeartbeat } from '../../runs/heartbeat.ts'
@@ -87,6 +93,15 @@ export async function lookUpValues(
   return new Set(held.map(String))
 }
 
+/** The object type that an import writes, as it is now. */
+export async function readImportedType(
+  deps: ImportDeps,
+  { object_type: type }: ImportConfig,
+): Promise<ObjectSchema> {
+  const { client, signal, priority } = deps
+  return await withHeartbeat(deps, client.readObjectType(type, { signal, priority }))
+}
+
 /** The record of an id; null if there is none, or the API key does not see it. */
 export async function readRecordById(
   deps: ImportDeps,
@@ -120,10 +135,9 @@ async function findValues(
   names: readonly string[],
 ): Promise<Found> {
   const distinct = new Map(given.map((value) => [canonicalJson(value), value]))
-  const values = [...distinct.values()]
   const found = new Found()
-  for (let first = 0; first < values.length; first += IN_VALUES_MAX)
-    await readAll(deps, config, matching, values.slice(first, first + IN_VALUES_MAX), names, found)
+  for (const values of slicesOf([...distinct.values()], IN_VALUES_MAX))
+    await readAll(deps, config, matching, values, names, found)
   return found
 }
 

@@ -1,7 +1,7 @@
 // What the record of an item held before its values were sent first, field by field, as far as the ledger knows. It distinguishes a
 // value that the service did not take from one that it keeps in a form of its own.
 
-import type { Json } from '../../core/json.ts'
+import { ownValue, type Json } from '../../core/json.ts'
 import type { KnownBaseline, Runs, WrittenItem } from '../../ledger/ledger.ts'
 import { NO_VALUE_HASH } from './normalised.ts'
 import { createFieldHasher, parseBaseline, formatBaseline } from './baseline-hashes.ts'
@@ -82,11 +82,9 @@ export function previousValues(
           })
           return formatBaseline(new Map(found), config)
         }
-        const valueOf = (field: string) =>
-          Object.hasOwn(values, field) ? values[field] : undefined
         return [
           text((field) => markOf(field, sent[field])),
-          text((field) => markOf(field, valueOf(field))),
+          text((field) => markOf(field, ownValue(values, field))),
           text(beforeOf),
         ].join(BETWEEN)
       },

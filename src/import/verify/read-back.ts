@@ -4,27 +4,26 @@
 
 import { hash as digestOf } from 'node:crypto'
 import { excerpt } from '../../core/domain/differences.ts'
-import { canonicalJson, type Json } from '../../core/json.ts'
+import { canonicalJson, ownValue, type Json } from '../../core/json.ts'
 import type { ImportConfig } from '../../../config/index.ts'
 import type { ItemNote, UncomparedItem, VerificationResult } from '../../ledger/ledger.ts'
 import { canonicalValue } from './compare.ts'
+import type { PropertyValues as Values } from './look-up.ts'
 import type { PreviousValues } from './previous-values.ts'
 import { isNormalisedForm, isValueIgnored, NO_VALUE_HASH } from './normalised.ts'
 
-type Values = Readonly<Record<string, Json>>
 type TypeOf = (property: string) => string
 
 /** Reasons of items that were accepted and are not as they were sent. */
 export const READ_BACK_DIFFERENT = 'read_back_different'
 export const READ_BACK_MISSING = 'read_back_missing'
 
+export const SEVERAL_RECORDS =
+  'the service has more than one record with this key; delete those that are too many'
 const MISSING = 'the service accepted it, and does not find it by its key'
 /** Fields that a detail names. */
 const NAMED_MAX = 3
 const DIGEST_CHARS = 32
-
-const heldOf = (held: Values, property: string): Json | undefined =>
-  Object.hasOwn(held, property) ? held[property] : undefined
 
 /** Digest of what was sent and what is held, of the fields in which they differ. */
 export function readDigest(
@@ -38,7 +37,7 @@ export function readDigest(
     .map((field) => [
       field,
       canonicalValue(sent[field], typeOf(field)),
-      canonicalValue(heldOf(held, field), typeOf(field)),
+      canonicalValue(ownValue(held, field), typeOf(field)),
     ])
   return digestOf('sha256', canonicalJson(pairs), 'hex').slice(0, DIGEST_CHARS)
 }
@@ -85,7 +84,7 @@ export function fieldNotes(
     .slice(0, NAMED_MAX)
     .map(
       (field) =>
-        `${field}: sent ${shown(sent[field])}, ${verb} ${shown(heldOf(held, field))} (${kindOf(field)})`,
+        `${field}: sent ${shown(sent[field])}, ${verb} ${shown(ownValue(held, field))} (${kindOf(field)})`,
     )
   const more = fields.length > NAMED_MAX ? `; and ${fields.length - NAMED_MAX} more` : ''
   return {
@@ -120,10 +119,10 @@ export function readBackResult(
   const seen = earlier.seen(held)
   const marksOf = (field: string) => ({
     before: earlier.before(field),
-    held: earlier.markOf(field, heldOf(held, field)),
+    held: earlier.markOf(field, ownValue(held, field)),
   })
   const isForm = (field: string) =>
-    isNormalisedForm(sent[field], heldOf(held, field), typeOf(field), marksOf(field))
+    isNormalisedForm(sent[field], ownValue(held, field), typeOf(field), marksOf(field))
   const others = fields.filter((field) => !isForm(field))
   if (others.length === 0 && readBack === lastRead)
     return { verdict: 'normalised', field: null, readBack, seen, told: null }
@@ -133,7 +132,7 @@ export function readBackResult(
     const { before, held: now } = marksOf(field)
     return isValueIgnored(before, now) && now !== NO_VALUE_HASH
       ? OLD
-      : classOf(sent[field], heldOf(held, field))
+      : classOf(sent[field], ownValue(held, field))
   }
   const told = fieldNotes(config, {
     sent,

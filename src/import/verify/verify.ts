@@ -14,15 +14,20 @@ import type {
   VerificationResult,
   WrittenItem,
 } from '../../ledger/ledger.ts'
-import { withHeartbeat } from '../../runs/heartbeat.ts'
 import { shareNoter } from '../../runs/step-share.ts'
 import { ANSWERED_OTHER_RECORD } from '../push/answered.ts'
 import { differingFields } from './compare.ts'
 import { previousValues } from './previous-values.ts'
-import { lookUpItems, parsed, type ParsedItem, type PropertyValues } from './look-up.ts'
+import {
+  lookUpItems,
+  parsed,
+  readImportedType,
+  type ParsedItem,
+  type PropertyValues,
+} from './look-up.ts'
 import { createItemHasher } from './baseline-hashes.ts'
 import type { ImportDeps, StagedImport } from '../ports.ts'
-import { readBackResult } from './read-back.ts'
+import { readBackResult, SEVERAL_RECORDS } from './read-back.ts'
 import { isCompared, currentMatchingProperty, propertyTypes } from '../mapping/types.ts'
 
 /** What reading back showed, in items, since the last start. */
@@ -34,40 +39,33 @@ export interface VerifyResult {
   readonly normalised: number
 }
 
-async function propertiesOf(
-  deps: ImportDeps,
-  config: ImportConfig,
-): Promise<readonly PropertyWire[]> {
-  const { signal, priority } = deps
-  const reading = deps.client.readObjectType(config.object_type, { signal, priority })
-  return (await withHeartbeat(deps, reading)).properties
-}
-
 const ownValueText = (property: string): string =>
   `${property}: the service holds another value than was sent; if it keeps one of its own there on purpose, write \`compare: false\` into the mapping of the property: it is then not compared, and its rows are sent once more, and not again`
 
 const OTHER_RECORDS = `the service answered rows with records of other keys than were sent (${ANSWERED_OTHER_RECORD}): what it wrote there is not known; look at these records`
 
 const SECOND_RECORDS = `rows were written to a second record of their key, or may have been (${SECOND_RECORD}): look at the records of each key at the service, with a key that sees all of them, and delete those that are too many`
-const SEVERAL = 'the service has more than one record with this key; delete those that are too many'
 
-/** The record is not the only one of its key, whatever it holds. */
-const ofSeveral = (item: WrittenItem, isFound: boolean): ReturnType<typeof readBackResult> => ({
+const DIFFERENT: ReturnType<typeof readBackResult> = {
   verdict: 'different',
   field: null,
   readBack: null,
   seen: null,
-  told:
-    isFound && item.answered !== SECOND_RECORD
-      ? { reason: SECOND_RECORD, detail: SEVERAL, column: null, value: null }
-      : null,
-})
+  told: null,
+}
+
+/** The record is not the only one of its key, whatever it holds. */
+const ofSeveral = (item: WrittenItem, isFound: boolean): typeof DIFFERENT =>
+  isFound && item.answered !== SECOND_RECORD
+    ? {
+        ...DIFFERENT,
+        told: { reason: SECOND_RECORD, detail: SEVERAL_RECORDS, column: null, value: null },
+      }
+    : DIFFERENT
 
 /** The service answered with another record: that the right one is as it was sent does not show which one was written. */
-const stillOther = (read: ReturnType<typeof readBackResult>): ReturnType<typeof readBackResult> =>
-  read.verdict === 'equal' || read.verdict === 'normalised'
-    ? { verdict: 'different', field: null, readBack: null, seen: null, told: null }
-    : read
+const stillOther = (read: typeof DIFFERENT): typeof DIFFERENT =>
+  read.verdict === 'equal' || read.verdict === 'normalised' ? DIFFERENT : read
 
 interface Job extends StagedImport {
   /** Null if only what is in doubt is asked for. */
@@ -96,7 +94,7 @@ export async function verify(
     const items = (await ledger.written(run, { after, every, limit: IN_VALUES_MAX })).map(parsed)
     if (items.length === 0) return result
     after = items.at(-1)!.ordinal
-    properties ??= await propertiesOf(deps, config)
+    properties ??= (await readImportedType(deps, config)).properties
     const typeOf = propertyTypes(config, schema, properties)
     const matching = currentMatchingProperty(config, properties, schema)
     const asked = items.map((item) => ({ ...item, rawKey: item.answeredKey }))
