@@ -28,65 +28,54 @@ export interface ActivityFailure {
   readonly blocked: Blocked | null
 }
 
-function bare(failure: ApplicationFailure): ApplicationFailure {
+/** Without a stack: stacks hold paths of the machine. */
+function made(
+  options: Parameters<typeof ApplicationFailure.create>[0],
+  blocked: Blocked | null = null,
+): ActivityFailure {
+  const failure = ApplicationFailure.create(options)
   failure.stack = ''
-  return failure
+  return { failure, blocked }
 }
 
-function final(type: string, message: string, details: unknown[] = []): ActivityFailure {
-  return {
-    failure: bare(ApplicationFailure.create({ type, message, nonRetryable: true, details })),
-    blocked: null,
-  }
-}
+/** One that no retry mends. */
+export const final = (type: string, message: string, details: unknown[] = []) =>
+  made({ type, message, nonRetryable: true, details })
 
 /** A wait: it costs no attempt and is no reason for alarm, so it is BENIGN. */
-function later(
-  type: string,
-  message: string,
-  delayMs: number,
-  blocked: Blocked | null,
-): ActivityFailure {
-  return {
-    failure: bare(
-      ApplicationFailure.create({
-        type,
-        message,
-        nextRetryDelay: Math.max(1, Math.ceil(delayMs)),
-        category: ApplicationFailureCategory.BENIGN,
-      }),
-    ),
+const later = (type: string, message: string, delayMs: number, blocked: Blocked | null = null) =>
+  made(
+    {
+      type,
+      message,
+      nextRetryDelay: Math.max(1, Math.ceil(delayMs)),
+      category: ApplicationFailureCategory.BENIGN,
+    },
     blocked,
-  }
-}
+  )
+
+const blockedBy = (blocked: Blocked) =>
+  later('Blocked', blocked.message, blocked.retryAfterMs, blocked)
 
 /** Tried again for a while. */
-function again(type: string, message: string, attempt: number): ActivityFailure {
-  const nonRetryable = attempt >= unknownAttemptsMax
-  return {
-    failure: bare(ApplicationFailure.create({ type, message, nonRetryable })),
-    blocked: null,
-  }
-}
+const again = (type: string, message: string, attempt: number) =>
+  made({ type, message, nonRetryable: attempt >= unknownAttemptsMax })
 
-/** Turns any error of an activity into the failure that may be stored. `waitMs` says how long a blocked run waits. */
+/** Turns any error of an activity into the failure that may be stored. */
 export function toApplicationFailure(
   error: unknown,
   context: { attempt: number; serviceProbeMs: number; blockedProbeMs: number; logger: Logger },
 ): ActivityFailure {
-  if (error instanceof QuotaWait) return later('QuotaWait', error.message, error.retryAfterMs, null)
+  if (error instanceof QuotaWait) return later('QuotaWait', error.message, error.retryAfterMs)
   if (error instanceof StillInFlight)
-    return later('StillUnderWay', error.message, error.retryAfterMs, null)
-  if (error instanceof Blocked) return later('Blocked', error.message, error.retryAfterMs, error)
+    return later('StillUnderWay', error.message, error.retryAfterMs)
+  if (error instanceof Blocked) return blockedBy(error)
   if (error instanceof ServiceFailure) {
     const wait = error.block === 'service' ? context.serviceProbeMs : context.blockedProbeMs
-    const blocked = new Blocked(error.block, error.message, error.retryAfterMs ?? wait)
-    return later('Blocked', blocked.message, blocked.retryAfterMs, blocked)
+    return blockedBy(new Blocked(error.block, error.message, error.retryAfterMs ?? wait))
   }
-  if (error instanceof LedgerError) {
-    const blocked = new Blocked(error.reason, error.message, ledgerRetryMs)
-    return later('Blocked', blocked.message, ledgerRetryMs, blocked)
-  }
+  if (error instanceof LedgerError)
+    return blockedBy(new Blocked(error.reason, error.message, ledgerRetryMs))
   if (error instanceof AlreadyRunning)
     return final('AlreadyRunning', error.message, [error.details])
   if (error instanceof ConfigError) return final('ConfigInvalid', error.message)

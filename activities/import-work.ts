@@ -60,15 +60,12 @@ export class ImportWork {
 
   /** Runs the body of an activity. */
   step<Result>(
-    {
-      run,
-      tuning: given,
-      priority = 'import',
-    }: Omit<ImportStep, 'run'> & { readonly run: number | null },
+    input: Omit<ImportStep, 'run'> & { readonly run: number | null },
     body: (env: ImportEnv) => Promise<Result>,
   ): Promise<Result> {
     const { ledger, clock, logger } = this.deps
-    const tuning = withDefaults(DEFAULT_IMPORT_TUNING, given)
+    const { run, priority = 'import' } = input
+    const tuning = withDefaults(DEFAULT_IMPORT_TUNING, input.tuning)
     return this.shared.activity(run, tuning, async ({ signal, beat: heartbeat }) => {
       let rows = 0
       // What people see next to the activity: rows that were read, or sent.

@@ -1,11 +1,9 @@
 // The activities of an import: thin, over the modules of src/import.
 
-import type { BackfillLimits } from '../src/core/domain/backfill.ts'
 import { sumOfDifferences, type DifferenceCounts } from '../src/core/domain/differences.ts'
 import { SyncError } from '../src/core/errors.ts'
 import { countHeldBack, heldBackText } from '../src/core/domain/held-back.ts'
 import { approvalText, type LimitExceeded } from '../src/core/domain/limit-exceeded.ts'
-import type { Task } from '../src/core/domain/purpose.ts'
 import { LIVE_STATES, countReadBackDifferent } from '../src/core/domain/books.ts'
 import type { Window } from '../src/core/domain/watermark.ts'
 import {
@@ -30,7 +28,7 @@ import {
   type RowError,
   type StageResult,
 } from '../src/import/index.ts'
-import type { RunCounters, Run } from '../src/ledger/ledger.ts'
+import type { Run, RunCounters, RunSegment } from '../src/ledger/ledger.ts'
 import type { RunOutcome } from '../src/runs/outcome.ts'
 import {
   ImportWork,
@@ -39,20 +37,12 @@ import {
   type ImportScope,
   type ImportStep,
 } from './import-work.ts'
+import type { OpenRunInput } from './open-run.ts'
 
-export interface SegmentRef {
-  readonly first: number
-  readonly last: number
-}
+export type SegmentRef = RunSegment
 
 export interface ImportActivities {
-  openImport(input: {
-    sync: string
-    limits?: BackfillLimits | null
-    task?: Task | null
-    /** What the run was tuned to. */
-    tuning?: object
-  }): Promise<number>
+  openImport(input: OpenRunInput): Promise<number>
   stageImport(input: ImportStep & { window?: Window | null }): Promise<
     Pick<StageResult, 'rows' | 'planned' | 'invalid'> & {
       segments: readonly SegmentRef[]

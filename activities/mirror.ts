@@ -1,9 +1,8 @@
 // The activities of a mirror: thin, over the modules of src/mirror.
 
-import type { BackfillLimits } from '../src/core/domain/backfill.ts'
 import { sumOfDifferences } from '../src/core/domain/differences.ts'
 import { SyncError } from '../src/core/errors.ts'
-import type { ReconcileScope, Task } from '../src/core/domain/purpose.ts'
+import type { ReconcileScope } from '../src/core/domain/purpose.ts'
 import { LIVE_STATES, type RunState } from '../src/core/domain/books.ts'
 import type { Window } from '../src/core/domain/watermark.ts'
 import {
@@ -25,17 +24,12 @@ import { jobOf } from '../src/runs/job.ts'
 import type { RunOutcome } from '../src/runs/outcome.ts'
 import { withDefaults } from './deps.ts'
 import { MirrorWork, type MirrorActivityDeps, type MirrorStep } from './mirror-work.ts'
+import type { OpenRunInput } from './open-run.ts'
 
 export type { MirrorActivityDeps } from './mirror-work.ts'
 
 export interface MirrorActivities {
-  openMirror(input: {
-    sync: string
-    limits?: BackfillLimits | null
-    task?: Task | null
-    /** What the run was tuned to. */
-    tuning?: object
-  }): Promise<number>
+  openMirror(input: OpenRunInput): Promise<number>
   discoverMirror(
     input: MirrorStep & { window?: Window | null; only?: readonly string[] | null },
   ): Promise<DiscoveredStreams>

@@ -1,7 +1,6 @@
 // Opens the run of a sync for the workflow that asks, with the configuration that the run keeps to its end.
 
 import { Context } from '@temporalio/activity'
-import { ApplicationFailure } from '@temporalio/common'
 import type { BackfillLimits } from '../src/core/domain/backfill.ts'
 import { ConfigError } from '../src/core/errors.ts'
 import type { Task } from '../src/core/domain/purpose.ts'
@@ -12,22 +11,27 @@ import { storedJob } from '../src/runs/job.ts'
 import { NO_CHANGE } from '../src/runs/observers.ts'
 import { abandonedChange, openOrResumeRun, type RunHolder } from '../src/runs/open.ts'
 import type { SharedDeps } from './deps.ts'
+import { final } from './failure.ts'
 
 /** What a run is opened with besides its sync. */
 export interface RunOpening {
   readonly limits?: BackfillLimits | null | undefined
   readonly task?: Task | null | undefined
+  /** What the run was tuned to. */
   readonly tuning?: object | undefined
   /** Called before the books of a run are closed whose workflow is gone. */
   abandoning?(run: Run): Promise<void>
 }
+
+/** Input of the activities that open a run. */
+export type OpenRunInput = { readonly sync: string } & Omit<RunOpening, 'abandoning'>
 
 export function createRunOpener(deps: SharedDeps) {
   const { ledger, logger, loadSync, isLive, watch, env = {} } = deps
   return async (name: string, kind: SyncConfig['kind'], opening: RunOpening): Promise<number> => {
     const { limits = null, task = null, tuning = {} } = opening
     const problem = tuningProblem(kind, tuning, env)
-    if (problem !== null) throw invalid(`tuning: ${problem}`)
+    if (problem !== null) throw final('InvalidInput', `tuning: ${problem}`).failure
     const { workflowExecution } = Context.current().info
     const workflowId = workflowExecution?.workflowId ?? ''
     const holder: RunHolder = { workflowId, workflowRunId: workflowExecution?.runId ?? '' }
@@ -59,11 +63,4 @@ export function createRunOpener(deps: SharedDeps) {
       throw error
     }
   }
-}
-
-function invalid(message: string): ApplicationFailure {
-  const failure = ApplicationFailure.create({ message, type: 'InvalidInput', nonRetryable: true })
-  // Stacks hold paths of the machine.
-  failure.stack = ''
-  return failure
 }

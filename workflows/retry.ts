@@ -32,14 +32,8 @@ const RetryInput = z.strictObject({
 
 /** Runs a retry. Input: `{"run": 12}`; `"code"`, `"reason"` or `"rows": "3,7-12"` choose a part of what the run left over. */
 export async function retry(input?: unknown): Promise<ImportResult> {
-  const {
-    run: of,
-    code,
-    reason,
-    rows,
-    correction,
-    tuning,
-  } = parseInput(RetryInput, input, TEMPLATE)
+  const given = parseInput(RetryInput, input, TEMPLATE)
+  const { run: of, code, reason, rows, correction, tuning } = given
   const { checkRetry } = proxyActivities<ShortActivities>(SHORT)
   const choice: RetryChoice = {
     ...(code && { codes: code }),

@@ -16,6 +16,7 @@ import { isKeyForm, keyFormText } from '../client/key.ts'
 import { ConfigError, SyncError } from '../core/errors.ts'
 import { orgRefText, type OrgRef } from '../core/domain/org-ref.ts'
 import type { KeyVisibility } from '../core/domain/visibility.ts'
+import type { ConfigRef } from './openers.ts'
 import type {
   AcquireOptions,
   Answer,
@@ -48,9 +49,7 @@ export interface RequestObserver {
   waited(connection: string, wait: { readonly priority: Priority; readonly ms: number }): void
 }
 
-export interface ClientRegistryOptions {
-  readonly configFile: string
-  readonly env: Readonly<Record<string, string | undefined>>
+export interface ClientRegistryOptions extends ConfigRef {
   readonly logger: Logger
   /** Where processes share the quotas of orgs. Default: each connection has a quota of its own, in memory. */
   readonly quotas?: {
@@ -131,13 +130,11 @@ export function createClientRegistry(options: ClientRegistryOptions) {
   }
 }
 
-type Place = Pick<ClientRegistryOptions, 'configFile' | 'env'>
-
 /** @throws SyncError that names the connection, and where its key is configured */
 async function readKey(
   name: string,
   source: SecretSource,
-  { configFile, env }: Place,
+  { configFile, env }: ConfigRef,
 ): Promise<string> {
   try {
     const key = await readSecret(source, env)
@@ -154,7 +151,7 @@ async function readKey(
 async function refusedKey(
   name: string,
   [fingerprint, said]: readonly [fingerprint: string, said: string],
-  { configFile, env }: Place,
+  { configFile, env }: ConfigRef,
 ): Promise<string> {
   const what = `the key of connection "${name}" (key#${fingerprint}) is refused (${said}).`
   const place = await placeOfKey(name, configFile, env)

@@ -60,17 +60,10 @@ export async function openOrResumeRun(
   },
 ): Promise<Run> {
   const { ledger } = deps
-  const { sync, holder } = job
+  const { holder, ...run } = job
+  const { sync } = run
   for (let takeover = 0; takeover < takeoversMax; takeover++) {
-    const opened = await ledger.openRun({
-      sync,
-      kind: job.kind,
-      mode: 'run',
-      ...holder,
-      config: job.config,
-      purpose: job.purpose ?? 'sync',
-      of: job.of ?? null,
-    })
+    const opened = await ledger.openRun({ ...run, ...holder, mode: 'run' })
     if ('run' in opened) return opened.run
     const held = opened.heldBy
     if (held.workflowId === holder.workflowId && held.workflowRunId === holder.workflowRunId)

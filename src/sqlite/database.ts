@@ -10,13 +10,12 @@ import {
 } from '@photostructure/sqlite'
 import { decodeStoredText, encodeStoredText } from '../core/stored-text.ts'
 import { ChangeCounter } from './change-counter.ts'
-import { busyMaxMs, toFileError } from './failures.ts'
+import { busyMaxMs, toFileError, type FileSubject } from './failures.ts'
 import { countHardLinks, FileIdentity, isMountedAlone } from './file-identity.ts'
-import type { FileSubject } from './file-subject.ts'
 import { checkEngine, migrate, sizeOf } from './migrate.ts'
 import { makePrivate } from './private-file.ts'
 
-export type { FileSubject } from './file-subject.ts'
+export type { FileSubject } from './failures.ts'
 
 /** A statement outside a transaction checks the path at most this often; a transaction always does. */
 const CHECK_EVERY_MS = 1_000
@@ -169,43 +168,33 @@ function statementCache(
   failure: (error: unknown) => Error,
 ) {
   const prepared = new Map<string, Statement>()
+  const tried = <Result>(work: () => Result): Result => {
+    try {
+      return work()
+    } catch (error) {
+      throw failure(error)
+    }
+  }
   const guarded = (statement: StatementSyncInstance): Statement => ({
     run: (...values) => {
       checkPeriodically()
-      try {
-        return { changes: Number(statement.run(...values.map(bound)).changes) }
-      } catch (error) {
-        throw failure(error)
-      }
+      return tried(() => ({ changes: Number(statement.run(...values.map(bound)).changes) }))
     },
     get: (...values) => {
       checkPeriodically()
-      try {
-        const row = statement.get(...values.map(bound)) as SqliteRow | undefined
-        return row && restored(row)
-      } catch (error) {
-        throw failure(error)
-      }
+      const row = tried(() => statement.get(...values.map(bound)) as SqliteRow | undefined)
+      return row && restored(row)
     },
     all: (...values) => {
       checkPeriodically()
-      try {
-        return (statement.all(...values.map(bound)) as SqliteRow[]).map(restored)
-      } catch (error) {
-        throw failure(error)
-      }
+      return tried(() => statement.all(...values.map(bound)) as SqliteRow[]).map(restored)
     },
   })
   return (text: string): Statement => {
-    let statement = prepared.get(text)
-    if (!statement) {
-      try {
-        statement = guarded(db.prepare(text))
-      } catch (error) {
-        throw failure(error)
-      }
-      prepared.set(text, statement)
-    }
+    const known = prepared.get(text)
+    if (known) return known
+    const statement = guarded(tried(() => db.prepare(text)))
+    prepared.set(text, statement)
     return statement
   }
 }

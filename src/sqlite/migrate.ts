@@ -2,7 +2,7 @@
 
 import { statSync } from 'node:fs'
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
-import type { FileSubject } from './file-subject.ts'
+import type { FileSubject } from './failures.ts'
 
 /** Older engines can corrupt a file that several processes write (SQLite's WAL-reset bug). */
 const ENGINE_MIN = [3, 51, 3] as const
