@@ -1,7 +1,7 @@
 // Extra records are deleted, and only these: what a row of the run was found under or written to stays, whatever its key is for the
 // service; and a deletion counts once the record does not answer any more.
 
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { RecordsClient } from '../../src/client/index.ts'
 import type { ImportConfig } from '../../config/index.ts'
 import type { ImportClient } from '../../src/import/ports.ts'
@@ -228,4 +228,39 @@ it('what has changed, has another key or is gone since it was compared is not de
   const again = await made.reconcile(DELETES)
   expect(again.differences.map(({ key }) => key).toSorted()).toEqual(['a2', 'a7'])
   expect(again.state).toBe('complete')
+})
+
+it('a worker whose machine stood still after its look looks again before it deletes', async () => {
+  const made = await scene()
+  file(made, [...numbered('a', 8), 'left'])
+  await made.run()
+  file(made, ['left'])
+  const now = Date.now
+  let asleepMs = 0
+  const clock = vi.spyOn(Date, 'now').mockImplementation(() => now() + asleepMs)
+  onTestFinished(() => clock.mockRestore())
+  let deletes = false
+  const sleeps = (client: ImportClient): ImportClient =>
+    clientWith(client, {
+      queryRecords: async (...given) => {
+        const answer = await client.queryRecords(...given)
+        if (!deletes || asleepMs > 0) return answer
+        asleepMs = 60_000
+        const edited = answer.data.find(({ properties }) => properties[KEY] === 'a3')!
+        await made.client.updateRecord(CONTACT, edited.id, { acme_first_name: 'Zoe' })
+        return answer
+      },
+    })
+  const end = await made.reconcile(DELETES, {
+    through: sleeps,
+    beforeClose: async () => {
+      deletes = true
+    },
+  })
+  expect(asleepMs).toBeGreaterThan(0)
+  expect(end).toMatchObject({
+    state: 'complete_with_differences',
+    message: '8 differ: 8 extra; 7 of them mended',
+  })
+  expect(made.held().map((text) => text.split(' ')[1])).toEqual(['a3', 'left'])
 })

@@ -4,8 +4,8 @@
 
 import { BATCH_ITEMS_MAX, IN_VALUES_MAX, publicError } from '../../contract/index.ts'
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
-import { slicesOf } from '../../core/slices.ts'
 import { OPEN_STATES, REJECT_STATES, type ItemState } from '../../core/domain/books.ts'
+import type { BatchItemResult } from '../../client/index.ts'
 import type { ImportConfig } from '../../../config/index.ts'
 import type {
   AcceptedRecords,
@@ -23,8 +23,6 @@ import type { ImportDeps, StagedImport } from '../ports.ts'
 import { recordReading, recordVersion, type RecordReading } from './reading.ts'
 
 const DONE: readonly number[] = [200, 204, 404]
-
-const LEFT_EXTRA = { kind: 'extra', isRepaired: false } as const
 
 /** States of rows whose record is not known, or not by an answer. */
 const UNSETTLED_STATES: readonly ItemState[] = [...REJECT_STATES, ...OPEN_STATES]
@@ -76,8 +74,11 @@ export async function deleteExtra(
   // Bounded by the differences of the run: every page goes on after the one before it.
   for (;;) {
     signal.throwIfAborted()
-    const page = { after: kept.after, limit: IN_VALUES_MAX }
-    const { rows, next } = await ledger.differences(run, { ...page, ...LEFT_EXTRA })
+    const choice = { after: kept.after, limit: IN_VALUES_MAX, kind: 'extra', isRepaired: false }
+    const { rows, next } = await ledger.differences(
+      run,
+      choice as typeof choice & { kind: 'extra' },
+    )
     const listed = rows.map(({ key, recordId, version }) => ({
       key: key!,
       recordId: recordId!,
@@ -91,18 +92,17 @@ export async function deleteExtra(
     const unclear = others.filter(({ key }) => openKeys?.has(foldCase(key)))
     const clear = others.filter((record) => !unclear.includes(record))
     reading ??= clear.length > 0 ? await recordReading(deps, { config, schema }) : null
-    const { same, gone } = await lookAgain(deps, config, reading, clear)
-    if (gone.length > 0) await ledger.recordDeleted(run, gone)
     const answered: ExtraRecord[] = []
-    for (const some of slicesOf(same, BATCH_ITEMS_MAX)) {
-      const elsewhere = await ledger.writtenElsewhere(run, some)
-      kept.written += elsewhere.size
-      const records = some.filter(({ key }) => !elsewhere.has(key))
-      if (records.length === 0) continue
-      const refusals = await deleteRecords(deps, { run, config, records })
+    for (let first = 0; reading !== null && first < clear.length; first += BATCH_ITEMS_MAX) {
+      const records = clear.slice(first, first + BATCH_ITEMS_MAX)
+      const result = await deleteUnchanged(deps, { run, config, reading, records })
+      if (result.gone.length > 0) await ledger.recordDeleted(run, result.gone)
+      kept.written += result.written
+      kept.changed += result.changed
+      if (result.asked.length === 0) continue
       await place.sent()
-      answered.push(...records.filter((_, index) => refusals[index] === null))
-      for (const code of refusals) {
+      answered.push(...result.asked.filter((_, index) => result.refusals[index] === null))
+      for (const code of result.refusals) {
         if (code === null) continue
         kept.refused++
         kept.codes[code] = (kept.codes[code] ?? 0) + 1
@@ -111,7 +111,6 @@ export async function deleteExtra(
     const { same: remaining, gone: deleted } = await lookAfter(deps, config, reading, answered)
     await ledger.recordDeleted(run, deleted)
     kept.own += ofRows.length
-    kept.changed += clear.length - same.length - gone.length
     kept.remaining += remaining.length
     kept.unclear += unclear.length
     if (next === null) return kept
@@ -146,10 +145,9 @@ async function lookAfter(
 async function lookAgain(
   deps: ImportDeps,
   config: ImportConfig,
-  reading: RecordReading | null,
+  reading: RecordReading,
   records: readonly ExtraRecord[],
 ): Promise<Looked> {
-  if (reading === null || records.length === 0) return { same: [], gone: [] }
   const keys = records.map(({ key }) => key)
   const found = await lookUpKeys(deps, config, reading.matching, keys, reading.names)
   const same: ExtraRecord[] = []
@@ -166,30 +164,58 @@ async function lookAgain(
 
 const recordIds = (records: readonly ExtraRecord[]) => records.map(({ recordId }) => recordId)
 
-/** What the service answers for each: null if it is deleted, else status and code. */
-async function deleteRecords(
-  deps: ImportDeps<Runs>,
-  job: { run: number; config: ImportConfig; records: readonly ExtraRecord[] },
-): Promise<readonly (string | null)[]> {
-  const { client, signal, priority } = deps
-  const { run, config, records } = job
-  const items = recordIds(records).map((id) => ({ id }))
-  const deleting = sendIfRunIsOpen(deps, run, (sendBefore) =>
-    client.batchDelete(config.object_type, { items }, { signal, priority, sendBefore }),
-  )
-  const { data } = await withHeartbeat(deps, deleting)
-  deps.beat(records.length)
-  return data.map(({ status, problem }) => {
-    if (DONE.includes(status)) return null
-    const error = {
-      state: 'rejected',
-      code: problem?.code ?? null,
-      reason: null,
-      field: null,
-    } as const
-    const { code } = publicError(error, () => false)
-    return code === null ? String(status) : `${status} ${code}`
+interface Deleting {
+  readonly gone: readonly ExtraRecord[]
+  /** Records that the service was asked to delete. */
+  readonly asked: readonly ExtraRecord[]
+  /** What it answered for each: null if it is deleted, else status and code. */
+  readonly refusals: readonly (string | null)[]
+  readonly written: number
+  readonly changed: number
+}
+
+/**
+ * Deletes at most 50 records, if they are as they were compared. A worker that is suspended after it looked looks again when
+ * it resumes: a person may have changed the records meanwhile.
+ */
+const deleteUnchanged = (
+  deps: ImportDeps<AcceptedRecords & Runs>,
+  job: {
+    run: number
+    config: ImportConfig
+    reading: RecordReading
+    records: readonly ExtraRecord[]
+  },
+): Promise<Deleting> =>
+  sendIfRunIsOpen(deps, job.run, async (sendBefore) => {
+    const { run, config, reading, records } = job
+    const { client, ledger, signal, priority } = deps
+    const { same, gone } = await lookAgain(deps, config, reading, records)
+    const elsewhere = same.length > 0 ? await ledger.writtenElsewhere(run, same) : new Set()
+    const asked = same.filter(({ key }) => !elsewhere.has(key))
+    const found = {
+      gone,
+      asked,
+      written: elsewhere.size,
+      changed: records.length - same.length - gone.length,
+    }
+    if (asked.length === 0) return { ...found, refusals: [] }
+    const items = recordIds(asked).map((id) => ({ id }))
+    const options = { signal, priority, sendBefore }
+    const deleting = client.batchDelete(config.object_type, { items }, options)
+    const { data } = await withHeartbeat(deps, deleting)
+    deps.beat(asked.length)
+    return { ...found, refusals: data.map(refusalOf) }
   })
+
+/** Status and code of a record that was not deleted; null if it is. */
+function refusalOf({ status, problem }: BatchItemResult): string | null {
+  if (DONE.includes(status)) return null
+  const { code } = publicError(
+    { state: 'rejected', code: problem?.code ?? null, reason: null, field: null },
+    () => false,
+  )
+  return code === null ? String(status) : `${status} ${code}`
 }
 
 /** Keys in small letters of the rows whose record is not known: at a service that folds case, an extra record may be theirs. */
