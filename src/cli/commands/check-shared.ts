@@ -29,26 +29,35 @@ export function quotaConflicts(
 
 /**
  * Names the imports before this one, in the order of the file, that write some of its properties at the same address: each import
- * knows only what it sent itself. @param sync of `config`
+ * knows only what it sent itself. One text at most. @param sync of `config`
  */
 export function sharedProperties(config: Config, sync: ImportSync): string[] {
   const addressOf = ({ import: { to } }: ImportSync) => config.connections[to]?.service
   const imports = Object.values(config.syncs).filter((one) => one.kind === 'import')
-  return imports.slice(0, imports.indexOf(sync)).flatMap((other) => {
+  const names: string[] = []
+  const shared = new Set<string>()
+  for (const other of imports.slice(0, imports.indexOf(sync))) {
     const isSamePlace =
       addressOf(other) === addressOf(sync) && other.import.object_type === sync.import.object_type
-    if (!isSamePlace) return []
+    if (!isSamePlace) continue
     // Both find records by it: that both send it changes nothing.
     const matching = other.import.matching_property
-    const shared = Object.keys(sync.import.properties).filter(
+    const both = Object.keys(sync.import.properties).filter(
       (name) =>
         Object.hasOwn(other.import.properties, name) &&
         !(name === matching && name === sync.import.matching_property),
     )
-    if (shared.length === 0) return []
-    const more = shared.length > NAMED_MAX ? ` and ${shared.length - NAMED_MAX} more` : ''
-    return [
-      `sync ${other.name} writes ${shared.slice(0, NAMED_MAX).join(', ')}${more} of ${sync.import.object_type} as well: for a record that both have a row for, the last run wins, and the other sync does not send its value again until its row changes; a reconciliation finds such records`,
-    ]
-  })
+    if (both.length > 0) names.push(other.name)
+    for (const name of both) shared.add(name)
+  }
+  if (names.length === 0) return []
+  const [who, writes] = names.length === 1 ? ['sync', 'writes'] : ['syncs', 'write']
+  return [
+    `${who} ${listed(names)} ${writes} ${listed([...shared])} of ${sync.import.object_type} as well: for a record that both have a row for, the last run wins, and the other sync does not send its value again until its row changes; a reconciliation finds such records`,
+  ]
+}
+
+function listed(names: readonly string[]): string {
+  const more = names.length > NAMED_MAX ? ` and ${names.length - NAMED_MAX} more` : ''
+  return `${names.slice(0, NAMED_MAX).join(', ')}${more}`
 }

@@ -14,7 +14,9 @@ export function describeRepair(program: Command, execute: Execute): void {
     .option('--file <files...>', 'rows as you corrected them in the files that rejects wrote')
     .option('--detach', 'start the run, and return once a worker has it', false)
     .option('--tuning <json>', 'times and sizes of this run, as a JSON object')
-    .description('send again what a run left over: rejected, failed, in doubt, unsent; follow it')
+    .description(
+      'send again what a run left over: invalid, rejected, failed, in doubt, unsent; follow it',
+    )
     .action(action(async () => (await import('./retry.ts')).retryRun))
   program
     .command('reconcile')

@@ -119,7 +119,7 @@ syncs: {}
   expect(same.out.join('\n')).not.toContain('differ')
 })
 
-test('imports that write the same properties are named, once for each pair', async () => {
+test('imports that write the same properties are named, in one warning for each sync', async () => {
   const service = await startService({ limitPerMinute: 6_000 })
   onTestFinished(() => service.close())
   const dir = mkdtempSync(join(tmpdir(), 'records-sync-check-'))
@@ -137,13 +137,15 @@ syncs:
   one: { ${sync('svc_first_name')} }
   two: { ${sync('svc_first_name')} }
   three: { ${sync('svc_last_name')} }
+  four: { ${sync('svc_first_name')} }
 `,
   )
   const { code, out } = await said(config, (context) => check(context, { operations: false }))
   expect(code).toBe(0)
   const text = out.join(' ').replace(/ +/g, ' ')
   expect(text).toContain('warning: sync one writes svc_first_name of svc_contact as well')
-  expect(text.match(/as well/g)).toHaveLength(1)
+  expect(text).toContain('warning: syncs one, two write svc_first_name of svc_contact as well')
+  expect(text.match(/as well/g)).toHaveLength(2)
 })
 
 const self = {
