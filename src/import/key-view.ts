@@ -1,4 +1,4 @@
-// What the key of a run does not see of what the key of an earlier run wrote: to such a key a record that exists is missing.
+// What the key of a run may not see: to a key of reach `user` a record that exists is missing if it is private and another user's.
 
 import type { ImportConfig } from '../../config/index.ts'
 import { withHeartbeat } from '../runs/heartbeat.ts'
@@ -7,7 +7,8 @@ import type { ImportDeps } from './ports.ts'
 
 /**
  * Returns the reason why a record that an earlier run wrote may exist although the key does not find it, as a sentence; null if the
- * key sees all records of the org, or is the one that wrote it.
+ * key sees all records of the org. That the same key wrote the record proves nothing: its reach may have been another one, and a
+ * record may have been handed over. The key is asked for its reach once, so this is for a batch, and not for a run.
  */
 export function hiddenFrom(
   deps: ImportDeps<Runs>,
@@ -28,7 +29,7 @@ export function hiddenFrom(
     })
     if (reach !== 'user') return null
     const before = await keyOf(earlier)
-    if (before !== null && before === key) return null
-    return `the key in use (key#${key}) has reach user and does not see the private records of others; run ${earlier}, which wrote the record, had ${before === null ? 'a key that is not known' : `another one (key#${before})`}`
+    const writer = before === null ? 'a key that is not known' : `key#${before}`
+    return `the key in use (key#${key}) has reach user and does not see the private records of others; run ${earlier} wrote it with ${writer}; a key of reach org shows whether it is gone, and its reconcile --repair creates it again`
   }
 }

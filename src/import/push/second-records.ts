@@ -31,13 +31,13 @@ export function secondRecordReader(
   const { ledger, tuning } = deps
   const { run, config, schema } = job
   const matching = stagedMatchingProperty(config, schema)
-  const hidden = hiddenFrom(deps, job)
 
   /** Why the key has a second record, or may have one; null if it has none. */
   const look = async (
     key: string,
     state: ItemOutcome['state'],
     before: { readonly recordId: string; readonly run: number },
+    hidden: ReturnType<typeof hiddenFrom>,
   ): Promise<string | null> => {
     const record = await readRecordById(deps, config, before.recordId)
     if (record === null) {
@@ -62,12 +62,13 @@ export function secondRecordReader(
       written.map(({ ordinal }) => keyOf.get(ordinal)!),
     )
     const details = new Map<number, string>()
+    const hidden = hiddenFrom(deps, job)
     await forEachConcurrent(written, tuning.in_flight, async ({ ordinal, recordId, state }) => {
       const key = keyOf.get(ordinal)!
       const before = accepted.get(key)
       if (before === undefined || before.recordId === recordId) return
       // The answer is recorded even if the look-up fails.
-      const found = await look(key, state, before).catch(
+      const found = await look(key, state, before, hidden).catch(
         () => `${before.recordId}, which could not be read now`,
       )
       if (found !== null) details.set(ordinal, `${WRITTEN_ANEW}: ${found}`)

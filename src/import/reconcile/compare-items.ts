@@ -39,6 +39,7 @@ export interface ReconcileJob extends StagedImport {
 }
 
 type ComparingLedger = LedgerIdentity & Reconciliation & Runs
+type Hidden = ReturnType<typeof hiddenFrom>
 type Item = ParsedItem<UncomparedItem>
 type Comparison = Pick<ItemComparison, 'kind' | 'differences'> & Partial<ItemComparison>
 
@@ -52,7 +53,6 @@ export class ItemComparer {
   readonly #typeOf: (property: string) => string
   readonly #hashesOf: (sent: PropertyValues) => string
   readonly #baselineOf: ReturnType<typeof baselineReader>
-  readonly #hidden: ReturnType<typeof hiddenFrom>
 
   constructor(deps: ImportDeps<ComparingLedger>, job: ReconcileJob, matching: MatchingProperty) {
     const { config, schema } = job
@@ -62,7 +62,6 @@ export class ItemComparer {
     this.#typeOf = propertyTypes(config, schema)
     this.#hashesOf = createItemHasher(config, schema)
     this.#baselineOf = baselineReader(deps, config)
-    this.#hidden = hiddenFrom(deps, job)
   }
 
   /** What was compared is recorded, even if the rest fails. */
@@ -72,10 +71,11 @@ export class ItemComparer {
     const names = Object.keys(config.properties)
     const found = await lookUpItems(this.#deps, config, this.#matching, items, names)
     const compared: ItemComparison[] = []
+    const hidden = hiddenFrom(this.#deps, this.#job)
     try {
       for (const item of items) {
         const isOneOfSeveral = found.several.has(item.key)
-        compared.push(await this.#compareOne(item, found.get(item.key), isOneOfSeveral))
+        compared.push(await this.#compareOne(item, found.get(item.key), { isOneOfSeveral, hidden }))
       }
     } finally {
       if (compared.length > 0) await this.#deps.ledger.recordCompared(run, compared)
@@ -85,7 +85,7 @@ export class ItemComparer {
   async #compareOne(
     item: Item,
     found: RecordRepresentation | undefined,
-    isOneOfSeveral: boolean,
+    { isOneOfSeveral, hidden }: { isOneOfSeveral: boolean; hidden: Hidden },
   ): Promise<ItemComparison> {
     // If the key finds no record, by the id that the key was written to: the record may have another key now.
     const id = item.accepted?.recordId ?? null
@@ -104,16 +104,16 @@ export class ItemComparer {
     }
     const comparison =
       record === null
-        ? await this.#missing(item)
+        ? await this.#missing(item, hidden)
         : isOneOfSeveral
           ? this.#ambiguous(item, record)
           : await this.#fields(item, record)
     return { ...result, ...comparison }
   }
 
-  async #missing(item: Item): Promise<Comparison> {
+  async #missing(item: Item, hidden: Hidden): Promise<Comparison> {
     const recordId = item.accepted?.recordId ?? null
-    const reason = recordId === null ? null : await this.#hidden(item.accepted!.run)
+    const reason = recordId === null ? null : await hidden(item.accepted!.run)
     const difference = {
       ...this.#about(item, recordId),
       kind: 'missing',

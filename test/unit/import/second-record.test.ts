@@ -1,7 +1,7 @@
 // A key that sees less than the one that wrote before finds no record of a row that has one, and writes a second: the run says
 // so, a repair does not do it, and two records of one key are a difference.
 
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { RecordsClient } from '../../../src/client/index.ts'
 import { ADMINISTRATOR } from '../../../src/service/auth/keys.ts'
 import { CONTACT, importScene } from './scene.ts'
@@ -85,4 +85,45 @@ test('a row whose record has another key now, and that makes a second one, is to
   await scene.client.updateRecord(CONTACT, id, { svc_external_id: 'renamed' } as never)
   rows('Anna')
   expect((await scene.run()).state).toBe('complete_with_differences')
+})
+
+/** All runs have one key, of reach user; a colleague has taken over the record of k0. */
+async function handedOverScene(what: 'handed over' | 'deleted') {
+  const { scene, rows, id, client } = await privateScene()
+  if (what === 'deleted') await scene.client.deleteRecord(CONTACT, id)
+  // The key text is that of run 1; only its reach is another one now.
+  const same = { connect: async () => ({ client, keyFingerprint: 'test' }) }
+  onTestFinished(() => client.close())
+  return { scene, rows, same }
+}
+
+test('a repair with the key that wrote, of reach user, makes no second record, and no retry does', async () => {
+  const { scene, same } = await handedOverScene('handed over')
+  const look = await scene.reconcile({}, same)
+  expect(look.books.states).toMatchObject({ unchanged: 2, unsent: 1 })
+  expect(await scene.ledger.retryRows(look.run, {}, { after: 0, limit: 9 })).toEqual([])
+  const end = await scene.reconcile({ repair: true }, same)
+  expect(end.books.states).toMatchObject({ created: 0, unchanged: 2, unsent: 1 })
+  expect(end.state).not.toBe('complete')
+  const [item] = await scene.ledger.report(end.run, { states: ['unsent'], after: 0, limit: 9 })
+  expect(item).toMatchObject({ reason: 'not_visible' })
+  expect(item!.detail).toMatch(/key#test.* has reach user.*run 1.* key of reach org/)
+  expect(scene.service.records(CONTACT)).toHaveLength(3)
+})
+
+test('a run with the key that wrote, of reach user, says that it may have made a second record', async () => {
+  const { scene, rows, same } = await handedOverScene('handed over')
+  rows('Anna')
+  const end = await scene.run(same)
+  expect(end.books.states).toMatchObject({ created: 1, unchanged: 2 })
+  expect(end.state).toBe('complete_with_differences')
+})
+
+test('a record that was deleted is created again by a key of reach org', async () => {
+  const { scene, same } = await handedOverScene('deleted')
+  const held = await scene.reconcile({ repair: true }, same)
+  expect(held.books.states).toMatchObject({ created: 0, unsent: 1 })
+  const end = await scene.reconcile({ repair: true })
+  expect(end).toMatchObject({ state: 'complete', books: { states: { created: 1 } } })
+  expect(await scene.reconcile({}, same)).toMatchObject({ state: 'complete' })
 })
