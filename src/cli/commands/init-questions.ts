@@ -54,7 +54,7 @@ export async function askService(
       ? await askUntil(
           asker,
           say,
-          ['Where its API key is: file:PATH, env:NAME or command:COMMAND', 'file:./crm.key'],
+          ['Its API key is in (file:PATH, env:NAME, command:COMMAND)', 'file:./crm.key'],
           reading((answer) => keyPlace(answer, configFolder)),
         )
       : keyPlace(given.key, configFolder)
@@ -170,10 +170,11 @@ async function askOpen(
   const { about, answers } = question!
   if (about === 'unit') {
     const units = targets.flatMap(({ fieldTypes }) => fieldTypes.flatMap((type) => type.units))
+    say(`${what}: in which currency?`)
     return await askUntil(
       asker,
       say,
-      [`${what}: which currency? (such as EUR; Enter leaves it out)`],
+      ['A code such as EUR, or Enter to leave it out'],
       (answer) => {
         const unit = answer.toUpperCase()
         if (unit === '') return { value: null }
@@ -185,8 +186,8 @@ async function askOpen(
       },
     )
   }
-  const choices = answers.map(({ format }, at) => `${at + 1} ${format}`).join(', ')
-  return await askUntil(asker, say, [`${what}: ${choices}? (Enter leaves it out)`], (answer) => {
+  say(`${what}: ${answers.map(({ format }, at) => `${at + 1} ${format}`).join(', ')}?`)
+  return await askUntil(asker, say, ['A number, or Enter to leave it out'], (answer) => {
     if (answer === '') return { value: null }
     const chosen = answers[Number(answer) - 1] ?? answers.find(({ format }) => format === answer)
     return chosen ? { value: chosen } : { message: `expected a number from 1 to ${answers.length}` }

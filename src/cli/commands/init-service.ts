@@ -1,6 +1,7 @@
 // What `records-sync init` knows of a service: where it is, where its key is, and what it says of the object types that the key may
 // write. Promise kept here: no key is ever taken from the command line, or shown.
 
+import { homedir } from 'node:os'
 import { isAbsolute, relative, resolve } from 'node:path'
 import {
   readSecret,
@@ -33,7 +34,8 @@ export const DEV_PLACE: ServicePlace = {
 
 /** The address as a configuration takes it. @throws ConfigError */
 export function serviceUrl(text: string): string {
-  const bare = text.trim().replace(/\/+$/, '')
+  const local = text.trim().replace(/^http:\/\/localhost(?=[:/]|$)/i, 'http://127.0.0.1')
+  const bare = local.replace(/\/+$/, '')
   const url = bare.endsWith(BASE_PATH) ? bare.slice(0, -BASE_PATH.length) : bare
   const problem =
     serviceProblem(url) ?? (url.includes('${') ? 'expected a URL without `${`' : undefined)
@@ -45,14 +47,16 @@ const FORMS = 'expected file:PATH, env:NAME or command:COMMAND'
 
 /** Where the key is; a key itself is refused and not repeated. @throws ConfigError */
 export function keyPlace(text: string, configFolder: string): SecretSource {
-  const [, form, rest = ''] = /^(file|env|command):(.*)$/s.exec(text.trim()) ?? []
+  const place = /^(?:\.{0,2}|~)\//.test(text.trim()) ? `file:${text.trim()}` : text.trim()
+  const [, form, rest = ''] = /^(file|env|command):(.*)$/s.exec(place) ?? []
   if (form === undefined || rest.trim() === '')
     throw new ConfigError(
       '--key',
       `${FORMS}, where the key is; a key itself is not given to a command, because others of this machine see it`,
     )
   if (form === 'command') return { command: rest }
-  if (form === 'file') return { file: settingPath(resolve(rest), configFolder) }
+  if (form === 'file')
+    return { file: settingPath(resolve(rest.replace(/^~(?=\/)/, homedir())), configFolder) }
   if (!/^[A-Za-z_]\w*$/.test(rest))
     throw new ConfigError('--key', 'expected the name of an environment variable behind env:')
   return { env: rest }
