@@ -58,7 +58,7 @@ export async function initFromFile(
   { umask, asker }: InitParts,
 ): Promise<number> {
   const { terminal, configFile } = context
-  requireNew(configFile)
+  requireNew(configFile, '; "-c other.yaml" writes another one, from which its sync can be copied')
   const say = (line: string) => terminal.err(line)
   const sample = await readCsvSample(file)
   const folder = dirname(configFile)
@@ -83,9 +83,10 @@ export async function initFromFile(
   }
 }
 
-export function requireNew(file: string): void {
+/** @throws ConfigError if the file is there; `instead`: what a person can do */
+export function requireNew(file: string, instead = ''): void {
   if (!existsSync(file)) return
-  throw new ConfigError(file, 'the file exists already; it was left as it is')
+  throw new ConfigError(file, `the file exists already; it was left as it is${instead}`)
 }
 
 /** Writes a file that is not there yet. */

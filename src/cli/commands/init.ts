@@ -30,7 +30,7 @@ export async function init(
       throw new ConfigError('--example', 'it has a file of its own; expected no other')
     return initExample(context, example === true ? EXAMPLE_FOLDER : example, umask)
   }
-  requireNew(context.configFile)
+  if (file === undefined) requireNew(context.configFile)
   const asker = askerOf(context, options)
   try {
     const chosen = file ?? (asker ? await askFile(asker) : undefined)

@@ -329,19 +329,28 @@ describe('the key', () => {
   })
 })
 
-it('a column of blanks waits for a person; options that do not fit are named', () => {
-  const text = file('id,first_name,job title,stage,lifecycle stage', 3, (i) => [
+it('a column of blanks waits for a person, each property once; an amount keeps a unit', () => {
+  const text = file('id,first_name,job title,position,lifetime value', 3, (i) => [
     i,
     'A',
     ' ',
-    'x',
-    'y',
+    '',
+    '',
   ])
   const proposal = proposed('contacts', text)
-  expect(openOf(proposal)).toEqual({ svc_job_title: 'job title: every cell is empty' })
-  expect(leftOf(proposal)['lifecycle stage']).toBe(
-    'svc_lifecycle_stage takes subscriber, lead, opportunity, customer, former',
-  )
+  expect(openOf(proposal)).toEqual({
+    svc_job_title: 'job title: every cell is empty',
+    svc_lifetime_value: 'lifetime value: every cell is empty',
+  })
+  expect(proposal.open[1]!.settings).toEqual({ unit: 'EUR' })
+  expect(leftOf(proposal)).toEqual({ position: 'svc_job_title gets column "job title"' })
+})
+
+it('options that do not fit are named', () => {
+  const text = file('id,first_name,lifecycle stage', 3, (i) => [i, 'A', 'y'])
+  expect(leftOf(proposed('contacts', text))).toEqual({
+    'lifecycle stage': 'svc_lifecycle_stage takes subscriber, lead, opportunity, customer, former',
+  })
 })
 
 it('nothing is proposed where no column fits', () => {
