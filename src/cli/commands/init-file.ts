@@ -67,9 +67,9 @@ export async function initFromFile(
     : placeOf(options, folder, context.env)
   const opened = await openService(context, place)
   try {
-    const targets = await readTargets(opened.client, options.objectType, (line) =>
-      terminal.live(line),
-    )
+    const targets = await readTargets(opened.client, options.objectType, (line) => {
+      if (terminal.isScreen) terminal.live(line)
+    })
     terminal.endLive()
     const proposal = await decide(context, { file, sample, targets, options, asker })
     const draft = draftOf(context, { file, sample, place, proposal })

@@ -68,7 +68,7 @@ const FILLERS = new Set(
 )
 /** Words that many names have: to share one of them says little. */
 const COMMON = new Set(
-  'name date number id nr no type title address code value status time datum nummer last first primary main contact customer email mail'.split(
+  'name date number id nr no type title address code value status time datum nummer last first primary main contact customer'.split(
     ' ',
   ),
 )
@@ -177,8 +177,10 @@ function sharedWeight(ours: readonly string[], theirs: readonly string[]): numbe
   const weight = (words: Iterable<string>) =>
     [...words].reduce((sum, word) => sum + (COMMON.has(word) ? COMMON_WEIGHT : 1), 0)
   const [a, b] = [new Set(ours), new Set(theirs)]
+  const shared = [...a].filter((word) => b.has(word))
+  if (shared.every((word) => COMMON.has(word))) return 0
   const all = weight(a) + weight(b)
-  return all === 0 ? 0 : (2 * weight([...a].filter((word) => b.has(word)))) / all
+  return all === 0 ? 0 : (2 * weight(shared)) / all
 }
 
 /** Whether a name is that of an identifier: `id`, `Kundennummer`, `customer_no`. */

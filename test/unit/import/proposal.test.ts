@@ -298,10 +298,12 @@ describe('the key', () => {
   })
 
   it('is the address where there is no number, and says that the service does not keep it unique', () => {
-    const text = file('First name,Last name,Email', 5, (i) => ['A', 'B', `a${i}@example.com`])
+    const text = file('First name,Name,Email', 5, (i) => ['A', 'B', `a${i}@example.com`])
     const proposal = proposed('contacts', text)
     expect(proposal.key).toMatchObject({ property: 'svc_email', column: 'Email', isUnique: false })
     expect(proposal.keyReason).toContain('a value that two records share is refused')
+    // A name that shares words with many others is none of them.
+    expect(leftOf(proposal)).toEqual({ Name: 'no property has such a name' })
   })
 
   it('may have a few empty and repeated values, which are counted', () => {
