@@ -15,18 +15,15 @@ import {
   type ImportDeps,
 } from '../../import/index.ts'
 import type { Ledger, Run, RunReports, Runs } from '../../ledger/ledger.ts'
+import type { Source } from '../../sources/source.ts'
 import { EXIT, type CommandContext } from '../shared/context.ts'
 import type { Forecast } from '../shared/forecast.ts'
+import { stagingProgress } from '../views/live-progress.ts'
+import { paceOf, progressParts } from '../views/progress-line.ts'
+import { RateMeter } from '../views/rate.ts'
 import { printRejectGroups, REJECT_GROUPS_SHOWN } from '../views/reject-groups.ts'
 import { writeFolder } from './rejects.ts'
-import {
-  countText,
-  formatNumber,
-  printWrapped,
-  safeText,
-  table,
-  type Terminal,
-} from '../shared/terminal.ts'
+import { countText, printWrapped, safeText, table, type Terminal } from '../shared/terminal.ts'
 
 /** What the plan of either kind is made with. */
 export interface PlanParts {
@@ -91,6 +88,8 @@ async function makePlan(
   const { createSourceOpeners } = await import('../../resources/openers.ts')
   const { openSource } = await import('../../sources/index.ts')
   let rows = 0
+  let source: Source | null = null
+  const meter = new RateMeter()
   const deps: ImportDeps<Ledger> = {
     ledger,
     client,
@@ -101,12 +100,16 @@ async function makePlan(
     priority: 'import',
     beat: (read = 0) => {
       rows += read
-      if (!context.json) context.terminal.live(`${sync.name}  reading, ${formatNumber(rows)} rows`)
+      const now = stagingProgress(rows, source?.readShare?.() ?? null)
+      const parts = [sync.name, ...progressParts(now, paceOf(meter, systemClock.now(), now))]
+      if (!context.json) context.terminal.live(parts.join('  '))
     },
   }
-  const staged = await stage(deps, { run: run.id, sync, keyFingerprint }, (extent) =>
-    openSource(sync, createSourceOpeners(context, connect), undefined, extent),
-  )
+  const openers = createSourceOpeners(context, connect)
+  const staged = await stage(deps, { run: run.id, sync, keyFingerprint }, async (extent) => {
+    source = await openSource(sync, openers, undefined, extent)
+    return source
+  })
   context.terminal.endLive()
   const { planned } = staged
   return {

@@ -32,7 +32,7 @@ import { forecast, readKeyQuota } from '../shared/forecast.ts'
 import { LedgerUnreachable, createLedgerRetry, type LedgerRetry } from '../shared/ledger-retry.ts'
 import { progressLine } from '../views/progress-line.ts'
 import { requireWorker } from '../shared/require-worker.ts'
-import { attachTo, findHolder } from '../shared/second-run.ts'
+import { attachTo, findHolder, mayAttach } from '../shared/second-run.ts'
 import { formatNumber, messageLines, safeText } from '../shared/terminal.ts'
 import { ServerAway, waitForEnd } from '../shared/wait-for-end.ts'
 
@@ -154,16 +154,19 @@ export async function run(
   )
   const label = { id: `${sync.kind}-${sync.name}`, summary: `${sync.kind} ${sync.name}` }
   const priority = options.priority ?? sync.kind
-  const isOffered = context.terminal.isScreen === true && !options.detach && !isSpecial(options)
-  const mayAttach = ({ purpose }: Run) =>
-    options.attach === true || (isOffered && purpose === 'sync')
+  const { isScreen } = context.terminal
+  const { attach, detach } = options
+  const asked = { attach, isSpecial: detach || isSpecial(options), isScreen }
   const job = { sync, type, input, priority, ...label }
-  return await startRun(context, config, job, { ...options, mayAttach })
+  return await startRun(context, config, job, {
+    ...options,
+    isFollowed: (held) => mayAttach(held, asked),
+  })
 }
 
 interface StartOptions extends Pick<RunOptions, 'detach' | 'beginMaxMs'> {
   /** Whether a run that holds the sync is followed instead. Default: never. */
-  mayAttach?(held: Run): boolean
+  isFollowed?(held: Run): boolean
 }
 
 /** Starts a run, and follows it unless it is detached. */
@@ -183,7 +186,7 @@ export async function startRun(
     closing.push(waiting.close)
     // A ledger that cannot be read from here is reported before anything is started.
     const held = await findHolder(context, client, job.sync.name)
-    if (held) attachTo(context, held, options.mayAttach?.(held) ?? false)
+    if (held) attachTo(context, held, options.isFollowed?.(held) ?? false)
     const workflow = held ?? (await startWorkflow(client, job, project))
     const isAnnounced = held === null && job.type !== reconcile
     const patience = createLedgerRetry({

@@ -24,17 +24,29 @@ export async function findHolder(
   }
 }
 
+/** Whether a command follows that run instead of starting one: it was told to, or a person asked for a run like it. */
+export const mayAttach = (
+  held: Pick<Run, 'purpose'>,
+  asked: {
+    readonly attach?: boolean | undefined
+    /** Whether it was given other options. */
+    readonly isSpecial: boolean
+    readonly isScreen?: boolean | undefined
+  },
+): boolean =>
+  asked.attach === true || (asked.isScreen === true && !asked.isSpecial && held.purpose === 'sync')
+
 /**
- * Says that the run which holds the sync is followed, where the caller `mayAttach` to it.
+ * Says that the run which holds the sync is followed, where it `isFollowed`.
  * @throws AlreadyRunning if not
  */
 export function attachTo(
   { terminal, hint }: Pick<CommandContext, 'terminal' | 'hint'>,
   held: Run,
-  mayAttach: boolean,
+  isFollowed: boolean,
 ): void {
   const sync = safeText(held.sync, 63)
-  if (!mayAttach) {
+  if (!isFollowed) {
     terminal.err(`See it: ${hint(`watch ${sync}`)}`)
     throw new AlreadyRunning(held.sync, held.id, held.workflowId)
   }

@@ -88,12 +88,16 @@ async function ofStaging(
   run: Run,
   counters: RunCounters,
 ): Promise<LiveProgress> {
-  const { read } = counters
   const share = await readShare(ledger, run.id, 'stage')
+  return { ...stagingProgress(counters.read, share), counters }
+}
+
+/** @param share of the source that was read, 0 to 1; null if its length is not known */
+export function stagingProgress(read: number, share: number | null): LiveProgress {
   return {
     phase: 'staging',
     percent: share === null ? null : Math.floor(100 * share),
-    counters,
+    counters: null,
     amount: `${formatNumber(read)} rows read`,
     // The rows that are left are as long as those that were read.
     work: { done: read, total: share === null || share === 0 ? null : Math.round(read / share) },

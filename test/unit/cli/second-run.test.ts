@@ -5,7 +5,7 @@ import { WorkflowNotFoundError, type Client } from '@temporalio/client'
 import { expect, test } from 'vitest'
 import type { CommandContext } from '../../../src/cli/shared/context.ts'
 import { heldBy, openedOr, printStarted } from '../../../src/cli/shared/detached.ts'
-import { attachTo, findHolder } from '../../../src/cli/shared/second-run.ts'
+import { attachTo, findHolder, mayAttach } from '../../../src/cli/shared/second-run.ts'
 import type { Ledger } from '../../../src/ledger/ledger.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
 import { close, openRun } from '../../suites/ledger/scene.ts'
@@ -55,6 +55,17 @@ test('is known while a workflow holds the sync, and not where that is gone, or o
   expect(await holder('RUNNING')).toBeNull()
   expect(await findHolder({ findLedger: async () => null }, client(null), 'contacts')).toBeNull()
   await ledger.close()
+})
+
+test('a person follows a run like the asked one; a script and a special run only where told', () => {
+  const regular = { purpose: 'sync' } as const
+  const plain = { isSpecial: false, isScreen: true }
+  expect(mayAttach(regular, plain)).toBe(true)
+  expect(mayAttach(regular, { ...plain, isScreen: false })).toBe(false)
+  expect(mayAttach(regular, { ...plain, isSpecial: true })).toBe(false)
+  expect(mayAttach({ purpose: 'reconcile' }, plain)).toBe(false)
+  const told = { attach: true, isSpecial: false, isScreen: false }
+  expect(mayAttach({ purpose: 'reconcile' }, told)).toBe(true)
 })
 
 test('a run that no worker has opened yet is not said to be started', () => {
