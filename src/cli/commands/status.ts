@@ -71,10 +71,10 @@ async function verifiedOf(ledger: Differences & Runs & Syncs, sync: string): Pro
 
 const minute = (time: string, length = 16): string => time.slice(0, length).replace('T', ' ')
 
-/** `2026-11-21 10:00`, and what differs since then. */
+/** `2026-11-21 10:00`, or `never`, and what differs since then. */
 function verifiedText({ through, left }: Verified): string | null {
-  const differ = left > 0 ? `${formatNumber(left)} differ` : null
-  return [through === null ? null : minute(through), differ].filter(Boolean).join(', ') || null
+  const when = through === null ? null : minute(through)
+  return left > 0 ? `${when ?? 'never'}, ${formatNumber(left)} differ` : when
 }
 
 /** The runs that show the health of a sync. */

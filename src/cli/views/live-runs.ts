@@ -78,6 +78,7 @@ export class LiveRuns {
     const now = systemClock.now()
     const meter = this.#meters.get(run.id) ?? new RateMeter()
     this.#meters.set(run.id, meter)
+    if (run.state !== 'running') meter.reset()
     const text = JSON.stringify([run.state, progress])
     const change = this.#changes.get(run.id)
     if (change?.text !== text) this.#changes.set(run.id, { text, at: now })

@@ -68,7 +68,10 @@ export function progressLine(
     // A mirror goes on with its other tables while one of them waits for approval.
     const isApproval = run.kind === 'mirror' && run.reason === 'approval'
     const held = isApproval ? null : heldUpText(run, context)
-    if (held !== null) return `${run.sync}  ${held}`
+    if (held !== null) {
+      meter.reset()
+      return `${run.sync}  ${held}`
+    }
     if (progress === null) return `${run.sync}  ${run.state}`
     const pace = paceOf(meter, Date.now(), progress)
     return [run.sync, ...progressParts(progress, pace)].join('  ')

@@ -21,6 +21,11 @@ export class RateMeter {
   #phase = ''
   #samples: Sample[] = []
 
+  /** Begins anew: what stood still says nothing of how fast it goes on. */
+  reset(): void {
+    this.#samples = []
+  }
+
   /** @param phase another one begins anew, as does a count that falls */
   pace(
     nowMs: number,
@@ -28,7 +33,7 @@ export class RateMeter {
     { done, total }: { done: number; total: number | null },
   ): Pace {
     const last = this.#samples.at(-1)
-    if (phase !== this.#phase || (last !== undefined && done < last.done)) this.#samples = []
+    if (phase !== this.#phase || (last !== undefined && done < last.done)) this.reset()
     this.#phase = phase
     if (this.#samples.length === 0 || nowMs - this.#samples.at(-1)!.at >= SPAN_MIN_MS)
       this.#samples.push({ at: nowMs, done })

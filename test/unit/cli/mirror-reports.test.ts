@@ -232,7 +232,7 @@ test('status: rows that are known to differ stand next to the rejects', async ()
   const lines = (await said(config, status)).out
   expect(lines[0]).toMatch(/ written +rejects +differ +verified through$/)
   expect(lines.filter((line) => line.startsWith('contacts '))).toEqual([
-    expect.stringMatching(/^contacts +1 +complete_with_rejects .* 585 +15 +584 +2 differ$/),
+    expect.stringMatching(/^contacts +1 +complete_with_rejects .* 585 +15 +584 +never, 2 differ$/),
     expect.stringMatching(/^contacts +2 +complete_with_rejects \(reconcile\) .* 0 +2 +–$/),
   ])
   const [json] = JSON.parse((await said(config, status, true)).out[0]!) as object[]

@@ -19,6 +19,11 @@ test('counts the last half minute, and forgets a pause and an earlier phase', ()
   expect(at(113, 3_030, 'verifying').rate).toBe(20)
   // A step that begins again counts anew.
   expect(at(114, 0, 'verifying').rate).toBeNull()
+  expect(at(114.5, 5, 'verifying').rate).toBe(10)
+  meter.reset()
+  expect(at(114.6, 5, 'verifying').rate).toBeNull()
+  meter.reset()
+  expect(at(114, 0, 'verifying').rate).toBeNull()
   expect(meter.pace(115_000, 'verifying', { done: 5, total: null })).toEqual({
     rate: 5,
     leftMs: null,
