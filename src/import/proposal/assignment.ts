@@ -4,8 +4,9 @@
 import type { PropertyWire } from '../../contract/index.ts'
 import type { Target } from '../mapping/target.ts'
 import { fittingShare, type ColumnFacts } from './columns.ts'
+import { cellTypeOf } from './cell-type.ts'
 import { readingOf } from './property-reading.ts'
-import { FITS_MIN, type FileHints, type CellReading } from './reading.ts'
+import { FITS_MIN, type Hints, type CellReading } from './reading.ts'
 import {
   matchNames,
   NAME_SCORE_MIN,
@@ -52,12 +53,12 @@ const FORMLESS = new Set(['text', 'long_text', 'string'])
 export function assignColumns(
   columns: readonly ColumnFacts[],
   target: Target,
-  hints: FileHints,
+  hints: Hints,
 ): Assignment {
-  const typeWords = wordsOfType(target.schema)
+  const typeWords = wordsOfType(target.schema, hints.prefix)
   const properties = target.schema.properties.map((property) => ({
     property,
-    names: takePropertyNames(property, typeWords),
+    names: takePropertyNames(property, hints.prefix, typeWords),
   }))
   const found = columns.flatMap((column) => {
     const name = takeName(column.name, typeWords)
@@ -101,11 +102,12 @@ function pairOf(
   column: ColumnFacts,
   property: PropertyWire,
   name: NameMatch | null,
-  { target, hints }: { readonly target: Target; readonly hints: FileHints },
+  { target, hints }: { readonly target: Target; readonly hints: Hints },
 ): Pair | null {
   if (name === null) return pairByValues(column, property, target, hints)
   const reading = readingOf(property, column, target, hints)
-  const hasForm = !FORMLESS.has(property.field_type) && reading.fits >= FITS_MIN
+  const hasForm =
+    !FORMLESS.has(cellTypeOf(property, target.fieldTypes).type) && reading.fits >= FITS_MIN
   const { score, reason } = name
   return { column, property, reading, reason, score: score + (hasForm ? VALUES_BONUS : 0) }
 }
@@ -114,9 +116,9 @@ function pairByValues(
   column: ColumnFacts,
   property: PropertyWire,
   target: Target,
-  hints: FileHints,
+  hints: Hints,
 ): Pair | null {
-  const { field_type: type } = property
+  const { type } = cellTypeOf(property, target.fieldTypes)
   const form = Object.hasOwn(BY_VALUES, type) ? BY_VALUES[type] : undefined
   const isChoice = property.options.length > 1 && column.distinct > 1
   if (form ? fittingShare(column, form.fits) < BY_VALUES_MIN : !isChoice) return null

@@ -1,7 +1,7 @@
 // Days as files write them: which format fits all of a column, and whether two do.
 
 import { hasValue, fittingShare, type ColumnFacts } from './columns.ts'
-import { FITS_MIN, KIND_MIN, type FileHints, type CellReading, type Trial } from './reading.ts'
+import { FITS_MIN, KIND_MIN, type Hints, type CellReading, type Trial } from './reading.ts'
 
 interface DateFormat {
   /** As a mapping names it; undefined: the default. */
@@ -33,7 +33,7 @@ const FORMATS: readonly DateFormat[] = [
 const settingsOf = ({ format }: DateFormat) => (format === undefined ? {} : { format })
 const nameOf = ({ format = 'YYYY-MM-DD' }: DateFormat) => format
 
-export function dateReading(facts: ColumnFacts, trial: Trial, hints: FileHints): CellReading {
+export function dateReading(facts: ColumnFacts, trial: Trial, hints: Hints): CellReading {
   const tried = FORMATS.map((one) => ({ ...one, fits: trial(settingsOf(one)) }))
   const most = Math.max(...tried.map(({ fits }) => fits))
   if (most < FITS_MIN) return { settings: {}, fits: most, what: '', problem: dateProblem(facts) }

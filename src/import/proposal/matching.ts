@@ -2,6 +2,8 @@
 // value of its own.
 
 import type { PropertyWire } from '../../contract/index.ts'
+import type { Target } from '../mapping/target.ts'
+import { cellTypeOf } from './cell-type.ts'
 import { fittingShare, type ColumnFacts } from './columns.ts'
 import type { Pair } from './assignment.ts'
 import { namesIdentifier, wordsOfName } from './words.ts'
@@ -31,8 +33,10 @@ export const keyQuality = ({ distinct, rows }: ColumnFacts): number =>
 export function keyCandidates(
   columns: readonly ColumnFacts[],
   pairs: readonly Pair[],
-  properties: readonly PropertyWire[],
+  { schema: { properties }, fieldTypes }: Pick<Target, 'schema' | 'fieldTypes'>,
 ): KeyCandidate[] {
+  const candidate = (column: ColumnFacts, property: PropertyWire, bonus: number) =>
+    candidateOf(column, property, { type: cellTypeOf(property, fieldTypes).type, bonus })
   const mapped = pairs
     .filter(({ reading }) => reading.question === undefined)
     .map(({ column, property, score }) => candidate(column, property, score / 2))
@@ -55,12 +59,12 @@ const isIdentifierName = (name: string): boolean =>
   namesIdentifier(name) ||
   wordsOfName(name).some((word) => ['id', 'external', 'key'].includes(word))
 
-function candidate(
+function candidateOf(
   column: ColumnFacts,
   property: PropertyWire,
-  bonus: number,
+  { type, bonus }: { readonly type: string; readonly bonus: number },
 ): KeyCandidate | null {
-  const { field_type: type, is_unique: isUnique, is_multi: isMulti } = property
+  const { is_unique: isUnique, is_multi: isMulti } = property
   if (!KEY_TYPES.has(type) || property.writability !== 'writable') return null
   if (column.rows > 0 && keyQuality(column) < QUALITY_MIN) return null
   if ([...column.values.keys()].some((value) => value.length > KEY_CHARS_MAX)) return null

@@ -1,7 +1,7 @@
 // Numbers as files write them: point or comma, and what may be a separator of thousands, which is never read.
 
 import { hasValue, fittingShare, type ColumnFacts } from './columns.ts'
-import { FITS_MIN, KIND_MIN, type FileHints, type CellReading, type Trial } from './reading.ts'
+import { FITS_MIN, KIND_MIN, type Hints, type CellReading, type Trial } from './reading.ts'
 
 const GROUPED = { '.': /^\s*[+-]?\d{1,3}(?:\.\d{3})+\s*$/, ',': /^\s*[+-]?\d{1,3}(?:,\d{3})+\s*$/ }
 const DECIMAL = {
@@ -16,7 +16,7 @@ const THOUSANDS = 'separators of thousands are not read: export its numbers with
 export function numberReading(
   facts: ColumnFacts,
   trial: Trial,
-  hints: FileHints,
+  hints: Hints,
   noun: string,
 ): CellReading {
   const point = trial({})

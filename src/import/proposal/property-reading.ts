@@ -4,14 +4,14 @@
 
 import type { PropertyWire } from '../../contract/index.ts'
 import { coerceColumn, compileColumn } from '../mapping/columns.ts'
-import { COERCIONS, jsonShapeOf } from '../mapping/coerce.ts'
 import { isUnit } from '../mapping/units.ts'
 import type { Target } from '../mapping/target.ts'
 import { hasValue, fittingShare, type ColumnFacts } from './columns.ts'
 import { dateReading } from './dates.ts'
+import { cellTypeOf } from './cell-type.ts'
 import { numberReading } from './numbers.ts'
 import { booleanReading } from './booleans.ts'
-import { FITS_MIN, type FileHints, type CellReading, type Trial } from './reading.ts'
+import { FITS_MIN, type Hints, type CellReading, type Trial } from './reading.ts'
 
 const PHONE = /^\+?[\d\s()./x-]{3,40}$/i
 const URL_TEXT = /^https?:\/\/\S+$/i
@@ -31,13 +31,41 @@ export function readingOf(
   property: PropertyWire,
   facts: ColumnFacts,
   target: Target,
-  hints: FileHints,
+  hints: Hints,
 ): CellReading {
   const fieldType = target.fieldTypes.find(({ name }) => name === property.field_type)
-  const type = Object.hasOwn(COERCIONS, property.field_type)
-    ? property.field_type
-    : jsonShapeOf(fieldType?.value_type ?? 'string')
-  const trial = trialOf(property, facts, target)
+  const { type, setting } = cellTypeOf(property, target.fieldTypes)
+  const trial = trialOf(property, facts, target, type)
+  const found = readingOfType(
+    type,
+    { property, facts, hints, units: new Set(fieldType?.units) },
+    (settings) => trial({ ...setting, ...settings }),
+  )
+  const { question } = found
+  return {
+    ...found,
+    settings: { ...setting, ...found.settings },
+    ...(question && {
+      question: { ...question, answers: question.answers.map((one) => ({ ...setting, ...one })) },
+    }),
+  }
+}
+
+function readingOfType(
+  type: string,
+  {
+    property,
+    facts,
+    hints,
+    units,
+  }: {
+    readonly property: PropertyWire
+    readonly facts: ColumnFacts
+    readonly hints: Hints
+    readonly units: ReadonlySet<string>
+  },
+  trial: Trial,
+): CellReading {
   switch (type) {
     case 'date':
       return dateReading(facts, trial, hints)
@@ -47,7 +75,7 @@ export function readingOf(
     case 'integer':
       return numberReading(facts, trial, hints, 'numbers')
     case 'currency':
-      return currencyReading(facts, trial, hints, new Set(fieldType?.units))
+      return currencyReading(facts, trial, hints, units)
     case 'boolean':
       return booleanReading(facts, trial)
     case 'user':
@@ -61,8 +89,9 @@ export function readingOf(
 }
 
 /** Reads the values as a run would, and checks what the service would. */
-function trialOf(property: PropertyWire, facts: ColumnFacts, target: Target): Trial {
-  const shape = Object.hasOwn(SHAPES, property.field_type) ? SHAPES[property.field_type] : undefined
+function trialOf(property: PropertyWire, facts: ColumnFacts, target: Target, type: string): Trial {
+  const shape = Object.hasOwn(SHAPES, type) ? SHAPES[type] : undefined
+  const options = new Set<unknown>(property.options.map(({ value }) => value))
   return (settings) => {
     const column = compileColumn(
       property,
@@ -74,7 +103,9 @@ function trialOf(property: PropertyWire, facts: ColumnFacts, target: Target): Tr
     return fittingShare(facts, (value) => {
       const coerced = coerceColumn(column, { ordinal: 1, line: 1, cells: [value] }, value)
       if (!coerced.ok) return false
-      return shape === undefined || [coerced.value].flat().every((one) => shape.fits(String(one)))
+      const parts = [coerced.value].flat()
+      if (options.size > 0 && !parts.every((one) => options.has(one))) return false
+      return shape === undefined || parts.every((one) => shape.fits(String(one)))
     })
   }
 }
@@ -138,7 +169,7 @@ function expectedText({ options }: PropertyWire, type: string): string {
 function currencyReading(
   facts: ColumnFacts,
   trial: Trial,
-  hints: FileHints,
+  hints: Hints,
   units: ReadonlySet<string>,
 ): CellReading {
   const some = [...units][0] ?? 'EUR'

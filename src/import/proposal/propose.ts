@@ -9,8 +9,8 @@ import { columnFacts, fittingShare, type ColumnFacts, type SourceSample } from '
 import { showsDayFirst } from './dates.ts'
 import { keyCandidates, type KeyCandidate } from './matching.ts'
 import { showsDecimal } from './numbers.ts'
-import type { FileHints, Question, ReadingSettings } from './reading.ts'
-import { namesType, wordsOfType } from './words.ts'
+import type { Hints, Question, ReadingSettings } from './reading.ts'
+import { namesType, sharedPrefix, wordsOfType } from './words.ts'
 
 export interface ProposedProperty {
   readonly property: string
@@ -82,12 +82,12 @@ interface Candidate {
 function candidateOf(
   columns: readonly ColumnFacts[],
   target: Target,
-  hints: FileHints,
+  hints: Hints,
   wishes: ProposalWishes,
 ): Candidate {
   const assignment = assignColumns(columns, target, hints)
-  const isNamed = namesType(wishes.name, wordsOfType(target.schema))
-  const found = keyCandidates(columns, assignment.pairs, target.schema.properties)
+  const isNamed = namesType(wishes.name, wordsOfType(target.schema, hints.prefix))
+  const found = keyCandidates(columns, assignment.pairs, target)
   const keys =
     wishes.key === undefined ? found : chosenKeys(wishes.key, found, columns, assignment, target)
   const score =
@@ -124,7 +124,7 @@ function chosenKeys(
   ]
 }
 
-function hintsOf(columns: readonly ColumnFacts[], targets: readonly Target[]): FileHints {
+function hintsOf(columns: readonly ColumnFacts[], targets: readonly Target[]): Hints {
   const agreed = <T>(shown: readonly (T | null)[]): T | null => {
     const found = new Set(shown.filter((one) => one !== null))
     return found.size === 1 ? [...found][0]! : null
@@ -139,6 +139,9 @@ function hintsOf(columns: readonly ColumnFacts[], targets: readonly Target[]): F
     unitColumns: columns
       .filter((column) => column.filled > 0 && fittingShare(column, isUnitCode) === 1)
       .map(({ name }) => name),
+    prefix: sharedPrefix(
+      targets.flatMap(({ schema }) => [schema.name, ...schema.properties.map(({ name }) => name)]),
+    ),
   }
 }
 

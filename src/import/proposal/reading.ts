@@ -5,7 +5,7 @@ import type { PropertyMapping } from '../../../config/index.ts'
 /** What a mapping says of how its cells are read. */
 export type ReadingSettings = Pick<
   PropertyMapping,
-  'split' | 'unit' | 'unit_column' | 'format' | 'decimal' | 'true' | 'false'
+  'type' | 'split' | 'unit' | 'unit_column' | 'format' | 'decimal' | 'true' | 'false'
 >
 
 /** What only a person knows. */
@@ -27,14 +27,16 @@ export interface CellReading {
   readonly problem?: string
 }
 
-/** What the other columns of the file show. */
-export interface FileHints {
+/** What the other columns of the file show, and the other names of the service. */
+export interface Hints {
   /** The decimal separator, where some column shows it beyond doubt. */
   readonly decimal: ',' | '.' | null
   /** Whether days come before months, where some column shows it beyond doubt. */
   readonly dayFirst: boolean | null
   /** Columns whose values are codes of currencies. */
   readonly unitColumns: readonly string[]
+  /** What most names of the service begin with, such as `svc_`. */
+  readonly prefix: string
 }
 
 /** Below this share of values that fit, a column is not mapped: each of the others would be a rejected row. */

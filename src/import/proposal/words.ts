@@ -1,8 +1,6 @@
 // What names of columns, properties and object types mean: `Vorname`, `FirstName` and `svc_first_name` mean the same. Known are the
 // words of common exports in English and German, some in French and Spanish; a name with other words is compared word by word.
 
-import { PREFIX } from '../../contract/index.ts'
-
 /** Phrases of one meaning, as `wordsOfName` makes them. */
 const MEANINGS: readonly (readonly string[])[] = [
   'first name|firstname|given name|forename|vorname|prenom|nombre|rufname',
@@ -105,21 +103,34 @@ const meaningsOf = (phrase: string): ReadonlySet<number> =>
 const [IDENTIFIER] = meaningsOf('external id')
 
 /** The words that a kind of records goes by, with those that mean the same. */
-export function wordsOfType(type: {
-  readonly name: string
-  readonly label: string
-  readonly label_plural: string
-}): ReadonlySet<string> {
-  const own = [bareName(type.name), type.label, type.label_plural].map(wordsOfName)
+export function wordsOfType(
+  type: { readonly name: string; readonly label: string; readonly label_plural: string },
+  prefix: string,
+): ReadonlySet<string> {
+  const own = [bareName(type.name, prefix), type.label, type.label_plural].map(wordsOfName)
   const names = new Set(own.map((words) => words.join(' ')))
   const group = KINDS.find((words) => words.some((word) => names.has(word)))
   const single = own.filter((words) => words.length === 1).flat()
   return new Set([...single, ...(group ?? [])])
 }
 
+/** So many names of a service share what they begin with. */
+const PREFIX_SHARE_MIN = 0.6
+
+/** What most names of a service begin with: `svc_`. Empty if they share nothing. */
+export function sharedPrefix(names: readonly string[]): string {
+  const counts = new Map<string, number>()
+  for (const name of names) {
+    const [prefix] = /^[a-z0-9]+_+/i.exec(name) ?? []
+    if (prefix !== undefined) counts.set(prefix, (counts.get(prefix) ?? 0) + 1)
+  }
+  const [best] = [...counts].toSorted(([, a], [, b]) => b - a)
+  return best !== undefined && best[1] >= names.length * PREFIX_SHARE_MIN ? best[0] : ''
+}
+
 /** Without what every name of a service begins with. */
-const bareName = (name: string): string =>
-  name.startsWith(PREFIX) ? name.slice(PREFIX.length) : name
+const bareName = (name: string, prefix: string): string =>
+  name.startsWith(prefix) ? name.slice(prefix.length) : name
 
 /** How well a column's name fits a property: 0 to 1, and why in words. */
 export interface NameMatch {
@@ -150,9 +161,10 @@ export function takeName(name: string, typeWords: ReadonlySet<string>): TakenNam
 /** A property's name, with and without what every name of a service begins with, and its label. */
 export const takePropertyNames = (
   { name, label }: { readonly name: string; readonly label: string },
+  prefix: string,
   typeWords: ReadonlySet<string>,
 ): readonly TakenName[] =>
-  [...new Set([name, bareName(name), label])].map((one) => takeName(one, typeWords))
+  [...new Set([name, bareName(name, prefix), label])].map((one) => takeName(one, typeWords))
 
 /** @returns null if they have nothing in common */
 export function matchNames(column: TakenName, property: readonly TakenName[]): NameMatch | null {

@@ -18,6 +18,7 @@ import { init, type InitCommandOptions } from '../../../src/cli/commands/init.ts
 import { plan } from '../../../src/cli/commands/plan.ts'
 import type { Asker } from '../../../src/cli/shared/questions.ts'
 import { startService } from '../../../src/service/index.ts'
+import { startOtherService } from '../../other-service/index.ts'
 import { said } from './said.ts'
 
 const UMASK = 0o022
@@ -194,6 +195,44 @@ test('without a person what is not certain waits in a comment, and the plan is o
     /^ {8}# svc_birthday: \{ column: birthday, format: DD\/MM\/YYYY \}/m,
   )
   await passes()
+})
+
+test('a service with other names of types and properties: the mapping says what the cells are', async () => {
+  const service = await startOtherService({ prefix: 'acme__', fieldTypes: 'other', paths: 'other' })
+  onTestFinished(() => service.close())
+  const dir = folder()
+  const config = join(dir, 'records-sync.yaml')
+  writeFileSync(join(dir, 'key'), service.key, { mode: 0o600 })
+  writeFileSync(
+    join(dir, 'people.csv'),
+    'ID,First Name,E-Mail,Subscribed,Birth date,Stage,Revenue EUR,Tags\n1,A,a@x.example,yes,31.12.1990,open,1.5,red|blue\n2,B,b@x.example,no,01.02.1991,new,2.25,green\n',
+  )
+  const options = { yes: true, service: service.url, key: `file:${join(dir, 'key')}` }
+  const { code, out } = await said(
+    config,
+    (context) => init(context, join(dir, 'people.csv'), options, UMASK),
+    true,
+  )
+  expect({ code, out }).toMatchObject({ code: 0 })
+  const { properties, plan: planned } = JSON.parse(out[0]!)
+  expect(planned).toMatchObject({ planned: 2, invalid: 0 })
+  expect(
+    Object.fromEntries(
+      properties.map((one: { property: string; settings: object }) => [one.property, one.settings]),
+    ),
+  ).toEqual({
+    acme__external_id: {},
+    acme__first_name: {},
+    acme__email: { type: 'email' },
+    acme__subscribed: {},
+    acme__birth_date: { type: 'date', format: 'DD.MM.YYYY' },
+    acme__stage: { type: 'select' },
+    acme__revenue: { type: 'currency', unit: 'EUR' },
+    acme__tags: { type: 'select', split: '|' },
+  })
+  expect(await said(config, (context) => check(context, { operations: false }))).toMatchObject({
+    code: 0,
+  })
 })
 
 test('the example runs as it is: 18 of its 20 rows, and two planted mistakes', async () => {
