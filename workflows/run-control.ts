@@ -1,13 +1,7 @@
 // Pause and resume. A pause cancels the running activities: each lets the batch in flight finish, and ends. What they did is in
 // the ledger, so they simply start again when the run resumes.
 
-import {
-  CancellationScope,
-  condition,
-  isCancellation,
-  proxyActivities,
-  setHandler,
-} from '@temporalio/workflow'
+import { CancellationScope, condition, proxyActivities, setHandler } from '@temporalio/workflow'
 import type { RunCounters } from '../activities/index.ts'
 import type { ShortActivities } from './queues.ts'
 import {
@@ -17,7 +11,7 @@ import {
   type RunProgress,
   type ControlAnswer,
 } from './messages.ts'
-import { stacklessFailure, parseInput, SHORT } from './run.ts'
+import { asCancellation, stacklessFailure, parseInput, SHORT } from './run.ts'
 import type { RunStatus } from './run-status.ts'
 
 const reasonOf = (input: unknown) => parseInput(PauseInput, input, { reason: 'maintenance' })
@@ -70,7 +64,8 @@ export class RunControl {
         return await scope.run(work)
       } catch (error) {
         const isPaused = scope.consideredCancelled && !outer.consideredCancelled
-        if (!isPaused || !isCancellation(error)) throw error
+        const cancellation = asCancellation(error)
+        if (!isPaused || cancellation === null) throw cancellation ?? error
       } finally {
         this.#working.delete(scope)
       }

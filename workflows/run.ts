@@ -2,7 +2,10 @@
 
 import {
   ActivityCancellationType,
+  ActivityFailure,
   ApplicationFailure,
+  CancelledFailure,
+  isCancellation,
   workflowInfo,
   type ActivityOptions,
 } from '@temporalio/workflow'
@@ -75,6 +78,16 @@ export function stacklessFailure(
   const made = ApplicationFailure.create({ message, type, nonRetryable: true, details })
   made.stack = ''
   return made
+}
+
+/**
+ * The error of a cancelled scope, as a cancellation. The server does not retry an activity that was asked to cancel, so one that
+ * is blocked just then ends with its own failure; null for an error that no cancel has caused.
+ */
+export function asCancellation(error: unknown): Error | null {
+  if (isCancellation(error)) return error as Error
+  const isUnretried = error instanceof ActivityFailure && error.retryState === 'CANCEL_REQUESTED'
+  return isUnretried ? new CancelledFailure('cancelled') : null
 }
 
 /** The first message of ours in a failure's chain. */

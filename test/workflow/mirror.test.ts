@@ -48,7 +48,7 @@ const sceneOf = (run: number) => scenes[run - 1]!
 
 const standIns: Pick<
   Activities,
-  'openMirror' | 'discoverMirror' | 'mirrorStream' | 'noteVerdict' | 'closeMirror'
+  'openMirror' | 'discoverMirror' | 'mirrorStream' | 'noteVerdict' | 'noteParked' | 'closeMirror'
 > = {
   async openMirror({ sync }) {
     return Number(sync)
@@ -72,6 +72,10 @@ const standIns: Pick<
   },
   async noteVerdict({ run, stream, approved }) {
     sceneOf(run).asked.push(`noteVerdict ${stream.name} ${approved}`)
+  },
+  async noteParked({ run, isParked }) {
+    sceneOf(run).asked.push(`noteParked ${isParked}`)
+    return null
   },
   async closeMirror({ run, ending }) {
     const scene = sceneOf(run)
@@ -524,6 +528,39 @@ test('a cancel stops every stream, starts no other, and closes the run after the
   expect(await refusal(handle.result())).toBe('cancelled')
   expect(scene.asked.slice(3, 5).toSorted()).toEqual(['ended a', 'ended b'])
   expect(scene.asked.slice(5)).toEqual(['closeMirror cancelled'])
+})
+
+/** A slice that is blocked just when it is asked to end. */
+const blockedAtTheEnd = () =>
+  endless().catch(() => {
+    throw ApplicationFailure.create({ type: 'Blocked', message: 'blocked: service' })
+  })
+
+test('a cancel of a slice that is blocked just then is a cancel all the same', async () => {
+  const { scene, handle } = await start({
+    slice: blockedAtTheEnd,
+    closed: { state: 'cancelled', message: null },
+  })
+  await expect.poll(() => scene.slices.length, soon).toBe(1)
+  await handle.cancel()
+  expect(await refusal(handle.result())).toBe('cancelled')
+  expect(scene.asked.at(-1)).toBe('closeMirror cancelled')
+})
+
+test('a pause of a slice that is blocked just then is a pause all the same', async () => {
+  const { scene, handle } = await start({
+    slice: (_, call) => (call === 1 ? blockedAtTheEnd() : done),
+  })
+  await expect.poll(() => scene.slices.length, soon).toBe(1)
+  await decide(handle, pause)
+  await expect.poll(() => scene.asked.at(-1), soon).toBe('noteParked true')
+  await decide(handle, resume)
+  await handle.result()
+  expect(scene.asked.slice(-3)).toEqual([
+    'noteParked false',
+    'mirrorStream svc_contact',
+    'closeMirror finished',
+  ])
 })
 
 test('a cancel ends a wait for approval', async () => {
