@@ -70,6 +70,8 @@ export interface WorkerOptions {
   readonly shutdownForceMs?: number
   /** How often it repeats the checks of its start. Default 30 s. */
   readonly upkeepMs?: number
+  /** Whether it listens at `worker.listen`, where that is set. Default true. */
+  readonly listens?: boolean
 }
 
 export interface RunningWorker {
@@ -148,7 +150,7 @@ type OnClose = (close: () => Promise<unknown>) => void
 
 /** Opens what the worker works with. What can be wrong on this machine is reported before anything native is started. */
 async function openParts(options: WorkerOptions, onClose: OnClose) {
-  const { configFile, env, temporal, logger } = options
+  const { configFile, env, temporal, logger, listens = true } = options
   const config = await loadConfig(configFile, env)
   const ledgerPlace = await readLedgerPlace(config.ledger, env)
   const signingKey = await readSigningKey(config.ledger, env)
@@ -164,7 +166,7 @@ async function openParts(options: WorkerOptions, onClose: OnClose) {
   })
   const quotas = await openQuotaStore(ledgerPlace)
   onClose(() => quotas.close())
-  const isMonitored = config.worker.listen !== undefined
+  const isMonitored = listens && config.worker.listen !== undefined
   const temporalPage = await installRuntime(logger, isMonitored ? temporalPageOnFreePort : null)
   const user = `worker ${process.pid} on ${hostname()}`
   const connections = createClientRegistry({
@@ -256,7 +258,7 @@ async function start(
   onClose: OnClose,
   close: () => Promise<void>,
 ): Promise<RunningWorker> {
-  const { configFile, logger } = options
+  const { configFile, logger, listens = true } = options
   const parts = await openParts(options, onClose)
   const { ledger, monitor, client, project, copy, shared } = parts
   let pool: WorkerPool | null = null
@@ -268,7 +270,9 @@ async function start(
     ledger: () => ledger.runs({ limit: 1 }).then(() => true),
     ledger_copy: () => upkeep?.isWell('ledger_copy') ?? true,
   }
-  const listening = await monitor.listen({ temporalPage: parts.temporalPage, checks })
+  const listening = listens
+    ? await monitor.listen({ temporalPage: parts.temporalPage, checks })
+    : null
   onClose(() => monitor.close())
 
   const deps = activityDeps(options, parts)

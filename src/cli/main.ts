@@ -3,7 +3,15 @@
 
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError, Option } from 'commander'
-import { actionsOf, perMinute, port, wholeNumber, type Execute } from './shared/arguments.ts'
+import {
+  actionsOf,
+  LOCAL_HELP,
+  perMinute,
+  port,
+  wholeNumber,
+  type Execute,
+} from './shared/arguments.ts'
+import type { DevOptions } from './commands/dev.ts'
 import { describeConform } from './commands/conform-options.ts'
 import { describeInit } from './commands/init-options.ts'
 import { describeRepair } from './commands/repair-options.ts'
@@ -24,6 +32,12 @@ const RUN = "number of a run, or a sync's name for its latest; default: the late
 
 // Files made from here on, by child processes and native libraries too, belong to their owner alone: they hold rows and names.
 const inheritedUmask = process.umask(0o077)
+
+/** What follows `dev --` is the command line of another process: none of it is an option of this one. */
+const dashes = process.argv.indexOf('--')
+const isBeside = dashes > 0 && process.argv.slice(2, dashes).includes('dev')
+const ownArguments = isBeside ? process.argv.slice(0, dashes) : process.argv
+const besideDev = isBeside ? process.argv.slice(dashes + 1) : []
 
 const program = new Command('records-sync')
   .description('Keeps a CRM and your own data in step, and can prove it.')
@@ -77,6 +91,7 @@ program
   .command('run')
   .argument('<sync>')
   .option('--detach', 'start the run, and return once a worker has it', false)
+  .option('--local', LOCAL_HELP, false)
   .option('--attach', 'follow a run of the sync that is at work, if there is one; start none then')
   .option('--full', 'of a mirror: read everything again, not only what changed', false)
   .option('--tuning <json>', 'times and sizes of this run, as a JSON object')
@@ -159,17 +174,30 @@ program
   .action(action(async () => (await import('./commands/worker.ts')).workerCommand))
 program
   .command('dev')
+  .argument('[command...]', 'a command to run beside them, after --, such as -- run contacts')
   .option('--no-service', 'start no Records Service')
-  .option('--service-port <port>', 'port of the Records Service', port, 8080)
+  .option(
+    '--service-port <port>',
+    'port of the Records Service; default: 8080, or the next that is free',
+    port,
+  )
   .option('--limit <requests>', 'requests a minute that the service allows', perMinute)
   .option(
     '--temporal-port <port>',
-    'port of the Temporal server; its UI has the one 1,000 above',
+    'port of the Temporal server; its UI has the one 1,000 above; default: 7233, or the next that is free',
     port,
-    7233,
   )
-  .description('Temporal server, worker and Records Service in one, for your own machine')
-  .action(action(async () => (await import('./commands/dev.ts')).dev))
+  .description(
+    'Temporal server, worker and Records Service in one, for your own machine; until Ctrl-C, or the end of a command',
+  )
+  .action((command: string[], options: Omit<DevOptions, 'command'>) =>
+    execute(async (context) =>
+      (await import('./commands/dev.ts')).dev(context, {
+        ...options,
+        command: [...command, ...besideDev],
+      }),
+    ),
+  )
 program
   .command('links')
   .description("addresses that open Temporal's start form, filled in for a backfill of each sync")
@@ -193,12 +221,12 @@ program
   .action(action(async () => (await import('./commands/demo.ts')).demo))
 
 try {
-  await program.parseAsync()
+  await program.parseAsync(ownArguments)
 } catch (error) {
   if (!(error instanceof CommanderError)) throw error
   process.exitCode = error.exitCode === 0 ? EXIT.done : EXIT.usage
   // A program that asked for JSON gets its error as JSON too; commander has printed it on standard error.
-  if (error.exitCode !== 0 && process.argv.includes('--json'))
+  if (error.exitCode !== 0 && ownArguments.includes('--json'))
     process.stdout.write(
       `${JSON.stringify({ error: { code: 'usage', message: error.message.replace(/^error: /, '') } })}\n`,
     )

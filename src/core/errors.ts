@@ -254,10 +254,17 @@ export class SendDeadlinePassed extends ServiceFailure {}
 
 /** No Temporal server answers at the address where one is expected. */
 export class TemporalUnreachable extends SyncError {
-  constructor(address: string) {
+  readonly address: string
+  /** @param offer a command that needs no server */
+  constructor(address: string, offer?: string) {
     super(
       'temporal_unreachable',
-      `No Temporal server answers at ${address}. Start one with "records-sync dev", or set TEMPORAL_ADDRESS`,
+      `No Temporal server answers at ${address}. Start one with "records-sync dev", or set TEMPORAL_ADDRESS${inThisTerminal(offer)}`,
     )
+    this.address = address
   }
 }
+
+/** The end of a sentence on what is not there: the command that does without it, if there is one. */
+export const inThisTerminal = (offer: string | undefined): string =>
+  offer === undefined ? '' : `; or do it in this terminal alone: "${offer}"`

@@ -10,10 +10,10 @@ import { Connection } from '@temporalio/client'
 import { SyncError } from '../core/errors.ts'
 import { systemClock, type Logger } from '../core/ports.ts'
 import { ensureSearchAttributes } from '../temporal/search-attributes.ts'
+import { freePort, LOOPBACK_HOST, requireFree, TEMPORAL_PORT } from './ports.ts'
 import { lastLines } from './run-program.ts'
 
-const host = '127.0.0.1'
-const defaultPort = 7233
+const host = LOOPBACK_HOST
 const namespace = 'default'
 const startMaxMs = 30_000
 const pollEveryMs = 50
@@ -34,6 +34,8 @@ export interface StartTemporal {
   /** No web page. */
   readonly headless?: boolean
   readonly logger: Logger
+  /** Called with `host:port` before it is started there. */
+  onStart?(address: string): void
 }
 
 export interface TemporalServer {
@@ -41,6 +43,8 @@ export interface TemporalServer {
   readonly address: string
   readonly uiUrl: string | null
   readonly namespace: string
+  /** Ends if the server does so unasked, with how it did. */
+  readonly lost: Promise<string>
   /** Stops it, within 10 s. May be called again. */
   stop(): Promise<void>
 }
@@ -84,6 +88,7 @@ async function startOnce(options: StartTemporal): Promise<TemporalServer> {
   else args.push('--ui-port', String(uiPort))
   if (dbFile !== undefined) args.push('--db-filename', dbFile)
 
+  options.onStart?.(address)
   const { child, output, ended } = spawnOnLeash(cliPath, args)
   let stopping = false
   const stop = async () => {
@@ -114,10 +119,15 @@ async function startOnce(options: StartTemporal): Promise<TemporalServer> {
     await stop()
     throw error
   })
-  void ended.then((how) => {
-    if (!stopping) logger.error({ how, lines: lastLines(output(), 5) }, 'temporal_server_ended')
+  const lost = new Promise<string>((resolve) => {
+    void ended.then((how) => {
+      if (stopping) return
+      logger.error({ how, lines: lastLines(output(), 5) }, 'temporal_server_ended')
+      resolve(how)
+    })
   })
-  return { address, uiUrl: uiPort === null ? null : `http://${host}:${uiPort}`, namespace, stop }
+  const uiUrl = uiPort === null ? null : `http://${host}:${uiPort}`
+  return { address, uiUrl, namespace, lost, stop }
 }
 
 /** Our runs hang if the server does not know their search attributes. */
@@ -191,12 +201,13 @@ async function answers(
   }
 }
 
-function accepts(address: string): Promise<boolean> {
+/** Whether something listens at `host:port`. */
+export function accepts(address: string): Promise<boolean> {
   const { hostname, port } = new URL(`tcp://${address}`)
   return new Promise((resolve) => {
     const socket = net.connect({
       host: hostname.replace(/^\[|\]$/g, ''),
-      port: Number(port) || defaultPort,
+      port: Number(port) || TEMPORAL_PORT,
     })
     const done = (accepted: boolean) => {
       socket.destroy()
@@ -205,40 +216,4 @@ function accepts(address: string): Promise<boolean> {
     socket.setTimeout(answerMaxMs, () => done(false))
     socket.once('connect', () => done(true)).once('error', () => done(false))
   })
-}
-
-async function requireFree(what: 'server' | 'UI', port: number): Promise<void> {
-  const taken = await listen(port).then(
-    (server) => closed(server).then(() => null),
-    (error: NodeJS.ErrnoException) => error,
-  )
-  if (taken === null) return
-  const why =
-    taken.code === 'EADDRINUSE' ? 'is taken by another program' : `cannot be used (${taken.code})`
-  throw new SyncError(
-    'port_taken',
-    what === 'UI'
-      ? `Port ${port} on ${host}, for the Temporal UI, ${why}. It follows the port of the Temporal server: choose another one for that, or 0 for any free ones`
-      : `Port ${port} on ${host} ${why}. Choose another port, or 0 for any free one. If a Temporal server runs there, use it: set TEMPORAL_ADDRESS=${host}:${port}`,
-    { port },
-  )
-}
-
-async function freePort(): Promise<number> {
-  const server = await listen(0)
-  const { port } = server.address() as net.AddressInfo
-  await closed(server)
-  return port
-}
-
-function listen(port: number): Promise<net.Server> {
-  return new Promise((resolve, reject) => {
-    const server = net.createServer()
-    server.once('error', reject)
-    server.listen(port, host, () => resolve(server))
-  })
-}
-
-function closed(server: net.Server): Promise<void> {
-  return new Promise((resolve) => server.close(() => resolve()))
 }

@@ -124,7 +124,8 @@ function placeOf(listen: string): { host: string; port: number } {
 }
 
 const LISTEN_ERRORS: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'another program listens there; several workers of one machine need a port each',
+  EADDRINUSE:
+    'another program listens there, such as the worker of another project; each needs a port of its own: change worker.listen, where port 0 takes a free one',
   EACCES: 'this user may not listen there; a port above 1023 was expected',
   EADDRNOTAVAIL: 'this machine has no such address',
   ENOTFOUND: 'this machine has no such address',

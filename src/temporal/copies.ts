@@ -49,7 +49,7 @@ export function copies({ project, copy, clock, signs: read }: CopyWatch): () => 
     const where = [...new Set(there.map(({ label, host }) => `${label} on ${host}`))].toSorted()
     return new SyncError(
       'ledger_copied',
-      `Another copy of this ledger is worked with, by ${where.join(', ')}: both take the runs of project ${project}, and neither knows what the other one sent. Stop one of them, and give it a ledger of its own`,
+      `Another copy of this ledger is worked with, by ${where.join(', ')}: both take the runs of project ${project}, and neither knows what the other one sent. Stop one of them, and give it a ledger of its own (\`ledger:\` in its configuration)`,
     )
   }
   return async () => {

@@ -47,6 +47,21 @@ export async function signs(client: Client): Promise<Sign[]> {
   })
 }
 
+/** The projects that the Temporal server at `address` has workers of; null if none answers there. */
+export async function projectsAt(address: string): Promise<string[] | null> {
+  const { connectClient } = await import('./client.ts')
+  try {
+    const { client, close } = await connectClient({ address, namespace: 'default' })
+    try {
+      return await otherProjects(client, null)
+    } finally {
+      await close()
+    }
+  } catch {
+    return null
+  }
+}
+
 /** Other projects that workers of the namespace serve: `crm/records-sync.yaml on HOST (project 3f9ac2b1)`. */
 export async function otherProjects(client: Client, project: string | null): Promise<string[]> {
   const found = (await signs(client))

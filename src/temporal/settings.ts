@@ -54,6 +54,8 @@ const envconfig = () => createRequire(import.meta.url)('@temporalio/envconfig') 
 
 const fallbackAddress = '127.0.0.1:7233'
 const environmentName = 'environment'
+/** Nothing names an address. */
+export const DEFAULT_ORIGIN = 'default'
 
 /**
  * The first of these that names an address: the environment, a profile of temporal.toml that the environment chooses, the
@@ -67,7 +69,7 @@ export function temporalSettings(config: Config, env: Environment): TemporalSett
     (chosen ? ofProfile(given) : null) ??
     ofConfig(config, env) ??
     (chosen ? null : ofProfile(given)) ?? {
-      origin: 'default',
+      origin: DEFAULT_ORIGIN,
       address: fallbackAddress,
       tls: undefined,
     }

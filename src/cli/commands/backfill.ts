@@ -11,6 +11,7 @@ export interface BackfillOptions {
   readonly objectTypes?: readonly string[]
   readonly full: boolean
   readonly detach: boolean
+  readonly local?: boolean
   readonly tuning?: string
 }
 
@@ -33,6 +34,7 @@ export async function backfillSync(
       tuning: parseTuning(options.tuning, sync.kind, context.env),
     }),
   }
-  const job = { sync, type: backfill, id: `backfill-${name}`, summary: `backfill ${name}`, input }
+  const command = `backfill ${name}`
+  const job = { sync, type: backfill, id: `backfill-${name}`, summary: command, command, input }
   return await startRun(context, config, { ...job, priority: 'backfill' }, options)
 }

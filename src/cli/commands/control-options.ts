@@ -1,7 +1,7 @@
 // The command lines that start a backfill, steer a run, and take the tables of a mirror over.
 
 import type { Command } from 'commander'
-import { actionsOf, type Execute } from '../shared/arguments.ts'
+import { actionsOf, LOCAL_HELP, type Execute } from '../shared/arguments.ts'
 
 const RUN = 'number of a run, or name of a sync: its live run'
 
@@ -15,6 +15,7 @@ export function describeControl(program: Command, execute: Execute): void {
     .option('--object-types <names...>', 'of a mirror: only these')
     .option('--full', 'of a mirror: read everything again', false)
     .option('--detach', 'start the run, and return once a worker has it', false)
+    .option('--local', LOCAL_HELP, false)
     .option('--tuning <json>', 'times and sizes of this run, as a JSON object')
     .description('start a run that is limited, and gives way to others; follow it')
     .action(action(async () => (await import('./backfill.ts')).backfillSync))

@@ -8,6 +8,7 @@ import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { RecordsClient } from '../../client/index.ts'
 import { startEmbedded } from '../../dev/embedded.ts'
+import { stateDirOf } from '../../dev/parts.ts'
 import type { RunningService } from '../../service/index.ts'
 import { auditCommand } from './audit.ts'
 import { createContext, EXIT, type CommandContext } from '../shared/context.ts'
@@ -53,7 +54,9 @@ export async function demo(
   const embedded = await startEmbedded({
     configFile,
     env: ownEnv(),
-    stateDir: join(folder, '.records-sync'),
+    stateDir: stateDirOf(configFile),
+    command: 'demo',
+    sync: null,
     servicePort: 0,
     serviceLimit: null,
     temporalPort: 0,

@@ -1,47 +1,183 @@
-// `records-sync dev`: Temporal server, worker and Records Service in one, until Ctrl-C.
+// `records-sync dev`: Temporal server, worker and Records Service in one, until Ctrl-C; `dev -- COMMAND`: until the command ends.
 
-import { dirname, join } from 'node:path'
-import type { Config } from '../../../config/index.ts'
-import { startEmbedded } from '../../dev/embedded.ts'
-import { EXIT, temporalOf, type CommandContext } from '../shared/context.ts'
+import { spawn } from 'node:child_process'
+import { constants } from 'node:os'
+import { basename, join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { loadConfig, type Config } from '../../../config/index.ts'
+import { startEmbedded, type Embedded } from '../../dev/embedded.ts'
+import { stateDirOf, withDevService } from '../../dev/parts.ts'
+import { choosePorts, SERVICE_PORT, TEMPORAL_PORT } from '../../dev/ports.ts'
+import { SyncError } from '../../core/errors.ts'
+import { projectsAt } from '../../temporal/projects.ts'
+import { DEFAULT_ORIGIN, temporalSettings } from '../../temporal/settings.ts'
+import { EXIT, type CommandContext } from '../shared/context.ts'
+import { onInterrupt } from '../shared/interrupt.ts'
 import { terminalLogger } from '../shared/logging.ts'
+import { safeText, wrapped } from '../shared/terminal.ts'
 import { untilSignal } from './service.ts'
+
+const TEXT_WIDTH = 78
 
 export interface DevOptions {
   readonly service: boolean
-  readonly servicePort: number
-  /** Requests a minute that the service allows; default: its own. */
+  /** Absent: the usual one, or the next that is free. */
+  readonly servicePort?: number
   readonly limit?: number
-  readonly temporalPort: number
+  /** Absent: the usual one, or the next that is free. */
+  readonly temporalPort?: number
+  /** Run beside the parts, which stop when it ends. Default: none. */
+  readonly command?: readonly string[]
 }
 
 export async function dev(context: CommandContext, options: DevOptions): Promise<number> {
   const { terminal } = context
+  const { command = [] } = options
   const config = await context.loadConfig()
+  const ports = await choosePorts({
+    temporal: options.temporalPort,
+    service: options.service ? options.servicePort : null,
+  })
+  const stateDir = stateDirOf(context.configFile)
   const embedded = await startEmbedded({
     configFile: context.configFile,
     env: context.env,
-    stateDir: join(dirname(context.configFile), '.records-sync'),
-    servicePort: options.service ? options.servicePort : null,
+    stateDir,
+    command: 'dev',
+    sync: null,
+    servicePort: ports.service,
     serviceLimit: options.limit ?? null,
-    temporalPort: options.temporalPort,
+    serviceFile: join(stateDir, 'dev-service.db'),
+    temporalPort: ports.temporal,
     keepHistory: true,
-    logger: terminalLogger(terminal),
+    logger: terminalLogger(terminal, command.length > 0 ? 'warn' : 'info'),
     progress: (line) => terminal.err(line),
+  }).catch(async (error: unknown) => {
+    throw await namingProject(error)
   })
-  terminal.out(`Temporal UI      ${embedded.temporal.uiUrl}`)
-  terminal.out(`Temporal server  ${embedded.temporal.address}`)
-  if (embedded.service) {
-    terminal.out(`Records Service  ${embedded.service.url} (in memory)`)
-    terminal.out(`  documentation  ${embedded.service.url}/docs`)
-    terminal.out(`  its key is in  ${embedded.keyFile}`)
-  }
-  const command = context.hint('run SYNC')
-  terminal.out(otherTerminalText(command, embedded.temporal.address, config, context.env))
-  await untilSignal()
-  terminal.err('Stopping: batches in flight are settled first. Once more ends at once.')
+  const say = command.length > 0 ? terminal.err : terminal.out
+  for (const text of [
+    ...(await movedTexts(options, embedded)),
+    ...(await unservedTexts(context, embedded)),
+  ])
+    for (const line of wrapped(text, 0, TEXT_WIDTH)) say(terminal.style('yellow', line))
+  if (command.length > 0) return await beside(context, config, embedded, command)
+  for (const line of placeLines(embedded)) say(line)
+  say(otherTerminalText(context.hint('run SYNC'), embedded.temporal.address, config, context.env))
+  const failed = await Promise.race([untilSignal().then(() => null), embedded.failed])
+  if (failed === null)
+    terminal.err('Stopping: batches in flight are settled first. Once more ends at once.')
   await embedded.stop()
+  if (failed !== null) throw failed
   return EXIT.done
+}
+
+function placeLines({ temporal, service, keyFile }: Embedded): string[] {
+  const lines = [`Temporal UI      ${temporal.uiUrl}`, `Temporal server  ${temporal.address}`]
+  if (service)
+    lines.push(
+      `Records Service  ${service.url} (its records are kept in .records-sync/dev-service.db)`,
+      `  documentation  ${service.url}/docs`,
+      `  its key is in  ${keyFile}`,
+    )
+  return lines
+}
+
+/** Which part has another port than the usual one, and who has that. */
+async function movedTexts(
+  { servicePort, temporalPort }: DevOptions,
+  { temporal, service }: Embedded,
+): Promise<string[]> {
+  const texts: string[] = []
+  if (temporalPort === undefined && !temporal.address.endsWith(`:${TEMPORAL_PORT}`)) {
+    const owner = await ownerText(TEMPORAL_PORT)
+    texts.push(`Port ${TEMPORAL_PORT} ${owner}; this one is at ${temporal.address}.`)
+  }
+  if (service && servicePort === undefined && !service.url.endsWith(`:${SERVICE_PORT}`))
+    texts.push(`Port ${SERVICE_PORT} is taken; the Records Service is at ${service.url}.`)
+  return texts
+}
+
+async function ownerText(port: number): Promise<string> {
+  const projects = await projectsAt(`127.0.0.1:${port}`)
+  if (projects === null) return 'is taken, or that of its UI is'
+  if (projects.length === 0) return 'has another Temporal server'
+  return `has the Temporal server of ${projects.map((name) => safeText(name, 200)).join(', ')}`
+}
+
+/** A port that was asked for has another program: whose it is, if it is the Temporal server of a project, and what helps. */
+async function namingProject(error: unknown): Promise<unknown> {
+  if (!(error instanceof SyncError)) return error
+  const { code, details, message } = error
+  const { port } = details
+  if (code === 'service_port' && message.endsWith('EADDRINUSE'))
+    return new SyncError(
+      code,
+      `Port ${port}, for the Records Service, is taken by another program. Leave --service-port out, and dev takes a free one; or start none with --no-service`,
+      details,
+    )
+  const projects = code === 'port_taken' ? await projectsAt(`127.0.0.1:${port}`) : null
+  if (projects === null || projects.length === 0) return error
+  return new SyncError(
+    code,
+    `Port ${port} has the Temporal server of ${projects.join(', ')}. Leave --temporal-port out, and dev takes a free one; commands in this folder find it`,
+    details,
+  )
+}
+
+/** Connections to this machine that go to another port than the service has. */
+async function unservedTexts(
+  { configFile, env }: CommandContext,
+  { service }: Embedded,
+): Promise<string[]> {
+  if (!service) return []
+  // As commands will read it.
+  const config = await loadConfig(configFile, withDevService(env, configFile))
+  const { port } = new URL(service.url)
+  return Object.entries(config.connections).flatMap(([name, connection]) => {
+    const url = new URL(connection.service)
+    const isHere = /^(127\.0\.0\.1|localhost|\[::1\])$/.test(url.hostname)
+    if (!isHere || url.port === port) return []
+    return `Connection ${safeText(name, 63)} goes to ${url.origin}, where this service is not. Write service: "\${RECORDS_URL:-${url.origin}}" in ${basename(config.file)}, and commands find it wherever it is.`
+  })
+}
+
+/** Runs the command in a process of its own, which finds the parts; Ctrl-C reaches both. Returns its exit code. */
+async function beside(
+  context: CommandContext,
+  config: Config,
+  embedded: Embedded,
+  command: readonly string[],
+): Promise<number> {
+  const { terminal, configFile, json } = context
+  const { temporal, service } = embedded
+  terminal.err(terminal.style('dim', `Temporal UI ${temporal.uiUrl}`))
+  const kept = Object.entries(context.env).filter(([name]) => !name.startsWith('TEMPORAL_'))
+  const isNamed = temporalSettings(config, context.env).origin !== DEFAULT_ORIGIN
+  const env = {
+    ...(service && { RECORDS_URL: service.url, RECORDS_API_KEY: service.key }),
+    ...(isNamed ? Object.fromEntries(kept) : context.env),
+    ...(isNamed && { TEMPORAL_ADDRESS: temporal.address, TEMPORAL_NAMESPACE: temporal.namespace }),
+  }
+  const main = fileURLToPath(new URL(`../main${import.meta.url.slice(-3)}`, import.meta.url))
+  const isUsual = configFile === resolve('records-sync.yaml')
+  const args = [...(isUsual ? [] : ['--config', configFile]), ...(json ? ['--json'] : [])]
+  const child = spawn(process.execPath, [...process.execArgv, main, ...args, ...command], {
+    stdio: 'inherit',
+    env,
+  })
+  const ended = new Promise<number>((resolve) => {
+    child.once('error', () => resolve(EXIT.stopped))
+    child.once('exit', (code, signal) => resolve(code ?? 128 + constants.signals[signal!]))
+  })
+  // Only its own end decides: Ctrl-C has reached it too, and it says how the run is left.
+  onInterrupt(['SIGINT'], () => {})
+  onInterrupt(['SIGTERM'], () => void child.kill('SIGTERM'))
+  const end = await Promise.race([ended, embedded.failed])
+  if (end instanceof SyncError) child.kill('SIGTERM')
+  await embedded.stop()
+  if (end instanceof SyncError) throw end
+  return end
 }
 
 /** The last line: the command for another terminal, with the server's address where commands would look for another one. */
@@ -53,6 +189,8 @@ export function otherTerminalText(
 ): string {
   const there = { ...env }
   delete there['TEMPORAL_ADDRESS']
-  const where = temporalOf(config, there).address === address ? '' : `TEMPORAL_ADDRESS=${address} `
+  const { origin, address: named } = temporalSettings(config, there)
+  const isFound = origin === DEFAULT_ORIGIN || named === address
+  const where = isFound ? '' : `TEMPORAL_ADDRESS=${address} `
   return `A worker is polling. In another terminal: ${where}${command}. Ctrl-C stops all parts.`
 }

@@ -16,6 +16,7 @@ export interface ReconcileOptions {
   readonly objectTypes?: readonly string[]
   readonly full: boolean
   readonly detach: boolean
+  readonly local?: boolean
   readonly tuning?: string
 }
 
@@ -45,7 +46,11 @@ export async function reconcileSync(
     ...(full && { full }),
     ...(tuning !== undefined && { tuning: parseTuning(tuning, sync.kind, context.env) }),
   }
-  const label = { id: `reconcile-${name}`, summary: `reconcile ${name}` }
+  const label = {
+    id: `reconcile-${name}`,
+    summary: `reconcile ${name}`,
+    command: `reconcile ${name}`,
+  }
   const job = { sync, type: reconcile, input, priority: sync.kind, ...label }
   return await startRun(context, config, job, options)
 }

@@ -1,7 +1,7 @@
 // The command lines that send again, and that compare both sides.
 
 import type { Command } from 'commander'
-import { actionsOf, wholeNumber, type Execute } from '../shared/arguments.ts'
+import { actionsOf, LOCAL_HELP, wholeNumber, type Execute } from '../shared/arguments.ts'
 
 export function describeRepair(program: Command, execute: Execute): void {
   const action = actionsOf(execute)
@@ -13,6 +13,7 @@ export function describeRepair(program: Command, execute: Execute): void {
     .option('--rows <list>', 'only these rows, such as 3,7-12')
     .option('--file <files...>', 'rows as you corrected them in the files that rejects wrote')
     .option('--detach', 'start the run, and return once a worker has it', false)
+    .option('--local', LOCAL_HELP, false)
     .option('--tuning <json>', 'times and sizes of this run, as a JSON object')
     .description(
       'send again what a run left over: invalid, rejected, failed, in doubt, unsent; follow it',
@@ -32,6 +33,7 @@ export function describeRepair(program: Command, execute: Execute): void {
     .option('--object-types <names...>', 'of a mirror: only these')
     .option('--full', 'of a mirror: read every record instead of counting', false)
     .option('--detach', 'start the run, and return once a worker has it', false)
+    .option('--local', LOCAL_HELP, false)
     .option('--tuning <json>', 'times and sizes of this run, as a JSON object')
     .description('compare both sides of a sync, by key and field; follow it')
     .action(action(async () => (await import('./reconcile.ts')).reconcileSync))

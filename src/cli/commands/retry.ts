@@ -16,6 +16,7 @@ export interface RetryOptions {
   readonly rows?: string
   readonly file?: readonly string[]
   readonly detach: boolean
+  readonly local?: boolean
   readonly tuning?: string
 }
 
@@ -47,6 +48,7 @@ export async function retryRun(
     ...(tuning !== undefined && { tuning: parseTuning(tuning, 'import', context.env) }),
   }
   const label = { id: `retry-${sync.name}`, summary: `retry run ${run.id} of ${sync.name}` }
-  const job = { sync, type: retry, input, priority: 'import' as const, ...label }
+  const command = `retry ${run.id}`
+  const job = { sync, type: retry, input, priority: 'import' as const, command, ...label }
   return await startRun(context, config, job, options)
 }

@@ -6,39 +6,36 @@ import { importSync, mirrorSync, reconcile } from '../../../workflows/names.ts'
 import { taskQueueOf } from '../../../workflows/queues.ts'
 import { ConfigError } from '../../core/errors.ts'
 import type { BulkPriority } from '../../core/ports.ts'
-import { lookOf, type RunLook } from '../../core/domain/run-states.ts'
+import { PURPOSES } from '../../core/domain/purpose.ts'
 import type { Run } from '../../ledger/ledger.ts'
 import { tunable, tuningProblem } from '../../core/domain/tuning.ts'
-import { readRunAccount, type RunAccount } from '../../report/account.ts'
-import { runPurposeText, printRunAccount, runToJson } from '../views/run-summary.ts'
+import { findParts } from '../../dev/parts.ts'
+import type { TemporalSettings } from '../../temporal/settings.ts'
 import {
   connectTemporal,
   createClients,
   EXIT,
-  exitCodeOf,
   temporalOf,
-  withLedger,
   type CommandContext,
 } from '../shared/context.ts'
-import { nextStepOf } from '../views/differences.ts'
 import { BEGIN_MAX_MS, heldBy, openedOr, printStarted } from '../shared/detached.ts'
-import {
-  followRun,
-  innermostMessage,
-  isConfigFailure,
-  type FollowResult,
-} from '../shared/follow.ts'
+import { followRun, type FollowResult } from '../shared/follow.ts'
 import { forecast, readKeyQuota } from '../shared/forecast.ts'
-import { LedgerUnreachable, createLedgerRetry, type LedgerRetry } from '../shared/ledger-retry.ts'
+import { createLedgerRetry, type LedgerRetry } from '../shared/ledger-retry.ts'
 import { progressLine } from '../views/progress-line.ts'
+import { isOver, printLeft, stopParts } from '../shared/leave.ts'
+import type { LocalParts } from '../shared/local.ts'
+import { reportEnd } from '../shared/report-end.ts'
 import { requireWorker } from '../shared/require-worker.ts'
 import { attachTo, findHolder, mayAttach } from '../shared/second-run.ts'
-import { formatNumber, messageLines, safeText } from '../shared/terminal.ts'
-import { ServerAway, waitForEnd } from '../shared/wait-for-end.ts'
+import { formatNumber } from '../shared/terminal.ts'
+import { waitForEnd } from '../shared/wait-for-end.ts'
 
 export interface RunOptions {
   /** Start, and return once a worker has opened the run. */
   readonly detach: boolean
+  /** Start what is missing in this process, and end with the run. */
+  readonly local?: boolean
   /** How long that may take, ms; default 60 s. */
   readonly beginMaxMs?: number
   /** A JSON object of `tuning` settings. */
@@ -135,6 +132,8 @@ export interface Job {
   readonly type: string
   readonly id: string
   readonly summary: string
+  /** `run contacts` */
+  readonly command: string
   readonly input: object
   readonly priority: BulkPriority
 }
@@ -152,7 +151,11 @@ export async function run(
     parseTuning(options.tuning, sync.kind, context.env),
     options,
   )
-  const label = { id: `${sync.kind}-${sync.name}`, summary: `${sync.kind} ${sync.name}` }
+  const label = {
+    id: `${sync.kind}-${sync.name}`,
+    summary: `${sync.kind} ${sync.name}`,
+    command: `run ${sync.name}`,
+  }
   const priority = options.priority ?? sync.kind
   const { isScreen } = context.terminal
   const { attach, detach } = options
@@ -164,58 +167,116 @@ export async function run(
   })
 }
 
-interface StartOptions extends Pick<RunOptions, 'detach' | 'beginMaxMs'> {
+interface StartOptions extends Pick<RunOptions, 'detach' | 'local' | 'beginMaxMs'> {
   /** Whether a run that holds the sync is followed instead. Default: never. */
   isFollowed?(held: Run): boolean
 }
 
-/** Starts a run, and follows it unless it is detached. */
+/** Starts a run, and follows it unless it is detached; a local one takes up what the one before has left. */
 export async function startRun(
   context: CommandContext,
   config: Config,
   job: Job,
   options: StartOptions,
 ): Promise<number> {
-  const temporal = temporalOf(config, context.env)
-  const { client, close } = await connectTemporal(temporal)
+  const isWithinDev = !options.detach && findParts(context.configFile)?.pid === process.ppid
+  if (!options.local && !isWithinDev) {
+    const place = { temporal: temporalOf(config, context.env), local: null }
+    return await startRunAt(context, place, job, options)
+  }
+  if (options.detach)
+    throw new ConfigError('--local', 'the run ends with this process; leave --detach out')
+  const { startLocal } = await import('../shared/local.ts')
+  const wanted = { sync: job.sync.name, command: `${job.command} --local` }
+  const local = await startLocal(context, config, wanted)
+  try {
+    return await startRunAt(context, { temporal: local.temporal, local }, job, options)
+  } finally {
+    await local.stop()
+  }
+}
+
+interface Place {
+  readonly temporal: TemporalSettings
+  /** What the run is done by, if it was asked for with `--local`. */
+  readonly local: LocalParts | null
+}
+
+async function startRunAt(
+  context: CommandContext,
+  { temporal, local }: Place,
+  job: Job,
+  options: StartOptions,
+): Promise<number> {
+  const again = context.hint(`${job.command} --local`)
+  const { client, close } = await connectTemporal(temporal, { offer: again })
   const closing = [close]
   try {
-    const { id: project } = await requireWorker(context, client, temporal)
+    const { id: project } = await requireWorker(context, client, temporal, again)
     // A connection of its own that retries only as `waitForEnd` says; made before anything is started.
     const waiting = await connectTemporal(temporal, { retries: false })
     closing.push(waiting.close)
-    // A ledger that cannot be read from here is reported before anything is started.
-    const held = await findHolder(context, client, job.sync.name)
-    if (held) attachTo(context, held, options.isFollowed?.(held) ?? false)
-    const workflow = held ?? (await startWorkflow(client, job, project))
-    const isAnnounced = held === null && job.type !== reconcile
     const patience = createLedgerRetry({
       noteAway: (away) =>
         context.terminal.err(
           away ? 'The ledger does not answer; the run goes on. Asking again' : 'The ledger is back',
         ),
     })
-    const followed = await follow(context, job, options, {
-      workflow,
-      waiting: waiting.client,
-      patience,
-      isAnnounced,
-    })
-    const second = heldBy(followed.kind === 'ended' ? followed.error : null)
-    if (second !== null) throw second
-    const { run } = followed
-    const isUnderWay = followed.kind === 'detached' || (followed.error === null && run !== null)
-    if (options.detach && isUnderWay)
-      return printStarted(context, { sync: job.sync.name, workflowId: workflow.workflowId }, run)
-    if (followed.kind === 'ended')
-      return await reportEnd(context, followed, { patience, workflowId: workflow.workflowId })
-    const watch = context.hint(`watch ${job.sync.name}`)
-    context.terminal.err(`Detached; the run goes on. Watch it: ${watch}`)
-    return EXIT.done
+    const once = async () => {
+      // A ledger that cannot be read from here is reported before anything is started.
+      const held = await findHolder(context, client, job.sync.name)
+      const isLeft = held !== null && local !== null && isOfJob(held, job)
+      if (held) attachTo(context, held, isLeft || (options.isFollowed?.(held) ?? false))
+      const workflow = held ?? (await startWorkflow(client, job, project))
+      const isAnnounced = held === null && job.type !== reconcile
+      const parts = { workflow, waiting: waiting.client, patience, isAnnounced, local }
+      const followed = await follow(context, job, options, parts)
+      const second = heldBy(followed.kind === 'ended' ? followed.error : null)
+      return { workflowId: workflow.workflowId, followed, second }
+    }
+    let done = await once()
+    // The process before was killed between the start of a workflow and the opening of its run, which has come first now.
+    if (done.second !== null && local !== null) done = await once()
+    if (done.second !== null) throw done.second
+    return await reportFollowed(context, job, { ...options, ...done, local, patience, again })
   } finally {
     for (const each of closing) await each()
   }
 }
+
+/** What the run has become: it has ended, or it is left to itself. */
+async function reportFollowed(
+  context: CommandContext,
+  { sync }: Job,
+  of: {
+    readonly workflowId: string
+    readonly followed: FollowResult
+    readonly local: LocalParts | null
+    readonly patience: LedgerRetry
+    readonly again: string
+    readonly detach: boolean
+  },
+): Promise<number> {
+  const { workflowId, followed, local, patience, again } = of
+  const { run } = followed
+  const isUnderWay = followed.kind === 'detached' || (followed.error === null && run !== null)
+  if (of.detach && isUnderWay) return printStarted(context, { sync: sync.name, workflowId }, run)
+  if (followed.kind === 'ended') return await reportEnd(context, followed, { patience, workflowId })
+  if (local?.isOwn) {
+    const left = await stopParts(context, local, run)
+    const ended = { kind: 'ended' as const, run: left.run, error: null }
+    if (isOver(left.run)) return await reportEnd(context, ended, { patience, workflowId })
+    return printLeft(context, { ...left, again })
+  }
+  const watch = context.hint(`watch ${sync.name}`)
+  context.terminal.err(`Detached; the run goes on. Watch it: ${watch}`)
+  return EXIT.done
+}
+
+/** Whether the run is what the job would start. */
+const isOfJob = ({ purpose, of }: Run, { type, input }: Job): boolean =>
+  purpose === (PURPOSES.find((name) => name === type) ?? 'sync') &&
+  (purpose !== 'retry' || of === (input as { run?: number }).run)
 
 /** A workflow, and its first run. */
 type WorkflowRef = Pick<Run, 'workflowId' | 'workflowRunId'>
@@ -242,9 +303,10 @@ async function follow(
     readonly patience: LedgerRetry
     /** Whether it is said what will be sent, and how long that takes. */
     readonly isAnnounced: boolean
+    readonly local: LocalParts | null
   },
 ): Promise<FollowResult> {
-  const { workflow, waiting, patience, isAnnounced } = parts
+  const { workflow, waiting, patience, isAnnounced, local } = parts
   const { workflowId, workflowRunId } = workflow
   const handle: WorkflowHandle = waiting.workflow.getHandle(workflowId, workflowRunId)
   const following = new AbortController()
@@ -260,98 +322,13 @@ async function follow(
     ledger: () => context.findLedger(),
     sync: sync.name,
     workflowId,
-    untilEnded: (signal, noteAway) => waitForEnd(waiting, handle, { signal, noteAway }),
+    untilEnded: async (signal, noteAway) => {
+      const ended = waitForEnd(waiting, handle, { signal, noteAway })
+      const failed = local?.failed.then((error) => Promise.reject(error))
+      await (failed ? Promise.race([ended, failed]) : ended)
+    },
+    ...(local?.isOwn && { interrupted: local.interrupted }),
     line: context.json || options.detach ? null : line,
     ...(options.detach ? { isEnough: openedOr(options.beginMaxMs ?? BEGIN_MAX_MS) } : {}),
   }).finally(() => following.abort())
-}
-
-/** Reports a run that has ended, or whose end is not known here. Gives the exit code. */
-async function reportEnd(
-  context: CommandContext,
-  followed: FollowResult & { kind: 'ended' },
-  { patience, workflowId }: { patience: LedgerRetry; workflowId: string },
-): Promise<number> {
-  const { run } = followed
-  let account: RunAccount | null = null
-  let { error } = followed
-  // The books are read once more; while the ledger stays away, the end is not known here.
-  if (run && !isAway(error))
-    try {
-      const read = () => withLedger(context, (ledger) => readRunAccount(ledger, run))
-      account = (await patience.until(read))?.value ?? null
-    } catch (failure) {
-      if (!(failure instanceof LedgerUnreachable)) throw failure
-      error ??= failure
-    }
-  if (isAway(error)) return printUnknown(context, run, error)
-  if (error !== null || !run) {
-    const message =
-      error === null
-        ? `${workflowId} has ended, and the ledger of ${context.configFile} has no run of it: the worker that took it has another ledger, or the ledger was replaced`
-        : // The form that is below is one of the Temporal UI.
-          innermostMessage(error).replace(/\.? Copy what to write from below$/, '')
-    printFailed(context, run, { account, message })
-    return isConfigFailure(error) ? EXIT.usage : EXIT.stopped
-  }
-  if (context.json) context.terminal.out(JSON.stringify(runToJson(run, account)))
-  else printEnded(context, run, account)
-  return exitCodeOf(run.state)
-}
-
-const isAway = (error: unknown): error is ServerAway | LedgerUnreachable =>
-  error instanceof ServerAway || error instanceof LedgerUnreachable
-
-function printUnknown(
-  context: CommandContext,
-  run: Run | null,
-  { code, message }: ServerAway | LedgerUnreachable,
-): number {
-  const { terminal } = context
-  if (context.json)
-    terminal.out(JSON.stringify({ ...(run && runToJson(run, null)), error: { code, message } }))
-  else {
-    const see = context.hint(run ? `show ${run.id}` : 'status')
-    terminal.err(terminal.style('yellow', `${message}. See it: ${see}`))
-  }
-  return EXIT.unknown
-}
-
-function printFailed(
-  { terminal, json }: CommandContext,
-  run: Run | null,
-  { account, message }: { account: RunAccount | null; message: string },
-): void {
-  if (json) {
-    terminal.out(JSON.stringify({ ...(run && runToJson(run, account)), error: { message } }))
-    return
-  }
-  for (const line of messageLines(safeText(message, 4_000)))
-    terminal.err(terminal.style('red', line))
-  if (run && account) printRunAccount(terminal, account)
-}
-
-function printEnded(context: CommandContext, run: Run, account: RunAccount | null): void {
-  const { terminal } = context
-  terminal.out(`Run ${run.id} of ${run.sync}: ${terminal.style('bold', run.state)}`)
-  const about = runPurposeText(run)
-  if (about !== null) terminal.out(`  ${safeText(about, 300)}`)
-  for (const warning of run.warnings)
-    terminal.out(terminal.style('yellow', `  ${safeText(warning, 1_000)}`))
-  if (account) printRunAccount(terminal, account)
-  const next = account?.differences
-    ? nextStepOf(context, run, account.differences)
-    : whatToSee(context, run)
-  if (next !== null) terminal.out(`  ${next}`)
-}
-
-/** Where a person sees what a run of this state left, if anything. */
-function whatToSee({ hint }: CommandContext, { id, state }: Run): string | null {
-  const look = lookOf(state)
-  const steps: Readonly<Record<RunLook, string | null>> = {
-    blocked: null,
-    rejects: `The rejects: ${hint(`rejects ${id}`)}`,
-    differences: `What differs: ${hint(`show ${id}`)}`,
-  }
-  return look && steps[look]
 }

@@ -18,6 +18,7 @@ import {
 } from '../../service/index.ts'
 import { checkedTls } from '../../service/http/server.ts'
 import { EXIT, type CommandContext } from '../shared/context.ts'
+import { onInterrupt } from '../shared/interrupt.ts'
 import { terminalLogger } from '../shared/logging.ts'
 import { formatNumber, type Terminal } from '../shared/terminal.ts'
 
@@ -47,11 +48,7 @@ export interface ServiceCommandOptions {
 /** Resolves on the first SIGINT or SIGTERM; a second one ends the process at once, as if nothing listened. */
 export function untilSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
-    const stop = (signal: NodeJS.Signals) => {
-      process.off('SIGINT', stop).off('SIGTERM', stop)
-      resolve(signal)
-    }
-    process.on('SIGINT', stop).on('SIGTERM', stop)
+    onInterrupt(['SIGINT', 'SIGTERM'], resolve)
   })
 }
 

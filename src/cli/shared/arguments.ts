@@ -27,3 +27,7 @@ export function wholeNumber(min: number, max: number) {
 export const port = wholeNumber(0, 65_535)
 /** Requests. */
 export const perMinute = wholeNumber(1, 10_000_000)
+
+/** What `--local` of a command that starts a run does. */
+export const LOCAL_HELP =
+  'start what is missing (a Temporal server of its own, a worker) in this process; all ends with the run'

@@ -9,14 +9,16 @@ import {
   MappingError,
   MirrorInvalid,
   SyncError,
+  TemporalUnreachable,
 } from '../../core/errors.ts'
+import { findParts, withDevService, type DevParts } from '../../dev/parts.ts'
 import { tooManyOpenFiles } from '../../core/open-files.ts'
 import { databaseMessage } from '../../core/database-message.ts'
 import { silentLogger, type QuotaStore } from '../../core/ports.ts'
 import { exitOf, type RunState } from '../../core/domain/books.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { Connected } from '../../temporal/client.ts'
-import { temporalSettings, type TemporalSettings } from '../../temporal/settings.ts'
+import { DEFAULT_ORIGIN, temporalSettings, type TemporalSettings } from '../../temporal/settings.ts'
 import { errorLines } from './error-lines.ts'
 import { createTerminal, safeText, type Terminal } from './terminal.ts'
 
@@ -35,6 +37,7 @@ export interface CommandContext {
   readonly terminal: Terminal
   readonly json: boolean
   readonly configFile: string
+  /** The environment; with RECORDS_URL and RECORDS_API_KEY of the `dev` of this project, where it runs and they are not set. */
   readonly env: NodeJS.ProcessEnv
   /** A command line to show to a person: with `--config` if this one had it. */
   hint(command: string): string
@@ -55,20 +58,23 @@ export function createContext(
   const configFile = resolve(options.config)
   const ledgerPlace = async () => {
     const { readLedgerPlace } = await import('../../../config/index.ts')
-    return await readLedgerPlace((await context.loadConfig()).ledger, process.env)
+    return await readLedgerPlace((await context.loadConfig()).ledger, context.env)
   }
+  let env: NodeJS.ProcessEnv | undefined
   const context: CommandContext = {
     terminal,
     json: options.json,
     configFile,
-    env: process.env,
+    get env() {
+      return (env ??= withDevService(process.env, configFile))
+    },
     hint: (command) =>
       options.config === 'records-sync.yaml'
         ? `records-sync ${command}`
         : `records-sync -c ${relative(process.cwd(), configFile)} ${command}`,
     async loadConfig() {
       const { loadConfig } = await import('../../../config/index.ts')
-      return await loadConfig(configFile, process.env)
+      return await loadConfig(configFile, context.env)
     },
     async openLedger({ readOnly = true } = {}) {
       const { openLedger } = await import('../../ledger/open.ts')
@@ -125,14 +131,37 @@ export async function createClients(
   return createClientRegistry({ configFile, env, logger: silentLogger, ...quotas })
 }
 
-/** Which Temporal server this command talks to, and as who (docs/temporal.md). */
-export const temporalOf: (config: Config, env: NodeJS.ProcessEnv) => TemporalSettings =
-  temporalSettings
+/**
+ * Which Temporal server this command talks to, and as who (docs/temporal.md). Where nothing names one, it is that of the `dev` or
+ * `run --local` of this project that runs now.
+ */
+export function temporalOf(config: Config, env: NodeJS.ProcessEnv): TemporalSettings {
+  const settings = temporalSettings(config, env)
+  const parts = settings.origin === DEFAULT_ORIGIN ? findParts(config.file) : null
+  return parts === null ? settings : settingsOfParts(settings, parts.temporal)
+}
 
-/** Connects to the Temporal server, or reports what is wrong and what helps. */
+/** Settings for a development server of this machine, which speaks no TLS; what is encrypted elsewhere is so there too. */
+export function settingsOfParts(
+  { access }: TemporalSettings,
+  { address, namespace }: Pick<DevParts['temporal'], 'address' | 'namespace'>,
+): TemporalSettings {
+  const credentials = async () => ({ tls: false as const, apiKey: null, metadata: {} })
+  return {
+    address,
+    namespace,
+    origin: 'dev',
+    ...(access && { access: { ...access, credentials } }),
+  }
+}
+
+/**
+ * Connects to the Temporal server, or reports what is wrong and what helps.
+ * @param options.offer a command that needs no server
+ */
 export async function connectTemporal(
   settings: TemporalSettings,
-  options: { readonly retries?: boolean } = {},
+  { offer, ...options }: { readonly retries?: boolean; readonly offer?: string } = {},
 ): Promise<Connected> {
   const { connectClient } = await import('../../temporal/client.ts')
   const patience = {
@@ -140,7 +169,12 @@ export async function connectTemporal(
     report: (why: string) =>
       void process.stderr.write(`${why}. Waiting up to ${slowMaxMs / 1_000} s\n`),
   }
-  return await connectClient(settings, patience, options)
+  try {
+    return await connectClient(settings, patience, options)
+  } catch (error) {
+    if (!(error instanceof TemporalUnreachable) || offer === undefined) throw error
+    throw new TemporalUnreachable(error.address, offer)
+  }
 }
 
 export const exitCodeOf = (state: RunState): number => EXIT[exitOf(state)]

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { ApplicationFailure } from '@temporalio/client'
 import { LIVE_STATES } from '../../core/domain/books.ts'
 import type { Ledger, Run } from '../../ledger/ledger.ts'
+import { onInterrupt } from './interrupt.ts'
 import { LedgerUnreachable, type LedgerRetry } from './ledger-retry.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -43,6 +44,8 @@ interface FollowOptions {
   readonly patience: LedgerRetry
   readonly sync: string
   readonly workflowId: string
+  /** Detaches. Default: Ctrl-C does. */
+  readonly interrupted?: AbortSignal
   /** Ends when the workflow ends, rejecting if it failed; gives up on abort. Reports when its server does not answer. */
   untilEnded(signal: AbortSignal, noteAway: (isAway: boolean) => void): Promise<unknown>
   /** What a person sees of the run while it goes on; null shows nothing. */
@@ -55,7 +58,9 @@ interface FollowOptions {
 export async function followRun(options: FollowOptions): Promise<FollowResult> {
   const { terminal, patience } = options
   const end = watchEnd(options)
-  const interrupt = watchInterrupt()
+  const interrupt = options.interrupted
+    ? { signal: options.interrupted, stop: () => {} }
+    : watchInterrupt()
   const reader = runReader(options)
   try {
     // Bounded by the run: it ends, or a person detaches.
@@ -115,9 +120,12 @@ function watchEnd({ terminal, untilEnded }: FollowOptions) {
 /** Ctrl-C detaches. */
 function watchInterrupt() {
   const pressed = new AbortController()
-  const onSignal = () => pressed.abort()
-  process.once('SIGINT', onSignal)
-  return { signal: pressed.signal, stop: () => process.removeListener('SIGINT', onSignal) }
+  const stop = onInterrupt(['SIGINT'], () => pressed.abort())
+  return {
+    signal: pressed.signal,
+    // After a press the process ends; until then the same press may come again.
+    stop: () => pressed.signal.aborted || stop(),
+  }
 }
 
 /** Reads the run from the ledger, which may not be there before the run is opened. */

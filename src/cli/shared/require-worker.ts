@@ -2,7 +2,7 @@
 
 import type { Client } from '@temporalio/client'
 import { taskQueueOf } from '../../../workflows/queues.ts'
-import { LedgerError, SyncError } from '../../core/errors.ts'
+import { inThisTerminal, LedgerError, SyncError } from '../../core/errors.ts'
 import { systemClock } from '../../core/ports.ts'
 import { projectOf, type Project } from '../../runs/project.ts'
 import type { TemporalSettings } from '../../temporal/settings.ts'
@@ -36,6 +36,7 @@ export async function findProject(context: CommandContext): Promise<Project | nu
 /**
  * Waits for a worker of this project, because one that starts makes the ledger first and is known to the server only after
  * that.
+ * @param offer a command that needs no worker
  * @returns the project that it serves
  * @throws SyncError `no_worker`, with how to start one, and the projects of the workers that run
  */
@@ -43,6 +44,7 @@ export async function requireWorker(
   context: CommandContext,
   client: Client,
   temporal: TemporalSettings,
+  offer?: string,
 ): Promise<Project> {
   const began = systemClock.now()
   let isReported = false
@@ -50,7 +52,7 @@ export async function requireWorker(
     const project = await findProject(context)
     if (project !== null && (await hasWorker(client, taskQueueOf(project.id)))) return project
     const waitedMs = systemClock.now() - began
-    if (waitedMs >= waitMaxMs) throw await noWorker(context, client, { temporal, project })
+    if (waitedMs >= waitMaxMs) throw await noWorker(context, client, { temporal, project, offer })
     if (waitedMs >= quietMs && !isReported) {
       isReported = true
       const seconds = waitMaxMs / 1_000
@@ -62,7 +64,8 @@ export async function requireWorker(
   }
 }
 
-async function hasWorker(client: Client, taskQueue: string): Promise<boolean> {
+/** Whether one polls the queue, or did so a few minutes ago. */
+export async function hasWorker(client: Client, taskQueue: string): Promise<boolean> {
   const { pollers } = await client.workflowService.describeTaskQueue({
     namespace: client.options.namespace,
     taskQueue: { name: taskQueue },
@@ -74,15 +77,16 @@ async function hasWorker(client: Client, taskQueue: string): Promise<boolean> {
 async function noWorker(
   { configFile, hint }: CommandContext,
   client: Client,
-  { temporal, project }: { temporal: TemporalSettings; project: Project | null },
+  found: { temporal: TemporalSettings; project: Project | null; offer: string | undefined },
 ): Promise<SyncError> {
+  const { temporal, project, offer } = found
   const { projectLabel: labelOf, otherProjects } = await import('../../temporal/projects.ts')
   const others = await otherProjects(client, project?.id ?? null).catch(() => [])
   const queue =
     project === null
       ? 'serves this project, whose ledger no worker has opened yet,'
       : `polls the queue ${taskQueueOf(project.id)}`
-  const start = `Start one with "${hint('worker')}", or all parts with "${hint('dev')}"`
+  const start = `Start one with "${hint('worker')}", or all parts with "${hint('dev')}"${inThisTerminal(offer)}`
   const owners =
     others.length === 0
       ? ''

@@ -18,6 +18,8 @@ async function textAt(address: string, temporal = '', env = {}): Promise<string>
 test('names no address where commands look there anyway', async () => {
   const bare = 'In another terminal: records-sync run SYNC.'
   expect(await textAt('127.0.0.1:7233')).toContain(bare)
+  // By `dev.json`.
+  expect(await textAt('127.0.0.1:7243')).toContain(bare)
   expect(await textAt('127.0.0.1:23987', 'temporal: { address: "127.0.0.1:23987" }\n')).toContain(
     bare,
   )
@@ -25,8 +27,9 @@ test('names no address where commands look there anyway', async () => {
 
 test('names the address where commands would look elsewhere', async () => {
   const named = 'In another terminal: TEMPORAL_ADDRESS=127.0.0.1:23987 records-sync run SYNC.'
-  expect(await textAt('127.0.0.1:23987')).toContain(named)
+  const elsewhere = 'temporal: { address: "crm.example.com:7233" }\n'
+  expect(await textAt('127.0.0.1:23987', elsewhere)).toContain(named)
   // The other terminal does not have this one's variable.
   const env = { TEMPORAL_ADDRESS: '127.0.0.1:23987' }
-  expect(await textAt('127.0.0.1:23987', '', env)).toContain(named)
+  expect(await textAt('127.0.0.1:23987', elsewhere, env)).toContain(named)
 })

@@ -1,11 +1,13 @@
 // Ports of `dev`: the Temporal UI has one that nobody names.
 
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import net from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { silentLogger } from '../../../src/core/ports.ts'
 import { startEmbedded } from '../../../src/dev/embedded.ts'
+import { choosePorts, whyNotFree } from '../../../src/dev/ports.ts'
 
 test('one port for two parts is refused before any is started', async () => {
   const home = await mkdtemp(join(tmpdir(), 'records-sync-ports-'))
@@ -15,6 +17,8 @@ test('one port for two parts is refused before any is started', async () => {
       configFile: join(home, 'records-sync.yaml'),
       env: {},
       stateDir: join(home, 'state'),
+      command: 'dev',
+      sync: null,
       servicePort,
       serviceLimit: null,
       temporalPort,
@@ -27,4 +31,34 @@ test('one port for two parts is refused before any is started', async () => {
   )
   await expect(start(7631, 7631)).rejects.toThrow('and for the Temporal server')
   expect(await readdir(home)).toEqual([])
+})
+
+/** Takes a port on loopback until the test ends, where it is free. */
+async function take(port: number): Promise<void> {
+  const server = net.createServer().listen(port, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve).once('error', resolve))
+  onTestFinished(() => void server.close())
+}
+
+test('where the usual ports are taken, the next ones that are free are chosen, the one of the UI included', async () => {
+  // 7243 is free, and the one of its UI is not.
+  for (const port of [7233, 8243, 8080]) await take(port)
+  const { temporal, service } = await choosePorts({ temporal: undefined, service: undefined })
+  expect([7233, 7243]).not.toContain(temporal)
+  expect(temporal % 10).toBe(3)
+  expect(service).toBeGreaterThan(8080)
+  for (const port of [temporal, temporal + 1_000, service!])
+    expect(await whyNotFree(port)).toBeNull()
+})
+
+test('ports that were given stay, and the others keep clear of them', async () => {
+  expect(await choosePorts({ temporal: 7233, service: null })).toEqual({
+    temporal: 7233,
+    service: null,
+  })
+  expect(await choosePorts({ temporal: 0, service: 0 })).toEqual({ temporal: 0, service: 0 })
+  const { service } = await choosePorts({ temporal: 7080, service: undefined })
+  expect(service).not.toBe(8080)
+  const { temporal } = await choosePorts({ temporal: undefined, service: 7233 })
+  expect(temporal).not.toBe(7233)
 })

@@ -1,0 +1,52 @@
+// Ends the process of a local run before the run has ended. Promise kept here: what is said of the run is said after its parts have
+// stopped, so the next start finds it like that.
+
+import { LIVE_STATES } from '../../core/domain/books.ts'
+import type { Ledger, Run } from '../../ledger/ledger.ts'
+import { runToJson } from '../views/run-summary.ts'
+import { EXIT, type CommandContext } from './context.ts'
+import type { LocalParts } from './local.ts'
+import { formatNumber } from './terminal.ts'
+
+/** Stops the parts. Returns the run as they leave it: ended, if it has in the meantime; null if it was not opened. */
+export async function stopParts(
+  context: CommandContext,
+  local: LocalParts,
+  seen: Run | null,
+): Promise<{ readonly run: Run | null; readonly done: string }> {
+  context.terminal.err('Stopping: batches in flight are settled first. Once more ends at once.')
+  await local.stop()
+  if (seen === null) return { run: null, done: '' }
+  const ledger = await context.openLedger()
+  try {
+    const run = (await ledger.run(seen.id)) ?? seen
+    return { run, done: await doneText(ledger, run) }
+  } finally {
+    await ledger.close()
+  }
+}
+
+/** Whether a run has ended. */
+export const isOver = (run: Run | null): run is Run =>
+  run !== null && !LIVE_STATES.includes(run.state)
+
+/** Reports a run that was left. @param again the command that goes on with it */
+export function printLeft(
+  { terminal, json }: CommandContext,
+  { run, done, again }: { readonly run: Run | null; readonly done: string; readonly again: string },
+): number {
+  const what = run === null ? 'The run has not begun' : `Run ${run.id} stays where it is${done}`
+  const message = `${what}. Go on with it: ${again}`
+  const error = { code: 'interrupted', message }
+  if (json) terminal.out(JSON.stringify({ ...(run && runToJson(run, null)), error }))
+  else terminal.err(terminal.style('yellow', message))
+  return EXIT.unknown
+}
+
+async function doneText(ledger: Ledger, run: Run): Promise<string> {
+  if (run.kind !== 'import') return ''
+  const { read, planned, created, updated, rejected, failed } = await ledger.progress(run.id)
+  if (run.rowsRead === null) return `: ${formatNumber(read)} rows were read`
+  const settled = created + updated + rejected + failed
+  return `: ${formatNumber(settled)} of ${formatNumber(planned)} rows are settled`
+}

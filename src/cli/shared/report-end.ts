@@ -1,0 +1,102 @@
+// Reports how a run has ended, to the person or program that followed it, and gives the exit code.
+
+import { lookOf, type RunLook } from '../../core/domain/run-states.ts'
+import type { Run } from '../../ledger/ledger.ts'
+import { readRunAccount, type RunAccount } from '../../report/account.ts'
+import { nextStepOf } from '../views/differences.ts'
+import { printRunAccount, runPurposeText, runToJson } from '../views/run-summary.ts'
+import { EXIT, exitCodeOf, withLedger, type CommandContext } from './context.ts'
+import { innermostMessage, isConfigFailure, type FollowResult } from './follow.ts'
+import { LedgerUnreachable, type LedgerRetry } from './ledger-retry.ts'
+import { messageLines, safeText } from './terminal.ts'
+import { ServerAway } from './wait-for-end.ts'
+
+/** Reports a run that has ended, or whose end is not known here. Gives the exit code. */
+export async function reportEnd(
+  context: CommandContext,
+  followed: FollowResult & { kind: 'ended' },
+  { patience, workflowId }: { patience: LedgerRetry; workflowId: string },
+): Promise<number> {
+  const { run } = followed
+  let account: RunAccount | null = null
+  let { error } = followed
+  // The books are read once more; while the ledger stays away, the end is not known here.
+  if (run && !isAway(error))
+    try {
+      const read = () => withLedger(context, (ledger) => readRunAccount(ledger, run))
+      account = (await patience.until(read))?.value ?? null
+    } catch (failure) {
+      if (!(failure instanceof LedgerUnreachable)) throw failure
+      error ??= failure
+    }
+  if (isAway(error)) return printUnknown(context, run, error)
+  if (error !== null || !run) {
+    const message =
+      error === null
+        ? `${workflowId} has ended, and the ledger of ${context.configFile} has no run of it: the worker that took it has another ledger, or the ledger was replaced`
+        : // The form that is below is one of the Temporal UI.
+          innermostMessage(error).replace(/\.? Copy what to write from below$/, '')
+    printFailed(context, run, { account, message })
+    return isConfigFailure(error) ? EXIT.usage : EXIT.stopped
+  }
+  if (context.json) context.terminal.out(JSON.stringify(runToJson(run, account)))
+  else printEnded(context, run, account)
+  return exitCodeOf(run.state)
+}
+
+const isAway = (error: unknown): error is ServerAway | LedgerUnreachable =>
+  error instanceof ServerAway || error instanceof LedgerUnreachable
+
+function printUnknown(
+  context: CommandContext,
+  run: Run | null,
+  { code, message }: ServerAway | LedgerUnreachable,
+): number {
+  const { terminal } = context
+  if (context.json)
+    terminal.out(JSON.stringify({ ...(run && runToJson(run, null)), error: { code, message } }))
+  else {
+    const see = context.hint(run ? `show ${run.id}` : 'status')
+    terminal.err(terminal.style('yellow', `${message}. See it: ${see}`))
+  }
+  return EXIT.unknown
+}
+
+function printFailed(
+  { terminal, json }: CommandContext,
+  run: Run | null,
+  { account, message }: { account: RunAccount | null; message: string },
+): void {
+  if (json) {
+    terminal.out(JSON.stringify({ ...(run && runToJson(run, account)), error: { message } }))
+    return
+  }
+  for (const line of messageLines(safeText(message, 4_000)))
+    terminal.err(terminal.style('red', line))
+  if (run && account) printRunAccount(terminal, account)
+}
+
+function printEnded(context: CommandContext, run: Run, account: RunAccount | null): void {
+  const { terminal } = context
+  terminal.out(`Run ${run.id} of ${run.sync}: ${terminal.style('bold', run.state)}`)
+  const about = runPurposeText(run)
+  if (about !== null) terminal.out(`  ${safeText(about, 300)}`)
+  for (const warning of run.warnings)
+    terminal.out(terminal.style('yellow', `  ${safeText(warning, 1_000)}`))
+  if (account) printRunAccount(terminal, account)
+  const next = account?.differences
+    ? nextStepOf(context, run, account.differences)
+    : whatToSee(context, run)
+  if (next !== null) terminal.out(`  ${next}`)
+}
+
+/** Where a person sees what a run of this state left, if anything. */
+function whatToSee({ hint }: CommandContext, { id, state }: Run): string | null {
+  const look = lookOf(state)
+  const steps: Readonly<Record<RunLook, string | null>> = {
+    blocked: null,
+    rejects: `The rejects: ${hint(`rejects ${id}`)}`,
+    differences: `What differs: ${hint(`show ${id}`)}`,
+  }
+  return look && steps[look]
+}

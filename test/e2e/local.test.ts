@@ -1,0 +1,145 @@
+// One terminal: `run SYNC --local` and `dev -- COMMAND` bring what they need with them. What a stop or a kill leaves, the next start
+// goes on with: each row is sent by one run, and none is lost.
+
+import { spawn } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { expect, inject, onTestFinished, test, vi } from 'vitest'
+import { freePort } from '../../src/dev/ports.ts'
+import { isAnswering } from '../../src/dev/temporal-server.ts'
+import { HEARTBEAT_MS, untilHung } from '../hang.ts'
+import { slowly } from './batch-gate.ts'
+import { contactsConfig, contactsCsv, createProject, main, type Project } from './project.ts'
+
+const tuning = JSON.stringify({ in_flight: 2, heartbeat_timeout_ms: HEARTBEAT_MS })
+
+/** A project whose commands know of no Temporal server. */
+async function lonely(options: Parameters<typeof createProject>[0] = {}): Promise<Project> {
+  const project = await createProject(options)
+  onTestFinished(() => project.stop())
+  delete project.env['TEMPORAL_ADDRESS']
+  project.env['PATH'] = `${dirname(inject('temporalCli'))}:${project.env['PATH']}`
+  return project
+}
+
+/** A command that is watched while it runs. */
+function start({ configFile, dir, env }: Project, ...args: string[]) {
+  const child = spawn(process.execPath, [main, '--config', configFile, ...args], {
+    cwd: dir,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  let said = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => (said += chunk.toString()))
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
+  return { child, ended, said: () => said }
+}
+
+const partsOf = ({ dir }: Project) => join(dir, '.records-sync', 'dev.json')
+const addressIn = (project: Project): string =>
+  JSON.parse(readFileSync(partsOf(project), 'utf8')).temporal.address
+
+async function runsOf(project: Project) {
+  const ledger = project.ledger()
+  const runs = await ledger.runs({ limit: 10 })
+  await ledger.close()
+  return runs.map(({ id, state, counts }) => ({ id, state, read: counts?.read }))
+}
+
+test('without a server a run is offered and done in one process, which leaves none behind', async () => {
+  const project = await lonely()
+  project.write('contacts.csv', contactsCsv(200))
+  // Nobody's server; another project may have one at the usual port.
+  project.env['TEMPORAL_ADDRESS'] = '127.0.0.1:1'
+  const refused = await project.cli('run', 'contacts')
+  expect(refused.code).toBe(3)
+  expect(refused.err).toMatch(
+    /No Temporal server answers .*in this terminal alone: "records-sync .*run contacts --local"/,
+  )
+
+  const run = start(project, 'run', 'contacts', '--local', '--json')
+  await vi.waitUntil(() => run.child.exitCode !== null || existsSync(partsOf(project)), untilHung)
+  const address = addressIn(project)
+  expect(await run.ended).toBe(0)
+  const result = JSON.parse(run.said().slice(run.said().indexOf('{')))
+  expect(result).toMatchObject({ run: 1, state: 'complete', rows_read: 200, balanced: true })
+  expect(existsSync(partsOf(project))).toBe(false)
+  expect(await isAnswering(address)).toBe(false)
+  expect(project.held().size).toBe(200)
+
+  expect((await project.cli('run', 'contacts', '--local', '--detach')).code).toBe(2)
+  const again = await project.cli('reconcile', 'contacts', '--local')
+  expect(again.out + again.err).toContain('Run 2 of contacts: complete')
+  expect(again.code).toBe(0)
+})
+
+test.each(['SIGINT', 'SIGKILL'] as const)(
+  'the run that %s has left is found by other terminals before, and taken up by the next start',
+  async (signal) => {
+    const project = await lonely({ gate: slowly })
+    project.write('contacts.csv', contactsCsv(2_000))
+    const first = start(project, 'run', 'contacts', '--local', '--tuning', tuning)
+    await expect.poll(() => project.held().size).toBeGreaterThan(0)
+    // Another terminal finds it without a variable; another sync would lose its server with this run.
+    const status = await project.cli('pause', 'contacts')
+    expect(status).toMatchObject({ code: 0 })
+    expect((await project.cli('resume', 'contacts')).code).toBe(0)
+    first.child.kill(signal)
+    const code = await first.ended
+    if (signal === 'SIGINT') {
+      expect(code).toBe(4)
+      expect(first.said()).toMatch(/Run 1 stays where it is: [\d,]+ of 2,000 rows are settled/)
+      expect(first.said()).toContain('run contacts --local')
+    }
+    const before = project.held().size
+    expect(before).toBeLessThan(2_000)
+    project.gate.open()
+
+    const second = await project.cli('run', 'contacts', '--local')
+    expect(second.err).toContain('this follows run 1, and starts none')
+    expect(second.out).toContain('Run 1 of contacts: complete')
+    expect(second.code).toBe(0)
+    expect(await runsOf(project)).toEqual([{ id: 1, state: 'complete', read: 2_000 }])
+    expect(project.held().size).toBe(2_000)
+    expect([...project.service.records('svc_contact')]).toHaveLength(2_000)
+  },
+)
+
+test('dev -- COMMAND runs it beside all parts, passes its exit code on, and keeps what the service holds', async () => {
+  const project = await lonely({
+    config: contactsConfig({ service: '"${RECORDS_URL:-http://127.0.0.1:1}"' }).replace(
+      './key',
+      '.records-sync/dev.key',
+    ),
+  })
+  delete project.env['RECORDS_URL']
+  project.write(
+    'contacts.csv',
+    contactsCsv(100, (row, cells) => (row === 1 ? ['', ...cells.slice(1)] : cells)),
+  )
+  const ports = ['--service-port', String(await freePort()), '--temporal-port', '0']
+  const beside = (...command: string[]) => project.cli('dev', ...ports, '--', ...command)
+  const first = await beside('run', 'contacts', '--json')
+  expect(first.code).toBe(1)
+  expect(JSON.parse(first.out)).toMatchObject({ run: 1, states: { created: 99, invalid: 1 } })
+  const second = await beside('run', 'contacts', '--json')
+  expect(JSON.parse(second.out)).toMatchObject({ run: 2, states: { unchanged: 99 } })
+  expect(existsSync(partsOf(project))).toBe(false)
+
+  // A second process in the folder would open the same database.
+  const dev = start(project, 'dev', ...ports)
+  await vi.waitUntil(
+    () => dev.child.exitCode !== null || dev.said().includes('A worker is polling'),
+    untilHung,
+  )
+  expect(dev.said()).toContain('In another terminal: records-sync')
+  const busy = await project.cli('dev', '--no-service')
+  expect(busy.code).toBe(3)
+  expect(busy.err).toContain(`"records-sync dev" (process ${dev.child.pid}) runs the parts of`)
+  expect((await project.cli('run', 'contacts')).out).toContain('Run 3 of contacts: complete')
+  expect((await project.cli('run', 'contacts', '--local')).out).toContain('Run 4 of contacts')
+  dev.child.kill('SIGINT')
+  expect(await dev.ended).toBe(0)
+})

@@ -1,0 +1,15 @@
+// Claims the parts of a configuration, and holds them until it is killed.
+
+import { claimParts } from '../../../src/dev/claim.ts'
+import { stateDirOf } from '../../../src/dev/parts.ts'
+
+const configFile = process.argv[2]!
+const claim = await claimParts(configFile, stateDirOf(configFile))
+claim.write({
+  command: 'run contacts --local',
+  sync: 'contacts',
+  temporal: { address: '127.0.0.1:7243', namespace: 'default', ui: null },
+  service: null,
+  isReady: true,
+})
+setInterval(() => {}, 60_000)
