@@ -111,7 +111,7 @@ export const importSettings = z.strictObject({
     .enum(['none', 'sample', 'all'])
     .default('sample')
     .describe(
-      'How much of what was written is read back and compared. A row whose answer shows something else than was sent is read back whatever this says.',
+      'How much of what was written is read back and compared. A sample is every row of up to 2,000, and of more every n-th row, 1,000 to 2,000 in all. A row whose answer shows something else than was sent is read back whatever this says.',
     ),
   rows_min: countSetting(1)
     .optional()
