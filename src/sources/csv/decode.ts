@@ -4,7 +4,7 @@
 import { isAscii, isUtf8 } from 'node:buffer'
 import { byteOrderMark, unfinishedBytes, wideEncoding } from './bytes.ts'
 import { excerptOf, type CsvFault } from './faults.ts'
-import { OTHER_ENCODINGS, westernText } from './western.ts'
+import { isWestern, OTHER_ENCODINGS } from './western.ts'
 
 const ENCODINGS = ['utf-8', 'utf-16le', 'windows-1252', 'iso-8859-1'] as const
 const EMPTY = Buffer.alloc(0)
@@ -18,11 +18,15 @@ const WINDOWS_1252 =
   '\u20ac\x81\u201a\u0192\u201e\u2026\u2020\u2021\u02c6\u2030\u0160\u2039\u0152\x8d\u017d\x8f' +
   '\x90\u2018\u2019\u201c\u201d\u2022\u2013\u2014\u02dc\u2122\u0161\u203a\u0153\x9d\u017e\u0178'
 
-/** What to write for bytes that are not UTF-8. */
-const WESTERN_HINTS = {
-  certain: '; the file looks like windows-1252: write `encoding: windows-1252` under `from`',
-  possible: `; it may be ${OTHER_ENCODINGS}: write the one that shows names as they are as \`encoding\` under \`from\``,
-  impossible: '',
+const looksLike = (encoding: string): string =>
+  `; the file looks like ${encoding}: write \`encoding: ${encoding}\` under \`from\``
+
+/** What to write for a text that is not UTF-8. */
+function encodingHint(text: Buffer): string {
+  const wide = wideEncoding(text)
+  if (wide !== null) return looksLike(wide)
+  if (isWestern(text)) return looksLike('windows-1252')
+  return `; it may be ${OTHER_ENCODINGS}: write the one that shows names as they are as \`encoding\` under \`from\``
 }
 
 /** Converts pieces to UTF-8; `undefined` is the end of the input. `null`: some byte does not fit. */
@@ -120,7 +124,7 @@ function checkerOf(
         ? ' (was the file cut off?)'
         : hasOthers
           ? '; other bytes before them are, so the file has more than one encoding'
-          : WESTERN_HINTS[westernText(text)]
+          : encodingHint(text)
       yield good
       throw fault('csv_encoding', `bytes here are not utf-8; ${expected}${hint}`, {
         line: line + breaksIn(text, bad, afterCr),
@@ -129,10 +133,7 @@ function checkerOf(
     const nul = text.indexOf(0)
     if (nul !== -1) {
       const wide = wideEncoding(text)
-      const hint =
-        wide === null
-          ? ` (is it ${encoding}?)`
-          : `: the file looks like ${wide}; write \`encoding: ${wide}\` under \`from\``
+      const hint = wide === null ? ` (is it ${encoding}?)` : looksLike(wide)
       yield text.subarray(0, nul)
       throw fault('csv_nul', `a NUL byte; expected text without NUL${hint}`, {
         line: line + breaksIn(text, nul, afterCr),

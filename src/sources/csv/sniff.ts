@@ -3,7 +3,7 @@
 
 import { isAscii, isUtf8 } from 'node:buffer'
 import { byteOrderMark, unfinishedBytes, wideEncoding } from './bytes.ts'
-import { OTHER_ENCODINGS, westernText } from './western.ts'
+import { isWestern, OTHER_ENCODINGS } from './western.ts'
 
 /** More bytes than these are not looked at. */
 export const SNIFFED_BYTES_MAX = 65_536
@@ -86,7 +86,7 @@ function guessEncoding(sample: Buffer, isCut: boolean): Guess {
       isSure: false,
       reason: 'most of its letters are UTF-8 and some are not, so it has more than one encoding',
     }
-  const isSure = westernText(whole) === 'certain'
+  const isSure = isWestern(whole)
   return {
     value: 'windows-1252',
     isSure,

@@ -51,8 +51,6 @@ function oddShareIn1252(text: Buffer): number {
   return all === 0 ? 0 : odd / all
 }
 
-/** Whether the text is one in windows-1252; `possible`: its bytes have characters there, but odd ones. */
-export function westernText(text: Buffer): 'certain' | 'possible' | 'impossible' {
-  if (text.some((byte) => byte === 0 || UNDEFINED.includes(byte))) return 'impossible'
-  return oddShareIn1252(text) <= ODD_MAX ? 'certain' : 'possible'
-}
+/** Whether the text is certainly one in windows-1252: all its bytes have characters there, and hardly any is odd. */
+export const isWestern = (text: Buffer): boolean =>
+  !text.some((byte) => byte === 0 || UNDEFINED.includes(byte)) && oddShareIn1252(text) <= ODD_MAX

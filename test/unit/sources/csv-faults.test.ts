@@ -100,7 +100,7 @@ describe('the content of a CSV file', () => {
         'csv_encoding',
         2,
         2,
-        /or another "encoding"$/,
+        /it may be windows-1250, windows-1251, macintosh or another: write the one/,
       ],
       [
         'two bytes a character, without a mark',
@@ -109,6 +109,14 @@ describe('the content of a CSV file', () => {
         1,
         1,
         /write `encoding: utf-16le`/,
+      ],
+      [
+        'two bytes a character that are not UTF-8, without a mark',
+        Buffer.from('id,name\n1,Zoë\n', 'utf16le'),
+        'csv_encoding',
+        2,
+        2,
+        /not utf-8.*write `encoding: utf-16le`/,
       ],
       [
         'UTF-8 cut off',

@@ -38,6 +38,10 @@ test('an encoding that is only possible is not named as the one', async () => {
   const message = await messageOf(latin1('id,name\n1,Wa\xb3\xeasa\n'))
   expect(message).toContain('it may be windows-1250, windows-1251, macintosh or another')
   expect(message).not.toContain('encoding: windows-1252')
+  // A byte that windows-1252 does not have.
+  expect(await messageOf(latin1('id,name\n1,\x8fd\x9fb\xb3o\n'))).toContain(
+    'it may be windows-1250',
+  )
 })
 
 test('UTF-8 that is read as another encoding is warned of', async () => {
