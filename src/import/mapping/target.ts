@@ -118,13 +118,26 @@ const visible = (name: string): string =>
     ? name
     : JSON.stringify(name).replaceAll(/\p{Cf}/gu, escaped)
 
-/** The columns of a source, and the delimiter if it seems to be the wrong one. */
-function whatItHas({ columns }: SourceShape): string {
-  const [only = ''] = columns.length === 1 ? columns : []
-  const parts = (delimiter: string) => only.split(delimiter).length
-  const [best] = DELIMITERS.toSorted((a, b) => parts(b) - parts(a))
+/**
+ * The columns of a source, and the delimiter if it seems to be the wrong one: another one cuts the only column, or finds columns that
+ * the mapping names.
+ */
+function whatItHas({ columns }: SourceShape, { from, properties }: ImportConfig): string {
+  const given = ('csv' in from ? from.delimiter : undefined) ?? ','
+  const header = columns.join(given)
+  const missing = Object.values(properties)
+    .flatMap(({ column, unit_column: unit }) => [column, unit])
+    .filter((name) => name !== undefined && !columns.includes(name))
+  const score = (delimiter: string) => {
+    const parts = header.split(delimiter)
+    if (delimiter === given) return 0
+    return columns.length === 1
+      ? parts.length - 1
+      : parts.filter((part) => missing.includes(part)).length
+  }
+  const [best] = DELIMITERS.toSorted((a, b) => score(b) - score(a))
   const hint =
-    parts(best!) > 1
+    score(best!) > 0
       ? `; ${JSON.stringify(best)} looks like the delimiter: write \`delimiter: ${JSON.stringify(best)}\` under \`from\``
       : ''
   return `it has: ${joinSome(columns.map(visible), COLUMNS_SHOWN)}${hint}`
@@ -231,5 +244,5 @@ export function suggestNames(
       isUnknown(setting === 'matching_property' ? config.matching_property : name),
     `${target.schema.name} has: ${joinWords(names)}`,
   )
-  add(({ path }) => path[2] === 'column' || path[2] === 'unit_column', whatItHas(source))
+  add(({ path }) => path[2] === 'column' || path[2] === 'unit_column', whatItHas(source, config))
 }

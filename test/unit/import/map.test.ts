@@ -719,6 +719,10 @@ describe('a source that was read with a wrong delimiter', () => {
       `${delimiter} looks like the delimiter: write \`delimiter: ${delimiter}\` under \`from\``,
     )
   })
+  it('of several columns: one that gives a column that the mapping names', () => {
+    expect(said(['id;name;amount', ' net'])).toContain('write `delimiter: ";"` under `from`')
+    expect(said(['code;name;amount', ' net'])).not.toContain('looks like')
+  })
   it('shows what is around a name, and guesses no delimiter of several columns', () => {
     expect(said([' id ', 'first name', 'i\u200bd', 'a;b'])).toBe(
       'column "id" (for svc_external_id) is not in the source; did you mean `" id "`?; it has: " id ", first name, "i\\u200bd", "a;b"',
