@@ -1,6 +1,7 @@
 // Finish: what an import that came to its end does before its books are closed: extra records are deleted if a person asked for
 // that, collisions are resolved, and what was written is read back.
 
+import { SECOND_RECORD } from '../core/domain/held-back.ts'
 import { isWholeScope } from '../core/domain/purpose.ts'
 import type { Ledger, Run } from '../ledger/ledger.ts'
 import { jobOf } from '../runs/job.ts'
@@ -31,10 +32,23 @@ export async function finishImport(
     rows: row.rowsRead,
   })
   if (verified.read > 0) logger.info({ run, ...verified }, 'run_verified')
-  if (scope === undefined) return null
+  if (scope === undefined) {
+    if (row.of === null) await warnOfAbsentSecond(ledger, run)
+    return null
+  }
   await ledger.settleDifferences(run)
   const counts = await ledger.differenceCounts(run)
   return { ...counts, isLook: !isRepair, wholeSince: isWholeScope(scope) ? row.openedAt : null }
+}
+
+/** Of keys that no row of the run has, the run has read no record. A retry has a few rows only. */
+async function warnOfAbsentSecond(ledger: Ledger, run: number): Promise<void> {
+  const keys = await ledger.absentWithSeveral(run)
+  if (keys === 0) return
+  const have = keys === 1 ? '1 key has' : `${keys} keys have`
+  await ledger.addWarnings(run, [
+    `${have} a second record, or may have (${SECOND_RECORD}), and no row in this run: look at the records of the sync with records-sync reconcile`,
+  ])
 }
 
 /** Deletes extra records only if the key of every row is known: another one may be that of a row. */

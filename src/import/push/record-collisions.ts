@@ -1,8 +1,9 @@
 // Collisions: two items of a run whose keys differ for us and whose record is one for the service (it normalises more than we
 // do). Their batches may have been carried out in any order, so the later row is sent once more, alone, last.
 
+import { SECOND_RECORD } from '../../core/domain/held-back.ts'
 import { isWritten } from '../../core/domain/item-states.ts'
-import type { Runs, StepStates, Verification } from '../../ledger/ledger.ts'
+import type { AcceptedRecords, Runs, StepStates, Verification } from '../../ledger/ledger.ts'
 import { answerReader } from './answered.ts'
 import { bodyText, sendBody } from './send.ts'
 import { sendIfRunIsOpen } from './send-deadline.ts'
@@ -11,6 +12,7 @@ import { withHeartbeat } from '../../runs/heartbeat.ts'
 import { stepPosition } from '../step-position.ts'
 import type { ImportDeps, StagedImport } from '../ports.ts'
 import { parsed } from '../verify/look-up.ts'
+import { SEVERAL_RECORDS } from '../verify/read-back.ts'
 
 /** Reason of a row whose record holds the values of a later row. */
 const SAME_RECORD = 'same_record'
@@ -20,9 +22,17 @@ const overwrittenBy = (line: number) =>
 const COLLISION_REFUSED =
   'another row of the run has the same record at the service; this one comes last, and the service refused it when it was sent again'
 
+const stillSecond = (property: string) => ({
+  reason: SECOND_RECORD,
+  field: `/properties/${property}`,
+  detail: SEVERAL_RECORDS,
+  column: null,
+  value: null,
+})
+
 /** Sends the later row of each pair once more. Returns how many were sent. */
 export async function resolveCollisions(
-  deps: ImportDeps<Runs & StepStates & Verification>,
+  deps: ImportDeps<AcceptedRecords & Runs & StepStates & Verification>,
   job: StagedImport,
 ): Promise<number> {
   const { ledger, client, signal, priority } = deps
@@ -47,10 +57,12 @@ export async function resolveCollisions(
     // The state stays what it was; what is no longer accepted must be due again on the next run.
     if (isWritten(outcome.state)) {
       const { answered } = readAnswer(parsed(item), outcome, result.record)
+      const known = await ledger.acceptedRecords(run, [item.key])
+      const isSecond = (known.get(item.key)?.records ?? []).length > 0
       await ledger.recordCollision(run, item.ordinal, {
         reason: SAME_RECORD,
         detail: overwrittenBy(item.ordinal),
-        answered: answered ?? null,
+        answered: isSecond ? stillSecond(config.matching_property) : (answered ?? null),
       })
     } else
       await ledger.recordVerified(run, [

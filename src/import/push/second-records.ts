@@ -1,8 +1,7 @@
-// Rows that were written to another record than the sync wrote their keys to before. If the earlier record still exists, or the
-// API key in use may not see it, the key has two records at the service, and the run says so.
+// Rows that were written to a record that is not the only one of their key, as far as it is known: the record that the key was
+// written to before, or one that an earlier run named, still exists, or the API key in use may not see it.
 
 import { forEachConcurrent } from '../../core/concurrency.ts'
-import type { Json } from '../../core/json.ts'
 import { isWritten } from '../../core/domain/item-states.ts'
 import { SECOND_RECORD } from '../../core/domain/held-back.ts'
 import type {
@@ -12,13 +11,11 @@ import type {
   RowStaging,
   Runs,
 } from '../../ledger/ledger.ts'
-import { hiddenFrom } from '../key-view.ts'
-import { itemKey } from '../mapping/key.ts'
 import { stagedMatchingProperty } from '../mapping/types.ts'
+import { hasOtherRecords, otherRecordsReader } from '../other-records.ts'
 import type { ImportDeps, StagedImport } from '../ports.ts'
-import { readRecordById } from '../verify/look-up.ts'
 
-const WRITTEN_ANEW = 'this key was written to another record before'
+const WRITTEN_BEFORE = 'this key was written to another record before'
 
 /** Adds to each outcome of a batch, before it is settled, that its key has a second record now, or may have one. */
 export function secondRecordReader(
@@ -32,27 +29,6 @@ export function secondRecordReader(
   const { run, config, schema } = job
   const matching = stagedMatchingProperty(config, schema)
 
-  /** Why the key has a second record, or may have one; null if it has none. */
-  const look = async (
-    key: string,
-    state: ItemOutcome['state'],
-    before: { readonly recordId: string; readonly run: number },
-    hidden: ReturnType<typeof hiddenFrom>,
-  ): Promise<string | null> => {
-    const record = await readRecordById(deps, config, before.recordId)
-    if (record === null) {
-      const reason = await hidden(before.run)
-      return reason === null ? null : `${before.recordId} may still be there: ${reason}`
-    }
-    const held = [(record.properties[matching.name] as Json | undefined) ?? []].flat() as Json[]
-    const keys = held.flatMap((value) => itemKey(value, matching.type, matching.folds) ?? [])
-    if (keys.includes(key)) return `${before.recordId}, which is still there with the same key`
-    // The key has moved to a record that existed, or the earlier record is that of another row.
-    if (state === 'updated') return null
-    const own = await ledger.stagedKeys(run, keys, { upTo: Number.MAX_SAFE_INTEGER })
-    return own.size > 0 ? null : `${before.recordId}, which is still there with another key`
-  }
-
   return async (items, outcomes) => {
     const written = outcomes.filter(({ state, recordId }) => isWritten(state) && recordId !== null)
     if (written.length === 0) return outcomes
@@ -62,17 +38,22 @@ export function secondRecordReader(
       written.map(({ ordinal }) => keyOf.get(ordinal)!),
     )
     const details = new Map<number, string>()
-    const hidden = hiddenFrom(deps, job)
+    const notes: { key: string; records: readonly string[] }[] = []
+    const read = otherRecordsReader(deps, job)
     await forEachConcurrent(written, tuning.in_flight, async ({ ordinal, recordId, state }) => {
       const key = keyOf.get(ordinal)!
-      const before = accepted.get(key)
-      if (before === undefined || before.recordId === recordId) return
+      const known = accepted.get(key)
+      if (known === undefined || !hasOtherRecords(known, recordId!)) return
+      const now = { recordId: recordId!, isCreated: state === 'created' }
       // The answer is recorded even if the look-up fails.
-      const found = await look(key, state, before, hidden).catch(
-        () => `${before.recordId}, which could not be read now`,
-      )
-      if (found !== null) details.set(ordinal, `${WRITTEN_ANEW}: ${found}`)
+      const { detail, records } = await read(key, known, now).catch(() => ({
+        detail: `${known.recordId}, or one that was named before; they could not be read now`,
+        records: [recordId!, known.recordId, ...known.records],
+      }))
+      if (detail !== null) details.set(ordinal, `${WRITTEN_BEFORE}: ${detail}`)
+      notes.push({ key, records: [...new Set(records)] })
     })
+    if (notes.length > 0) await ledger.noteRecordsOfKeys(run, notes)
     const column = config.properties[matching.name]?.column ?? null
     const field = `/properties/${matching.name}`
     return outcomes.map((outcome) => {

@@ -2,10 +2,10 @@
 // that comes to its end verifies anyway.
 
 import type { OrgRef } from '../../core/domain/org-ref.ts'
-import type { Run, Runs, StepStates, Verification } from '../../ledger/ledger.ts'
+import type { Run } from '../../ledger/ledger.ts'
 import { jobOf } from '../../runs/job.ts'
 import type { ImportClient, ImportDeps } from '../ports.ts'
-import { verify } from '../verify/verify.ts'
+import { verify, type VerifyLedger } from '../verify/verify.ts'
 
 /** Longer than the answers of a few dozen requests take; what is not settled by then stays in doubt, and is reported so. */
 const WAIT_MAX_MS = 20_000
@@ -16,7 +16,7 @@ const WAIT_MAX_MS = 20_000
  * @param drain ends when none of the run's writes can be sent any more
  */
 export async function settleInFlight(
-  deps: Omit<ImportDeps<Runs & StepStates & Verification>, 'client'>,
+  deps: Omit<ImportDeps<VerifyLedger>, 'client'>,
   run: Run,
   drain: (run: Run) => Promise<void>,
   connect: (connection: string, home: OrgRef | null) => Promise<{ client: ImportClient }>,

@@ -6,15 +6,18 @@ import { KEY_CHANGED, NOT_VISIBLE, SECOND_RECORD } from '../../core/domain/held-
 import { canonicalJson, type Json } from '../../core/json.ts'
 import type { ReconcileScope } from '../../core/domain/purpose.ts'
 import type {
+  AcceptedRecords,
   ItemComparison,
   LedgerIdentity,
   Reconciliation,
+  RowStaging,
   Runs,
   RunSchema,
   UncomparedItem,
 } from '../../ledger/ledger.ts'
 import { hiddenFrom } from '../key-view.ts'
 import { isCompared, propertyTypes, type MatchingProperty } from '../mapping/types.ts'
+import { otherRecordsOf, otherRecordsReader } from '../other-records.ts'
 import type { ImportDeps, StagedImport } from '../ports.ts'
 import { createItemHasher } from '../verify/baseline-hashes.ts'
 import { differingFields } from '../verify/compare.ts'
@@ -25,7 +28,7 @@ import {
   type ParsedItem,
   type PropertyValues,
 } from '../verify/look-up.ts'
-import { isNormalised, readDigest, SEVERAL_RECORDS } from '../verify/read-back.ts'
+import { isNormalised, readDigest } from '../verify/read-back.ts'
 import { baselineReader, changedBy, wasSent } from './baseline.ts'
 
 const MOVED =
@@ -38,7 +41,8 @@ export interface ReconcileJob extends StagedImport {
   readonly scope: ReconcileScope
 }
 
-type ComparingLedger = LedgerIdentity & Reconciliation & Runs
+type ComparingLedger = AcceptedRecords & LedgerIdentity & Reconciliation & RowStaging & Runs
+type RecordsOfKey = Parameters<AcceptedRecords['noteRecordsOfKeys']>[1][number]
 type Hidden = ReturnType<typeof hiddenFrom>
 type Item = ParsedItem<UncomparedItem>
 type Comparison = Pick<ItemComparison, 'kind' | 'differences'> & Partial<ItemComparison>
@@ -71,21 +75,26 @@ export class ItemComparer {
     const names = Object.keys(config.properties)
     const found = await lookUpItems(this.#deps, config, this.#matching, items, names)
     const compared: ItemComparison[] = []
+    const notes: RecordsOfKey[] = []
     const hidden = hiddenFrom(this.#deps, this.#job)
+    const readOthers = otherRecordsReader(this.#deps, this.#job)
     try {
       for (const item of items) {
-        const isOneOfSeveral = found.several.has(item.key)
-        compared.push(await this.#compareOne(item, found.get(item.key), { isOneOfSeveral, hidden }))
+        const { detail: several, records } = await otherRecordsOf(item, found, readOthers)
+        if (records !== null) notes.push({ key: item.key, records })
+        compared.push(await this.#compareOne(item, found.get(item.key), { several, hidden }))
       }
     } finally {
-      if (compared.length > 0) await this.#deps.ledger.recordCompared(run, compared)
+      const { ledger } = this.#deps
+      if (notes.length > 0) await ledger.noteRecordsOfKeys(run, notes)
+      if (compared.length > 0) await ledger.recordCompared(run, compared)
     }
   }
 
   async #compareOne(
     item: Item,
     found: RecordRepresentation | undefined,
-    { isOneOfSeveral, hidden }: { isOneOfSeveral: boolean; hidden: Hidden },
+    { several, hidden }: { several: string | null; hidden: Hidden },
   ): Promise<ItemComparison> {
     // If the key finds no record, by the id that the key was written to: the record may have another key now.
     const id = item.accepted?.recordId ?? null
@@ -96,19 +105,21 @@ export class ItemComparer {
       recordId: record?.id ?? null,
       marks: this.#hashesOf(item.sent),
       // Sent by its key it would become a second record.
-      held: isOneOfSeveral
-        ? { reason: SECOND_RECORD, detail: SEVERAL_RECORDS }
-        : record && !found
-          ? { reason: KEY_CHANGED, detail: MOVED }
-          : null,
+      held:
+        several !== null
+          ? { reason: SECOND_RECORD, detail: several }
+          : record && !found
+            ? { reason: KEY_CHANGED, detail: MOVED }
+            : null,
     }
     const comparison =
       record === null
         ? await this.#missing(item, hidden)
-        : isOneOfSeveral
+        : several !== null && found
           ? this.#ambiguous(item, record)
           : await this.#fields(item, record)
-    return { ...result, ...comparison }
+    // What may be hidden is the better reason, since another key shows it.
+    return { ...result, ...comparison, held: comparison.held ?? result.held }
   }
 
   async #missing(item: Item, hidden: Hidden): Promise<Comparison> {
@@ -130,7 +141,7 @@ export class ItemComparer {
     }
   }
 
-  /** More than one record has the key. */
+  /** More than one record has the key, or may have. */
   #ambiguous(item: Item, { id, properties }: RecordRepresentation): Comparison {
     const { name } = this.#matching
     const difference = {

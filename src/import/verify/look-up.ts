@@ -21,10 +21,12 @@ import type { MatchingProperty } from '../mapping/types.ts'
 export type PropertyValues = Readonly<Record<string, Json>>
 
 /** Records by key, and by id, for what the service keeps under another form of its key. */
-class Found extends Map<string, RecordRepresentation> {
+export class Found extends Map<string, RecordRepresentation> {
   readonly byId = new Map<string, RecordRepresentation>()
   /** Keys that more than one record has. */
   readonly several = new Set<string>()
+  /** The records of each key, by id. */
+  readonly ofKey = new Map<string, Map<string, RecordRepresentation>>()
   /** Records by the exact value of the matching property: other forms of a key are other values. */
   readonly byValue = new Map<string, string>()
 }
@@ -168,6 +170,8 @@ async function readAll(
         if ((found.byValue.get(exact) ?? record.id) !== record.id) found.several.add(key)
         found.byValue.set(exact, record.id)
         found.set(key, record)
+        const records = found.ofKey.get(key) ?? new Map<string, RecordRepresentation>()
+        found.ofKey.set(key, records.set(record.id, record))
       }
     }
     deps.beat()

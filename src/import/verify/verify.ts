@@ -8,6 +8,8 @@ import { VERIFY_SAMPLE_ROWS } from '../../core/limits.ts'
 import type { ImportConfig } from '../../../config/index.ts'
 import { SECOND_RECORD } from '../../core/domain/held-back.ts'
 import type {
+  AcceptedRecords,
+  RowStaging,
   Runs,
   StepStates,
   Verification,
@@ -22,12 +24,14 @@ import {
   lookUpItems,
   parsed,
   readImportedType,
+  type Found,
   type ParsedItem,
   type PropertyValues,
 } from './look-up.ts'
 import { createItemHasher } from './baseline-hashes.ts'
+import { otherRecordsOf, otherRecordsReader } from '../other-records.ts'
 import type { ImportDeps, StagedImport } from '../ports.ts'
-import { readBackResult, SEVERAL_RECORDS } from './read-back.ts'
+import { readBackResult } from './read-back.ts'
 import { isCompared, currentMatchingProperty, propertyTypes } from '../mapping/types.ts'
 
 /** What reading back showed, in items, since the last start. */
@@ -55,12 +59,9 @@ const DIFFERENT: ReturnType<typeof readBackResult> = {
 }
 
 /** The record is not the only one of its key, whatever it holds. */
-const ofSeveral = (item: WrittenItem, isFound: boolean): typeof DIFFERENT =>
-  isFound && item.answered !== SECOND_RECORD
-    ? {
-        ...DIFFERENT,
-        told: { reason: SECOND_RECORD, detail: SEVERAL_RECORDS, column: null, value: null },
-      }
+const ofSeveral = (item: WrittenItem, detail: string | undefined): typeof DIFFERENT =>
+  detail !== undefined && item.answered !== SECOND_RECORD
+    ? { ...DIFFERENT, told: { reason: SECOND_RECORD, detail, column: null, value: null } }
     : DIFFERENT
 
 /** The service answered with another record: that the right one is as it was sent does not show which one was written. */
@@ -74,11 +75,10 @@ interface Job extends StagedImport {
   readonly rows: number | null
 }
 
+export type VerifyLedger = AcceptedRecords & RowStaging & Runs & StepStates & Verification
+
 /** Verifies a run's written items as the sync says, and settles those in doubt. */
-export async function verify(
-  deps: ImportDeps<Runs & StepStates & Verification>,
-  job: Job,
-): Promise<VerifyResult> {
+export async function verify(deps: ImportDeps<VerifyLedger>, job: Job): Promise<VerifyResult> {
   const { ledger } = deps
   const { run, config, schema } = job
   const verdictOf = verdictReader(ledger, job)
@@ -99,15 +99,16 @@ export async function verify(
     const matching = currentMatchingProperty(config, properties, schema)
     const asked = items.map((item) => ({ ...item, rawKey: item.answeredKey }))
     const found = await lookUpItems(deps, config, matching, asked, Object.keys(config.properties))
+    const several = await keysOfSeveral(deps, job, items, found)
     const verdicts: Verdict[] = []
-    for (const item of items) verdicts.push(await verdictOf(item, found, typeOf))
+    for (const item of items) verdicts.push(await verdictOf(item, { found, several, typeOf }))
     for (const { verdict } of verdicts) result[verdict]++
     result.read += verdicts.length
     await ledger.recordVerified(run, verdicts)
     await noteShare(job.rows === null ? null : after / job.rows)
     const strange = items.filter(({ answered }) => answered === ANSWERED_OTHER_RECORD).length
     if (strange > 0) deps.logger.warn({ run, items: strange }, 'other_records_answered')
-    const news = warningsOf(config, items, verdicts, found).filter((text) => !warned.has(text))
+    const news = warningsOf(config, items, verdicts, several).filter((text) => !warned.has(text))
     if (news.length > 0) await ledger.addWarnings(run, news)
     for (const text of news) warned.add(text)
     deps.beat()
@@ -127,7 +128,51 @@ function stepOf({ config, written }: Job): number | null {
 
 /** What is recorded of an item. `others`: the fields that hold something else than a form of what was sent. */
 type Verdict = VerificationResult & { readonly others?: readonly string[] }
-type Found = Awaited<ReturnType<typeof lookUpItems>>
+
+/** What was looked up for a page of items. */
+interface Page {
+  readonly found: Found
+  /** Keys that have several records, or may have, and which. */
+  readonly several: ReadonlyMap<string, string>
+  readonly typeOf: (property: string) => string
+}
+
+/** Its answer was lost. */
+const isDoubtful = ({ inDoubt, state }: WrittenItem): boolean => inDoubt || state === 'sent'
+
+/**
+ * The keys of a page that have several records, or may have. The ledger notes them for the next run. Whether an answer shows another
+ * record than before is known since it was read; of a lost one it shows here.
+ */
+async function keysOfSeveral(
+  deps: ImportDeps<VerifyLedger>,
+  job: StagedImport,
+  items: readonly WrittenItem[],
+  found: Found,
+): Promise<ReadonlyMap<string, string>> {
+  const several = new Map<string, string>()
+  const asked = items.filter((item) => found.several.has(item.key) || isDoubtful(item))
+  if (asked.length === 0) return several
+  const { ledger } = deps
+  const known = await ledger.acceptedRecords(
+    job.run,
+    asked.map(({ key }) => key),
+  )
+  const read = otherRecordsReader(deps, job)
+  const notes: { key: string; records: readonly string[] }[] = []
+  for (const { key } of asked) {
+    if (!found.ofKey.has(key)) continue
+    const { detail, records } = await otherRecordsOf(
+      { key, accepted: known.get(key) ?? null },
+      found,
+      read,
+    )
+    if (detail !== null) several.set(key, detail)
+    if (records !== null) notes.push({ key, records })
+  }
+  if (notes.length > 0) await ledger.noteRecordsOfKeys(job.run, notes)
+  return several
+}
 
 function verdictReader(ledger: Runs, job: Job) {
   const { config, schema } = job
@@ -135,16 +180,14 @@ function verdictReader(ledger: Runs, job: Job) {
   const previousOf = previousValues(ledger, job)
   return async (
     item: ParsedItem<WrittenItem>,
-    found: Found,
-    typeOf: (property: string) => string,
+    { found, several, typeOf }: Page,
   ): Promise<Verdict> => {
     // Under another form of its key, if the service has one.
     const record = found.get(item.key) ?? found.byId.get(item.recordId ?? '')
     const { sent, lastRead } = item
     const held = (record?.properties ?? {}) as PropertyValues
     // Whether a lost request was carried out may show only in a property that is not compared.
-    const isDoubtful = item.inDoubt || item.state === 'sent'
-    const isChecked = (name: string) => isDoubtful || isCompared(config, name)
+    const isChecked = (name: string) => isDoubtful(item) || isCompared(config, name)
     const fields = record ? differingFields(sent, held, typeOf).filter(isChecked) : []
     const earlier = await previousOf(item, sent)
     const read = readBackResult(record ? { sent, held, fields, earlier } : null, {
@@ -152,10 +195,10 @@ function verdictReader(ledger: Runs, job: Job) {
       typeOf,
       lastRead,
     })
-    const isOneOfSeveral = found.several.has(item.key)
+    const detail = several.get(item.key)
     const verdict =
-      isOneOfSeveral || item.answered === SECOND_RECORD
-        ? ofSeveral(item, isOneOfSeveral)
+      detail !== undefined || item.answered === SECOND_RECORD
+        ? ofSeveral(item, detail)
         : item.answered === ANSWERED_OTHER_RECORD
           ? stillOther(read)
           : read
@@ -175,13 +218,13 @@ function warningsOf(
   config: ImportConfig,
   items: readonly WrittenItem[],
   verdicts: readonly Verdict[],
-  found: Found,
+  several: ReadonlyMap<string, string>,
 ): string[] {
   const others = new Set(verdicts.flatMap((verdict) => verdict.others ?? []))
   others.delete(config.matching_property)
   const isOther = ({ answered }: WrittenItem) => answered === ANSWERED_OTHER_RECORD
   const isSecond = ({ key, answered }: WrittenItem) =>
-    answered === SECOND_RECORD || found.several.has(key)
+    answered === SECOND_RECORD || several.has(key)
   return [
     ...[...others].map(ownValueText),
     ...(items.some(isOther) ? [OTHER_RECORDS] : []),

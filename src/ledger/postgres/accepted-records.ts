@@ -1,7 +1,7 @@
 // What was accepted, by key and by record.
 
 import type { AcceptedRecords } from '../roles/accepted-records.ts'
-import { acceptedOfRow, readCorrectedRow } from '../rows/accepted.ts'
+import { acceptedOfKey, acceptedOfRow, readCorrectedRow, recordsColumn } from '../rows/accepted.ts'
 import { subjectOf } from '../rows/differences.ts'
 import { isBroughtIn, PLANNED_COLUMNS, plannedOfRow } from '../rows/items.ts'
 import { isOfSubject } from './differences.ts'
@@ -89,23 +89,43 @@ export const acceptedRecordMethods = (db: PostgresDatabase): AcceptedRecords => 
 
   async acceptedRecords(run, keys) {
     const rows = await db.all(
-      `SELECT asked.key, own.record_id, own.run FROM unnest($2::text[]) AS asked (key)
-         JOIN LATERAL (SELECT record_id, run FROM accepted
+      `SELECT asked.key, own.record_id, own.run, own.records FROM unnest($2::text[]) AS asked (key)
+         JOIN LATERAL (SELECT record_id, run, records FROM accepted
            WHERE accepted.destination = ${DESTINATION} AND ${hasKey('asked.key')}
              AND accepted.record_id IS NOT NULL LIMIT 1) AS own ON true`,
       [run, keys],
     )
-    return new Map(
-      rows.map((row) => [
-        String(row['key']),
-        { recordId: String(row['record_id']), run: Number(row['run']) },
-      ]),
+    return new Map(rows.map((row) => [String(row['key']), acceptedOfKey(row)]))
+  },
+
+  async noteRecordsOfKeys(run, keys) {
+    await db.transaction((session) =>
+      session.run(
+        `UPDATE accepted SET records = noted.records,
+           hash = CASE WHEN noted.records IS NULL THEN accepted.hash END
+         FROM unnest($2::text[], $3::text[]) AS noted (key, records)
+         WHERE accepted.destination = ${DESTINATION} AND ${hasKey('noted.key')}`,
+        [run, keys.map(({ key }) => key), keys.map(({ records }) => recordsColumn(records))],
+      ),
     )
+  },
+
+  async absentWithSeveral(run) {
+    const row = await db.one(
+      `SELECT count(*) AS keys FROM accepted
+       WHERE destination = ${DESTINATION} AND records IS NOT NULL
+         AND (SELECT true FROM items
+              WHERE hashtextextended(items.key, items.run) = hashtextextended(accepted.key, $1)
+                AND items.key = accepted.key AND items.run + 0 = $1 LIMIT 1) IS NULL`,
+      [run],
+    )
+    return Number(row?.['keys'] ?? 0)
   },
 
   async absentKeys(run, { after, limit }) {
     const rows = await db.all(
-      `SELECT key, record_id, hash, marks, run, read_back, normalised, hashtextextended(key, 0)::text AS place,
+      `SELECT key, record_id, hash, marks, run, read_back, normalised, records,
+         hashtextextended(key, 0)::text AS place,
          (SELECT true FROM items
           WHERE hashtextextended(items.key, items.run) = hashtextextended(accepted.key, $1)
             AND items.key = accepted.key AND items.run + 0 = $1 LIMIT 1) AS present

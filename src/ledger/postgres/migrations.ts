@@ -309,4 +309,9 @@ export const MIGRATIONS: readonly string[] = [
   -- What was read of an extra record, as a digest: another one before it is deleted shows that it has changed.
   ALTER TABLE differences ADD COLUMN version text;
   `,
+  `
+  -- The records of a key that has several, or may have (JSON), until all but one were seen to be gone.
+  ALTER TABLE accepted ADD COLUMN records text;
+  CREATE INDEX accepted_several ON accepted (destination) WHERE records IS NOT NULL;
+  `,
 ]

@@ -14,6 +14,16 @@ export interface AcceptedRecord {
   readonly readBack: string | null
   /** Whether that is the service's own form of what was accepted. */
   readonly normalised?: true
+  /** The records of a key that has several, or may have. */
+  readonly records?: readonly string[]
+}
+
+/** The record that is accepted for a key. */
+export interface AcceptedOfKey {
+  readonly recordId: string
+  readonly run: number
+  /** All records of the key, where it has several, or may have; otherwise none. */
+  readonly records: readonly string[]
 }
 
 /** The row that a correction is of; without an ordinal: a retry whose rows are gone. */
@@ -34,10 +44,17 @@ export interface AcceptedRecords {
   /** Planned items above `after`, in ordinal order, whose key has no accepted record in the destination. */
   keysWithoutRecord(run: number, page: LedgerPage): Promise<readonly PlannedItem[]>
   /** The records that are accepted for at most 1,000 keys in the run's destination, and the runs that they are from. */
-  acceptedRecords(
+  acceptedRecords(run: number, keys: readonly string[]): Promise<ReadonlyMap<string, AcceptedOfKey>>
+  /**
+   * Notes for at most 1,000 keys of the run's destination which records they have, or may have; less than two: it is one alone. A
+   * key with several has nothing accepted, so the next run sends its row again.
+   */
+  noteRecordsOfKeys(
     run: number,
-    keys: readonly string[],
-  ): Promise<ReadonlyMap<string, { readonly recordId: string; readonly run: number }>>
+    keys: readonly { readonly key: string; readonly records: readonly string[] }[],
+  ): Promise<void>
+  /** How many keys of the run's destination have several records, or may have, and no item of the run. */
+  absentWithSeveral(run: number): Promise<number>
   /**
    * A page of the keys of the run's destination that have a record and that no item of the run has, valid or not. `next` is
    * where the next page goes on; null at the end. A page may be empty.

@@ -1,6 +1,7 @@
 // Rows of `accepted`, and what an upsert of it keeps.
 
-import type { AcceptedRecord, CorrectedRow } from '../roles/accepted-records.ts'
+import { writeJson } from '../../core/json.ts'
+import type { AcceptedOfKey, AcceptedRecord, CorrectedRow } from '../roles/accepted-records.ts'
 import type { UncomparedItem } from '../roles/reconciliation.ts'
 import { plannedOfRow } from './items.ts'
 import { text, type Row } from './values.ts'
@@ -14,12 +15,27 @@ export const acceptedOfRow = (row: Row, prefix = ''): AcceptedRecord => ({
   run: Number(row[`${prefix}run`]),
   readBack: text(row[`${prefix}read_back`]),
   ...(Number(row[`${prefix}normalised`]) === 1 && { normalised: true as const }),
+  ...(row[`${prefix}records`] !== null && { records: recordsOf(row[`${prefix}records`]) }),
 })
+
+const recordsOf = (records: unknown): readonly string[] =>
+  records === null ? [] : (JSON.parse(String(records)) as string[])
+
+export const acceptedOfKey = (row: Row): AcceptedOfKey => ({
+  recordId: String(row['record_id']),
+  run: Number(row['run']),
+  records: recordsOf(row['records']),
+})
+
+/** The column `records` of a key that has these. */
+export const recordsColumn = (records: readonly string[]): string | null =>
+  records.length < 2 ? null : writeJson([...records])
 
 /** The columns that `uncomparedOfRow` reads of `accepted`. */
 export const ACCEPTED_COLUMNS = `accepted.key AS accepted_key, accepted.record_id AS accepted_record_id, accepted.hash AS accepted_hash,
   accepted.marks AS accepted_marks, accepted.run AS accepted_run,
-  accepted.read_back AS accepted_read_back, accepted.normalised AS accepted_normalised`
+  accepted.read_back AS accepted_read_back, accepted.normalised AS accepted_normalised,
+  accepted.records AS accepted_records`
 
 /** Of `items` with its payload, and with what was accepted for its key. */
 export const uncomparedOfRow = (row: Row): UncomparedItem => ({

@@ -1,7 +1,7 @@
 // What was accepted, by key and by record. Keys are asked one by one: in a JSON list SQLite ends a text at U+0000.
 
 import type { AcceptedRecords } from '../roles/accepted-records.ts'
-import { acceptedOfRow, readCorrectedRow } from '../rows/accepted.ts'
+import { acceptedOfKey, acceptedOfRow, readCorrectedRow, recordsColumn } from '../rows/accepted.ts'
 import { subjectOf } from '../rows/differences.ts'
 import { isBroughtIn, PLANNED_COLUMNS, plannedOfRow } from '../rows/items.ts'
 import type { SqliteDatabase } from './database.ts'
@@ -84,21 +84,42 @@ export const acceptedRecordMethods = (db: SqliteDatabase): AcceptedRecords => ({
 
   async acceptedRecords(run, keys) {
     const find = db.sql(
-      `SELECT record_id, run FROM accepted
+      `SELECT record_id, run, records FROM accepted
        WHERE destination = ${DESTINATION} AND key = ?2 AND record_id IS NOT NULL`,
     )
     return new Map(
       keys.flatMap((key) => {
         const row = find.get(run, key)
-        return row ? [[key, { recordId: String(row['record_id']), run: Number(row['run']) }]] : []
+        return row ? [[key, acceptedOfKey(row)]] : []
       }),
     )
+  },
+
+  async noteRecordsOfKeys(run, keys) {
+    const note = db.sql(
+      `UPDATE accepted SET records = ?3, hash = CASE WHEN ?3 IS NULL THEN hash END
+       WHERE destination = ${DESTINATION} AND key = ?2`,
+    )
+    db.transaction(() => {
+      for (const { key, records } of keys) note.run(run, key, recordsColumn(records))
+    })
+  },
+
+  async absentWithSeveral(run) {
+    const row = db
+      .sql(
+        `SELECT count(*) AS keys FROM accepted INDEXED BY accepted_several
+         WHERE destination = ${DESTINATION} AND records IS NOT NULL AND NOT EXISTS
+           (SELECT 1 FROM items INDEXED BY items_key WHERE items.run = ?1 AND items.key = accepted.key)`,
+      )
+      .get(run)
+    return Number(row?.['keys'] ?? 0)
   },
 
   async absentKeys(run, { after, limit }) {
     const rows = db
       .sql(
-        `SELECT key, record_id, hash, marks, run, read_back, normalised, EXISTS
+        `SELECT key, record_id, hash, marks, run, read_back, normalised, records, EXISTS
            (SELECT 1 FROM items INDEXED BY items_key WHERE items.run = ?1 AND items.key = accepted.key) AS present
          FROM accepted WHERE destination = ${DESTINATION} AND key ${after === null ? '>=' : '>'} ?2
          ORDER BY key LIMIT ?3`,

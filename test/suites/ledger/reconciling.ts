@@ -244,7 +244,7 @@ export function reconcilingTests(open: Open): void {
       const next = await reconcile([row(1, 'k1', 'b'), row(2, 'k2')])
       const known = (await ledger.uncompared(next.run, first)).map((item) => item.accepted)
       expect(await ledger.acceptedRecords(next.run, ['k9', 'k1'])).toEqual(
-        new Map([['k1', { recordId: 'found 1', run }]]),
+        new Map([['k1', { recordId: 'found 1', run, records: [] }]]),
       )
       expect(known).toEqual([
         { key: 'k1', recordId: 'found 1', hash: 'hash of a', marks: 'now 1', run, readBack: null },
@@ -395,6 +395,43 @@ export function reconcilingTests(open: Open): void {
         hash: 'hash of a',
         marks: 'marks of 7',
       })
+    })
+
+    it('may have several records, which stay noted until one is left', async () => {
+      await accept(ledger, [row(1, "o'ü"), row(2, 'k2'), row(3, 'k3')])
+      const next = await reconcile([row(1, "o'ü")])
+      const noted = [
+        { key: "o'ü", records: ['record 1', 'r"2'] },
+        { key: 'k2', records: ['record 2', 'r4', 'r5'] },
+        { key: 'k3', records: ['record 3'] },
+        { key: 'unknown', records: ['a', 'b'] },
+      ]
+      await ledger.noteRecordsOfKeys(next.run, noted)
+      const recordsOf = async () => {
+        const known = await ledger.acceptedRecords(next.run, ["o'ü", 'k2', 'k3', 'unknown'])
+        return Object.fromEntries([...known].map(([key, { records }]) => [key, records]))
+      }
+      expect(await recordsOf()).toEqual({
+        "o'ü": ['record 1', 'r"2'],
+        k2: ['record 2', 'r4', 'r5'],
+        k3: [],
+      })
+      expect(await ledger.absentWithSeveral(next.run)).toBe(1)
+      const { keys } = await ledger.absentKeys(next.run, { after: null, limit: 100 })
+      expect(Object.fromEntries(keys.map(({ key, records }) => [key, records]))).toEqual({
+        k2: ['record 2', 'r4', 'r5'],
+        k3: undefined,
+      })
+      const [uncompared] = await ledger.uncompared(next.run, { after: 0, limit: 9 })
+      expect(uncompared!.accepted).toMatchObject({ hash: null, records: ['record 1', 'r"2'] })
+      await close(ledger, next.run)
+      // Their rows are sent again, the others are not.
+      const all = [row(1, "o'ü"), row(2, 'k2'), row(3, 'k3')]
+      const { run } = await reconcile(all)
+      await ledger.noteRecordsOfKeys(run, [{ key: 'k2', records: [] }])
+      expect(await recordsOf()).toMatchObject({ k2: [] })
+      await close(ledger, run)
+      expect(await accepted(ledger, all)).toEqual([3])
     })
 
     it('are none where the run has no destination, or nothing was accepted there', async () => {

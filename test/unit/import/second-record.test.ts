@@ -4,7 +4,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { RecordsClient } from '../../../src/client/index.ts'
 import { ADMINISTRATOR } from '../../../src/service/auth/keys.ts'
-import { CONTACT, importScene } from './scene.ts'
+import { clientWith, CONTACT, importScene } from './scene.ts'
 
 const NAMES = { svc_external_id: { column: 'id' }, svc_first_name: { column: 'name' } }
 const HEAD = ['id', 'name']
@@ -126,4 +126,85 @@ test('a record that was deleted is created again by a key of reach org', async (
   const end = await scene.reconcile({ repair: true })
   expect(end).toMatchObject({ state: 'complete', books: { states: { created: 1 } } })
   expect(await scene.reconcile({}, same)).toMatchObject({ state: 'complete' })
+})
+
+/** A run with a key that does not see the record of k0 has written its row to a second one. */
+async function namedScene() {
+  const scene = await privateScene()
+  onTestFinished(() => scene.client.close())
+  scene.rows('Anna')
+  expect((await scene.scene.run(scene.lesser)).state).toBe('complete_with_differences')
+  return scene
+}
+
+test('a second record that was named stays a difference until the first one is seen to be gone', async () => {
+  const { scene, id, lesser } = await namedScene()
+  // Nothing changes, and the same key reads both: it proves nothing about the first record.
+  for (const _ of [1, 2]) {
+    const again = await scene.run(lesser)
+    expect(again).toMatchObject({ state: 'complete_with_differences' })
+    expect((await scene.ledger.run(again.run))!.warnings.join()).toContain('second record')
+  }
+  const looked = await scene.reconcile({}, lesser)
+  expect(looked.differences).toMatchObject([{ key: 'k0', kind: 'different' }])
+  expect(looked.state).not.toBe('complete')
+  const [item] = await scene.ledger.report(looked.run, { states: ['unsent'], after: 0, limit: 9 })
+  expect(item!.detail).toContain(`${id} may still be there`)
+  // A key that sees both finds both, and this service refuses the row.
+  expect((await scene.run()).state).toBe('complete_with_rejects')
+  await scene.client.deleteRecord(CONTACT, id)
+  // The one that sees less cannot know it yet.
+  expect((await scene.run(lesser)).state).toBe('complete_with_differences')
+  expect((await scene.run()).state).toBe('complete')
+  expect((await scene.run(lesser)).state).toBe('complete')
+  expect((await scene.reconcile({}, lesser)).state).toBe('complete')
+})
+
+test('the record that is left counts, whichever of them it is', async () => {
+  const { scene } = await namedScene()
+  const written = scene.service.records(CONTACT).at(-1)!
+  await scene.client.deleteRecord(CONTACT, written.id)
+  // The first one takes the values of the row again.
+  expect(await scene.run()).toMatchObject({ state: 'complete', books: { states: { updated: 1 } } })
+  expect((await scene.reconcile()).state).toBe('complete')
+})
+
+test('two records of a key that a look-up found are known to the next run', async () => {
+  const { scene, client } = await privateScene()
+  onTestFinished(() => client.close())
+  const other = await client.createRecord(CONTACT, { svc_external_id: 'k0' })
+  expect((await scene.reconcile()).differences).toMatchObject([{ key: 'k0', kind: 'different' }])
+  // The row is no longer `unchanged`; this service refuses a key that two records have.
+  const next = await scene.run()
+  expect(next.books.states).toMatchObject({ unchanged: 2, rejected: 1 })
+  await scene.client.deleteRecord(CONTACT, other.id)
+  expect((await scene.run()).state).toBe('complete')
+})
+
+test('a run names keys with a second record that it has no row of', async () => {
+  const { scene, lesser } = await namedScene()
+  scene.rows(HEAD, [['k1', 'Bea']])
+  const { run } = await scene.run(lesser)
+  expect((await scene.ledger.run(run))!.warnings.join()).toMatch(/1 key .*second record/)
+})
+
+test('a row without an answer that a look-up finds at a second record is not accepted', async () => {
+  const { scene, rows, client } = await privateScene()
+  onTestFinished(() => client.close())
+  rows('Anna')
+  // The service writes the row, and answers 503 for it each time.
+  const losing = clientWith(client, {
+    batchUpsert: async (...given) => {
+      const answer = await client.batchUpsert(...given)
+      return { ...answer, data: answer.data.map(() => ({ status: 503 }) as never) }
+    },
+  })
+  const end = await scene.run({
+    connect: async () => ({ client: losing, keyFingerprint: 'lesser' }),
+    tuning: { item_backoff_ms: [0] },
+  })
+  expect(end.books.states).toMatchObject({ updated: 0, failed: 1 })
+  expect((await scene.ledger.run(end.run))!.warnings.join()).toContain('second record')
+  const same = { connect: async () => ({ client, keyFingerprint: 'lesser' }) }
+  expect((await scene.run(same)).state).toBe('complete_with_differences')
 })
