@@ -1,5 +1,5 @@
 // Ctrl-C, and SIGTERM, of what has to end in order. Promise kept here: one press counts once. Programs such as npx and timeout pass a
-// signal on that has reached this process already; a second press, a second later, ends the process at once.
+// signal on that has reached this process already. A second press, a second later, or another signal ends the process at once.
 
 import { systemClock } from '../../core/ports.ts'
 
@@ -10,13 +10,13 @@ export function onInterrupt(
   signals: readonly NodeJS.Signals[],
   done: (signal: NodeJS.Signals) => void,
 ): () => void {
-  let firstMs: number | null = null
+  let first: { readonly signal: NodeJS.Signals; readonly atMs: number } | null = null
   const listen = (signal: NodeJS.Signals) => {
-    if (firstMs === null) {
-      firstMs = systemClock.now()
+    if (first === null) {
+      first = { signal, atMs: systemClock.now() }
       return done(signal)
     }
-    if (systemClock.now() - firstMs < ONE_PRESS_MS) return
+    if (signal === first.signal && systemClock.now() - first.atMs < ONE_PRESS_MS) return
     stop()
     // As if nothing listened.
     process.kill(process.pid, signal)
