@@ -8,7 +8,7 @@ import { printRunAccount, runPurposeText, runToJson } from '../views/run-summary
 import { EXIT, exitCodeOf, withLedger, type CommandContext } from './context.ts'
 import { innermostMessage, isConfigFailure, type FollowResult } from './follow.ts'
 import { LedgerUnreachable, type LedgerRetry } from './ledger-retry.ts'
-import { messageLines, safeText } from './terminal.ts'
+import { messageLines, safeText, type Terminal } from './terminal.ts'
 import { ServerAway } from './wait-for-end.ts'
 
 /** Reports a run that has ended, or whose end is not known here. Gives the exit code. */
@@ -71,14 +71,18 @@ function printFailed(
     terminal.out(JSON.stringify({ ...(run && runToJson(run, account)), error: { message } }))
     return
   }
+  if (run) printHead(terminal, run)
   for (const line of messageLines(safeText(message, 4_000)))
     terminal.err(terminal.style('red', line))
   if (run && account) printRunAccount(terminal, account)
 }
 
+const printHead = (terminal: Terminal, { id, sync, state }: Run) =>
+  terminal.out(`Run ${id} of ${sync}: ${terminal.style('bold', state)}`)
+
 function printEnded(context: CommandContext, run: Run, account: RunAccount | null): void {
   const { terminal } = context
-  terminal.out(`Run ${run.id} of ${run.sync}: ${terminal.style('bold', run.state)}`)
+  printHead(terminal, run)
   const about = runPurposeText(run)
   if (about !== null) terminal.out(`  ${safeText(about, 300)}`)
   for (const warning of run.warnings)

@@ -30,6 +30,7 @@ export function createTerminal(streams: {
   const colours = isTerminal && process.env['NO_COLOR'] === undefined
   let liveLength = 0
   let lastPlain = 0
+  let lastLine = ''
   const clear = () => {
     if (liveLength > 0 && isTerminal) streams.err.write('\r\u001B[2K')
     liveLength = 0
@@ -51,8 +52,9 @@ export function createTerminal(streams: {
         liveLength = line.length
         return
       }
-      if (Date.now() - lastPlain < plainEveryMs) return
+      if (line === lastLine || Date.now() - lastPlain < plainEveryMs) return
       lastPlain = Date.now()
+      lastLine = line
       streams.err.write(`${line}\n`)
     },
     endLive: clear,

@@ -19,7 +19,7 @@ const nameOf = (stream: StreamReport): string => safeText(stream.table ?? stream
 /** A line for each stream, then what a person should know about some of them. */
 export function printStreams(terminal: Terminal, streams: readonly StreamReport[]): void {
   if (streams.length === 0) {
-    terminal.out('  No streams: the run ended before it knew what to mirror.')
+    terminal.out('  No streams: the run does not know yet, or did not learn, what to mirror.')
     return
   }
   const isCounted = ({ service_count, table_count }: StreamReport) =>

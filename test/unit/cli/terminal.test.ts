@@ -1,7 +1,7 @@
 // What a terminal of 80 columns shows.
 
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { createTerminal, formatNumber, table } from '../../../src/cli/shared/terminal.ts'
 
 test('a table that is too wide breaks its texts, and no number', () => {
@@ -88,6 +88,19 @@ test('no table is wider than the screen, and no number and no word is broken', (
       },
     ),
   )
+})
+
+test('where there is no terminal, a line that stays the same is written once', () => {
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
+  let written = ''
+  const stream = { isTTY: false, write: (text: string) => ((written += text), true) } as never
+  const terminal = createTerminal({ out: stream, err: stream })
+  for (const line of ['blocked', 'blocked', 'blocked', 'goes on', 'blocked']) {
+    vi.advanceTimersByTime(10_000)
+    terminal.live(line)
+  }
+  expect(written).toBe('blocked\ngoes on\nblocked\n')
 })
 
 test('the live line keeps whole words and numbers', () => {
