@@ -134,6 +134,7 @@ export function foreignOrgFailure(
     found.origin === home.origin
       ? `the key in use${key === null ? '' : ` (key#${fingerprintOf(key)})`} is of ${found.orgId === null ? 'changing orgs' : `org ${found.orgId}`}`
       : `the connection leads to ${found.origin}`
-  const remedy = 'Put back what it had, and the run goes on; or cancel the run and start another'
+  const remedy =
+    'Put back what it had, and the run goes on; or cancel the run and start another (a mirror of another org needs a schema of its own)'
   return keyFailure(`${what}, ${ours}; nothing is sent there. ${remedy}`, 'contract')
 }
