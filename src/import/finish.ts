@@ -9,6 +9,7 @@ import type { ReconcileFindings } from './close.ts'
 import type { ImportDeps } from './ports.ts'
 import { resolveCollisions } from './push/record-collisions.ts'
 import { deleteExtra, notDeletedTexts } from './reconcile/delete-extra.ts'
+import { noteNothingExtra } from './stage/source-visibility.ts'
 import { verify } from './verify/verify.ts'
 
 /** Returns what a reconciliation found; null for every other import. */
@@ -38,6 +39,7 @@ export async function finishImport(
   }
   await ledger.settleDifferences(run)
   const counts = await ledger.differenceCounts(run)
+  if (isWholeScope(scope) && counts.left.extra === 0) await noteNothingExtra(ledger, run)
   return { ...counts, isLook: !isRepair, wholeSince: isWholeScope(scope) ? row.openedAt : null }
 }
 

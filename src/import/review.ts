@@ -18,6 +18,7 @@ import type {
 import { sourceOf } from '../sources/index.ts'
 import type { ImportDeps, StagedImport } from './ports.ts'
 import { lookUpItems, parsed, readImportedType } from './verify/look-up.ts'
+import { lostInSource } from './stage/source-visibility.ts'
 import { stepPosition } from './step-position.ts'
 import { currentMatchingProperty } from './mapping/types.ts'
 
@@ -82,18 +83,20 @@ export function readsAll(run: Run): boolean {
   return reconcile ? isWholeScope(reconcile) : purpose === 'sync'
 }
 
-/** Deletions need approval above a percentage of the records; a few never do. */
+/** Deletions need approval above a percentage of the records; a few do only where the key of the source sees less than before. */
 async function deletions(
-  { ledger }: ImportDeps<Differences & Runs>,
+  { ledger }: ImportDeps<Differences & Runs & StepStates>,
   run: number,
 ): Promise<LimitExceeded[]> {
   const { extra } = (await ledger.differenceCounts(run)).left
   const { read } = await ledger.progress(run)
   const all = read + extra
+  const lost = extra > 0 ? await lostInSource(ledger, run) : null
   const isExcess = extra > DELETES_UNASKED && extra * 100 > all * DELETES_MAX_PERCENT
-  if (!isExcess) return []
+  if (!isExcess && lost === null) return []
+  const reason = lost === null ? {} : { reason: `${lost}; the source may have rows for them` }
   const is = percent(extra, all)
-  return [{ limit: 'deletes_max_percent', is, max: DELETES_MAX_PERCENT, records: extra }]
+  return [{ limit: 'deletes_max_percent', is, max: DELETES_MAX_PERCENT, records: extra, ...reason }]
 }
 
 /** With one decimal, rounded up: what is above a limit does not read as equal to it. */

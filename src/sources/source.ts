@@ -2,6 +2,7 @@
 
 import type { SourceError } from '../core/errors.ts'
 import type { Json } from '../core/json.ts'
+import type { KeyVisibility } from '../core/domain/visibility.ts'
 import type { Watermark, Window } from '../core/domain/watermark.ts'
 
 /** A row of a source: `cells` are in the order of the source's columns. */
@@ -35,6 +36,11 @@ export interface SourceSummary {
   readonly watermark?: Watermark
 }
 
+/** What the key saw that read a source, and in which org. */
+export type SourceVisibility = Pick<KeyVisibility, 'key' | 'reach' | 'user'> & {
+  readonly org: number
+}
+
 /** Makes the error of one source; the caller throws it. */
 export type SourceFault = (code: string, message: string) => SourceError
 
@@ -53,6 +59,8 @@ export interface Source {
   readShare?(): number | null
   /** The summary; only after `chunks` has ended. */
   summary(): SourceSummary
+  /** What its key saw, at least, while it was read; only after `chunks` has ended. Left out where a source has no key. */
+  visibility?(): SourceVisibility
   /** Releases all resources. Safe at any time, and twice. */
   close(): Promise<void>
 }

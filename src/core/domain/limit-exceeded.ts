@@ -12,6 +12,8 @@ export interface LimitExceeded {
   readonly max: number
   /** With `deletes_max_percent`: how many records would be deleted. */
   readonly records?: number
+  /** With `deletes_max_percent`: why a person is asked however few they are. */
+  readonly reason?: string
 }
 
 const WHAT = {
@@ -45,14 +47,15 @@ export function waitingText(rows: number, excesses: readonly LimitExceeded[]): s
   )
 }
 
-const deletionText = ({ is, max, records }: LimitExceeded): string => {
+const deletionText = ({ is, max, records, reason }: LimitExceeded): string => {
   const count =
     records === undefined
       ? 'records wait'
       : records === 1
         ? '1 record waits'
         : `${records} records wait`
-  return `${count} to be deleted: ${is} % of those that the sync has written; above ${max} % a person is asked`
+  const why = reason ?? `above ${max} % a person is asked`
+  return `${count} to be deleted: ${is} % of those that the sync has written; ${why}`
 }
 
 function rowsText(sent: string, excesses: readonly LimitExceeded[]): string {

@@ -36,7 +36,10 @@ export const visibilityOf = (
 })
 
 /** What `now` does not see of what `then` saw, in words; null if it sees as much. */
-export function lostVisibility(now: KeyVisibility, then: KeyVisibility): string | null {
+export function lostVisibility(
+  now: Pick<KeyVisibility, 'reach' | 'user'>,
+  then: Pick<KeyVisibility, 'reach' | 'user'>,
+): string | null {
   if (now.reach === 'user' && then.reach === 'org')
     return 'its reach is user and was org, so the private records of others are missing'
   const isOther = now.user !== null && then.user !== null && now.user !== then.user

@@ -26,6 +26,7 @@ import { foldsCase } from '../mapping/case-folding.ts'
 import { isCaseFoldable } from '../mapping/key.ts'
 import { readTarget } from '../mapping/target.ts'
 import { filterRows } from './row-filter.ts'
+import { noteSourceVisibility } from './source-visibility.ts'
 import { emptySourceWarning, keyTypeOf, keyWarnings, notComparedText } from './warnings.ts'
 
 type StagingLedger = Leftovers & RowStaging & RunClosing & Runs & StepStates
@@ -90,8 +91,11 @@ export async function stage(
     })
     const { counts, ...found } = await stageRows(deps, job, { source, plan, last })
     const isWhole = !isIncremental && window === null && !isRetry && !reconcile?.where
+    const seen = isRetry ? undefined : whole.visibility?.()
+    const read = { run, sync: sync.name, rows: isWhole ? found.all : null }
     const warnings = [
       ...(whole.warnings ?? []),
+      ...(seen ? await noteSourceVisibility(ledger, read, seen) : []),
       ...(await keyWarnings(ledger, run, { counts, isExact: isCaseFoldable(keyType) && !folds })),
       ...(isWhole && found.all === 0 ? await emptySourceWarning(ledger, sync.name, run) : []),
       ...notComparedText(config),

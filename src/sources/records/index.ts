@@ -16,11 +16,12 @@ import type { RecordsClient } from '../../client/index.ts'
 import { ServiceFailure, SourceError } from '../../core/errors.ts'
 import { joinSome } from '../../core/format.ts'
 import { canonicalJson, type Json } from '../../core/json.ts'
+import { lostVisibility } from '../../core/domain/visibility.ts'
 import { systemClock, type Clock } from '../../core/ports.ts'
 import type { Window } from '../../core/domain/watermark.ts'
 import { singlePass } from '../single-pass.ts'
-import type { Source, SourceFault, SourceRow, SourceSummary } from '../source.ts'
-import { sourcePages } from './pages.ts'
+import type { Source, SourceFault, SourceRow, SourceSummary, SourceVisibility } from '../source.ts'
+import { sourcePages, waitAfter, type RecordsPagesOptions } from './pages.ts'
 import type { RecordsSettings } from './settings.ts'
 
 /** The column of the record's id. A property of this name cannot be a column as well. */
@@ -30,7 +31,10 @@ const CHUNK_CHARS_MAX = 4_194_304
 const NAMES_SHOWN_MAX = 50
 
 /** The client's operations that a source uses. */
-export type SourceClient = Pick<RecordsClient, 'readObjectType' | 'listObjectTypes' | 'recordPages'>
+export type SourceClient = Pick<
+  RecordsClient,
+  'keyFingerprint' | 'readSelf' | 'readObjectType' | 'listObjectTypes' | 'recordPages'
+>
 
 export interface RecordsOptions {
   readonly signal?: AbortSignal | undefined
@@ -73,6 +77,7 @@ export async function openRecords(
     clock,
     retryWaitsMs,
   }
+  let seen = await readVisibility(client, query)
   const pages = sourcePages(client, query, fault)
   const first = await pages.next()
   async function* eachPage() {
@@ -86,11 +91,15 @@ export async function openRecords(
       const onAbort = () => stop.abort(ended?.reason)
       ended?.addEventListener('abort', onAbort, { once: true })
       try {
-        return yield* rowsOf(eachPage(), properties, rowsMax, ended)
+        const summary = yield* rowsOf(eachPage(), properties, rowsMax, ended)
+        const now = await readVisibility(client, query)
+        if (lostVisibility(now, seen) !== null) seen = now
+        return summary
       } finally {
         ended?.removeEventListener('abort', onAbort)
       }
     },
+    visibility: () => seen,
     async close() {
       stop.abort()
       await pages.return()
@@ -133,6 +142,21 @@ const cellsOf = ({ id, properties }: RecordRepresentation, names: readonly strin
   id,
   ...names.map((name) => (Object.hasOwn(properties, name) ? (properties[name] as Json) : null)),
 ]
+
+async function readVisibility(
+  client: SourceClient,
+  { signal, clock, retryWaitsMs }: Pick<RecordsPagesOptions, 'signal' | 'clock' | 'retryWaitsMs'>,
+): Promise<SourceVisibility> {
+  for (let failures = 0; ; failures++) {
+    try {
+      const self = await client.readSelf({ signal, priority: 'import' })
+      const key = await client.keyFingerprint()
+      return { key, reach: self.reach, user: self.principal?.entity_id ?? null, org: self.org_id }
+    } catch (error) {
+      await clock.sleep(waitAfter(error, retryWaitsMs[failures]), signal)
+    }
+  }
+}
 
 async function readType(
   client: SourceClient,

@@ -59,10 +59,19 @@ export async function* sourcePages(
           'records_query',
           `the service refuses the query (${error.reason ?? error.problemCode ?? error.status}${error.field === undefined ? '' : ` at ${error.field}`}); expected a filter on properties of ${objectType}, with operators and values of their field types`,
         )
-      const wait = Math.max(retryWaitsMs[failures] ?? Infinity, error.retryAfterMs ?? 0)
-      if (error.disposition !== 'retry' || wait > WAIT_MAX_MS) throw error
+      await clock.sleep(waitAfter(error, retryWaitsMs[failures]), signal)
       failures += 1
-      await clock.sleep(wait, signal)
     }
   }
+}
+
+/**
+ * The wait before a request that failed temporarily is sent again, ms. @param ownMs none after the last wait
+ * @throws the error, if it fails permanently, or the wait would be too long
+ */
+export function waitAfter(error: unknown, ownMs: number = Infinity): number {
+  if (!(error instanceof ServiceFailure) || error.disposition !== 'retry') throw error
+  const wait = Math.max(ownMs, error.retryAfterMs ?? 0)
+  if (wait > WAIT_MAX_MS) throw error
+  return wait
 }

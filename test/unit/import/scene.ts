@@ -48,6 +48,8 @@ export interface RunOptions {
   readonly signal?: AbortSignal
   /** The client, as the run sees it. */
   readonly through?: (client: ImportClient) => ImportClient
+  /** The client of its source of records. Default: that of the service that is written to. */
+  readonly readsWith?: RecordsClient
   /** What gives the run its client, in place of `through`. */
   readonly connect?: ImportActivityDeps['connect']
   /** What puts places into the errors of a mapping. */
@@ -172,7 +174,7 @@ export async function importSceneOn<Service extends SceneService>(
         openSource(
           one,
           {
-            connect: async () => ({ client }),
+            connect: async () => ({ client: options.readsWith ?? client }),
             openWarehouse: () => Promise.reject(new Error('not asked')),
           },
           signal,
