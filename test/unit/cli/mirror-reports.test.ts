@@ -326,7 +326,9 @@ test('show --json has every figure of every stream', async () => {
 test('a run that has no streams says so', async () => {
   const id = await mirrored()
   const { out } = await said(config, (context) => show(context, String(id)))
-  expect(out.at(-1)).toBe('  No streams: the run does not know yet, or did not learn, what to mirror.')
+  expect(out.at(-1)).toBe(
+    '  No streams: the run does not know yet, or did not learn, what to mirror.',
+  )
 })
 
 test('control characters of a message cannot steer the terminal', async () => {
