@@ -310,16 +310,20 @@ async function planOf(context: CommandContext, { draft, opened, place }: Written
   )
 }
 
+/** Commands that do what they say in this folder as it is now. */
 function nextSteps(
   { hint, configFile }: CommandContext,
   { proposal, draft, place }: Written,
 ): string[] {
-  const look = proposal.open.length > 0 ? `; "# " lines wait for your decision` : ''
-  const dev = place.url === null ? hint('dev') : hint('dev --no-service')
+  const look = proposal.open.length > 0 ? '; lines that begin with "# " wait for you' : ''
+  const [run, what] =
+    place.url === null
+      ? [`dev -- run ${draft.sync}`, 'with a Records Service of its own, to try it on']
+      : [`run ${draft.sync} --local`, 'in this terminal, with all that it needs']
   return [
     'Next:',
     ...wrapped(`1. look at ${basename(configFile)}${look}`, 2, 80),
-    ...wrapped(`2. leave ${dev} running in another terminal: it does the work`, 2, 80),
-    ...wrapped(`3. ${hint(`run ${draft.sync}`)}`, 2, 80),
+    `  2. ${hint(run)}`,
+    `     ${what}`,
   ]
 }

@@ -71,8 +71,9 @@ function initStarter(context: CommandContext, umask: number): number {
   writeConfig(context.configFile, STARTER_CONFIG, umask)
   context.terminal.out(`Wrote ${context.configFile}. Next:
   1. edit it: service, key, columns. As it is, it reads contacts.csv with the columns id, first_name, last_name and email
-  2. to try it without a CRM, leave ${context.hint('dev')} running in another terminal: it starts a service and writes the key
-  3. ${context.hint('check')}`)
+  2. ${context.hint('check')}
+  3. ${context.hint('run contacts --local')}
+     or, to try it without a CRM: ${context.hint('dev -- run contacts')}`)
   return EXIT.done
 }
 
@@ -86,8 +87,9 @@ function initExample({ terminal }: CommandContext, name: string, umask: number):
   for (const [file, text] of Object.entries(files)) writeConfig(join(folder, file), text, umask)
   const shown = relative(process.cwd(), folder) || '.'
   terminal.out(`${isNew ? 'Made' : 'Wrote into'} ${shown}: ${CONFIG_FILE}, and contacts.csv with 20 rows, two of them wrong on purpose. Next:
-  1. ${shown === '.' ? '' : `cd ${shown} && `}records-sync dev     in one terminal; leave it running
-  2. ${shown === '.' ? '' : `cd ${shown} && `}records-sync run contacts     in another one
-  3. records-sync rejects     the two rows, to correct and retry`)
+  1. ${shown === '.' ? '' : `cd ${shown} && `}records-sync dev -- run contacts
+     with a Records Service of its own; ends with the books
+  2. records-sync rejects
+     the two rows as files: correct them, then records-sync dev -- retry 1 --file rejects-1/*.csv`)
   return EXIT.done
 }
