@@ -1,5 +1,6 @@
 // `init` from a file and a service, as an example, and as a starter: what it writes passes `check`, and it overwrites nothing.
 
+import { execFileSync } from 'node:child_process'
 import {
   existsSync,
   mkdirSync,
@@ -11,6 +12,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { check } from '../../../src/cli/commands/check.ts'
 import { initFromFile, syncName } from '../../../src/cli/commands/init-file.ts'
@@ -261,6 +263,40 @@ test('the example runs as it is: 18 of its 20 rows, and two planted mistakes', a
   const text = readFileSync(config, 'utf8')
   expect((await made('try')).err.join(' ')).toContain('it was left as it is')
   expect(readFileSync(config, 'utf8')).toBe(text)
+})
+
+test('the steps that it prints are commands, with options that they have', async () => {
+  const { write, run, dir } = await project()
+  const config = join(dir, 'other.yaml')
+  const options = { yes: true }
+  const file = write('Kunden.csv', german)
+  const made = [
+    await run(file),
+    await said(config, (context) => init(context, file, options, UMASK)),
+    await said(join(dir, 'third.yaml'), (context) => init(context, undefined, options, UMASK)),
+    await said(join(dir, 'x.yaml'), (context) =>
+      init(context, undefined, { yes: true, example: join(dir, 'try') }, UMASK),
+    ),
+  ]
+  const steps = made.flatMap(({ out }) =>
+    [...out.join('\n').matchAll(/records-sync (?:-c \S+ )?((?:dev -- )?)([a-z]+)([^\n]*)/g)]
+      .filter(([, before, command]) => before !== '' || command !== 'dev')
+      .map(([, , command, rest]) => ({ command: command!, rest: rest! })),
+  )
+  expect(steps.map(({ command }) => command)).toEqual(
+    expect.arrayContaining(['run', 'check', 'rejects', 'retry']),
+  )
+  const main = fileURLToPath(new URL('../../../dist/src/cli/main.js', import.meta.url))
+  const helps = new Map<string, string>()
+  for (const { command, rest } of steps) {
+    if (!helps.has(command)) {
+      const help = execFileSync(process.execPath, [main, command, '--help'], { encoding: 'utf8' })
+      helps.set(command, help)
+    }
+    expect(helps.get(command)).toContain(`Usage: records-sync ${command} `)
+    for (const [option] of rest.matchAll(/--[a-z]+(?:-[a-z]+)*/g))
+      expect(helps.get(command)).toContain(option)
+  }
 })
 
 test.each([
