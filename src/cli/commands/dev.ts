@@ -63,7 +63,9 @@ export async function dev(context: CommandContext, options: DevOptions): Promise
     for (const line of wrapped(text, 0, TEXT_WIDTH)) say(terminal.style('yellow', line))
   if (command.length > 0) return await beside(context, config, embedded, command)
   for (const line of placeLines(embedded)) say(line)
-  say(otherTerminalText(context.hint('run SYNC'), embedded.temporal.address, config, context.env))
+  const { address } = embedded.temporal
+  const next = otherTerminalText(context.hint('run SYNC'), address, config, context.env)
+  for (const line of wrapped(next, 0, TEXT_WIDTH)) say(line)
   const failed = await Promise.race([untilSignal().then(() => null), embedded.failed])
   if (failed === null)
     terminal.err('Stopping: batches in flight are settled first. Once more ends at once.')
@@ -76,9 +78,10 @@ function placeLines({ temporal, service, keyFile }: Embedded): string[] {
   const lines = [`Temporal UI      ${temporal.uiUrl}`, `Temporal server  ${temporal.address}`]
   if (service)
     lines.push(
-      `Records Service  ${service.url} (its records are kept in .records-sync/dev-service.db)`,
+      `Records Service  ${service.url}`,
       `  documentation  ${service.url}/docs`,
       `  its key is in  ${keyFile}`,
+      '  records are in .records-sync/dev-service.db',
     )
   return lines
 }
