@@ -21,11 +21,15 @@ export interface SelfFacts {
     | undefined
 }
 
-export const visibilityOf = (
-  key: string,
-  { reach, principal, permissions }: SelfFacts,
-): KeyVisibility => ({
+/** What any key sees. */
+export type View = Omit<KeyVisibility, 'key'>
+
+export const visibilityOf = (key: string, self: SelfFacts): KeyVisibility => ({
   key,
+  ...viewOf(self),
+})
+
+export const viewOf = ({ reach, principal, permissions }: SelfFacts): View => ({
   reach,
   user: principal?.entity_id ?? null,
   types:
@@ -65,7 +69,7 @@ export function otherVisibility(
 }
 
 /** Types that `then` could read and `now` cannot: the permission is gone, or the type is. */
-export const typesLost = (now: KeyVisibility, then: KeyVisibility): readonly string[] =>
+export const typesLost = (now: View, then: View): readonly string[] =>
   now.types === null || then.types === null
     ? []
     : then.types.filter((type) => !now.types!.includes(type))

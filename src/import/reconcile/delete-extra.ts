@@ -1,12 +1,12 @@
 // Deletes records that we wrote and that the source no longer has a row for, if a person asked for that. Each is deleted by
 // the id that was found for its key in this run, and counts as deleted once the service has no record of that id under the key.
-// A record of a row of the run stays, whatever key it was found under; so does one that another sync has written meanwhile.
+// A record of a row of the run stays, whatever key it was found under; so does one that another sync has written meanwhile, and
+// one that the key in use may just not see.
 
 import { BATCH_ITEMS_MAX, IN_VALUES_MAX, publicError } from '../../contract/index.ts'
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
 import { OPEN_STATES, REJECT_STATES, type ItemState } from '../../core/domain/books.ts'
 import type { BatchItemResult } from '../../client/index.ts'
-import type { ImportConfig } from '../../../config/index.ts'
 import type {
   AcceptedRecords,
   Differences,
@@ -20,9 +20,15 @@ import { sendIfRunIsOpen } from '../push/send-deadline.ts'
 import { stepPosition } from '../step-position.ts'
 import { lookUpKeys, readRecordById } from '../verify/look-up.ts'
 import type { ImportDeps, StagedImport } from '../ports.ts'
+import { checkDeletionView } from './deletion-view.ts'
 import { recordReading, recordVersion, type RecordReading } from './reading.ts'
 
-const DONE: readonly number[] = [200, 204, 404]
+const DONE: readonly number[] = [200, 204]
+const NOT_FOUND = 404
+
+/** Answers to a deletion that are no refusal. */
+const DELETED = 'deleted'
+const ABSENT = 'absent'
 
 /** States of rows whose record is not known, or not by an answer. */
 const UNSETTLED_STATES: readonly ItemState[] = [...REJECT_STATES, ...OPEN_STATES]
@@ -48,26 +54,31 @@ export interface NotDeleted {
   readonly unclear: number
   /** They have changed at the service since they were compared, or have another key now. */
   readonly changed: number
+  /** The key in use does not find them, and may just not see them. */
+  readonly hidden: number
   /** Of those that were refused: how many by status and code. */
   readonly codes: Readonly<Record<string, number>>
+}
+
+const NONE: NotDeleted = {
+  refused: 0,
+  remaining: 0,
+  written: 0,
+  own: 0,
+  unclear: 0,
+  changed: 0,
+  hidden: 0,
+  codes: {},
 }
 
 /** Deletes what is left of the extra records of a run, 50 a request; asks once for each 100 whether they are gone. */
 export async function deleteExtra(
   deps: ImportDeps<AcceptedRecords & Differences & RunReports & Runs & StepStates>,
-  { run, config, schema }: StagedImport,
+  job: StagedImport,
 ): Promise<NotDeleted> {
   const { ledger, signal } = deps
-  const place = await stepPosition(ledger, run, 'delete_extra', {
-    after: 0,
-    refused: 0,
-    remaining: 0,
-    written: 0,
-    own: 0,
-    unclear: 0,
-    changed: 0,
-    codes: {},
-  })
+  const { run } = job
+  const place = await stepPosition(ledger, run, 'delete_extra', { after: 0, ...NONE })
   const kept = { ...place.kept, codes: { ...place.kept.codes } as Record<string, number> }
   let reading: RecordReading | null = null
   let openKeys: ReadonlySet<string> | null = null
@@ -91,27 +102,33 @@ export async function deleteExtra(
     const others = listed.filter(({ recordId }) => !own.has(recordId))
     const unclear = others.filter(({ key }) => openKeys?.has(foldCase(key)))
     const clear = others.filter((record) => !unclear.includes(record))
-    reading ??= clear.length > 0 ? await recordReading(deps, { config, schema }) : null
+    reading ??= clear.length > 0 ? await recordReading(deps, job) : null
     const answered: ExtraRecord[] = []
+    const notFound: ExtraRecord[] = []
     for (let first = 0; reading !== null && first < clear.length; first += BATCH_ITEMS_MAX) {
       const records = clear.slice(first, first + BATCH_ITEMS_MAX)
-      const result = await deleteUnchanged(deps, { run, config, reading, records })
+      const result = await deleteUnchanged(deps, job, reading, records)
       if (result.gone.length > 0) await ledger.recordDeleted(run, result.gone)
       kept.written += result.written
       kept.changed += result.changed
+      kept.hidden += result.hidden
       if (result.asked.length === 0) continue
       await place.sent()
-      answered.push(...result.asked.filter((_, index) => result.refusals[index] === null))
-      for (const code of result.refusals) {
-        if (code === null) continue
-        kept.refused++
-        kept.codes[code] = (kept.codes[code] ?? 0) + 1
+      for (const [index, record] of result.asked.entries()) {
+        const code = result.answers[index]!
+        if (code === DELETED) answered.push(record)
+        else if (code === ABSENT) notFound.push(record)
+        else {
+          kept.refused++
+          kept.codes[code] = (kept.codes[code] ?? 0) + 1
+        }
       }
     }
-    const { same: remaining, gone: deleted } = await lookAfter(deps, config, reading, answered)
-    await ledger.recordDeleted(run, deleted)
+    const looked = await lookAfter(deps, job, reading, { answered, notFound })
+    await ledger.recordDeleted(run, looked.gone)
     kept.own += ofRows.length
-    kept.remaining += remaining.length
+    kept.remaining += looked.same.length
+    kept.hidden += looked.hidden
     kept.unclear += unclear.length
     if (next === null) return kept
     kept.after = next
@@ -122,44 +139,58 @@ export async function deleteExtra(
 interface Looked {
   readonly same: readonly ExtraRecord[]
   readonly gone: readonly ExtraRecord[]
+  /** Not found, which proves nothing. */
+  readonly hidden: number
 }
 
-/** Those that still exist under their key, whatever they hold, and those that do not. */
+/**
+ * Those that still exist under their key, whatever they hold, and those that do not.
+ * @param asked.answered the service answered that they are deleted
+ * @param asked.notFound it answered that there is no such record
+ */
 async function lookAfter(
-  deps: ImportDeps,
-  config: ImportConfig,
+  deps: ImportDeps<StepStates>,
+  job: StagedImport,
   reading: RecordReading | null,
-  records: readonly ExtraRecord[],
+  asked: { readonly answered: readonly ExtraRecord[]; readonly notFound: readonly ExtraRecord[] },
 ): Promise<Looked> {
-  if (reading === null || records.length === 0) return { same: [], gone: [] }
+  const records = [...asked.answered, ...asked.notFound]
+  if (reading === null || records.length === 0) return { same: [], gone: [], hidden: 0 }
   const { matching } = reading
   const keys = records.map(({ key }) => key)
-  const { byId } = await lookUpKeys(deps, config, matching, keys, [matching.name])
+  const { byId } = await lookUpKeys(deps, job.config, matching, keys, [matching.name])
+  const isProof = await checkDeletionView(deps, job)
+  const isThere = ({ recordId }: ExtraRecord) => byId.has(recordId)
+  const absent = asked.notFound.filter((record) => !isThere(record))
+  const deleted = asked.answered.filter((record) => !isThere(record))
   return {
-    same: records.filter(({ recordId }) => byId.has(recordId)),
-    gone: records.filter(({ recordId }) => !byId.has(recordId)),
+    same: records.filter(isThere),
+    gone: isProof ? [...deleted, ...absent] : deleted,
+    hidden: isProof ? 0 : absent.length,
   }
 }
 
 /** Those that are as they were compared, under the same key, and those that are gone. */
 async function lookAgain(
-  deps: ImportDeps,
-  config: ImportConfig,
+  deps: ImportDeps<StepStates>,
+  job: StagedImport,
   reading: RecordReading,
   records: readonly ExtraRecord[],
 ): Promise<Looked> {
+  const { config } = job
   const keys = records.map(({ key }) => key)
   const found = await lookUpKeys(deps, config, reading.matching, keys, reading.names)
   const same: ExtraRecord[] = []
-  const gone: ExtraRecord[] = []
+  const absent: ExtraRecord[] = []
   for (const record of records) {
     const { key, recordId, version } = record
     const held = found.get(key)
     if (held?.id === recordId) {
       if (version === undefined || version === recordVersion(held, reading)) same.push(record)
-    } else if ((await readRecordById(deps, config, recordId)) === null) gone.push(record)
+    } else if ((await readRecordById(deps, config, recordId)) === null) absent.push(record)
   }
-  return { same, gone }
+  const isProof = await checkDeletionView(deps, job)
+  return isProof ? { same, gone: absent, hidden: 0 } : { same, gone: [], hidden: absent.length }
 }
 
 const recordIds = (records: readonly ExtraRecord[]) => records.map(({ recordId }) => recordId)
@@ -168,10 +199,11 @@ interface Deleting {
   readonly gone: readonly ExtraRecord[]
   /** Records that the service was asked to delete. */
   readonly asked: readonly ExtraRecord[]
-  /** What it answered for each: null if it is deleted, else status and code. */
-  readonly refusals: readonly (string | null)[]
+  /** What it answered for each: that it is deleted, that there is none, or status and code. */
+  readonly answers: readonly string[]
   readonly written: number
   readonly changed: number
+  readonly hidden: number
 }
 
 /**
@@ -179,38 +211,37 @@ interface Deleting {
  * it resumes: a person may have changed the records meanwhile.
  */
 const deleteUnchanged = (
-  deps: ImportDeps<AcceptedRecords & Runs>,
-  job: {
-    run: number
-    config: ImportConfig
-    reading: RecordReading
-    records: readonly ExtraRecord[]
-  },
+  deps: ImportDeps<AcceptedRecords & Runs & StepStates>,
+  job: StagedImport,
+  reading: RecordReading,
+  records: readonly ExtraRecord[],
 ): Promise<Deleting> =>
   sendIfRunIsOpen(deps, job.run, async (sendBefore) => {
-    const { run, config, reading, records } = job
+    const { run, config } = job
     const { client, ledger, signal, priority } = deps
-    const { same, gone } = await lookAgain(deps, config, reading, records)
+    const { same, gone, hidden } = await lookAgain(deps, job, reading, records)
     const elsewhere = same.length > 0 ? await ledger.writtenElsewhere(run, same) : new Set()
     const asked = same.filter(({ key }) => !elsewhere.has(key))
     const found = {
       gone,
       asked,
       written: elsewhere.size,
-      changed: records.length - same.length - gone.length,
+      changed: records.length - same.length - gone.length - hidden,
+      hidden,
     }
-    if (asked.length === 0) return { ...found, refusals: [] }
+    if (asked.length === 0) return { ...found, answers: [] }
     const items = recordIds(asked).map((id) => ({ id }))
     const options = { signal, priority, sendBefore }
     const deleting = client.batchDelete(config.object_type, { items }, options)
     const { data } = await withHeartbeat(deps, deleting)
     deps.beat(asked.length)
-    return { ...found, refusals: data.map(refusalOf) }
+    return { ...found, answers: data.map(answerOf) }
   })
 
-/** Status and code of a record that was not deleted; null if it is. */
-function refusalOf({ status, problem }: BatchItemResult): string | null {
-  if (DONE.includes(status)) return null
+/** Status and code of a record that was not deleted. */
+function answerOf({ status, problem }: BatchItemResult): string {
+  if (DONE.includes(status)) return DELETED
+  if (status === NOT_FOUND) return ABSENT
   const { code } = publicError(
     { state: 'rejected', code: problem?.code ?? null, reason: null, field: null },
     () => false,
@@ -233,7 +264,7 @@ async function keysOfOpenRows(ledger: RunReports, run: number): Promise<Readonly
 
 /** Warnings about extra records that were not deleted. */
 export function notDeletedTexts(result: NotDeleted): string[] {
-  const { written, own, unclear, remaining, changed, codes } = result
+  const { written, own, unclear, remaining, changed, hidden, codes } = result
   const texts: readonly [number, string][] = [
     [
       written,
@@ -247,6 +278,10 @@ export function notDeletedTexts(result: NotDeleted): string[] {
     [
       changed,
       'extra records that were not deleted, because they have changed at the service since they were compared, or have another key now',
+    ],
+    [
+      hidden,
+      'extra records that may still be there: the key in use has reach user and does not find them, which proves nothing; reconcile with a key of reach org shows what is gone, and deletes the others',
     ],
     ...Object.entries(codes).map(([code, count]): [number, string] => [
       count,

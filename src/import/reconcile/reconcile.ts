@@ -10,6 +10,7 @@ import { isWholeScope } from '../../core/domain/purpose.ts'
 import type { LedgerIdentity, RowStaging } from '../../ledger/ledger.ts'
 import type { ImportDeps } from '../ports.ts'
 import { ItemComparer, type ReconcileJob } from './compare-items.ts'
+import { noteDeletionView } from './deletion-view.ts'
 import { findExtra, type ExtraLedger } from './find-extra.ts'
 import { recordReading } from './reading.ts'
 
@@ -43,5 +44,7 @@ export async function compareRun(
     if (isLate()) return false
   }
   // What the source lacks is known only if all of its rows were read.
-  return isWholeScope(job.scope) ? await findExtra(deps, job, reading, isLate) : true
+  if (!isWholeScope(job.scope)) return true
+  if (job.scope.repair && job.scope.deleteExtra) await noteDeletionView(deps, job)
+  return await findExtra(deps, job, reading, isLate)
 }
