@@ -88,7 +88,9 @@ async function deletions(
   { ledger }: ImportDeps<Differences & Runs & StepStates>,
   run: number,
 ): Promise<LimitExceeded[]> {
-  const { extra } = (await ledger.differenceCounts(run)).left
+  const { left } = await ledger.differenceCounts(run)
+  // What the key may not see is never deleted.
+  const extra = left.extra - (await hiddenExtra(ledger, run))
   const { read } = await ledger.progress(run)
   const all = read + extra
   const lost = extra > 0 ? await lostInSource(ledger, run) : null
@@ -97,6 +99,14 @@ async function deletions(
   const reason = lost === null ? {} : { reason: `${lost}; the source may have rows for them` }
   const is = percent(extra, all)
   return [{ limit: 'deletes_max_percent', is, max: DELETES_MAX_PERCENT, records: extra, ...reason }]
+}
+
+/** Extra records of a run that the key in use may not see. */
+async function hiddenExtra(ledger: Differences, run: number): Promise<number> {
+  const groups = await ledger.differenceGroups(run)
+  return groups
+    .filter(({ kind, whose }) => kind === 'extra' && whose === 'unknown')
+    .reduce((sum, { differences, repaired }) => sum + differences - repaired, 0)
 }
 
 /** With one decimal, rounded up: what is above a limit does not read as equal to it. */

@@ -56,6 +56,8 @@ export interface NotDeleted {
   readonly changed: number
   /** The key in use does not find them, and may just not see them. */
   readonly hidden: number
+  /** Their key has another record, or may have. */
+  readonly second: number
   /** Of those that were refused: how many by status and code. */
   readonly codes: Readonly<Record<string, number>>
 }
@@ -68,6 +70,7 @@ const NONE: NotDeleted = {
   unclear: 0,
   changed: 0,
   hidden: 0,
+  second: 0,
   codes: {},
 }
 
@@ -90,7 +93,9 @@ export async function deleteExtra(
       run,
       choice as typeof choice & { kind: 'extra' },
     )
-    const listed = rows.map(({ key, recordId, version }) => ({
+    // What the key in use did not find was not compared, even if it is in view now.
+    const seen = rows.filter(({ whose }) => whose !== 'unknown')
+    const listed = seen.map(({ key, recordId, version }) => ({
       key: key!,
       recordId: recordId!,
       version,
@@ -112,6 +117,7 @@ export async function deleteExtra(
       kept.written += result.written
       kept.changed += result.changed
       kept.hidden += result.hidden
+      kept.second += result.second
       if (result.asked.length === 0) continue
       await place.sent()
       for (const [index, record] of result.asked.entries()) {
@@ -128,7 +134,7 @@ export async function deleteExtra(
     await ledger.recordDeleted(run, looked.gone)
     kept.own += ofRows.length
     kept.remaining += looked.same.length
-    kept.hidden += looked.hidden
+    kept.hidden += looked.hidden + rows.length - seen.length
     kept.unclear += unclear.length
     if (next === null) return kept
     kept.after = next
@@ -170,27 +176,32 @@ async function lookAfter(
   }
 }
 
-/** Those that are as they were compared, under the same key, and those that are gone. */
+/** Those that are as they were compared, alone under the same key, and those that are gone. */
 async function lookAgain(
-  deps: ImportDeps<StepStates>,
+  deps: ImportDeps<AcceptedRecords & StepStates>,
   job: StagedImport,
   reading: RecordReading,
   records: readonly ExtraRecord[],
-): Promise<Looked> {
-  const { config } = job
+): Promise<Looked & { readonly second: number }> {
+  const { run, config } = job
   const keys = records.map(({ key }) => key)
   const found = await lookUpKeys(deps, config, reading.matching, keys, reading.names)
+  const known = await deps.ledger.acceptedRecords(run, keys)
   const same: ExtraRecord[] = []
   const absent: ExtraRecord[] = []
+  let second = 0
   for (const record of records) {
     const { key, recordId, version } = record
-    const held = found.get(key)
-    if (held?.id === recordId) {
+    const held = found.ofKey.get(key)?.get(recordId)
+    if (found.several.has(key) || (known.get(key)?.records ?? []).length > 0) second++
+    else if (held) {
       if (version === undefined || version === recordVersion(held, reading)) same.push(record)
     } else if ((await readRecordById(deps, config, recordId)) === null) absent.push(record)
   }
   const isProof = await checkDeletionView(deps, job)
-  return isProof ? { same, gone: absent, hidden: 0 } : { same, gone: [], hidden: absent.length }
+  return isProof
+    ? { same, gone: absent, hidden: 0, second }
+    : { same, gone: [], hidden: absent.length, second }
 }
 
 const recordIds = (records: readonly ExtraRecord[]) => records.map(({ recordId }) => recordId)
@@ -204,6 +215,7 @@ interface Deleting {
   readonly written: number
   readonly changed: number
   readonly hidden: number
+  readonly second: number
 }
 
 /**
@@ -219,15 +231,16 @@ const deleteUnchanged = (
   sendIfRunIsOpen(deps, job.run, async (sendBefore) => {
     const { run, config } = job
     const { client, ledger, signal, priority } = deps
-    const { same, gone, hidden } = await lookAgain(deps, job, reading, records)
+    const { same, gone, hidden, second } = await lookAgain(deps, job, reading, records)
     const elsewhere = same.length > 0 ? await ledger.writtenElsewhere(run, same) : new Set()
     const asked = same.filter(({ key }) => !elsewhere.has(key))
     const found = {
       gone,
       asked,
       written: elsewhere.size,
-      changed: records.length - same.length - gone.length - hidden,
+      changed: records.length - same.length - gone.length - hidden - second,
       hidden,
+      second,
     }
     if (asked.length === 0) return { ...found, answers: [] }
     const items = recordIds(asked).map((id) => ({ id }))
@@ -264,7 +277,7 @@ async function keysOfOpenRows(ledger: RunReports, run: number): Promise<Readonly
 
 /** Warnings about extra records that were not deleted. */
 export function notDeletedTexts(result: NotDeleted): string[] {
-  const { written, own, unclear, remaining, changed, hidden, codes } = result
+  const { written, own, unclear, remaining, changed, hidden, second, codes } = result
   const texts: readonly [number, string][] = [
     [
       written,
@@ -282,6 +295,10 @@ export function notDeletedTexts(result: NotDeleted): string[] {
     [
       hidden,
       'extra records that may still be there: the key in use has reach user and does not find them, which proves nothing; reconcile with a key of reach org shows what is gone, and deletes the others',
+    ],
+    [
+      second,
+      'extra records that were not deleted, because their key has another record, or may have',
     ],
     ...Object.entries(codes).map(([code, count]): [number, string] => [
       count,

@@ -1,9 +1,10 @@
 // What is extra: keys that the run's destination has a record for and the source has no row for. Only keys that we wrote can be
 // extra. A record of a row of the run is not, nor one that another sync writes, nor one that came in by a correction.
 
-import { IN_VALUES_MAX, type RecordRepresentation } from '../../contract/index.ts'
+import { IN_VALUES_MAX } from '../../contract/index.ts'
 import { forEachConcurrent } from '../../core/concurrency.ts'
 import type { Difference } from '../../core/domain/differences.ts'
+import { NOT_VISIBLE, SECOND_RECORD } from '../../core/domain/held-back.ts'
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
 import { slicesOf } from '../../core/slices.ts'
 import type { ImportConfig } from '../../../config/index.ts'
@@ -12,25 +13,35 @@ import type {
   CorrectedRow,
   Differences,
   Reconciliation,
+  RowStaging,
   Runs,
   StepStates,
 } from '../../ledger/ledger.ts'
 import type { ImportDeps } from '../ports.ts'
 import { stepPosition, type StepPosition } from '../step-position.ts'
-import { lookUpKeys } from '../verify/look-up.ts'
+import { readAbsentKeys, type AbsentKeys, type HeldKey } from './absent-keys.ts'
 import type { ReconcileJob } from './compare-items.ts'
 import { recordVersion, type RecordReading } from './reading.ts'
 
-export type ExtraLedger = AcceptedRecords & Differences & Reconciliation & Runs & StepStates
+export type ExtraLedger = AcceptedRecords &
+  Differences &
+  Reconciliation &
+  RowStaging &
+  Runs &
+  StepStates
 
-type AbsentKeys = Awaited<ReturnType<ExtraLedger['absentKeys']>>
-type Slice = AbsentKeys['keys']
+type Page = Awaited<ReturnType<ExtraLedger['absentKeys']>>
+type Slice = AbsentKeys
 
 /** What a slice has shown of records that are left as they are. */
 interface LeftRecords {
   /** The sync that writes the record too, once for each record. */
   readonly syncs: readonly string[]
   readonly rows: readonly CorrectedRow[]
+  /** Extra records that the key in use does not find, and may not see. */
+  readonly hidden: number
+  /** Extra records of a key that has another one, or may have. */
+  readonly second: number
 }
 
 /** How far the search is, and what it has left as it is so far. */
@@ -38,6 +49,7 @@ interface Progress {
   /** By sync. */
   readonly elsewhere: StepPosition<Record<string, number>>
   readonly corrected: StepPosition<CorrectedRecords>
+  readonly kept: StepPosition<KeptExtra>
 }
 
 /** Records those whose record still exists. Returns whether it came to the end before its time was over. */
@@ -52,6 +64,7 @@ export async function findExtra(
   const progress: Progress = {
     elsewhere: await stepPosition<Record<string, number>>(ledger, run, 'written_elsewhere', {}),
     corrected: await stepPosition(ledger, run, 'corrected', { records: 0, named: '' }),
+    kept: await stepPosition(ledger, run, 'kept_extra', { hidden: 0, second: 0 }),
   }
   // Bounded by the keys: every page goes on after the one before it.
   for (let after = await ledger.loadStepState(run, config.object_type); ;) {
@@ -79,17 +92,13 @@ export async function findExtra(
 /** Records what is extra of a slice of keys. */
 async function recordExtra(
   deps: ImportDeps<ExtraLedger>,
-  { run, config }: ReconcileJob,
+  job: ReconcileJob,
   reading: RecordReading,
   slice: Slice,
 ): Promise<LeftRecords> {
   const { ledger } = deps
-  const keys = slice.map(({ key }) => key)
-  const found = await lookUpKeys(deps, config, reading.matching, keys, reading.names)
-  // A record of the key that is another one is not ours.
-  const ours = slice.flatMap(({ key, recordId }) =>
-    recordId !== null && found.get(key)?.id === recordId ? [{ key, recordId }] : [],
-  )
+  const { run, config } = job
+  const ours = await readAbsentKeys(deps, job, reading, slice)
   // All rows were compared: what one of them was found under is its record, even if another key finds it too.
   const own = await ledger.recordsOfRows(
     run,
@@ -102,35 +111,52 @@ async function recordExtra(
     run,
     others.map(({ key }) => key),
   )
-  const extra = others
-    .filter(({ key }) => !brought.has(key))
-    .map(({ key }) => extraOf(config, key, found.get(key)!, reading))
-  if (extra.length > 0) await ledger.noteDifferences(run, extra, { repaired: false })
-  return { syncs: [...elsewhere.values()], rows: [...brought.values()] }
+  const extra = others.filter(({ key }) => !brought.has(key))
+  const differences = extra.map((held) => extraOf(config, held, reading))
+  if (extra.length > 0) await ledger.noteDifferences(run, differences, { repaired: false })
+  return {
+    syncs: [...elsewhere.values()],
+    rows: [...brought.values()],
+    hidden: extra.filter(({ record }) => record === null).length,
+    second: extra.filter(({ record, isSecond }) => record !== null && isSecond).length,
+  }
 }
 
 /** Keeps the position behind the slices of a page that are done without a gap. */
 async function keep(
   { ledger }: ImportDeps<StepStates>,
   { run, config }: ReconcileJob,
-  { elsewhere, corrected }: Progress,
-  read: { page: AbsentKeys; slices: readonly Slice[]; done: ReadonlyMap<Slice, LeftRecords> },
+  { elsewhere, corrected, kept }: Progress,
+  read: { page: Page; slices: readonly Slice[]; done: ReadonlyMap<Slice, LeftRecords> },
 ): Promise<void> {
   const { page, slices, done } = read
   const gap = slices.findIndex((slice) => !done.has(slice))
   const last = gap < 0 ? page.next : (slices[gap - 1]?.at(-1)?.place ?? null)
   for (const slice of gap < 0 ? slices : slices.slice(0, gap)) {
-    const { syncs, rows } = done.get(slice)!
+    const { syncs, rows, hidden, second } = done.get(slice)!
+    kept.kept.hidden += hidden
+    kept.kept.second += second
     for (const sync of syncs) elsewhere.kept[sync] = (elsewhere.kept[sync] ?? 0) + 1
     for (const row of rows) noteCorrected(corrected.kept, row)
   }
   if (last === null) return
   await elsewhere.keep(elsewhere.kept)
   await corrected.keep(corrected.kept)
+  await kept.keep(kept.kept)
   await ledger.saveStepState(run, config.object_type, last)
 }
 
-const warningsOf = ({ elsewhere, corrected }: Progress): string[] => [
+const warningsOf = ({ elsewhere, corrected, kept: { kept } }: Progress): string[] => [
+  ...(kept.hidden > 0
+    ? [
+        `extra records that are not visible (${NOT_VISIBLE}), because the key in use has reach user and does not see the private records of others: ${kept.hidden}; reconcile --repair --delete-extra with a key of reach org forgets those that are gone, and deletes the others`,
+      ]
+    : []),
+  ...(kept.second > 0
+    ? [
+        `extra records that are not deleted, because their key has another record, or may have (${SECOND_RECORD}): ${kept.second}; delete at the service those that are too many`,
+      ]
+    : []),
   ...Object.entries(elsewhere.kept).map(leftText),
   ...(corrected.kept.records > 0 ? [correctedText(corrected.kept)] : []),
 ]
@@ -165,20 +191,26 @@ function correctedText({ records, named }: CorrectedRecords): string {
   return `${staysText(records)}: ${records === 1 ? 'it' : 'they'} came in by a correction of ${named}${more}`
 }
 
+/** Extra records that no run deletes. */
+interface KeptExtra {
+  hidden: number
+  second: number
+}
+
 const extraOf = (
   config: ImportConfig,
-  key: string,
-  record: RecordRepresentation,
+  { key, recordId, record }: HeldKey,
   reading: RecordReading,
 ): Difference => ({
   stream: config.object_type,
   key,
-  recordId: record.id,
+  recordId,
   ordinal: null,
   kind: 'extra',
   field: null,
-  whose: 'source',
+  // One that was not read is never deleted.
+  whose: record === null ? 'unknown' : 'source',
   ours: null,
   theirs: null,
-  version: recordVersion(record, reading),
+  ...(record !== null && { version: recordVersion(record, reading) }),
 })

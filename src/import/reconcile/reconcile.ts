@@ -7,7 +7,7 @@ import { forEachConcurrent } from '../../core/concurrency.ts'
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
 import { slicesOf } from '../../core/slices.ts'
 import { isWholeScope } from '../../core/domain/purpose.ts'
-import type { LedgerIdentity, RowStaging } from '../../ledger/ledger.ts'
+import type { LedgerIdentity } from '../../ledger/ledger.ts'
 import type { ImportDeps } from '../ports.ts'
 import { ItemComparer, type ReconcileJob } from './compare-items.ts'
 import { noteDeletionView } from './deletion-view.ts'
@@ -20,7 +20,7 @@ import { recordReading } from './reading.ts'
  * @throws Blocked, ServiceFailure, QuotaWait: called again, it goes on; MappingError if the matching property no longer exists
  */
 export async function compareRun(
-  deps: ImportDeps<ExtraLedger & LedgerIdentity & RowStaging>,
+  deps: ImportDeps<ExtraLedger & LedgerIdentity>,
   job: ReconcileJob,
 ): Promise<boolean> {
   const { ledger, clock, tuning, signal } = deps

@@ -208,3 +208,20 @@ test('a row without an answer that a look-up finds at a second record is not acc
   const same = { connect: async () => ({ client, keyFingerprint: 'lesser' }) }
   expect((await scene.run(same)).state).toBe('complete_with_differences')
 })
+
+test('a second record of a key that the source has no row of any more is named', async () => {
+  const { scene, id, lesser } = await namedScene()
+  scene.rows(HEAD, [
+    ['k1', 'Bea'],
+    ['k2', 'Cleo'],
+  ])
+  const looked = await scene.reconcile({}, lesser)
+  expect(looked.differences).toMatchObject([{ key: 'k0', kind: 'extra' }])
+  const kept = await scene.reconcile({ repair: true, deleteExtra: true })
+  expect(kept.state).toBe('complete_with_differences')
+  expect(scene.service.records(CONTACT)).toHaveLength(4)
+  await scene.client.deleteRecord(CONTACT, id)
+  const end = await scene.reconcile({ repair: true, deleteExtra: true })
+  expect(end.state).toBe('complete')
+  expect(scene.service.records(CONTACT)).toHaveLength(2)
+})
