@@ -184,6 +184,7 @@ async function review({ shared }: ImportWork, { row, job, sync, importDeps }: Im
     schema: row.schema,
     planned,
     deletes,
+    isCompared: job.reconcile !== undefined,
     isRegular: readsAll(row),
   })
   if (excesses.length > 0) {

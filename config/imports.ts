@@ -124,7 +124,7 @@ export const importSettings = z.strictObject({
   creates_max_percent: betweenNumbers(0, 100)
     .optional()
     .describe(
-      'Percent of the rows to be sent, 0 to 100: a run that would create more records than that asks first. Keys that no run has written before are looked up, 100 a request. Default: no limit.',
+      'Percent of the rows to be sent, 0 to 100: a run that would create more records than that asks first. Keys that no run has written before are looked up, 100 a request; a run takes the others for records that exist, and a reconciliation counts all that are missing. Default: no limit.',
     ),
   clears_max_percent: betweenNumbers(0, 100)
     .optional()

@@ -47,6 +47,8 @@ export async function reviewLimits(
     deletes?: boolean
     /** Whether it reads all of its source: it is no retry, and reads neither a window nor a part. */
     isRegular?: boolean
+    /** Whether every row was compared with its record: a reconciliation. */
+    isCompared?: boolean
     /** Whether the service is asked which rows are new records; a plan does not. Default true. */
     looksUp?: boolean
   },
@@ -68,7 +70,9 @@ export async function reviewLimits(
       add('clears_max_percent', percent(cleared, values), clears_max_percent)
   }
   if (creates_max_percent !== undefined && job.looksUp !== false) {
-    const creates = await missing(deps, job)
+    const creates = job.isCompared
+      ? await deps.ledger.plannedMissing(job.run)
+      : await missing(deps, job)
     if (creates * 100 > planned * creates_max_percent)
       add('creates_max_percent', percent(creates, planned), creates_max_percent)
   }

@@ -40,6 +40,8 @@ export interface Differences {
   differenceCounts(
     run: number,
   ): Promise<{ readonly found: DifferenceCounts; readonly left: DifferenceCounts }>
+  /** Items that are missing at the service, and still planned: a repair creates their records. */
+  plannedMissing(run: number): Promise<number>
   /** Differences by kind, field and side, most frequent first; at most 1,000. */
   differenceGroups(run: number): Promise<readonly DifferenceGroup[]>
   /** A page of the differences, in the order in which they were noted; `next` null at the end. */

@@ -21,6 +21,16 @@ export const differenceStatements = (db: StatementRunner, { indexedBy, collate }
       return differenceCountsOfRows(rows)
     },
 
+    async plannedMissing(run) {
+      const row = await db.one(
+        `SELECT count(*) AS items FROM differences
+           JOIN items ON items.run = differences.run AND items.ordinal = differences.ordinal
+         WHERE differences.run = $1 AND differences.kind = 'missing' AND items.state = 'planned'`,
+        [run],
+      )
+      return Number(row?.['items'] ?? 0)
+    },
+
     async differenceGroups(run) {
       const rows = await db.all(
         `SELECT stream, kind, field, whose, count(*) AS differences, sum(repaired) AS repaired,

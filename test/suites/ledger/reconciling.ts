@@ -268,6 +268,20 @@ export function reconcilingTests(open: Open): void {
       expect(await ledger.progress(claim.run)).toMatchObject({ planned: 3 })
     })
 
+    it('counts what is missing and still to be sent', async () => {
+      const { run } = await reconcile(rows(4))
+      const missing = (ordinal: number, more = {}) =>
+        different(ordinal, {
+          kind: 'missing',
+          differences: [difference(ordinal, { kind: 'missing', field: null })],
+          ...more,
+        })
+      expect(await ledger.plannedMissing(run)).toBe(0)
+      const held = { reason: 'r', detail: 'd' }
+      await ledger.recordCompared(run, [missing(1), missing(2, { held }), different(3), missing(4)])
+      expect(await ledger.plannedMissing(run)).toBe(2)
+    })
+
     it('takes the place of what was shown before', async () => {
       const { run } = await reconcile(rows(3))
       await ledger.recordCompared(run, [different(1), different(2)])
