@@ -1,10 +1,15 @@
-// For runs that end before their time: rows whose answer was lost are looked up by key before they are reported as failed. A run
-// that comes to its end verifies anyway.
+// For runs that end before their time: rows and deletions whose answer was lost are looked up before they are reported as failed.
+// A run that comes to its end verifies anyway.
 
 import type { OrgRef } from '../../core/domain/org-ref.ts'
 import type { Run } from '../../ledger/ledger.ts'
 import { jobOf } from '../../runs/job.ts'
-import type { ImportClient, ImportDeps } from '../ports.ts'
+import type { ImportClient, ImportDeps, StagedImport } from '../ports.ts'
+import {
+  deletionsInFlight,
+  settleDeletions,
+  warnOfDeletions,
+} from '../reconcile/deletions-in-flight.ts'
 import { verify, type VerifyLedger } from '../verify/verify.ts'
 
 /** Longer than the answers of a few dozen requests take; what is not settled by then stays in doubt, and is reported so. */
@@ -23,18 +28,35 @@ export async function settleInFlight(
 ): Promise<void> {
   if (run.kind === 'mirror' || run.destination === null) return
   await drain(run)
+  const { ledger } = deps
   const config = jobOf(run, 'import').sync.import
   const home = await deps.ledger.destinationOf(run.id)
   const connected = await connect(config.to, home).catch(() => null)
-  if (connected === null) return
   const { id, schema } = run
   const signal = AbortSignal.any([deps.signal, AbortSignal.timeout(WAIT_MAX_MS)])
+  const asking = connected && { ...deps, client: connected.client, signal }
+  const job = { run: id, config, schema }
+  const doubts = asking
+    ? await inDoubt(asking, job)
+    : (await deletionsInFlight(ledger, id)).kept.records.length
+  if (doubts > 0) await warnOfDeletions(ledger, id, doubts)
+  if (asking === null) return
   try {
-    const job = { run: id, config, schema, written: null, rows: null }
-    const { read, equal } = await verify({ ...deps, client: connected.client, signal }, job)
+    const { read, equal } = await verify(asking, { ...job, written: null, rows: null })
     if (read > 0) deps.logger.info({ run: id, read, equal }, 'doubts_settled')
   } catch (error) {
-    const code = error instanceof Error ? error.name : typeof error
-    deps.logger.warn({ run: id, error: code }, 'doubts_not_settled')
+    deps.logger.warn({ run: id, error: nameOf(error) }, 'doubts_not_settled')
   }
 }
+
+/** Deletions of which it is not known, after all, whether they were carried out. */
+async function inDoubt(deps: ImportDeps<VerifyLedger>, job: StagedImport): Promise<number> {
+  try {
+    return await settleDeletions(deps, job)
+  } catch (error) {
+    deps.logger.warn({ run: job.run, error: nameOf(error) }, 'deletions_not_settled')
+    return (await deletionsInFlight(deps.ledger, job.run)).kept.records.length
+  }
+}
+
+const nameOf = (error: unknown): string => (error instanceof Error ? error.name : typeof error)

@@ -21,6 +21,7 @@ import { stepPosition } from '../step-position.ts'
 import { lookUpKeys, readRecordById } from '../verify/look-up.ts'
 import type { ImportDeps, StagedImport } from '../ports.ts'
 import { checkDeletionView } from './deletion-view.ts'
+import { deletionsInFlight } from './deletions-in-flight.ts'
 import { recordReading, recordVersion, type RecordReading } from './reading.ts'
 
 const DONE: readonly number[] = [200, 204]
@@ -132,6 +133,8 @@ export async function deleteExtra(
     }
     const looked = await lookAfter(deps, job, reading, { answered, notFound })
     await ledger.recordDeleted(run, looked.gone)
+    const flight = await deletionsInFlight(ledger, run)
+    if (flight.kept.records.length > 0) await flight.keep({ records: [] })
     kept.own += ofRows.length
     kept.remaining += looked.same.length
     kept.hidden += looked.hidden + rows.length - seen.length
@@ -204,7 +207,8 @@ async function lookAgain(
     : { same, gone: [], hidden: absent.length, second }
 }
 
-const recordIds = (records: readonly ExtraRecord[]) => records.map(({ recordId }) => recordId)
+const recordIds = (records: readonly Pick<ExtraRecord, 'recordId'>[]) =>
+  records.map(({ recordId }) => recordId)
 
 interface Deleting {
   readonly gone: readonly ExtraRecord[]
@@ -244,6 +248,11 @@ const deleteUnchanged = (
     }
     if (asked.length === 0) return { ...found, answers: [] }
     const items = recordIds(asked).map((id) => ({ id }))
+    // Kept before it is sent, with those of the batch before, whose outcome is looked up with this one's.
+    const flight = await deletionsInFlight(ledger, run)
+    const known = new Set(recordIds(flight.kept.records))
+    const more = asked.filter(({ recordId }) => !known.has(recordId))
+    await flight.keep({ records: [...flight.kept.records, ...more] })
     const options = { signal, priority, sendBefore }
     const deleting = client.batchDelete(config.object_type, { items }, options)
     const { data } = await withHeartbeat(deps, deleting)
