@@ -51,12 +51,7 @@ export interface TemporalServer {
 
 /** Our search attributes are registered when it returns. @throws SyncError `port_taken`, `temporal_server_failed` */
 export async function startTemporal(options: StartTemporal): Promise<TemporalServer> {
-  for (const [what, port] of [
-    ['server', options.port],
-    ['UI', options.headless ? 0 : options.uiPort],
-  ] as const) {
-    if (port) await requireFree(what, port)
-  }
+  await requireGivenPorts(options)
   if (options.dbFile !== undefined) {
     await fs.mkdir(path.dirname(path.resolve(options.dbFile)), { recursive: true, mode: 0o700 })
   }
@@ -64,10 +59,17 @@ export async function startTemporal(options: StartTemporal): Promise<TemporalSer
     try {
       return await startOnce(options)
     } catch (error) {
-      const anotherPort = !options.port || (!options.headless && !options.uiPort)
-      if (!(error instanceof PortLost) || !anotherPort || start === startsMax) throw error
+      if (!(error instanceof PortLost) || start === startsMax) throw error
+      // If the given ports are still free, it lost one that it had chosen itself: it has more than these two.
+      await requireGivenPorts(options)
     }
   }
+}
+
+/** @throws SyncError `port_taken` */
+async function requireGivenPorts({ port, uiPort, headless }: StartTemporal): Promise<void> {
+  if (port) await requireFree('server', port)
+  if (uiPort && !headless) await requireFree('UI', uiPort)
 }
 
 /** Whether a Temporal server answers at `host:port`, within 4 s. Throws if the address cannot be parsed. */
@@ -75,6 +77,7 @@ export async function isAnswering(address: string): Promise<boolean> {
   return answers(address, (connection) => connection.workflowService.getSystemInfo({}))
 }
 
+/** Another program took a port between its choice and its use; the server says so, or panics. */
 class PortLost extends SyncError {}
 
 async function startOnce(options: StartTemporal): Promise<TemporalServer> {
@@ -180,7 +183,9 @@ function isAlive(child: ChildProcess): boolean {
 function startFailure(how: string, output: string): SyncError {
   const said = lastLines(output, 8).trim()
   const message = `The Temporal development server ${how}.${said === '' ? '' : ` Its last words:\n${said}`}`
-  const ErrorType = /address already in use/i.test(output) ? PortLost : SyncError
+  const ErrorType = /address already in use|^(panic: |goroutine \d)/im.test(output)
+    ? PortLost
+    : SyncError
   return new ErrorType('temporal_server_failed', message)
 }
 

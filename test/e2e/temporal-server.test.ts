@@ -12,6 +12,7 @@ import { silentLogger } from '../../src/core/ports.ts'
 import { HANG_MS } from '../hang.ts'
 import { isAnswering, startTemporal } from '../../src/dev/temporal-server.ts'
 import type { StartTemporal } from '../../src/dev/temporal-server.ts'
+import { freePort } from '../../src/dev/ports.ts'
 import { script, tempFolder } from '../unit/dev/scripts.ts'
 
 async function start(options: Partial<StartTemporal> = {}) {
@@ -107,6 +108,18 @@ test('tries other free ports when one was lost to another program, but not for e
   )
   await expect(start({ cliPath })).rejects.toThrow(/address already in use/)
   expect(new Set(fs.readFileSync(log, 'utf8').trim().split('\n')).size).toBe(3)
+})
+
+test('a server that panics over a port of its own is started again on the given port', async () => {
+  const mark = path.join(tempFolder(), 'panicked')
+  const cliPath = script(
+    path.join(path.dirname(mark), 'temporal'),
+    `if [ ! -e "${mark}" ]; then touch "${mark}"; echo "panic: unable to start" >&2; exit 2; fi`,
+    `exec "${inject('temporalCli')}" "$@"`,
+  )
+  const port = await freePort()
+  const server = await start({ cliPath, port })
+  expect(server.address).toBe(`127.0.0.1:${port}`)
 })
 
 test('says when there is no such program', async () => {
