@@ -7,11 +7,14 @@ import { hiddenFrom } from './key-view.ts'
 import { itemKey } from './mapping/key.ts'
 import { stagedMatchingProperty } from './mapping/types.ts'
 import type { ImportDeps, StagedImport } from './ports.ts'
-import { readRecordById, type Found } from './verify/look-up.ts'
+import { lookUpKeys, readRecordById, type Found } from './verify/look-up.ts'
 import { SEVERAL_RECORDS } from './verify/read-back.ts'
 
 /** Records of a key that are read, at most; the others stay noted. */
 const READ_MAX = 20
+
+/** Noted in place of the id of a record that a row in doubt may have made. */
+export const UNKNOWN_RECORD = '?'
 
 /** What the ledger knows of the records of a key. */
 type Known = Pick<AcceptedRecord, 'recordId' | 'run' | 'records'>
@@ -49,8 +52,15 @@ export function otherRecordsReader(
   const look = async (
     key: string,
     id: string,
-    { writer, isSecond }: { writer: number; isSecond: boolean },
+    { writer, isSecond, current }: { writer: number; isSecond: boolean; current: string },
   ): Promise<string | null> => {
+    if (id === UNKNOWN_RECORD) {
+      const found = await lookUpKeys(deps, config, matching, [key], [matching.name])
+      const others = [...(found.ofKey.get(key)?.keys() ?? [])].filter((one) => one !== current)
+      if (others.length > 0) return `${others.join(', ')}, which has the same key`
+      const reason = await hidden(writer)
+      return reason === null ? null : `a row in doubt may have made it: ${reason}`
+    }
     const record = await readRecordById(deps, config, id)
     if (record === null) {
       const reason = await hidden(writer)
@@ -71,7 +81,11 @@ export function otherRecordsReader(
     const texts: string[] = left.length > 0 ? [`${left.length} more`] : []
     for (const id of ids.slice(0, READ_MAX).toReversed()) {
       const isSecond = isCreated || known.records?.includes(id) === true
-      const text = await look(key, id, { writer: known.run, isSecond })
+      const text = await look(key, id, {
+        writer: known.run,
+        isSecond,
+        current: recordId,
+      })
       if (text === null) continue
       left.unshift(id)
       texts.unshift(text)

@@ -12,26 +12,46 @@ import type {
   Runs,
 } from '../../ledger/ledger.ts'
 import { stagedMatchingProperty } from '../mapping/types.ts'
-import { hasOtherRecords, otherRecordsReader } from '../other-records.ts'
+import { hiddenFrom } from '../key-view.ts'
+import { hasOtherRecords, otherRecordsReader, UNKNOWN_RECORD } from '../other-records.ts'
 import type { ImportDeps, StagedImport } from '../ports.ts'
 
 const WRITTEN_BEFORE = 'this key was written to another record before'
+const MAYBE_WRITTEN_BEFORE = 'this key may have been written to another record before'
+
+/** What the ledger notes of the records of a key. */
+type Note = Parameters<AcceptedRecords['noteRecordsOfKeys']>[1][number]
+
+export interface NotedOutcomes {
+  readonly outcomes: readonly ItemOutcome[]
+  /** To note once the outcomes are settled: until then nothing is accepted for these keys. */
+  readonly later: readonly Note[]
+}
 
 /** Adds to each outcome of a batch, before it is settled, that its key has a second record now, or may have one. */
 export function secondRecordReader(
   deps: ImportDeps<AcceptedRecords & RowStaging & Runs>,
   job: StagedImport,
-): (
-  items: readonly PlannedItem[],
-  outcomes: readonly ItemOutcome[],
-) => Promise<readonly ItemOutcome[]> {
+): (items: readonly PlannedItem[], outcomes: readonly ItemOutcome[]) => Promise<NotedOutcomes> {
   const { ledger, tuning } = deps
   const { run, config, schema } = job
   const matching = stagedMatchingProperty(config, schema)
 
+  const inDoubt = doubtReader(deps, job)
+
+  const withDetails = (outcomes: readonly ItemOutcome[], details: ReadonlyMap<number, string>) => {
+    const column = config.properties[matching.name]?.column ?? null
+    const field = `/properties/${matching.name}`
+    return outcomes.map((outcome) => {
+      const detail = details.get(outcome.ordinal)
+      if (detail === undefined) return outcome
+      return { ...outcome, answered: { reason: SECOND_RECORD, field, detail, column, value: null } }
+    })
+  }
+
   return async (items, outcomes) => {
     const written = outcomes.filter(({ state, recordId }) => isWritten(state) && recordId !== null)
-    if (written.length === 0) return outcomes
+    if (written.length === 0) return { outcomes, later: [] }
     const keyOf = new Map(items.map(({ ordinal, key }) => [ordinal, key]))
     const accepted = await ledger.acceptedRecords(
       run,
@@ -54,12 +74,41 @@ export function secondRecordReader(
       notes.push({ key, records: [...new Set(records)] })
     })
     if (notes.length > 0) await ledger.noteRecordsOfKeys(run, notes)
-    const column = config.properties[matching.name]?.column ?? null
-    const field = `/properties/${matching.name}`
-    return outcomes.map((outcome) => {
-      const detail = details.get(outcome.ordinal)
-      if (detail === undefined) return outcome
-      return { ...outcome, answered: { reason: SECOND_RECORD, field, detail, column, value: null } }
+    const fresh = written.filter(
+      ({ ordinal, state }) => state === 'created' && !accepted.has(keyOf.get(ordinal)!),
+    )
+    const doubtful = await inDoubt(fresh.map(({ ordinal }) => keyOf.get(ordinal)!))
+    const later = fresh.flatMap(({ ordinal, recordId }): Note[] => {
+      const key = keyOf.get(ordinal)!
+      const reason = doubtful.get(key)
+      if (reason === undefined) return []
+      details.set(ordinal, `${MAYBE_WRITTEN_BEFORE}: ${reason}`)
+      return [{ key, records: [recordId!, UNKNOWN_RECORD] }]
     })
+    return { outcomes: withDetails(outcomes, details), later }
+  }
+}
+
+/**
+ * Reads why rows that were created, and whose keys have no known record, may be second ones: a run with another key left them in
+ * doubt. By key.
+ */
+function doubtReader(
+  deps: ImportDeps<AcceptedRecords & Runs>,
+  job: StagedImport,
+): (keys: readonly string[]) => Promise<ReadonlyMap<string, string>> {
+  const { ledger } = deps
+  let runs: Promise<readonly number[]> | null = null
+  return async (keys) => {
+    const found = new Map<string, string>()
+    if (keys.length === 0) return found
+    runs ??= ledger.runsInDoubt(job.run)
+    const hidden = hiddenFrom(deps, job)
+    for (const earlier of await runs)
+      for (const key of await ledger.keysInDoubt(earlier, keys)) {
+        const reason = await hidden(earlier).catch(() => 'the reach of the key could not be read')
+        if (reason !== null) found.set(key, `run ${earlier} left it in doubt: ${reason}`)
+      }
+    return found
   }
 }

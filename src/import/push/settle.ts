@@ -57,6 +57,7 @@ export function settlement(
   return async (batch, { data }, ended) => {
     const outcomes = batch.items.map((item, index) => outcomeOf(item, data[index]!))
     const noted = await noteSecondRecords(batch.items, outcomes)
-    await deps.ledger.settle(run, segment, fence, batch, ended, noted)
+    await deps.ledger.settle(run, segment, fence, batch, ended, noted.outcomes)
+    if (noted.later.length > 0) await deps.ledger.noteRecordsOfKeys(run, noted.later)
   }
 }

@@ -110,6 +110,29 @@ export const acceptedRecordMethods = (db: PostgresDatabase): AcceptedRecords => 
     )
   },
 
+  async runsInDoubt(run) {
+    const rows = await db.all(
+      `SELECT id FROM runs WHERE destination = ${DESTINATION} AND id < $1
+         AND (counts->>'inDoubt')::bigint > 0
+         AND key_fingerprint IS DISTINCT FROM (SELECT key_fingerprint FROM runs WHERE id = $1)
+       ORDER BY id DESC LIMIT 20`,
+      [run],
+    )
+    return rows.map((row) => Number(row['id']))
+  },
+
+  async keysInDoubt(run, keys) {
+    const rows = await db.all(
+      `SELECT asked.key FROM unnest($2::text[]) AS asked (key)
+       WHERE (SELECT true FROM items
+              WHERE hashtextextended(items.key, items.run) = hashtextextended(asked.key, $1)
+                AND items.key = asked.key AND items.run + 0 = $1
+                AND in_doubt = 1 AND coalesce(verified, '') <> 'equal' LIMIT 1)`,
+      [run, keys],
+    )
+    return new Set(rows.map((row) => String(row['key'])))
+  },
+
   async absentWithSeveral(run) {
     const row = await db.one(
       `SELECT count(*) AS keys FROM accepted

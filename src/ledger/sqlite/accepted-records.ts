@@ -105,6 +105,26 @@ export const acceptedRecordMethods = (db: SqliteDatabase): AcceptedRecords => ({
     })
   },
 
+  async runsInDoubt(run) {
+    return db
+      .sql(
+        `SELECT id FROM runs WHERE destination = ${DESTINATION} AND id < ?1
+           AND json_extract(counts, '$.inDoubt') > 0
+           AND key_fingerprint IS NOT (SELECT key_fingerprint FROM runs WHERE id = ?1)
+         ORDER BY id DESC LIMIT 20`,
+      )
+      .all(run)
+      .map((row) => Number(row['id']))
+  },
+
+  async keysInDoubt(run, keys) {
+    const find = db.sql(
+      `SELECT 1 FROM items INDEXED BY items_key WHERE run = ?1 AND key = ?2
+         AND in_doubt = 1 AND coalesce(verified, '') <> 'equal' LIMIT 1`,
+    )
+    return new Set(keys.filter((key) => find.get(run, key) !== undefined))
+  },
+
   async absentWithSeveral(run) {
     const row = db
       .sql(

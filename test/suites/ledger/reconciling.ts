@@ -448,6 +448,24 @@ export function reconcilingTests(open: Open): void {
       expect(await accepted(ledger, all)).toEqual([3])
     })
 
+    it('may be of rows in doubt, which runs with another key know', async () => {
+      const doubt = await staged(ledger, [row(1, "o'ü"), row(2, 'k2'), row(3, 'k3')])
+      const batch = await send(ledger, doubt)
+      await settle(ledger, doubt, batch, ['sent', 'sent', 'created'])
+      const read = { verdict: 'equal', recordId: 'found', field: null } as const
+      await ledger.recordVerified(doubt.run, [{ ordinal: 2, ...read }])
+      await close(ledger, doubt.run)
+      await accept(ledger, [row(1, 'k4')], { keyFingerprint: 'other' })
+      const same = await staged(ledger, [row(1, 'k9')])
+      expect(await ledger.runsInDoubt(same.run)).toEqual([])
+      await close(ledger, same.run)
+      const next = await staged(ledger, [row(1, 'k9')], { keyFingerprint: 'other' })
+      expect(await ledger.runsInDoubt(next.run)).toEqual([doubt.run])
+      expect(await ledger.keysInDoubt(doubt.run, ["o'ü", 'k2', 'k3', 'k9'])).toEqual(
+        new Set(["o'ü"]),
+      )
+    })
+
     it('are none where the run has no destination, or nothing was accepted there', async () => {
       const { id } = await openRun(ledger)
       expect(await ledger.absentKeys(id, { after: null, limit: 5 })).toEqual({

@@ -110,6 +110,8 @@ export interface StageOptions {
   readonly destination?: Partial<Destination>
   readonly watermark?: Watermark
   readonly skipUnchanged?: boolean
+  /** Default: that of all runs. */
+  readonly keyFingerprint?: string
 }
 
 /** Stages the rows of a run, 1,000 at a time, to the end. */
@@ -122,7 +124,7 @@ export async function stage(
   await ledger.bindDestination(
     run,
     { ...destination, orgId: options.orgId ?? destination.orgId, ...options.destination },
-    { keyFingerprint: 'fp', warnings: [], schema: {} },
+    { keyFingerprint: options.keyFingerprint ?? 'fp', warnings: [], schema: {} },
   )
   const fence = await ledger.beginStage(run, ['id', 'name'])
   for (let first = 0; first < items.length; first += 1_000)

@@ -3,6 +3,7 @@
 
 import { expect, onTestFinished, test } from 'vitest'
 import { RecordsClient } from '../../../src/client/index.ts'
+import { ServiceFailure } from '../../../src/core/errors.ts'
 import { ADMINISTRATOR } from '../../../src/service/auth/keys.ts'
 import { clientWith, CONTACT, importScene } from './scene.ts'
 
@@ -224,4 +225,74 @@ test('a second record of a key that the source has no row of any more is named',
   const end = await scene.reconcile({ repair: true, deleteExtra: true })
   expect(end.state).toBe('complete')
   expect(scene.service.records(CONTACT)).toHaveLength(2)
+})
+
+/** A run of ada's key has written rows whose answers were lost; to its end nothing finds them. What ada writes is private. */
+async function doubtfulScene() {
+  const scene = await importScene(NAMES, {}, { users: [ADA, { ...ADA, id: 'usr_ben' }] })
+  scene.rows(HEAD, [
+    ['k0', 'Ann'],
+    ['k1', 'Bea'],
+  ])
+  const clientOf = (userId: string) => {
+    const key = scene.service.mintKey({ userId, reach: 'user' })
+    const client = new RecordsClient({ baseUrl: scene.service.url, key })
+    onTestFinished(() => client.close())
+    return client
+  }
+  const ada = clientOf('usr_ada')
+  const ben = clientOf('usr_ben')
+  const losing = clientWith(ada, {
+    batchUpsert: async (...given) => {
+      await ada.batchUpsert(...given)
+      throw new ServiceFailure('no answer', {
+        kind: 'no_answer',
+        disposition: 'retry',
+        block: 'service',
+        outcomeUnknown: true,
+      })
+    },
+    queryRecords: (...given) => ben.queryRecords(...given),
+  })
+  const lost = await scene.run({
+    connect: async () => ({ client: losing, keyFingerprint: 'ada' }),
+    ending: 'cancelled',
+    tuning: { resend_backoff_ms: [0] },
+    beforeClose: async () => {
+      for (const { id } of scene.service.records(CONTACT))
+        await ada.updateRecord(CONTACT, id, { svc_private: true } as never)
+    },
+  })
+  expect(lost.books.inDoubt).toBe(2)
+  expect(scene.service.records(CONTACT)).toHaveLength(2)
+  const as = (client: RecordsClient, keyFingerprint: string) => ({
+    connect: async () => ({ client, keyFingerprint }),
+  })
+  return { scene, lost, ada: as(ada, 'ada'), ben: as(ben, 'ben') }
+}
+
+test.each(['retry', 'run'] as const)(
+  'rows in doubt that a %s with the key of another user makes again are told, until a key sees them',
+  async (how) => {
+    const { scene, lost, ben } = await doubtfulScene()
+    const end = how === 'retry' ? await scene.retry(lost.run, {}, ben) : await scene.run(ben)
+    expect(end.books.states).toMatchObject({ created: 2 })
+    expect(end.state).toBe('complete_with_differences')
+    expect((await scene.ledger.run(end.run))!.warnings.join()).toContain('second record')
+    // Nothing changes, so it stays known.
+    expect((await scene.run(ben)).state).toBe('complete_with_differences')
+    expect((await scene.run()).state).not.toBe('complete')
+    for (const { id, properties } of scene.service.records(CONTACT))
+      if (properties['svc_private'] === true) await scene.client.deleteRecord(CONTACT, id)
+    expect((await scene.run()).state).toBe('complete')
+    expect((await scene.run(ben)).state).toBe('complete')
+  },
+)
+
+test('rows in doubt are no second records to the key that wrote them', async () => {
+  const { scene, lost, ada } = await doubtfulScene()
+  expect(await scene.retry(lost.run, {}, ada)).toMatchObject({
+    state: 'complete',
+    books: { states: { created: 0, updated: 2 } },
+  })
 })
