@@ -1,6 +1,6 @@
 // Compares a manifest with its run: which facts of the run have changed since it was sealed.
 
-import { canonicalJson, isJsonObject, type Json } from '../core/json.ts'
+import { canonicalJson, isJsonObject, ownValue, type Json } from '../core/json.ts'
 import type { Run, StreamBooks } from '../ledger/ledger.ts'
 import { manifestBody } from '../ledger/manifest.ts'
 
@@ -60,16 +60,13 @@ function byName(body: Json): Json {
 function compare(sealed: Json | undefined, now: Json | undefined, path: string, changes: string[]) {
   if (isJsonObject(sealed) && isJsonObject(now)) {
     for (const name of new Set([...Object.keys(sealed), ...Object.keys(now)]))
-      compare(memberOf(sealed, name), memberOf(now, name), path ? `${path}.${name}` : name, changes)
+      compare(ownValue(sealed, name), ownValue(now, name), path ? `${path}.${name}` : name, changes)
     return
   }
   const textOf = (value: Json | undefined) => (value === undefined ? '' : canonicalJson(value))
   if (textOf(sealed) === textOf(now)) return
   changes.push(`${MEANINGS[path] ?? path}: sealed ${shown(sealed)}, now ${shown(now)}`)
 }
-
-const memberOf = (object: { readonly [name: string]: Json }, name: string): Json | undefined =>
-  Object.hasOwn(object, name) ? object[name] : undefined
 
 function shown(value: Json | undefined): string {
   if (value === undefined) return 'nothing'

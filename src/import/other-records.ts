@@ -35,10 +35,14 @@ const candidates = (known: Known | null | undefined, current: string): readonly 
   return [...new Set(ids)].filter((id) => id !== current)
 }
 
-/** Reads the other records of a key. One reader is for one batch. */
+/**
+ * Reads the other records of a key. One reader is for one batch.
+ * @param hidden of the same batch, if its caller asks too what the key may not see
+ */
 export function otherRecordsReader(
   deps: ImportDeps<RowStaging & Runs>,
   job: StagedImport,
+  hidden = hiddenFrom(deps, job),
 ): (
   key: string,
   known: Known,
@@ -46,7 +50,6 @@ export function otherRecordsReader(
 ) => Promise<OtherRecords> {
   const { run, config, schema } = job
   const matching = stagedMatchingProperty(config, schema)
-  const hidden = hiddenFrom(deps, job)
 
   /** What is known of one of them, in words; null if it is gone, or is no record of the key. */
   const look = async (

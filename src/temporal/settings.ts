@@ -10,6 +10,7 @@ import type * as EnvConfig from '@temporalio/envconfig'
 import type { Config, Environment } from '../../config/index.ts'
 import { readSecret } from '../../config/secret.ts'
 import { ConfigError } from '../core/errors.ts'
+import { ownValue } from '../core/json.ts'
 import { readCodec } from './codec.ts'
 import { readTls, type Pem, type TlsFiles } from './pem.ts'
 
@@ -133,7 +134,7 @@ function ofProfile(given: Record<string, string>): SettingsOrigin | null {
   const origin = file ?? 'temporal.toml'
   const profiles = guarded(origin, () => profilesOf(given))
   const name = wanted ?? 'default'
-  const profile = Object.hasOwn(profiles, name) ? profiles[name] : undefined
+  const profile = ownValue(profiles, name)
   if (profile?.address === undefined) {
     if (wanted === undefined) return null
     const lacks = profile === undefined ? 'there is no such profile' : 'it has no `address`'

@@ -1,6 +1,7 @@
 // What connections and syncs of one configuration share: connections of one org its quota, imports the properties that they write.
 
 import type { Config, ImportSync } from '../../../config/index.ts'
+import { joinSome } from '../../core/format.ts'
 import { BULK_PRIORITIES } from '../../core/ports.ts'
 import { percentOfShare } from '../shared/forecast.ts'
 
@@ -53,11 +54,6 @@ export function sharedProperties(config: Config, sync: ImportSync): string[] {
   if (names.length === 0) return []
   const [who, writes] = names.length === 1 ? ['sync', 'writes'] : ['syncs', 'write']
   return [
-    `${who} ${listed(names)} ${writes} ${listed([...shared])} of ${sync.import.object_type} as well: for a record that both have a row for, the last run wins, and the other sync does not send its value again until its row changes; a reconciliation finds such records`,
+    `${who} ${joinSome(names, NAMED_MAX)} ${writes} ${joinSome([...shared], NAMED_MAX)} of ${sync.import.object_type} as well: for a record that both have a row for, the last run wins, and the other sync does not send its value again until its row changes; a reconciliation finds such records`,
   ]
-}
-
-function listed(names: readonly string[]): string {
-  const more = names.length > NAMED_MAX ? ` and ${names.length - NAMED_MAX} more` : ''
-  return `${names.slice(0, NAMED_MAX).join(', ')}${more}`
 }

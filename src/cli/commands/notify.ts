@@ -1,6 +1,7 @@
 // `records-sync notify NAME`: sends a test message, so that a webhook is known to work before it is needed.
 
 import { randomUUID } from 'node:crypto'
+import { ownValue } from '../../core/json.ts'
 import { systemClock } from '../../core/ports.ts'
 import { unknownName } from '../../core/unknown-name.ts'
 import { postWebhook } from '../../monitoring/webhook.ts'
@@ -11,7 +12,7 @@ export async function notify(context: CommandContext, name: string): Promise<num
   const { terminal, env } = context
   const config = await context.loadConfig()
   const { notifications } = config
-  const settings = Object.hasOwn(notifications, name) ? notifications[name] : undefined
+  const settings = ownValue(notifications, name)
   if (!settings) throw unknownName(config, 'notification', name, Object.keys(notifications))
   const message = {
     text: `This is a test of the notification "${name}" of records-sync.`,

@@ -6,6 +6,7 @@ import { OrgQuota } from '../../client/pacer/org-quota.ts'
 import { readQuotaView, type QuotaView } from '../../client/pacer/view.ts'
 import { BATCH_ITEMS_MAX } from '../../contract/index.ts'
 import { SyncError } from '../../core/errors.ts'
+import { ownValue } from '../../core/json.ts'
 import type { QuotaStore } from '../../core/ports.ts'
 import { unknownName } from '../../core/unknown-name.ts'
 import { EXIT, type CommandContext } from '../shared/context.ts'
@@ -89,7 +90,7 @@ async function openOrgs(store: QuotaStore, origin: string): Promise<string[]> {
 /** @throws ConfigError that lists the connections there are */
 function originOf(config: Config, name: string): string {
   const { connections } = config
-  const connection = Object.hasOwn(connections, name) ? connections[name] : undefined
+  const connection = ownValue(connections, name)
   if (connection) return new URL(connection.service).origin
   throw unknownName(config, 'connection', name, Object.keys(connections))
 }

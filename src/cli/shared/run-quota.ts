@@ -3,6 +3,7 @@
 import type { Config } from '../../../config/index.ts'
 import { UNLIMITED_PER_MINUTE } from '../../client/pacer/memory.ts'
 import type { QuotaView } from '../../client/pacer/view.ts'
+import { ownValue } from '../../core/json.ts'
 import type { QuotaStore } from '../../core/ports.ts'
 import type { Run } from '../../ledger/ledger.ts'
 import { readKeyQuota } from './forecast.ts'
@@ -14,7 +15,7 @@ export async function readRunQuota(
   quotas: QuotaStore,
   run: Run,
 ): Promise<QuotaView | null> {
-  const sync = Object.hasOwn(syncs, run.sync) ? syncs[run.sync] : undefined
+  const sync = ownValue(syncs, run.sync)
   const connection = sync && connections[sync.kind === 'import' ? sync.import.to : sync.mirror.from]
   const { keyFingerprint: fingerprint } = run
   if (!connection || fingerprint === null) return null

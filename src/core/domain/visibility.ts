@@ -1,6 +1,8 @@
 // What a key sees of its org. For a key that sees less, existing records are missing: it gets 404 for them, and neither lists nor
 // counts them.
 
+import { joinSome } from '../format.ts'
+
 /** What `/self/` says of it. What the service does not say is null, and is not compared. */
 export interface KeyVisibility {
   /** Fingerprint of the key. */
@@ -76,7 +78,4 @@ export const typesLost = (now: View, then: View): readonly string[] =>
 
 const NAMED_MAX = 5
 
-export function listNames(types: readonly string[]): string {
-  const more = types.length > NAMED_MAX ? ` and ${types.length - NAMED_MAX} more` : ''
-  return `${types.slice(0, NAMED_MAX).join(', ')}${more}`
-}
+export const listNames = (types: readonly string[]): string => joinSome(types, NAMED_MAX)

@@ -35,7 +35,7 @@ export async function readAbsentKeys(
   const keys = absent.map(({ key }) => key)
   const found = await lookUpKeys(deps, config, reading.matching, keys, reading.names)
   const hidden = hiddenFrom(deps, job)
-  const readOthers = otherRecordsReader(deps, job)
+  const readOthers = otherRecordsReader(deps, job, hidden)
   const held: HeldKey[] = []
   const gone: KeyedRecord[] = []
   const notes: { key: string; records: readonly string[] }[] = []

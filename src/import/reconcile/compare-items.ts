@@ -77,7 +77,7 @@ export class ItemComparer {
     const compared: ItemComparison[] = []
     const notes: RecordsOfKey[] = []
     const hidden = hiddenFrom(this.#deps, this.#job)
-    const readOthers = otherRecordsReader(this.#deps, this.#job)
+    const readOthers = otherRecordsReader(this.#deps, this.#job, hidden)
     try {
       for (const item of items) {
         const { detail: several, records } = await otherRecordsOf(item, found, readOthers)

@@ -5,6 +5,7 @@
 import { chmod, open, rm } from 'node:fs/promises'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { SyncError } from '../../core/errors.ts'
+import { ownValue } from '../../core/json.ts'
 import { quoteLiteral } from './sql.ts'
 import { temporaryFolder } from './temporary.ts'
 
@@ -145,7 +146,7 @@ function groupOf(rows: number, characters: number): number {
 
 /** @throws SyncError if a value is not of its column's type */
 function check({ name, type }: ParquetColumn, row: ParquetRow, number: number): void {
-  const value = Object.hasOwn(row, name) ? row[name] : undefined
+  const value = ownValue(row, name)
   if (value === null || TYPES[type].fits(value)) return
   throw new SyncError(
     'export_unfit',
