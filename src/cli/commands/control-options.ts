@@ -1,4 +1,4 @@
-// The command lines that start a backfill, steer a run, and take the tables of a mirror over.
+// The command lines that start a backfill and steer a run.
 
 import type { Command } from 'commander'
 import { actionsOf, LOCAL_HELP, type Execute } from '../shared/arguments.ts'
@@ -47,10 +47,4 @@ export function describeControl(program: Command, execute: Execute): void {
       .action((run: string, { stream = null }: { stream?: string | null }) =>
         action(async () => (await import('./approve.ts')).sendVerdict)(run, { verdict, stream }),
       )
-  program
-    .command('take-over')
-    .argument('<sync>', 'a mirror')
-    .requiredOption('--from <project>', 'the project that keeps them now, as the refusal names it')
-    .description('make the tables of a mirror this project’s: the ledger that kept them is lost')
-    .action(action(async () => (await import('./take-over.ts')).takeOverCommand))
 }

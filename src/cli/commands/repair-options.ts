@@ -1,4 +1,4 @@
-// The command lines that send again, and that compare both sides.
+// The command lines that send again, that compare both sides, and that take the tables of a mirror over.
 
 import type { Command } from 'commander'
 import { actionsOf, LOCAL_HELP, wholeNumber, type Execute } from '../shared/arguments.ts'
@@ -37,4 +37,10 @@ export function describeRepair(program: Command, execute: Execute): void {
     .option('--tuning <json>', 'times and sizes of this run, as a JSON object')
     .description('compare both sides of a sync, by key and field; follow it')
     .action(action(async () => (await import('./reconcile.ts')).reconcileSync))
+  program
+    .command('take-over')
+    .argument('<sync>', 'a mirror')
+    .requiredOption('--from <project>', 'the project that keeps them now, as the refusal names it')
+    .description('make the tables of a mirror this project’s: the ledger that kept them is lost')
+    .action(action(async () => (await import('./take-over.ts')).takeOverCommand))
 }

@@ -1,0 +1,260 @@
+// The command line: every command by group, with its arguments and options. Each command loads its own parts when it is called,
+// so that `--help` and completion cost nothing.
+
+import { Command, Option } from 'commander'
+import {
+  actionsOf,
+  LOCAL_HELP,
+  perMinute,
+  port,
+  wholeNumber,
+  type Execute,
+} from './shared/arguments.ts'
+import type { DevOptions } from './commands/dev.ts'
+import { describeConform } from './commands/conform-options.ts'
+import { describeInit } from './commands/init-options.ts'
+import { describeRepair } from './commands/repair-options.ts'
+import { describeSchedules } from './commands/schedules-options.ts'
+import { describeService } from './commands/service-options.ts'
+import { describeControl } from './commands/control-options.ts'
+import { arrangeHelp } from './shared/help.ts'
+
+/** What `show`, `rejects` and `report` take. */
+const RUN = "number of a run, or a sync's name for its latest; default: the latest of all"
+
+interface Caller {
+  readonly version: string
+  readonly execute: Execute
+  /** The umask that the process was started with. */
+  readonly umask: number
+  /** What follows `dev --`. */
+  readonly besideDev: readonly string[]
+}
+
+interface Parts extends Caller {
+  readonly program: Command
+  readonly action: ReturnType<typeof actionsOf>
+}
+
+export function createProgram(caller: Caller): Command {
+  const program = new Command('records-sync')
+    .description('Keeps a CRM and your own data in step, and can prove it.')
+    .version(caller.version)
+    .option('-c, --config <file>', 'configuration file', 'records-sync.yaml')
+    .option('--json', 'results as JSON on standard output', false)
+    .exitOverride()
+    .showHelpAfterError('(records-sync --help lists the commands)')
+  const parts = { ...caller, program, action: actionsOf(caller.execute) }
+  for (const describe of [
+    describeSetUp,
+    describeRun,
+    describeLook,
+    describeMend,
+    describeOperate,
+    describeDevelop,
+  ])
+    describe(parts)
+  arrangeHelp(program)
+  return program
+}
+
+function describeSetUp({ program, execute, action, umask }: Parts): void {
+  program.commandsGroup('Set up:')
+  describeInit(program.command('init'), execute, umask)
+  program
+    .command('describe')
+    .argument('[connection]', 'default: all; of one connection alone, a type may stand here')
+    .argument('[type]', 'an object type, to see its properties')
+    .description('what a service has: its object types, or the properties of one')
+    .action((connection?: string, type?: string) =>
+      execute(async (context) =>
+        (await import('./commands/describe.ts')).describe(context, connection, type),
+      ),
+    )
+  program
+    .command('check')
+    .option(
+      '--operations',
+      'list how every operation is requested, not only the unusual ones',
+      false,
+    )
+    .option(
+      '--fix-permissions',
+      'take the rights of other users away from the ledger, mirrors and other files that hold rows',
+      false,
+    )
+    .description('check the configuration against its files and services; writes nothing')
+    .action(action(async () => (await import('./commands/check.ts')).check))
+}
+
+function describeRun({ program, execute, action }: Parts): void {
+  program.commandsGroup('Run:')
+  program
+    .command('plan')
+    .argument('<sync>')
+    .option(
+      '--rejects <folder>',
+      'of an import: write the rows that it would reject, a file for each kind',
+    )
+    .description(
+      'what a run would do: rows or records, rejects, requests, minutes; writes nothing to the service',
+    )
+    .action(action(async () => (await import('./commands/plan.ts')).plan))
+  program
+    .command('run')
+    .argument('<sync>')
+    .option('--detach', 'start the run, and return once a worker has it', false)
+    .option('--local', LOCAL_HELP, false)
+    .option(
+      '--attach',
+      'follow a run of the sync that is at work, if there is one; start none then',
+    )
+    .option('--full', 'of a mirror: read everything again, not only what changed', false)
+    .option('--tuning <json>', 'times and sizes of this run, as a JSON object')
+    .addOption(
+      new Option(
+        '--priority <priority>',
+        'a backfill gives way to other runs where they share a quota; default: the kind of the sync',
+      ).choices(['import', 'mirror', 'backfill']),
+    )
+    .description('start a run and follow it; Ctrl-C detaches, the run goes on')
+    .action(action(async () => (await import('./commands/run.ts')).run))
+  describeControl(program, execute)
+}
+
+function describeLook({ program, execute, action }: Parts): void {
+  program.commandsGroup('Look:')
+  program
+    .command('status')
+    .description(
+      'every sync with its latest run, and the latest reconciliation where that is newer',
+    )
+    .action(action(async () => (await import('./commands/status.ts')).status))
+  program
+    .command('watch')
+    .argument('[sync]', 'only its runs; default: those of all syncs')
+    .option('--keep', 'go on when no run is live, and show the next ones', false)
+    .description(
+      'the live runs, with keys to pause, resume and cancel them; ends with the last one',
+    )
+    .action((sync: string | undefined, options: { keep: boolean }) =>
+      execute(async (context) =>
+        (await import('./commands/watch.ts')).watch(context, sync, options),
+      ),
+    )
+  program
+    .command('show')
+    .argument('[run]', RUN)
+    .description('one run: its state, its books and rejects by kind, or its tables')
+    .action(action(async () => (await import('./commands/show.ts')).show))
+  program
+    .command('report')
+    .argument('[run]', RUN)
+    .option('-o, --output <file>', 'where the page goes; default: records-sync-report-RUN.html')
+    .option('--open', 'open it in the browser', false)
+    .description('one run as a page of its own: books, differences, errors, requests over time')
+    .action(action(async () => (await import('./commands/report.ts')).reportCommand))
+  program
+    .command('audit')
+    .description('check the manifests and the books of every run that the ledger keeps')
+    .action(action(async () => (await import('./commands/audit.ts')).auditCommand))
+  program
+    .command('quota')
+    .argument('[connection]', 'only the orgs of its service; default: all')
+    .option('--open', 'ask the service of the connection at once, whatever wait it has asked for')
+    .description("the state of each org's quota: limit, use, who uses it, what to expect")
+    .action(action(async () => (await import('./commands/quota.ts')).quota))
+  program
+    .command('sql')
+    .argument('<warehouse>')
+    .argument('<query>', 'one SELECT')
+    .option('--limit <rows>', 'rows that are shown', wholeNumber(1, 100_000), 1_000)
+    .description('what a query gives, with values as an import would see them; reads only')
+    .action(action(async () => (await import('./commands/sql.ts')).sql))
+}
+
+function describeMend({ program, execute, action }: Parts): void {
+  program.commandsGroup('Mend:')
+  program
+    .command('rejects')
+    .argument('[run]', RUN)
+    .option('-d, --directory <folder>', 'where the files go; default: rejects-RUN')
+    .option('-o, --output <file>', 'all of them in one file; - is standard output')
+    .option('--exact', 'leave cells that a spreadsheet would run as formulas as they are', false)
+    .description('the rejected rows as CSV, a file for each kind of error, to correct and retry')
+    .action(action(async () => (await import('./commands/rejects.ts')).rejects))
+  describeRepair(program, execute)
+}
+
+function describeOperate({ program, execute, action }: Parts): void {
+  program.commandsGroup('Operate:')
+  program
+    .command('worker')
+    .option('--build-id <id>', 'runs stay with the build that begins them (docs/upgrades.md)')
+    .description('run workflows and activities until stopped')
+    .action(action(async () => (await import('./commands/worker.ts')).workerCommand))
+  describeSchedules(program.command('schedules'), execute)
+  const ledgerCommand = program.command('ledger').description('the ledger itself')
+  ledgerCommand
+    .command('backup')
+    .argument('<file>')
+    .description('a whole copy of a SQLite ledger, also while workers write it')
+    .action(action(async () => (await import('./commands/ledger-backup.ts')).ledgerBackup))
+  ledgerCommand
+    .command('export')
+    .argument('<folder>')
+    .option('--run <run>', 'only what is of this run')
+    .description('the ledger as Parquet files: runs, results, differences, requests and more')
+    .action(action(async () => (await import('./commands/ledger-export.ts')).ledgerExport))
+  program
+    .command('links')
+    .description("addresses that open Temporal's start form, filled in for a backfill of each sync")
+    .action(action(async () => (await import('./commands/links.ts')).links))
+  program
+    .command('notify')
+    .argument('<name>', 'a notification of the configuration')
+    .description('post a test message to a notification')
+    .action(action(async () => (await import('./commands/notify.ts')).notify))
+  program
+    .command('codec-server')
+    .option('--port <port>', 'port on this machine', port, 8888)
+    .description('decrypt payloads for the Temporal UI, where temporal.encryption_keys is set')
+    .action(action(async () => (await import('./commands/codec-server.ts')).codecServer))
+}
+
+function describeDevelop({ program, execute, action, besideDev }: Parts): void {
+  program.commandsGroup('Develop:')
+  program
+    .command('dev')
+    .argument('[command...]', 'a command to run beside them, after --, such as -- run contacts')
+    .option('--no-service', 'start no Records Service')
+    .option(
+      '--service-port <port>',
+      'port of the Records Service; default: 8080, or the next that is free',
+      port,
+    )
+    .option('--limit <requests>', 'requests a minute that the service allows', perMinute)
+    .option(
+      '--temporal-port <port>',
+      'port of the Temporal server; its UI has the one 1,000 above; default: 7233, or the next that is free',
+      port,
+    )
+    .description(
+      'Temporal server, worker and Records Service in one, for your own machine; until Ctrl-C, or the end of a command',
+    )
+    .action((command: string[], options: Omit<DevOptions, 'command'>) =>
+      execute(async (context) =>
+        (await import('./commands/dev.ts')).dev(context, {
+          ...options,
+          command: [...command, ...besideDev],
+        }),
+      ),
+    )
+  describeService(program.command('service'), execute)
+  describeConform(program.command('conform'), execute)
+  program
+    .command('demo')
+    .option('--keep', 'leave everything running until Ctrl-C', false)
+    .description('the main job on real files, with embedded parts')
+    .action(action(async () => (await import('./commands/demo.ts')).demo))
+}
