@@ -53,10 +53,17 @@ export function secondRecordReader(
     const written = outcomes.filter(({ state, recordId }) => isWritten(state) && recordId !== null)
     if (written.length === 0) return { outcomes, later: [] }
     const keyOf = new Map(items.map(({ ordinal, key }) => [ordinal, key]))
-    const accepted = await ledger.acceptedRecords(
+    const own = await ledger.acceptedRecords(
       run,
       written.map(({ ordinal }) => keyOf.get(ordinal)!),
     )
+    const unknown = written.flatMap(({ ordinal, state }) => {
+      const key = keyOf.get(ordinal)!
+      return state === 'created' && !own.has(key) ? [key] : []
+    })
+    // What another sync has written is a record of the key as well: a sync may have been renamed.
+    const elsewhere = unknown.length === 0 ? [] : await ledger.recordsElsewhere(run, unknown)
+    const accepted = new Map([...own, ...elsewhere])
     const details = new Map<number, string>()
     const notes: { key: string; records: readonly string[] }[] = []
     const read = otherRecordsReader(deps, job)

@@ -27,6 +27,7 @@ import {
   readRecordById,
   type ParsedItem,
   type PropertyValues,
+  type Found,
 } from '../verify/look-up.ts'
 import { isNormalised, readDigest } from '../verify/read-back.ts'
 import { baselineReader, changedBy, wasSent } from './baseline.ts'
@@ -78,11 +79,15 @@ export class ItemComparer {
     const notes: RecordsOfKey[] = []
     const hidden = hiddenFrom(this.#deps, this.#job)
     const readOthers = otherRecordsReader(this.#deps, this.#job, hidden)
+    const writers = await this.#writers(items, found)
     try {
       for (const item of items) {
         const { detail: several, records } = await otherRecordsOf(item, found, readOthers)
         if (records !== null) notes.push({ key: item.key, records })
-        compared.push(await this.#compareOne(item, found.get(item.key), { several, hidden }))
+        const writer = writers.get(item.key) ?? null
+        compared.push(
+          await this.#compareOne(item, found.get(item.key), { several, hidden, writer }),
+        )
       }
     } finally {
       const { ledger } = this.#deps
@@ -94,7 +99,7 @@ export class ItemComparer {
   async #compareOne(
     item: Item,
     found: RecordRepresentation | undefined,
-    { several, hidden }: { several: string | null; hidden: Hidden },
+    { several, hidden, writer }: { several: string | null; hidden: Hidden; writer: number | null },
   ): Promise<ItemComparison> {
     // If the key finds no record, by the id that the key was written to: the record may have another key now.
     const id = item.accepted?.recordId ?? null
@@ -114,7 +119,7 @@ export class ItemComparer {
     }
     const comparison =
       record === null
-        ? await this.#missing(item, hidden)
+        ? await this.#missing(item, hidden, writer)
         : several !== null && found
           ? this.#ambiguous(item, record)
           : await this.#fields(item, record)
@@ -122,9 +127,22 @@ export class ItemComparer {
     return { ...result, ...comparison, held: comparison.held ?? result.held }
   }
 
-  async #missing(item: Item, hidden: Hidden): Promise<Comparison> {
+  /** The run that wrote each item before: of this sync, or of another one if the key finds no record. */
+  async #writers(items: readonly Item[], found: Found): Promise<ReadonlyMap<string, number>> {
+    const own = items.flatMap(({ key, accepted }): [string, number][] =>
+      accepted?.recordId == null ? [] : [[key, accepted.run]],
+    )
+    const writers = new Map(own)
+    const unknown = items.flatMap(({ key }) => (writers.has(key) || found.get(key) ? [] : [key]))
+    if (unknown.length === 0) return writers
+    const elsewhere = await this.#deps.ledger.recordsElsewhere(this.#job.run, unknown)
+    for (const [key, { run }] of elsewhere) writers.set(key, run)
+    return writers
+  }
+
+  async #missing(item: Item, hidden: Hidden, writer: number | null): Promise<Comparison> {
     const recordId = item.accepted?.recordId ?? null
-    const reason = recordId === null ? null : await hidden(item.accepted!.run)
+    const reason = writer === null ? null : await hidden(writer)
     const difference = {
       ...this.#about(item, recordId),
       kind: 'missing',

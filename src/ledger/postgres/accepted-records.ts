@@ -98,6 +98,19 @@ export const acceptedRecordMethods = (db: PostgresDatabase): AcceptedRecords => 
     return new Map(rows.map((row) => [String(row['key']), acceptedOfKey(row)]))
   },
 
+  async recordsElsewhere(run, keys) {
+    const rows = await db.all(
+      `SELECT asked.key, held.record_id, held.run, held.records FROM unnest($2::text[]) AS asked (key)
+         JOIN LATERAL (SELECT record_id, accepted.run, records ${OF_TYPE} AND other.sync <> own.sync
+             AND other.matching_property = own.matching_property
+           JOIN accepted ON accepted.destination = other.id AND ${hasKey('asked.key')}
+             AND accepted.record_id IS NOT NULL
+           WHERE runs.id = $1 ORDER BY accepted.run DESC LIMIT 1) AS held ON true`,
+      [run, keys],
+    )
+    return new Map(rows.map((row) => [String(row['key']), acceptedOfKey(row)]))
+  },
+
   async noteRecordsOfKeys(run, keys) {
     await db.transaction((session) =>
       session.run(

@@ -46,6 +46,14 @@ export interface AcceptedRecords {
   /** The records that are accepted for at most 1,000 keys in the run's destination, and the runs that they are from. */
   acceptedRecords(run: number, keys: readonly string[]): Promise<ReadonlyMap<string, AcceptedOfKey>>
   /**
+   * The same for keys as other syncs have written them: those of the same origin, org, object type and matching property. Of
+   * several syncs, the newest run counts.
+   */
+  recordsElsewhere(
+    run: number,
+    keys: readonly string[],
+  ): Promise<ReadonlyMap<string, AcceptedOfKey>>
+  /**
    * Notes for at most 1,000 keys of the run's destination which records they have, or may have; less than two: it is one alone. A
    * key with several has nothing accepted, so the next run sends its row again.
    */

@@ -95,6 +95,22 @@ export const acceptedRecordMethods = (db: SqliteDatabase): AcceptedRecords => ({
     )
   },
 
+  async recordsElsewhere(run, keys) {
+    const others = destinationsOfType(db, run).filter((one) => !one.isOwn && one.hasSameKeys)
+    if (others.length === 0) return new Map()
+    const ids = others.map(({ id }) => id).join()
+    const find = db.sql(
+      `SELECT record_id, run, records FROM accepted
+       WHERE destination IN (${ids}) AND key = ? AND record_id IS NOT NULL ORDER BY run DESC LIMIT 1`,
+    )
+    return new Map(
+      keys.flatMap((key) => {
+        const row = find.get(key)
+        return row ? [[key, acceptedOfKey(row)]] : []
+      }),
+    )
+  },
+
   async noteRecordsOfKeys(run, keys) {
     const note = db.sql(
       `UPDATE accepted SET records = ?3, hash = CASE WHEN ?3 IS NULL THEN hash END

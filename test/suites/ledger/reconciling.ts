@@ -777,6 +777,10 @@ export function reconcilingTests(open: Open): void {
         ['k2', 'by record'],
       ])
       expect(await ledger.writtenElsewhere(run, [])).toEqual(new Map())
+      // Under the same key of the same property alone.
+      expect(await ledger.recordsElsewhere(run, ['k1', 'k2', 'k3', 'x'])).toEqual(
+        new Map([['k1', { recordId: 'record 1', run: run - 5, records: [] }]]),
+      )
       await ledger.recordDeleted(run, records)
       const { id: next } = await openRun(ledger, 'plan', 'by record')
       const by = { destination: { sync: 'by record', matchingProperty: 'svc_email' } }

@@ -72,6 +72,29 @@ test('a repair leaves what a lesser key does not find, and says why', async () =
   }
 })
 
+test('a key that another sync has written, and the key in use does not see, is a second record', async () => {
+  const { scene, rows, client, lesser } = await privateScene()
+  onTestFinished(() => client.close())
+  rows('Anna')
+  const renamed = { as: { name: 'people' } }
+  const looked = await scene.reconcile({ repair: true }, { ...lesser, ...renamed })
+  expect(looked.books.states).toMatchObject({ created: 0, unchanged: 2, unsent: 1 })
+  const end = await scene.run({ ...lesser, ...renamed })
+  expect(end.books.states).toMatchObject({ created: 1, unchanged: 2 })
+  expect(end.state).toBe('complete_with_differences')
+  // To a key that sees both, the service refuses the row as ambiguous.
+  expect(await scene.run(renamed)).toMatchObject({ books: { states: { rejected: 1 } } })
+})
+
+test('a key that another sync has written, and somebody deleted, is created by a key that sees all', async () => {
+  const { scene, rows, id, client } = await privateScene()
+  await client.close()
+  await scene.client.deleteRecord(CONTACT, id)
+  rows('Anna')
+  const end = await scene.run({ as: { name: 'people' } })
+  expect(end).toMatchObject({ state: 'complete', books: { states: { created: 1, updated: 2 } } })
+})
+
 test('a record that is deleted, and made anew, is no second one', async () => {
   const { scene, rows, id, client } = await privateScene()
   await client.close()

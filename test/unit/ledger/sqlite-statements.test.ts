@@ -183,6 +183,7 @@ async function reconciled(ledger: Ledger): Promise<void> {
   }))
   for (const repaired of [false, true]) await ledger.noteDifferences(run, extra, { repaired })
   await ledger.writtenElsewhere(run, [{ key: 'x', recordId: 'r' }])
+  await ledger.recordsElsewhere(run, ['x'])
   await ledger.broughtByCorrection(run, ['x'])
   await ledger.recordsOfRows(run, ['r'])
   await ledger.dropExtra(run, [{ key: 'x', recordId: 'r' }])
