@@ -1,7 +1,7 @@
 // The command line: every command by group, with its arguments and options. Each command loads its own parts when it is called,
 // so that `--help` and completion cost nothing.
 
-import { Command, Option } from 'commander'
+import { Argument, Command, Option } from 'commander'
 import {
   actionsOf,
   LOCAL_HELP,
@@ -17,6 +17,7 @@ import { describeRepair } from './commands/repair-options.ts'
 import { describeSchedules } from './commands/schedules-options.ts'
 import { describeService } from './commands/service-options.ts'
 import { describeControl } from './commands/control-options.ts'
+import { SHELLS } from './completion/scripts.ts'
 import { arrangeHelp } from './shared/help.ts'
 
 /** What `show`, `rejects` and `report` take. */
@@ -85,6 +86,19 @@ function describeSetUp({ program, execute, action, umask }: Parts): void {
     )
     .description('check the configuration against its files and services; writes nothing')
     .action(action(async () => (await import('./commands/check.ts')).check))
+  program
+    .command('completion')
+    .addArgument(new Argument('<shell>', 'the shell that you type in').choices(SHELLS))
+    .description('print the script that completes commands, options and names in a shell')
+    .action(action(async () => (await import('./commands/completion.ts')).completion))
+  program
+    .command('__complete', { hidden: true })
+    .argument('[words...]')
+    .action((words: string[]) =>
+      execute(async (context) =>
+        (await import('./commands/completion.ts')).complete(context, program, words),
+      ),
+    )
 }
 
 function describeRun({ program, execute, action }: Parts): void {
