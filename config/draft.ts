@@ -19,6 +19,8 @@ export interface DraftImport {
   /** Why it is this connection; empty: nothing is to be said. */
   readonly serviceComment: string
   readonly keyComment: string
+  /** Name of the connection. */
+  readonly to: string
   readonly sync: string
   readonly csv: { readonly csv: string; readonly delimiter?: string; readonly encoding?: string }
   readonly csvComment: string
@@ -32,67 +34,82 @@ export interface DraftImport {
 }
 
 /** Lines with their comment are not longer, if they can be shorter. */
-const LINE_CHARS_MAX = 110
+const LINE_CHARS_MAX = 108
 const NAME_CHARS_MAX = 60
 
 export function draftConfig(draft: DraftImport): string {
   const { csv, sync } = draft
-  const open = draft.properties.some(({ isOpen }) => isOpen)
   return [
     `# Written by "records-sync init" from ${commentText(csv.csv)}; the comments say why. Paths count from this file's folder.`,
     `# "records-sync check" checks it, "records-sync plan ${sync}" shows what a run would do, and writes nothing.`,
     '',
     'connections:',
-    '  crm:',
-    ...commented('    ', `service: ${quoted(draft.service)}`, draft.serviceComment),
-    ...commented('    ', `key: ${secretText(draft.key)}`, draft.keyComment),
+    ...draftConnection(draft).map(indented),
     '',
     'syncs:',
-    `  ${sync}:`,
-    '    import:',
-    ...commented('      ', `from: ${flowText(csv)}`, draft.csvComment),
-    '      to: crm',
-    ...commented('      ', `object_type: ${scalarText(draft.objectType)}`, draft.typeComment),
+    ...draftSync(draft).map(indented),
+    '',
+  ].join('\n')
+}
+
+const indented = (line: string): string => `  ${line}`
+
+/** The connection alone, as lines without indentation. */
+export const draftConnection = (draft: DraftImport): string[] => [
+  `${draft.to}:`,
+  ...commented('  ', `service: ${quoted(draft.service)}`, draft.serviceComment),
+  ...commented('  ', `key: ${secretText(draft.key)}`, draft.keyComment),
+]
+
+/** The sync alone, as lines without indentation. */
+export function draftSync(draft: DraftImport): string[] {
+  const { csv, sync, to } = draft
+  const open = draft.properties.some(({ isOpen }) => isOpen)
+  return [
+    `${sync}:`,
+    '  import:',
+    ...commented('    ', `from: ${flowText(csv)}`, draft.csvComment),
+    `    to: ${quoted(to)}`,
+    ...commented('    ', `object_type: ${scalarText(draft.objectType)}`, draft.typeComment),
     ...commented(
-      '      ',
+      '    ',
       `matching_property: ${scalarText(draft.matchingProperty)}`,
       draft.matchingComment,
     ),
     ...commented(
-      '      ',
+      '    ',
       'empty: omit',
       'an empty cell leaves its property alone; or clear, reject',
     ),
-    ...commented('      ', 'verify: sample', 'how much is read back: none, sample, all'),
+    ...commented('    ', 'verify: sample', 'how much is read back: none, sample, all'),
     ...(open
       ? commented(
-          '      ',
+          '    ',
           'properties:',
           'lines that begin with "# " wait for you: remove it to map them',
         )
-      : ['      properties:']),
+      : ['    properties:']),
     ...draft.properties.flatMap(propertyLines),
     ...leftLines(draft.left),
-    '    # schedule: every 15 minutes # then "records-sync schedules apply"',
-    '',
-  ].join('\n')
+    '  # schedule: every 15 minutes # then "records-sync schedules apply"',
+  ]
 }
 
 function propertyLines({ property, mapping, comment, isOpen }: DraftProperty): string[] {
   const { column, ...settings } = mapping
   const value = Object.keys(settings).length === 0 ? scalarText(column) : flowText(mapping)
   const text = `${keyText(property)}: ${value}`
-  return commented(isOpen ? '        # ' : '        ', text, comment)
+  return commented(isOpen ? '      # ' : '      ', text, comment)
 }
 
 const leftLines = (left: DraftImport['left']): string[] =>
   left.length === 0
     ? []
     : [
-        '        # Not mapped:',
+        '      # Not mapped:',
         ...left.map(
           ({ column, reason }) =>
-            `        #   ${commentText(JSON.stringify(column))}: ${commentText(reason, 300)}`,
+            `      #   ${commentText(JSON.stringify(column))}: ${commentText(reason, 300)}`,
         ),
       ]
 

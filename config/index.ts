@@ -1,7 +1,8 @@
 // The configuration of a project: records-sync.yaml.
 
 export { serviceProblem } from './connections.ts'
-export { draftConfig, type DraftImport } from './draft.ts'
+export { draftConfig, draftConnection, draftSync, type DraftImport } from './draft.ts'
+export { placeOfEntry, withEntries, writtenService } from './extend.ts'
 export { CONFIG_FILE, loadConfig } from './load.ts'
 export { placedMapping, placedService, placeOfKey } from './places.ts'
 export { readLedgerPlace, readSigningKey, type LedgerConfig } from './ledger.ts'

@@ -5,6 +5,7 @@ import {
   MappingError,
   MirrorInvalid,
   ServiceFailure,
+  SourceError,
   SyncError,
   type MappingProblem,
 } from '../src/core/errors.ts'
@@ -14,14 +15,15 @@ import { valueAt } from './issues.ts'
 import { readText } from './load.ts'
 
 /**
- * The error, with `file:line:column` for each of its problems if it is about a mapping or a mirror. The error is unchanged if the
- * file cannot be read, or no longer has the sync.
+ * The error, with `file:line:column` for each of its problems if it is about a mapping or a mirror, and of the setting that names the
+ * file if it is about a CSV file. The error is unchanged if the configuration cannot be read, or no longer has the sync.
  */
 export async function placedMapping(
   error: unknown,
   file: string,
   env: Environment,
 ): Promise<unknown> {
+  if (error instanceof SourceError) return await placedSource(error, file, env)
   const isMirror = error instanceof MirrorInvalid
   if (!isMirror && !(error instanceof MappingError && error.sync !== null)) return error
   const sync = ['syncs', error.sync!, isMirror ? 'mirror' : 'import']
@@ -39,6 +41,23 @@ export async function placedMapping(
     return isMirror
       ? new MirrorInvalid(error.sync, found, placed)
       : new MappingError(error.sync, found, placed)
+  } catch {
+    return error
+  }
+}
+
+async function placedSource(
+  error: SourceError,
+  file: string,
+  env: Environment,
+): Promise<SourceError> {
+  if (error.sync === null) return error
+  const path = ['syncs', error.sync, 'import', 'from', 'csv']
+  try {
+    const document = readDocument(await readText(file), env)
+    if (!document.has(path)) return error
+    const { line, column } = document.place(path)
+    return error.of(null, `${file}:${line}:${column}: ${error.message}`)
   } catch {
     return error
   }

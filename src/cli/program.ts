@@ -66,12 +66,10 @@ function describeSetUp({ program, execute, action, umask }: Parts): void {
     .command('describe')
     .argument('[connection]', 'default: all; of one connection alone, a type may stand here')
     .argument('[type]', 'an object type, to see its properties')
+    .option('--service <url>', 'URL of a service, instead of a connection; needs no configuration')
+    .option('--key <place>', 'where its API key is: file:PATH, env:NAME or command:COMMAND')
     .description('what a service has: its object types, or the properties of one')
-    .action((connection?: string, type?: string) =>
-      execute(async (context) =>
-        (await import('./commands/describe.ts')).describe(context, connection, type),
-      ),
-    )
+    .action(action(async () => (await import('./commands/describe.ts')).describe))
   program
     .command('check')
     .option(

@@ -1,6 +1,8 @@
 // The errors of records-sync. Each says what is wrong, where, and what was expected, and carries a stable code.
 // Promise kept here: a message of ours never holds a key, a record or a foreign library's text.
 
+import { copyDatabaseMessage } from './database-message.ts'
+
 /** What a failure means for the work: try again, refuse this item, or stop the run. */
 export type Disposition = 'retry' | 'reject' | 'halt'
 
@@ -63,13 +65,28 @@ export class SourceError extends SyncError {
   /** The problem's place: 1-based line of the file and 1-based column of the row, if known. */
   readonly line: number | undefined
   readonly column: number | undefined
-  constructor(code: string, message: string, place: { line?: number; column?: number } = {}) {
+  /** The sync whose source it is, by which its place in the configuration is found; null: not known. */
+  readonly sync: string | null
+  constructor(
+    code: string,
+    message: string,
+    place: { line?: number; column?: number } = {},
+    sync: string | null = null,
+  ) {
     super(code, message, {
       ...(place.line === undefined ? {} : { line: place.line }),
       ...(place.column === undefined ? {} : { column: place.column }),
     })
     this.line = place.line
     this.column = place.column
+    this.sync = sync
+  }
+
+  /** The same error, of the source of a sync; `message`: where its place is known by now. */
+  of(sync: string | null, message = this.message): SourceError {
+    const { code, line, column } = this
+    const place = { ...(line !== undefined && { line }), ...(column !== undefined && { column }) }
+    return copyDatabaseMessage(new SourceError(code, message, place, sync), this)
   }
 }
 

@@ -12,7 +12,7 @@ import {
   type MirrorSync,
 } from '../../../config/index.ts'
 import type { RecordsClient } from '../../client/index.ts'
-import { SyncError } from '../../core/errors.ts'
+import { MappingError, SourceError, SyncError } from '../../core/errors.ts'
 import { compileMapping, readTarget } from '../../import/index.ts'
 import { readWebhookUrl } from '../../monitoring/webhook.ts'
 import { openSource, sourceOf } from '../../sources/index.ts'
@@ -167,6 +167,9 @@ export async function check(context: CommandContext, options: CheckOptions): Pro
   return ok ? EXIT.done : EXIT.usage
 }
 
+const messageOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error)
+
 class Findings {
   readonly all: Finding[] = []
   readonly #context: CommandContext
@@ -180,16 +183,20 @@ class Findings {
     try {
       this.all.push({ subject, ok: true, warnings: [], ...(await work()) })
     } catch (caught) {
-      const error = await placedMapping(caught, configFile, env)
-      const message = error instanceof Error ? error.message : String(error)
+      const all = caught instanceof AggregateError ? (caught.errors as unknown[]) : [caught]
+      const errors = await Promise.all(all.map((one) => placedMapping(one, configFile, env)))
+      const lines = errors.flatMap((error) => problemsOf(error) ?? [messageOf(error)])
       this.all.push({
         subject,
         ok: false,
-        message,
+        message: errors.map(messageOf).join('; '),
         warnings: [],
         ...(json
           ? {}
-          : { ownWords: databaseMessageLines(error, terminal), problems: problemsOf(error) }),
+          : {
+              ownWords: errors.flatMap((error) => databaseMessageLines(error, terminal)),
+              problems: lines.length > 1 ? lines : null,
+            }),
       })
     }
   }
@@ -269,7 +276,11 @@ async function checkImport(
   { connect, clientOf }: { connect: Connect; clientOf(name: string): Promise<RecordsClient> },
 ): Promise<CheckFindings> {
   const { createSourceOpeners } = await import('../../resources/openers.ts')
-  const source = await openSource(sync, createSourceOpeners(context, connect))
+  const source = await openSource(sync, createSourceOpeners(context, connect)).catch(
+    async (error: unknown) => {
+      throw await withNames(error, sync, clientOf)
+    },
+  )
   try {
     const client = await clientOf(sync.import.to)
     const target = await readTarget(
@@ -286,9 +297,34 @@ async function checkImport(
         ...(sourceOf(sync.import.from).isLocal ? await firstRowsWarnings(source) : []),
       ],
     }
+  } catch (error) {
+    throw error instanceof SourceError ? error.of(sync.name) : error
   } finally {
     await source.close()
   }
+}
+
+/** The error of a source that cannot be opened; with it what is wrong with the names on the service, which needs no source. */
+async function withNames(
+  error: unknown,
+  sync: ImportSync,
+  clientOf: (name: string) => Promise<RecordsClient>,
+): Promise<unknown> {
+  if (!(error instanceof SourceError)) return error
+  const ofSource = error.of(sync.name)
+  const columns = Object.values(sync.import.properties).flatMap(({ column, unit_column: unit }) =>
+    [column, unit].filter((name) => name !== undefined),
+  )
+  try {
+    const signal = new AbortController().signal
+    const client = await clientOf(sync.import.to)
+    const target = await readTarget({ client, signal, priority: 'interactive' }, sync)
+    compileMapping(sync.name, sync.import, target, columns)
+  } catch (ofNames) {
+    if (ofNames instanceof MappingError) return new AggregateError([ofSource, ofNames])
+    if (!(ofNames instanceof SyncError)) throw ofNames
+  }
+  return ofSource
 }
 
 function printFinding(terminal: Terminal, finding: Finding, allOperations: boolean): void {

@@ -1,4 +1,5 @@
-// `records-sync describe [CONNECTION] [TYPE]`: what a service has: its object types, or the properties of one. Reads only.
+// `records-sync describe [CONNECTION] [TYPE]`: what a service has: its object types, or the properties of one. Reads only. With
+// `--service URL` it needs no configuration.
 
 import { placedService, type Config } from '../../../config/index.ts'
 import type { RecordsClient } from '../../client/index.ts'
@@ -7,6 +8,7 @@ import { suggestNearest, suggestWord } from '../../core/suggest.ts'
 import { unknownName } from '../../core/unknown-name.ts'
 import { createClients, EXIT, type CommandContext } from '../shared/context.ts'
 import { findQuotas } from '../shared/forecast.ts'
+import { openClient, placeOfService, resolvedKey, type ServicePlace } from './init-service.ts'
 import { safeText } from '../shared/terminal.ts'
 import {
   objectTypeToJson,
@@ -21,6 +23,13 @@ const MISSING = [403, 404, 405, 501]
 
 const ask = { priority: 'interactive' } as const
 
+export interface DescribeOptions {
+  /** A service that no configuration need name. */
+  readonly service?: string
+  /** Where its key is. */
+  readonly key?: string
+}
+
 /**
  * Without a connection: the object types of all of them. A name that is no connection is taken for an object type, if there is one
  * connection only.
@@ -29,7 +38,10 @@ export async function describe(
   context: CommandContext,
   first: string | undefined,
   second: string | undefined,
+  options: DescribeOptions = {},
 ): Promise<number> {
+  const place = placeOfService(options, process.cwd(), context.env)
+  if (place !== null) return await describeService(context, place, first, second)
   const config = await context.loadConfig()
   const { names, type } = chosen(config, first, second)
   const quotas = await findQuotas(context)
@@ -46,14 +58,48 @@ export async function describe(
   try {
     if (type === undefined) return await describeAll(context, names, connected)
     const { client, described } = await connected(names[0]!)
-    const found = await readType(client, described, type)
-    if (context.json) context.terminal.out(JSON.stringify(propertiesToJson(described, found)))
-    else printProperties(context.terminal, described, found)
-    return EXIT.done
+    return await describeType(context, client, described, type)
   } finally {
     await close()
     await quotas?.close()
   }
+}
+
+/** A service of the command line, with no connection: the only name is that of a type. */
+async function describeService(
+  context: CommandContext,
+  { url, key }: ServicePlace & { readonly url: string },
+  type: string | undefined,
+  more: string | undefined,
+): Promise<number> {
+  if (more !== undefined)
+    throw new ConfigError(
+      '--service',
+      'it stands for the connection; expected one name at most, that of an object type',
+    )
+  const { terminal, json } = context
+  const client = openClient(url, resolvedKey(key, process.cwd()), context.env)
+  try {
+    const described = await readConnection('service', client, await client.keyFingerprint())
+    if (type !== undefined) return await describeType(context, client, described, type)
+    if (json) terminal.out(JSON.stringify({ connections: [objectTypeToJson(described)] }))
+    else printObjectTypes(terminal, described, 'the same command with the name of the type behind')
+    return EXIT.done
+  } finally {
+    await client.close()
+  }
+}
+
+async function describeType(
+  { json, terminal }: CommandContext,
+  client: RecordsClient,
+  described: DescribedConnection,
+  type: string,
+): Promise<number> {
+  const found = await readType(client, described, type)
+  if (json) terminal.out(JSON.stringify(propertiesToJson(described, found)))
+  else printProperties(terminal, described, found)
+  return EXIT.done
 }
 
 /** The connections that are meant, and the object type. @throws ConfigError that suggests another name */

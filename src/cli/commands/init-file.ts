@@ -5,35 +5,28 @@
 
 import { chmodSync, existsSync, writeFileSync } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
-import {
-  draftConfig,
-  findSync,
-  type DraftImport,
-  type ImportConfig,
-} from '../../../config/index.ts'
+import { draftConfig, type DraftImport, type ImportConfig } from '../../../config/index.ts'
 import type { RecordsClient } from '../../client/index.ts'
 import { ConfigError, SyncError } from '../../core/errors.ts'
 import { compileMapping, proposeImport, type Proposal, type Target } from '../../import/index.ts'
 import { startService } from '../../service/index.ts'
 import { EXIT, type CommandContext } from '../shared/context.ts'
-import { forecast } from '../shared/forecast.ts'
 import type { Asker } from '../shared/questions.ts'
-import { safeText, wrapped } from '../shared/terminal.ts'
+import { safeText } from '../shared/terminal.ts'
 import { proposalLines, sampleText } from '../views/proposal.ts'
+import { addToConfig, connectionFor, freeName, readExisting } from './init-add.ts'
 import { askProposal, askService, keyWish } from './init-questions.ts'
+import { reportInit } from './init-report.ts'
 import { readCsvSample, type CsvSample } from './init-sample.ts'
 import {
   DEV_PLACE,
-  keyPlace,
   openClient,
+  placeOfService,
   readTargets,
   resolvedKey,
-  serviceUrl,
   settingPath,
   type ServicePlace,
 } from './init-service.ts'
-import { plan } from './plan.ts'
-import { planImport } from './plan-import.ts'
 
 export interface InitOptions {
   readonly service?: string
@@ -50,7 +43,10 @@ export interface InitParts {
   readonly asker: Asker | null
 }
 
-/** @throws ConfigError if the configuration is there already, or an option is wrong; what reading file and service throws */
+/**
+ * Where there is a configuration, the sync is added to it.
+ * @throws ConfigError if an option is wrong, or a sync reads the file already; what reading file and service throws
+ */
 export async function initFromFile(
   context: CommandContext,
   file: string,
@@ -58,13 +54,12 @@ export async function initFromFile(
   { umask, asker }: InitParts,
 ): Promise<number> {
   const { terminal, configFile } = context
-  requireNew(configFile, '; "-c other.yaml" writes another one, from which its sync can be copied')
   const say = (line: string) => terminal.err(line)
+  const existing = existsSync(configFile) ? await readExisting(context, resolve(file)) : null
   const sample = await readCsvSample(file)
-  const folder = dirname(configFile)
-  const place = asker
-    ? await askService(asker, say, options, folder)
-    : placeOf(options, folder, context.env)
+  const place = existing
+    ? await connectionFor(context, existing, options, { asker, say })
+    : { ...(await newPlace(context, options, asker)), connection: 'crm', isNew: true }
   const opened = await openService(context, place)
   try {
     const targets = await readTargets(opened.client, options.objectType, (line) => {
@@ -72,15 +67,40 @@ export async function initFromFile(
     })
     terminal.endLive()
     const proposal = await decide(context, { file, sample, targets, options, asker })
-    const draft = draftOf(context, { file, sample, place, proposal })
+    const taken = Object.keys(existing?.config.syncs ?? {})
+    const draft = draftOf(context, { file, sample, place, proposal, taken })
     const target = targets.find(({ schema }) => schema.name === proposal.objectType)!
     compileMapping(draft.sync, importOf(draft), target, sample.columns)
-    writeConfig(configFile, draftConfig(draft), umask)
-    return await report(context, { proposal, draft, opened, place })
+    if (existing === null) writeConfig(configFile, draftConfig(draft), umask)
+    else {
+      const toDo = addToConfig(context, existing, draft, place.isNew)
+      if (toDo !== null) return sayToDo(context, toDo)
+    }
+    const { client } = opened
+    const isAdded = existing !== null
+    return await reportInit(context, { file, proposal, draft, client, place, isAdded })
   } finally {
     terminal.endLive()
     await opened.close()
   }
+}
+
+async function newPlace(
+  { configFile, env, terminal }: CommandContext,
+  options: InitOptions,
+  asker: Asker | null,
+): Promise<ServicePlace> {
+  const folder = dirname(configFile)
+  if (asker) return await askService(asker, (line) => terminal.err(line), options, folder)
+  return placeOfService(options, folder, env) ?? DEV_PLACE
+}
+
+/** The configuration is written in a way that nothing can be put into: a person does it. */
+function sayToDo({ terminal, json, configFile }: CommandContext, lines: readonly string[]): number {
+  const what = `${configFile} was left as it is: nothing can be added to it without changing what is there`
+  if (json) terminal.out(JSON.stringify({ error: { code: 'init_add', message: what }, lines }))
+  else for (const line of ['', what, ...lines]) terminal.out(line)
+  return EXIT.usage
 }
 
 /** @throws ConfigError if the file is there; `instead`: what a person can do */
@@ -93,27 +113,6 @@ export function requireNew(file: string, instead = ''): void {
 export function writeConfig(file: string, text: string, umask: number): void {
   writeFileSync(file, text, { flag: 'wx' })
   chmodSync(file, 0o666 & ~umask)
-}
-
-/** Where a key is if nothing is said, as for `conform`. */
-const KEY_VARIABLE = 'RECORDS_API_KEY'
-
-function placeOf(
-  { service, key }: InitOptions,
-  folder: string,
-  env: NodeJS.ProcessEnv,
-): ServicePlace {
-  if (service === undefined) {
-    if (key === undefined) return DEV_PLACE
-    throw new ConfigError('--key', 'expected --service as well, the URL whose key it is')
-  }
-  if (key === undefined && !env[KEY_VARIABLE])
-    throw new ConfigError(
-      '--service',
-      `expected --key as well: file:PATH, env:NAME or command:COMMAND, where its key is; ${KEY_VARIABLE} is not set either`,
-    )
-  const url = serviceUrl(service)
-  return { setting: url, url, key: keyPlace(key ?? `env:${KEY_VARIABLE}`, folder) }
 }
 
 interface Opened {
@@ -182,11 +181,16 @@ async function decide(
 interface Drafted {
   readonly file: string
   readonly sample: CsvSample
-  readonly place: ServicePlace
+  readonly place: ServicePlace & { readonly connection: string }
   readonly proposal: Proposal
+  /** Names of syncs that are there. */
+  readonly taken: readonly string[]
 }
 
-function draftOf(context: CommandContext, { file, sample, place, proposal }: Drafted): DraftImport {
+function draftOf(
+  context: CommandContext,
+  { file, sample, place, proposal, taken }: Drafted,
+): DraftImport {
   const { objectType, typeReason, otherTypes, key, keyReason, otherKeys } = proposal
   const [otherType] = otherTypes
   const [otherKey] = otherKeys
@@ -201,7 +205,8 @@ function draftOf(context: CommandContext, { file, sample, place, proposal }: Dra
     serviceComment: place.url === null ? 'the one that "records-sync dev" starts' : '',
     key: place.key,
     keyComment: place.url === null ? 'written by "records-sync dev"' : '',
-    sync: syncName(file),
+    to: place.connection,
+    sync: freeName(syncName(file), taken),
     csv: { csv: settingPath(resolve(file), dirname(context.configFile)), ...sample.dialect },
     csvComment: sample.reason,
     objectType,
@@ -216,7 +221,7 @@ function draftOf(context: CommandContext, { file, sample, place, proposal }: Dra
 /** The import as it is loaded from the draft. */
 const importOf = (draft: DraftImport): ImportConfig => ({
   from: draft.csv as ImportConfig['from'],
-  to: 'crm',
+  to: draft.to,
   object_type: draft.objectType,
   matching_property: draft.matchingProperty,
   mode: 'upsert',
@@ -244,86 +249,4 @@ export function syncName(file: string): string {
     .replaceAll(/^_+|_+$/g, '')
   if (name === '') return 'rows'
   return /^[a-z]/.test(name) ? name : `rows_${name}`
-}
-
-interface Written {
-  readonly proposal: Proposal
-  readonly draft: DraftImport
-  readonly opened: Opened
-  readonly place: ServicePlace
-}
-
-async function report(context: CommandContext, written: Written): Promise<number> {
-  const { terminal, json, configFile } = context
-  const { draft, proposal } = written
-  if (json) {
-    const lines: string[] = []
-    const quiet = {
-      ...context,
-      terminal: { ...terminal, out: (line = '') => void lines.push(line) },
-    }
-    const code = await planOf(quiet, written)
-    const { properties, open, left, objectType, key } = proposal
-    terminal.out(
-      JSON.stringify({
-        config: configFile,
-        sync: draft.sync,
-        object_type: objectType,
-        matching_property: key!.property,
-        properties,
-        open,
-        left,
-        plan: JSON.parse(lines.join('\n')) as unknown,
-      }),
-    )
-    return code
-  }
-  terminal.out('')
-  terminal.out(
-    `Wrote ${configFile}: ${proposal.properties.length} properties; its comments say why`,
-  )
-  terminal.out('')
-  const code = await planOf(context, written)
-  terminal.out('')
-  for (const line of nextSteps(context, written)) terminal.out(line)
-  return code
-}
-
-/** The plan, with the service that the configuration names, or the one like that of `records-sync dev`. */
-async function planOf(context: CommandContext, { draft, opened, place }: Written): Promise<number> {
-  if (place.url !== null) return await plan(context, draft.sync)
-  const sync = findSync(await context.loadConfig(), draft.sync)
-  if (sync.kind !== 'import') return EXIT.done
-  const { client } = opened
-  const keyFingerprint = await client.keyFingerprint()
-  const limit = client.quota.limitPerMinute()
-  return await planImport(
-    context,
-    sync,
-    {
-      client,
-      keyFingerprint,
-      connect: async () => ({ client, keyFingerprint }),
-      forecastOf: async (requests) => forecast(requests, 'import', null, { limit, reserve: 0 }),
-    },
-    {},
-  )
-}
-
-/** Commands that do what they say in this folder as it is now. */
-function nextSteps(
-  { hint, configFile }: CommandContext,
-  { proposal, draft, place }: Written,
-): string[] {
-  const look = proposal.open.length > 0 ? '; lines that begin with "# " wait for you' : ''
-  const [run, what] =
-    place.url === null
-      ? [`dev -- run ${draft.sync}`, 'with a Records Service of its own, to try it on']
-      : [`run ${draft.sync} --local`, 'in this terminal, with all that it needs']
-  return [
-    'Next:',
-    ...wrapped(`1. look at ${basename(configFile)}${look}`, 2, 80),
-    `  2. ${hint(run)}`,
-    `     ${what}`,
-  ]
 }

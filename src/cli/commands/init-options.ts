@@ -8,7 +8,10 @@ import type { InitCommandOptions } from './init.ts'
 export function describeInit(command: Command, execute: Execute, umask: number): void {
   command
     .argument('[file]', 'a CSV file: its columns are matched with what the service has')
-    .option('--service <url>', 'URL of the Records Service; default: the one that dev starts')
+    .option(
+      '--service <url>',
+      'URL of the Records Service, or a connection; default: that of the configuration, else of dev',
+    )
     .option('--key <place>', 'where its API key is: file:PATH, env:NAME or command:COMMAND')
     .option('--object-type <name>', 'what the rows are; default: the type that fits best')
     .option(

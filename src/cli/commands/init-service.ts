@@ -32,6 +32,32 @@ export const DEV_PLACE: ServicePlace = {
   key: { file: '.records-sync/dev.key' },
 }
 
+/** Where a key is if nothing is said, as for `conform`. */
+const KEY_VARIABLE = 'RECORDS_API_KEY'
+
+/**
+ * The service that `--service` and `--key` name; null if neither is given.
+ * @param folder that files of keys are named from
+ * @throws ConfigError
+ */
+export function placeOfService(
+  { service, key }: { readonly service?: string; readonly key?: string },
+  folder: string,
+  env: NodeJS.ProcessEnv,
+): (ServicePlace & { readonly url: string }) | null {
+  if (service === undefined) {
+    if (key === undefined) return null
+    throw new ConfigError('--key', 'expected --service as well, the URL whose key it is')
+  }
+  const url = serviceUrl(service)
+  if (key === undefined && !env[KEY_VARIABLE])
+    throw new ConfigError(
+      '--service',
+      `expected --key as well: file:PATH, env:NAME or command:COMMAND, where its key is; ${KEY_VARIABLE} is not set either`,
+    )
+  return { setting: url, url, key: keyPlace(key ?? `env:${KEY_VARIABLE}`, folder) }
+}
+
 /** The address as a configuration takes it. @throws ConfigError */
 export function serviceUrl(text: string): string {
   const local = text.trim().replace(/^http:\/\/localhost(?=[:/]|$)/i, 'http://127.0.0.1')

@@ -2,6 +2,7 @@
 // stage starts again from the first row. How far a query with a watermark was read is noted with the run; it counts when
 // the run is complete.
 
+import { SourceError } from '../../core/errors.ts'
 import { LEDGER_ROWS_MAX, RETENTION_MS } from '../../core/limits.ts'
 import type { ReconcileScope } from '../../core/domain/purpose.ts'
 import type { ImportSync } from '../../../config/index.ts'
@@ -59,6 +60,20 @@ export interface StageJob {
  * @throws MappingError, SourceError before anything was sent; the caller closes the run
  */
 export async function stage(
+  deps: ImportDeps<StagingLedger>,
+  job: StageJob,
+  openSource: (extent: Extent) => Promise<Source>,
+): Promise<StageResult> {
+  try {
+    return await stageSource(deps, job, openSource)
+  } catch (error) {
+    // The rows of a retry are in a file that no configuration names.
+    const isOfSync = error instanceof SourceError && job.isRetry !== true
+    throw isOfSync ? error.of(job.sync.name) : error
+  }
+}
+
+async function stageSource(
   deps: ImportDeps<StagingLedger>,
   job: StageJob,
   openSource: (extent: Extent) => Promise<Source>,

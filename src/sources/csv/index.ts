@@ -190,6 +190,16 @@ function headerOf(reader: RecordReader, fault: CsvFault): readonly string[] {
   if (header === undefined)
     throw fault('csv_empty', 'the file is empty; expected a header with the names of the columns')
   const line = reader.headerLine
+  const named = header.findLastIndex((name) => name.trim() !== '') + 1
+  if (named > 0 && named < header.length) {
+    const [first, last] = [named + 1, header.length]
+    const which = first === last ? `column ${first} has` : `columns ${first} to ${last} have`
+    throw fault(
+      'csv_header',
+      `the header ends with a delimiter: ${which} no name; expected a name, or no delimiter at the end of the header and of each row`,
+      { line, column: first },
+    )
+  }
   header.forEach((name, index) => {
     const column = index + 1
     if (name.trim() === '')

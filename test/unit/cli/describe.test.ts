@@ -5,11 +5,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeAll, afterAll, expect, onTestFinished, test } from 'vitest'
 import type { FieldTypeWire, ObjectSchema, PropertyWire } from '../../../src/contract/index.ts'
-import { describe as describeCommand } from '../../../src/cli/commands/describe.ts'
+import {
+  describe as describeCommand,
+  type DescribeOptions,
+} from '../../../src/cli/commands/describe.ts'
 import { printProperties, type DescribedConnection } from '../../../src/cli/views/object-types.ts'
 import { startService, type RunningService } from '../../../src/service/index.ts'
 import { fixture, startVariant } from '../client/variant-service.ts'
-import { said } from './said.ts'
+import { said, type Said } from './said.ts'
 
 let service: RunningService
 beforeAll(async () => {
@@ -210,4 +213,33 @@ test('80 columns: a label that says more than the name stands with the example, 
     'first_name  text                    a text',
     'x17         text  unique, required  “Customer [31m number” a text',
   ])
+})
+
+test('a service of the command line needs no configuration', async () => {
+  const config = project({})
+  const dir = config.slice(0, -'records-sync.yaml'.length)
+  rmSync(config)
+  const place = { service: `${service.url}/rest/v1/`, key: `file:${dir}key` }
+  const at = (type?: string, more?: string, options: DescribeOptions = place, json = false) =>
+    said(config, (context) => describeCommand(context, type, more, options), json)
+  const types = await at()
+  expect({ code: types.code, err: types.err }).toEqual({ code: 0, err: [] })
+  expect(types.out[0]).toMatch(/^service: http:\/\/127\.0\.0\.1:\d+, org \d+/)
+  const one = await at('svc_company')
+  expect(one.out.some((line) => line.startsWith('svc_domain '))).toBe(true)
+  const json = await at('svc_company', undefined, place, true)
+  expect(JSON.parse(json.out.join(''))).toMatchObject({ service: service.url })
+  const refused: [Promise<Said>, string][] = [
+    [at('svc_compani'), 'did you mean `svc_company`?'],
+    [at('svc_company', 'svc_deal'), 'expected one name at most'],
+    [at(undefined, undefined, { key: 'file:x' }), 'expected --service as well'],
+    [at(undefined, undefined, { ...place, key: service.key }), 'expected file:PATH'],
+    [at(undefined, undefined, { ...place, service: 'http://127.0.0.1:9' }), 'connection refused'],
+  ]
+  for (const [answer, words] of refused) {
+    const { code, out, err } = await answer
+    expect(code).toBeGreaterThan(1)
+    expect([...out, ...err].join(' ')).toContain(words)
+    expect([...out, ...err].join(' ')).not.toContain(service.key)
+  }
 })

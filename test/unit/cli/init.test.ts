@@ -1,16 +1,7 @@
 // `init` from a file and a service, as an example, and as a starter: what it writes passes `check`, and it overwrites nothing.
 
 import { execFileSync } from 'node:child_process'
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test, vi } from 'vitest'
@@ -21,45 +12,10 @@ import { plan } from '../../../src/cli/commands/plan.ts'
 import type { Asker } from '../../../src/cli/shared/questions.ts'
 import { startService } from '../../../src/service/index.ts'
 import { startOtherService } from '../../other-service/index.ts'
+import { folder, project } from './init-scene.ts'
 import { said } from './said.ts'
 
 const UMASK = 0o022
-
-function folder(): string {
-  const dir = mkdtempSync(join(tmpdir(), 'records-sync-init-'))
-  onTestFinished(() => rmSync(dir, { recursive: true }))
-  return dir
-}
-
-/** A folder with a key of a service that runs. */
-async function project() {
-  const service = await startService()
-  onTestFinished(() => service.close())
-  const dir = folder()
-  writeFileSync(join(dir, 'crm.key'), service.key, { mode: 0o600 })
-  const config = join(dir, 'records-sync.yaml')
-  const write = (name: string, text: string | Buffer) => {
-    writeFileSync(join(dir, name), text)
-    return join(dir, name)
-  }
-  const run = (file: string, options: Partial<InitCommandOptions> = {}, json = false) =>
-    said(
-      config,
-      (context) =>
-        init(
-          context,
-          file,
-          { yes: true, service: service.url, key: `file:${join(dir, 'crm.key')}`, ...options },
-          UMASK,
-        ),
-      json,
-    )
-  const passes = async () =>
-    expect(await said(config, (context) => check(context, { operations: false }))).toMatchObject({
-      code: 0,
-    })
-  return { service, dir, config, write, run, passes }
-}
 
 const german = Buffer.from(
   [
@@ -93,7 +49,8 @@ test('a file and a service become a configuration that passes check, and a plan'
   await passes()
   const again = await run(write('Kunden.csv', german))
   expect(again.code).toBe(2)
-  expect(again.err.join(' ')).toContain('the file exists already; it was left as it is')
+  expect(again.err.join(' ')).toContain('the sync kunden reads')
+  expect(again.err.join(' ')).toContain('it was left as it is')
   expect(readFileSync(config, 'utf8')).toBe(text)
 })
 

@@ -2,7 +2,7 @@
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { placedMapping } from '../../../config/index.ts'
 import { check } from '../../../src/cli/commands/check.ts'
@@ -149,4 +149,28 @@ test('several problems of a mapping are on lines of their own', async () => {
       ':12:',
     ])
   }
+})
+
+test.each([
+  ['a file that is not there', null, 'contacts.csv: there is no such file'],
+  ['a header that is cut', 'id,name,\n', 'contacts.csv:1:3: the header ends with a delimiter'],
+  ['a quote', 'id,name\n1,"x\n', 'contacts.csv:2:2: the quote that opens column 2'],
+])('%s: the place in the configuration, and in check wrong names too', async (_, rows, words) => {
+  const config = await project('svc_contact', ['svc_external_id: id', 'svc_frst_name: name'])
+  const file = join(dirname(config), 'contacts.csv')
+  if (rows === null) rmSync(file)
+  else writeFileSync(file, rows)
+  const [[, checkCommand], [, planCommand]] = commands
+  const textOf = async (command: typeof checkCommand | typeof planCommand) => {
+    const { code, out, err } = await command(config)
+    expect(code).toBeGreaterThan(1)
+    return [...out, ...err].join(' ').replaceAll(dirname(config), 'DIR').replace(/ +/g, ' ')
+  }
+  const checked = await textOf(checkCommand)
+  const isOpened = rows !== null && !rows.endsWith(',\n')
+  if (!isOpened) expect(checked).toContain(`DIR/records-sync.yaml:6:20: DIR/${words}`)
+  expect(checked).toContain('DIR/records-sync.yaml:12:9: property svc_frst_name does not exist')
+  writeFileSync(config, readFileSync(config, 'utf8').replace('svc_frst_name', 'svc_first_name'))
+  for (const command of [checkCommand, planCommand])
+    expect(await textOf(command)).toContain(`DIR/records-sync.yaml:6:20: DIR/${words}`)
 })

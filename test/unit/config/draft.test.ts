@@ -10,6 +10,7 @@ const base: DraftImport = {
   serviceComment: '',
   key: { file: './crm.key' },
   keyComment: '',
+  to: 'crm',
   sync: 'contacts',
   csv: { csv: './contacts.csv', delimiter: ';', encoding: 'windows-1252' },
   csvComment: '`;` gives 4 columns, in the header and in 100 % of the rows',

@@ -30,6 +30,15 @@ describe('the content of a CSV file', () => {
       ['an empty name', 'a,,c\n', 'csv_header', 1, 2, /column 2 .* no name/],
       ['a name of spaces', 'a,"  "\n', 'csv_header', 1, 2, /column 2 .* no name/],
       [
+        'a delimiter at the end of the header',
+        'a,b,\n1,2,\n',
+        'csv_header',
+        1,
+        3,
+        /: the header ends with a delimiter: column 3 has no name; expected a name, or no/,
+      ],
+      ['several of them', 'a,, ,\n', 'csv_header', 1, 2, /columns 2 to 4 have no name/],
+      [
         'a short row',
         `a,b,c\n1,2,3\n1,${SECRET}\n`,
         'csv_ragged_row',
