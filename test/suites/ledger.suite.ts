@@ -16,21 +16,28 @@ import { stagingTests } from './ledger/staging.ts'
 import { standingTests } from './ledger/standing.ts'
 import { streamTests } from './ledger/streams.ts'
 
+/** A part opens a ledger before each of its tests, so each has a `describe` of its own: hooks of one are not run for another. */
+const PARTS = {
+  runs: runTests,
+  staging: stagingTests,
+  pushing: pushingTests,
+  closing: closingTests,
+  incremental: incrementalTests,
+  interleavings: interleavingTests,
+  standing: standingTests,
+  streams: streamTests,
+  retrying: retryingTests,
+  reconciling: reconcilingTests,
+  sealing: sealingTests,
+  exporting: exportingTests,
+  restoring: restoringTests,
+}
+
 /** The tests of a driver; `open` gives each of them a new, empty ledger. */
 export function ledgerSuite(name: string, open: Open): void {
   describe(`the ${name} ledger`, () => {
-    runTests(open)
-    stagingTests(open)
-    pushingTests(open)
-    closingTests(open)
-    incrementalTests(open)
-    interleavingTests(open)
-    standingTests(open)
-    streamTests(open)
-    retryingTests(open)
-    reconcilingTests(open)
-    sealingTests(open)
-    exportingTests(open)
-    restoringTests(open)
+    describe.each(Object.entries(PARTS))('%s', (_, tests) => {
+      tests(open)
+    })
   })
 }
