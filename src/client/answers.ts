@@ -22,6 +22,8 @@ export interface NamedOperation {
   readonly id: OperationId
   readonly operation: Operation
   readonly type?: string | undefined
+  /** Of the record that it is about. */
+  readonly recordId?: string | undefined
 }
 
 /**
@@ -94,8 +96,7 @@ function problemFailure(named: NamedOperation, answer: WireAnswer, nowMs: number
   const reason = token(problem.reason)
   const words = reason === undefined ? problem.code : `${problem.code} (${reason})`
   const tooLarge = status === TOO_LARGE ? `: ${TOO_LARGE_WORDS}` : ''
-  const about = named.type === undefined ? '' : ` for ${named.type}`
-  const said = `the service answered ${status} ${words}${placeOf(problem)}${about}`
+  const said = `the service answered ${status} ${words}${placesOf(problem)}${aboutOf(named, status)}`
   return failureOf(named, `${said}${tooLarge}`, {
     kind: 'problem',
     ...requestDisposition(operation, status, problem),
@@ -185,15 +186,32 @@ function requestIdOf({ headers }: WireAnswer, json: unknown): string | undefined
   return id !== undefined && /^[\x21-\x7e]{1,200}$/.test(id) ? id : undefined
 }
 
+const PLACES_MAX = 3
+
 /**
- * Where a problem points, and why, if that is a plain pointer into the request: names of properties and positions, never a value.
+ * Where a problem points, and why, as far as these are plain pointers into the request: names of properties and positions, never a
+ * value. The service's words about them may quote values: they are the failure's `detail` and `errors`.
  */
-function placeOf({ field, errors }: Problem): string {
-  const [first] = errors ?? []
-  const pointer = field ?? first?.field
-  if (pointer === undefined || !/^(?:\/\w{1,64}){1,8}$/.test(pointer)) return ''
-  const reason = field == null ? token(first?.reason) : undefined
-  return ` at ${pointer}${reason === undefined ? '' : ` (${reason})`}`
+function placesOf({ field, errors, reason: ofProblem }: Problem): string {
+  const reasons = new Map<string, string | undefined>()
+  for (const each of [{ field: field ?? '', reason: null }, ...(errors ?? [])]) {
+    if (!/^(?:\/\w{1,64}){1,8}$/.test(each.field)) continue
+    const reason = each.reason === ofProblem ? undefined : token(each.reason)
+    reasons.set(each.field, reasons.get(each.field) ?? reason)
+  }
+  const named = [...reasons]
+    .slice(0, PLACES_MAX)
+    .map(([pointer, reason]) => (reason === undefined ? pointer : `${pointer} (${reason})`))
+  if (named.length === 0) return field === '' ? ' at the body' : ''
+  const more = reasons.size - named.length
+  return ` at ${named.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+}
+
+/** The object type; where it was not found, the record too. */
+function aboutOf({ type, recordId }: NamedOperation, status: number): string {
+  if (type === undefined) return ''
+  const isRecord = status === 404 && recordId !== undefined && /^\d{1,20}$/.test(recordId)
+  return ` for ${isRecord ? `record ${recordId} of ${type}` : type}`
 }
 
 const waitOf = ({ headers }: WireAnswer, nowMs: number): number | undefined =>

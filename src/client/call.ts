@@ -123,7 +123,8 @@ async function attempt<Body>(
   decode: Decode<Body>,
 ): Promise<Success<Body>> {
   const { keys, clock, orgs } = context
-  const named: NamedOperation = { id, operation: OPERATIONS[id], type: parts.path?.object_type }
+  const { object_type: type, id: recordId } = parts.path ?? {}
+  const named: NamedOperation = { id, operation: OPERATIONS[id], type, recordId }
   const { authenticated } = named.operation
   const { signal, priority, maxWaitMs = QUOTA_WAIT_MAX_MS } = options
   const quota = authenticated ? context.quota : context.publicQuota

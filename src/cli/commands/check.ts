@@ -20,12 +20,7 @@ import { openWarehouse, warehouseOf } from '../../warehouses/index.ts'
 import { checkLedger } from './check-ledger.ts'
 import { firstRowsWarnings } from './check-rows.ts'
 import { quotaConflicts, sharedProperties } from './check-shared.ts'
-import {
-  createClients,
-  EXIT,
-  databaseMessageLines,
-  type CommandContext,
-} from '../shared/context.ts'
+import { createClients, EXIT, ownWordsLines, type CommandContext } from '../shared/context.ts'
 import { problemsOf } from '../shared/error-lines.ts'
 import { findQuotas } from '../shared/forecast.ts'
 import { readMirrorTarget } from '../shared/mirror-target.ts'
@@ -194,7 +189,7 @@ class Findings {
         ...(json
           ? {}
           : {
-              ownWords: errors.flatMap((error) => databaseMessageLines(error, terminal)),
+              ownWords: errors.flatMap((error) => ownWordsLines(error, terminal)),
               problems: lines.length > 1 ? lines : null,
             }),
       })

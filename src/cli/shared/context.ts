@@ -8,6 +8,7 @@ import {
   LedgerError,
   MappingError,
   MirrorInvalid,
+  ServiceFailure,
   SyncError,
   TemporalUnreachable,
 } from '../../core/errors.ts'
@@ -179,14 +180,20 @@ export async function connectTemporal(
 
 export const exitCodeOf = (state: RunState): number => EXIT[exitOf(state)]
 
-/** The database's own message about a query, for the person at the terminal who wrote it: it may quote the query and values. */
-export function databaseMessageLines(
-  error: unknown,
-  terminal: Pick<Terminal, 'isScreen'>,
-): string[] {
-  const words = terminal.isScreen ? databaseMessage(error) : undefined
+/**
+ * What a database said of a query, or a service of a request, for the person at the terminal who asked: it may quote the query and
+ * values, so it is not in the error's message, and goes to no log.
+ */
+export function ownWordsLines(error: unknown, terminal: Pick<Terminal, 'isScreen'>): string[] {
+  const words = terminal.isScreen ? (databaseMessage(error) ?? serviceWords(error)) : undefined
   const lines = words?.split('\n').filter((line) => line.trim() !== '') ?? []
   return lines.slice(0, OWN_LINES_MAX).map((line) => `  ${safeText(line, 500)}`)
+}
+
+function serviceWords(error: unknown): string | undefined {
+  if (!(error instanceof ServiceFailure)) return undefined
+  const { detail = '', errors } = error
+  return [...new Set([detail, ...errors.map((each) => each.detail)])].join('\n')
 }
 
 const OWN_LINES_MAX = 12
@@ -202,7 +209,7 @@ export function reportError(
   if (context.json) context.terminal.out(JSON.stringify({ error: { code, message } }))
   else {
     for (const line of errorLines(error)) context.terminal.err(context.terminal.style('red', line))
-    for (const line of databaseMessageLines(error, context.terminal)) context.terminal.err(line)
+    for (const line of ownWordsLines(error, context.terminal)) context.terminal.err(line)
     if (
       !(error instanceof SyncError) &&
       error instanceof Error &&

@@ -1,8 +1,9 @@
-// What a database says of a query is shown to a person at a terminal, and is nowhere in the error.
+// What a database says of a query, and a service of a request, is shown to a person at a terminal, and is nowhere in the error.
 
 import { inspect } from 'node:util'
 import { expect, test } from 'vitest'
-import { databaseMessageLines } from '../../../src/cli/shared/context.ts'
+import { ownWordsLines } from '../../../src/cli/shared/context.ts'
+import { ServiceFailure } from '../../../src/core/errors.ts'
 import { openWarehouse } from '../../../src/warehouses/index.ts'
 
 const errorOf = async (query: string): Promise<Error> => {
@@ -25,8 +26,25 @@ test.each([
   const error = await errorOf(query)
   expect(inspect(error, { depth: 9, showHidden: true })).not.toContain(word)
   expect(JSON.stringify([error.message, Object.entries(error)])).not.toContain(word)
-  const shown = databaseMessageLines(error, { isScreen: true }).join('\n')
+  const shown = ownWordsLines(error, { isScreen: true }).join('\n')
   expect(shown).toContain(word)
   expect(shown).not.toContain('\u001b')
-  expect(databaseMessageLines(error, { isScreen: false })).toEqual([])
+  expect(ownWordsLines(error, { isScreen: false })).toEqual([])
+})
+
+test('what a service says of a request is shown at a terminal, each line once', () => {
+  const error = new ServiceFailure('readRecord: the service answered 422 request_invalid', {
+    kind: 'problem',
+    disposition: 'halt',
+    block: 'contract',
+    outcomeUnknown: false,
+    detail: 'a: got "canary"',
+    errors: [
+      { field: '/a', reason: null, detail: 'a: got "canary"' },
+      { field: '/b', reason: null, detail: 'b: \u001b[2J' },
+    ],
+  })
+  expect(error.message).not.toContain('canary')
+  expect(ownWordsLines(error, { isScreen: true })).toEqual(['  a: got "canary"', '  b:  [2J'])
+  expect(ownWordsLines(error, { isScreen: false })).toEqual([])
 })

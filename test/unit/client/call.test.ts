@@ -255,6 +255,40 @@ test('a problem becomes a failure with every fact, and its detail stays out of t
   })
 })
 
+test('a message names the first fields and reasons of a problem, and no words of the service', async () => {
+  const fault = (name: string, reason: string | null) => ({
+    field: `/data/properties/${name}`,
+    reason,
+    detail: `${name}: got "canary"`,
+  })
+  const body = problem(422, 'request_invalid', {
+    reason: 'schema_invalid',
+    field: '/data/properties/a',
+    errors: [
+      fault('a', 'invalid_value'),
+      fault('b', null),
+      // Neither a pointer nor a reason: it may be a value.
+      { field: 'canary@example.com', reason: 'canary@example.com', detail: '' },
+      fault('c', 'Canary value'),
+      fault('d', 'unknown_property'),
+    ],
+  })
+  const wire = await startWire(always({ status: 422, body }))
+  const failure = await failureOf(write(clientOf(wire.url)))
+  expect(failure.message).toBe(
+    'updateRecord: the service answered 422 request_invalid (schema_invalid) at /data/properties/a (invalid_value), /data/properties/b, /data/properties/c and 1 more for svc_contact',
+  )
+})
+
+test.each([
+  ['17', 'record 17 of svc_contact'],
+  ['canary@example.com', 'svc_contact'],
+])('a record that is not found is named by its id: %s', async (id, about) => {
+  const wire = await startWire(always({ status: 404, body: problem(404, 'not_found') }))
+  const failure = await failureOf(clientOf(wire.url).readRecord('svc_contact', id))
+  expect(failure.message).toBe(`readRecord: the service answered 404 not_found for ${about}`)
+})
+
 test.each([
   [405, 'request_invalid', 'halt', 'contract'],
   [406, 'request_invalid', 'halt', 'contract'],
