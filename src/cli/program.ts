@@ -97,6 +97,14 @@ function describeSetUp({ program, execute, action, umask }: Parts): void {
         (await import('./commands/completion.ts')).complete(context, program, words),
       ),
     )
+  program
+    .command('doctor')
+    .description(
+      'whether machine, Temporal, keys, clocks, quotas and disks are well, and what to do; needs no configuration, changes nothing',
+    )
+    .action(() =>
+      execute(async (context) => await (await import('./commands/doctor.ts')).doctor(context)),
+    )
 }
 
 function describeRun({ program, execute, action }: Parts): void {

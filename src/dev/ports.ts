@@ -55,8 +55,11 @@ async function firstFree(
 }
 
 /** Null if the port is free; else Node's code, such as `EADDRINUSE`. */
-export async function whyNotFree(port: number): Promise<string | null> {
-  return await listen(port).then(
+export async function whyNotFree(
+  port: number,
+  host: string = LOOPBACK_HOST,
+): Promise<string | null> {
+  return await listen(port, host).then(
     (server) => closed(server).then(() => null),
     (error: NodeJS.ErrnoException) => error.code ?? 'unknown',
   )
@@ -83,11 +86,11 @@ export async function freePort(): Promise<number> {
   return port
 }
 
-function listen(port: number): Promise<net.Server> {
+function listen(port: number, host: string = LOOPBACK_HOST): Promise<net.Server> {
   return new Promise((resolve, reject) => {
     const server = net.createServer()
     server.once('error', reject)
-    server.listen(port, LOOPBACK_HOST, () => resolve(server))
+    server.listen(port, host, () => resolve(server))
   })
 }
 

@@ -39,17 +39,10 @@ export interface FindTemporalCli {
 export async function findTemporalCli(options: FindTemporalCli): Promise<TemporalCli> {
   const { env, progress } = options
   const failures: string[] = []
-  const onPath = await fromPath(env, failures)
-  if (onPath !== null) return onPath
-
-  const cacheDir = options.cacheDir ?? defaultCacheDir(env)
-  const home = path.join(cacheDir, `temporal-${TEMPORAL_CLI_VERSION}`)
+  const installed = await installedTemporalCli(options, failures)
+  if (installed !== null) return installed
+  const home = homeOf(options)
   const cached = path.join(home, 'temporal')
-  if (await isProgram(cached)) {
-    const version = await versionOf(cached, env)
-    if (version !== null) return { path: cached, version, origin: 'cache' }
-    failures.push(`${cached} in the cache does not answer \`temporal --version\``)
-  }
 
   const ways = [
     {
@@ -74,6 +67,29 @@ export async function findTemporalCli(options: FindTemporalCli): Promise<Tempora
   }
   throw missing(failures)
 }
+
+/**
+ * One that is there already, on the PATH or in the cache; null if it would have to be fetched.
+ * @param failures gets why each of both is not used
+ */
+export async function installedTemporalCli(
+  options: Pick<FindTemporalCli, 'env' | 'cacheDir'>,
+  failures: string[] = [],
+): Promise<TemporalCli | null> {
+  const { env } = options
+  const onPath = await fromPath(env, failures)
+  if (onPath !== null) return onPath
+  const cached = path.join(homeOf(options), 'temporal')
+  if (!(await isProgram(cached))) return null
+  const version = await versionOf(cached, env)
+  if (version !== null) return { path: cached, version, origin: 'cache' }
+  failures.push(`${cached} in the cache does not answer \`temporal --version\``)
+  return null
+}
+
+/** The folder of this release in the cache. */
+const homeOf = ({ env, cacheDir }: Pick<FindTemporalCli, 'env' | 'cacheDir'>): string =>
+  path.join(cacheDir ?? defaultCacheDir(env), `temporal-${TEMPORAL_CLI_VERSION}`)
 
 function missing(failures: readonly string[]): SyncError {
   return new SyncError(

@@ -3,6 +3,7 @@
 import { realpathSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { QuotaStore } from '../core/ports.ts'
+import { POSTGRES_MIN } from '../postgres/version.ts'
 import type { Ledger } from './ledger.ts'
 
 /** A SQLite file, or a schema of a PostgreSQL database; its URL may hold a password. */
@@ -24,6 +25,22 @@ export async function openLedger(
   }
   const { openPostgresLedger } = await import('./postgres/index.ts')
   return await openPostgresLedger(place, options)
+}
+
+/**
+ * What holds the ledger, such as `PostgreSQL 15.3`, and the oldest version that may.
+ * @throws LedgerError if its server cannot be asked
+ */
+export async function ledgerEngine(
+  place: LedgerPlace,
+): Promise<{ readonly engine: string; readonly min: string }> {
+  if ('sqlite' in place) {
+    const { sqliteEngine } = await import('../sqlite/migrate.ts')
+    const { version, min } = sqliteEngine()
+    return { engine: `SQLite ${version}`, min }
+  }
+  const { postgresVersion } = await import('./postgres/engine.ts')
+  return { engine: `PostgreSQL ${await postgresVersion(place)}`, min: String(POSTGRES_MIN) }
 }
 
 /** Whether two settings name the same ledger, with any user and password. */

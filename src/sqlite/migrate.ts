@@ -1,14 +1,27 @@
 // The engine is new enough, and the tables are those of this release.
 
 import { statSync } from 'node:fs'
-import type { DatabaseSyncInstance } from '@photostructure/sqlite'
+import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite'
 import type { FileSubject } from './failures.ts'
 
 /** Older engines can corrupt a file that several processes write (SQLite's WAL-reset bug). */
 const ENGINE_MIN = [3, 51, 3] as const
 
+/** The engine that this process has, and the oldest one that is used. */
+export function sqliteEngine(): { readonly version: string; readonly min: string } {
+  const db = new DatabaseSync(':memory:')
+  try {
+    return { version: versionOf(db), min: ENGINE_MIN.join('.') }
+  } finally {
+    db.close()
+  }
+}
+
+const versionOf = (db: DatabaseSyncInstance): string =>
+  (db.prepare('SELECT sqlite_version() AS version').get() as { version: string }).version
+
 export function checkEngine(db: DatabaseSyncInstance, subject: FileSubject): void {
-  const { version } = db.prepare('SELECT sqlite_version() AS version').get() as { version: string }
+  const version = versionOf(db)
   const parts = version.split('.').map(Number)
   for (let index = 0; index < ENGINE_MIN.length; index++) {
     const difference = (parts[index] ?? 0) - ENGINE_MIN[index]!

@@ -36,22 +36,28 @@ export function connectionOptions(address: string, { tls, apiKey, metadata }: Cr
 /** How long to wait for a server that is only slow, and how to report it. */
 export interface RetryPolicy {
   readonly maxMs: number
+  /** How long the first try may take. Default 5 s. */
+  readonly firstMs?: number
   /** Called once, with what is wrong. */
   report(message: string): void
 }
 
 const IMPATIENT: RetryPolicy = { maxMs: 0, report: () => {} }
 
-/** Connects; retries if a server takes connections and does not answer. No wait helps against other errors. */
+/**
+ * Connects; retries if a server takes connections and does not answer. No wait helps against other errors. Each try may take twice
+ * as long as the one before: a server that needs 20 s for an answer is reached too.
+ */
 export async function connectWithRetry<Result>(
-  connect: () => Promise<Result>,
-  { maxMs, report }: RetryPolicy,
+  connect: (maxMs: number) => Promise<Result>,
+  { maxMs, report, firstMs = connectMaxMs }: RetryPolicy,
 ): Promise<Result> {
   const deadline = systemClock.now() + maxMs
   let isReported = false
-  for (;;) {
+  for (let tryMs = firstMs; ; tryMs *= 2) {
+    const leftMs = deadline - systemClock.now()
     try {
-      return await connect()
+      return await connect(Math.max(firstMs, Math.min(tryMs, leftMs)))
     } catch (error) {
       const isSlow = error instanceof SyncError && error.code === TEMPORAL_SLOW
       if (!isSlow || systemClock.now() >= deadline) throw error
@@ -75,7 +81,7 @@ export async function connectClient(
   const codec = (await settings.access?.codec()) ?? null
   const credentials = await credentialsOf(settings)
   const connection = await connectWithRetry(
-    () => connectVerified(settings, credentials, { retries }),
+    (maxMs) => connectVerified(settings, credentials, { retries, maxMs }),
     patience,
   )
   const client = new Client({

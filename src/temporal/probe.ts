@@ -21,6 +21,8 @@ interface Outcome {
   readonly reached: 'nothing' | 'connected' | 'encrypted' | 'http2'
   /** Before the time was up, nothing contradicted a Temporal server. */
   readonly isLate: boolean
+  /** What came speaks HTTP/1. */
+  readonly isHttp1: boolean
   readonly error?: string | undefined
   /** Why the server's certificate is not trusted. */
   readonly distrust?: string | undefined
@@ -46,7 +48,7 @@ export async function probeServer(
         'temporal_tls_required',
         `The server at ${address} expects TLS; set \`tls: true\` next to its address (TEMPORAL_TLS=true in the environment), with its CA if the certificate is your own`,
       )
-    throw notTemporal(address)
+    throw notTemporal(address, outcome.isHttp1)
   }
   if (outcome.distrust !== undefined)
     throw new SyncError(
@@ -66,22 +68,23 @@ export async function probeServer(
       'temporal_tls_absent',
       `The Temporal server at ${address} speaks no TLS; nothing was sent to it. Set \`tls: false\` next to its address if its network may read everything`,
     )
-  throw notTemporal(address)
+  throw notTemporal(address, outcome.isHttp1)
 }
 
 /** It takes connections, and does not answer in time: it may be busy, or suspended. */
 export function temporalSlow(address: string): SyncError {
   return new SyncError(
     TEMPORAL_SLOW,
-    `The server at ${address} takes connections, but does not answer in time. A Temporal server that is overloaded, or just starting, does so; if it stays like this, check host and port`,
+    `The server at ${address} takes connections, but does not answer in time: it is busy or just starting, or it is not a Temporal server. If it stays like this, check host and port`,
   )
 }
 
 /** Something other than Temporal answers at `address`. */
-export function notTemporal(address: string): SyncError {
+export function notTemporal(address: string, isHttp1 = false): SyncError {
+  const what = isHttp1 ? ': it is a web server' : ''
   return new SyncError(
     'temporal_foreign',
-    `Something answers at ${address}, but not as a Temporal server; check host and port (7233 is usual; the UI has another port)`,
+    `Something answers at ${address}, but not as a Temporal server${what}; check host and port (7233 is usual; the UI has another port)`,
   )
 }
 
@@ -116,7 +119,8 @@ function greet(
       const { authorizationError } = socket as Partial<TLSSocket>
       const distrusted = error !== undefined && String(authorizationError) === error
       socket.destroy()
-      resolve({ reached, isLate, error, ...(distrusted ? { distrust: error } : {}) })
+      const isHttp1 = answer.subarray(0, 7).toString('latin1') === 'HTTP/1.'
+      resolve({ reached, isLate, isHttp1, error, ...(distrusted && { distrust: error }) })
     }
     const timer = setTimeout(
       () => {

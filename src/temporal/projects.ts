@@ -5,6 +5,7 @@ import { hostname } from 'node:os'
 import { basename, dirname } from 'node:path'
 import type { Client } from '@temporalio/client'
 import { PROJECTS_QUEUE } from '../../workflows/queues.ts'
+import { codeHash } from './code-hash.ts'
 
 /** A poller stays listed for minutes after it has gone. */
 const seenMaxMs = 120_000
@@ -14,9 +15,11 @@ const answerMaxMs = 2_000
 export const projectLabel = (configFile: string): string =>
   `${basename(dirname(configFile))}/${basename(configFile)}`
 
-/** `copy`: which copy of the project's ledger the worker has open. */
+/**
+ * `copy`: which copy of the project's ledger the worker has open. The copy stays at the end, where earlier releases look for it.
+ */
 export const workerIdentity = (project: string, configFile: string, copy: string): string =>
-  `${process.pid}@${hostname()} ${project} ${projectLabel(configFile)} ledger#${copy}`
+  `${process.pid}@${hostname()} ${project} ${projectLabel(configFile)} code#${codeHash()} ledger#${copy}`
 
 /** A worker of the namespace, as it presents itself. */
 export interface Sign {
@@ -24,6 +27,10 @@ export interface Sign {
   readonly host: string
   readonly project: string
   readonly label: string
+  /** Its process, on its host. */
+  readonly pid: number
+  /** Its `codeHash`; null for an older release. */
+  readonly code: string | null
   /** Null for an older release. */
   readonly copy: string | null
   /** When it last polled, by the server's clock, ms. */
@@ -38,14 +45,30 @@ export async function signs(client: Client): Promise<Sign[]> {
     client.workflowService.describeTaskQueue({ namespace, taskQueue, taskQueueType: 2 }),
   )
   return (pollers ?? []).flatMap(({ identity, lastAccessTime }) => {
-    const [all, host, project, label, copy = null] =
-      /^\d+@(\S+) ([\da-f]{8}) (.+?)(?: ledger#([\da-f]{8}))?$/.exec(identity ?? '') ?? []
+    const [all, pid, host, project, label, code = null, copy = null] =
+      /^(\d+)@(\S+) ([\da-f]{8}) (.+?)(?: code#([\da-f]{8}))?(?: ledger#([\da-f]{8}))?$/.exec(
+        identity ?? '',
+      ) ?? []
     if (all === undefined) return []
     const { seconds = 0, nanos = 0 } = lastAccessTime ?? {}
     const seenMs = Number(seconds) * 1_000 + (nanos ?? 0) / 1e6
-    return [{ identity: all, host: host!, project: project!, label: label!, copy, seenMs }]
+    return [
+      {
+        identity: all,
+        pid: Number(pid),
+        host: host!,
+        project: project!,
+        label: label!,
+        code,
+        copy,
+        seenMs,
+      },
+    ]
   })
 }
+
+/** Whether it has polled within the last two minutes. */
+export const isRecent = ({ seenMs }: Sign): boolean => Date.now() - seenMs < seenMaxMs
 
 /** The projects that the Temporal server at `address` has workers of; null if none answers there. */
 export async function projectsAt(address: string): Promise<string[] | null> {
@@ -65,7 +88,7 @@ export async function projectsAt(address: string): Promise<string[] | null> {
 /** Other projects that workers of the namespace serve: `crm/records-sync.yaml on HOST (project 3f9ac2b1)`. */
 export async function otherProjects(client: Client, project: string | null): Promise<string[]> {
   const found = (await signs(client))
-    .filter((sign) => Date.now() - sign.seenMs < seenMaxMs && sign.project !== project)
+    .filter((sign) => isRecent(sign) && sign.project !== project)
     .map(({ label, host, project: id }) => `${label} on ${host} (project ${id})`)
   return [...new Set(found)].toSorted()
 }

@@ -58,6 +58,27 @@ export async function ensureSearchAttributes(
   )
 }
 
+/**
+ * Those of our runs that the namespace lacks; registers none.
+ * @throws SyncError `search_attributes`, with the commands, if some have another type, or cannot be listed and are not found
+ */
+export async function missingSearchAttributes(
+  connection: ConnectionLike,
+  namespace: string,
+): Promise<readonly string[]> {
+  const { operatorService } = connection
+  try {
+    const listed = await connection.withDeadline(Date.now() + allMaxMs, () =>
+      operatorService.listSearchAttributes({ namespace }),
+    )
+    return missingOf(listed.customAttributes ?? {}, namespace)
+  } catch (error) {
+    if (!refused.has(grpcStatus(error) ?? -1)) throw error
+    await needSearchable(connection, namespace)
+    return []
+  }
+}
+
 /** @throws SyncError if one of ours exists with another type: the server would accept the new type and change nothing */
 function missingOf(listed: Readonly<Record<string, unknown>>, namespace: string) {
   const wrong = names.filter((name) => name in listed && listed[name] !== numberOf(name))

@@ -63,7 +63,10 @@ export const DEFAULT_ORIGIN = 'default'
  * configuration, the default profile of temporal.toml, this machine.
  * @throws ConfigError
  */
-export function temporalSettings(config: Config, env: Environment): TemporalSettings {
+export function temporalSettings(
+  config: Pick<Config, 'file' | 'temporal'>,
+  env: Environment,
+): TemporalSettings {
   const given = ofTemporal(env)
   const chosen = 'TEMPORAL_PROFILE' in given || 'TEMPORAL_CONFIG_FILE' in given
   const place = ofEnvironment(given) ??
@@ -189,7 +192,10 @@ function placeOf(
   }
 }
 
-function ofConfig({ file, temporal }: Config, env: Environment): SettingsOrigin | null {
+function ofConfig(
+  { file, temporal }: Pick<Config, 'file' | 'temporal'>,
+  env: Environment,
+): SettingsOrigin | null {
   const { address, namespace, tls, api_key: key } = temporal
   if (address === undefined) {
     const without = key !== undefined ? 'api_key' : tls !== undefined ? 'tls' : null

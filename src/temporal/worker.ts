@@ -22,10 +22,10 @@ export async function connectWorker(
   logger: Logger,
 ): Promise<NativeConnection> {
   const credentials = await credentialsOf(settings)
-  const first = await connectWithRetry(() => connectVerified(settings, credentials), {
-    maxMs: slowMaxMs,
-    report: (why) => logger.warn({ why }, 'waiting_for_temporal'),
-  })
+  const first = await connectWithRetry(
+    (maxMs) => connectVerified(settings, credentials, { maxMs }),
+    { maxMs: slowMaxMs, report: (why) => logger.warn({ why }, 'waiting_for_temporal') },
+  )
   try {
     await ensureSearchAttributes(first, settings.namespace)
   } finally {

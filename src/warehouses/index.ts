@@ -9,6 +9,7 @@ import { postgres } from './postgres/driver.ts'
 import type { Warehouse, WarehouseOptions } from './warehouse.ts'
 
 export type { WarehouseDriver } from './driver.ts'
+export { POSTGRES_MIN } from '../postgres/version.ts'
 
 export const WAREHOUSES = [
   duckdb, //

@@ -136,7 +136,10 @@ export async function createClients(
  * Which Temporal server this command talks to, and as who (docs/temporal.md). Where nothing names one, it is that of the `dev` or
  * `run --local` of this project that runs now.
  */
-export function temporalOf(config: Config, env: NodeJS.ProcessEnv): TemporalSettings {
+export function temporalOf(
+  config: Pick<Config, 'file' | 'temporal'>,
+  env: NodeJS.ProcessEnv,
+): TemporalSettings {
   const settings = temporalSettings(config, env)
   const parts = settings.origin === DEFAULT_ORIGIN ? findParts(config.file) : null
   return parts === null ? settings : settingsOfParts(settings, parts.temporal)

@@ -1,6 +1,5 @@
 // The PostgreSQL ledger: one schema of a database, any number of processes on any number of machines.
 
-import { LedgerError } from '../../core/errors.ts'
 import { systemClock, type Clock } from '../../core/ports.ts'
 import type { Ledger } from '../ledger.ts'
 import { archiveStatements } from '../statements/archive.ts'
@@ -16,19 +15,9 @@ import { leftoverMethods } from './leftovers.ts'
 import { outboxMethods } from './outbox.ts'
 import { reconciliationMethods } from './reconciliation.ts'
 import { runMethods } from './runs.ts'
-import type { ErrorSubject } from './session.ts'
 import { stagingMethods } from './staging.ts'
+import { subject } from './subject.ts'
 import { verificationMethods } from './verification.ts'
-
-const subject: ErrorSubject = {
-  noun: 'ledger',
-  code: 'ledger',
-  connections: 8,
-  connectMaxMs: 10_000,
-  lockMaxMs: 10_000,
-  statementMaxMs: 60_000,
-  fail: (code, message, reason) => new LedgerError(code, message, reason),
-}
 
 /**
  * Opens the ledger in a PostgreSQL database, created and migrated if needed.

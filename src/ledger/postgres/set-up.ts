@@ -3,8 +3,8 @@
 import { systemClock } from '../../core/ports.ts'
 import type { PostgresDatabase, Session, ErrorSubject } from './session.ts'
 import { MIGRATIONS } from './migrations.ts'
+import { POSTGRES_MIN } from '../../postgres/version.ts'
 
-const SERVER_MIN = 13
 const setUpMaxMs = 10 * 60_000
 const askAgainMs = 200
 
@@ -45,10 +45,10 @@ export async function setUp(
   const server = await db.one(
     `SELECT current_setting('server_encoding') AS encoding, current_setting('server_version_num')::integer / 10000 AS version`,
   )
-  if (Number(server?.['version']) < SERVER_MIN)
+  if (Number(server?.['version']) < POSTGRES_MIN)
     throw refuse(
       'engine',
-      `The ${noun} ${db.place} is PostgreSQL ${Number(server?.['version'])}; ${SERVER_MIN} or newer is needed`,
+      `The ${noun} ${db.place} is PostgreSQL ${Number(server?.['version'])}; ${POSTGRES_MIN} or newer is needed`,
     )
   if (server?.['encoding'] !== 'UTF8')
     throw refuse(

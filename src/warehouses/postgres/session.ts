@@ -15,8 +15,8 @@ import { checkRowsDeleted } from './check-stored.ts'
 import type { Lease } from './connections.ts'
 import { columnText, columnType, tableIn } from './sql.ts'
 import { checkTableHooks } from './table-hooks.ts'
+import { POSTGRES_MIN } from '../../postgres/version.ts'
 
-const SERVER_MIN = 13
 /** PostgreSQL's own limit. Dropped columns count. */
 const COLUMNS_MAX = 1_600
 const INSTANT: ColumnType = { holds: 'instant', list: false }
@@ -74,8 +74,8 @@ export class PostgresSession implements MirrorSession {
       `SELECT current_setting('server_version_num')::integer / 10000, current_setting('server_encoding')`,
     )
     const [version, encoding] = settings[0]!
-    if (Number(version) < SERVER_MIN)
-      throw refuse('engine', `is PostgreSQL ${version}; ${SERVER_MIN} or newer is needed`)
+    if (Number(version) < POSTGRES_MIN)
+      throw refuse('engine', `is PostgreSQL ${version}; ${POSTGRES_MIN} or newer is needed`)
     if (encoding !== 'UTF8')
       throw refuse(
         'encoding',

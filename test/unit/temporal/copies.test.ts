@@ -6,7 +6,9 @@ import { workerIdentity, type Sign } from '../../../src/temporal/projects.ts'
 
 const OURS = 'aaaaaaaa'
 const sign = (seenMs: number, more: Partial<Sign> = {}): Sign => ({
-  identity: '7@host-b 3f9ac2b1 copied/records-sync.yaml ledger#bbbbbbbb',
+  identity: '7@host-b 3f9ac2b1 copied/records-sync.yaml code#cccccccc ledger#bbbbbbbb',
+  pid: 7,
+  code: 'cccccccc',
   host: 'host-b',
   project: '3f9ac2b1',
   label: 'copied/records-sync.yaml',
@@ -71,6 +73,6 @@ test('workers with the same ledger, of other projects and of older releases are 
   expect(await look(others(5))).toBeNull()
   expect(await look(others(65))).toBeNull()
   expect(workerIdentity('3f9ac2b1', '/srv/crm/records-sync.yaml', OURS)).toMatch(
-    /^\d+@\S+ 3f9ac2b1 crm\/records-sync\.yaml ledger#aaaaaaaa$/,
+    /^\d+@\S+ 3f9ac2b1 crm\/records-sync\.yaml code#[\da-f]{8} ledger#aaaaaaaa$/,
   )
 })

@@ -1,0 +1,153 @@
+// The Temporal server: whether it answers, slowly or as something else; what our runs need there; and who works for this project.
+
+import type { Client } from '@temporalio/client'
+import type { Config } from '../../../config/index.ts'
+import { taskQueueOf } from '../../../workflows/queues.ts'
+import { SyncError } from '../../core/errors.ts'
+import { connectClient } from '../../temporal/client.ts'
+import { codeHash } from '../../temporal/code-hash.ts'
+import { isRecent, otherProjects, signs, type Sign } from '../../temporal/projects.ts'
+import { missingSearchAttributes } from '../../temporal/search-attributes.ts'
+import { DEFAULT_ORIGIN, type TemporalSettings } from '../../temporal/settings.ts'
+import { temporalOf, type CommandContext } from '../shared/context.ts'
+import { findProject, hasWorker } from '../shared/require-worker.ts'
+import { safeText } from '../shared/terminal.ts'
+import { finding, fine, ownMessage, type DoctorFinding } from './findings.ts'
+
+const SUBJECT = 'Temporal'
+const WORKER = 'worker'
+
+export async function temporalFindings(
+  context: CommandContext,
+  config: Pick<Config, 'temporal' | 'file'>,
+  { hasConfig, maxMs }: { readonly hasConfig: boolean; readonly maxMs: number },
+): Promise<DoctorFinding[]> {
+  const settings = temporalOf(config, context.env)
+  let connected
+  try {
+    connected = await connectClient(settings, { maxMs: 0, firstMs: maxMs, report: () => {} })
+  } catch (error) {
+    return [connectionFinding(context, settings, { error, maxMs })]
+  }
+  const { client, close } = connected
+  try {
+    const { serverVersion } = await client.workflowService.getSystemInfo({})
+    const version = serverVersion ? `${safeText(serverVersion, 30)} ` : ''
+    return [
+      fine(SUBJECT, `${version}at ${placeText(settings)}, namespace ${settings.namespace}`),
+      await attributesFinding(context, client, settings),
+      ...(hasConfig ? await workerFindings(context, client, settings) : []),
+    ]
+  } finally {
+    await close()
+  }
+}
+
+/** `127.0.0.1:7233 (TEMPORAL_ADDRESS)` */
+function placeText({ address, origin }: TemporalSettings): string {
+  switch (origin) {
+    case undefined:
+    case DEFAULT_ORIGIN:
+      return `${address} (the usual place; nothing names another)`
+    case 'environment':
+      return `${address} (TEMPORAL_ADDRESS)`
+    case 'dev':
+      return `${address} (of the parts that run for this folder)`
+    default:
+      return `${address} (${origin})`
+  }
+}
+
+/** Stopped, slow and foreign ones are told apart. */
+export function connectionFinding(
+  { hint }: Pick<CommandContext, 'hint'>,
+  settings: TemporalSettings,
+  { error, maxMs }: { readonly error: unknown; readonly maxMs: number },
+): DoctorFinding {
+  const place = placeText(settings)
+  const isNamed = settings.origin !== undefined && settings.origin !== DEFAULT_ORIGIN
+  const without = `${hint('run SYNC --local')} brings one for a run, ${hint('dev')} one that stays`
+  const correct = 'correct the address where it is named'
+  switch (error instanceof SyncError ? error.code : null) {
+    case 'temporal_unreachable':
+      return isNamed
+        ? finding('failed', SUBJECT, `nothing answers at ${place}`, `Start it, or ${correct}`)
+        : finding('warning', SUBJECT, `nothing answers at ${place}`, `Nothing: ${without}`)
+    case 'temporal_slow':
+      return finding(
+        'failed',
+        SUBJECT,
+        `${place} takes connections and does not answer within ${maxMs / 1_000} s: busy, or not a Temporal server`,
+        `See which program has that port. A Temporal server: wait, or give it more processor and a faster disk. Another program: ${isNamed ? correct : without}`,
+      )
+    case 'temporal_foreign':
+      return finding(
+        isNamed ? 'failed' : 'warning',
+        SUBJECT,
+        `${ownMessage(error).split(';')[0]}`,
+        isNamed ? `Stop that program, or ${correct}` : `Nothing: ${without}`,
+      )
+    default:
+      return finding('failed', SUBJECT, ownMessage(error))
+  }
+}
+
+async function attributesFinding(
+  { hint }: CommandContext,
+  client: Client,
+  { namespace }: TemporalSettings,
+): Promise<DoctorFinding> {
+  const subject = 'search attributes'
+  try {
+    const missing = await missingSearchAttributes(client.connection, namespace)
+    if (missing.length === 0) return fine(subject, `namespace ${namespace} has all of our runs`)
+    return finding(
+      'warning',
+      subject,
+      `namespace ${namespace} lacks ${missing.join(', ')}`,
+      `Start a worker, which registers them: ${hint('worker')}`,
+    )
+  } catch (error) {
+    return finding('failed', subject, ownMessage(error))
+  }
+}
+
+/** Whether a worker of this project polls, and runs the code that this command runs. */
+async function workerFindings(
+  context: CommandContext,
+  client: Client,
+  { origin, address }: TemporalSettings,
+): Promise<DoctorFinding[]> {
+  const { hint } = context
+  const project = await findProject(context)
+  const isPolled = project !== null && (await hasWorker(client, taskQueueOf(project.id)))
+  const all = await signs(client).catch(() => [])
+  const own = all.filter((sign) => sign.project === project?.id && isRecent(sign))
+  if (!isPolled || own.length === 0) {
+    const others = await otherProjects(client, project?.id ?? null).catch(() => [])
+    const whose = others.length === 0 ? '' : `; the workers there serve ${others.join(', ')}`
+    const isNamed = origin !== undefined && origin !== DEFAULT_ORIGIN
+    return [
+      finding(
+        isNamed ? 'failed' : 'warning',
+        WORKER,
+        `none of this project polls at ${address}${safeText(whose, 400)}`,
+        `${hint('worker')} starts one, ${hint('run SYNC --local')} brings one for a run`,
+      ),
+    ]
+  }
+  return own.map((sign) => codeFinding(sign, codeHash()))
+}
+
+/** @param ours the code of this command */
+export function codeFinding({ pid, host, code, label }: Sign, ours: string): DoctorFinding {
+  const who = `process ${pid} on ${safeText(host, 80)}, for ${safeText(label, 120)}`
+  if (code === ours) return fine(WORKER, `${who}, of this build (code#${code})`)
+  const what = code === null ? 'of an older release' : `of another build (code#${code})`
+  return finding(
+    'warning',
+    WORKER,
+    `${who}, is ${what}; this is code#${ours}`,
+    'Stop that worker and start it again, unless it is kept for the runs that it began (docs/upgrades.md)',
+  )
+}
