@@ -239,11 +239,15 @@ function openDirectory(
 
 function siteAt(url: string): Site {
   const docsUrl = `${url}/docs`
+  let openApi: string | null = null
   return {
     url,
     docsUrl,
     openApiUrl: `${url}${BASE_PATH}/openapi.json`,
-    openApi: JSON.stringify(openApiDocument(url, docsUrl)),
+    // Made when it is asked for: it is a third of the work of a start.
+    get openApi() {
+      return (openApi ??= JSON.stringify(openApiDocument(url, docsUrl)))
+    },
   }
 }
 

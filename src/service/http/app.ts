@@ -23,6 +23,7 @@ import type { Key } from '../auth/keys.ts'
 import type { Org } from '../store/org.ts'
 import { Intake, readsBody, type Stats } from './intake.ts'
 import { RequestRefused } from '../problems.ts'
+import { routable } from './methods.ts'
 import { addRoutes, completeRoutes } from './routes.ts'
 import { createServer, trackConnections, type Tls } from './server.ts'
 
@@ -74,7 +75,8 @@ export function buildApp(directory: Directory, site: () => Site, options: HttpOp
     routerOptions: { maxParamLength: maxHeaderSize },
     exposeHeadRoutes: true,
     genReqId: intake.nextId,
-    serverFactory: (listener) => createServer(listener, options.tls, options.requestTimeoutMs),
+    serverFactory: (listener) =>
+      createServer(routable(listener), options.tls, options.requestTimeoutMs),
     // A bad path, which is why no route was found.
     frameworkErrors: (error, request, reply) => {
       const { facts } = intake.begin(request, reply)!

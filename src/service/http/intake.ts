@@ -13,6 +13,7 @@ import { RequestRefused, malformed, noValidKey, type RefusalFacts } from '../pro
 import { acceptsJson } from './accept.ts'
 import { refusalOfBody } from './body.ts'
 import { noSuchPath, refuseRaw } from './http-problems.ts'
+import { methodOf } from './methods.ts'
 import { standardHeaders } from './standard-headers.ts'
 
 export interface Stats {
@@ -76,7 +77,7 @@ export class Intake {
     // The route, not the URL: a cursor in it would carry values.
     this.options.logger?.info(
       {
-        method: request.method,
+        method: methodOf(request.raw),
         route: request.routeOptions.url ?? null,
         // Null: the connection broke.
         status,

@@ -2,7 +2,6 @@
 // Promises kept here: a path that exists says which methods it has, and refuses every other with 405 and `Allow`; a query
 // parameter that an operation does not know is refused, because a misspelt `cursor` would list from the start for ever.
 
-import { METHODS } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { BASE_PATH, OPERATIONS, RecordPage, type Operation } from '../../contract/index.ts'
 import { isJsonObject } from '../../core/json.ts'
@@ -43,11 +42,6 @@ export function completeRoutes(fastify: FastifyInstance, addPaths: () => void): 
     methodsByUrl.set(url, [...(methodsByUrl.get(url) ?? []), method].flat())
   })
   addPaths()
-  // Methods that Node's parser knows and Fastify does not: Fastify would answer 404.
-  for (const method of METHODS) {
-    const isKnown = fastify.supportedMethods.includes(method)
-    if (!isKnown && method !== 'CONNECT') fastify.addHttpMethod(method)
-  }
   for (const [url, methods] of methodsByUrl) {
     const allowed = [...methods, 'OPTIONS']
     const Allow = allowed.join(', ')

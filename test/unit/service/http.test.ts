@@ -105,6 +105,7 @@ describe('requests that are not well formed', () => {
       expect(answer.headers.get('allow')).toBe('GET, HEAD, POST, PUT, OPTIONS')
     }
     expectProblem(await api.send('GET', `${records}query/`), 405, 'request_invalid')
+    expectProblem(await api.send('PROPFIND', '/nowhere/'), 404, 'not_found')
     expectProblem(await api.send('POST', '/docs'), 405, 'request_invalid')
   })
 
