@@ -1,5 +1,6 @@
-// A real PostgreSQL for a test file: the one that PGHOST names, or one of its own on a free loopback port, with its data in
-// a temporary folder. It ends with the process that started it, however that ends, and leaves nothing behind.
+// A real PostgreSQL for a test file: the one that PGHOST names, or one on a free loopback port, with its data in a temporary
+// folder. Test files that run one after another in a process share it, and each drops its databases. It ends with the process
+// that started it, however that ends, and leaves nothing behind.
 
 import { execFileSync, spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -14,12 +15,20 @@ export interface Postgres {
   newDatabase(): Promise<string>
   /** Restarts the server, as far as it is ours; of another's, ends all connections to our databases. */
   restart(): Promise<void>
-  /** Drops what was made, and ends what was started. */
+  /** Drops the databases, and ends a server that nobody shares. */
   stop(): Promise<void>
 }
 
+/** That of a process of Vitest: a start takes two seconds of a processor. */
+let shared: Promise<Server> | null = null
+/** Of the databases that this process has made. */
+let count = 0
+
 export async function startPostgres(): Promise<Postgres> {
-  const server = process.env['PGHOST'] ? givenServer() : await ownServer()
+  const isShared = process.env['VITEST'] !== undefined
+  const server = process.env['PGHOST']
+    ? givenServer()
+    : await (isShared ? (shared ??= ownServer()) : ownServer())
   const made: string[] = []
   const ask = async (text: string) => {
     const client = new pg.Client({ connectionString: server.url('postgres') })
@@ -32,7 +41,7 @@ export async function startPostgres(): Promise<Postgres> {
   }
   return {
     async newDatabase() {
-      const name = `records_sync_test_${process.pid}_${Date.now()}_${made.length}`
+      const name = `records_sync_test_${process.pid}_${Date.now()}_${count++}`
       made.push(name)
       await ask(`CREATE DATABASE ${name} TEMPLATE template0 ENCODING 'UTF8'`)
       return server.url(name)
@@ -44,7 +53,7 @@ export async function startPostgres(): Promise<Postgres> {
             `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = ANY ('{${made.join()}}')`,
           ),
     async stop() {
-      if (server.stop) return await server.stop()
+      if (server.stop && !isShared) return await server.stop()
       for (const name of made) await ask(`DROP DATABASE ${name} WITH (FORCE)`)
     },
   }
