@@ -37,6 +37,11 @@ export async function formOf(page: Page): Promise<{
 /** Opens a link to the start form, and waits for it to be filled in with an input that says this. */
 export async function openForm(page: Page, link: string, says?: string): Promise<void> {
   await page.goto(link)
+  await untilFilled(page, says)
+}
+
+/** Waits until the start form is there, filled in with an input that says this. */
+export async function untilFilled(page: Page, says?: string): Promise<void> {
   await page.getByRole('heading', { name: 'Start a Workflow' }).waitFor()
   const input = editor(page.locator('main'))
   await (says === undefined ? input : input.getByText(says).first()).waitFor()

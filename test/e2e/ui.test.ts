@@ -25,6 +25,7 @@ import {
   setId,
   start,
   untilDetails,
+  untilFilled,
   untilStatus,
   writeInput,
 } from './ui-page.ts'
@@ -223,7 +224,7 @@ test('the form of the last backfill can be asked for again, and does what it say
   await page.goto(runLink(site.place, backfillId('contacts', site.project)))
   await page.getByRole('button', { name: 'More Actions' }).click()
   await page.getByRole('menuitem', { name: 'Start Workflow Like This One' }).click()
-  await page.getByText('"contacts"').first().waitFor()
+  await untilFilled(page, '"contacts"')
   await screenshot(page, '30 like this one')
   await pressStart(page)
   await page.getByRole('link', { name: 'Workflow started successfully' }).click()

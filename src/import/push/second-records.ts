@@ -65,7 +65,8 @@ export function secondRecordReader(
     const elsewhere = unknown.length === 0 ? [] : await ledger.recordsElsewhere(run, unknown)
     const accepted = new Map([...own, ...elsewhere])
     const details = new Map<number, string>()
-    const notes: { key: string; records: readonly string[] }[] = []
+    const notes: Note[] = []
+    const later: Note[] = []
     const read = otherRecordsReader(deps, job)
     await forEachConcurrent(written, tuning.in_flight, async ({ ordinal, recordId, state }) => {
       const key = keyOf.get(ordinal)!
@@ -78,20 +79,22 @@ export function secondRecordReader(
         records: [recordId!, known.recordId, ...known.records],
       }))
       if (detail !== null) details.set(ordinal, `${WRITTEN_BEFORE}: ${detail}`)
-      notes.push({ key, records: [...new Set(records)] })
+      const note = { key, records: [...new Set(records)] }
+      if (own.has(key)) notes.push(note)
+      else later.push(note)
     })
     if (notes.length > 0) await ledger.noteRecordsOfKeys(run, notes)
     const fresh = written.filter(
       ({ ordinal, state }) => state === 'created' && !accepted.has(keyOf.get(ordinal)!),
     )
     const doubtful = await inDoubt(fresh.map(({ ordinal }) => keyOf.get(ordinal)!))
-    const later = fresh.flatMap(({ ordinal, recordId }): Note[] => {
+    for (const { ordinal, recordId } of fresh) {
       const key = keyOf.get(ordinal)!
       const reason = doubtful.get(key)
-      if (reason === undefined) return []
+      if (reason === undefined) continue
       details.set(ordinal, `${MAYBE_WRITTEN_BEFORE}: ${reason}`)
-      return [{ key, records: [recordId!, UNKNOWN_RECORD] }]
-    })
+      later.push({ key, records: [recordId!, UNKNOWN_RECORD] })
+    }
     return { outcomes: withDetails(outcomes, details), later }
   }
 }

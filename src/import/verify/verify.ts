@@ -7,6 +7,7 @@ import { IN_VALUES_MAX, type PropertyWire } from '../../contract/index.ts'
 import { VERIFY_SAMPLE_ROWS } from '../../core/limits.ts'
 import type { ImportConfig } from '../../../config/index.ts'
 import { SECOND_RECORD } from '../../core/domain/held-back.ts'
+import { isWritten } from '../../core/domain/item-states.ts'
 import type {
   AcceptedRecords,
   RowStaging,
@@ -132,26 +133,28 @@ type Verdict = VerificationResult & { readonly others?: readonly string[] }
 /** What was looked up for a page of items. */
 interface Page {
   readonly found: Found
-  /** Keys that have several records, or may have, and which. */
-  readonly several: ReadonlyMap<string, string>
+  /** Keys that have several records, or may have, and which; null for those that are seen to have one now. */
+  readonly several: ReadonlyMap<string, string | null>
   readonly typeOf: (property: string) => string
 }
 
-/** Its answer was lost. */
-const isDoubtful = ({ inDoubt, state }: WrittenItem): boolean => inDoubt || state === 'sent'
+/** Its answer was lost, or says nothing of what became of it. */
+const isDoubtful = ({ inDoubt, state }: WrittenItem): boolean => inDoubt || !isWritten(state)
 
 /**
  * The keys of a page that have several records, or may have. The ledger notes them for the next run. Whether an answer shows another
- * record than before is known since it was read; of a lost one it shows here.
+ * record than before was asked when it came; of a lost answer it is asked here, and once more where that first look could not end.
  */
 async function keysOfSeveral(
   deps: ImportDeps<VerifyLedger>,
   job: StagedImport,
   items: readonly WrittenItem[],
   found: Found,
-): Promise<ReadonlyMap<string, string>> {
-  const several = new Map<string, string>()
-  const asked = items.filter((item) => found.several.has(item.key) || isDoubtful(item))
+): Promise<ReadonlyMap<string, string | null>> {
+  const several = new Map<string, string | null>()
+  const asked = items.filter(
+    (item) => found.several.has(item.key) || isDoubtful(item) || item.answered === SECOND_RECORD,
+  )
   if (asked.length === 0) return several
   const { ledger } = deps
   const known = await ledger.acceptedRecords(
@@ -160,19 +163,23 @@ async function keysOfSeveral(
   )
   const read = otherRecordsReader(deps, job)
   const notes: { key: string; records: readonly string[] }[] = []
-  for (const { key } of asked) {
+  for (const { key, answered } of asked) {
     if (!found.ofKey.has(key)) continue
     const { detail, records } = await otherRecordsOf(
       { key, accepted: known.get(key) ?? null },
       found,
       read,
     )
-    if (detail !== null) several.set(key, detail)
+    if (detail !== null || answered === SECOND_RECORD) several.set(key, detail)
     if (records !== null) notes.push({ key, records })
   }
   if (notes.length > 0) await ledger.noteRecordsOfKeys(job.run, notes)
   return several
 }
+
+/** What was seen last counts; what could not be looked up stays as its answer said. */
+const hasSeveral = ({ key, answered }: WrittenItem, several: Page['several']): boolean =>
+  several.has(key) ? several.get(key) !== null : answered === SECOND_RECORD
 
 function verdictReader(ledger: Runs, job: Job) {
   const { config, schema } = job
@@ -195,17 +202,15 @@ function verdictReader(ledger: Runs, job: Job) {
       typeOf,
       lastRead,
     })
-    const detail = several.get(item.key)
-    const verdict =
-      detail !== undefined || item.answered === SECOND_RECORD
-        ? ofSeveral(item, detail)
-        : item.answered === ANSWERED_OTHER_RECORD
-          ? stillOther(read)
-          : read
+    const verdict = hasSeveral(item, several)
+      ? ofSeveral(item, several.get(item.key) ?? undefined)
+      : item.answered === ANSWERED_OTHER_RECORD
+        ? stillOther(read)
+        : read
     return {
       ...verdict,
       // What was never answered is reported as in doubt.
-      told: item.state === 'sent' ? null : (verdict.told ?? null),
+      told: !isWritten(item.state) ? null : (verdict.told ?? null),
       ordinal: item.ordinal,
       recordId: record?.id ?? null,
       marks: hashesOf ? hashesOf(sent) : null,
@@ -218,13 +223,12 @@ function warningsOf(
   config: ImportConfig,
   items: readonly WrittenItem[],
   verdicts: readonly Verdict[],
-  several: ReadonlyMap<string, string>,
+  several: Page['several'],
 ): string[] {
   const others = new Set(verdicts.flatMap((verdict) => verdict.others ?? []))
   others.delete(config.matching_property)
   const isOther = ({ answered }: WrittenItem) => answered === ANSWERED_OTHER_RECORD
-  const isSecond = ({ key, answered }: WrittenItem) =>
-    answered === SECOND_RECORD || several.has(key)
+  const isSecond = (item: WrittenItem) => hasSeveral(item, several)
   return [
     ...[...others].map(ownValueText),
     ...(items.some(isOther) ? [OTHER_RECORDS] : []),

@@ -2,7 +2,7 @@
 
 import type { RunClosing } from '../roles/closing.ts'
 import type { Run } from '../roles/runs.ts'
-import { isLeft, openStates, writtenStates } from '../rows/items.ts'
+import { isLeft, isUnanswered, openStates, writtenStates } from '../rows/items.ts'
 import { completeStates, liveStates, RUN_COLUMNS } from '../rows/runs.ts'
 import { createBooksSum } from '../rules/books.ts'
 import { ordinalSlices } from '../rules/ranges.ts'
@@ -46,8 +46,8 @@ export function closingMethods(
       })
       await inSlices(
         run,
-        `UPDATE items SET in_doubt = CASE WHEN state = 'sent' THEN 1 ELSE in_doubt END,
-           state = CASE state WHEN 'sent' THEN 'failed' ELSE 'unsent' END
+        `UPDATE items SET in_doubt = CASE WHEN ${isUnanswered} THEN 1 ELSE in_doubt END,
+           state = CASE WHEN ${isUnanswered} THEN 'failed' ELSE 'unsent' END
          WHERE run = $1 AND ordinal BETWEEN $2 AND $3 AND state IN (${openStates})`,
       )
     },

@@ -39,7 +39,7 @@ const BOOK_SQL = `UPDATE items SET state = booked.state, attempts = attempts + 1
     record_id = booked.record_id, request_id = $3, code = booked.code, reason = booked.reason,
     field = booked.field, detail = booked.detail, in_doubt = coalesce(booked.in_doubt, items.in_doubt),
     batch = CASE WHEN booked.state = 'planned' THEN NULL ELSE batch END,
-    replayed = CASE WHEN booked.state = 'planned' AND booked.http_status = 500 THEN 1 ELSE replayed END
+    replayed = CASE WHEN booked.state = 'planned' THEN 1 ELSE replayed END
   FROM unnest($1::integer[], $2::integer[], $4::text[], $5::integer[], $6::text[], $7::text[], $8::text[],
     $9::text[], $10::text[], $11::smallint[])
     AS booked (run, ordinal, state, http_status, record_id, code, reason, field, detail, in_doubt)

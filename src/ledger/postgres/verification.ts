@@ -2,7 +2,13 @@
 
 import type { Verification } from '../roles/verification.ts'
 import { KNOWN_COLUMNS, marksOnceVerified } from '../rows/accepted.ts'
-import { PLANNED_COLUMNS, plannedOfRow, writtenOfRow, writtenStates } from '../rows/items.ts'
+import {
+  isUnanswered,
+  PLANNED_COLUMNS,
+  plannedOfRow,
+  writtenOfRow,
+  writtenStates,
+} from '../rows/items.ts'
 import {
   isAcceptedOnceRead,
   isNotedOnceRead,
@@ -24,8 +30,8 @@ const noted = (column: string) =>
 
 const BOOK_READ_SQL = `UPDATE items SET verified = reading.verdict, normalised = reading.normalised,
     ${['field', 'reason', 'detail', '"column"', 'value'].map(noted).join(', ')},
-    state = CASE WHEN state = 'sent' THEN (CASE WHEN reading.verdict = 'equal' THEN 'updated' ELSE 'failed' END) ELSE state END,
-    in_doubt = CASE WHEN state = 'sent' AND reading.verdict <> 'equal' THEN 1 ELSE 0 END,
+    state = CASE WHEN ${isUnanswered} THEN (CASE WHEN reading.verdict = 'equal' THEN 'updated' ELSE 'failed' END) ELSE state END,
+    in_doubt = CASE WHEN ${isUnanswered} AND reading.verdict <> 'equal' THEN 1 ELSE 0 END,
     record_id = coalesce(items.record_id, reading.record_id)
   FROM unnest($1::integer[], $2::integer[], $3::text[], $4::text[], $5::text[], $6::smallint[], $7::text[],
       $8::text[], $9::text[], $10::text[])
@@ -48,7 +54,7 @@ export const verificationMethods = (db: PostgresDatabase): Verification => ({
             AND hashtextextended(accepted.key, 0) = hashtextextended(items.key, 0)
             AND accepted.key = items.key LIMIT 1) AS known ON true
        WHERE items.run = $1 AND ordinal > $2 AND (verified = 'answered' AND $3::bigint IS NOT NULL OR verified IS NULL
-         AND ((state IN (${writtenStates}) AND ordinal % $3::bigint = 0) OR in_doubt = 1 OR state = 'sent'))
+         AND ((state IN (${writtenStates}) AND ordinal % $3::bigint = 0) OR in_doubt = 1 OR ${isUnanswered}))
        ORDER BY ordinal LIMIT $4`,
       [run, after, every, limit],
     )

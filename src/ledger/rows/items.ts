@@ -57,6 +57,12 @@ export const plannedOfRow = (row: Row): PlannedItem => ({
 export const REPORTED_COLUMNS = `ordinal, line, of_ordinal, key, state, raw, http_status, record_id, code, reason, "column", field, value,
   detail, more, request_id, in_doubt`
 
+/**
+ * Whether an item of a live run may have been written although nothing says so, as SQL: its answer was lost, or it was answered
+ * with 500 or 503 and waits to be sent again.
+ */
+export const isUnanswered = "(state = 'sent' OR (state = 'planned' AND replayed = 1))"
+
 /** The same of a row that is left: `own` is the row, `now` its newest attempt, and `last` what that was read from. */
 export const LEFT_COLUMNS = `own.ordinal, own.line, own.of_ordinal, now.run AS attempt_run, now.ordinal AS attempt_ordinal, now.key,
   now.state, last.raw, now.http_status, now.record_id, now.code, now.reason, now."column", now.field, now.value, now.detail,

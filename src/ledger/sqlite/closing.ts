@@ -4,7 +4,7 @@ import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
 import type { RunClosing } from '../roles/closing.ts'
 import type { Run } from '../roles/runs.ts'
-import { isLeft, openStates, writtenStates } from '../rows/items.ts'
+import { isLeft, isUnanswered, openStates, writtenStates } from '../rows/items.ts'
 import { completeStates, liveStates } from '../rows/runs.ts'
 import { createBooksSum } from '../rules/books.ts'
 import { ordinalSlices } from '../rules/ranges.ts'
@@ -48,8 +48,8 @@ export function closingMethods(
       })
       await inSlices(
         run,
-        `UPDATE items SET in_doubt = CASE WHEN state = 'sent' THEN 1 ELSE in_doubt END,
-           state = CASE state WHEN 'sent' THEN 'failed' ELSE 'unsent' END
+        `UPDATE items SET in_doubt = CASE WHEN ${isUnanswered} THEN 1 ELSE in_doubt END,
+           state = CASE WHEN ${isUnanswered} THEN 'failed' ELSE 'unsent' END
          WHERE run = ? AND ordinal BETWEEN ? AND ? AND state IN (${openStates})`,
       )
     },

@@ -18,7 +18,7 @@ export const BOOK_ANSWERED_SQL = `UPDATE items SET verified = ?3, reason = ?4, f
 
 const BOOK_SQL = `UPDATE items SET state = ?, attempts = attempts + 1, http_status = ?, record_id = ?, code = ?, reason = ?,
     field = ?, detail = ?, in_doubt = ?, request_id = ?, batch = CASE WHEN ?1 = 'planned' THEN NULL ELSE batch END,
-    replayed = CASE WHEN ?1 = 'planned' AND ?2 = 500 THEN 1 ELSE replayed END
+    replayed = CASE WHEN ?1 = 'planned' THEN 1 ELSE replayed END
   WHERE run = ? AND ordinal = ?`
 
 const BOOK_ACCEPTED_SQL = `UPDATE items SET state = ?, attempts = attempts + 1, http_status = ?, record_id = ?, request_id = ?,

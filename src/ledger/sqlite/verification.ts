@@ -2,7 +2,13 @@
 
 import type { Verification } from '../roles/verification.ts'
 import { keepsLast, KNOWN_COLUMNS, marksOnceVerified } from '../rows/accepted.ts'
-import { PLANNED_COLUMNS, plannedOfRow, writtenOfRow, writtenStates } from '../rows/items.ts'
+import {
+  isUnanswered,
+  PLANNED_COLUMNS,
+  plannedOfRow,
+  writtenOfRow,
+  writtenStates,
+} from '../rows/items.ts'
 import {
   isAcceptedOnceRead,
   isNotedOnceRead,
@@ -22,8 +28,8 @@ const noted = (column: string, value: string) =>
 
 const BOOK_READ_SQL = `UPDATE items SET verified = ?1, normalised = ?6, ${noted('field', '?2')}, ${noted('reason', '?7')},
     ${noted('detail', '?8')}, ${noted('"column"', '?9')}, ${noted('value', '?10')},
-    state = CASE WHEN state = 'sent' THEN (CASE WHEN ?1 = 'equal' THEN 'updated' ELSE 'failed' END) ELSE state END,
-    in_doubt = CASE WHEN state = 'sent' AND ?1 <> 'equal' THEN 1 ELSE 0 END,
+    state = CASE WHEN ${isUnanswered} THEN (CASE WHEN ?1 = 'equal' THEN 'updated' ELSE 'failed' END) ELSE state END,
+    in_doubt = CASE WHEN ${isUnanswered} AND ?1 <> 'equal' THEN 1 ELSE 0 END,
     record_id = coalesce(record_id, ?3)
   WHERE run = ?4 AND ordinal = ?5`
 
@@ -46,7 +52,7 @@ export const verificationMethods = (db: SqliteDatabase): Verification => ({
          FROM items CROSS JOIN payloads ON payloads.run = items.run AND payloads.ordinal = items.ordinal
            LEFT JOIN accepted ON accepted.destination = ${DESTINATION} AND accepted.key = items.key
          WHERE items.run = ?1 AND items.ordinal > ?2 AND (verified = 'answered' AND ?3 IS NOT NULL OR verified IS NULL
-           AND ((state IN (${writtenStates}) AND items.ordinal % ?3 = 0) OR in_doubt = 1 OR state = 'sent'))
+           AND ((state IN (${writtenStates}) AND items.ordinal % ?3 = 0) OR in_doubt = 1 OR ${isUnanswered}))
          ORDER BY items.ordinal LIMIT ?4`,
       )
       .all(run, after, every, limit)

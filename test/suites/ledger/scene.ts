@@ -4,6 +4,7 @@ import type {
   Destination,
   Ledger,
   ItemOutcome,
+  PlannedItem,
   Run,
   RunSegment,
   SentBatch,
@@ -182,8 +183,10 @@ export async function send(
   ledger: Ledger,
   { run, segment, fence }: Claim,
   limit = 50,
+  isSent: (item: PlannedItem) => boolean = () => true,
 ): Promise<SentBatch> {
-  const items = await ledger.nextPlanned(run, segment, { after: 0, attemptsBelow: 5, limit })
+  const planned = await ledger.nextPlanned(run, segment, { after: 0, attemptsBelow: 5, limit })
+  const items = planned.filter(isSent)
   const digest = `digest of ${items.map(({ ordinal }) => ordinal).join(' ')}`
   return await ledger.recordSend(run, segment, fence, { operation: 'batchUpsert', digest, items })
 }

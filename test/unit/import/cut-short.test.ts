@@ -92,3 +92,45 @@ test('a batch that may have been carried out stays in doubt, whatever its second
     expect(await s.held('c-0')).not.toBeNull()
   }
 })
+
+test.each([500, 503] as const)(
+  'a row that was answered %i, and then cancelled, is looked up: it may have been written',
+  async (status) => {
+    const scene = await importScene({ svc_external_id: { column: 'id' } })
+    scene.rows(['id'], [['written'], ['not written']])
+    let sendings = 0
+    /** Both rows are answered with the failure; the service holds the first one, and takes no second sending. */
+    const through = (client: ImportClient) =>
+      clientWith(client, {
+        batchUpsert: async (type, matching, batch, options) => {
+          options?.permit?.unused()
+          if (sendings++ > 0)
+            throw new ServiceFailure('batchUpsert: the service answered 401', {
+              kind: 'problem',
+              disposition: 'halt',
+              block: 'auth',
+              outcomeUnknown: false,
+              status: 401,
+            })
+          await scene.client.createRecord(type, { svc_external_id: 'written' } as never)
+          const { count } = batch as { count: number }
+          const problem = { type: 'about:blank', title: 'Failed', status, code: 'internal_error' }
+          return {
+            data: Array.from({ length: count }, (_, index) => ({ index, status, problem })),
+            summary: { total: count, succeeded: 0, failed: count },
+            requestId: null,
+          } as never
+        },
+      })
+    const end = await scene.run({
+      through,
+      ending: 'cancelled',
+      tuning: { in_flight: 1, item_backoff_ms: [1] },
+    })
+    expect(end).toMatchObject({
+      state: 'cancelled',
+      books: { states: { updated: 1, failed: 1, unsent: 0 }, inDoubt: 1 },
+    })
+    expect(await scene.held('written')).not.toBeNull()
+  },
+)

@@ -5,6 +5,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { RecordsClient } from '../../../src/client/index.ts'
 import { ServiceFailure } from '../../../src/core/errors.ts'
 import { ADMINISTRATOR } from '../../../src/service/auth/keys.ts'
+import type { ImportClient } from '../../../src/import/ports.ts'
 import { clientWith, CONTACT, importScene } from './scene.ts'
 
 const NAMES = { svc_external_id: { column: 'id' }, svc_first_name: { column: 'name' } }
@@ -82,7 +83,8 @@ test('a key that another sync has written, and the key in use does not see, is a
   const end = await scene.run({ ...lesser, ...renamed })
   expect(end.books.states).toMatchObject({ created: 1, unchanged: 2 })
   expect(end.state).toBe('complete_with_differences')
-  // To a key that sees both, the service refuses the row as ambiguous.
+  // It stays known; to a key that sees both, the service refuses the row as ambiguous.
+  expect((await scene.run({ ...lesser, ...renamed })).state).toBe('complete_with_differences')
   expect(await scene.run(renamed)).toMatchObject({ books: { states: { rejected: 1 } } })
 })
 
@@ -101,6 +103,27 @@ test('a record that is deleted, and made anew, is no second one', async () => {
   await scene.client.deleteRecord(CONTACT, id)
   rows('Anna')
   expect(await scene.run()).toMatchObject({ state: 'complete', books: { states: { created: 1 } } })
+})
+
+test('a look at the record of before that could not end is made again before the run is called different', async () => {
+  const { scene, rows, id, client } = await privateScene()
+  await client.close()
+  await scene.client.deleteRecord(CONTACT, id)
+  rows('Anna')
+  let reads = 0
+  const through = (whole: ImportClient) =>
+    clientWith(whole, {
+      readRecord: async (...given) => {
+        if (reads++ === 0) throw new DOMException('stopped', 'AbortError')
+        return await whole.readRecord(...given)
+      },
+    })
+  expect(await scene.run({ through })).toMatchObject({
+    state: 'complete',
+    books: { states: { created: 1 } },
+  })
+  expect(reads).toBe(2)
+  expect((await scene.run()).state).toBe('complete')
 })
 
 test('a row whose record has another key now, and that makes a second one, is told', async () => {
