@@ -276,6 +276,11 @@ function checkMapping(
     )
   if (has('unit') && has('unit_column'))
     checked.complain([...path, 'unit_column'], 'expected `unit` or `unit_column`, not both', 'key')
+  if (has('thousands') && mapping['thousands'] === (mapping['decimal'] ?? '.'))
+    checked.complain(
+      [...path, 'thousands'],
+      'expected two different characters as `decimal` and `thousands`',
+    )
   const yes = wordsOf(mapping['true'])
   if (wordsOf(mapping['false']).some((word) => yes.includes(word)))
     checked.complain(

@@ -22,7 +22,14 @@ export interface DraftImport {
   /** Name of the connection. */
   readonly to: string
   readonly sync: string
-  readonly csv: { readonly csv: string; readonly delimiter?: string; readonly encoding?: string }
+  readonly csv: {
+    readonly csv: string
+    readonly delimiter?: string
+    readonly encoding?: string
+    readonly quote?: null
+    readonly footer?: number
+    readonly nulls?: readonly string[]
+  }
   readonly csvComment: string
   readonly objectType: string
   readonly typeComment: string
@@ -137,8 +144,10 @@ const flowText = (settings: object): string =>
     .map(([name, value]) => `${name}: ${valueText(value)}`)
     .join(', ')} }`
 
-const valueText = (value: unknown): string =>
-  Array.isArray(value) ? `[${value.map(valueText).join(', ')}]` : scalarText(String(value))
+function valueText(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(valueText).join(', ')}]`
+  return value === null || typeof value === 'number' ? String(value) : scalarText(String(value))
+}
 
 /** Words that YAML takes for something else than a text. */
 const RESERVED = /^(?:true|false|null|yes|no|on|off|y|n)$/i

@@ -28,6 +28,7 @@ export const CELL_TYPES = [
   'select',
   'multi_select',
   'user',
+  'domain',
 ] as const
 
 /** Exactly YYYY, one of MM and M, one of DD and D. */
@@ -39,6 +40,16 @@ function isDateFormat(format: string): boolean {
       .toSorted()
       .join('') === 'DMY'
   )
+}
+
+export function isZone(name: string): boolean {
+  if (/^[+-]/.test(name)) return /^[+-](?:[01]\d|2[0-3]):[0-5]\d$/.test(name)
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name })
+    return true
+  } catch {
+    return false
+  }
 }
 
 const mapping = z.strictObject({
@@ -55,7 +66,9 @@ const mapping = z.strictObject({
   type: z
     .enum(CELL_TYPES)
     .optional()
-    .describe("Field type to read the cell as. Default: the property's own."),
+    .describe(
+      "Field type to read the cell as. Default: the property's own. `domain` takes the domain from a URL: `https://www.example.com/` is `example.com`.",
+    ),
   split: textSetting()
     .optional()
     .describe('Separator of the values in one cell, for a property that holds several.'),
@@ -71,11 +84,28 @@ const mapping = z.strictObject({
     .string()
     .refine(isDateFormat, 'expected YYYY, MM (or M) and DD (or D), once each, such as `DD.MM.YYYY`')
     .optional()
-    .describe('How dates are written. Default: `YYYY-MM-DD`.'),
-  decimal: z
-    .enum(['.', ','])
+    .describe(
+      'How dates are written, and the days of times. Default: `YYYY-MM-DD`. A date with midnight behind it is `YYYY-MM-DD 00:00:00`.',
+    ),
+  zone: z
+    .string()
+    .refine(isZone, 'expected a time zone such as `Europe/Berlin`, `UTC` or `+01:00`')
     .optional()
-    .describe('Decimal separator. Default: `.`. Thousands separators are never read.'),
+    .describe(
+      'Time zone of times that name none. A time that its clocks show twice or never is refused. Default: such times are refused.',
+    ),
+  decimal: z.enum(['.', ',']).optional().describe('Decimal separator. Default: `.`.'),
+  thousands: z
+    .enum(['.', ',', "'", ' '])
+    .optional()
+    .describe('Separator of thousands, which a number may have. Default: none.'),
+  symbol: z
+    .string()
+    .regex(/^[^\s\d.,+-]{1,3}$/, 'expected a sign such as `€`, or a code such as `EUR`')
+    .optional()
+    .describe(
+      'Sign that a number may have before or behind it, such as `€` or `%`. Default: none.',
+    ),
   true: textList()
     .optional()
     .describe('Words that mean true, whatever their case. Default: true, yes, 1.'),

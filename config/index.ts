@@ -2,6 +2,7 @@
 
 export { serviceProblem } from './connections.ts'
 export { draftConfig, draftConnection, draftSync, type DraftImport } from './draft.ts'
+export { isZone } from './imports.ts'
 export { placeOfEntry, withEntries, writtenService } from './extend.ts'
 export { CONFIG_FILE, loadConfig } from './load.ts'
 export { placedMapping, placedService, placeOfKey } from './places.ts'

@@ -32,12 +32,16 @@ function valueOf(
     : mapping.unit
       ? `, in ${mapping.unit}`
       : ''
+  const isGrouped = (mapping.thousands ?? mapping.symbol) !== undefined
   switch (type) {
     case 'number':
-      return { words: 'a number without separators of thousands', example: number }
+      return {
+        words: `a number${isGrouped ? '' : ' without separators of thousands'}`,
+        example: number,
+      }
     case 'currency':
       return {
-        words: `an amount without symbol or separators of thousands${unit}`,
+        words: `an amount${isGrouped ? '' : ' without symbol or separators of thousands'}${unit}`,
         example: number,
       }
     case 'boolean': {
@@ -49,7 +53,14 @@ function valueOf(
       const format = mapping.format ?? 'YYYY-MM-DD'
       return { words: `a day as ${format}`, example: exampleDay(format) }
     }
+    case 'domain':
+      return { words: 'a domain', example: 'example.com' }
     case 'datetime':
+      if (mapping.zone !== undefined)
+        return {
+          words: `a time of ${mapping.zone}`,
+          example: `${exampleDay(mapping.format ?? 'YYYY-MM-DD')} 08:15:00`,
+        }
       return { words: 'a time with its zone', example: '2026-01-31T08:15:00+01:00' }
     case 'email':
       return { words: 'an e-mail address', example: 'name@example.com' }

@@ -1,7 +1,7 @@
 // What `records-sync init` asks a person: little, and each with its guess.
 
 import { existsSync, writeFileSync } from 'node:fs'
-import { secretOrigin, type SecretSource } from '../../../config/index.ts'
+import { isZone, secretOrigin, type SecretSource } from '../../../config/index.ts'
 import { isKeyForm, keyFormText } from '../../client/key.ts'
 import { SyncError } from '../../core/errors.ts'
 import { suggestWord } from '../../core/suggest.ts'
@@ -168,28 +168,66 @@ async function askOpen(
     .find((cell) => cell.trim() !== '')
   const what = `${JSON.stringify(safeText(column, 40))} for ${property}, such as ${safeText(example ?? '', 40)}`
   const { about, answers } = question!
-  if (about === 'unit') {
-    const units = targets.flatMap(({ fieldTypes }) => fieldTypes.flatMap((type) => type.units))
-    say(`${what}: in which currency?`)
-    return await askUntil(
-      asker,
-      say,
-      ['A code such as EUR, or Enter to leave it out'],
-      (answer) => {
-        const unit = answer.toUpperCase()
-        if (unit === '') return { value: null }
-        if (/^[A-Z]{3}$/.test(unit) && (units.length === 0 || units.includes(unit)))
-          return { value: { ...settings, unit } }
-        return {
-          message: `expected a code such as EUR${suggestWord(unit, [...new Set(units)], 'units')}`,
-        }
-      },
-    )
-  }
-  say(`${what}: ${answers.map(({ format }, at) => `${at + 1} ${format}`).join(', ')}?`)
-  return await askUntil(asker, say, ['A number, or Enter to leave it out'], (answer) => {
-    if (answer === '') return { value: null }
-    const chosen = answers[Number(answer) - 1] ?? answers.find(({ format }) => format === answer)
-    return chosen ? { value: chosen } : { message: `expected a number from 1 to ${answers.length}` }
+  if (about === 'unit') return await askUnit(asker, say, what, settings, targets)
+  if (about === 'zone') return await askZone(asker, say, what, settings)
+  say(`${what}: ${answers.map((one, at) => `${at + 1} ${nameOfAnswer(one)}`).join(', ')}?`)
+  const chosen = await askUntil<OpenProperty['settings'] | null>(
+    asker,
+    say,
+    ['A number, or Enter to leave it out'],
+    (answer) => {
+      if (answer === '') return { value: null }
+      const one = answers[Number(answer) - 1] ?? answers.find(({ format }) => format === answer)
+      return one ? { value: one } : { message: `expected a number from 1 to ${answers.length}` }
+    },
+  )
+  if (chosen?.zone !== undefined) return await askZone(asker, say, what, chosen)
+  if (chosen?.unit !== undefined && /in which currency/.test(question!.text))
+    return await askUnit(asker, say, what, chosen, targets)
+  return chosen
+}
+
+/** What an answer says, in a word or two. */
+function nameOfAnswer({ format, thousands, decimal = '.' }: OpenProperty['settings']): string {
+  if (format !== undefined) return format
+  return thousands === undefined
+    ? `"${decimal}" is the decimal mark`
+    : `"${thousands}" separates thousands`
+}
+
+/** The zone of times that name none; null: they are left out. */
+const askZone = (
+  asker: Asker,
+  say: Say,
+  what: string,
+  settings: OpenProperty['settings'],
+): Promise<OpenProperty['settings'] | null> => {
+  say(`${what}: in which time zone?`)
+  return askUntil(asker, say, ['UTC, or such as Europe/Berlin; Enter to leave it out'], (zone) => {
+    if (zone === '') return { value: null }
+    return isZone(zone)
+      ? { value: { ...settings, zone } }
+      : { message: 'expected a time zone such as Europe/Berlin, UTC or +01:00' }
+  })
+}
+
+/** The currency of amounts that name none; null: they are left out. */
+function askUnit(
+  asker: Asker,
+  say: Say,
+  what: string,
+  settings: OpenProperty['settings'],
+  targets: readonly Target[],
+): Promise<OpenProperty['settings'] | null> {
+  const units = targets.flatMap(({ fieldTypes }) => fieldTypes.flatMap((type) => type.units))
+  say(`${what}: in which currency?`)
+  return askUntil(asker, say, ['A code such as EUR, or Enter to leave it out'], (answer) => {
+    const unit = answer.toUpperCase()
+    if (unit === '') return { value: null }
+    if (/^[A-Z]{3}$/.test(unit) && (units.length === 0 || units.includes(unit)))
+      return { value: { ...settings, unit } }
+    return {
+      message: `expected a code such as EUR${suggestWord(unit, [...new Set(units)], 'units')}`,
+    }
   })
 }

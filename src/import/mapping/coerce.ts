@@ -6,6 +6,9 @@ import { canonicalDecimal, decimalOfNumber, exactDouble } from '../../core/decim
 import { canonicalJson, isJsonObject, parseJson, type Json } from '../../core/json.ts'
 import { LosslessNumber, plainDecimal, numberFromDecimal } from '../../core/lossless-number.ts'
 import type { PropertyMapping } from '../../../config/index.ts'
+import { bareNumber } from './amounts.ts'
+import { domainOf } from './domain.ts'
+import { readTime } from './times.ts'
 import { isUnit, meantUnit } from './units.ts'
 
 /** What a coercion needs to know of the property. */
@@ -44,12 +47,21 @@ export function sourceCellText(cell: Json): string {
 const asText: Coercion = (cell) => value(cell)
 const asTrimmed: Coercion = (cell) => value(cell.trim())
 
-/** The canonical decimal of a cell under the declared separator, or null. */
-function decimalOfCell(cell: string, separator: string): string | null {
-  const text = cell.trim()
+/** The canonical decimal of a cell in the form that its mapping states, or null. */
+function decimalOfCell(cell: string, mapping: PropertyMapping): string | null {
+  const separator = mapping.decimal ?? '.'
+  const text = bareNumber(cell, mapping)
+  if (text === null) return null
   if (separator === '.') return canonicalDecimal(plainText(text))
   return text.includes('.') ? null : canonicalDecimal(plainText(text.replace(separator, '.')))
 }
+
+/** What else a cell may have, behind `such as 1234.50`. */
+const allowed = ({ symbol, thousands }: PropertyMapping, plain: string): string =>
+  [
+    ...(thousands === undefined ? [] : [`with \`${thousands}\` between thousands or without`]),
+    ...(symbol === undefined ? [] : [`with \`${symbol}\` or without`]),
+  ].join(', ') || plain
 
 /** What reads a cell with a decimal comma, which a mapping has to name; nothing of one that may have separators of thousands. */
 const commaHint = (cell: string, { decimal }: PropertyMapping): string =>
@@ -75,11 +87,11 @@ function plainText(text: string): string {
 
 const asNumber: Coercion = (cell, { mapping, valueType }) => {
   const separator = mapping.decimal ?? '.'
-  const decimal = decimalOfCell(cell, separator)
+  const decimal = decimalOfCell(cell, mapping)
   if (decimal === null)
     return refuse(
       'not_a_number',
-      `a plain decimal number such as 1234${separator}50, without other separators${commaHint(cell, mapping)}`,
+      `a plain decimal number such as 1234${separator}50, ${allowed(mapping, 'without other separators')}${commaHint(cell, mapping)}`,
     )
   if (valueType === 'integer' && decimal.includes('.'))
     return refuse('not_a_number', 'a whole number such as 1234')
@@ -94,11 +106,11 @@ const ISO_UNIT = 'an ISO 4217 code such as EUR'
 
 const asCurrency: Coercion = (cell, { mapping, units }) => {
   const separator = mapping.decimal ?? '.'
-  const amount = decimalOfCell(cell, separator)
+  const amount = decimalOfCell(cell, mapping)
   if (amount === null)
     return refuse(
       'not_an_amount',
-      `a plain decimal amount such as 1234${separator}50, without symbol or separators${commaHint(cell, mapping)}`,
+      `a plain decimal amount such as 1234${separator}50, ${allowed(mapping, 'without symbol or separators')}${commaHint(cell, mapping)}`,
     )
   const unit = mapping.unit ?? ''
   const refuseUnit = (reason: string, expected: string): Coerced => ({
@@ -178,34 +190,35 @@ const asDate: Coercion = (cell, { mapping }) => {
   return value(`${String(year).padStart(4, '0')}-${two(month)}-${two(day)}`)
 }
 
-const instant =
-  /^(\d{4})-(\d{2})-(\d{2})[T ](\d{2}):(\d{2})(?::(\d{2})(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/i
-
-const asDatetime: Coercion = (cell) => {
-  const match = instant.exec(cell.trim())
-  const expected = 'a time with its zone, such as 2026-01-31T08:15:00Z or 2026-01-31T08:15:00+01:00'
-  if (!match) return refuse('not_a_datetime', expected)
-  const [, year, month, day, hour, minute, second = '00', fraction = '', zone] = match
-  const [zoneHour = 0, zoneMinute = 0] = zone!.slice(1).split(':').map(Number)
-  if (
-    !isCalendarDay(Number(year), Number(month), Number(day)) ||
-    Number(hour) > 23 ||
-    Number(minute) > 59 ||
-    Number(second) > 59 ||
-    (zoneHour ?? 0) > 23 ||
-    (zoneMinute ?? 0) > 59
-  )
-    return refuse('not_a_datetime', expected)
-  return value(
-    `${year}-${month}-${day}T${hour}:${minute}:${second}${fraction}${zone!.toUpperCase()}`,
-  )
+const asDatetime: Coercion = (cell, { mapping: { format, zone } }) => {
+  const days = format === undefined ? null : dateFormatPattern(format)
+  const time = readTime(cell.trim(), days ?? ISO_DAY, zone)
+  if (time !== null) return value(time)
+  const day = (format ?? 'YYYY-MM-DD')
+    .replace('YYYY', '2026')
+    .replace(/MM?/, '01')
+    .replace(/DD?/, '31')
+  const expected =
+    zone === undefined
+      ? `a time with its zone, such as ${day}T08:15:00Z or ${day}T08:15:00+01:00; \`zone:\` of the mapping names that of times without one`
+      : `a time such as ${day} 08:15:00, which the clocks of ${zone} show once; another one with its zone, such as ${day}T08:15:00+01:00`
+  return refuse('not_a_datetime', expected)
 }
+
+const ISO_DAY = dateFormatPattern('YYYY-MM-DD')!
 
 const asEmail: Coercion = (cell) => {
   const text = cell.trim()
   return /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(text)
     ? value(text)
     : refuse('not_an_email', 'an e-mail address such as name@example.com')
+}
+
+const asDomain: Coercion = (cell) => {
+  const domain = domainOf(cell)
+  return domain === null
+    ? refuse('not_a_domain', 'a domain such as example.com, or a URL of it')
+    : value(domain)
 }
 
 const asOption: Coercion = (cell, { options }) => {
@@ -288,7 +301,8 @@ export function coerceCell(coercion: Coercion, cell: Json, context: CoercionCont
     const decimal = plainDecimal(cell)
     if (decimal !== null) return value(numberFromDecimal(decimal))
   }
-  const plain = { ...mapping, decimal: '.' as const, true: undefined, false: undefined }
+  const unset = { thousands: undefined, symbol: undefined, true: undefined, false: undefined }
+  const plain = { ...mapping, decimal: '.' as const, ...unset }
   if (coercion !== asCurrency || !isJsonObject(cell))
     return coercion(sourceCellText(cell), { ...context, mapping: plain })
   const { amount, unit } = cell
@@ -330,6 +344,9 @@ export function readWithoutType(fieldType: string, valueType: string): string | 
   if (shape === 'object' || shape === 'array') return `JSON of the shape ${shape}`
   return Object.hasOwn(byShape, shape) ? null : `text (its shape is called ${valueType})`
 }
+
+/** Types that only a mapping names: no field type of a service is read so. */
+export const READ_AS: Readonly<Record<string, Coercion>> = { domain: asDomain }
 
 /** The coercion of a field type, by its name, else by its JSON shape, else as text. */
 export function coercionFor(fieldType: string, valueType: string): Coercion {

@@ -8,6 +8,7 @@ import {
   coerceCell,
   coercionFor,
   jsonShapeOf,
+  READ_AS,
   sourceCellText,
   type CoercionContext,
   type Coerced,
@@ -40,7 +41,8 @@ export function compileColumn(
     options: new Map(property.options.map((option) => [option.value, option.label])),
     units: new Set(fieldType?.units ?? []),
   }
-  const coercion = coercionFor(mapping.type ?? property.field_type, valueType)
+  const coercion =
+    READ_AS[mapping.type ?? ''] ?? coercionFor(mapping.type ?? property.field_type, valueType)
   return {
     property,
     name: mapping.column,

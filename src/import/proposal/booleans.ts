@@ -6,10 +6,21 @@ import { FITS_MIN, type CellReading, type Trial } from './reading.ts'
 /** Pairs of words; the first is what a mapping reads without a setting. */
 const PAIRS = [
   ['true yes 1', 'false no 0'],
-  ['ja wahr', 'nein falsch'],
-  ['y t on x checked', 'n f off unchecked'],
-  ['oui vrai', 'non faux'],
-  ['si sí verdadero', 'no falso'],
+  ['ja wahr j', 'nein falsch'],
+  ['y t on x checked ✓ ✔ ☑', 'n f off unchecked ✗ ✘ ☐ -'],
+  ['oui vrai o', 'non faux'],
+  ['si sí sì verdadero vero s', 'no falso'],
+  ['sim verdadeiro', 'não nao falso'],
+  ['waar', 'nee niet onwaar'],
+  ['tak prawda', 'nie fałsz'],
+  ['ano áno', 'ne nie'],
+  ['sant', 'nej falskt falsk'],
+  ['kyllä kylla', 'ei'],
+  ['igen', 'nem'],
+  ['da да', 'nu нет'],
+  ['evet', 'hayır hayir'],
+  ['はい', 'いいえ'],
+  ['是', '否'],
   ['active aktiv subscribed opted-in', 'inactive inaktiv unsubscribed opted-out'],
 ].map((pair) => pair.map((words) => words.split(' ')))
 const [[TRUE, FALSE]] = PAIRS as [[string[], string[]]]
@@ -26,7 +37,8 @@ export function booleanReading({ values }: ColumnFacts, trial: Trial): CellReadi
   const [ours, theirs] = [other(yes, TRUE), other(no, FALSE)]
   const settings = { ...(ours && { true: ours }), ...(theirs && { false: theirs }) }
   const fits = words.length > WORDS_MAX ? 0 : trial(settings)
-  const what = 'yes and no'
+  const what =
+    no.length === 0 ? 'yes; an empty cell leaves it alone and does not mean no' : 'yes and no'
   return fits >= FITS_MIN
     ? { settings, fits, what }
     : { settings: {}, fits, what, problem: 'takes words of yes and no' }

@@ -77,7 +77,9 @@ function candidateOf(
     (isUnique ? 1 : 0) +
     (keyQuality(column) === 1 ? 0.5 : 0) +
     (namesIdentifier(column.name) ? 0.3 : 0) -
-    (isMulti ? 0.2 : 0)
+    (isMulti ? 0.2 : 0) -
+    // Pages and telephones are shared, and change.
+    (!isUnique && (type === 'url' || type === 'phone') ? 1 : 0)
   return {
     property: property.name,
     column: column.name,

@@ -1,16 +1,52 @@
-// Numbers as files write them: point or comma, and what may be a separator of thousands, which is never read.
+// Numbers as files write them: point or comma, separators of thousands, and signs before or behind. A mark that may be either is a
+// question.
 
 import { hasValue, fittingShare, type ColumnFacts } from './columns.ts'
-import { FITS_MIN, KIND_MIN, type Hints, type CellReading, type Trial } from './reading.ts'
+import {
+  FITS_MIN,
+  KIND_MIN,
+  type CellReading,
+  type Hints,
+  type ReadingSettings,
+  type Trial,
+} from './reading.ts'
 
-const GROUPED = { '.': /^\s*[+-]?\d{1,3}(?:\.\d{3})+\s*$/, ',': /^\s*[+-]?\d{1,3}(?:,\d{3})+\s*$/ }
+type Marks = Pick<ReadingSettings, 'decimal' | 'thousands'>
+
+/** In the order of preference where several fit equally well. */
+const MARKS: readonly Marks[] = [
+  {},
+  { decimal: ',' },
+  { thousands: ',' },
+  { decimal: ',', thousands: '.' },
+  { thousands: ' ' },
+  { decimal: ',', thousands: ' ' },
+  { thousands: "'" },
+]
+
+const GROUPED = { '.': /^[+-]?\d{1,3}(?:\.\d{3})+$/, ',': /^[+-]?\d{1,3}(?:,\d{3})+$/ }
+/** `1.234` has both meanings; `1.234.567` has one. */
+const TWICE = { '.': /^[+-]?\d{1,3}\.\d{3}$/, ',': /^[+-]?\d{1,3},\d{3}$/ }
 const DECIMAL = {
-  '.': /^\s*[+-]?\d*\.(?:\d{1,2}|\d{4,})\s*$/,
-  ',': /^\s*[+-]?\d*,(?:\d{1,2}|\d{4,})\s*$/,
+  '.': /^[+-]?[\d,]*\.(?:\d{1,2}|\d{4,})$/,
+  ',': /^[+-]?[\d.]*,(?:\d{1,2}|\d{4,})$/,
 }
-const BOTH = /\d[.,'’\s]\d{3}(?:[.,]\d+)?(?:\D|$)/
 
-const THOUSANDS = 'separators of thousands are not read: export its numbers without them'
+/** A sign of a currency, a percent sign or a code, before or behind digits. */
+const SYMBOL = /^[+-]?\s*([^\s\d.,+'-]{1,3})\s*[\d.,+-]|\d[.,]?-?\s*([^\s\d.,+'-]{1,3})$/u
+
+/** The sign that numbers have; undefined: none, or more than one. */
+export function symbolOf({ values }: ColumnFacts): string | undefined {
+  const found = new Set<string>()
+  for (const value of values.keys()) {
+    const [, before, behind] = SYMBOL.exec(value.trim()) ?? []
+    const symbol = before ?? behind
+    if (symbol !== undefined) found.add(symbol)
+  }
+  return found.size === 1 ? [...found][0] : undefined
+}
+
+const bare = (value: string): string => value.replaceAll(/[^\d.,+-]/g, '')
 
 /** @param noun what they are, in words */
 export function numberReading(
@@ -19,47 +55,71 @@ export function numberReading(
   hints: Hints,
   noun: string,
 ): CellReading {
-  const point = trial({})
-  const comma = trial({ decimal: ',' })
-  const mark = comma > point ? ',' : '.'
-  const fits = Math.max(comma, point)
+  const symbol = symbolOf(facts)
+  const sign = symbol === undefined ? {} : { symbol }
+  const tried = MARKS.map((marks) => ({ marks, fits: trial({ ...marks, ...sign }) }))
+  const fits = Math.max(...tried.map((one) => one.fits))
   if (fits < FITS_MIN) return { settings: {}, fits, what: '', problem: numberProblem(facts, noun) }
-  const reading = {
-    settings: mark === ',' ? ({ decimal: mark } as const) : {},
+  const best = tried.filter((one) => one.fits === fits).map(({ marks }) => marks)
+  const reading = (marks: Marks): CellReading => ({
+    settings: { ...marks, ...sign },
     fits,
-    what: mark === ',' ? `${noun} with a decimal comma` : noun,
-  }
-  const isGrouped = (value: string) => GROUPED[mark].test(value)
-  const hasMark = hasValue(facts, (value) => value.includes(mark))
+    what: wordsOf(noun, { ...marks, ...sign }),
+  })
+  const mark = ([',', '.'] as const).find(
+    (one) =>
+      hasValue(facts, (value) => TWICE[one].test(bare(value))) &&
+      !hasValue(facts, (value) => bare(value).includes(one) && !TWICE[one].test(bare(value))),
+  )
+  const other = mark === '.' ? ',' : '.'
   const isInDoubt =
-    hasMark && !hasValue(facts, (value) => value.includes(mark) && !isGrouped(value))
-  if (!isInDoubt || hints.decimal === mark) return reading
-  // What looks like 1.234 and never like 1.23 is a thousand more often than a decimal.
-  const problem =
-    hints.decimal === null
-      ? `each "${mark}" has three digits behind it, so it may separate thousands; ${THOUSANDS}`
-      : THOUSANDS
-  return { ...reading, fits: 0, problem }
+    mark !== undefined && !hasValue(facts, (value) => DECIMAL[other].test(bare(value)))
+  if (!isInDoubt) return reading(best[0]!)
+  const asDecimal: Marks = mark === ',' ? { decimal: ',' } : {}
+  const asThousands: Marks = mark === ',' ? { thousands: ',' } : { decimal: ',', thousands: '.' }
+  if (hints.decimal !== null) return reading(hints.decimal === mark ? asDecimal : asThousands)
+  return {
+    ...reading(asThousands),
+    question: {
+      about: 'marks',
+      text: `each "${mark}" has three digits behind it: it may separate thousands or decimals; this line says thousands, without \`thousands\`${mark === ',' ? ' and with `decimal: ","`' : ' and `decimal`'} it says decimals`,
+      answers: [asThousands, asDecimal].map((marks) => ({ ...marks, ...sign })),
+    },
+  }
+}
+
+function wordsOf(noun: string, { decimal, thousands, symbol }: ReadingSettings): string {
+  const parts = [
+    ...(decimal === ',' ? ['a decimal comma'] : []),
+    ...(thousands === undefined ? [] : [`"${thousands}" between thousands`]),
+    ...(symbol === undefined ? [] : [`a sign, ${symbol}`]),
+  ]
+  return parts.length === 0 ? noun : `${noun} with ${parts.join(' and ')}`
 }
 
 /** The decimal separator that a column shows beyond doubt; null if none. */
 export function showsDecimal(facts: ColumnFacts): ',' | '.' | null {
-  const isNumber = (value: string) =>
-    /^\s*[+-]?\d+\s*$/.test(value) ||
-    DECIMAL['.'].test(value) ||
-    DECIMAL[','].test(value) ||
-    GROUPED['.'].test(value) ||
-    GROUPED[','].test(value)
+  const isNumber = (value: string) => {
+    const text = bare(value)
+    return (
+      value.trim().length <= text.length + 5 &&
+      (/^[+-]?\d+$/.test(text) ||
+        [DECIMAL['.'], DECIMAL[','], GROUPED['.'], GROUPED[',']].some((form) => form.test(text)))
+    )
+  }
   if (fittingShare(facts, isNumber) < KIND_MIN) return null
   const [point, comma] = (['.', ','] as const).map((mark) =>
-    hasValue(facts, (value) => DECIMAL[mark].test(value)),
+    hasValue(facts, (value) => DECIMAL[mark].test(bare(value))),
   )
   return point === comma ? null : point ? '.' : ','
 }
 
+const BOTH = /\d[.,'’\s]\d{3}(?:[.,]\d+)?(?:\D|$)/
+
 function numberProblem(facts: ColumnFacts, noun: string): string {
   if (fittingShare(facts, (value) => /\p{Sc}|\b[A-Z]{3}\b/u.test(value)) >= KIND_MIN)
-    return `takes ${noun} without a sign or code`
-  if (hasValue(facts, (value) => BOTH.test(value))) return THOUSANDS
+    return `takes ${noun} with one sign or code, or none`
+  if (hasValue(facts, (value) => BOTH.test(value)))
+    return `takes ${noun}, and the cells have different separators`
   return `takes ${noun}`
 }

@@ -9,9 +9,19 @@ import type { Target } from '../mapping/target.ts'
 import { hasValue, fittingShare, type ColumnFacts } from './columns.ts'
 import { dateReading } from './dates.ts'
 import { cellTypeOf } from './cell-type.ts'
-import { numberReading } from './numbers.ts'
+import { numberReading, symbolOf } from './numbers.ts'
+import { timeReading } from './times.ts'
+import { wordsOfName } from './words.ts'
+import { domainOf } from '../mapping/domain.ts'
 import { booleanReading } from './booleans.ts'
-import { FITS_MIN, type Hints, type CellReading, type Trial } from './reading.ts'
+import {
+  FITS_MIN,
+  KIND_MIN,
+  type Hints,
+  type CellReading,
+  type ReadingSettings,
+  type Trial,
+} from './reading.ts'
 
 const PHONE = /^\+?[\d\s()./x-]{3,40}$/i
 const URL_TEXT = /^https?:\/\/\S+$/i
@@ -70,7 +80,7 @@ function readingOfType(
     case 'date':
       return dateReading(facts, trial, hints)
     case 'datetime':
-      return datetimeReading(trial)
+      return timeReading(facts, trial, hints)
     case 'number':
     case 'integer':
       return numberReading(facts, trial, hints, 'numbers')
@@ -84,7 +94,7 @@ function readingOfType(
     case 'array':
       return { settings: {}, fits: trial({}), what: 'JSON', problem: 'takes JSON' }
     default:
-      return listReading(property, facts, trial, type)
+      return domainReading(property, facts, trial) ?? listReading(property, facts, trial, type)
   }
 }
 
@@ -110,18 +120,22 @@ function trialOf(property: PropertyWire, facts: ColumnFacts, target: Target, typ
   }
 }
 
-function datetimeReading(trial: Trial): CellReading {
-  const fits = trial({})
-  if (fits >= FITS_MIN) return { settings: {}, fits, what: 'times with their zone' }
-  return {
-    settings: {},
-    fits,
-    what: '',
-    problem: 'takes times with their zone, such as 2026-01-31T08:15:00Z, and the cells have none',
-  }
-}
+const SEPARATORS = [' ::: ', ';', '|', ',']
 
-const SEPARATORS = [';', '|', ',']
+/** Domains that some cells have as URLs, for a property that takes domains; null if it is no such property or column. */
+function domainReading(
+  { name, label, is_multi: isMulti, options }: PropertyWire,
+  facts: ColumnFacts,
+  trial: Trial,
+): CellReading | null {
+  const isOfDomains = [name, label].some((one) => wordsOfName(one).includes('domain'))
+  const isOther = (value: string) => domainOf(value) !== value.trim()
+  if (!isOfDomains || isMulti || options.length > 0 || !hasValue(facts, isOther)) return null
+  const settings = { type: 'domain' } as const
+  const fits = trial(settings)
+  const what = 'domains, without https:// and www.'
+  return fits < FITS_MIN ? null : { settings, fits, what }
+}
 
 /** Texts and options, of which a cell may hold several. */
 function listReading(
@@ -145,7 +159,12 @@ function listReading(
     { settings: {}, fits: single },
   )
   const reading = { ...best, what }
-  return best.fits >= FITS_MIN ? reading : { ...reading, problem: expectedText(property, type) }
+  if (best.fits >= FITS_MIN) return reading
+  const isMarked = fittingShare(facts, (value) => value.startsWith("'")) >= KIND_MIN
+  const why = isMarked
+    ? ', and the cells begin with an apostrophe, as a spreadsheet marks texts'
+    : ''
+  return { ...reading, problem: expectedText(property, type) + why }
 }
 
 const WHAT: Readonly<Record<string, string>> = {
@@ -179,17 +198,28 @@ function currencyReading(
     hints,
     'amounts',
   )
-  const named = unitIn(facts.name, units)
+  const named = unitIn(facts.name, units) ?? unitIn(symbolOf(facts) ?? '', units)
   if (amounts.problem !== undefined) return { ...amounts, settings: { unit: named ?? some } }
-  const { settings } = amounts
-  if (named !== null) return { ...amounts, settings: { ...settings, unit: named } }
-  const [column, ...more] = hints.unitColumns
-  if (column !== undefined && more.length === 0)
-    return { ...amounts, settings: { ...settings, unit_column: column } }
-  return {
+  const withUnit = (unit: ReadingSettings): CellReading => ({
     ...amounts,
-    settings: { ...settings, unit: some },
-    question: { about: 'unit', text: 'the file does not say in which currency', answers: [] },
+    settings: { ...amounts.settings, ...unit },
+    ...(amounts.question && {
+      question: {
+        ...amounts.question,
+        answers: amounts.question.answers.map((one) => ({ ...one, ...unit })),
+      },
+    }),
+  })
+  if (named !== null) return withUnit({ unit: named })
+  const [column, ...more] = hints.unitColumns
+  if (column !== undefined && more.length === 0) return withUnit({ unit_column: column })
+  const text = `the file does not say in which currency: write it where it says ${some}`
+  const found = withUnit({ unit: some })
+  return {
+    ...found,
+    question: found.question
+      ? { ...found.question, text: `${found.question.text}; ${text}` }
+      : { about: 'unit', text, answers: [] },
   }
 }
 

@@ -47,7 +47,7 @@ export interface ProposalWishes {
 }
 
 /** What the name of the file adds to the object type that it names. */
-const NAMED_BONUS = 2
+const NAMED_BONUS = 1.5
 const KEY_BONUS = 0.5
 
 /**

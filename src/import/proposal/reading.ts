@@ -5,13 +5,23 @@ import type { PropertyMapping } from '../../../config/index.ts'
 /** What a mapping says of how its cells are read. */
 export type ReadingSettings = Pick<
   PropertyMapping,
-  'type' | 'split' | 'unit' | 'unit_column' | 'format' | 'decimal' | 'true' | 'false'
+  | 'type'
+  | 'split'
+  | 'unit'
+  | 'unit_column'
+  | 'format'
+  | 'zone'
+  | 'decimal'
+  | 'thousands'
+  | 'symbol'
+  | 'true'
+  | 'false'
 >
 
 /** What only a person knows. */
 export interface Question {
-  /** A unit is any code of a currency; the others have the answers to choose from. */
-  readonly about: 'days' | 'unit'
+  /** A unit is any code of a currency, a zone any name of one; the others have the answers to choose from. */
+  readonly about: 'days' | 'marks' | 'unit' | 'zone'
   readonly text: string
   readonly answers: readonly ReadingSettings[]
 }

@@ -13,7 +13,7 @@ const MEANINGS: readonly (readonly string[])[] = [
   'website|web site|homepage|url|web|webseite|internet|www|site web|sitio web|website url',
   'notes|note|comment|comments|remark|remarks|description|bemerkung|bemerkungen|notiz|notizen|kommentar|anmerkung|anmerkungen|beschreibung',
   'external id|id|key|uid|uuid|guid|record id|external key|external number|externe id|customer id|customer no|customer nr|customer number|kundennummer|kundennr|firmennummer|firmennr|kontaktnummer|auftragsnummer|angebotsnummer|vorgangsnummer|kunden nr|kunden id|kunden nummer|client id|member id|mitgliedsnummer|mitglieds nr|nummer|number|nr|no|identifier|ident',
-  'company|company name|organization|organization name|organisation|account|account name|firma|firmenname|unternehmen|employer|arbeitgeber|entreprise|societe|empresa',
+  'company|company name|organization|associated company|organization name|organisation|account|account name|firma|firmenname|unternehmen|employer|arbeitgeber|entreprise|societe|empresa',
   'name|full name|display name|firmenname|projektname|bezeichnung|title|titel|betreff|subject',
   'domain|domain name|company domain|email domain|web domain',
   'annual revenue|revenue|yearly revenue|turnover|umsatz|jahresumsatz|chiffre affaires',
@@ -27,7 +27,7 @@ const MEANINGS: readonly (readonly string[])[] = [
   'status|state|zustand',
   'priority|prio|prioritat|dringlichkeit',
   'tags|tag|labels|label|keywords|schlagworte|schlagworter|stichworte|gruppen|groups|segments|etiketten',
-  'subscribed|subscriber|newsletter|newsletter subscribed|opt|opted|marketing consent|consent|email opt|mailing|abonniert|abonnent|einwilligung',
+  'subscribed|subscriber|newsletter|newsletter subscribed|opt|opted|marketing consent|consent|email opt|mailing|abonniert|abonnent|einwilligung|accepts email marketing|accepts marketing|email marketing|marketing status|marketing contact status|email subscriber status',
   'last contacted|last contact|last contact date|last activity|last activity date|letzter kontakt|zuletzt kontaktiert|kontaktiert',
   'owner|record owner|account manager|betreuer|besitzer|inhaber|verantwortlich|zustandig|owner id',
   'score|lead score|rating|points|punkte|punktzahl|bewertung',
@@ -60,7 +60,7 @@ const KINDS: readonly (readonly string[])[] = [
 
 /** Words that say nothing of a name, and currencies, which say how its amounts are meant. */
 const FILLERS = new Set(
-  'the a an is has was of at on in for to and or der die das des dem am im in vom von zum zur und ist hat de la le el del d l eur usd gbp chf euro'.split(
+  'the a an is has was of at on in for to and or der die das des dem am im in vom von zum zur und ist hat de la le el del d l eur usd gbp chf euro utc gmt'.split(
     ' ',
   ),
 )
@@ -155,7 +155,10 @@ export function takeName(name: string, typeWords: ReadonlySet<string>): TakenNam
   const phrase = words.join(' ')
   const rest = words.filter((word) => !typeWords.has(word))
   const bare = rest.length === 0 ? phrase : rest.join(' ')
-  return { words, phrase, bare, meanings: new Set([...meaningsOf(phrase), ...meaningsOf(bare)]) }
+  // In a file of companies `Company` is its name.
+  const own = rest.length === 0 && phrase !== 'newsletter' ? meaningsOf('name') : NO_MEANING
+  const meanings = new Set([...meaningsOf(phrase), ...meaningsOf(bare), ...own])
+  return { words, phrase, bare, meanings }
 }
 
 /** A property's name, with and without what every name of a service begins with, and its label. */
@@ -181,7 +184,11 @@ function matchName(ours: TakenName, theirs: TakenName): NameMatch {
   if (ours.bare === theirs.bare) return { score: 0.9, reason: 'same name' }
   if ([...ours.meanings].some((meaning) => theirs.meanings.has(meaning)))
     return { score: 0.85, reason: 'the name means the same' }
-  return { score: 0.7 * sharedWeight(ours.words, theirs.words), reason: 'a similar name' }
+  const weight = Math.max(
+    sharedWeight(ours.words, theirs.words),
+    sharedWeight(ours.bare.split(' '), theirs.bare.split(' ')),
+  )
+  return { score: 0.7 * weight, reason: 'a similar name' }
 }
 
 /** The weight of the words that both have, of all their words. */

@@ -7,6 +7,7 @@ import { singlePass } from '../single-pass.ts'
 import type { Source, SourceRow } from '../source.ts'
 import { decodeText, encodingOf } from './decode.ts'
 import { atColumn, csvFaults, excerptOf, withHint, type CsvFault } from './faults.ts'
+import { Footer } from './footer.ts'
 import { openFile, type InputFile } from './file.ts'
 import { delimiterHint, encodingWarnings } from './hints.ts'
 import { RecordReader, type Dialect } from './records.ts'
@@ -38,6 +39,10 @@ export interface CsvOptions {
    * too few cells always ends it: the file may be truncated. Default `reject`.
    */
   readonly ragged?: CsvSettings['ragged']
+  /** Rows at the end that are no data. Default: 0. */
+  readonly footer?: number | undefined
+  /** Cells that mean no value: they are read as empty ones. Default: none. */
+  readonly nulls?: readonly string[] | undefined
   /** Bytes of one record, without delimiters and quotes. Default CSV_RECORD_BYTES_MAX. */
   readonly recordBytesMax?: number | undefined
 }
@@ -46,7 +51,7 @@ export interface CsvOptions {
  * Opens a CSV file and reads its header. An empty line is not a row; lines end in LF, CRLF or CR.
  * @throws SourceError csv_missing, csv_not_a_file, csv_unreadable, csv_options, csv_encoding_unknown, csv_empty, csv_header, and
  *   those of reading: csv_ragged_row, csv_quote, csv_quote_unclosed, csv_row_too_long, csv_encoding, csv_nul, csv_gzip,
- *   csv_changed
+ *   csv_footer, csv_changed
  */
 export async function openCsv(options: CsvOptions): Promise<Source> {
   const fault = csvFaults(options.path)
@@ -142,14 +147,22 @@ async function* inChunks(
 /** The first step reads up to the header, every further step one piece. */
 async function* readBatches(reading: Reading): AsyncGenerator<Batch, void, undefined> {
   const { file, reader, options, fault } = reading
+  const footer = new Footer(options.footer ?? 0, fault)
+  const nulls = new Set(options.nulls)
+  const dataOf = (read: readonly SourceRow[]) => {
+    const rows = footer.pass(read)
+    if (options.ragged === 'refuse') reader.requireWhole(rows)
+    return withoutNulls(rows, nulls)
+  }
   try {
     let isFirst = true
     for await (const text of decodeText(piecesOf(reading), options.encoding, fault)) {
       const rows = await reader.read(isFirst ? withoutSeparatorLine(text) : text)
       isFirst = false
-      if (reader.header !== undefined) yield { rows, bytes: text.length }
+      if (reader.header !== undefined) yield { rows: dataOf(rows), bytes: text.length }
     }
-    yield { rows: await reader.read(undefined), bytes: 0 }
+    yield { rows: dataOf(await reader.read(undefined)), bytes: 0 }
+    if (reader.header !== undefined) footer.end(reader.header.length)
   } catch (error) {
     // If the file changed meanwhile, errors in a mix of two versions are not worth reporting.
     if (await file.hasChanged()) throw changed(fault)
@@ -159,6 +172,15 @@ async function* readBatches(reading: Reading): AsyncGenerator<Batch, void, undef
     throw withHint(placed, delimiterHint(placed.code, headOf(reading), options))
   }
   if (await file.hasChanged()) throw changed(fault)
+}
+
+function withoutNulls(
+  rows: readonly SourceRow[],
+  nulls: ReadonlySet<string>,
+): readonly SourceRow[] {
+  if (nulls.size === 0) return rows
+  const cellOf = (cell: SourceRow['cells'][number]) => (nulls.has(cell as string) ? '' : cell)
+  return rows.map((row) => ({ ...row, cells: row.cells.map(cellOf) }))
 }
 
 /** The pieces of the file; keeps the first ones. */
@@ -236,7 +258,8 @@ function dialectOf(options: CsvOptions, fault: CsvFault): Dialect {
       'csv_options',
       `recordBytesMax is ${recordBytesMax}; expected a whole number above 0`,
     )
-  return { delimiter, quote, recordBytesMax, raggedRows: ragged === 'reject' }
+  const footer = { hasFooter: (options.footer ?? 0) > 0 }
+  return { delimiter, quote, recordBytesMax, raggedRows: ragged === 'reject', ...footer }
 }
 
 function isMark(text: string): boolean {

@@ -18,6 +18,8 @@ export interface Dialect {
   readonly shortRows?: boolean
   /** Whether rows with too few or too many cells are yielded as they are, except a last one with too few. Default: no. */
   readonly raggedRows?: boolean
+  /** Whether the last rows are no data, and may have any number of cells. Default: no. */
+  readonly hasFooter?: boolean
 }
 
 /** csv-parse in array mode. Overrides its `push`: a queue of objects between the parser and this file would only cost time. */
@@ -84,7 +86,7 @@ export class RecordReader {
       record_delimiter: ['\r\n', '\n', '\r'],
       skip_empty_lines: true,
       max_record_size: dialect.recordBytesMax,
-      relax_column_count: dialect.raggedRows === true,
+      relax_column_count: dialect.raggedRows === true || dialect.hasFooter === true,
       relax_column_count_less: dialect.shortRows === true,
     })
     // Every error also reaches the callback of the call that caused it.
@@ -115,10 +117,27 @@ export class RecordReader {
       else parser.write(piece, done)
     })
     this.#checkLength(piece?.length ?? 0)
-    if (piece === undefined && this.#dialect.raggedRows === true) this.#checkLast()
+    const { raggedRows, hasFooter } = this.#dialect
+    if (piece === undefined && raggedRows === true && hasFooter !== true) this.#checkLast()
     const rows = parser.rows
     parser.rows = []
     return rows
+  }
+
+  /** @throws SourceError csv_ragged_row if one of them has another number of cells than the header */
+  requireWhole(rows: readonly SourceRow[]): void {
+    const expected = this.header?.length ?? 0
+    const ragged = rows.find((row) => row.cells.length !== expected)
+    if (ragged !== undefined) throw this.#ragged(ragged.cells.length, ragged.line)
+  }
+
+  #ragged(found: number, line: number): Error {
+    const expected = this.header?.length ?? 0
+    return this.#fault(
+      'csv_ragged_row',
+      `the row has ${cells(found)}; expected ${expected}, as in the header`,
+      { line, column: Math.min(expected, found) + 1 },
+    )
   }
 
   /** @throws SourceError csv_ragged_row if the last row has too few cells: no later row shows that the file is complete */
@@ -129,7 +148,7 @@ export class RecordReader {
     const found = row.cells.length
     throw this.#fault(
       'csv_ragged_row',
-      `the last row has ${cells(found)}; expected ${expected}, as in the header (was the file cut off?)`,
+      `the last row has ${cells(found)}; expected ${expected}, as in the header (was the file cut off? \`footer: 1\` under \`from\` says that the last row is no data, and more that several are not)`,
       { line: row.line, column: found + 1 },
     )
   }
@@ -172,15 +191,8 @@ export class RecordReader {
     const place: CsvPlace = cell === undefined ? { line } : { line, column: cell }
     const quote = this.#dialect.quote ?? ''
     switch (error.code) {
-      case 'CSV_RECORD_INCONSISTENT_FIELDS_LENGTH': {
-        const expected = this.header?.length ?? 0
-        const found = (error['record'] as readonly string[]).length
-        return this.#fault(
-          'csv_ragged_row',
-          `the row has ${cells(found)}; expected ${expected}, as in the header`,
-          { line, column: Math.min(expected, found) + 1 },
-        )
-      }
+      case 'CSV_RECORD_INCONSISTENT_FIELDS_LENGTH':
+        return this.#ragged((error['record'] as readonly string[]).length, line)
       case 'CSV_INVALID_CLOSING_QUOTE':
         return this.#fault(
           'csv_quote',

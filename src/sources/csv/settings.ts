@@ -2,7 +2,7 @@
 
 import { z } from 'zod'
 import type { Settings } from '../../settings/choice.ts'
-import { pathSetting } from '../../settings/parts.ts'
+import { betweenNumbers, pathSetting, textList } from '../../settings/parts.ts'
 
 function isEncoding(label: string): boolean {
   try {
@@ -40,6 +40,17 @@ export const csvSettings = {
     .optional()
     .describe(
       'What a row of a CSV file with too few or too many cells does: `reject` sets it aside alone (`row_ragged`), `refuse` stops before anything is written. A last row with too few cells always stops, because the file may be cut off. Default: `reject`.',
+    ),
+  footer: betweenNumbers(1, 100)
+    .int('expected a whole number')
+    .optional()
+    .describe(
+      'Rows at the end of a CSV file that are no data, such as the notes of a report. The run stops if one of them has as many cells as the header. Default: none.',
+    ),
+  nulls: textList()
+    .optional()
+    .describe(
+      'Cells of a CSV file that mean no value, such as `\\N` of a database. Default: none.',
     ),
 }
 

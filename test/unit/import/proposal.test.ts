@@ -129,7 +129,7 @@ describe('an export of HubSpot', () => {
     ],
   )
 
-  it('has options by their labels; times without a zone are not mapped, with the reason', () => {
+  it('has options by their labels; times without a zone are a question', () => {
     const proposal = proposed('hubspot-crm-exports-all-contacts-2026-02-01', text)
     expect(mapped(proposal)).toEqual({
       svc_external_id: 'Record ID',
@@ -140,7 +140,14 @@ describe('an export of HubSpot', () => {
       svc_lifecycle_stage: 'Lifecycle Stage',
       svc_website: 'Website URL',
     })
-    expect(leftOf(proposal)['Last Activity Date']).toMatch(/svc_last_contacted_at takes times with/)
+    expect(proposal.open).toMatchObject([
+      {
+        property: 'svc_last_contacted_at',
+        settings: { zone: 'UTC' },
+        question: { about: 'zone' },
+      },
+    ])
+    expect(openOf(proposal)['svc_last_contacted_at']).toContain('where it says UTC')
     expect(leftOf(proposal)['Associated Company']).toBe('no property has such a name')
   })
 })
@@ -189,13 +196,16 @@ describe('days with slashes', () => {
     expect(mapped(proposal)['svc_birthday']).toMatchObject({ format: 'DD.MM.YYYY' })
   })
 
-  it('with two digits of the year, or with times, are not mapped, and the reason says so', () => {
+  it('with two digits of the year or none, or with times, are not mapped, and the reason says so', () => {
     expect(leftOf(proposed('contacts', withDays(['31/12/90', '30/11/91'])))['date of birth']).toBe(
       'svc_birthday takes days whose year has four digits',
     )
-    const times = withDays(['1990-12-31 00:00:00', '1991-11-30 00:00:00'])
+    const times = withDays(['1990-12-31 08:15:00', '1991-11-30 09:00:00'])
     expect(leftOf(proposed('contacts', times))['date of birth']).toBe(
-      'svc_birthday takes days, and the cells have times as well',
+      'svc_birthday takes days, and the cells have times other than midnight as well',
+    )
+    expect(leftOf(proposed('contacts', withDays(['12/31', '--11-30'])))['date of birth']).toBe(
+      'svc_birthday takes days, and the cells have no year',
     )
   })
 })
@@ -220,19 +230,58 @@ describe('numbers', () => {
     })
   })
 
-  it('that may have separators of thousands are never read as decimals', () => {
-    for (const amounts of [
-      ['1.200', '33.500'],
-      ['1,200', '33,500'],
-      ['1.200,50', '33.500,00'],
+  it.each([
+    [['1.234', '33.500'], { decimal: ',', thousands: '.' }, {}],
+    [['1,234', '33,500'], { thousands: ',' }, { decimal: ',' }],
+  ])('%j may have separators of thousands: a question', (amounts, thousands, decimals) => {
+    const proposal = proposed('companies', companies(amounts), ';')
+    const unit = { unit: 'EUR' }
+    expect(proposal.open).toMatchObject([
+      {
+        property: 'svc_annual_revenue',
+        question: {
+          about: 'marks',
+          answers: [
+            { ...thousands, ...unit },
+            { ...decimals, ...unit },
+          ],
+        },
+      },
     ])
-      expect(leftOf(proposed('companies', companies(amounts), ';'))).toHaveProperty([
-        'annual revenue (EUR)',
-      ])
-    const shown = companies(['1,200', '33,500'], ['1,5', '2,25'])
-    expect(mapped(proposed('companies', shown, ';'))['svc_annual_revenue']).toMatchObject({
-      decimal: ',',
+    const shown = companies(amounts, ['1,5', '2,25'])
+    expect(mapped(proposed('companies', shown, ';'))['svc_annual_revenue']).toEqual({
+      column: 'annual revenue (EUR)',
+      ...(amounts[0]!.includes('.') ? thousands : decimals),
+      ...unit,
     })
+  })
+
+  it.each([
+    [['1.200,50', '33.500,00'], { decimal: ',', thousands: '.' }],
+    [['1,200.50', '7'], { thousands: ',' }],
+    [['1.234.567', '1.000'], { decimal: ',', thousands: '.' }],
+    [["1'200.50", "33'500"], { thousands: "'" }],
+    [['1 200,50', '33 500,00'], { decimal: ',', thousands: ' ' }],
+    [['1.200,50 €', '3,00 €'], { decimal: ',', thousands: '.', symbol: '€' }],
+    [['€5', '-€7.25'], { symbol: '€' }],
+    [['EUR 5', 'EUR 1,200.00'], { thousands: ',', symbol: 'EUR' }],
+  ])('%j show their separators and signs', (amounts, settings) => {
+    expect(mapped(proposed('companies', companies(amounts), ';'))['svc_annual_revenue']).toEqual({
+      column: 'annual revenue (EUR)',
+      ...settings,
+      unit: 'EUR',
+    })
+  })
+
+  it('whose sign is that of one currency have it', () => {
+    const text = file('deal id,deal name,deal value,stage', 3, (i) => [i, 'x', `£1${i}.50`, 'won'])
+    expect(mapped(proposed('opportunities', text))['svc_deal_value']).toEqual({
+      column: 'deal value',
+      symbol: '£',
+      unit: 'GBP',
+    })
+    const dollars = proposed('opportunities', text.replaceAll('£', '$'))
+    expect(dollars.open).toMatchObject([{ question: { about: 'unit' } }])
   })
 
   it('without a currency are a question', () => {
@@ -244,6 +293,93 @@ describe('numbers', () => {
     ])
     expect(mapped(proposal)['svc_stage']).toBe('stage')
   })
+})
+
+describe('times and midnights', () => {
+  const contacts = (name: string, cells: readonly string[]) =>
+    proposed(
+      'contacts',
+      file(`id,first name,${name}`, cells.length, (i) => [i, 'A', `"${cells[i]}"`]),
+    )
+
+  it.each([
+    ['last contacted', ['2024-03-01 14:22', '2024-03-02 0:00'], { zone: 'UTC' }],
+    [
+      'last contacted',
+      ['31.03.2024, 14:22', '01.03.2024, 09:00'],
+      { format: 'DD.MM.YYYY', zone: 'UTC' },
+    ],
+  ])('%s as %j waits for its zone', (name, cells, settings) => {
+    const [open] = contacts(name, cells).open
+    expect(open).toMatchObject({ settings, question: { about: 'zone' } })
+  })
+
+  it('of UTC by the name, and with an offset, are mapped', () => {
+    expect(mapped(contacts('Last contact (UTC)', ['2024-03-01 14:22:09']))).toMatchObject({
+      svc_last_contacted_at: { column: 'Last contact (UTC)', zone: 'UTC' },
+    })
+    const offsets = ['2024-03-01 14:22:09 +0100', '2024-03-01 14:22:09.123+00']
+    expect(mapped(contacts('last contact', offsets))['svc_last_contacted_at']).toBe('last contact')
+  })
+
+  it('whose days and months are in doubt ask for both', () => {
+    const [open] = contacts('last contact', ['3/4/2024 2:22 PM']).open
+    expect(open!.question).toMatchObject({
+      about: 'days',
+      answers: [
+        { format: 'D/M/YYYY', zone: 'UTC' },
+        { format: 'M/D/YYYY', zone: 'UTC' },
+      ],
+    })
+    expect(open!.reason).toContain('and the times have no zone')
+  })
+
+  it.each([
+    [['1990-12-31 00:00:00', '1991-11-30 00:00:00'], 'YYYY-MM-DD 00:00:00'],
+    [['31.12.1990 00:00', '30.11.1991 00:00'], 'DD.MM.YYYY 00:00'],
+    [['1990-12-31T00:00:00.000Z'], 'YYYY-MM-DDT00:00:00.000Z'],
+  ])('%j are days with midnight behind them', (cells, format) => {
+    expect(mapped(contacts('birthday', cells))['svc_birthday']).toEqual({
+      column: 'birthday',
+      format,
+    })
+  })
+})
+
+describe('yes and no', () => {
+  it.each([
+    ['Tak', 'Nie'],
+    ['Sim', 'Não'],
+    ['✓', '✗'],
+    ['да', 'нет'],
+    ['J', 'N'],
+  ])('as %s and %s', (yes, no) => {
+    const text = file('id,first name,newsletter', 4, (i) => [i, 'A', i % 2 ? yes : no])
+    expect(mapped(proposed('contacts', text))['svc_subscribed']).toMatchObject({
+      true: [yes.toLowerCase()],
+      false: [no.toLowerCase()],
+    })
+  })
+
+  it('as a mark and nothing else says what nothing means', () => {
+    const text = file('id,first name,newsletter', 4, (i) => [i, 'A', i % 2 ? 'x' : ''])
+    const found = proposed('contacts', text).properties.find(
+      ({ column }) => column === 'newsletter',
+    )
+    expect(found?.reason).toContain('an empty cell leaves it alone and does not mean no')
+  })
+})
+
+it('domains as URLs are read as domains, also as the key', () => {
+  const text = file('name,domain', 4, (i) => [
+    `Firm ${i}`,
+    [`https://www.a${i}.example/`, `a${i}.example`, `WWW.a${i}.example`][i % 3]!,
+  ])
+  const proposal = proposed('companies', text)
+  expect(proposal.key).toMatchObject({ property: 'svc_domain', column: 'domain' })
+  expect(mapped(proposal)['svc_domain']).toEqual({ column: 'domain', type: 'domain' })
+  const plain = file('name,domain', 2, (i) => [`Firm ${i}`, `a${i}.example`])
+  expect(mapped(proposed('companies', plain))['svc_domain']).toBe('domain')
 })
 
 describe('an export of pandas', () => {
