@@ -12,7 +12,7 @@ import {
 } from './position.ts'
 import { earliestChange } from './service-clock.ts'
 
-/** Records whose edges are read together. */
+/** Records whose edges are read together, unless the mirror is told otherwise. */
 export const OWNERS_MAX = 500
 
 /** One run of the edges. Its reads count once it is done: until then the next run reads the same records. */

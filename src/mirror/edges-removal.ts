@@ -82,7 +82,7 @@ export class EdgesRemoval {
     const { deps, source, position, endsAtMs } = this.#work
     const { run } = position
     const { tables, clock } = deps
-    const limit = OWNERS_MAX
+    const limit = deps.ownersMax ?? OWNERS_MAX
     type Page = (after: string | null) => Promise<readonly string[]>
     const changed: Page = (after) => changedOwners(tables, this.#work, { after, limit })
     const every: Page = (after) => tables.ids(source, { after, limit })
@@ -100,7 +100,7 @@ export class EdgesRemoval {
           await this.#removeOf(gone)
           if (clock.now() >= endsAtMs && run.gone > 0) return false
         }
-        if (ids.length < OWNERS_MAX || (to !== null && ids.includes(to))) break
+        if (ids.length < limit || (to !== null && ids.includes(to))) break
         after = ids.at(-1)!
       }
     run.gone = 0

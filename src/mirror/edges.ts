@@ -81,6 +81,7 @@ class Edges {
   readonly #parts: EdgesParts
   readonly #position: EdgesPosition
   readonly #named: ReadonlySet<string>
+  readonly #ownersMax: number
   readonly #removal: EdgesRemoval
   /** The position as it is stored. */
   #stored: string
@@ -91,6 +92,7 @@ class Edges {
     this.#parts = parts
     this.#position = parts.position
     this.#named = new Set(job.config.associations)
+    this.#ownersMax = deps.ownersMax ?? OWNERS_MAX
     this.#stored = JSON.stringify(parts.position)
     const less = lostSinceLastRun(job.sight, parts.position)
     if (less !== null) this.#say(less)
@@ -138,12 +140,12 @@ class Edges {
     const endsAtMs = clock.now() + tuning.stream_ms
     if (run.from !== null)
       for (;;) {
-        const choice = { after: run.after, limit: OWNERS_MAX }
+        const choice = { after: run.after, limit: this.#ownersMax }
         const ids = await changedOwners(tables, this.#parts, choice)
         await this.#check(ids, 'mirror')
         run.after = ids.at(-1) ?? run.after
         await this.#store()
-        if (ids.length < OWNERS_MAX) break
+        if (ids.length < this.#ownersMax) break
         if (clock.now() >= endsAtMs) return false
       }
     run.phase = 'all'
@@ -160,7 +162,7 @@ class Edges {
       const after = run.reached ?? position.after
       // No id is stored, so this pass is a new one.
       if (after === null) position.startedAt = run.began
-      const ids = await tables.ids(this.#parts.source, { after, limit: OWNERS_MAX })
+      const ids = await tables.ids(this.#parts.source, { after, limit: this.#ownersMax })
       // Those were read already.
       const isSeen = await changedAmong(tables, this.#parts, { after, ids })
       await this.#check(
@@ -169,7 +171,7 @@ class Edges {
       )
       const last = ids.at(-1)
       if (last !== undefined) run.reached = last
-      run.isLast = ids.length < OWNERS_MAX
+      run.isLast = ids.length < this.#ownersMax
       // With edges to delete, the next run must read these records again if this one does not come to its end.
       if (!run.isLast && run.gone === 0) position.after = run.reached!
       await this.#store()

@@ -76,6 +76,8 @@ export interface MirrorDeps<Roles = Streams> {
   readonly clock: Clock
   readonly logger: Logger
   readonly tuning: MirrorTuning
+  /** Records whose edges are read together. Default: 500. */
+  readonly ownersMax?: number
   /** Priority of its requests for quota. */
   readonly priority: Priority
   /** Aborted on cancel, pause and shutdown. What was read and not merged is read again. */

@@ -62,6 +62,8 @@ export interface RunOptions {
   readonly retry?: boolean
   readonly config?: Partial<MirrorConfig>
   readonly tuning?: Partial<MirrorTuning>
+  /** Records whose edges are read together. */
+  readonly ownersMax?: number
   readonly clock?: Clock
   readonly signal?: AbortSignal
   /** What a person says where a deletion waits; null leaves it waiting. */
@@ -184,6 +186,7 @@ export async function mirrorSceneOn<Service extends SceneService>(
       clock: how.clock ?? systemClock,
       logger: silentLogger,
       tuning: { ...quick, ...how.tuning },
+      ...(how.ownersMax !== undefined && { ownersMax: how.ownersMax }),
       priority: 'mirror',
       signal: how.signal ?? new AbortController().signal,
       beat: () => {},
