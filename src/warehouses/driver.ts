@@ -42,6 +42,11 @@ export interface WarehouseDriver<
   M extends string = string,
 > extends SettingsPart<S, N, M> {
   /**
+   * Loads the database's package, where it is not part of ours; before anything is opened.
+   * @throws SyncError `warehouse_not_installed`, with the command that adds it
+   */
+  load?(): Promise<void>
+  /**
    * Opens it for queries.
    * @param name in the configuration, for messages
    * @throws SyncError `warehouse_…`; Blocked if it is locked or unavailable

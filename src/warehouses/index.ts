@@ -29,6 +29,11 @@ export type WarehousePlace = WarehouseSettings extends infer T
 export const warehouseOf = (settings: WarehouseSettings | WarehousePlace): WarehouseDriver =>
   driverOf(WAREHOUSES, settings)
 
+/** @throws SyncError `warehouse_not_installed`, with the command that adds what is missing */
+export async function loadWarehouse(settings: WarehouseSettings | WarehousePlace): Promise<void> {
+  await warehouseOf(settings).load?.()
+}
+
 /**
  * @param name in the configuration, for messages
  * @throws SyncError `warehouse_…`; Blocked if it is locked or unavailable
@@ -38,6 +43,7 @@ export async function openWarehouse(
   place: WarehousePlace,
   options: WarehouseOptions = {},
 ): Promise<Warehouse> {
+  await loadWarehouse(place)
   return await warehouseOf(place).open(name, place, options)
 }
 
@@ -53,6 +59,7 @@ export async function openMirrorTables(
   schema: string,
   options: WarehouseOptions = {},
 ): Promise<MirrorTables> {
+  await loadWarehouse(place)
   const { mirrors } = warehouseOf(place)
   if ('open' in mirrors) return await mirrors.open(name, place, schema, options)
   throw new SyncError('warehouse_no_mirrors', `The warehouse ${name} ${mirrors.problem()}`)

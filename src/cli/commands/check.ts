@@ -16,7 +16,7 @@ import { MappingError, SourceError, SyncError } from '../../core/errors.ts'
 import { compileMapping, readTarget } from '../../import/index.ts'
 import { readWebhookUrl } from '../../monitoring/webhook.ts'
 import { openSource, sourceOf } from '../../sources/index.ts'
-import { openWarehouse, warehouseOf } from '../../warehouses/index.ts'
+import { loadWarehouse, openWarehouse, warehouseOf } from '../../warehouses/index.ts'
 import { checkLedger } from './check-ledger.ts'
 import { firstRowsWarnings } from './check-rows.ts'
 import { quotaConflicts, sharedProperties } from './check-shared.ts'
@@ -62,6 +62,7 @@ async function checkMirror(
   const file = warehouseOf(config.warehouses[to]!).file(config.warehouses[to]!)
   const missing = file !== null && !existsSync(file.path)
   if (missing) {
+    await loadWarehouse(config.warehouses[to]!)
     const folder = dirname(file.path)
     if (!existsSync(folder))
       throw new SyncError('warehouse_folder', `Warehouse ${to}: there is no folder ${folder}`)

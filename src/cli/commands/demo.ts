@@ -22,6 +22,7 @@ import { run } from './run.ts'
 import { untilSignal } from './service.ts'
 import { sql } from './sql.ts'
 import type { Terminal } from '../shared/terminal.ts'
+import { loadDuckdb } from '../../warehouses/duckdb/installed.ts'
 
 const exampleDir = () => {
   // From dist/src/cli or src/cli: the examples are next to the configuration's source either way.
@@ -43,6 +44,7 @@ export async function demo(
   options: { readonly keep: boolean },
 ): Promise<number> {
   const { terminal } = outer
+  await loadDuckdb()
   const folder = resolve('.records-sync/demo')
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })

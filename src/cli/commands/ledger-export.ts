@@ -6,6 +6,7 @@ import { join, resolve } from 'node:path'
 import { ConfigError } from '../../core/errors.ts'
 import { type Archive, type ExportName, type ExportPage, EXPORTS } from '../../ledger/ledger.ts'
 import type { ParquetColumn, ParquetRow, ParquetType } from '../../warehouses/duckdb/parquet.ts'
+import { loadDuckdb } from '../../warehouses/duckdb/installed.ts'
 import { isRunning } from '../../warehouses/processes.ts'
 import { EXIT, withLedger, type CommandContext } from '../shared/context.ts'
 import { findRun } from '../shared/find-run.ts'
@@ -56,6 +57,7 @@ export async function ledgerExport(
 ): Promise<number> {
   const { terminal } = context
   const folder = resolve(folderText)
+  await loadDuckdb()
   return await withLedger(context, async (ledger) => {
     const run = options.run === undefined ? null : (await findRun(ledger, options.run)).id
     await makeFolder(folder)

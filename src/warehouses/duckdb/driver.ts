@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { pathSetting } from '../../settings/parts.ts'
 import { warehouseDriver } from '../driver.ts'
+import { loadDuckdb } from './installed.ts'
 
 /** Instead of a file: a database for queries that read only other files. */
 const IN_MEMORY = ':memory:'
@@ -23,6 +24,7 @@ export const duckdb = warehouseDriver({
       ),
   },
   needs: [],
+  load: loadDuckdb,
   async open(name, place, options) {
     const { openDuckdb } = await import('./index.ts')
     return await openDuckdb(name, place, options)
