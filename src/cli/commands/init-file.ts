@@ -173,9 +173,23 @@ async function decide(
   throw new ConfigError(
     file,
     matchingProperty === undefined
-      ? `no column says which record of ${proposal.objectType} a row is: in each, rows share a value or have none. Expected a column with a value of its own in each row, such as a number of the customer; --matching-property PROPERTY=COLUMN takes one all the same. Nothing was written`
+      ? noKeyText(proposal)
       : `--matching-property ${safeText(matchingProperty)}: expected PROPERTY=COLUMN, a property of ${proposal.objectType} and a column of the file. Nothing was written`,
   )
+}
+
+function noKeyText({ objectType, nearKeys }: Proposal): string {
+  const missing = `no column says which record of ${objectType} a row is: in each, rows share a value or have none. Nothing was written. Expected a column with a value of its own in each row, such as a number of the customer: add it to the export`
+  if (nearKeys.length === 0)
+    return `${missing}, or name one with --matching-property PROPERTY=COLUMN`
+  const options = nearKeys.map(({ property, column, reason }) => {
+    const pair = `${property}=${safeText(column, 60)}`
+    return `--matching-property ${/\s/.test(pair) ? `"${pair}"` : pair}: ${reason}`
+  })
+  return [
+    `${missing}, or take one of these; of rows that share a value the last one counts, and rows without one are set aside`,
+    ...options,
+  ].join('\n  ')
 }
 
 interface Drafted {

@@ -29,14 +29,20 @@ const KEY_CHARS_MAX = 200
 export const keyQuality = ({ distinct, rows }: ColumnFacts): number =>
   rows === 0 ? 0 : distinct / rows
 
-/** Best first. */
+/**
+ * Best first.
+ * @param qualityMin the share of rows that need a value of their own
+ */
 export function keyCandidates(
   columns: readonly ColumnFacts[],
   pairs: readonly Pair[],
   { schema: { properties }, fieldTypes }: Pick<Target, 'schema' | 'fieldTypes'>,
+  qualityMin = QUALITY_MIN,
 ): KeyCandidate[] {
-  const candidate = (column: ColumnFacts, property: PropertyWire, bonus: number) =>
-    candidateOf(column, property, { type: cellTypeOf(property, fieldTypes).type, bonus })
+  const candidate = (column: ColumnFacts, property: PropertyWire, bonus: number) => {
+    const { type } = cellTypeOf(property, fieldTypes)
+    return candidateOf(column, property, { type, bonus, qualityMin })
+  }
   const mapped = pairs
     .filter(({ reading }) => reading.question === undefined)
     .map(({ column, property, score }) => candidate(column, property, score / 2))
@@ -62,11 +68,15 @@ const isIdentifierName = (name: string): boolean =>
 function candidateOf(
   column: ColumnFacts,
   property: PropertyWire,
-  { type, bonus }: { readonly type: string; readonly bonus: number },
+  {
+    type,
+    bonus,
+    qualityMin,
+  }: { readonly type: string; readonly bonus: number; readonly qualityMin: number },
 ): KeyCandidate | null {
   const { is_unique: isUnique, is_multi: isMulti } = property
   if (!KEY_TYPES.has(type) || property.writability !== 'writable') return null
-  if (column.rows > 0 && keyQuality(column) < QUALITY_MIN) return null
+  if (column.rows > 0 && keyQuality(column) < qualityMin) return null
   if ([...column.values.keys()].some((value) => value.length > KEY_CHARS_MAX)) return null
   // A name is no key, even where no two rows share one.
   const isText = type === 'text' || type === 'string' || type === 'number' || type === 'integer'

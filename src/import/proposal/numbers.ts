@@ -82,7 +82,8 @@ export function numberReading(
     ...reading(asThousands),
     question: {
       about: 'marks',
-      text: `each "${mark}" has three digits behind it: it may separate thousands or decimals; this line says thousands, without \`thousands\`${mark === ',' ? ' and with `decimal: ","`' : ' and `decimal`'} it says decimals`,
+      text: `each "${mark}" has three digits behind it, so it may separate thousands or decimals`,
+      hint: `this line says thousands; for decimals ${mark === ',' ? 'write `decimal: ","` instead of' : 'remove `decimal` and'} \`thousands\``,
       answers: [asThousands, asDecimal].map((marks) => ({ ...marks, ...sign })),
     },
   }

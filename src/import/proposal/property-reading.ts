@@ -213,14 +213,14 @@ function currencyReading(
   if (named !== null) return withUnit({ unit: named })
   const [column, ...more] = hints.unitColumns
   if (column !== undefined && more.length === 0) return withUnit({ unit_column: column })
-  const text = `the file does not say in which currency: write it where it says ${some}`
+  const text = 'the file does not say in which currency'
+  const hint = `write it where it says ${some}`
   const found = withUnit({ unit: some })
-  return {
-    ...found,
-    question: found.question
-      ? { ...found.question, text: `${found.question.text}; ${text}` }
-      : { about: 'unit', text, answers: [] },
-  }
+  const { question: marks } = found
+  const question = marks
+    ? { ...marks, text: `${marks.text}; ${text}`, hint: `${marks.hint}; ${hint}` }
+    : { about: 'unit' as const, text, hint, answers: [] }
+  return { ...found, question }
 }
 
 const SIGNS: Readonly<Record<string, string>> = { '€': 'EUR', '£': 'GBP' }

@@ -33,6 +33,8 @@ export interface Proposal {
   readonly key: KeyCandidate | null
   readonly keyReason: string
   readonly otherKeys: readonly KeyCandidate[]
+  /** Where there is no key: those that come nearest, each with what speaks against it. */
+  readonly nearKeys: readonly (KeyCandidate & { readonly reason: string })[]
   /** The matching property first, then in the order of the file. */
   readonly properties: readonly ProposedProperty[]
   readonly open: readonly OpenProperty[]
@@ -166,6 +168,7 @@ function composed(
     key,
     keyReason: key === null ? '' : keyReasonOf(key, columns),
     otherKeys,
+    nearKeys: key === null ? nearKeysOf(columns, assignment, target) : [],
     properties: [
       ...(key === null ? [] : [keyProperty(key, assignment)]),
       ...others.filter(({ reading }) => reading.question === undefined).map(proposedOf),
@@ -179,6 +182,20 @@ function composed(
       })),
     ],
   }
+}
+
+const NEAR_KEYS_MAX = 3
+
+function nearKeysOf(
+  columns: readonly ColumnFacts[],
+  { pairs }: Assignment,
+  target: Target,
+): Proposal['nearKeys'] {
+  const own = ({ empty, repeated }: KeyCandidate) => empty + repeated
+  return keyCandidates(columns, pairs, target, 0)
+    .toSorted((a, b) => own(a) - own(b))
+    .slice(0, NEAR_KEYS_MAX)
+    .map((key) => ({ ...key, reason: valuesReason(key, columns) }))
 }
 
 /** The columns that have no property: those that a person may map as they stand, and the others. */
@@ -224,33 +241,38 @@ function proposedOf({ property, column, reading, reason }: Pair): ProposedProper
 
 function openOf(pair: Pair): OpenProperty[] {
   const { question } = pair.reading
-  return question === undefined ? [] : [{ ...proposedOf(pair), reason: question.text, question }]
+  if (question === undefined) return []
+  const { text, hint } = question
+  const reason = hint === undefined ? text : `${text}: ${hint}`
+  return [{ ...proposedOf(pair), reason, question }]
 }
 
-function keyReasonOf(
-  { column, isUnique, empty, repeated }: KeyCandidate,
+const keyReasonOf = (key: KeyCandidate, columns: readonly ColumnFacts[]): string =>
+  `${key.isUnique ? 'unique at the service' : 'not unique at the service: a value that two records share is refused'}; ${valuesReason(key, columns)}`
+
+function valuesReason(
+  { column, empty, repeated }: KeyCandidate,
   columns: readonly ColumnFacts[],
-) {
+): string {
   const { rows } = columns.find(({ name }) => name === column)!
   const counted = (count: number) => (count === 1 ? '1 row' : `${formatNumber(count)} rows`)
   const defects = [
     ...(empty > 0 ? [`${counted(empty)} ${empty === 1 ? 'has' : 'have'} none`] : []),
     ...(repeated > 0 ? [`${counted(repeated)} ${repeated === 1 ? 'repeats' : 'repeat'} one`] : []),
   ]
-  const values =
-    defects.length === 0
-      ? `each of ${counted(rows)} has a value of its own`
-      : `of ${counted(rows)}, ${defects.join(' and ')}`
-  return `${isUnique ? 'unique at the service' : 'not unique at the service: a value that two records share is refused'}; ${values}`
+  return defects.length === 0
+    ? `each of ${counted(rows)} has a value of its own`
+    : `of ${counted(rows)}, ${defects.join(' and ')}`
 }
 
 /** The proposal with an answer to one of its questions: the property is mapped as answered. */
 export function withAnswer(
   proposal: Proposal,
-  { property, column, reason }: OpenProperty,
+  { property, column, reason, question }: OpenProperty,
   settings: ReadingSettings,
 ): Proposal {
-  const answered = { property, column, settings, reason: `${reason}; answered in "init"` }
+  const why = `${question?.text ?? reason}; answered in "init"`
+  const answered = { property, column, settings, reason: why }
   return {
     ...proposal,
     properties: [...proposal.properties, answered],

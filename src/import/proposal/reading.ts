@@ -23,6 +23,8 @@ export interface Question {
   /** A unit is any code of a currency, a zone any name of one; the others have the answers to choose from. */
   readonly about: 'days' | 'marks' | 'unit' | 'zone'
   readonly text: string
+  /** What a person does with the line that waits; left out where its comment says enough. */
+  readonly hint?: string
   readonly answers: readonly ReadingSettings[]
 }
 

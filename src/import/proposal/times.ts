@@ -24,12 +24,13 @@ export function timeReading(facts: ColumnFacts, trial: Trial, hints: Hints): Cel
   const isUtc = /(?:^|[^\p{L}])(?:UTC|GMT)(?:$|[^\p{L}])/iu.test(facts.name)
   if (isUtc) return reading(local, { zone: SOME_ZONE }, 'times of UTC, as the name says')
   const found = reading(local, { zone: SOME_ZONE }, 'times')
-  const which = 'the times have no zone: write theirs, such as Europe/Berlin, where it says UTC'
+  const which = 'the times have no zone'
+  const hint = 'write theirs, such as Europe/Berlin, where it says UTC'
   return {
     ...found,
     question: found.question
-      ? { ...found.question, text: `${found.question.text}, and ${which}` }
-      : { about: 'zone', text: which, answers: [] },
+      ? { ...found.question, text: `${found.question.text}, and ${which}`, hint }
+      : { about: 'zone', text: which, hint, answers: [] },
   }
 }
 

@@ -92,6 +92,11 @@ test('what it cannot do it says, and writes nothing', async () => {
   const rows = write('rows.csv', 'first name,last name\nA,B\nA,B\nA,C\n')
   const cases: [string, Partial<InitCommandOptions>, RegExp][] = [
     [rows, {}, /no column says which record of svc_contact a row is/],
+    [
+      write('mails.csv', 'first name,e mail\nA,a@example.com\nB,a@example.com\nC,\n'),
+      {},
+      /--matching-property "svc_email=e mail": of 3 rows, 1 row has none and 1 row repeats one/,
+    ],
     [rows, { matchingProperty: 'svc_external_id' }, /expected PROPERTY=COLUMN/],
     [rows, { key: service.key }, /--key: expected file:PATH, env:NAME or command:COMMAND/],
     [rows, { key: 'env:NO_SUCH_VARIABLE' }, /NO_SUCH_VARIABLE` is not set/],
@@ -143,6 +148,30 @@ test('a person is asked for what the file does not show, with the guess as defau
   expect(text).toMatch(/^ {8}svc_lifetime_value: \{ column: "?lifetime value"?, unit: EUR \}/m)
   expect(out.join('\n')).toContain('1 DD/MM/YYYY, 2 MM/DD/YYYY?')
   expect(questions).toHaveLength(7)
+  await passes()
+})
+
+test('zones, separators and currencies are asked for one after the other', async () => {
+  const { config, write, passes, text, service, dir } = await project()
+  const file = write(
+    'contacts.csv',
+    'id,first name,last contact,lifetime value\n1,A,3/4/2024 14:22,1.234\n2,B,5/6/2024 09:00,33.500\n',
+  )
+  const options = { service: service.url, key: `file:${join(dir, 'crm.key')}` }
+  const asker = answers(['svc_contact', '1', 'Berlin', 'Europe/Berlin', '1', 'usd'])
+  const { code, out } = await said(config, (context) =>
+    initFromFile(context, file, options, { umask: UMASK, asker }),
+  )
+  expect({ code, out }).toMatchObject({ code: 0 })
+  expect(out.join('\n')).toContain('expected a time zone such as Europe/Berlin')
+  expect(text()).toContain(
+    'svc_last_contacted_at: { column: last contact, format: D/M/YYYY, zone: Europe/Berlin }',
+  )
+  expect(text()).toContain(
+    'svc_lifetime_value: { column: lifetime value, decimal: ",", thousands: ".", unit: USD }',
+  )
+  expect(text()).toContain('and the times have no zone; answered in "init"')
+  expect(out.join('\n')).toMatch(/to send +2\n/)
   await passes()
 })
 
@@ -263,4 +292,38 @@ test.each([
   ['名前.csv', 'rows'],
 ])('the sync of %s is %s', (file, name) => {
   expect(syncName(file)).toBe(name)
+})
+
+test.each([
+  ['one row', 1, 3],
+  ['300 columns', 20, 300],
+])('a file of %s', async (_, rows, columns) => {
+  const { write, run, passes, text } = await project()
+  const names = [
+    'id',
+    'first name',
+    'email',
+    ...Array.from({ length: columns - 3 }, (_, i) => `field ${i}`),
+  ]
+  const row = (index: number) =>
+    names.map((name) => (name === 'email' ? `a${index}@example.com` : `${name} ${index}`)).join()
+  const csv = [names.join(), ...Array.from({ length: rows }, (_, index) => row(index))].join('\n')
+  const { code, out } = await run(write('contacts.csv', csv))
+  expect({ code, out: out.slice(0, 5) }).toMatchObject({ code: 0 })
+  expect(text()).toMatch(/^ {8}svc_email: email/m)
+  expect(out.join('\n')).toMatch(new RegExp(`to send +${rows}\n`))
+  await passes()
+})
+
+test('a large file is read at its beginning, and its plan is left to a person', async () => {
+  const { write, run, text } = await project()
+  const rows = Array.from({ length: 20_000 }, (_, i) => `${i},A,${'x'.repeat(3_500)}\n`)
+  // Behind the rows that are looked at there may be anything.
+  const file = write('contacts.csv', `id,first name,notes\n${rows.join('')}"torn`)
+  const { code, out } = await run(file)
+  expect({ code, out }).toMatchObject({ code: 0 })
+  expect(out.join('\n')).toMatch(/The file is large: records-sync .*plan contacts reads all of it/)
+  expect(text()).toContain('svc_notes: notes')
+  const json = await run(file, {}, true)
+  expect(json.code).toBe(2)
 })

@@ -453,6 +453,13 @@ describe('the key', () => {
     const text = file('first name,last name,customer no', 20, (i) => ['A', 'B', i % 5])
     const proposal = proposed('contacts', text)
     expect(proposal.key).toBeNull()
+    expect(proposal.nearKeys).toMatchObject([
+      {
+        property: 'svc_external_id',
+        column: 'customer no',
+        reason: 'of 20 rows, 15 rows repeat one',
+      },
+    ])
     expect(mapped(proposal)).toMatchObject({ svc_first_name: 'first name' })
   })
 
