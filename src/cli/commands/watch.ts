@@ -9,7 +9,7 @@ import { readKeys, type KeyInput } from '../shared/keys.ts'
 import { createLedgerRetry } from '../shared/ledger-retry.ts'
 import { createLiveBlock } from '../shared/live-block.ts'
 import { ControlKeys, controlSender, type SendControl } from '../shared/control-keys.ts'
-import { safeText } from '../shared/terminal.ts'
+import { messageLines, safeText, wrapped } from '../shared/terminal.ts'
 import { LiveRuns } from '../views/live-runs.ts'
 import { watchedLine, watchedToJson, watchFrame, type WatchedRun } from '../views/watched-runs.ts'
 
@@ -67,6 +67,8 @@ export async function watch(
     }
     view.end()
     if (!left.signal.aborted && !runs.wereSeen) printNone(context, await runs.latest(), sync)
+    process.removeListener('SIGINT', leave)
+    await view.sent()
     return EXIT.done
   } finally {
     view.end()
@@ -81,6 +83,8 @@ interface View {
   ended(run: Run): void
   print(line: string): void
   end(): void
+  /** Until the runs are told of the keys that were pressed. */
+  sent(): Promise<void>
 }
 
 /** Lines, or objects: each run when something of it has changed. */
@@ -107,6 +111,7 @@ function lineView(context: CommandContext): View {
     },
     print: (line) => terminal.err(line),
     end: () => {},
+    sent: async () => {},
   }
 }
 
@@ -118,17 +123,26 @@ function screenView(
 ): View {
   const block = createLiveBlock(output)
   let isOver = false
+  const width = () => (output.columns ?? 80) - 1
   const print = (line: string) => {
-    if (!isOver) block.print(line)
+    const text = wrapped(line, 0, width()).join('\n')
+    if (isOver) output.write(`${text}\n`)
+    else block.print(text)
   }
   // What a command says goes above the block.
   const terminal = { ...context.terminal, err: (line = '') => print(line) }
   const control = new ControlKeys(send ?? controlSender({ ...context, terminal }), print)
   let live: readonly WatchedRun[] = []
   const draw = () => {
-    const [width, height] = [(output.columns ?? 80) - 1, output.rows ?? 24]
     const { selected, isAsking } = control
-    const frame = { width, height, nowMs: systemClock.now(), selected, isAsking }
+    const frame = {
+      width: width(),
+      height: output.rows ?? 24,
+      nowMs: systemClock.now(),
+      selected,
+      isAsking,
+      asked: (run: number) => control.asked(run),
+    }
     block.draw(live.length === 0 ? [] : watchFrame(live, frame, context))
   }
   const stop = readKeys(input, (key) => {
@@ -151,6 +165,11 @@ function screenView(
       isOver = true
       stop?.()
     },
+    async sent() {
+      if (!control.isSending) return
+      print('Waiting until the run is told of the keys; Ctrl-C ends that')
+      await control.sent()
+    },
   }
 }
 
@@ -167,8 +186,9 @@ function printNone(
   sync: string | undefined,
 ): void {
   const of = sync === undefined ? '' : ` of ${safeText(sync, 63)}`
-  if (!latest) return terminal.err(`No run${of} is live, and none ever was`)
+  const print = (text: string) => messageLines(text).forEach((line) => terminal.err(line))
+  if (!latest) return print(`No run${of} is live, and none ever was`)
   const { id, state } = latest
   const which = sync === undefined ? `run ${id} of ${safeText(latest.sync, 63)}` : `run ${id}`
-  terminal.err(`No run${of} is live. The latest, ${which}, is ${state}: ${hint(`show ${id}`)}`)
+  print(`No run${of} is live. The latest, ${which}, is ${state}: ${hint(`show ${id}`)}`)
 }

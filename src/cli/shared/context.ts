@@ -162,16 +162,24 @@ export function settingsOfParts(
 /**
  * Connects to the Temporal server, or reports what is wrong and what helps.
  * @param options.offer a command that needs no server
+ * @param options.print shows that it waits; default: standard error
  */
 export async function connectTemporal(
   settings: TemporalSettings,
-  { offer, ...options }: { readonly retries?: boolean; readonly offer?: string } = {},
+  {
+    offer,
+    print = (line) => void process.stderr.write(`${line}\n`),
+    ...options
+  }: {
+    readonly retries?: boolean
+    readonly offer?: string
+    readonly print?: (line: string) => void
+  } = {},
 ): Promise<Connected> {
   const { connectClient } = await import('../../temporal/client.ts')
   const patience = {
     maxMs: slowMaxMs,
-    report: (why: string) =>
-      void process.stderr.write(`${why}. Waiting up to ${slowMaxMs / 1_000} s\n`),
+    report: (why: string) => print(`${why}. Waiting up to ${slowMaxMs / 1_000} s`),
   }
   try {
     return await connectClient(settings, patience, options)

@@ -1,5 +1,6 @@
-// What the keys of `watch` do: one of the live runs is chosen, and paused, resumed or cancelled. Promise kept here: a run is
-// cancelled only if a person has said yes to that very run.
+// What the keys of `watch` do: one of the live runs is chosen, and paused, resumed or cancelled. Promises kept here: a run is
+// cancelled only if a person has said yes to that very run; a run is told what was pressed in the order of the keys, each key once
+// the one before is answered.
 
 import { pause, resume } from '../../../workflows/names.ts'
 import type { Run } from '../../ledger/ledger.ts'
@@ -20,9 +21,25 @@ export const controlSender =
       return verb === 'pausing' ? update(pause, { reason: null }) : update(resume, undefined)
     })
 
+/** What a run was told last, and has not done yet as far as the ledger shows. */
+interface Asked {
+  readonly verb: ControlVerb
+  isAnswered: boolean
+}
+
+/** Whether a run of that state has done what it was told; one that was cancelled is live until it is not. */
+const IS_DONE: Readonly<Record<ControlVerb, (run: Run) => boolean>> = {
+  pausing: ({ state }) => state === 'paused',
+  resuming: ({ state }) => state !== 'paused',
+  cancelling: () => false,
+}
+
 export class ControlKeys {
   readonly #send: SendControl
   readonly #print: (line: string) => void
+  readonly #asked = new Map<number, Asked>()
+  /** What is being sent to each run; never fails. */
+  readonly #sending = new Map<number, Promise<void>>()
   #runs: readonly Run[] = []
   #selected: number | null = null
   #isAsking = false
@@ -42,9 +59,28 @@ export class ControlKeys {
     return this.#isAsking
   }
 
+  /** What a run was asked for and has not done yet; null where nothing is. */
+  asked(run: number): ControlVerb | null {
+    return this.#asked.get(run)?.verb ?? null
+  }
+
+  /** Whether a run has still to be told of a key. */
+  get isSending(): boolean {
+    return this.#sending.size > 0
+  }
+
+  /** Until the runs are told of every key that was pressed. */
+  async sent(): Promise<void> {
+    await Promise.all(this.#sending.values())
+  }
+
   /** The runs that are live now. */
   show(runs: readonly Run[]): void {
     this.#runs = runs
+    for (const [id, { verb, isAnswered }] of this.#asked) {
+      const run = runs.find((one) => one.id === id)
+      if (!run || (isAnswered && IS_DONE[verb](run))) this.#asked.delete(id)
+    }
     if (runs.some(({ id }) => id === this.#selected)) return
     this.#selected = runs[0]?.id ?? null
     this.#isAsking = false
@@ -70,9 +106,22 @@ export class ControlKeys {
   #tell(run: Run, verb: ControlVerb): void {
     const what = `${verb} run ${run.id} of ${safeText(run.sync, 63)}`
     this.#print(what)
-    this.#send(run, verb).catch((error: unknown) => {
-      const why = error instanceof Error ? error.message : String(error)
-      this.#print(`${what}: ${safeText(why, 1_000)}`)
+    const asked = { verb, isAnswered: false }
+    this.#asked.set(run.id, asked)
+    const send = async () => {
+      try {
+        await this.#send(run, verb)
+        asked.isAnswered = true
+      } catch (error) {
+        if (this.#asked.get(run.id) === asked) this.#asked.delete(run.id)
+        const why = error instanceof Error ? error.message : String(error)
+        this.#print(`${what}: ${safeText(why, 1_000)}`)
+      }
+    }
+    const before = this.#sending.get(run.id)
+    const sending: Promise<void> = (before ? before.then(send) : send()).then(() => {
+      if (this.#sending.get(run.id) === sending) this.#sending.delete(run.id)
     })
+    this.#sending.set(run.id, sending)
   }
 }

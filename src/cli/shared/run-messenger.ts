@@ -57,7 +57,9 @@ export async function withRunMessenger<Result>(
   if (run.workflowId === '')
     throw new ConfigError('RUN', `run ${run.id} is a plan, which no workflow runs`)
   const temporal = temporalOf(await context.loadConfig(), context.env)
-  const { client, close } = await connectTemporal(temporal)
+  const { client, close } = await connectTemporal(temporal, {
+    print: (line) => context.terminal.err(line),
+  })
   try {
     if (needsWorker) await requireWorker(context, client, temporal)
     const handle = client.workflow.getHandle(run.workflowId, run.workflowRunId)

@@ -180,6 +180,7 @@ function blocks(columns: readonly Column[], width: number): string {
         others
           .filter(({ name, cells }) => cells[row] !== null && name + cells[row] !== '')
           .map((column) => pair(column, row)),
+        2,
         width,
       ),
     ])
@@ -187,13 +188,13 @@ function blocks(columns: readonly Column[], width: number): string {
 }
 
 /** Parts in indented lines, two spaces between them; one that is too long for a line is broken at words. */
-function flowed(parts: readonly string[], width: number): string[] {
+export function flowed(parts: readonly string[], indent: number, width: number): string[] {
   const lines: string[] = []
   for (const part of parts) {
     const last = lines.at(-1)
     if (last !== undefined && last.length + 2 + part.length <= width)
       lines[lines.length - 1] = `${last}  ${part}`
-    else lines.push(...wrapped(part, 2, width))
+    else lines.push(...wrapped(part, indent, width))
   }
   return lines
 }

@@ -3,9 +3,11 @@
 
 import type { Run } from '../../ledger/ledger.ts'
 import type { CommandContext } from '../shared/context.ts'
+import type { ControlVerb } from '../shared/control-keys.ts'
 import {
   bar,
   elapsedText,
+  flowed,
   formatNumber,
   safeText,
   wholeParts,
@@ -89,6 +91,15 @@ export interface Frame {
   readonly selected: number | null
   /** Whether a person is asked if it shall be cancelled. */
   readonly isAsking: boolean
+  /** What a run was asked for by a key, and has not done yet. */
+  readonly asked?: (run: number) => ControlVerb | null
+}
+
+/** What a run does that was asked for by a key. */
+const ASKED: Readonly<Record<ControlVerb, string>> = {
+  pausing: 'a pause is asked for; what is in flight is finished first',
+  resuming: 'it is asked to go on',
+  cancelling: 'it is asked to end; what is in flight is finished first',
 }
 
 /** All that is drawn: a block for each run, then what the keys do. */
@@ -97,7 +108,9 @@ export function watchFrame(
   frame: Frame,
   context: Hints & { readonly terminal: Pick<Terminal, 'style'> },
 ): string[] {
-  const foot = footOf(runs, frame).map((line) => context.terminal.style('dim', line))
+  const foot = footOf(runs, frame)
+    .slice(0, Math.max(1, frame.height - 3))
+    .map((line) => context.terminal.style('dim', line))
   const blocks = runs.map((watched) => [...blockOf(watched, frame, context), ''])
   const room = Math.max(1, frame.height - foot.length - 2)
   const first = firstShown(
@@ -124,12 +137,13 @@ function firstShown(heights: readonly number[], selected: number, room: number):
 
 function blockOf(
   watched: WatchedRun,
-  { width, nowMs, selected }: Frame,
+  { width, nowMs, selected, asked }: Frame,
   context: Hints & { readonly terminal: Pick<Terminal, 'style'> },
 ): string[] {
   const { run, progress, pace, quota } = watched
   const { style } = context.terminal
-  const stands = standsText(run)
+  const verb = asked?.(run.id) ?? null
+  const stands = verb ?? standsText(run)
   const head = [
     `${run.id === selected ? '›' : ' '} ${safeText(run.sync, 63)}`,
     `run ${run.id}`,
@@ -138,7 +152,7 @@ function blockOf(
     elapsedText(nowMs - Date.parse(run.openedAt)),
     ...(run.purpose === 'sync' ? [] : [run.purpose]),
   ].join('  ')
-  const why = whyStill(watched, context)
+  const why = verb === null ? whyStill(watched, context) : ASKED[verb]
   const rest = [...progress.details, ...(quota ? [quota] : [])].join('  ')
   return [
     style(run.id === selected ? 'bold' : stands ? 'yellow' : 'cyan', wholeParts(head, width)),
@@ -169,5 +183,5 @@ function footOf(runs: readonly WatchedRun[], { width, selected, isAsking }: Fram
     )
   if (selected === null) return [wholeParts('Ctrl-C ends watching; runs go on', width)]
   const keys = ['q quit; runs go on', 'p pause', 'r resume', 'c cancel']
-  return [wholeParts([...keys, ...(runs.length > 1 ? ['↑ ↓ choose'] : [])].join('  '), width)]
+  return flowed([...keys, ...(runs.length > 1 ? ['↑ ↓ choose'] : [])], 0, width)
 }

@@ -101,13 +101,73 @@ test('keys pause, resume and cancel the chosen run; cancelling asks', async () =
   // Asked about a run that ends meanwhile, yes cancels no other one.
   on.press('c')
   await ledger.closeRun(second.id, { state: 'cancelled', books: await ledger.books(second.id) })
-  await expect.poll(on.written).toMatch(/Run \d+ of companies: cancelled.* Its account: .*show \d+/)
+  await expect
+    .poll(on.written)
+    .toMatch(/Run \d+ of companies: cancelled\.\sIts account:\s.*show \d+/s)
   on.press('y')
   expect(on.sent).toHaveLength(3)
   on.press('q')
   expect((await watched).code).toBe(0)
   expect(on.isRaw()).toBe(false)
   expect((await ledger.run(first.id))!.state).toBe('running')
+})
+
+test('keys that follow fast are sent one after the other, none is lost, and the last one is shown', async () => {
+  const { id } = await openRun(ledger)
+  await stage(ledger, id, rows(200))
+  const on = screen(true)
+  const told: ControlVerb[] = []
+  const answers: (() => void)[] = []
+  const send = async (_: unknown, verb: ControlVerb) => {
+    told.push(verb)
+    await new Promise<void>((resolve) => answers.push(resolve))
+  }
+  const watched = watching({ ...on.shown, send })
+  await expect.poll(on.written).toContain(`run ${id}  sending`)
+  const pressed: ControlVerb[] = ['pausing', 'resuming', 'pausing', 'resuming', 'pausing']
+  for (const verb of pressed) on.press(verb.slice(0, 1))
+  for (let count = 1; count <= 4; count++) {
+    await expect.poll(() => answers.length).toBe(count)
+    expect(told).toEqual(pressed.slice(0, count))
+    answers.at(-1)!()
+  }
+  await expect.poll(() => answers.length).toBe(5)
+  const frames = () => on.written().split('\u001B[J')
+  expect(frames().at(-1)).toContain(`run ${id}  pausing  sending 0 %`)
+  // What is asked for is shown until the run does it, and the program ends only when the run is told.
+  answers[4]!()
+  const before = frames().length
+  await expect.poll(() => frames().length).toBeGreaterThan(before + 2)
+  expect(frames().at(-1)).toContain('a pause is asked for')
+  await ledger.setRunState(id, 'paused', null, null)
+  await expect.poll(() => frames().at(-1)).toContain(`run ${id}  paused  sending 0 %`)
+  on.press('r')
+  await expect.poll(() => answers.length).toBe(6)
+  on.press('p')
+  on.press('q')
+  await expect.poll(on.written).toContain('Waiting until the run is told of the keys')
+  answers[5]!()
+  await expect.poll(() => answers.length).toBe(7)
+  answers[6]!()
+  expect((await watched).code).toBe(0)
+  expect(told.slice(5)).toEqual(['resuming', 'pausing'])
+})
+
+test('what is printed above the frame is broken at words', async () => {
+  const { id } = await openRun(ledger)
+  const on = screen(true)
+  const output = Object.assign(on.shown.output, { columns: 40 })
+  const watched = watching({ ...on.shown, output })
+  await expect.poll(on.written).toContain(`run ${id}`)
+  await close(ledger, id)
+  await watched
+  const sequences = new RegExp(`${String.fromCodePoint(27)}\\[[\\d;?]*[A-Za-z]`, 'g')
+  const lines = on
+    .written()
+    .replaceAll(sequences, '')
+    .split(/[\r\n]+/)
+  for (const line of lines) if (line.includes(' ')) expect(line.trim().length).toBeLessThan(60)
+  expect(lines.find((line) => line.startsWith(`Run ${id} of`))!.length).toBeLessThan(40)
 })
 
 test('Ctrl-C leaves; with --keep it goes on where no run is live', async () => {

@@ -2,6 +2,7 @@
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import type { ControlVerb } from '../../../src/cli/shared/control-keys.ts'
 import type { Run } from '../../../src/ledger/ledger.ts'
 import {
   watchedLine,
@@ -93,6 +94,27 @@ test('a cancel is asked, and names the run', () => {
   )
   expect(lines.join(' ')).toContain('Cancel run 13 of contacts?')
   expect(lines.join(' ')).not.toContain('p pause')
+})
+
+test('what a key asked for is shown until the run does it', () => {
+  const lines = (verb: ControlVerb) =>
+    watchFrame(
+      [watched(12), watched(13)],
+      frame({ asked: (run) => (run === 12 ? verb : null) }),
+      context,
+    ).join('\n')
+  expect(lines('pausing')).toContain('› contacts  run 12  pausing  sending 58 %')
+  expect(lines('pausing')).toContain(
+    '  a pause is asked for; what is in flight is finished first\n',
+  )
+  expect(lines('pausing')).toContain('  contacts  run 13  sending 58 %')
+  expect(lines('cancelling')).toContain('run 12  cancelling  sending 58 %')
+  expect(lines('resuming')).toContain('  it is asked to go on\n')
+})
+
+test('on a narrow screen every key is offered, in more lines', () => {
+  const lines = watchFrame([watched(12), watched(13)], frame({ width: 39 }), context)
+  expect(lines.slice(-2)).toEqual(['q quit; runs go on  p pause  r resume', 'c cancel  ↑ ↓ choose'])
 })
 
 test('without keys none is offered', () => {
