@@ -4,6 +4,7 @@ import {
   formatIssue,
   MappingError,
   MirrorInvalid,
+  isOfKey,
   ServiceFailure,
   SourceError,
   SyncError,
@@ -76,7 +77,8 @@ export async function placedService(
   file: string,
   env: Environment,
 ): Promise<unknown> {
-  if (!(error instanceof ServiceFailure) || error.kind === 'problem') return error
+  // A key that cannot be used has its own place in the message, and no service was asked.
+  if (!(error instanceof ServiceFailure) || error.kind === 'problem' || isOfKey(error)) return error
   const place = await placeOfConnection(name, 'service', file, env)
   // The name of the operation says nothing here: any other would have failed as well.
   const what = error.message.replace(/^[A-Za-z]+: /, '')

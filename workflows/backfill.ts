@@ -6,8 +6,8 @@ import { proxyActivities, workflowInfo } from '@temporalio/workflow'
 import { z } from 'zod'
 import type { SyncSummary } from '../activities/index.ts'
 import type { ShortActivities } from './queues.ts'
-import { isCalendarDay } from '../src/core/calendar.ts'
 import { nearestWord } from '../src/core/suggest.ts'
+import { parseWindowInstant } from '../src/core/window-instant.ts'
 import { runImport } from './import.ts'
 import { MirrorTuningInput, TuningInput, type ImportResult, type MirrorResult } from './messages.ts'
 import { runMirror } from './mirror.ts'
@@ -69,19 +69,6 @@ const BackfillInput = z.object({
   full: z.union([z.boolean(), z.stringbool()], { error: 'expected true or false' }).default(false),
   tuning: z.record(z.string(), z.unknown()).default({}),
 })
-
-/** The instant that a text means, ISO 8601 in UTC with milliseconds; null if it means none. */
-export function parseWindowInstant(text: string): string | null {
-  const match =
-    /^(\d{4})-(\d{2})-(\d{2})([T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})?)?$/i.exec(
-      text,
-    )
-  if (!match || !isCalendarDay(Number(match[1]), Number(match[2]), Number(match[3]))) return null
-  const [, , , , clock, zone] = match
-  const time = clock ? `${text.replace(' ', 'T')}${zone ? '' : 'Z'}` : `${text}T00:00:00Z`
-  const ms = Date.parse(time)
-  return Number.isNaN(ms) ? null : new Date(ms).toISOString()
-}
 
 /** The input of a sync, filled in. */
 const templateOf = ({ sync, window }: SyncSummary): Template =>

@@ -5,6 +5,10 @@ import { BASE_PATH } from './names.ts'
 import { OPERATIONS, type Method, type Operation, type OperationId } from './operations.ts'
 
 export const EVERY_OPERATION = Object.keys(OPERATIONS) as OperationId[]
+/** The operations that the specification counts: 20. The document that describes them is none of them. */
+export const COUNTED_OPERATIONS: readonly OperationId[] = EVERY_OPERATION.filter(
+  (id) => id !== 'readOpenApi',
+)
 
 /** `item`: within `data`, in a batch within each of its items. `body`: next to `data`. */
 export const VALUE_PLACES = ['path', 'query', 'body', 'item'] as const

@@ -263,6 +263,10 @@ export class ServiceFailure extends SyncError {
   }
 }
 
+/** Whether nothing was sent because the key cannot be read, or cannot be used. */
+export const isOfKey = (error: unknown): boolean =>
+  error instanceof ServiceFailure && error.kind === 'no_answer' && error.block === 'auth'
+
 /**
  * A request that was not sent, because it waited for too long: what it would write may be out of date by now. It was certainly
  * not carried out.

@@ -30,7 +30,7 @@ test('two workers on one PostgreSQL ledger finish an import, though one is kille
 
   const unset = await cli('worker')
   expect(unset).toMatchObject({
-    code: 3,
+    code: 2,
     err: expect.stringMatching(/^The URL of the ledger: .*`LEDGER_URL` is not set/),
   })
   project.env['LEDGER_URL'] = await postgres.newDatabase()

@@ -333,7 +333,7 @@ test('a backfill is limited to its window, or says why it cannot be', async () =
     /backfill from 2026-01-05 to 2026-01-10/,
   )
   const csv = await project.cli('backfill', 'contacts', '--from', '2026-01-05')
-  expect(csv.code).toBe(3)
+  expect(csv.code).toBe(2)
   expect(csv.err).toMatch(/contacts: a CSV file has no time/)
 })
 

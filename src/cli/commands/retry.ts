@@ -8,6 +8,7 @@ import { findSync } from '../../../config/index.ts'
 import { withLedger, type CommandContext } from '../shared/context.ts'
 import { loadCorrections } from '../shared/corrections.ts'
 import { findRun } from '../shared/find-run.ts'
+import { withFilesOfOption } from '../shared/usage.ts'
 import { parseTuning, startRun } from './run.ts'
 
 export interface RetryOptions {
@@ -37,7 +38,7 @@ export async function retryRun(
   const config = await context.loadConfig()
   const run = await withLedger(context, (ledger) => findRun(ledger, runText))
   const sync = findSync(config, run.sync)
-  const correction = file && (await loadCorrections(context, run, file))
+  const correction = file && (await withFilesOfOption(() => loadCorrections(context, run, file)))
   if (correction === null) throw new ConfigError('--file', 'there is no row in it to send again')
   const input = {
     run: run.id,

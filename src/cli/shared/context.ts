@@ -21,6 +21,7 @@ import type { Ledger } from '../../ledger/ledger.ts'
 import type { Connected } from '../../temporal/client.ts'
 import { DEFAULT_ORIGIN, temporalSettings, type TemporalSettings } from '../../temporal/settings.ts'
 import { errorLines } from './error-lines.ts'
+import { isOfUsage } from './usage.ts'
 import { createTerminal, safeText, type Terminal } from './terminal.ts'
 
 /** So long a Temporal server that only does not answer in time is waited for. */
@@ -229,7 +230,5 @@ export function reportError(
     )
       context.terminal.err(error.stack)
   }
-  const isOfConfig =
-    error instanceof ConfigError || error instanceof MappingError || error instanceof MirrorInvalid
-  return isOfConfig ? EXIT.usage : EXIT.stopped
+  return isOfUsage(error) ? EXIT.usage : EXIT.stopped
 }

@@ -4,6 +4,7 @@
 import { isUsual, type Resolution, type ResolvedOperation } from '../../client/index.ts'
 import {
   BASE_PATH,
+  COUNTED_OPERATIONS,
   EVERY_OPERATION,
   MOVABLE,
   OPERATIONS,
@@ -54,8 +55,9 @@ export function operationLines(rows: readonly OperationRow[], all: boolean): str
     ['not in the document', of('absent')],
     ['as usual, for want of better', of('default')],
   ]
+  const counted = rows.filter(({ operation }) => COUNTED_OPERATIONS.includes(operation))
   const counts = kinds
-    .map(([words, is]) => [rows.filter(is).length, words] as const)
+    .map(([words, is]) => [counted.filter(is).length, words] as const)
     .filter(([count]) => count > 0)
     .map(([count, words], index) => `${count}${index === 0 ? ' operations' : ''} ${words}`)
   // The warnings name what is absent or uncertain.

@@ -565,7 +565,7 @@ syncs: {}
       out: ['There is no ledger yet: no sync has run.'],
       err: [],
     })
-    expect((await said(configOf(honest(), 'too-short'), auditCommand)).code).toBe(3)
+    expect((await said(configOf(honest(), 'too-short'), auditCommand)).code).toBe(2)
     const other = await said(configOf(honest(), 'quite-another-signing-key'), auditCommand, true)
     expect(other.code).toBe(1)
     expect(

@@ -158,7 +158,7 @@ test('our own service: one line, and with --operations all of them', async () =>
   onTestFinished(() => service.close())
   const lines = await checked(service.url, service.key)
   expect(lines[0]).toContain(`ok      connection crm: ${service.url}, org ${service.orgId}`)
-  expect(lines).toContain('        21 operations as expected')
+  expect(lines).toContain('        20 operations as expected')
   expect(lines.at(-1)).toMatch(/^ok {6}ledger: .*ledger\.db; the first run makes it$/)
   const all = await checked(service.url, service.key, { operations: true })
   expect(all).toHaveLength(lines.length + 2 * 21)

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { expect, test } from 'vitest'
 import { loadConfig } from '../../../config/index.ts'
+import { COUNTED_OPERATIONS } from '../../../src/contract/index.ts'
 import { MIGRATIONS } from '../../../src/ledger/sqlite/migrations.ts'
 
 const read = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8')
@@ -25,6 +26,17 @@ test('README lists every command, and no other', () => {
   )
   expect(commands.length).toBeGreaterThan(8)
   expect(listed.toSorted()).toEqual(commands.toSorted())
+})
+
+test('the number of operations is that of the specification everywhere', () => {
+  const numbers = (page: string) =>
+    [...read(page).matchAll(/\b(\d+) operations\b/g)].map((match) => Number(match[1]))
+  for (const page of [
+    'README.md',
+    'docs/specification/records-service-api-v1.md',
+    'docs/architecture/design.md',
+  ])
+    expect(new Set(numbers(page)), page).toEqual(new Set([COUNTED_OPERATIONS.length]))
 })
 
 test("README's example configuration loads", async () => {
