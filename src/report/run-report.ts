@@ -308,7 +308,10 @@ const rejectGroup = z
     column: textOrNull,
     field: textOrNull,
     example: count,
-    isMore: z.boolean().optional(),
+    is_more: z
+      .boolean()
+      .describe('Whether it counts further errors of rows that are in another group too.'),
+    isMore: z.boolean().optional().describe('Deprecated: `is_more`.'),
   })
   .meta({ id: 'RejectGroup' })
 
@@ -324,7 +327,8 @@ const shownRun = runReport
     reconcile: z
       .object({
         repair: z.boolean(),
-        deleteExtra: z.boolean(),
+        delete_extra: z.boolean(),
+        deleteExtra: z.boolean().describe('Deprecated: `delete_extra`.'),
         sample: countOrNull,
         where: z.object({ column: text, digest: text }).nullable(),
         only: z.array(text).nullable(),

@@ -10,6 +10,7 @@ import type { Run } from '../../ledger/ledger.ts'
 import { EXIT, withLedger, type CommandContext } from '../shared/context.ts'
 import { liveRunNamed, withRunMessenger } from '../shared/run-messenger.ts'
 import { formatNumber, safeText } from '../shared/terminal.ts'
+import { printJson } from '../json.ts'
 
 const UPDATES = { approve, reject } as const
 const ASKS_MAX = 100
@@ -35,7 +36,7 @@ export async function sendVerdict(
     }
   })
   if (context.json)
-    context.terminal.out(JSON.stringify({ run: run.id, approved: verdict === 'approve', streams }))
+    printJson(context.terminal, { run: run.id, approved: verdict === 'approve', streams })
   else {
     const [yes, no] =
       run.kind === 'mirror'

@@ -11,6 +11,7 @@ import {
   table,
   type Terminal,
 } from '../shared/terminal.ts'
+import { printJson } from '../json.ts'
 
 /** Findings that are printed; the others are counted. */
 const FINDINGS_SHOWN_MAX = 1_000
@@ -23,7 +24,7 @@ export async function auditCommand(context: CommandContext): Promise<number> {
   const ledger = await context.findLedger()
   if (ledger === null) {
     const nothing = { syncs: [], findings: [], found: 0, hasKey: key !== null }
-    if (context.json) terminal.out(JSON.stringify(toJson(nothing)))
+    if (context.json) printJson(terminal, toJson(nothing))
     else terminal.out('There is no ledger yet: no sync has run.')
     return EXIT.done
   }
@@ -44,7 +45,7 @@ export async function auditCommand(context: CommandContext): Promise<number> {
     })
     terminal.endLive()
     const result = { syncs, findings, found, hasKey: key !== null }
-    if (context.json) terminal.out(JSON.stringify(toJson(result)))
+    if (context.json) printJson(terminal, toJson(result))
     else print(terminal, result)
     return found === 0 ? EXIT.done : EXIT.rejects
   } finally {

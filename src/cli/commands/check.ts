@@ -27,6 +27,7 @@ import { readMirrorTarget } from '../shared/mirror-target.ts'
 import { restrictFiles, findExposedFiles } from '../shared/private-files.ts'
 import { operationLines, operationRows, type OperationRow } from '../views/operations.ts'
 import { printWrapped, safeText, type Terminal } from '../shared/terminal.ts'
+import { printJson } from '../json.ts'
 
 interface CheckFindings {
   readonly message: string
@@ -157,7 +158,7 @@ export async function check(context: CommandContext, options: CheckOptions): Pro
   await findings.examine('ledger', () => checkLedger(context, config))
   findings.all.push(...permissionFindings(config, options.fixPermissions ?? false, context))
   const ok = findings.all.every((finding) => finding.ok)
-  if (context.json) context.terminal.out(JSON.stringify({ ok, findings: findings.all }))
+  if (context.json) printJson(context.terminal, { ok, findings: findings.all.map(findingToJson) })
   else
     for (const finding of findings.all) printFinding(context.terminal, finding, options.operations)
   return ok ? EXIT.done : EXIT.usage
@@ -165,6 +166,10 @@ export async function check(context: CommandContext, options: CheckOptions): Pro
 
 const messageOf = (error: unknown): string =>
   error instanceof Error ? error.message : String(error)
+
+function findingToJson({ subject, ok, message, warnings, operations }: Finding) {
+  return { subject, ok, warnings, message, ...(operations && { operations }) }
+}
 
 class Findings {
   readonly all: Finding[] = []

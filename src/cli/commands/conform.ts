@@ -15,6 +15,7 @@ import {
   safeText,
   type Terminal,
 } from '../shared/terminal.ts'
+import { printJson } from '../json.ts'
 
 export interface ConformCommandOptions {
   readonly service: string
@@ -58,7 +59,7 @@ export async function conformCommand(
       },
     })
     terminal.endLive()
-    if (json) terminal.out(JSON.stringify(asJson(made)))
+    if (json) printJson(terminal, asJson(made))
     else print(terminal, made)
     if (made.interrupted) return EXIT.usage
     if (made.rules.some(({ verdict }) => verdict.kind === 'broken')) return EXIT.rejects
@@ -111,7 +112,7 @@ function totalsOf(rules: readonly RuleResult[]): Record<keyof typeof words, numb
   return totals
 }
 
-function asJson(made: ConformReport): object {
+function asJson(made: ConformReport) {
   const { rules, requestsMax, waitedMs, ...rest } = made
   const totals = totalsOf(rules)
   return {

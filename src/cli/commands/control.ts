@@ -9,6 +9,7 @@ import { readRunAccount } from '../../report/account.ts'
 import { printRunAccount, runToJson } from '../views/run-summary.ts'
 import { EXIT, withLedger, type CommandContext } from '../shared/context.ts'
 import { liveRunNamed, withRunMessenger } from '../shared/run-messenger.ts'
+import { printJson } from '../json.ts'
 
 /** A pause is complete once the batch in flight is settled: the client gives it 20 s, the heartbeat reports it within 5 s. */
 const SETTLED_MAX_MS = 60_000
@@ -79,7 +80,7 @@ function printState(
   run: Run,
   words: Readonly<Record<string, string>>,
 ): number {
-  if (context.json) context.terminal.out(JSON.stringify(runToJson(run, null)))
+  if (context.json) printJson(context.terminal, runToJson(run, null))
   else context.terminal.out(`Run ${run.id} of ${run.sync}: ${words[run.state] ?? run.state}`)
   return EXIT.done
 }

@@ -18,6 +18,7 @@ import {
   type DescribedConnection,
   type DescribedType,
 } from '../views/object-types.ts'
+import { printJson } from '../json.ts'
 
 const MISSING = [403, 404, 405, 501]
 
@@ -82,7 +83,7 @@ async function describeService(
   try {
     const described = await readConnection('service', client, await client.keyFingerprint())
     if (type !== undefined) return await describeType(context, client, described, type)
-    if (json) terminal.out(JSON.stringify({ connections: [objectTypeToJson(described)] }))
+    if (json) printJson(terminal, { connections: [objectTypeToJson(described)] })
     else printObjectTypes(terminal, described, 'the same command with the name of the type behind')
     return EXIT.done
   } finally {
@@ -97,7 +98,7 @@ async function describeType(
   type: string,
 ): Promise<number> {
   const found = await readType(client, described, type)
-  if (json) terminal.out(JSON.stringify(propertiesToJson(described, found)))
+  if (json) printJson(terminal, propertiesToJson(described, found))
   else printProperties(terminal, described, found)
   return EXIT.done
 }
@@ -138,7 +139,7 @@ async function describeAll(
       terminal.err(terminal.style('red', `connection ${name}: ${safeText(error.message, 2_000)}`))
     }
   }
-  if (json) terminal.out(JSON.stringify({ connections: found.map(objectTypeToJson) }))
+  if (json) printJson(terminal, { connections: found.map(objectTypeToJson) })
   else
     found.forEach((one, index) => {
       if (index > 0) terminal.out()

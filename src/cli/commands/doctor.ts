@@ -20,6 +20,7 @@ import { diskFindings, nodeFinding, temporalCliFinding } from '../doctor/machine
 import { devFindings, metricsFinding } from '../doctor/ports.ts'
 import { filesFinding, ledgerProbe, warehouseProbes } from '../doctor/stores.ts'
 import { temporalFindings } from '../doctor/temporal.ts'
+import { printJson } from '../json.ts'
 import { EXIT, type CommandContext } from '../shared/context.ts'
 import { findQuotas } from '../shared/forecast.ts'
 import { printWrapped, safeText, type Terminal } from '../shared/terminal.ts'
@@ -58,7 +59,7 @@ export async function doctor(
   // Not waited for: a service that hangs would hold the end up.
   void connections?.close().catch(() => {})
   const isWell = found.every(({ verdict }) => verdict !== 'failed')
-  if (json) terminal.out(JSON.stringify({ ok: isWell, findings: found.map(findingToJson) }))
+  if (json) printJson(terminal, { ok: isWell, findings: found.map(findingToJson) })
   else print(context, found, config !== null)
   if (isWell) return EXIT.done
   return findings.some(({ verdict }) => verdict === 'failed') ? EXIT.usage : EXIT.stopped

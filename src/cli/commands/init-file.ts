@@ -27,6 +27,7 @@ import {
   settingPath,
   type ServicePlace,
 } from './init-service.ts'
+import { printJson } from '../json.ts'
 
 export interface InitOptions {
   readonly service?: string
@@ -98,7 +99,7 @@ async function newPlace(
 /** The configuration is written in a way that nothing can be put into: a person does it. */
 function sayToDo({ terminal, json, configFile }: CommandContext, lines: readonly string[]): number {
   const what = `${configFile} was left as it is: nothing can be added to it without changing what is there`
-  if (json) terminal.out(JSON.stringify({ error: { code: 'init_add', message: what }, lines }))
+  if (json) printJson(terminal, { error: { code: 'init_add', message: what }, lines })
   else for (const line of ['', what, ...lines]) terminal.out(line)
   return EXIT.usage
 }

@@ -11,6 +11,7 @@ import { wrapped } from '../shared/terminal.ts'
 import type { ServicePlace } from './init-service.ts'
 import { plan } from './plan.ts'
 import { planImport } from './plan-import.ts'
+import { printJson } from '../json.ts'
 
 /** A plan reads all of a file: that of a larger one is made when a person asks for it. */
 const PLANNED_BYTES_MAX = 67_108_864
@@ -36,19 +37,17 @@ export async function reportInit(context: CommandContext, written: Written): Pro
     }
     const code = isTooLarge(written) ? EXIT.done : await planOf(quiet, written)
     const { properties, open, left, objectType, key } = proposal
-    terminal.out(
-      JSON.stringify({
-        config: configFile,
-        added: isAdded,
-        sync: draft.sync,
-        object_type: objectType,
-        matching_property: key!.property,
-        properties,
-        open,
-        left,
-        plan: lines.length === 0 ? null : (JSON.parse(lines.join('\n')) as unknown),
-      }),
-    )
+    printJson(terminal, {
+      config: configFile,
+      added: isAdded,
+      sync: draft.sync,
+      object_type: objectType,
+      matching_property: key!.property,
+      properties,
+      open,
+      left,
+      plan: lines.length === 0 ? null : (JSON.parse(lines.join('\n')) as unknown),
+    })
     return code
   }
   const count = `${proposal.properties.length} properties; its comments say why`

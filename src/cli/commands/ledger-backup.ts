@@ -5,6 +5,7 @@ import { resolve } from 'node:path'
 import { ConfigError, LedgerError } from '../../core/errors.ts'
 import { EXIT, type CommandContext } from '../shared/context.ts'
 import { formatNumber } from '../shared/terminal.ts'
+import { printJson } from '../json.ts'
 
 export async function ledgerBackup(context: CommandContext, fileText: string): Promise<number> {
   const { ledger, file: configFile } = await context.loadConfig()
@@ -30,7 +31,7 @@ export async function ledgerBackup(context: CommandContext, fileText: string): P
         : `cannot be written (${code})`
     throw new ConfigError(file, why)
   }
-  if (context.json) context.terminal.out(JSON.stringify({ file, bytes }))
+  if (context.json) printJson(context.terminal, { file, bytes })
   else
     context.terminal.out(`${file}: the whole ledger, ${formatNumber(Math.ceil(bytes / 1_024))} KiB`)
   return EXIT.done

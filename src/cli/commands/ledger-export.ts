@@ -11,6 +11,7 @@ import { isRunning } from '../../warehouses/processes.ts'
 import { EXIT, withLedger, type CommandContext } from '../shared/context.ts'
 import { findRun } from '../shared/find-run.ts'
 import { formatNumber, table } from '../shared/terminal.ts'
+import { printJson } from '../json.ts'
 
 const PAGE_ROWS = 1_000
 
@@ -66,7 +67,7 @@ export async function ledgerExport(
       terminal.live(`${name}.parquet  ${formatNumber(rows)} rows`),
     )
     terminal.endLive()
-    if (context.json) terminal.out(JSON.stringify({ folder, run, files }))
+    if (context.json) printJson(terminal, { folder, run, files })
     else {
       terminal.out(
         table(

@@ -20,6 +20,7 @@ import { connectTemporal, EXIT, temporalOf, type CommandContext } from '../share
 import { innermostMessage } from '../shared/follow.ts'
 import { requireWorker } from '../shared/require-worker.ts'
 import { safeText, table } from '../shared/terminal.ts'
+import { printJson } from '../json.ts'
 
 /** A template is started again when it is older: servers forget runs, development servers after a day. */
 const templateAgeMaxMs = 12 * 3_600_000
@@ -77,12 +78,10 @@ export async function links(context: CommandContext): Promise<number> {
       return { look, link }
     })
     if (context.json) {
-      terminal.out(
-        JSON.stringify({
-          syncs: found,
-          lists: Object.fromEntries(lists.map(({ look, link }) => [look, link])),
-        }),
-      )
+      printJson(terminal, {
+        syncs: found,
+        lists: Object.fromEntries(lists.map(({ look, link }) => [look, link])),
+      })
       return EXIT.done
     }
     terminal.out(

@@ -6,6 +6,7 @@ import { systemClock } from '../../core/ports.ts'
 import { unknownName } from '../../core/unknown-name.ts'
 import { postWebhook } from '../../monitoring/webhook.ts'
 import { EXIT, type CommandContext } from '../shared/context.ts'
+import { printJson } from '../json.ts'
 
 /** Ends with code 0 if the message was accepted, else with 3. */
 export async function notify(context: CommandContext, name: string): Promise<number> {
@@ -22,7 +23,7 @@ export async function notify(context: CommandContext, name: string): Promise<num
   }
   const refusal = await postWebhook(settings.url, message, { env, clock: systemClock })
   if (context.json)
-    terminal.out(JSON.stringify({ notification: name, sent: refusal === null, why: refusal }))
+    printJson(terminal, { notification: name, sent: refusal === null, why: refusal })
   else if (refusal === null)
     terminal.out(
       `The receiver of "${name}" has accepted a test message. On: ${settings.on.join(', ')}.`,

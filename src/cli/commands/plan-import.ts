@@ -21,9 +21,14 @@ import type { Forecast } from '../shared/forecast.ts'
 import { stagingProgress } from '../views/live-progress.ts'
 import { paceOf, progressParts } from '../views/progress-line.ts'
 import { RateMeter } from '../views/rate.ts'
-import { printRejectGroups, REJECT_GROUPS_SHOWN } from '../views/reject-groups.ts'
+import {
+  printRejectGroups,
+  REJECT_GROUPS_SHOWN,
+  rejectGroupToJson,
+} from '../views/reject-groups.ts'
 import { writeFolder } from './rejects.ts'
 import { countText, printWrapped, safeText, table, type Terminal } from '../shared/terminal.ts'
+import { printJson } from '../json.ts'
 
 /** What the plan of either kind is made with. */
 export interface PlanParts {
@@ -53,7 +58,7 @@ export async function planImport(
     run = await openPlan(ledger, sync)
     const plan = await makePlan(context, sync, parts, { ledger, run })
     if (options.rejects !== undefined) await writeRejects(context, ledger, run, options.rejects)
-    if (context.json) terminal.out(JSON.stringify(planToJson(sync, plan)))
+    if (context.json) printJson(terminal, planToJson(sync, plan))
     else printPlan(terminal, sync, plan)
     return EXIT.done
   } finally {
@@ -147,15 +152,22 @@ const planToJson = (
   { staged, known, groups, excesses, forecast }: ImportPlan,
 ) => ({
   sync: sync.name,
+  kind: sync.kind,
   ...staged,
+  rows_read: staged.rows,
+  states: {
+    planned: staged.planned,
+    unchanged: staged.unchanged,
+    superseded: staged.superseded,
+    invalid: staged.invalid,
+  },
   known_keys: known,
   new_keys: staged.planned - known,
   requests: forecast.requests,
   requests_per_minute: forecast.perMinute,
   minutes: forecast.minutes,
   asks_first: excesses,
-  // `isMore` is how `is_more` was spelled first.
-  rejects: groups.map((group) => ({ ...group, is_more: group.isMore === true })),
+  rejects: groups.map(rejectGroupToJson),
 })
 
 function printPlan(terminal: Terminal, sync: ImportSync, plan: ImportPlan): void {

@@ -9,6 +9,7 @@ import type { Forecast } from '../shared/forecast.ts'
 import { readMirrorTarget, type MirroredType } from '../shared/mirror-target.ts'
 import type { PlanParts } from './plan-import.ts'
 import { formatNumber, printWrapped, safeText, table, type Terminal } from '../shared/terminal.ts'
+import { printJson } from '../json.ts'
 
 /** Requests of a run next to those of its types: whose key it is, object types, field types, associations. */
 const OF_A_RUN = 4
@@ -31,7 +32,7 @@ export async function planMirror(
   parts: PlanParts,
 ): Promise<number> {
   const plan = await makePlan(context, sync, parts)
-  if (context.json) context.terminal.out(JSON.stringify(planToJson(sync, plan)))
+  if (context.json) printJson(context.terminal, planToJson(sync, plan))
   else printPlan(context.terminal, sync, plan)
   return EXIT.done
 }

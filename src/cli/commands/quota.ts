@@ -13,6 +13,7 @@ import { EXIT, type CommandContext } from '../shared/context.ts'
 import { percentOfShare } from '../shared/forecast.ts'
 import { printQuota } from '../views/quota.ts'
 import { safeText } from '../shared/terminal.ts'
+import { printJson } from '../json.ts'
 
 const widthMin = 48
 const widthMax = 100
@@ -43,7 +44,7 @@ export async function quota(
     }
     if (context.json) {
       const json = { at: iso(nowMs), orgs: views.map(quotaToJson), ...(open && { opened }) }
-      terminal.out(JSON.stringify(json))
+      printJson(terminal, json)
       return EXIT.done
     }
     if (views.length === 0) {

@@ -16,6 +16,7 @@ import { readKeyQuota } from '../shared/forecast.ts'
 import { openPrivateFile } from '../shared/private-file.ts'
 import { findRun } from '../shared/find-run.ts'
 import { safeText } from '../shared/terminal.ts'
+import { printJson } from '../json.ts'
 
 /** A browser that has not failed by then has opened, or is the program itself. */
 const openedMs = 5_000
@@ -44,7 +45,7 @@ export async function reportCommand(
       limitPerMinute: await limitOf(context, config, run),
     })
     if (context.json) {
-      terminal.out(JSON.stringify(data))
+      printJson(terminal, data)
       return EXIT.done
     }
     const file = resolve(options.output ?? `records-sync-report-${run.id}.html`)

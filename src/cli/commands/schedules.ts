@@ -28,6 +28,7 @@ import { connectTemporal, EXIT, temporalOf, type CommandContext } from '../share
 import { NO_PROJECT } from '../../runs/project.ts'
 import { findProject, requireWorker } from '../shared/require-worker.ts'
 import { safeText, table, utc, type Terminal } from '../shared/terminal.ts'
+import { printJson } from '../json.ts'
 
 /** Exit code of `plan` if something differs, as that of `diff`. */
 const EXIT_DIFFERENT = 1
@@ -81,7 +82,7 @@ function printSteps(
   found: { steps: readonly ScheduleStep[]; buttons: BackfillButtons; left: readonly string[] },
 ): void {
   const { steps, buttons, left } = found
-  if (json) return terminal.out(JSON.stringify({ schedules: steps, buttons, unclaimed: left }))
+  if (json) return printJson(terminal, { schedules: steps, buttons, unclaimed: left })
   if (left.length > 0)
     terminal.err(
       `An older release made ${left.map((id) => safeText(id, 80)).join(', ')}, for a project that is not known: no run that they began is in this ledger. If they are of this project, delete them: they would begin its runs where no worker takes them`,
@@ -148,7 +149,7 @@ function printList(
   views: readonly ScheduleView[],
 ): number {
   if (json) {
-    terminal.out(JSON.stringify(views.map(viewToJson)))
+    printJson(terminal, views.map(viewToJson))
     return EXIT.done
   }
   if (views.length === 0) {
@@ -212,7 +213,7 @@ export async function scheduleCommand(
         'SYNC',
         `"${safeText(sync, 63)}" has no schedule on the server; "${hint('schedules list')}" shows those there are`,
       )
-    if (json) terminal.out(JSON.stringify({ sync, done: verb }))
+    if (json) printJson(terminal, { sync, done: verb })
     else terminal.out(`${sync}: ${DONE[verb]}`)
     return EXIT.done
   } finally {

@@ -10,6 +10,7 @@ import {
   type Grants,
 } from '../../service/index.ts'
 import { EXIT, type CommandContext } from '../shared/context.ts'
+import { printJson } from '../json.ts'
 
 export interface MintCommandOptions {
   readonly data: string
@@ -38,7 +39,7 @@ export function mintKey({ terminal, json }: CommandContext, options: MintCommand
   const { token, fingerprint, orgId, orgIsNew, userId } = minted
   if (json) {
     const org = { org_id: orgId, org_is_new: orgIsNew }
-    terminal.out(JSON.stringify({ key: token, fingerprint, ...org, user_id: userId, grants }))
+    printJson(terminal, { key: token, fingerprint, ...org, user_id: userId, grants })
   } else {
     terminal.out(token)
     terminal.err(
@@ -58,7 +59,7 @@ export function listKeys({ terminal, json }: CommandContext, options: { data: st
   if (json) {
     for (const key of keys) {
       const { orgId: org_id, userId: user_id, createdAt: created_at, revokedAt: revoked_at } = key
-      terminal.out(JSON.stringify({ ...key, org_id, user_id, created_at, revoked_at }))
+      printJson(terminal, { ...key, org_id, user_id, created_at, revoked_at })
     }
     return EXIT.done
   }
@@ -78,7 +79,7 @@ export function revokeKey(
   options: { data: string },
 ): number {
   revokeStoredKey(options.data, fingerprint)
-  if (json) terminal.out(JSON.stringify({ revoked: fingerprint }))
+  if (json) printJson(terminal, { revoked: fingerprint })
   else terminal.out(`Revoked ${fingerprint}: the next request with it is refused`)
   return EXIT.done
 }

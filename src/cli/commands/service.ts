@@ -21,6 +21,7 @@ import { EXIT, type CommandContext } from '../shared/context.ts'
 import { onInterrupt } from '../shared/interrupt.ts'
 import { terminalLogger } from '../shared/logging.ts'
 import { formatNumber, type Terminal } from '../shared/terminal.ts'
+import { printJson } from '../json.ts'
 
 export interface ServiceCommandOptions {
   readonly port: number
@@ -84,7 +85,7 @@ export async function service(
   const key = options.data === undefined ? running.key : firstKey
   if (context.json) {
     const { url, publicUrl, seeded } = running
-    terminal.out(JSON.stringify({ url, key, docs_url: `${publicUrl}/docs`, seeded }))
+    printJson(terminal, { url, key, docs_url: `${publicUrl}/docs`, seeded })
   } else printService(terminal, running, { options, key, faults })
   await stopped
   terminal.err('Stopping: requests in flight are finished first. Once more ends at once.')

@@ -10,14 +10,15 @@ import { EXIT, withLedger, type CommandContext } from '../shared/context.ts'
 import { findRun } from '../shared/find-run.ts'
 import { countText, formatNumber, safeText } from '../shared/terminal.ts'
 import { nextStepOf } from '../views/differences.ts'
-import { printRejectGroups } from '../views/reject-groups.ts'
+import { printRejectGroups, rejectGroupToJson } from '../views/reject-groups.ts'
 import { printRunAccount, runPurposeText } from '../views/run-summary.ts'
+import { printJson } from '../json.ts'
 
 export async function show(context: CommandContext, runText?: string): Promise<number> {
   return await withLedger(context, async (ledger) => {
     const run = await findRun(ledger, runText)
     const shown = await readShown(context, ledger, run)
-    if (context.json) context.terminal.out(JSON.stringify(shown))
+    if (context.json) printJson(context.terminal, shown)
     else printShown(context, run, shown)
     return EXIT.done
   })
@@ -38,13 +39,17 @@ async function readShown(context: CommandContext, ledger: Ledger, run: Run): Pro
     rejects,
   )
   const { left, work } = report
+  const { reconcile = null } = jobOf(run)
   return {
     ...report,
     ...facts,
     requests: work.requests,
-    reconcile: jobOf(run).reconcile ?? null,
-    rejects,
-    left: left && { ...left, rejects: await ledger.rejectGroups(run.id, { isLeft: true }) },
+    reconcile: reconcile && { ...reconcile, delete_extra: reconcile.deleteExtra },
+    rejects: rejects.map(rejectGroupToJson),
+    left: left && {
+      ...left,
+      rejects: (await ledger.rejectGroups(run.id, { isLeft: true })).map(rejectGroupToJson),
+    },
   }
 }
 

@@ -6,6 +6,7 @@ import { copyDatabaseMessage } from '../../core/database-message.ts'
 import type { Warehouse } from '../../warehouses/warehouse.ts'
 import { EXIT, type CommandContext } from '../shared/context.ts'
 import { countText, formatNumber, safeText, table } from '../shared/terminal.ts'
+import { printJson } from '../json.ts'
 
 const CELL_CHARS_MAX = 60
 
@@ -46,9 +47,7 @@ export async function sql(
           'two columns have the same name; expected each name once',
         )
       for (const row of shown)
-        terminal.out(
-          JSON.stringify(Object.fromEntries(columns.map((column, at) => [column, row[at]]))),
-        )
+        printJson(terminal, Object.fromEntries(columns.map((column, at) => [column, row[at]])))
     } else {
       const text = (cell: Json) =>
         cell === null ? 'NULL' : typeof cell === 'string' ? cell : JSON.stringify(cell)

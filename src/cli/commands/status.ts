@@ -13,6 +13,7 @@ import { closedUntil, findQuotas, readKeyQuota } from '../shared/forecast.ts'
 import { scheduleLines, readScheduleStatuses, scheduleToJson } from '../views/schedule-status.ts'
 import { liveProgressOf, phaseText, type LiveProgress } from '../views/live-progress.ts'
 import { formatNumber, outputWidth, safeText, table, utc } from '../shared/terminal.ts'
+import { printJson } from '../json.ts'
 
 /**
  * Rows that were read, those that were written (records, or rows of tables), those that were not, and those that are known to
@@ -140,13 +141,12 @@ export async function status(context: CommandContext): Promise<number> {
     const syncs = await readStatuses(context, Object.keys(config.syncs), ledger)
     const schedules = await readScheduleStatuses(context, config)
     if (context.json)
-      context.terminal.out(
-        JSON.stringify(
-          syncs.map((each) => ({
-            ...statusToJson(each),
-            schedule: scheduleToJson(config, each.sync, schedules),
-          })),
-        ),
+      printJson(
+        context.terminal,
+        syncs.map((each) => ({
+          ...statusToJson(each),
+          schedule: scheduleToJson(config, each.sync, schedules),
+        })),
       )
     else {
       printStatuses(context, syncs)

@@ -4,6 +4,7 @@
 import { ConfigError, SyncError } from '../../core/errors.ts'
 import { findSync } from '../../../config/index.ts'
 import { EXIT, type CommandContext } from '../shared/context.ts'
+import { printJson } from '../json.ts'
 
 /** @throws ConfigError for an import; SyncError `nothing_to_take_over`, or `not_taken_over` if it is not that project's */
 export async function takeOverCommand(
@@ -42,7 +43,7 @@ export async function takeOverCommand(
         'not_taken_over',
         `The warehouse ${place} is kept by the project ${holder.project}, and not by ${from}; nothing was changed`,
       )
-    if (json) terminal.out(JSON.stringify({ sync: name, project, from: isOurs ? null : from }))
+    if (json) printJson(terminal, { sync: name, project, from: isOurs ? null : from })
     else if (isOurs) terminal.out(`${name}: ${place} is kept by this project (${project}) already`)
     else
       terminal.out(

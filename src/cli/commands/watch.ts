@@ -4,6 +4,7 @@
 import { findSync } from '../../../config/index.ts'
 import { systemClock } from '../../core/ports.ts'
 import type { Run } from '../../ledger/ledger.ts'
+import { printJson } from '../json.ts'
 import { EXIT, type CommandContext } from '../shared/context.ts'
 import { readKeys, type KeyInput } from '../shared/keys.ts'
 import { createLedgerRetry } from '../shared/ledger-retry.ts'
@@ -99,7 +100,8 @@ function lineView(context: CommandContext): View {
         const line = watchedLine(watched, context)
         if (last.get(watched.run.id) === line) continue
         last.set(watched.run.id, line)
-        terminal.out(json ? JSON.stringify(watchedToJson(watched, nowMs)) : line)
+        if (json) printJson(terminal, watchedToJson(watched, nowMs))
+        else terminal.out(line)
       }
     },
     ended(run) {
@@ -107,7 +109,8 @@ function lineView(context: CommandContext): View {
       const { id, sync, kind, purpose, state, reason, message } = run
       const at = new Date(systemClock.now()).toISOString()
       const ended = { at, sync, run: id, kind, purpose, state, reason, message }
-      terminal.out(json ? JSON.stringify(ended) : endText(context, run))
+      if (json) printJson(terminal, ended)
+      else terminal.out(endText(context, run))
     },
     print: (line) => terminal.err(line),
     end: () => {},

@@ -3,15 +3,7 @@
 import { hostname } from 'node:os'
 import { relative, resolve } from 'node:path'
 import type { Config } from '../../../config/index.ts'
-import {
-  ConfigError,
-  LedgerError,
-  MappingError,
-  MirrorInvalid,
-  ServiceFailure,
-  SyncError,
-  TemporalUnreachable,
-} from '../../core/errors.ts'
+import { LedgerError, ServiceFailure, SyncError, TemporalUnreachable } from '../../core/errors.ts'
 import { findParts, withDevService, type DevParts } from '../../dev/parts.ts'
 import { tooManyOpenFiles } from '../../core/open-files.ts'
 import { databaseMessage } from '../../core/database-message.ts'
@@ -23,6 +15,7 @@ import { DEFAULT_ORIGIN, temporalSettings, type TemporalSettings } from '../../t
 import { errorLines } from './error-lines.ts'
 import { isOfUsage } from './usage.ts'
 import { createTerminal, safeText, type Terminal } from './terminal.ts'
+import { printJson } from '../json.ts'
 
 /** So long a Temporal server that only does not answer in time is waited for. */
 const slowMaxMs = 60_000
@@ -218,7 +211,7 @@ export function reportError(
   const error = tooManyOpenFiles(caught) ?? caught
   const code = error instanceof SyncError ? error.code : 'internal_error'
   const message = error instanceof Error ? error.message : String(error)
-  if (context.json) context.terminal.out(JSON.stringify({ error: { code, message } }))
+  if (context.json) printJson(context.terminal, { error: { code, message } })
   else {
     for (const line of errorLines(error)) context.terminal.err(context.terminal.style('red', line))
     for (const line of ownWordsLines(error, context.terminal)) context.terminal.err(line)

@@ -7,6 +7,7 @@ import { systemClock } from '../../core/ports.ts'
 import type { Run } from '../../ledger/ledger.ts'
 import { EXIT, type CommandContext } from './context.ts'
 import { causesOf } from './follow.ts'
+import { printJson } from '../json.ts'
 
 /** So long a worker may take to open the run. It does so at once, unless it has no slot free or has just gone. */
 export const BEGIN_MAX_MS = 60_000
@@ -24,7 +25,7 @@ export function printStarted(
   run: Run | null,
 ): number {
   const watch = hint(`watch ${sync}`)
-  if (json) terminal.out(JSON.stringify({ workflow_id: workflowId, run: run?.id ?? null }))
+  if (json) printJson(terminal, { workflow_id: workflowId, run: run?.id ?? null })
   else if (run !== null) terminal.out(`Started ${workflowId}, run ${run.id}. Watch it: ${watch}`)
   else
     terminal.out(

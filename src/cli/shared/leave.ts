@@ -7,6 +7,7 @@ import { runToJson } from '../views/run-summary.ts'
 import { EXIT, type CommandContext } from './context.ts'
 import type { LocalParts } from './local.ts'
 import { formatNumber } from './terminal.ts'
+import { printJson } from '../json.ts'
 
 /** Stops the parts. Returns the run as they leave it: ended, if it has in the meantime; null if it was not opened. */
 export async function stopParts(
@@ -38,7 +39,7 @@ export function printLeft(
   const what = run === null ? 'The run has not begun' : `Run ${run.id} stays where it is${done}`
   const message = `${what}. Go on with it: ${again}`
   const error = { code: 'interrupted', message }
-  if (json) terminal.out(JSON.stringify({ ...(run && runToJson(run, null)), error }))
+  if (json) printJson(terminal, { ...(run && runToJson(run, null)), error })
   else terminal.err(terminal.style('yellow', message))
   return EXIT.unknown
 }

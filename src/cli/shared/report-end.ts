@@ -10,6 +10,7 @@ import { innermostMessage, isConfigFailure, type FollowResult } from './follow.t
 import { LedgerUnreachable, type LedgerRetry } from './ledger-retry.ts'
 import { messageLines, safeText, type Terminal } from './terminal.ts'
 import { ServerAway } from './wait-for-end.ts'
+import { printJson } from '../json.ts'
 
 /** Reports a run that has ended, or whose end is not known here. Gives the exit code. */
 export async function reportEnd(
@@ -39,7 +40,7 @@ export async function reportEnd(
     printFailed(context, run, { account, message })
     return isConfigFailure(error) ? EXIT.usage : EXIT.stopped
   }
-  if (context.json) context.terminal.out(JSON.stringify(runToJson(run, account)))
+  if (context.json) printJson(context.terminal, runToJson(run, account))
   else printEnded(context, run, account)
   return exitCodeOf(run.state)
 }
@@ -54,7 +55,7 @@ function printUnknown(
 ): number {
   const { terminal } = context
   if (context.json)
-    terminal.out(JSON.stringify({ ...(run && runToJson(run, null)), error: { code, message } }))
+    printJson(terminal, { ...(run && runToJson(run, null)), error: { code, message } })
   else {
     const see = context.hint(run ? `show ${run.id}` : 'status')
     terminal.err(terminal.style('yellow', `${message}. See it: ${see}`))
@@ -68,7 +69,7 @@ function printFailed(
   { account, message }: { account: RunAccount | null; message: string },
 ): void {
   if (json) {
-    terminal.out(JSON.stringify({ ...(run && runToJson(run, account)), error: { message } }))
+    printJson(terminal, { ...(run && runToJson(run, account)), error: { message } })
     return
   }
   if (run) printHead(terminal, run)

@@ -5,10 +5,18 @@ import { safeText, table, type Terminal } from '../shared/terminal.ts'
 
 export const REJECT_GROUPS_SHOWN = 20
 
+/** `isMore` is how `is_more` was spelled first. */
+export const rejectGroupToJson = <Group extends { readonly isMore?: boolean | undefined }>(
+  group: Group,
+) => ({
+  ...group,
+  is_more: group.isMore === true,
+})
+
 /** @param showsState whether the rows can be in several states */
 export function printRejectGroups(
   terminal: Terminal,
-  groups: ShownRun['rejects'],
+  groups: readonly Omit<ShownRun['rejects'][number], 'is_more'>[],
   showsState: boolean,
 ): void {
   if (groups.length === 0) return

@@ -180,7 +180,7 @@ test('a variant: what differs, with the reason, and the configured as it is writ
       -1,
     ),
   ).toEqual([
-    '        14 operations as expected, 6 found elsewhere, 1 configured',
+    '        13 operations as expected, 6 found elsewhere, 1 configured',
     '    upsertRecord          PUT /objects/{object_type}/records/',
     '                          told by its path, operation id, body and answer',
     '                          matching_property beside data',
@@ -207,7 +207,7 @@ test('what is absent or uncertain is a warning, and --json has every row', async
   const { url, service } = await startVariant({ document: fixture('single-only'), rules: self })
   const lines = await checked(url, service.key)
   expect(lines).toContain(
-    '        13 operations as expected, 1 found elsewhere, 7 not in the document',
+    '        12 operations as expected, 1 found elsewhere, 7 not in the document',
   )
   expect(lines.join(' ')).toContain('no batch upsert: records are upserted one by one')
   const [line] = await checked(url, service.key, { json: true })
