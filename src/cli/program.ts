@@ -274,6 +274,7 @@ function describeDevelop({ program, execute, action, besideDev }: Parts): void {
   describeConform(program.command('conform'), execute)
   program
     .command('demo')
+    .option('--tour', 'every main command, with its whole output', false)
     .option('--keep', 'leave everything running until Ctrl-C', false)
     .description('the main job on real files, with embedded parts')
     .action(action(async () => (await import('./commands/demo.ts')).demo))

@@ -10,6 +10,7 @@ import { startWorker, type RunningWorker } from '../worker.ts'
 import { claimParts, type Claim } from './claim.ts'
 import { devKeyFile, type DevParts } from './parts.ts'
 import { findTemporalCli } from './temporal-cli.ts'
+import type { StatusScreen } from './temporal-get.mjs'
 import { accepts, startTemporal, type TemporalServer } from './temporal-server.ts'
 
 export interface EmbeddedOptions {
@@ -33,6 +34,8 @@ export interface EmbeddedOptions {
   readonly listens?: boolean
   readonly logger: Logger
   progress(line: string): void
+  /** Where what takes long rewrites a line. Default: nowhere. */
+  readonly screen?: StatusScreen
   /** Called when the Temporal server answers, before the worker asks it for work. What it throws stops the start. */
   beforeWorker?(server: TemporalServer): Promise<void>
 }
@@ -94,7 +97,8 @@ async function startParts(
     env['RECORDS_URL'] ??= service.url
     env['RECORDS_API_KEY'] ??= service.key
   }
-  const { path } = await findTemporalCli({ env: options.env, progress })
+  const screen = options.screen && { screen: options.screen }
+  const { path } = await findTemporalCli({ env: options.env, progress, ...screen })
   if (claim.left !== null) await untilGone(claim.left.temporal.address)
   const server = {
     cliPath: path,

@@ -1,8 +1,8 @@
 // Makes a checkout ready to run: packages as locked, sources compiled into dist, workflows bundled. Plain JavaScript with Node's
-// own modules only, because it runs before anything is installed. Promise kept here: it is silent and fast if there is nothing to
-// do, and two concurrent runs do no harm.
+// own modules only, because it runs before anything is installed. With `--temporal` it gets the Temporal CLI meanwhile. Promise kept
+// here: it is silent and fast if there is nothing to do, and two concurrent runs do no harm.
 
-import { spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import fs from 'node:fs'
 import path from 'node:path'
@@ -32,8 +32,17 @@ const sourceFiles = [
 
 class SetupError extends Error {}
 
+/** The line at the foot of a terminal that is rewritten; what is said meanwhile goes above it. */
+let footer = ''
+const eraseFooter = () => (footer === '' ? '' : '\r\u001B[2K')
+
 function say(line) {
-  process.stderr.write(`${line}\n`)
+  process.stderr.write(`${eraseFooter()}${line}\n${footer}`)
+}
+
+function rewrite(line) {
+  process.stderr.write(eraseFooter() + line)
+  footer = line
 }
 
 function readText(file) {
@@ -67,7 +76,7 @@ function sourcesWanted() {
   for (const folder of sourceFolders) {
     if (!fs.existsSync(at(folder))) continue
     for (const name of fs.readdirSync(at(folder), { recursive: true })) {
-      if (/\.(?:ts|json)$/.test(name)) files.push(path.join(folder, name))
+      if (/\.(?:m?ts|mjs|json)$/.test(name)) files.push(path.join(folder, name))
     }
   }
   const hash = createHash('sha256')
@@ -79,21 +88,26 @@ function sourcesWanted() {
 }
 
 /** Runs a program with its output on stderr: stdout belongs to the command that follows setup. */
-function run(what, program, args) {
-  const ended = spawnSync(program, args, {
-    stdio: ['ignore', 2, 2],
-    shell: process.platform === 'win32' && program === 'npm',
+async function run(what, program, args) {
+  const [code, signal] = await new Promise((resolve, reject) => {
+    const child = spawn(program, args, {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      shell: process.platform === 'win32' && program === 'npm',
+    })
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (chunk) => process.stderr.write(eraseFooter() + chunk))
+    child.once('error', (error) =>
+      reject(new SetupError(`${what}: cannot start ${program}: ${error.message}`)),
+    )
+    child.once('close', (...end) => resolve(end))
   })
-  if (ended.error) throw new SetupError(`${what}: cannot start ${program}: ${ended.error.message}`)
-  if (ended.status !== 0) {
-    throw new SetupError(`${what} failed (exit code ${ended.status ?? ended.signal}); see above`)
-  }
+  if (code !== 0) throw new SetupError(`${what} failed (exit code ${code ?? signal}); see above`)
 }
 
-function install(wanted) {
+async function install(wanted) {
   say('Installing the packages of package-lock.json (npm ci, about half a minute) ...')
   const args = ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error']
-  run('npm ci', 'npm', args)
+  await run('npm ci', 'npm', args)
   fs.writeFileSync(packagesStamp, wanted)
 }
 
@@ -103,13 +117,24 @@ async function build(wanted) {
   fs.rmSync(buildDir, { recursive: true, force: true })
   const tsc = at('node_modules', 'typescript', 'bin', 'tsc')
   const args = ['-p', 'tsconfig.build.json', '--outDir', buildDir, '--noEmitOnError']
-  run('Compiling', process.execPath, [tsc, ...args])
+  await run('Compiling', process.execPath, [tsc, ...args])
+  copyPlain()
   const main = path.join(buildDir, 'src', 'cli', 'main.js')
   if (fs.existsSync(main)) fs.chmodSync(main, 0o755)
   fs.rmSync(at('dist'), { recursive: true, force: true })
   fs.renameSync(buildDir, at('dist'))
   await bundleWorkflows()
   fs.writeFileSync(buildStamp, wanted)
+}
+
+/** What is JavaScript as it is; tests of this file have a folder without it. */
+function copyPlain() {
+  const to = path.join(buildDir, 'src', 'dev')
+  for (const name of fs.readdirSync(at('src', 'dev'))) {
+    if (!name.endsWith('.mjs') || name === 'setup.mjs') continue
+    fs.mkdirSync(to, { recursive: true })
+    fs.copyFileSync(at('src', 'dev', name), path.join(to, name))
+  }
 }
 
 /** A worker with a prebuilt bundle starts in a third of the time and needs half the memory. */
@@ -191,17 +216,51 @@ async function setup(force) {
   const buildFits = () => !force && readText(buildStamp) === sourcesWanted()
   if (packagesFit() && buildFits()) return
   await alone(async () => {
-    if (!packagesFit()) install(packagesWanted())
+    if (!packagesFit()) await install(packagesWanted())
     if (!buildFits()) await build(sourcesWanted())
   })
 }
 
+/** The Temporal CLI, which the demo and the tests need: got beside what the set-up does, or found. */
+async function getTemporal(signal) {
+  const { getTemporalCli, TemporalCliMissing } = await import('./temporal-get.mjs')
+  const { isTTY } = process.stderr
+  const columns = process.stderr.columns || 80
+  const live = (line) => rewrite(line.slice(0, columns - 1))
+  const screen = isTTY && { columns, live, end: () => rewrite('') }
+  try {
+    await getTemporalCli({ env: process.env, progress: say, ...(screen && { screen }), signal })
+  } catch (error) {
+    if (!(error instanceof TemporalCliMissing)) throw error
+    throw new SetupError(error.message)
+  }
+}
+
+/** Ends what is under way, so that a build that nobody waits for does not go on; then the process, as the signal would have. */
+function onSignals(stop) {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
+    process.once(signal, () => {
+      stop.abort()
+      setTimeout(() => process.kill(process.pid, signal), 200)
+    })
+}
+
 // The bundler takes its names of modules from here.
 process.chdir(root)
+const stop = new AbortController()
 try {
-  await setup(process.argv.includes('--build'))
+  const { argv } = process
+  const jobs = [setup(argv.includes('--build'))]
+  if (argv.includes('--temporal')) {
+    onSignals(stop)
+    jobs.push(getTemporal(stop.signal))
+  }
+  await Promise.all(jobs)
 } catch (error) {
-  if (!(error instanceof SetupError)) throw error
-  say(`setup: ${error.message}`)
+  const isStopped = stop.signal.aborted
+  stop.abort()
+  if (!isStopped && !(error instanceof SetupError)) throw error
+  // A signal ends the process in a moment.
+  if (!isStopped) say(`setup: ${error.message}`)
   process.exitCode = 1
 }

@@ -11,7 +11,7 @@ import { SyncError } from '../core/errors.ts'
 import { systemClock, type Logger } from '../core/ports.ts'
 import { ensureSearchAttributes } from '../temporal/search-attributes.ts'
 import { freePort, LOOPBACK_HOST, requireFree, TEMPORAL_PORT } from './ports.ts'
-import { lastLines } from './run-program.ts'
+import { lastLines } from './run-program.mjs'
 
 const host = LOOPBACK_HOST
 const namespace = 'default'

@@ -8,6 +8,10 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { main } from './project.ts'
 import { untilHung } from '../hang.ts'
 
+/** What a terminal shows of `npm run demo` on a fresh clone is 60 lines at most; npm and the set-up print so many of them. */
+const LINES_MAX = 60 - 10
+const COLUMNS_MAX = 80
+
 let dir: string
 beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), 'records-sync-demo-'))
@@ -20,8 +24,9 @@ function demoEnv(): NodeJS.ProcessEnv {
   return env
 }
 
-test('ends with balanced books, the rejects in files, nothing sent twice, both sides equal; --keep leaves the UI up', async () => {
-  const child = spawn(process.execPath, [main, 'demo', '--keep'], { cwd: dir, env: demoEnv() })
+/** The demo in a process of its own. */
+function startDemo(...options: string[]) {
+  const child = spawn(process.execPath, [main, 'demo', ...options], { cwd: dir, env: demoEnv() })
   let out = ''
   child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()))
   child.stderr.on('data', (chunk: Buffer) => (out += chunk.toString()))
@@ -29,8 +34,50 @@ test('ends with balanced books, the rejects in files, nothing sent twice, both s
   const closed = new Promise((resolve) => child.once('close', resolve)).finally(() => {
     open = false
   })
-  await vi.waitUntil(() => !open || out.includes('Everything stays up'), untilHung)
-  expect(out).toContain('Everything stays up')
+  return {
+    /** What it has printed. */
+    text: () => out,
+    /** Its exit code. */
+    closed,
+    interrupt: () => child.kill('SIGINT'),
+    async untilSaid(text: string) {
+      await vi.waitUntil(() => !open || out.includes(text), untilHung)
+      expect(out).toContain(text)
+    },
+  }
+}
+
+test('tells the story: import, rejects corrected, mirror, differences by key found and mended, what to do next', async () => {
+  const demo = startDemo()
+  expect(await demo.closed).toBe(0)
+  const out = demo.text()
+  expect(out).toMatch(/created +3,921 .*\n(?:.*\n)*? +sum +4,000 +rows read 4,000\n.*books balance/)
+  expect(out).toMatch(/_line +667\n +_reason +not_an_email\n +_accepted +an e-mail address/)
+  expect(out).toContain('sent again: 6 rows = 6 created\n')
+  expect(out).toMatch(/svc_contact +3,927 += +3,927 /)
+  expect(out).toMatch(/C-00001 +svc_job_title +Directeur général +Head of Everything +service\n/)
+  expect(out.match(/C-0000\d +– +the record +no record/g)).toHaveLength(2)
+  expect(out).toContain('5 of 5 mended, 5 read back as they were sent. The books balance.')
+  expect(out).toMatch(/ init FILE\.csv .*\n.* run NAME --local\n.* rejects\n/)
+  const lines = out.trimEnd().split('\n')
+  expect(lines.length).toBeLessThanOrEqual(LINES_MAX)
+  expect(lines.filter(({ length }) => length > COLUMNS_MAX)).toEqual([])
+})
+
+test('stops at Ctrl-C, with an exit code that says so, and leaves no part running', async () => {
+  const demo = startDemo()
+  await demo.untilSaid('1. Import')
+  demo.interrupt()
+  expect(await demo.closed).toBe(4)
+  expect(demo.text()).toContain('Stopped before the end of the demo.')
+  const parts = join(dir, '.records-sync', 'demo', '.records-sync', 'dev.json')
+  expect(existsSync(parts)).toBe(false)
+})
+
+test('--tour ends with balanced books, the rejects in files, nothing sent twice, both sides equal; --keep leaves the UI up', async () => {
+  const demo = startDemo('--tour', '--keep')
+  await demo.untilSaid('Everything stays up')
+  const out = demo.text()
   const ui = /Temporal UI +(http\S+)/.exec(out)![1]!
   expect((await fetch(ui)).status).toBe(200)
   expect(out).toContain('Run 1 of contacts: complete_with_rejects')
@@ -52,7 +99,7 @@ test('ends with balanced books, the rejects in files, nothing sent twice, both s
   expect(dates).toContain('a day as DD.MM.YYYY, such as 31.01.2026')
   expect(existsSync(join(dir, '.records-sync', 'demo', 'reconcile.html'))).toBe(true)
   expect(existsSync(join(dir, '.records-sync', 'demo', 'ledger.db'))).toBe(true)
-  child.kill('SIGINT')
-  expect(await closed).toBe(0)
+  demo.interrupt()
+  expect(await demo.closed).toBe(0)
   await expect(fetch(ui)).rejects.toThrow()
 })

@@ -6,7 +6,7 @@ import { readdir } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { createRequire } from 'node:module'
-import { lastLines, runProgram, type ProgramEnd } from '../../src/dev/run-program.ts'
+import { lastLines, runProgram, type ProgramEnd } from '../../src/dev/run-program.mjs'
 
 /** The shell without a window first: it takes half of the processor's time. */
 const names = [

@@ -14,7 +14,7 @@ import { DEFAULT_ORIGIN, temporalSettings } from '../../temporal/settings.ts'
 import { EXIT, type CommandContext } from '../shared/context.ts'
 import { onInterrupt } from '../shared/interrupt.ts'
 import { terminalLogger } from '../shared/logging.ts'
-import { safeText, wrapped } from '../shared/terminal.ts'
+import { safeText, statusScreen, wrapped } from '../shared/terminal.ts'
 import { untilSignal } from './service.ts'
 
 const TEXT_WIDTH = 78
@@ -52,6 +52,7 @@ export async function dev(context: CommandContext, options: DevOptions): Promise
     keepHistory: true,
     logger: terminalLogger(terminal, command.length > 0 ? 'warn' : 'info'),
     progress: (line) => terminal.err(line),
+    ...statusScreen(terminal),
   }).catch(async (error: unknown) => {
     throw await namingProject(error)
   })

@@ -7,7 +7,7 @@ import { dirname } from 'node:path'
 import type { Config } from '../../../config/index.ts'
 import { formatNumber } from '../../core/format.ts'
 import { stateDirOf } from '../../dev/parts.ts'
-import { installedTemporalCli } from '../../dev/temporal-cli.ts'
+import { installedTemporalCli } from '../../dev/temporal-get.mjs'
 import { warehouseOf } from '../../warehouses/index.ts'
 import { finding, fine, type DoctorFinding } from './findings.ts'
 

@@ -16,6 +16,7 @@ import { startWorker } from '../../worker.ts'
 import { connectTemporal, settingsOfParts, type CommandContext } from './context.ts'
 import { onInterrupt } from './interrupt.ts'
 import { terminalLogger } from './logging.ts'
+import { statusScreen } from './terminal.ts'
 import { findProject, hasWorker } from './require-worker.ts'
 
 /** What a run is done by. */
@@ -155,6 +156,7 @@ async function startBoth(
     listens: false,
     logger: terminalLogger(terminal, 'warn'),
     progress: (line) => terminal.err(line),
+    ...statusScreen(terminal),
     ...(isNamed && {
       beforeWorker: (server) =>
         requireNoneElsewhere(context, settings, settingsOfParts(settings, server)),

@@ -62,6 +62,10 @@ export function createTerminal(streams: {
   }
 }
 
+/** Where the start of embedded parts rewrites a line; nothing where nobody reads along. */
+export const statusScreen = ({ isScreen, live, endLive }: Terminal) =>
+  isScreen ? { screen: { columns: process.stderr.columns || 80, live, end: endLive } } : {}
+
 /** What steers a terminal, or turns the direction of its text. */
 const CONTROL_CHARACTERS =
   // oxlint-disable-next-line no-control-regex -- control characters are what it finds

