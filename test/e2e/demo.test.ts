@@ -7,6 +7,8 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { main } from './project.ts'
 import { untilHung } from '../hang.ts'
+import { STORY_FILE, storySvg } from '../picture/story.ts'
+import { withoutColours } from '../picture/terminal-svg.ts'
 
 /** What a terminal shows of `npm run demo` on a fresh clone is 60 lines at most; npm and the set-up print so many of them. */
 const LINES_MAX = 60 - 10
@@ -20,8 +22,8 @@ afterEach(() => rmSync(dir, { recursive: true }))
 
 /** Environment without what would point the demo at another server. */
 function demoEnv(): NodeJS.ProcessEnv {
-  const { TEMPORAL_ADDRESS: _, ...env } = process.env
-  return env
+  const { TEMPORAL_ADDRESS: _, NO_COLOR: _none, ...env } = process.env
+  return { ...env, FORCE_COLOR: '1' }
 }
 
 /** The demo in a process of its own. */
@@ -36,13 +38,14 @@ function startDemo(...options: string[]) {
   })
   return {
     /** What it has printed. */
-    text: () => out,
+    coloured: () => out,
+    text: () => withoutColours(out),
     /** Its exit code. */
     closed,
     interrupt: () => child.kill('SIGINT'),
     async untilSaid(text: string) {
-      await vi.waitUntil(() => !open || out.includes(text), untilHung)
-      expect(out).toContain(text)
+      await vi.waitUntil(() => !open || withoutColours(out).includes(text), untilHung)
+      expect(withoutColours(out)).toContain(text)
     },
   }
 }
@@ -62,6 +65,8 @@ test('tells the story: import, rejects corrected, mirror, differences by key fou
   const lines = out.trimEnd().split('\n')
   expect(lines.length).toBeLessThanOrEqual(LINES_MAX)
   expect(lines.filter(({ length }) => length > COLUMNS_MAX)).toEqual([])
+  // The picture of the README is of this output: `npm run picture`.
+  expect(storySvg(demo.coloured())).toBe(readFileSync(STORY_FILE, 'utf8'))
 })
 
 test('stops at Ctrl-C, with an exit code that says so, and leaves no part running', async () => {

@@ -27,7 +27,8 @@ export function createTerminal(streams: {
   err: NodeJS.WriteStream
 }): Terminal {
   const isTerminal = Boolean(streams.err.isTTY)
-  const colours = isTerminal && process.env['NO_COLOR'] === undefined
+  const { NO_COLOR, FORCE_COLOR } = process.env
+  const colours = NO_COLOR === undefined && (isTerminal || FORCE_COLOR === '1')
   let liveLength = 0
   let lastPlain = 0
   let lastLine = ''

