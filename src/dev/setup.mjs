@@ -127,11 +127,12 @@ async function build(wanted) {
   fs.writeFileSync(buildStamp, wanted)
 }
 
-/** What is JavaScript as it is; tests of this file have a folder without it. */
+/** The JavaScript that TypeScript imports, which has types beside it; tests of this file have a folder without it. */
 function copyPlain() {
   const to = path.join(buildDir, 'src', 'dev')
-  for (const name of fs.readdirSync(at('src', 'dev'))) {
-    if (!name.endsWith('.mjs') || name === 'setup.mjs') continue
+  for (const types of fs.readdirSync(at('src', 'dev'))) {
+    if (!types.endsWith('.d.mts')) continue
+    const name = types.replace(/\.d\.mts$/, '.mjs')
     fs.mkdirSync(to, { recursive: true })
     fs.copyFileSync(at('src', 'dev', name), path.join(to, name))
   }
