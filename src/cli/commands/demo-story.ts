@@ -2,9 +2,9 @@
 // rows are corrected and sent again, the CRM becomes tables, and what people changed in the CRM is found and mended. Every figure
 // is read from the ledger, every reject from its file. `demo --tour` shows the same with the whole output of each command.
 
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { basename } from 'node:path'
-import { parse } from 'csv-parse/sync'
+import { openTable } from '../../corrections/index.ts'
 import { changedByText, sumOfDifferences } from '../../core/domain/differences.ts'
 import { SyncError } from '../../core/errors.ts'
 import { readRunAccount, type RunAccount } from '../../report/account.ts'
@@ -73,12 +73,11 @@ async function correctRejects(terminal: Terminal, demo: Demo): Promise<void> {
   const directory = rejectsFolder(folder)
   await step(() => rejects(context, '1', { directory, exact: false }))
   const file = emailRejects(directory)
-  const [first] = parse(readFileSync(file), { bom: true, columns: true }) as Row[]
-  if (!first) throw new SyncError('internal_error', `${basename(file)} has no row`)
+  const cells = await firstRow(file, ['id', 'email', '_line', '_reason', '_accepted'])
   terminal.out(`  ${basename(file)}, one of ${readdirSync(directory).length} files`)
-  for (const name of ['id', 'email', '_line', '_reason', '_accepted']) {
+  for (const [name, cell] of cells) {
     const head = `    ${name.padEnd(11)}`
-    const [value = '', ...more] = wrapped(safeText(first[name] ?? '', 200), head.length, WIDTH)
+    const [value = '', ...more] = wrapped(safeText(cell, 200), head.length, WIDTH)
     for (const line of [head + value.trimStart(), ...more]) terminal.out(line)
   }
   correct(file, [';nobody@', 'not an address'])
@@ -90,7 +89,21 @@ async function correctRejects(terminal: Terminal, demo: Demo): Promise<void> {
   )
 }
 
-type Row = Readonly<Record<string, string>>
+/** Cells of the first row of a file of rejects, by column. */
+async function firstRow(
+  file: string,
+  columns: readonly string[],
+): Promise<readonly (readonly [name: string, cell: string])[]> {
+  const found = await openTable(file, columns, columns)
+  try {
+    for await (const { rows } of found.batches())
+      for (const { cells } of rows)
+        return columns.map((name) => [name, String(cells[found.positions.get(name)!] ?? '')])
+    throw new SyncError('internal_error', `${basename(file)} has no row`)
+  } finally {
+    await found.close()
+  }
+}
 
 async function mirrorCrm(terminal: Terminal, { context, title, step }: Demo): Promise<void> {
   title('3. Mirror: the CRM as tables of a DuckDB file (records-sync run crm_copy)')
