@@ -3,6 +3,7 @@
 
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { Pool } from 'undici'
 
 export interface PassedRequest {
   method: string
@@ -43,18 +44,16 @@ export async function startBroken(
   target: string,
   breakage: Breakage,
 ): Promise<{ url: string; close(): void }> {
-  const pass = async (request: PassedRequest): Promise<PassedAnswer> => {
-    const body = written(request.body)
-    const answer = await fetch(target + request.path, {
-      method: request.method,
-      headers: request.headers,
-      ...(body === undefined ? {} : { body }),
-    })
-    const text = await answer.text()
+  // Not `fetch`: its streams cost more than the service's answer.
+  const pool = new Pool(target)
+  const pass = async ({ method, path, headers, body }: PassedRequest): Promise<PassedAnswer> => {
+    const answer = await pool.request({ method, path, headers, body: written(body) ?? null })
     return {
-      status: answer.status,
-      headers: Object.fromEntries(answer.headers),
-      body: parsed(text),
+      status: answer.statusCode,
+      headers: Object.fromEntries(
+        Object.entries(answer.headers).map(([name, value]) => [name, String(value)]),
+      ),
+      body: parsed(await answer.body.text()),
     }
   }
   const server = createServer((incoming, outgoing) => {
@@ -86,6 +85,7 @@ export async function startBroken(
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     close() {
+      void pool.destroy()
       server.closeAllConnections()
       server.close()
     },
