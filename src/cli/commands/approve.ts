@@ -40,7 +40,7 @@ export async function sendVerdict(
   else {
     const [yes, no] =
       run.kind === 'mirror'
-        ? ['the deletions are made', 'the rows stay']
+        ? ['approved, the deletions are made now', 'the rows stay']
         : run.purpose === 'reconcile'
           ? [doing, 'nothing is sent or deleted']
           : ['approved, the rows are sent now', 'nothing is sent']

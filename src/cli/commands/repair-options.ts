@@ -9,7 +9,10 @@ export function describeRepair(program: Command, execute: Execute): void {
     .command('retry')
     .argument('<run>')
     .option('--code <codes...>', 'only rows with one of these codes')
-    .option('--reason <reasons...>', 'only rows with one of these reasons; in_doubt is one')
+    .option(
+      '--reason <reasons...>',
+      'only rows with one of these reasons or states, such as unsent; in_doubt is one',
+    )
     .option('--rows <list>', 'only these rows, such as 3,7-12')
     .option('--file <files...>', 'rows as you corrected them in the files that rejects wrote')
     .option('--detach', 'start the run, and return once a worker has it', false)

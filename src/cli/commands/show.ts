@@ -1,7 +1,7 @@
 // `records-sync show RUN`: one run: its state, its books and its rejects by kind, or its streams.
 
 import { systemClock } from '../../core/ports.ts'
-import type { Ledger, Run } from '../../ledger/ledger.ts'
+import type { Ledger, NotedDifference, Run } from '../../ledger/ledger.ts'
 import { collectReport } from '../../report/collect.ts'
 import { leftoversText } from '../../report/leftovers.ts'
 import type { ShownRun } from '../../report/run-report.ts'
@@ -9,7 +9,7 @@ import { jobOf } from '../../runs/job.ts'
 import { EXIT, withLedger, type CommandContext } from '../shared/context.ts'
 import { findRun } from '../shared/find-run.ts'
 import { countText, formatNumber, safeText } from '../shared/terminal.ts'
-import { nextStepOf } from '../views/differences.ts'
+import { nextStepOf, printFirstDifferences, readFirstDifferences } from '../views/differences.ts'
 import { printRejectGroups, rejectGroupToJson } from '../views/reject-groups.ts'
 import { printRunAccount, runPurposeText } from '../views/run-summary.ts'
 import { printJson } from '../json.ts'
@@ -19,7 +19,11 @@ export async function show(context: CommandContext, runText?: string): Promise<n
     const run = await findRun(ledger, runText)
     const shown = await readShown(context, ledger, run)
     if (context.json) printJson(context.terminal, shown)
-    else printShown(context, run, shown)
+    else {
+      const { differences } = shown
+      const first = differences ? await readFirstDifferences(ledger, run.id, differences) : []
+      printShown(context, run, shown, first)
+    }
     return EXIT.done
   })
 }
@@ -53,12 +57,18 @@ async function readShown(context: CommandContext, ledger: Ledger, run: Run): Pro
   }
 }
 
-function printShown(context: CommandContext, run: Run, shown: ShownRun): void {
+function printShown(
+  context: CommandContext,
+  run: Run,
+  shown: ShownRun,
+  first: readonly NotedDifference[],
+): void {
   const { terminal } = context
   const { books, streams, differences, retries, left, rejects } = shown
   printHead(context, run, shown)
   terminal.out()
   printRunAccount(terminal, { run: shown, books, streams, differences })
+  printFirstDifferences(terminal, first)
   for (const { run: id, of, state, mended } of retries) {
     const what = mended === null ? state : `${formatNumber(mended)} brought in`
     terminal.out(`  Retried by run ${id}${of === run.id ? '' : ` (retry of run ${of})`}: ${what}`)
@@ -69,9 +79,11 @@ function printShown(context: CommandContext, run: Run, shown: ShownRun): void {
   if (differences) {
     const next = nextStepOf(context, run, differences)
     if (next) terminal.out(`  ${next}`)
-    return
   }
-  const groups = left?.rejects ?? rejects
+  // What a reconciliation only compared is unsent, and no reject.
+  const groups = (left?.rejects ?? rejects).filter(
+    ({ state }) => !differences || state !== 'unsent',
+  )
   if (groups.length === 0) return
   terminal.out()
   printRejectGroups(terminal, groups, true)

@@ -1,9 +1,9 @@
 // Reports how a run has ended, to the person or program that followed it, and gives the exit code.
 
 import { lookOf, type RunLook } from '../../core/domain/run-states.ts'
-import type { Run } from '../../ledger/ledger.ts'
+import type { NotedDifference, Run } from '../../ledger/ledger.ts'
 import { readRunAccount, type RunAccount } from '../../report/account.ts'
-import { nextStepOf } from '../views/differences.ts'
+import { nextStepOf, printFirstDifferences, readFirstDifferences } from '../views/differences.ts'
 import { printRunAccount, runPurposeText, runToJson } from '../views/run-summary.ts'
 import { EXIT, exitCodeOf, withLedger, type CommandContext } from './context.ts'
 import { innermostMessage, isConfigFailure, type FollowResult } from './follow.ts'
@@ -20,11 +20,18 @@ export async function reportEnd(
 ): Promise<number> {
   const { run } = followed
   let account: RunAccount | null = null
+  let first: readonly NotedDifference[] = []
   let { error } = followed
   // The books are read once more; while the ledger stays away, the end is not known here.
   if (run && !isAway(error))
     try {
-      const read = () => withLedger(context, (ledger) => readRunAccount(ledger, run))
+      const read = () =>
+        withLedger(context, async (ledger) => {
+          const found = await readRunAccount(ledger, run)
+          const { differences = null } = found ?? {}
+          first = differences ? await readFirstDifferences(ledger, run.id, differences) : []
+          return found
+        })
       account = (await patience.until(read))?.value ?? null
     } catch (failure) {
       if (!(failure instanceof LedgerUnreachable)) throw failure
@@ -41,7 +48,7 @@ export async function reportEnd(
     return isConfigFailure(error) ? EXIT.usage : EXIT.stopped
   }
   if (context.json) printJson(context.terminal, runToJson(run, account))
-  else printEnded(context, run, account)
+  else printEnded(context, run, account, first)
   return exitCodeOf(run.state)
 }
 
@@ -81,7 +88,12 @@ function printFailed(
 const printHead = (terminal: Terminal, { id, sync, state }: Run) =>
   terminal.out(`Run ${id} of ${sync}: ${terminal.style('bold', state)}`)
 
-function printEnded(context: CommandContext, run: Run, account: RunAccount | null): void {
+function printEnded(
+  context: CommandContext,
+  run: Run,
+  account: RunAccount | null,
+  first: readonly NotedDifference[],
+): void {
   const { terminal } = context
   printHead(terminal, run)
   const about = runPurposeText(run)
@@ -89,6 +101,7 @@ function printEnded(context: CommandContext, run: Run, account: RunAccount | nul
   for (const warning of run.warnings)
     terminal.out(terminal.style('yellow', `  ${safeText(warning, 1_000)}`))
   if (account) printRunAccount(terminal, account)
+  printFirstDifferences(terminal, first)
   const next = account?.differences
     ? nextStepOf(context, run, account.differences)
     : whatToSee(context, run)

@@ -9,10 +9,10 @@ import {
 } from '../../core/domain/differences.ts'
 import { jobOf } from '../../runs/job.ts'
 import { isComplete, LIVE_STATES } from '../../core/domain/books.ts'
-import type { Run } from '../../ledger/ledger.ts'
+import type { Differences, NotedDifference, Run } from '../../ledger/ledger.ts'
 import type { RunDifferences, RunFacts } from '../../report/run-report.ts'
 import type { CommandContext } from '../shared/context.ts'
-import { formatNumber, safeText, table, type Terminal } from '../shared/terminal.ts'
+import { formatNumber, safeText, screenLines, table, type Terminal } from '../shared/terminal.ts'
 
 const GROUPS_SHOWN = 20
 
@@ -70,6 +70,41 @@ export function printRunDifferences(
     terminal.out(
       `  and ${formatNumber(fields.length - GROUPS_SHOWN)} more: --json shows all of them`,
     )
+}
+
+/** Records that are named. */
+const FIRST_SHOWN = 5
+/** Differences that are read for them: one for each field that differs. */
+const FIRST_READ_MAX = 100
+
+/**
+ * The first records that differ, those that are not mended before the others: on the screen of the person who asked, and in no log.
+ */
+export async function readFirstDifferences(
+  ledger: Pick<Differences, 'differences'>,
+  run: number,
+  { left }: RunDifferences,
+): Promise<readonly NotedDifference[]> {
+  const isRepaired = sumOfDifferences(left) === 0
+  return (await ledger.differences(run, { after: 0, limit: FIRST_READ_MAX, isRepaired })).rows
+}
+
+export function printFirstDifferences(terminal: Terminal, rows: readonly NotedDifference[]): void {
+  // What is not a screen may be a log.
+  if (!terminal.isScreen) return
+  const records = new Map<string, { kind: string; name: string; fields: string[] }>()
+  for (const { stream, key, recordId, ordinal, kind, field } of rows) {
+    const name = key ?? `record ${recordId ?? '–'} of ${stream}`
+    const where = ordinal === null ? name : `${name} (row ${formatNumber(ordinal)})`
+    const record = records.get(where) ?? { kind, name: where, fields: [] }
+    if (field !== null) record.fields.push(safeText(field, 40))
+    records.set(where, record)
+  }
+  for (const { kind, name, fields } of [...records.values()].slice(0, FIRST_SHOWN)) {
+    const about = fields.length > 0 ? `: ${fields.slice(0, FIRST_SHOWN).join(', ')}` : ''
+    for (const line of screenLines(`    ${kind.padEnd(9)} ${safeText(name, 80)}${about}`, 14))
+      terminal.out(line)
+  }
 }
 
 /** What a person does next about what is left, if anything. */

@@ -51,7 +51,7 @@ export function leftoverStatements(db: StatementRunner, dialect: SqlDialect) {
           `kept.ordinal BETWEEN $2 AND $3 ${isCorrected ? 'AND kept.correction = $7' : ''}`,
         )} ${isCorrected ? '' : withRaw}
         WHERE (${listAt('$4')} IS NULL OR ${isOneOf('now.code', '$4')})
-          AND (${listAt('$5')} IS NULL OR ${isOneOf('now.reason', '$5')}
+          AND (${listAt('$5')} IS NULL OR ${isOneOf('now.reason', '$5')} OR ${isOneOf('now.state', '$5')}
             OR (now.in_doubt = 1 AND ${isOneOf("'in_doubt'", '$5')}))
           AND ${isRetried('now')}
         ORDER BY own.ordinal LIMIT $6`

@@ -142,6 +142,7 @@ export function retryingTests(open: Open): void {
       ['codes', { codes: ['conflict', 'row_invalid'] }, [3, 4, 5]],
       ['a reason', { reasons: ['schema_invalid'] }, [2]],
       ['a doubt', { reasons: ['in_doubt', 'key_missing'] }, [5, 6]],
+      ['a state', { reasons: ['unsent'] }, [7]],
       ['both', { codes: ['row_invalid'], reasons: ['key_missing'] }, [5]],
       ['no code at all', { codes: [] }, []],
       [

@@ -1,7 +1,8 @@
 // A run that found no difference says that both sides are equal only where it compared them, to its end.
 
 import { expect, test } from 'vitest'
-import { printRunDifferences } from '../../../src/cli/views/differences.ts'
+import type { NotedDifference } from '../../../src/ledger/ledger.ts'
+import { printFirstDifferences, printRunDifferences } from '../../../src/cli/views/differences.ts'
 import { noDifferences } from '../../../src/core/domain/differences.ts'
 import { emptyStates, type RunState } from '../../../src/core/domain/books.ts'
 
@@ -38,4 +39,43 @@ test.each<[RunState, number, RegExp]>([
   expect(said(state, compared)).toMatch(text)
   if (!(state === 'complete' && compared > 0))
     expect(said(state, compared)).not.toContain('are equal, as far')
+})
+
+test('the first records that differ are named on a screen alone, each once with its fields, and no value', () => {
+  const lines: string[] = []
+  const terminal = {
+    isScreen: true,
+    out: (line = '') => void lines.push(...line.split('\n')),
+    err: () => {},
+    live: () => {},
+    endLive: () => {},
+    style: (_: string, text: string) => text,
+  }
+  const noted = (key: string | null, field: string | null): NotedDifference => ({
+    stream: 'svc_contact',
+    key,
+    recordId: '17',
+    ordinal: key === null ? null : 3,
+    kind: field === null ? 'missing' : 'different',
+    field,
+    whose: 'service',
+    ours: '"canary"',
+    theirs: '"canary"',
+    repaired: false,
+  })
+  const many = Array.from({ length: 20 }, (_, at) => noted(`k-${at}`, null))
+  printFirstDifferences({ ...terminal, isScreen: false }, many)
+  printFirstDifferences(terminal, [
+    noted('c\u001b-3', 'svc_email'),
+    noted('c\u001b-3', 'svc_phone'),
+    noted(null, null),
+    ...many,
+  ])
+  expect(lines).toEqual([
+    '    different c -3 (row 3): svc_email, svc_phone',
+    '    missing   record 17 of svc_contact',
+    '    missing   k-0 (row 3)',
+    '    missing   k-1 (row 3)',
+    '    missing   k-2 (row 3)',
+  ])
 })
