@@ -1,8 +1,17 @@
-// The client as a library of its own: packed, unpacked in a folder with nothing but its two packages, and used there by the
+// The client as a library of its own: in a package with nothing but its two packages, without Temporal, and used there by the
 // samples of docs/client.md, against a real service. It tests what was last built into dist, as the command line's tests do.
 
 import { execFile } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -15,24 +24,21 @@ import { HANG_MS } from '../../hang.ts'
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 const page = readFileSync(join(root, 'docs/client.md'), 'utf8')
 const exec = promisify(execFile)
-const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm'
 let dir: string
 
-/** A consumer's folder: the package as `npm pack` makes it, and the packages that the client itself names. */
+/** A consumer's folder: the package as it is made, and of the packages in it only those that the client itself names. */
 beforeAll(async () => {
   dir = mkdtempSync(join(tmpdir(), 'records-sync-client-'))
-  const { stdout } = await exec(npm, ['pack', '--json', '--pack-destination', dir], {
-    cwd: root,
-    shell: process.platform === 'win32',
-    timeout: HANG_MS,
-    maxBuffer: 16 * 1_024 * 1_024,
-  })
-  const [{ filename }] = JSON.parse(stdout) as [{ filename: string }]
+  const packer = join(root, 'src/dev/package.mjs')
+  const args = [packer, '--unpacked', '--out', dir, '--platforms', 'linux-x64']
+  await exec(process.execPath, args, { timeout: HANG_MS })
+  const inside = join(dir, 'package', 'node_modules')
+  for (const name of readdirSync(inside))
+    if (name !== 'undici' && name !== 'zod') rmSync(join(inside, name), { recursive: true })
   const modules = join(dir, 'node_modules')
   mkdirSync(join(modules, '@types'), { recursive: true })
-  await exec('tar', ['-xzf', join(dir, filename), '-C', dir])
-  symlinkSync(join(dir, 'package'), join(modules, 'records-sync'))
-  for (const name of ['undici', 'zod', '@types/node', 'undici-types'])
+  renameSync(join(dir, 'package'), join(modules, 'records-sync'))
+  for (const name of ['@types/node', 'undici-types'])
     symlinkSync(join(root, 'node_modules', name), join(modules, name))
   writeFileSync(join(dir, 'package.json'), '{ "type": "module" }')
 })
