@@ -72,6 +72,8 @@ export interface WorkerOptions {
   readonly upkeepMs?: number
   /** Whether it listens at `worker.listen`, where that is set. Default true. */
   readonly listens?: boolean
+  /** File of the bundled workflows. Default: that of this build; from source they are bundled anew. */
+  readonly workflowBundle?: string
 }
 
 export interface RunningWorker {
@@ -94,7 +96,10 @@ const upkeepMs = 30_000
 let bundled: Promise<WorkflowBundle> | null = null
 
 /** The workflow code: prebuilt next to the compiled worker, or bundled from source in development. */
-async function workflowCode(): Promise<NonNullable<TemporalWorkerOptions['workflowBundle']>> {
+async function workflowCode(
+  given: string | undefined,
+): Promise<NonNullable<TemporalWorkerOptions['workflowBundle']>> {
+  if (given !== undefined) return { codePath: given }
   const isSource = import.meta.url.endsWith('.ts')
   const codePath = fileURLToPath(new URL('../workflow-bundle.js', import.meta.url))
   if (!isSource && existsSync(codePath)) return { codePath }
@@ -239,11 +244,11 @@ function activityDeps(options: WorkerOptions, parts: Parts): ActivityDeps {
 
 /** A function that creates the pollers of a project's queues, or of the queues of releases without projects. */
 function pollerFactory(options: WorkerOptions, { config, shared }: Parts) {
-  const { buildId } = options
+  const { buildId, workflowBundle } = options
   return async (taskQueue: string, served: Activities) =>
     await createPollers({
       taskQueue,
-      workflowBundle: await workflowCode(),
+      workflowBundle: await workflowCode(workflowBundle),
       short: shortOf(served),
       activities: { ...served },
       slots: config.worker.slots,

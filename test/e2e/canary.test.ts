@@ -69,6 +69,7 @@ beforeAll(async () => {
   await new Promise<void>((listening) => hook.listen(0, '127.0.0.1', listening))
   const { port } = hook.address() as AddressInfo
   project = await createProject({
+    server: 'own',
     config: `${contactsConfig({ settings: 'verify: all\n      rows_max: 500' })}
     schedule: every 1 day
   crm_copy:

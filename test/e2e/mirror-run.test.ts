@@ -157,7 +157,7 @@ test('a run whose workflow is gone, though the ledger does not know it yet, take
     sync: 'lost',
     kind: 'mirror',
     mode: 'run',
-    workflowId: 'mirror-lost',
+    workflowId: project.workflowId('mirror-lost'),
     workflowRunId: '0192f0a8-0000-7000-8000-000000000000',
     config: {},
   })

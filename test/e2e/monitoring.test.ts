@@ -7,10 +7,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { silentLogger } from '../../src/core/ports.ts'
 import { ITEM_STATES } from '../../src/core/domain/books.ts'
-import { startWorker, type RunningWorker } from '../../src/worker.ts'
 import { mirrorSync } from '../../workflows/names.ts'
 import { readPage } from '../unit/monitoring/exposition.ts'
 import { contactsCsv, createProject, defaultConfig, type Project } from './project.ts'
+import { startWorkerHere, type RunningWorker } from './worker.ts'
 import { untilHung } from '../hang.ts'
 
 const config = (listen: string) => `${defaultConfig}
@@ -45,7 +45,7 @@ afterAll(async () => {
 })
 
 const startWorkerAt = (address: string) =>
-  startWorker({
+  startWorkerHere({
     configFile: project.configFile,
     env: project.env,
     temporal: { address, namespace: 'default' },
@@ -136,7 +136,7 @@ test('runs are counted as their books say, told where they need somebody, and ev
   expect(await first.result()).toMatchObject({ state: 'complete_with_rejects' })
   const mirror = await project.client.workflow.start(mirrorSync, {
     taskQueue: await project.queue(),
-    workflowId: 'mirror-copy',
+    workflowId: project.workflowId('mirror-copy'),
     args: [{ sync: 'copy' }],
   })
   await mirror.result()

@@ -40,7 +40,7 @@ it('an import that comes later is done while the backfill still runs', async () 
   const start = async (name: string, priority: string) =>
     await project.client.workflow.start(importSync, {
       taskQueue: await project.queue(),
-      workflowId: `${priority}-${name}`,
+      workflowId: project.workflowId(`${priority}-${name}`),
       // More segments than the worker has slots.
       args: [{ sync: name, priority, tuning: { ...fastTuning, segments_in_flight: 12 } }],
     })

@@ -1,5 +1,5 @@
-// A project of its own for an end-to-end test: a folder with a CSV and a configuration, the real service, a real
-// Temporal server, and workers in this process or in processes that can be killed.
+// A project of its own for an end-to-end test: a folder with a CSV and a configuration, the real service, the Temporal server
+// of the whole run or one of its own, and workers in this process or in processes that can be killed.
 
 import { spawn, type ChildProcess } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -14,12 +14,12 @@ import { openLedger } from '../../src/ledger/open.ts'
 import { openSqliteLedger } from '../../src/ledger/sqlite/index.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { startService, type RunningService, type ServiceOptions } from '../../src/service/index.ts'
-import { startWorker, type RunningWorker } from '../../src/worker.ts'
 import { importSync } from '../../workflows/names.ts'
 import { taskQueueOf } from '../../workflows/queues.ts'
 import { HEARTBEAT_MS } from '../hang.ts'
 import { defaultConfig } from './contacts.ts'
 import { main } from './main.ts'
+import { startWorkerHere, type RunningWorker } from './worker.ts'
 import { startBatchGate, type BatchGate, type GateOptions } from './batch-gate.ts'
 
 /** Waits of a test: short, so that a blocked run asks again at once. */
@@ -52,10 +52,12 @@ export interface Project {
   start(sync: string, tuning?: object, queue?: string): Promise<WorkflowHandle>
   /** Task queue of its workflows; makes the ledger where there is none. */
   queue(): Promise<string>
+  /** That name, as nobody else on the server has it. */
+  workflowId(name: string): string
   ledger(): Ledger
   /** The service's contacts by external id. */
   held(): Map<string, Record<string, unknown>>
-  /** Ends the Temporal server, and starts it again on the same file and port. Of a project that is restartable. */
+  /** Ends the Temporal server, and starts it again on the same file and port. Of a project whose server is restartable. */
   restartTemporal(): Promise<void>
   stop(): Promise<void>
 }
@@ -79,7 +81,8 @@ export async function createProject(
     service?: ServiceOptions
     config?: string
     gate?: GateOptions
-    isRestartable?: boolean
+    /** A Temporal server that no other test sees, or that keeps a file and can be restarted. Default: that of the run. */
+    server?: 'own' | 'restartable'
   } = {},
 ): Promise<Project> {
   const dir = mkdtempSync(join(tmpdir(), 'records-sync-test-'))
@@ -89,9 +92,11 @@ export async function createProject(
     cliPath: inject('temporalCli'),
     headless: true,
     logger: silentLogger,
-    ...(options.isRestartable && { dbFile: join(dir, 'temporal.db') }),
+    ...(options.server === 'restartable' && { dbFile: join(dir, 'temporal.db') }),
   }
-  let temporal = await startTemporal({ ...server, port: 0 })
+  let own = options.server === undefined ? null : await startTemporal(server)
+  const address = own?.address ?? inject('temporalAddress')
+  const suffix = Math.random().toString(36).slice(2)
   const write = (name: string, text: string) => {
     const path = join(dir, name)
     writeFileSync(path, text, { mode: 0o600 })
@@ -101,12 +106,12 @@ export async function createProject(
   const configFile = write('records-sync.yaml', options.config ?? defaultConfig)
   const env = {
     RECORDS_URL: gate?.url ?? service.url,
-    TEMPORAL_ADDRESS: temporal.address,
+    TEMPORAL_ADDRESS: address,
     RECORDS_SYNC_SMALL_TUNING: '1',
     PATH: process.env['PATH'] ?? '',
     HOME: process.env['HOME'] ?? '',
   }
-  const connection = await Connection.connect({ address: temporal.address })
+  const connection = await Connection.connect({ address })
   const client = new Client({ connection })
   const workers: RunningWorker[] = []
   const children = new Set<ChildProcess>()
@@ -133,6 +138,7 @@ export async function createProject(
     dir,
     configFile,
     queue,
+    workflowId: (name) => `${name}-${suffix}`,
     ledgerFile: join(dir, 'ledger.db'),
     service,
     get gate() {
@@ -140,14 +146,14 @@ export async function createProject(
       return gate
     },
     client,
-    address: temporal.address,
+    address,
     env,
     write,
     async startWorker() {
-      const worker = await startWorker({
+      const worker = await startWorkerHere({
         configFile,
         env,
-        temporal: { address: temporal.address, namespace: 'default' },
+        temporal: { address, namespace: 'default' },
         logger: silentLogger,
       })
       workers.push(worker)
@@ -184,9 +190,8 @@ export async function createProject(
         ]),
       ),
     async restartTemporal() {
-      await temporal.stop()
-      const port = Number(temporal.address.split(':')[1])
-      temporal = await startTemporal({ ...server, port })
+      await own?.stop()
+      own = await startTemporal({ ...server, port: Number(address.split(':')[1]) })
     },
     async stop() {
       gate?.open()
@@ -202,7 +207,7 @@ export async function createProject(
         ),
       )
       await connection.close()
-      await temporal.stop()
+      await own?.stop()
       gate?.close()
       await service.close()
       rmSync(dir, { recursive: true, force: true })

@@ -7,11 +7,11 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { silentLogger } from '../../src/core/ports.ts'
 import { openSqliteLedger } from '../../src/ledger/sqlite/index.ts'
 import { backupFile } from '../../src/sqlite/backup.ts'
-import { startWorker, type RunningWorker } from '../../src/worker.ts'
 import { importSync } from '../../workflows/names.ts'
 import { SHARED_QUEUE } from '../../workflows/queues.ts'
 import { untilHung } from '../hang.ts'
 import { contactsCsv, createProject, defaultConfig, fastTuning, type Project } from './project.ts'
+import { startWorkerHere, type RunningWorker } from './worker.ts'
 
 let project: Project
 let neighbour: { readonly file: string; readonly ledger: string }
@@ -21,7 +21,7 @@ let told: string[]
 beforeEach(async () => {
   workers = []
   told = []
-  project = await createProject()
+  project = await createProject({ server: 'own' })
   project.write('contacts.csv', contactsCsv(40))
   const dir = join(project.dir, 'neighbour')
   mkdirSync(dir)
@@ -36,7 +36,7 @@ afterEach(async () => {
 })
 
 async function serve(configFile: string): Promise<RunningWorker> {
-  const worker = await startWorker({
+  const worker = await startWorkerHere({
     configFile,
     env: project.env,
     temporal: { address: project.address, namespace: 'default' },
@@ -75,7 +75,7 @@ test('a run is done by workers of its own project alone', async () => {
 test('a folder that was copied with its ledger is the same project: its worker is told, and no other', async () => {
   const ill: string[] = []
   const watching = async (configFile: string) => {
-    const worker = await startWorker({
+    const worker = await startWorkerHere({
       configFile,
       env: project.env,
       temporal: { address: project.address, namespace: 'default' },

@@ -36,7 +36,7 @@ test('reconcile, correct, retry, repair, audit: by command', async () => {
   await (await project.start('contacts')).result()
   await project.client.workflow.execute(mirrorSync, {
     taskQueue: await project.queue(),
-    workflowId: 'copy',
+    workflowId: project.workflowId('copy'),
     args: [{ sync: 'copy' }],
   })
 
@@ -104,7 +104,7 @@ test('a worker that is killed while it compares: another one goes on, and each d
   await client.close()
   const handle = await project.client.workflow.start(reconcile, {
     taskQueue: await project.queue(),
-    workflowId: 'reconcile-contacts',
+    workflowId: project.workflowId('reconcile-contacts'),
     args: [{ sync: 'contacts', repair: true, tuning: { ...fastTuning, in_flight: 1 } }],
   })
   const ledger = project.ledger()

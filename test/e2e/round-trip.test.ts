@@ -117,7 +117,7 @@ describe.each(['duckdb', 'postgres'])('over %s', (kind) => {
     expect(imported).toMatchObject({ state: 'complete' })
     const mirrored = await project.client.workflow.execute(mirrorSync, {
       taskQueue: await project.queue(),
-      workflowId: 'mirror-copy',
+      workflowId: project.workflowId('mirror-copy'),
       args: [{ sync: 'copy' }],
     })
     expect(mirrored).toMatchObject({ state: 'complete' })

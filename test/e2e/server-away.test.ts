@@ -9,11 +9,11 @@ import { SEARCH_ATTRIBUTES } from '../../src/core/temporal/search-attributes.ts'
 import { startTemporal } from '../../src/dev/temporal-server.ts'
 import { openSqliteLedger } from '../../src/ledger/sqlite/index.ts'
 import { openPostgresLedger } from '../../src/ledger/postgres/index.ts'
-import { startWorker } from '../../src/worker.ts'
 import { importSync } from '../../workflows/names.ts'
 import { startPostgres } from '../postgres.ts'
 import { startWay as openWay } from '../way.ts'
 import { contactsCsv, createProject, defaultConfig, fastTuning, type Project } from './project.ts'
+import { startWorkerHere } from './worker.ts'
 
 const soon = { timeout: 600_000, interval: 200 }
 const stops: (() => unknown)[] = []
@@ -139,7 +139,7 @@ test('a server that lost its database: attributes, runs and schedules are looked
     config: {},
   })
   expect('run' in opened).toBe(true)
-  const worker = await startWorker({
+  const worker = await startWorkerHere({
     configFile: project.configFile,
     env: project.env,
     temporal: { address, namespace },

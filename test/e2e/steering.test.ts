@@ -360,7 +360,7 @@ test('without an input a backfill answers with what can be written, and misspelt
   const start = async (input: unknown, id: string) =>
     await project.client.workflow.execute(backfill, {
       taskQueue: await project.queue(),
-      workflowId: `help-${id}`,
+      workflowId: project.workflowId(`help-${id}`),
       args: input === undefined ? [] : [input],
     })
   const help = (await start(undefined, 'none')) as { write: object[]; syncs: object[] }

@@ -343,13 +343,14 @@ test('certificates of both sides, and nothing plain in Temporal; a renewed key, 
   const resultOf = async ({ client }: Pick<Connected, 'client'>, workflowId: string) =>
     (await client.workflow.getHandle(workflowId).result()) as unknown
   const complete = expect.objectContaining({ state: 'complete' })
+  const [old, plain] = [project.workflowId('old'), project.workflowId('plain')]
 
   const before = await connected(await own())
-  await before.client.workflow.start(importSync, { ...start, workflowId: 'old' })
+  await before.client.workflow.start(importSync, { ...start, workflowId: old })
   project.write('records-sync.yaml', config('{ file: ./new }, { file: ./old }'))
   project.spawnWorker()
   const after = await connected(await own())
-  expect(await resultOf(after, 'old')).toEqual(complete)
+  expect(await resultOf(after, old)).toEqual(complete)
 
   const run = await project.cli('run', 'contacts', '--json')
   expect(run.code).toBe(0)
@@ -365,9 +366,9 @@ test('certificates of both sides, and nothing plain in Temporal; a renewed key, 
   )
 
   // A run that somebody starts in the UI, without any codec, is taken too; what it gives is encrypted.
-  await project.client.workflow.start(importSync, { ...start, workflowId: 'plain' })
-  expect(await resultOf(after, 'plain')).toEqual(complete)
-  await expect(resultOf(project, 'plain')).rejects.toThrow(/binary\/encrypted/)
+  await project.client.workflow.start(importSync, { ...start, workflowId: plain })
+  expect(await resultOf(after, plain)).toEqual(complete)
+  await expect(resultOf(project, plain)).rejects.toThrow(/binary\/encrypted/)
 
   const codec = (await (await own()).access!.codec())!
   const server = await startCodecServer({ codec, namespace: 'default', origins: [], port: 0 })

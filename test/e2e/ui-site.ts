@@ -8,8 +8,8 @@ import type { UiLocation } from '../../src/core/temporal/temporal-ui.ts'
 import { silentLogger } from '../../src/core/ports.ts'
 import { startTemporal } from '../../src/dev/temporal-server.ts'
 import { startService, type RunningService } from '../../src/service/index.ts'
-import { startWorker } from '../../src/worker.ts'
 import { contactsCsv } from './project.ts'
+import { startWorkerHere } from './worker.ts'
 
 export interface UiSite {
   readonly place: UiLocation
@@ -59,7 +59,7 @@ export async function startUiSite(options: {
   writeFileSync(join(dir, 'key'), service.key, { mode: 0o600 })
   const configFile = join(dir, 'records-sync.yaml')
   writeFileSync(configFile, config(uiUrl))
-  const worker = await startWorker({
+  const worker = await startWorkerHere({
     configFile,
     env: { RECORDS_URL: service.url },
     temporal: { address, namespace },

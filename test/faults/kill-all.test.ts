@@ -58,7 +58,7 @@ test.each(['sqlite', 'postgres'])(
       driver === 'sqlite'
         ? defaultConfig
         : defaultConfig.replace('./ledger.db', '{ postgres: "${LEDGER_URL}" }')
-    project = await createProject({ config, service: { latencyMs: 40 }, isRestartable: true })
+    project = await createProject({ config, service: { latencyMs: 40 }, server: 'restartable' })
     if (driver === 'postgres') project.env['LEDGER_URL'] = await postgres.newDatabase()
     const next = seededRandom(seed)
     const workers: ChildProcess[] = [project.spawnWorker(), project.spawnWorker()]

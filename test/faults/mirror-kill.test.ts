@@ -74,7 +74,7 @@ test.each([
       let worker = project.spawnWorker()
       const handle = await project.client.workflow.start(mirrorSync, {
         taskQueue: await project.queue(),
-        workflowId: `mirror-${kind}-${round}`,
+        workflowId: project.workflowId(`mirror-${kind}-${round}`),
         args: [
           {
             sync: 'copy',

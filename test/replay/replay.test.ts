@@ -2,19 +2,13 @@
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { bundleWorkflowCode, DefaultLogger, Worker, type WorkflowBundle } from '@temporalio/worker'
-import { beforeAll, expect, test } from 'vitest'
+import { Worker } from '@temporalio/worker'
+import { expect, test } from 'vitest'
+import { workflowBundle as codePath } from '../e2e/worker.ts'
 
 const folder = fileURLToPath(new URL('.', import.meta.url))
 const histories = readdirSync(folder).filter((name) => name.endsWith('.json'))
-let workflowBundle: WorkflowBundle
-
-beforeAll(async () => {
-  workflowBundle = await bundleWorkflowCode({
-    workflowsPath: fileURLToPath(new URL('../../workflows/index.ts', import.meta.url)),
-    logger: new DefaultLogger('ERROR'),
-  })
-})
+const workflowBundle = { codePath }
 
 test('there are recorded histories', () => {
   expect(histories.toSorted()).toEqual([

@@ -1,6 +1,8 @@
-// Once for a whole test run: finds the Temporal CLI (builds it if it must) and starts one development server.
-// Tests reach both with `inject('temporalAddress')` and `inject('temporalCli')`.
+// Once for a whole test run: compiles what changed, finds the Temporal CLI (builds it if it must) and starts one development
+// server. Tests reach the last two with `inject('temporalAddress')` and `inject('temporalCli')`.
 
+import { execFileSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
 import type { TestProject } from 'vitest/node'
 import { silentLogger } from '../../src/core/ports.ts'
 import { findTemporalCli } from '../../src/dev/temporal-cli.ts'
@@ -18,6 +20,9 @@ declare module 'vitest' {
 }
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  // Tests run the compiled program, and bundled workflows.
+  const compile = fileURLToPath(new URL('../../src/dev/setup.mjs', import.meta.url))
+  execFileSync(process.execPath, [compile], { stdio: 'inherit' })
   const progress = (line: string) => void process.stderr.write(`${line}\n`)
   const cli = await findTemporalCli({ env: process.env, progress })
   project.provide('temporalCli', cli.path)

@@ -36,7 +36,7 @@ test('an import is not mirrored, and a mirror is not imported', async () => {
       async ({ workflow, sync }) =>
         await project.client.workflow.start(workflow, {
           taskQueue: await project.queue(),
-          workflowId: sync,
+          workflowId: project.workflowId(sync),
           args: [{ sync }],
         }),
     ),

@@ -5,22 +5,22 @@ import { ApplicationFailure } from '@temporalio/common'
 import { CancelledFailure, Context } from '@temporalio/activity'
 import { Client, Connection, type WorkflowHandle } from '@temporalio/client'
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker'
+import { randomBytes } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import type { Activities } from '../../activities/index.ts'
-import { silentLogger } from '../../src/core/ports.ts'
-import { startTemporal, type TemporalServer } from '../../src/dev/temporal-server.ts'
 import { DEFAULT_MIRROR_TUNING, type StreamRef, type StreamResult } from '../../src/mirror/index.ts'
 import type { ApprovalAnswer, MirrorProgress } from '../../workflows/messages.ts'
 import { MIRROR_DEFAULTS } from '../../workflows/mirror.ts'
 import { approve, mirrorSync, pause, reject, resume } from '../../workflows/names.ts'
 import { streamingQueueOf, taskQueueOf } from '../../workflows/queues.ts'
 
-const TASK_QUEUE = taskQueueOf('0badcafe')
+const PROJECT = randomBytes(4).toString('hex')
+const TASK_QUEUE = taskQueueOf(PROJECT)
 const MIRROR_TASK_QUEUE = streamingQueueOf(TASK_QUEUE, 'mirror')
 const BACKFILL_TASK_QUEUE = streamingQueueOf(TASK_QUEUE, 'backfill')
 import { createSemaphore, nextSliceMs } from '../../workflows/time-slices.ts'
+import { workflowBundle as codePath } from '../e2e/worker.ts'
 import { untilHung } from '../hang.ts'
 
 type StreamInput = Parameters<Activities['mirrorStream']>[0]
@@ -86,7 +86,6 @@ const standIns: Pick<
   },
 }
 
-let temporal: TemporalServer
 let connection: Connection
 let native: NativeConnection
 let client: Client
@@ -95,15 +94,10 @@ let running: Promise<void>[]
 
 beforeAll(async () => {
   Runtime.install({ logger: new DefaultLogger('ERROR'), shutdownSignals: [] })
-  temporal = await startTemporal({
-    cliPath: inject('temporalCli'),
-    port: 0,
-    headless: true,
-    logger: silentLogger,
-  })
-  connection = await Connection.connect({ address: temporal.address })
+  const address = inject('temporalAddress')
+  connection = await Connection.connect({ address })
   client = new Client({ connection })
-  native = await NativeConnection.connect({ address: temporal.address })
+  native = await NativeConnection.connect({ address })
   const options = {
     connection: native,
     maxHeartbeatThrottleInterval: '100ms',
@@ -111,9 +105,8 @@ beforeAll(async () => {
     shutdownForceTime: '2s',
     activities: { ...standIns },
   }
-  const workflowsPath = fileURLToPath(new URL('../../workflows/index.ts', import.meta.url))
   workers.push(
-    await Worker.create({ ...options, taskQueue: TASK_QUEUE, workflowsPath }),
+    await Worker.create({ ...options, taskQueue: TASK_QUEUE, workflowBundle: { codePath } }),
     await Worker.create({ ...options, taskQueue: MIRROR_TASK_QUEUE }),
     await Worker.create({ ...options, taskQueue: BACKFILL_TASK_QUEUE }),
   )
@@ -124,14 +117,13 @@ afterAll(async () => {
   await Promise.allSettled(running)
   await native.close()
   await connection.close()
-  await temporal.stop()
 })
 
 let started = 0
 const startWith = async (input: unknown) =>
   await client.workflow.start(mirrorSync, {
     taskQueue: TASK_QUEUE,
-    workflowId: `mirror-${++started}`,
+    workflowId: `${TASK_QUEUE}-${++started}`,
     args: input === undefined ? [] : [input],
   })
 
@@ -480,7 +472,7 @@ test('people see a table of the streams, and what to write into each message', a
     '| done | 1 | svc_deal |',
     '',
     expect.stringMatching(
-      /^\[Backfill \d+\]\(\/namespaces\/default\/workflows\/start-workflow\?.*workflowType=backfill&workflowId=backfill-\d+-0badcafe\)$/,
+      /^\[Backfill \d+\]\(\/namespaces\/default\/workflows\/start-workflow\?.*workflowType=backfill&workflowId=backfill-\d+-[\da-f]{8}\)$/,
     ),
     '',
     '\u00a0',

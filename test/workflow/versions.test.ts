@@ -7,11 +7,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { WorkflowHandle } from '@temporalio/client'
-import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { isBalanced } from '../../src/core/domain/books.ts'
 import { importSync } from '../../workflows/names.ts'
 import { contactsCsv, createProject, fastTuning, type Project } from '../e2e/project.ts'
+import { workflowBundle } from '../e2e/worker.ts'
 import { startProxy } from '../faults/proxy.ts'
 import { untilHung } from '../hang.ts'
 
@@ -74,18 +74,18 @@ beforeAll(async () => {
   cpSync(join(root, 'dist'), join(folder, 'dist'), { recursive: true })
   cpSync(join(root, 'package.json'), join(folder, 'package.json'))
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
-  const file = join(folder, 'dist', 'workflows', 'import.js')
-  const code = readFileSync(file, 'utf8')
-  const place = /^ +await forEachConcurrent\(/gm
-  if (code.match(place)?.length !== 1) throw new Error('the place for another step is gone')
-  const imports = "import { patched as isNew, sleep as rest } from '@temporalio/workflow'\n"
-  const step = "if (isNew('rest')) await rest(1)\n"
-  writeFileSync(file, imports + code.replace(place, (found) => step + found))
-  const bundle = await bundleWorkflowCode({
-    workflowsPath: join(folder, 'dist', 'workflows', 'index.js'),
-    logger: new DefaultLogger('ERROR'),
-  })
-  writeFileSync(join(folder, 'dist', 'workflow-bundle.js'), bundle.code)
+  const code = readFileSync(workflowBundle, 'utf8')
+  const place = /^ +await \(0,\w+\.forEachConcurrent\)\(/gm
+  const [, temporal] =
+    /__webpack_require__\(\/\*! @temporalio\/workflow \*\/ ("[^"]+")\)/.exec(code) ?? []
+  if (code.match(place)?.length !== 1 || temporal === undefined)
+    throw new Error('the place for another step is gone')
+  const of = `__webpack_require__(${temporal})`
+  const step = `if (${of}.patched('rest')) await ${of}.sleep(1)\n`
+  writeFileSync(
+    join(folder, 'dist', 'workflow-bundle.js'),
+    code.replace(place, (found) => step + found),
+  )
   changed = join(folder, 'dist', 'src', 'cli', 'main.js')
 })
 afterAll(async () => {
@@ -108,7 +108,7 @@ function startWorker(main: string, ...options: string[]): ChildProcess {
 const start = async (name: string) =>
   await project.client.workflow.start(importSync, {
     taskQueue: await project.queue(),
-    workflowId: name,
+    workflowId: project.workflowId(name),
     args: [{ sync: name, tuning }],
   })
 const events = async (handle: WorkflowHandle) => (await handle.fetchHistory()).events ?? []
