@@ -1,6 +1,7 @@
 import { statfsSync } from 'node:fs'
 import { defineConfig } from 'vitest/config'
 import { HANG_MS } from './test/hang.ts'
+import { SystemFirst } from './test/setup/order.ts'
 
 /** A file system in memory with room enough: what the tests store there is not worth a wait for a disk. */
 function memoryFolder(): string | undefined {
@@ -37,8 +38,9 @@ export default defineConfig({
     pool: 'forks',
     // The files of a process share its modules: their import was a fifth of all the work.
     isolate: false,
-    // On two cores: some of the tests wait, for a heartbeat or a time-out, while others work.
-    maxWorkers: 3,
+    // On two cores: half of the system tests wait, for a heartbeat or a time-out, while others work.
+    maxWorkers: 5,
+    sequence: { sequencer: SystemFirst },
     // As Node does: the default import of a CommonJS module is its exports.
     deps: { interopDefault: false },
     env: folder === undefined ? {} : { TMPDIR: folder },

@@ -129,17 +129,20 @@ test('marked keys and values are nowhere but where they belong', async () => {
     return /"listening":"([\d.:]+)"/.exec(log)![1]!
   }
   const metrics = `http://${await listening()}/metrics`
-  const cli = async (...args: string[]) => {
-    const answer = await project.cli(...args)
+  const noted = async (args: string[], answering: ReturnType<Project['cli']>) => {
+    const answer = await answering
     note(`command ${args.find((arg) => !arg.startsWith('-'))}`, answer.out + answer.err)
     return answer
   }
+  const command = (...args: string[]) => noted(args, project.command(...args))
+  /** A process of its own, which others see. */
+  const cli = (...args: string[]) => noted(args, project.cli(...args))
   const tuning = JSON.stringify({ ...fastTuning, in_flight: 1 })
 
   // An import with rows that are invalid, one that the service refuses, and a key that is not accepted at first.
   project.write('contacts.csv', rows(1, 300, (index) => index % 50 === 0).join('\n'))
   project.write('key', WRONG_KEY)
-  await cli('check')
+  await command('check')
   const started = cli('run', 'contacts', '--tuning', tuning)
   const ledgerState = async () => {
     const ledger = project.ledger()
@@ -157,53 +160,55 @@ test('marked keys and values are nowhere but where they belong', async () => {
   expect(await started).toMatchObject({ code: 1 })
   // The same with a person in between, a mirror with deletions to approve, a backfill, a plan, schedules and a notification.
   project.write('contacts.csv', rows(200, 900).join('\n'))
-  await cli('plan', 'contacts')
-  await cli('run', 'contacts', '--detach', '--tuning', tuning)
+  await command('plan', 'contacts')
+  await command('run', 'contacts', '--detach', '--tuning', tuning)
   await vi.waitFor(
     async () => expect(await ledgerState()).toEqual({ state: 'blocked', reason: 'approval' }),
     untilHung,
   )
-  await cli('pause', 'contacts', '--reason', 'lunch')
-  await cli('resume', 'contacts')
-  await cli('approve', 'contacts')
+  await command('pause', 'contacts', '--reason', 'lunch')
+  await command('resume', 'contacts')
+  await command('approve', 'contacts')
   processes()
   await vi.waitFor(async () => expect((await ledgerState())!.state).toMatch(/^complete/), untilHung)
-  expect(await cli('run', 'crm_copy')).toMatchObject({ code: 0 })
+  expect(await command('run', 'crm_copy')).toMatchObject({ code: 0 })
   const ids = project.service.records('svc_contact').slice(0, 200)
   for (let from = 0; from < ids.length; from += 50)
     await client.batchDelete('svc_contact', {
       items: ids.slice(from, from + 50).map(({ id }) => ({ id })),
     })
-  await cli('run', 'crm_copy', '--full', '--detach')
+  await command('run', 'crm_copy', '--full', '--detach')
   await vi.waitFor(
     async () => expect(await ledgerState()).toEqual({ state: 'blocked', reason: 'approval' }),
     untilHung,
   )
-  await cli('reject', 'crm_copy')
+  await command('reject', 'crm_copy')
   await vi.waitFor(
     async () => expect((await ledgerState())!.state).toBe('complete_with_differences'),
     untilHung,
   )
-  await cli('backfill', 'crm_copy', '--from', '2020-01-01')
-  await cli('backfill', 'contacts', '--from', '2020-01-01')
+  await command('backfill', 'crm_copy', '--from', '2020-01-01')
+  await command('backfill', 'contacts', '--from', '2020-01-01')
   await project.client.workflow.execute(backfill, {
     taskQueue: await project.queue(),
     workflowId: 'help',
     args: [{}],
   })
-  for (const verb of ['apply', 'list', 'plan']) await cli('schedules', verb)
-  await cli('notify', 'ops')
-  for (const command of ['status', 'quota', 'links']) await cli(command)
-  await cli('show', '1')
+  for (const verb of ['apply', 'list', 'plan']) await command('schedules', verb)
+  await command('notify', 'ops')
+  for (const look of ['status', 'quota', 'links']) await command(look)
+  await command('show', '1')
   // What people changed is found and mended, and what was refused is sent again.
   const [person] = project.service.records('svc_contact')
   await client.updateRecord('svc_contact', person!.id, { svc_first_name: `${MARK} changed` })
-  const looked = JSON.parse((await cli('--json', 'reconcile', 'contacts')).out) as { run: number }
-  await cli('reconcile', 'crm_copy')
-  await cli('retry', '1')
-  await cli('audit')
+  const looked = JSON.parse((await command('--json', 'reconcile', 'contacts')).out) as {
+    run: number
+  }
+  await command('reconcile', 'crm_copy')
+  await command('retry', '1')
+  await command('audit')
   for (const run of ['1', String(looked.run)]) {
-    await cli('report', run, '-o', join(project.dir, 'page.html'))
+    await command('report', run, '-o', join(project.dir, 'page.html'))
     note('report', readFileSync(join(project.dir, 'page.html'), 'utf8'))
   }
 

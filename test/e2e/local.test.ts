@@ -53,7 +53,7 @@ test('without a server a run is offered and done in one process, which leaves no
   project.write('contacts.csv', contactsCsv(200))
   // Nobody's server; another project may have one at the usual port.
   project.env['TEMPORAL_ADDRESS'] = '127.0.0.1:1'
-  const refused = await project.cli('run', 'contacts')
+  const refused = await project.command('run', 'contacts')
   expect(refused.code).toBe(3)
   expect(refused.err).toMatch(
     /No Temporal server answers .*in this terminal alone: "records-sync .*run contacts --local"/,
@@ -69,7 +69,7 @@ test('without a server a run is offered and done in one process, which leaves no
   expect(await isAnswering(address)).toBe(false)
   expect(project.held().size).toBe(200)
 
-  expect((await project.cli('run', 'contacts', '--local', '--detach')).code).toBe(2)
+  expect((await project.command('run', 'contacts', '--local', '--detach')).code).toBe(2)
   const again = await project.cli('reconcile', 'contacts', '--local')
   expect(again.out + again.err).toContain('Run 2 of contacts: complete')
   expect(again.code).toBe(0)
@@ -83,9 +83,9 @@ test.each(['SIGINT', 'SIGKILL'] as const)(
     const first = start(project, 'run', 'contacts', '--local', '--tuning', tuning)
     await expect.poll(() => project.held().size).toBeGreaterThan(0)
     // Another terminal finds it without a variable; another sync would lose its server with this run.
-    const status = await project.cli('pause', 'contacts')
+    const status = await project.command('pause', 'contacts')
     expect(status).toMatchObject({ code: 0 })
-    expect((await project.cli('resume', 'contacts')).code).toBe(0)
+    expect((await project.command('resume', 'contacts')).code).toBe(0)
     first.child.kill(signal)
     const code = await first.ended
     if (signal === 'SIGINT') {
@@ -138,7 +138,7 @@ test('dev -- COMMAND runs it beside all parts, passes its exit code on, and keep
   const busy = await project.cli('dev', '--no-service')
   expect(busy.code).toBe(3)
   expect(busy.err).toContain(`"records-sync dev" (process ${dev.child.pid}) runs the parts of`)
-  expect((await project.cli('run', 'contacts')).out).toContain('Run 3 of contacts: complete')
+  expect((await project.command('run', 'contacts')).out).toContain('Run 3 of contacts: complete')
   expect((await project.cli('run', 'contacts', '--local')).out).toContain('Run 4 of contacts')
   dev.child.kill('SIGINT')
   expect(await dev.ended).toBe(0)

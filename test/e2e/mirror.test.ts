@@ -47,13 +47,13 @@ const start = async (input: object) =>
   })
 
 test('run, show and sql, as a person types them', async () => {
-  const run = await project.cli('run', 'copy')
+  const run = await project.command('run', 'copy')
   expect(run).toMatchObject({ code: 0 })
   expect(run.out).toMatch(/svc_contact .*1,500/)
   expect(await difference(CONTACT)).toEqual([])
   expect(await difference('svc_company')).toEqual([])
 
-  const shown = await project.cli('--json', 'show', '1')
+  const shown = await project.command('--json', 'show', '1')
   expect(JSON.parse(shown.out)).toMatchObject({
     state: 'complete',
     streams: expect.arrayContaining([
@@ -78,7 +78,7 @@ test('a table that was altered by hand fails alone, before anything is written, 
   const [first] = project.service.records(CONTACT)
   await client.updateRecord(CONTACT, first!.id, { svc_first_name: 'Changed' })
   await client.createRecord('svc_company', { svc_name: 'Emca' })
-  const failed = await project.cli('run', 'copy')
+  const failed = await project.command('run', 'copy')
   expect(failed.code).toBe(3)
   expect(failed.out + failed.err).toMatch(/svc_deal/)
   expect(failed.out + failed.err).toMatch(/associations/)
@@ -87,7 +87,7 @@ test('a table that was altered by hand fails alone, before anything is written, 
   expect(await difference('svc_company')).toEqual([])
   await alter('ALTER TABLE copy.mine RENAME TO svc_deal')
   await alter('ALTER TABLE copy.mine_too RENAME TO associations')
-  expect(await project.cli('run', 'copy')).toMatchObject({ code: 0 })
+  expect(await project.command('run', 'copy')).toMatchObject({ code: 0 })
   expect(await difference(CONTACT)).toEqual([])
 })
 
@@ -135,7 +135,7 @@ test('too many deletions wait for a person, who approves them by command', async
     expect(await sql(`SELECT count(*) FROM copy.svc_contact WHERE _deleted_at IS NULL`)).toEqual([
       ['1500'],
     ])
-    const approved = await project.cli('approve', String(run.id))
+    const approved = await project.command('approve', String(run.id))
     expect(approved).toMatchObject({ code: 0, out: expect.stringContaining(CONTACT) })
     expect(await handle.result()).toMatchObject({ state: 'complete' })
   } finally {

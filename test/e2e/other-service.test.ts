@@ -75,7 +75,7 @@ interface Told {
 }
 
 async function cli(...args: string[]): Promise<{ code: number; told: Told }> {
-  const { code, out, err } = await project.cli(...args, '--json')
+  const { code, out, err } = await project.command(...args, '--json')
   const line = out.trim().split('\n').at(-1) ?? ''
   if (!line.startsWith('{')) throw new Error(`${args.join(' ')}: ${code} ${out} ${err}`)
   return { code, told: JSON.parse(line) as Told }

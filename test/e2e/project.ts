@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client, Connection, type WorkflowHandle } from '@temporalio/client'
-import { inject } from 'vitest'
+import { inject, vi } from 'vitest'
 import { silentLogger } from '../../src/core/ports.ts'
 import { startTemporal } from '../../src/dev/temporal-server.ts'
 import { loadConfig, readLedgerPlace } from '../../config/index.ts'
@@ -17,6 +17,7 @@ import { startService, type RunningService, type ServiceOptions } from '../../sr
 import { importSync } from '../../workflows/names.ts'
 import { taskQueueOf } from '../../workflows/queues.ts'
 import { HEARTBEAT_MS } from '../hang.ts'
+import { runCommand, type CommandEnd } from './command.ts'
 import { defaultConfig } from './contacts.ts'
 import { main } from './main.ts'
 import { startWorkerHere, type RunningWorker } from './worker.ts'
@@ -47,7 +48,9 @@ export interface Project {
   /** A worker in a process of its own, from the compiled program. */
   spawnWorker(): ChildProcess
   /** Runs the command in a process of its own. */
-  cli(...args: string[]): Promise<{ code: number; out: string; err: string }>
+  cli(...args: string[]): Promise<CommandEnd>
+  /** Runs the command in this process, for what it says and does. */
+  command(...args: string[]): Promise<CommandEnd>
   /** On the queue of the ledger that the configuration names, or on another one. */
   start(sync: string, tuning?: object, queue?: string): Promise<WorkflowHandle>
   /** Task queue of its workflows; makes the ledger where there is none. */
@@ -175,6 +178,7 @@ export async function createProject(
         child.once('error', reject)
         child.once('close', (code) => resolve({ code: code ?? -1, out, err }))
       }),
+    command: (...args) => runCommand(env, ['--config', configFile, ...args]),
     start: async (sync, tuning = fastTuning, taskQueue) =>
       await client.workflow.start(importSync, {
         taskQueue: taskQueue ?? (await queue()),
@@ -194,6 +198,7 @@ export async function createProject(
       own = await startTemporal({ ...server, port: Number(address.split(':')[1]) })
     },
     async stop() {
+      vi.unstubAllEnvs()
       gate?.open()
       for (const worker of workers) worker.shutdown()
       await Promise.allSettled(workers.map((worker) => worker.stopped))

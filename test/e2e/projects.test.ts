@@ -57,7 +57,7 @@ async function runsIn(file: string) {
 test('a run is done by workers of its own project alone', async () => {
   await serve(project.configFile)
   const run = ['--config', neighbour.file, 'run', 'contacts']
-  const refused = await project.cli(...run)
+  const refused = await project.command(...run)
   expect(refused.code).toBe(3)
   expect(refused.err).toMatch(/No worker of this project polls yet; waiting/)
   expect(refused.err.replaceAll(/\s+/g, ' ')).toMatch(
@@ -66,8 +66,8 @@ test('a run is done by workers of its own project alone', async () => {
   expect(await runsIn(project.ledgerFile)).toEqual([])
 
   await serve(neighbour.file)
-  expect((await project.cli(...run)).code).toBe(0)
-  expect((await project.cli('run', 'contacts')).code).toBe(0)
+  expect((await project.command(...run)).code).toBe(0)
+  expect((await project.command('run', 'contacts')).code).toBe(0)
   expect(await runsIn(neighbour.ledger)).toEqual([{ state: 'complete', rows: 3 }])
   expect(await runsIn(project.ledgerFile)).toEqual([{ state: 'complete', rows: 40 }])
 }, 180_000)

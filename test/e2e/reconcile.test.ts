@@ -20,7 +20,7 @@ warehouses:
 `
 
 const json = async (...args: string[]) => {
-  const { code, out, err } = await project.cli(...args, '--json')
+  const { code, out, err } = await project.command(...args, '--json')
   if (out === '') throw new Error(`${args.join(' ')}: ${err}`)
   return { code, result: JSON.parse(out) }
 }
@@ -42,7 +42,7 @@ test('reconcile, correct, retry, repair, audit: by command', async () => {
 
   // One of them is corrected in a spreadsheet, and sent.
   const folder = join(project.dir, 'wrong')
-  expect((await project.cli('rejects', '1', '-d', folder)).code).toBe(0)
+  expect((await project.command('rejects', '1', '-d', folder)).code).toBe(0)
   const [file] = readdirSync(folder)
   const path = join(folder, file!)
   const sheet = readFileSync(path, 'utf8')
@@ -54,7 +54,7 @@ test('reconcile, correct, retry, repair, audit: by command', async () => {
   })
   expect(retried.result.states).toMatchObject({ created: 1, invalid: 1 })
   expect(project.held().get('c-7')).toMatchObject({ svc_email: ['person7@example.com'] })
-  expect(await project.cli('retry', '1', '--rows', '8')).toMatchObject({
+  expect(await project.command('retry', '1', '--rows', '8')).toMatchObject({
     code: 3,
     err: expect.stringContaining('run 1: nothing that was chosen is left to be sent again'),
   })
@@ -87,14 +87,14 @@ test('reconcile, correct, retry, repair, audit: by command', async () => {
   for (const sync of states) expect(sync).toMatchObject({ differences_left: 0 })
   expect(states[0].verified_through).toBe(repaired.result.opened_at)
 
-  const audit = await project.cli('audit')
+  const audit = await project.command('audit')
   expect(audit).toMatchObject({ code: 0, out: expect.stringContaining('Nothing was found') })
 })
 
 test('a worker that is killed while it compares: another one goes on, and each difference is found once', async () => {
   project = await createProject({ config, service: { latencyMs: 20 } })
   project.write('contacts.csv', contactsCsv(1_500))
-  let worker = project.spawnWorker()
+  const worker = project.spawnWorker()
   await (await project.start('contacts')).result()
   const { service } = project
   const client = new RecordsClient({ baseUrl: service.url, key: service.key })
@@ -114,7 +114,7 @@ test('a worker that is killed while it compares: another one goes on, and each d
   const gone = new Promise((resolve) => worker.once('exit', resolve))
   worker.kill('SIGKILL')
   await gone
-  worker = project.spawnWorker()
+  await project.startWorker()
   const result = await handle.result()
   expect(result).toMatchObject({
     state: 'complete',

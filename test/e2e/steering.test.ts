@@ -95,7 +95,7 @@ test('what blocks a run, and what went wrong last, is seen in Temporal', async (
     ]),
   )
   project.write('key', 'svc_wrong_key')
-  expect(await project.cli('schedules', 'apply')).toMatchObject({ code: 0 })
+  expect(await project.command('schedules', 'apply')).toMatchObject({ code: 0 })
   const id = (await project.queue()).replace('records-sync-', 'sync:contacts:')
   const schedule = async () => (await project.client.schedule.getHandle(id).describe()).state
   expect(await schedule()).toMatchObject({ paused: false })
@@ -145,7 +145,7 @@ test('a paused run keeps its batch in flight, sends no other, and goes on where 
   project.gate.pace(2)
   const handle = await project.start('contacts', slow)
   await vi.waitFor(() => expect(held('c-').length).toBeGreaterThan(0), soon)
-  const paused = await project.cli('pause', 'contacts', '--reason', 'the CRM is moved')
+  const paused = await project.command('pause', 'contacts', '--reason', 'the CRM is moved')
   expect(paused).toMatchObject({
     code: 0,
     out: expect.stringMatching(/Run \d+ of contacts: paused/),
@@ -165,13 +165,13 @@ test('a paused run keeps its batch in flight, sends no other, and goes on where 
       }),
     soon,
   )
-  expect((await project.cli('status')).out).toMatch(/contacts .*paused/)
+  expect((await project.command('status')).out).toMatch(/contacts .*paused/)
   // A second pause is no mistake, and nothing goes on meanwhile.
   expect(await handle.executeUpdate(pause, { args: [undefined] })).toEqual({ state: 'paused' })
   expect(upserts()).toBe(before)
 
   project.gate.open()
-  expect(await project.cli('resume', String(run.id))).toMatchObject({
+  expect(await project.command('resume', String(run.id))).toMatchObject({
     code: 0,
     out: expect.stringContaining('goes on'),
   })
@@ -183,7 +183,7 @@ test('a paused run keeps its batch in flight, sends no other, and goes on where 
   // The activity was told to stop; it did not just come to the end of its slice.
   const { events } = await handle.fetchHistory()
   expect(events?.filter((event) => event.activityTaskCanceledEventAttributes)).toHaveLength(1)
-  expect(await project.cli('resume', String(run.id))).toMatchObject({
+  expect(await project.command('resume', String(run.id))).toMatchObject({
     code: 3,
     err: expect.stringContaining('is complete: nothing can be done in it any more'),
   })
@@ -205,7 +205,7 @@ test('a cancelled run keeps what is done, says what was not, and closes its book
   const before = upserts()
   const handle = await project.start('contacts', slow)
   await vi.waitFor(() => expect(upserts()).toBeGreaterThan(before), soon)
-  const cancelled = await project.cli('cancel', 'contacts')
+  const cancelled = await project.command('cancel', 'contacts')
   expect(cancelled.code).toBe(0)
   expect(cancelled.out).toMatch(/cancelled[^]*unsent[^]*The books balance/)
   await expect(handle.result()).rejects.toThrow(/cancelled/i)
@@ -219,9 +219,9 @@ test('a run that is paused can be cancelled', async () => {
   project.gate.pace(2)
   const handle = await project.start('contacts', slow)
   await project
-    .cli('pause', 'contacts')
+    .command('pause', 'contacts')
     .then(({ code, err }) => expect({ code, err }).toEqual({ code: 0, err: '' }))
-  expect(await project.cli('cancel', 'contacts')).toMatchObject({ code: 0 })
+  expect(await project.command('cancel', 'contacts')).toMatchObject({ code: 0 })
   await expect(handle.result()).rejects.toThrow(/cancelled/i)
   expect(await latest('contacts')).toMatchObject({ state: 'cancelled' })
   project.gate.open()
@@ -245,7 +245,7 @@ test('above a limit a run asks first: what is approved is sent, what is rejected
       expect(await first.query('progress')).toMatchObject({ step: 'approval', state: 'blocked' }),
     soon,
   )
-  const rejected = await project.cli('reject', 'limited')
+  const rejected = await project.command('reject', 'limited')
   expect(rejected).toMatchObject({ code: 0, out: expect.stringContaining('nothing is sent') })
   expect(await first.result()).toMatchObject({
     state: 'cancelled',
@@ -256,7 +256,7 @@ test('above a limit a run asks first: what is approved is sent, what is rejected
 
   const second = await project.start('limited')
   await blockedBy('limited', 'approval')
-  const approved = await project.cli('approve', 'limited')
+  const approved = await project.command('approve', 'limited')
   expect(approved).toMatchObject({ code: 0, out: expect.stringContaining('the rows are sent') })
   expect(await second.result()).toMatchObject({
     state: 'complete',
@@ -313,7 +313,7 @@ test('a backfill is limited to its window, or says why it cannot be', async () =
     return `d-${at + 1},Day ${day},1,2026-01-${day}`
   })
   project.write('days.csv', ['id,first_name,score,day', ...days, ''].join('\n'))
-  const done = await project.cli(
+  const done = await project.command(
     '--json',
     'backfill',
     'by_day',
@@ -329,10 +329,10 @@ test('a backfill is limited to its window, or says why it cannot be', async () =
     backfill: { window: { from: '2026-01-05', to: '2026-01-10' }, only: null },
   })
   expect(held('d-').toSorted()).toEqual(['d-5', 'd-6', 'd-7', 'd-8', 'd-9'])
-  expect((await project.cli('show', String((await latest('by_day')).id))).out).toMatch(
+  expect((await project.command('show', String((await latest('by_day')).id))).out).toMatch(
     /backfill from 2026-01-05 to 2026-01-10/,
   )
-  const csv = await project.cli('backfill', 'contacts', '--from', '2026-01-05')
+  const csv = await project.command('backfill', 'contacts', '--from', '2026-01-05')
   expect(csv.code).toBe(2)
   expect(csv.err).toMatch(/contacts: a CSV file has no time/)
 })
@@ -340,7 +340,7 @@ test('a backfill is limited to its window, or says why it cannot be', async () =
 test('a backfill of a mirror reads the records of its window, and of no other type', async () => {
   await client.createRecord('svc_company', { svc_name: 'Acme' })
   const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10)
-  const done = await project.cli(
+  const done = await project.command(
     '--json',
     'backfill',
     'crm_copy',

@@ -43,7 +43,7 @@ beforeAll(async () => {
   dir = mkdtempSync(join(tmpdir(), 'records-sync-test-'))
   const data = unpack('service.db', dir)
   project = await createProject({ service: { data }, config: CONFIG })
-  const minted = await project.cli('service', 'keys', 'mint', '--data', data)
+  const minted = await project.command('service', 'keys', 'mint', '--data', data)
   project.write('key', minted.out.split('\n')[0] ?? '')
   for (const name of ['ledger.db', 'quota.db', 'warehouse.duckdb']) unpack(name, project.dir)
   copyFileSync(join(FIXTURES, 'contacts.csv'), join(project.dir, 'contacts.csv'))
@@ -98,12 +98,12 @@ async function contactsTable(): Promise<unknown> {
 
 /** What an import's run did, as `show --json` has it. */
 async function shown(run: number): Promise<Record<string, unknown>> {
-  const { out } = await project.cli('show', String(run), '--json')
+  const { out } = await project.command('show', String(run), '--json')
   return JSON.parse(out) as Record<string, unknown>
 }
 
 test('the books and their seals are in order', async () => {
-  expect(await project.cli('audit')).toEqual({
+  expect(await project.command('audit')).toEqual({
     code: 0,
     out: expect.anything(),
     err: expect.anything(),
@@ -116,16 +116,16 @@ test('the books and their seals are in order', async () => {
 })
 
 test('the same file again sends nothing, and one changed row one record', async () => {
-  expect((await project.cli('run', 'contacts')).code).toBe(1)
+  expect((await project.command('run', 'contacts')).code).toBe(1)
   expect(await shown(5)).toMatchObject({ states: { invalid: 3, unchanged: 117 } })
   const csv = join(project.dir, 'contacts.csv')
   writeFileSync(csv, readFileSync(csv, 'utf8').replace('F-007,Anna,', 'F-007,Anja,'))
-  expect((await project.cli('run', 'contacts')).code).toBe(1)
+  expect((await project.command('run', 'contacts')).code).toBe(1)
   expect(await shown(6)).toMatchObject({ states: { invalid: 3, unchanged: 116, updated: 1 } })
 })
 
 test('the mirror reads what changed, and its table has as many rows as the service', async () => {
-  const copied = await project.cli('run', 'copy')
+  const copied = await project.command('run', 'copy')
   expect(copied).toEqual({ code: 0, out: expect.anything(), err: expect.anything() })
   expect(await contactsTable()).toEqual([{ rows: 117, name: 'Anja' }])
 })

@@ -45,7 +45,7 @@ test('a disk that is full blocks the run: disk; with room again it goes on to it
   await expect.poll(lastFailure).toMatch(/^blocked: disk: /)
   expect(project.held().size).toBe(0)
   child.kill('SIGKILL')
-  project.spawnWorker()
+  await project.startWorker()
   expect(await handle.result()).toMatchObject({ state: 'complete', books: { read: 20_000 } })
   const ledger = project.ledger()
   expect(isBalanced(await ledger.books(1))).toBe(true)

@@ -1,5 +1,5 @@
 // `kill -9` of the worker while it mirrors: during listings, merges, sweeps and counts. At rest the tables equal the service, and
-// nothing is deleted that is there. RECORDS_SYNC_KILLS sets the number of kills (default 2).
+// nothing is deleted that is there. RECORDS_SYNC_KILLS sets the number of kills (default 1).
 
 import { HANG_MS, HEARTBEAT_MS } from '../hang.ts'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
@@ -11,7 +11,7 @@ import { differenceOf, rowsOf } from '../mirror-oracle.ts'
 import { createProject, type Project } from '../e2e/project.ts'
 import { startPostgres, type Postgres } from '../postgres.ts'
 
-const kills = Number(process.env['RECORDS_SYNC_KILLS'] ?? 2)
+const kills = Number(process.env['RECORDS_SYNC_KILLS'] ?? 1)
 const seed = Number(process.env['RECORDS_SYNC_SEED'] ?? Date.now() % 100_000)
 const CONTACT = 'svc_contact'
 const contacts = 3_000
@@ -40,7 +40,7 @@ syncs:
 
 test.each([
   ['duckdb', kills],
-  ['postgres', Math.floor(kills / 2)],
+  ['postgres', Math.ceil(kills / 2)],
 ] as const)(
   `kills at random moments (RECORDS_SYNC_SEED=${seed}), into %s: %i`,
   async (kind, count) => {
@@ -102,7 +102,9 @@ test.each([
         if (ended) break
         worker.kill('SIGKILL')
         killed++
-        worker = project.spawnWorker()
+        // Nobody kills the last one: it works in this process.
+        if (killed < count) worker = project.spawnWorker()
+        else await project.startWorker()
       }
       expect(await result).toMatchObject({ state: 'complete' })
       worker.kill('SIGKILL')

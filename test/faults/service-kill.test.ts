@@ -1,6 +1,6 @@
 // `kill -9` of the service at random moments, while batches, links and deletes arrive. After each restart it holds every
 // write that it acknowledged, and of the one that it did not, all or nothing. RECORDS_SYNC_SERVICE_KILLS sets the number of
-// kills (default 3).
+// kills (default 1).
 
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -14,7 +14,7 @@ import { seededRandom } from '../../src/service/limits/faults.ts'
 import { mintStoredKey } from '../../src/service/index.ts'
 import { main } from '../e2e/project.ts'
 
-const kills = Number(process.env['RECORDS_SYNC_SERVICE_KILLS'] ?? 3)
+const kills = Number(process.env['RECORDS_SYNC_SERVICE_KILLS'] ?? 1)
 const seed = Number(process.env['RECORDS_SYNC_SEED'] ?? Date.now() % 100_000)
 const batchSize = 20
 

@@ -1,7 +1,7 @@
 // A worker that stands still in the middle of a push: its process is stopped, another one takes its segment over and closes
 // the run, a newer run writes newer values, and then the first one goes on. The oracle is the service: it holds the newer
 // values, everywhere. Real processes, both ledgers; fewer connections than lanes, so that batches which were written down wait.
-// RECORDS_SYNC_STOPS sets the number of rounds for each ledger (default 2).
+// RECORDS_SYNC_STOPS sets the number of rounds for each ledger (default 1).
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -27,7 +27,7 @@ import { HANG_MS } from '../hang.ts'
 import { startPostgres, type Postgres } from '../postgres.ts'
 import { HEARTBEAT_TIMEOUT_MS, stopDeps, stopSync } from './stop-scene.ts'
 
-const rounds = Number(process.env['RECORDS_SYNC_STOPS'] ?? 2)
+const rounds = Number(process.env['RECORDS_SYNC_STOPS'] ?? 1)
 const seed = Number(process.env['RECORDS_SYNC_SEED'] ?? Date.now() % 100_000)
 const rows = 800
 const batches = rows / 50

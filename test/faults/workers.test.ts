@@ -1,6 +1,6 @@
 // Three workers in processes of their own share the run of an import through a PostgreSQL ledger, and are ended at random:
 // killed, or stopped in order. At the end the books balance, no item is without an outcome, and the service holds the last
-// valid version of each key. RECORDS_SYNC_KILLS sets the number of kills (default 2).
+// valid version of each key. RECORDS_SYNC_KILLS sets the number of kills (default 1).
 
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -20,7 +20,7 @@ import {
 } from '../e2e/project.ts'
 import { startPostgres, type Postgres } from '../postgres.ts'
 
-const kills = Number(process.env['RECORDS_SYNC_KILLS'] ?? 2)
+const kills = Number(process.env['RECORDS_SYNC_KILLS'] ?? 1)
 const seed = Number(process.env['RECORDS_SYNC_SEED'] ?? Date.now() % 100_000)
 const rows = 4_000
 const inFlight = 2

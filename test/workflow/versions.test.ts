@@ -116,7 +116,7 @@ const refusals = async (handle: WorkflowHandle) =>
   (await events(handle)).filter(({ workflowTaskFailedEventAttributes: failed }) => failed)
 
 /** Ends when that worker has decided what comes after a segment that it pushed. */
-async function decided(handle: WorkflowHandle, { pid }: ChildProcess, what: string) {
+async function decided(handle: WorkflowHandle, { pid }: { readonly pid?: number | undefined }, what: string) {
   const by = (identity: string | null | undefined) => identity?.startsWith(`${pid}@`)
   const afterSegment = async () => {
     const all = await events(handle)
@@ -142,10 +142,12 @@ test('old and new workers take turns on one run', async () => {
   allowed = 3 * perSegment
   await decided(handle, worker, 'another segment')
   worker.kill('SIGKILL')
-  worker = startWorker(today)
+  const last = await project.startWorker()
   allowed = Infinity
   expect(await handle.result()).toMatchObject({ state: 'complete' })
-  await decided(handle, worker, 'the end')
+  await decided(handle, process, 'the end')
+  last.shutdown()
+  await last.stopped
   expect(await refusals(handle)).toEqual([])
   const ledger = project.ledger()
   expect(isBalanced(await ledger.books(1))).toBe(true)

@@ -1,0 +1,12 @@
+#!/bin/sh
+# `npm run test:soak`: kills, stops and chance with the full numbers. `npm test` has one round of each kind.
+# Another number, or one sequence again: RECORDS_SYNC_KILLS=100 RECORDS_SYNC_SEED=123 npm run test:soak -- test/faults/kill.test.ts
+export RECORDS_SYNC_KILLS="${RECORDS_SYNC_KILLS:-30}"
+export RECORDS_SYNC_STOPS="${RECORDS_SYNC_STOPS:-10}"
+export RECORDS_SYNC_SERVICE_KILLS="${RECORDS_SYNC_SERVICE_KILLS:-100}"
+export RECORDS_SYNC_ROUNDS="${RECORDS_SYNC_ROUNDS:-50}"
+if [ $# -eq 0 ]; then
+  set -- test/faults/kill.test.ts test/faults/kill-all.test.ts test/faults/mirror-kill.test.ts test/faults/service-kill.test.ts \
+    test/faults/stand-still.test.ts test/faults/workers.test.ts test/other-service/random.test.ts
+fi
+exec npx vitest run --project system --project slow "$@"
