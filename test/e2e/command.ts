@@ -18,11 +18,12 @@ export interface CommandEnd {
   readonly err: string
 }
 
-/** Sets `env` until `vi.unstubAllEnvs()`. */
+/** Sets `env`, and nothing else that commands read, until `vi.unstubAllEnvs()`. */
 function useEnv(env: Readonly<Record<string, string>>): void {
   vi.unstubAllEnvs()
-  for (const [name, value] of Object.entries({ TEMPORAL_ADDRESS: undefined, ...env }))
-    vi.stubEnv(name, value)
+  const others = Object.keys(process.env).filter((name) => /^(RECORDS|TEMPORAL)_/.test(name))
+  for (const name of others) vi.stubEnv(name, undefined)
+  for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value)
 }
 
 export async function runCommand(

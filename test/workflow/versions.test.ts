@@ -116,7 +116,11 @@ const refusals = async (handle: WorkflowHandle) =>
   (await events(handle)).filter(({ workflowTaskFailedEventAttributes: failed }) => failed)
 
 /** Ends when that worker has decided what comes after a segment that it pushed. */
-async function decided(handle: WorkflowHandle, { pid }: { readonly pid?: number | undefined }, what: string) {
+async function decided(
+  handle: WorkflowHandle,
+  { pid }: { readonly pid?: number | undefined },
+  what: string,
+) {
   const by = (identity: string | null | undefined) => identity?.startsWith(`${pid}@`)
   const afterSegment = async () => {
     const all = await events(handle)
