@@ -204,7 +204,8 @@ test('--priority backfill goes to the workflow, and nothing else may', async () 
 })
 
 test('without a worker or a server the command says how to get one', async () => {
-  project = await createProject()
+  // Whose workers there are is said as well: on this server nobody's.
+  project = await createProject({ server: 'own' })
   project.write('contacts.csv', contactsCsv(1))
   const lonely = await project.command('run', 'contacts')
   expect(lonely.code).toBe(3)
