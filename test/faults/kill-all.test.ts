@@ -71,11 +71,7 @@ test.each(['sqlite', 'postgres'])(
         'contacts.csv',
         contactsCsv(rows, (_, cells) => [cells[0]!, name, cells[2]!, cells[3]!]),
       )
-      const asked = ['run', 'contacts', '--detach', '--json', '--tuning', JSON.stringify(tuning)]
-      const { code, out, err } = await project.cli(...asked)
-      expect({ code, err }).toMatchObject({ code: 0 })
-      const { workflow_id: id } = JSON.parse(out) as { workflow_id: string }
-      const handle = project.client.workflow.getHandle(id)
+      const handle = await project.start('contacts', tuning)
       const { signal } = new AbortController()
       let ended = false
       const end = waitForEnd(project.client, handle, {

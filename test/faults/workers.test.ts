@@ -187,7 +187,13 @@ async function moved(count: number, worksOn: () => boolean): Promise<void> {
 }
 
 test('three workers push the segments of one run side by side', async () => {
-  const { replayed, again, workers, together } = await importOnce(() => pause(50))
+  // Each works on one segment at a time, and none is done before the others had time to take one.
+  const { arrived } = project.gate
+  project.gate.pace(0)
+  const { replayed, again, workers, together } = await importOnce(async () => {
+    if (project.gate.arrived >= arrived + 15) project.gate.open()
+    await pause(50)
+  })
   expect({ replayed, again, together }).toEqual({ replayed: 0, again: 0, together: true })
   expect(workers.size).toBeGreaterThan(1)
 })
