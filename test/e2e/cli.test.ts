@@ -209,9 +209,9 @@ test('without a worker or a server the command says how to get one', async () =>
   project.write('contacts.csv', contactsCsv(1))
   const lonely = await project.command('run', 'contacts')
   expect(lonely.code).toBe(3)
-  expect(lonely.err).toMatch(/Start one with "records-sync .*worker"/)
+  expect(lonely.err.replaceAll(/\s+/g, ' ')).toMatch(/Start one with "records-sync .*worker"/)
   project.env['TEMPORAL_ADDRESS'] = '127.0.0.1:1'
   const offline = await project.command('run', 'contacts')
   expect(offline.code).toBe(3)
-  expect(offline.err).toContain('No Temporal server answers at 127.0.0.1:1')
+  expect(offline.err.replaceAll(/\s+/g, ' ')).toContain('No Temporal server answers at 127.0.0.1:1')
 })
