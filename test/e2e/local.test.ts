@@ -8,6 +8,7 @@ import { expect, inject, onTestFinished, test, vi } from 'vitest'
 import { freePort } from '../../src/dev/ports.ts'
 import { isAnswering } from '../../src/dev/temporal-server.ts'
 import { HEARTBEAT_MS, untilHung } from '../hang.ts'
+import { startProxy } from '../faults/proxy.ts'
 import { slowly } from './batch-gate.ts'
 import { contactsConfig, contactsCsv, createProject, main, type Project } from './project.ts'
 
@@ -107,6 +108,52 @@ test.each(['SIGINT', 'SIGKILL'] as const)(
   },
 )
 
+const UNAUTHENTICATED = {
+  type: 'about:blank',
+  title: 'Unauthorized',
+  status: 401,
+  detail: 'no key',
+  code: 'unauthenticated',
+  request_id: 'req_1',
+}
+
+test('a run that is blocked for its key ends, and the next start asks again at once', async () => {
+  const project = await lonely()
+  project.write('contacts.csv', contactsCsv(100))
+  let isRefused = true
+  const proxy = await startProxy(project.service.url, (url, body) =>
+    isRefused && url.includes('/batch/')
+      ? {
+          status: 401,
+          headers: { 'content-type': 'application/problem+json' },
+          body: JSON.stringify(UNAUTHENTICATED),
+        }
+      : { pass: body },
+  )
+  onTestFinished(() => proxy.close())
+  project.env['RECORDS_URL'] = proxy.url
+  // By itself it asks again after an hour.
+  const hourly = JSON.stringify({ blocked_probe_ms: 3_600_000 })
+  const first = await project.cli('run', 'contacts', '--local', '--tuning', hourly)
+  expect(first.err).toMatch(/Run 1 is blocked: auth: /)
+  expect(first.err).toMatch(/go on with it: records-sync .*run contacts --local\. Or end it: /)
+  expect(first.code).toBe(3)
+  expect((await project.cli('run', 'contacts', '--local')).code).toBe(3)
+  isRefused = false
+  const third = await project.cli('run', 'contacts', '--local')
+  expect(third.out).toContain('Run 1 of contacts: complete')
+  expect(third.code).toBe(0)
+  expect(project.held().size).toBe(100)
+
+  isRefused = true
+  project.write('contacts.csv', contactsCsv(110))
+  const fourth = await project.cli('run', 'contacts', '--local', '--json', '--tuning', hourly)
+  expect(JSON.parse(fourth.out)).toMatchObject({ run: 2, error: { code: 'blocked_auth' } })
+  const parts = ['dev', '--no-service', '--temporal-port', '0']
+  expect(await project.cli(...parts, '--', 'cancel', '2')).toMatchObject({ code: 0 })
+  expect((await runsOf(project)).map(({ state }) => state)).toEqual(['cancelled', 'complete'])
+})
+
 test('dev -- COMMAND runs it beside all parts, passes its exit code on, and keeps what the service holds', async () => {
   const project = await lonely({
     config: contactsConfig({ service: '"${RECORDS_URL:-http://127.0.0.1:1}"' }).replace(
@@ -135,6 +182,22 @@ test('dev -- COMMAND runs it beside all parts, passes its exit code on, and keep
   const busy = await project.cli('dev', '--no-service')
   expect(busy.code).toBe(3)
   expect(busy.err).toContain(`"records-sync dev" (process ${dev.child.pid}) runs the parts of`)
+  const doctor = await project.cli('doctor', '--json')
+  const found = new Map(
+    (JSON.parse(doctor.out) as { findings: { subject: string; message: string }[] }).findings.map(
+      (one) => [one.subject, one] as const,
+    ),
+  )
+  expect(found.get('Temporal')).toMatchObject({ ok: true })
+  expect(found.get('search attributes')).toMatchObject({ ok: true })
+  expect(found.get('worker')).toMatchObject({ verdict: 'ok' })
+  expect(found.get('worker')!.message).toMatch(
+    new RegExp(`^process ${dev.child.pid} on .*, of this build`),
+  )
+  expect(found.get('dev')!.message).toContain(
+    `"records-sync dev" (process ${dev.child.pid}) runs here`,
+  )
+  expect(found.get('connection crm')).toMatchObject({ verdict: 'ok' })
   const second = await project.command('run', 'contacts', '--json')
   expect(JSON.parse(second.out)).toMatchObject({ run: 2, states: { unchanged: 99 } })
   expect((await project.cli('run', 'contacts', '--local')).out).toContain('Run 3 of contacts')

@@ -24,6 +24,9 @@ import { forecast, readKeyQuota } from '../shared/forecast.ts'
 import { createLedgerRetry, type LedgerRetry } from '../shared/ledger-retry.ts'
 import { progressLine } from '../views/progress-line.ts'
 import { isOver, printLeft, stopParts } from '../shared/leave.ts'
+import { createLocalWait } from '../shared/local-wait.ts'
+import { askAgain } from '../shared/ask-again.ts'
+import { requireServices } from '../shared/preflight.ts'
 import type { LocalParts } from '../shared/local.ts'
 import { reportEnd } from '../shared/report-end.ts'
 import { requireWorker } from '../shared/require-worker.ts'
@@ -186,8 +189,9 @@ export async function startRun(
   }
   if (options.detach)
     throw new ConfigError('--local', 'the run ends with this process; leave --detach out')
+  await requireServices(context, config, job)
   const { startLocal } = await import('../shared/local.ts')
-  const wanted = { sync: job.sync.name, command: `${job.command} --local` }
+  const wanted = { sync: job.sync.name, command: job.command }
   const local = await startLocal(context, config, wanted)
   try {
     return await startRunAt(context, { temporal: local.temporal, local }, job, options)
@@ -208,7 +212,7 @@ async function startRunAt(
   job: Job,
   options: StartOptions,
 ): Promise<number> {
-  const again = context.hint(`${job.command} --local`)
+  const again = local?.again ?? context.hint(`${job.command} --local`)
   const { client, close } = await connectTemporal(temporal, { offer: again })
   const closing = [close]
   try {
@@ -229,7 +233,9 @@ async function startRunAt(
       if (held) attachTo(context, held, isLeft || (options.isFollowed?.(held) ?? false))
       const workflow = held ?? (await startWorkflow(client, job, project))
       const isAnnounced = held === null && job.type !== reconcile
-      const parts = { workflow, waiting: waiting.client, patience, isAnnounced, local }
+      const isFresh = held === null || !local?.isOwn || (await askAgain(context, client, held))
+      const wait = createLocalWait(context, { again, endsForPerson: isFresh })
+      const parts = { workflow, waiting: waiting.client, patience, isAnnounced, local, wait }
       const followed = await follow(context, job, options, parts)
       const second = heldBy(followed.kind === 'ended' ? followed.error : null)
       return { workflowId: workflow.workflowId, followed, second }
@@ -266,7 +272,8 @@ async function reportFollowed(
     const left = await stopParts(context, local, run)
     const ended = { kind: 'ended' as const, run: left.run, error: null }
     if (isOver(left.run)) return await reportEnd(context, ended, { patience, workflowId })
-    return printLeft(context, { ...left, again })
+    const isBlocked = !local.interrupted.aborted
+    return printLeft(context, { ...left, again, isBlocked })
   }
   const watch = context.hint(`watch ${sync.name}`)
   context.terminal.err(`Detached; the run goes on. Watch it: ${watch}`)
@@ -304,9 +311,11 @@ async function follow(
     /** Whether it is said what will be sent, and how long that takes. */
     readonly isAnnounced: boolean
     readonly local: LocalParts | null
+    /** Whether a local run that is held up ends its process. */
+    readonly wait: (run: Run | null) => boolean
   },
 ): Promise<FollowResult> {
-  const { workflow, waiting, patience, isAnnounced, local } = parts
+  const { workflow, waiting, patience, isAnnounced, local, wait } = parts
   const { workflowId, workflowRunId } = workflow
   const handle: WorkflowHandle = waiting.workflow.getHandle(workflowId, workflowRunId)
   const following = new AbortController()
@@ -327,7 +336,7 @@ async function follow(
       const failed = local?.failed.then((error) => Promise.reject(error))
       await (failed ? Promise.race([ended, failed]) : ended)
     },
-    ...(local?.isOwn && { interrupted: local.interrupted }),
+    ...(local?.isOwn && { interrupted: local.interrupted, isEnough: wait }),
     line: context.json || options.detach ? null : line,
     ...(options.detach ? { isEnough: openedOr(options.beginMaxMs ?? BEGIN_MAX_MS) } : {}),
   }).finally(() => following.abort())

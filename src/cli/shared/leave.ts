@@ -6,7 +6,7 @@ import type { Ledger, Run } from '../../ledger/ledger.ts'
 import { runToJson } from '../views/run-summary.ts'
 import { EXIT, type CommandContext } from './context.ts'
 import type { LocalParts } from './local.ts'
-import { formatNumber } from './terminal.ts'
+import { formatNumber, messageLines } from './terminal.ts'
 import { printJson } from '../json.ts'
 
 /** Stops the parts. Returns the run as they leave it: ended, if it has in the meantime; null if it was not opened. */
@@ -33,9 +33,27 @@ export const isOver = (run: Run | null): run is Run =>
 
 /** Reports a run that was left. @param again the command that goes on with it */
 export function printLeft(
-  { terminal, json }: CommandContext,
-  { run, done, again }: { readonly run: Run | null; readonly done: string; readonly again: string },
+  { terminal, json, hint }: CommandContext,
+  of: {
+    readonly run: Run | null
+    readonly done: string
+    readonly again: string
+    /** It was not a person who left it: it cannot go on by itself. */
+    readonly isBlocked: boolean
+  },
 ): number {
+  const { run, done, again } = of
+  if (of.isBlocked && run?.state === 'blocked') {
+    const message = `Run ${run.id} is ${run.message ?? `blocked: ${run.reason}`}`
+    const next = `Put that right, and go on with it: ${again}. Or end it: ${hint(`dev --no-service -- cancel ${run.id}`)}`
+    const error = { code: `blocked_${run.reason}`, message: `${message}. ${next}` }
+    if (json) printJson(terminal, { ...runToJson(run, null), error })
+    else {
+      for (const line of messageLines(message)) terminal.err(terminal.style('red', line))
+      for (const line of messageLines(next)) terminal.err(line)
+    }
+    return EXIT.stopped
+  }
   const what = run === null ? 'The run has not begun' : `Run ${run.id} stays where it is${done}`
   const message = `${what}. Go on with it: ${again}`
   const error = { code: 'interrupted', message }

@@ -7,10 +7,11 @@ import { taskQueueOf } from '../../../workflows/queues.ts'
 import { SyncError, TemporalUnreachable } from '../../core/errors.ts'
 import { choosePorts } from '../../dev/ports.ts'
 import { claimError, findParts, stateDirOf } from '../../dev/parts.ts'
-import { startEmbedded } from '../../dev/embedded.ts'
+import { startEmbedded, type Embedded } from '../../dev/embedded.ts'
 import type { Run } from '../../ledger/ledger.ts'
 import { connectClient } from '../../temporal/client.ts'
 import { isLiveWorkflow } from '../../temporal/is-live.ts'
+import { TEMPORAL_SLOW } from '../../temporal/probe.ts'
 import { DEFAULT_ORIGIN, temporalSettings, type TemporalSettings } from '../../temporal/settings.ts'
 import { startWorker } from '../../worker.ts'
 import { connectTemporal, settingsOfParts, type CommandContext } from './context.ts'
@@ -24,6 +25,8 @@ export interface LocalParts {
   readonly temporal: TemporalSettings
   /** Whether the worker ends with this process. */
   readonly isOwn: boolean
+  /** The command that goes on with a run that is left. */
+  readonly again: string
   /** A person, or who runs this process, asks it to end. */
   readonly interrupted: AbortSignal
   /** Ends, with what is wrong, if a part of this process ends unasked. */
@@ -32,10 +35,12 @@ export interface LocalParts {
   stop(): Promise<void>
 }
 
+const PORT_TRIES = 3
+
 /** The run that the parts are for. */
 interface Wanted {
   readonly sync: string
-  /** `run contacts --local` */
+  /** `run contacts` */
   readonly command: string
 }
 
@@ -55,31 +60,39 @@ export async function startLocal(
     if (parts.sync !== null && parts.sync !== wanted.sync) throw claimError(parts)
     const isOwn = parts.pid === process.ppid
     const temporal = settingsOfParts(settings, parts.temporal)
+    const { command } = wanted
     return {
       temporal,
       isOwn,
+      again: context.hint(isOwn ? `dev -- ${command}` : `${command} --local`),
       interrupted: isOwn ? interrupts() : new AbortController().signal,
       failed: new Promise(() => {}),
       stop: async () => {},
     }
   }
-  if (await isServerOfProject(context, settings)) return await startOnlyWorker(context, settings)
-  return await startBoth(context, settings, wanted)
+  const isThere = await isServerOfProject(context, settings)
+  if (isThere === true) return await startOnlyWorker(context, settings, wanted)
+  return await startBoth(context, settings, { ...wanted, isKnown: isThere !== null })
 }
 
-/** Whether the project's runs belong to the server of the settings. One that nobody named counts only where it has some. */
+/**
+ * Whether the project's runs belong to the server of the settings. One that nobody named counts only where it has some; null: it
+ * does not answer in time.
+ */
 async function isServerOfProject(
   context: CommandContext,
   settings: TemporalSettings,
-): Promise<boolean> {
+): Promise<boolean | null> {
+  let isSlow = false
   const isNamed = settings.origin !== DEFAULT_ORIGIN
   const found = await (isNamed ? connectTemporal(settings) : connectClient(settings)).catch(
     (error: unknown) => {
+      isSlow = error instanceof SyncError && error.code === TEMPORAL_SLOW
       if (error instanceof TemporalUnreachable || !isNamed) return null
       throw error
     },
   )
-  if (found === null) return false
+  if (found === null) return isSlow ? null : false
   try {
     if (isNamed) return true
     const project = await findProject(context)
@@ -111,8 +124,10 @@ async function splitRuns(
 async function startOnlyWorker(
   context: CommandContext,
   temporal: TemporalSettings,
+  { command }: Wanted,
 ): Promise<LocalParts> {
   const { configFile, env, terminal } = context
+  const again = context.hint(`${command} --local`)
   const logger = terminalLogger(terminal, 'warn')
   const worker = await startWorker({ configFile, env, temporal, logger, listens: false })
   note(context, `A worker of this process works for the Temporal server at ${temporal.address}`)
@@ -129,47 +144,62 @@ async function startOnlyWorker(
     worker.shutdown()
     await worker.stopped.catch(() => {})
   }
-  return { temporal, isOwn: true, interrupted: interrupts(), failed, stop }
+  return { temporal, isOwn: true, again, interrupted: interrupts(), failed, stop }
 }
 
 async function startBoth(
   context: CommandContext,
   settings: TemporalSettings,
-  { sync, command }: Wanted,
+  { sync, command, isKnown }: Wanted & { readonly isKnown: boolean },
 ): Promise<LocalParts> {
   const { configFile, env, terminal } = context
   const isNamed = settings.origin !== DEFAULT_ORIGIN
   if (isNamed)
     note(context, `Nothing answers at ${settings.address}, which ${placeOf(settings)} names`)
   terminal.live('Starting a Temporal server and a worker in this process')
-  const { temporal: temporalPort } = await choosePorts({ temporal: undefined, service: null })
-  const embedded = await startEmbedded({
-    configFile,
-    env,
-    stateDir: stateDirOf(configFile),
-    command,
-    sync,
-    servicePort: null,
-    serviceLimit: null,
-    temporalPort,
-    keepHistory: true,
-    listens: false,
-    logger: terminalLogger(terminal, 'warn'),
-    progress: (line) => terminal.err(line),
-    ...statusScreen(terminal),
-    ...(isNamed && {
-      beforeWorker: (server) =>
-        requireNoneElsewhere(context, settings, settingsOfParts(settings, server)),
+  const embedded = await onFreePort((temporalPort) =>
+    startEmbedded({
+      configFile,
+      env,
+      stateDir: stateDirOf(configFile),
+      command: `${command} --local`,
+      sync,
+      servicePort: null,
+      serviceLimit: null,
+      temporalPort,
+      keepHistory: true,
+      listens: false,
+      logger: terminalLogger(terminal, 'warn'),
+      progress: (line) => terminal.err(line),
+      ...statusScreen(terminal),
+      ...((isNamed || !isKnown) && {
+        beforeWorker: (server) =>
+          requireNoneElsewhere(context, settings, settingsOfParts(settings, server)),
+      }),
     }),
-  })
+  )
   const { temporal, failed, stop } = embedded
   note(context, `Temporal server and worker in this process; UI ${temporal.uiUrl}`)
   return {
     temporal: settingsOfParts(settings, temporal),
     isOwn: true,
+    again: context.hint(`${command} --local`),
     interrupted: interrupts(),
     failed,
     stop,
+  }
+}
+
+/** Another program may take a port between its choice and its use; then others are chosen. */
+async function onFreePort(start: (port: number) => Promise<Embedded>): Promise<Embedded> {
+  for (let tries = 1; ; tries++) {
+    const { temporal } = await choosePorts({ temporal: undefined, service: null })
+    try {
+      return await start(temporal)
+    } catch (error) {
+      const isTaken = error instanceof SyncError && error.code === 'port_taken'
+      if (!isTaken || tries === PORT_TRIES) throw error
+    }
   }
 }
 
@@ -185,7 +215,7 @@ async function requireNoneElsewhere(
     if (run === undefined) return
     throw new SyncError(
       'run_elsewhere',
-      `Run ${run.id} of ${run.sync} is open, and on no server of this folder; it may go on at ${named.address}, which ${placeOf(named)} names and where nothing answers now. Start that server again; or, if it is gone for good, remove that setting: the run is closed then, and the next one does the rest`,
+      `Run ${run.id} of ${run.sync} is open, and on no server of this folder; it may go on at ${named.address}, ${elsewhereText(named)}: the run is closed then, and the next one does the rest`,
       { run: run.id },
     )
   } finally {
@@ -199,6 +229,11 @@ function interrupts(): AbortSignal {
   onInterrupt(['SIGINT', 'SIGTERM'], () => pressed.abort())
   return pressed.signal
 }
+
+const elsewhereText = (named: TemporalSettings): string =>
+  named.origin === DEFAULT_ORIGIN
+    ? 'which takes connections and does not answer now: busy, or not a Temporal server. Wait for it; or, if another program has that port, stop that one'
+    : `which ${placeOf(named)} names and where nothing answers now. Start that server again; or, if it is gone for good, remove that setting`
 
 const placeOf = ({ origin }: TemporalSettings) =>
   origin === 'environment' ? 'TEMPORAL_ADDRESS' : origin

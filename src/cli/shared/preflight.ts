@@ -1,0 +1,61 @@
+// Whether the services of a run answer and accept its keys, asked before anything is started for it: a person at one terminal corrects
+// an address or a key at once, and a run that waits for that helps nobody.
+
+import { placedService, type Config, type SyncConfig } from '../../../config/index.ts'
+import { isOfKey, SyncError } from '../../core/errors.ts'
+import { findParts } from '../../dev/parts.ts'
+import { createClients, type CommandContext } from './context.ts'
+import { isOfDev } from './dev-service.ts'
+import { findQuotas } from './forecast.ts'
+
+/** After this time a service counts as slow: the run itself waits for it. */
+const MAX_MS = 10_000
+
+/** @param command `run contacts` @throws SyncError `dev_service_missing`; why a service is not used */
+export async function requireServices(
+  context: CommandContext,
+  config: Config,
+  { sync, command }: { readonly sync: SyncConfig; readonly command: string },
+): Promise<void> {
+  const quotas = await findQuotas(context)
+  const clients = await createClients(context, 'run', quotas)
+  try {
+    for (const name of connectionsOf(sync)) {
+      const signal = AbortSignal.timeout(MAX_MS)
+      try {
+        const { client } = await clients.connect(name)
+        await client.readSelf({ signal, priority: 'interactive' })
+      } catch (error) {
+        if (!signal.aborted) throw await refusal(context, config, { name, command, error })
+      }
+    }
+  } finally {
+    await clients.close()
+    await quotas?.close()
+  }
+}
+
+/** Those that it reads or writes. */
+function connectionsOf(sync: SyncConfig): string[] {
+  if (sync.kind === 'mirror') return [sync.mirror.from]
+  const { from, to } = sync.import
+  return [...new Set(['records' in from ? from.records.connection : to, to])]
+}
+
+async function refusal(
+  { configFile, env, hint }: CommandContext,
+  config: Config,
+  of: { readonly name: string; readonly command: string; readonly error: unknown },
+): Promise<unknown> {
+  const { name, command, error } = of
+  const connection = config.connections[name]
+  const isMissing = findParts(configFile)?.service == null
+  if (connection && isMissing && isOfDev(configFile, connection))
+    return new SyncError(
+      'dev_service_missing',
+      `Connection ${name} leads to the Records Service of "records-sync dev" (${connection.service}), which does not run. Run it with the sync: ${hint(`dev -- ${command}`)}`,
+    )
+  const placed = await placedService(error, name, configFile, env)
+  if (isOfKey(error) || !(placed instanceof SyncError)) return placed
+  return new SyncError(placed.code, `${placed.message}. Nothing was started`, placed.details)
+}
