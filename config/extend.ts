@@ -21,7 +21,7 @@ export function withEntries(
   env: Environment,
 ): string | null {
   let extended: string | null = text
-  for (const entry of entries) extended &&= withEntry(extended, entry, env)
+  for (const entry of entries) if (extended !== null) extended = withEntry(extended, entry, env)
   return extended
 }
 

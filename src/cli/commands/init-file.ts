@@ -193,6 +193,9 @@ function noKeyText({ objectType, nearKeys }: Proposal): string {
   ].join('\n  ')
 }
 
+/** Other keys that a comment names. */
+const OTHER_KEYS_MAX = 3
+
 interface Drafted {
   readonly file: string
   readonly sample: CsvSample
@@ -208,7 +211,10 @@ function draftOf(
 ): DraftImport {
   const { objectType, typeReason, otherTypes, key, keyReason, otherKeys } = proposal
   const [otherType] = otherTypes
-  const [otherKey] = otherKeys
+  const also = otherKeys
+    .slice(0, OTHER_KEYS_MAX)
+    .map((other) => `${other.property} from ${JSON.stringify(other.column)}`)
+    .join(', ')
   const drafted = (isOpen: boolean) => (one: Proposal['open'][number]) => ({
     property: one.property,
     mapping: { column: one.column, ...one.settings },
@@ -227,7 +233,7 @@ function draftOf(
     objectType,
     typeComment: `${typeReason}${otherType ? `; of ${otherType.name} ${otherType.columns}` : ''}`,
     matchingProperty: key!.property,
-    matchingComment: `${keyReason}${otherKey ? `; also possible: ${otherKey.property} from ${JSON.stringify(otherKey.column)}` : ''}`,
+    matchingComment: `${keyReason}${also === '' ? '' : `; also possible: ${also}`}`,
     properties: [...proposal.properties.map(drafted(false)), ...proposal.open.map(drafted(true))],
     left: proposal.left,
   }
