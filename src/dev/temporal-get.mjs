@@ -27,7 +27,7 @@ const lockIdleMs = 60_000
 const lockPollMs = 300
 const lockWaitMs = 75 * 60_000
 /** Processor time of a build with empty caches (docs/decisions/0121); it uses all cores. */
-const buildCpuSeconds = 340
+const buildCpuSeconds = 300
 
 export class TemporalCliMissing extends Error {}
 

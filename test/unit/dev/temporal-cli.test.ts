@@ -109,6 +109,7 @@ describe('findTemporalCli', () => {
     expect(await find()).toEqual({ path: cached, version: '1.5.1', origin: 'go' })
     const called = fs.readFileSync(log, 'utf8')
     expect(called).toMatch(/^CGO_ENABLED=0 install /)
+    expect(called).toContain('-tags disable_grpc_modules')
     expect(called).toContain('github.com/temporalio/cli/cmd/temporal@v1.5.1')
     expect(fs.readdirSync(cache)).toEqual([`temporal-${TEMPORAL_CLI_VERSION}`])
   })
