@@ -7,7 +7,7 @@ import { Blocked } from '../../core/errors.ts'
 import { countText } from '../../core/format.ts'
 import { stateDirOf } from '../../dev/parts.ts'
 import { ledgerEngine } from '../../ledger/open.ts'
-import { openWarehouse, POSTGRES_MIN, warehouseOf } from '../../warehouses/index.ts'
+import { loadWarehouse, openWarehouse, POSTGRES_MIN, warehouseOf } from '../../warehouses/index.ts'
 import type { Warehouse } from '../../warehouses/warehouse.ts'
 import { checkLedger } from '../commands/check-ledger.ts'
 import type { CommandContext } from '../shared/context.ts'
@@ -72,11 +72,17 @@ async function warehouseFinding(
   const subject = `warehouse ${name}`
   const settings = config.warehouses[name]!
   const file = warehouseOf(settings).file(settings)
-  if (file !== null && !existsSync(file.path))
-    return existsSync(dirname(file.path))
-      ? fine(subject, `${relative(dirname(config.file), file.path)}; the first mirror makes it`)
-      : finding('failed', subject, `there is no folder ${dirname(file.path)}`, 'Make it: mkdir -p')
   try {
+    await loadWarehouse(settings)
+    if (file !== null && !existsSync(file.path))
+      return existsSync(dirname(file.path))
+        ? fine(subject, `${relative(dirname(config.file), file.path)}; the first mirror makes it`)
+        : finding(
+            'failed',
+            subject,
+            `there is no folder ${dirname(file.path)}`,
+            'Make it: mkdir -p',
+          )
     const place = await readWarehousePlace(config, name, context.env)
     const warehouse = await openWarehouse(name, place, { waitMs: WAREHOUSE_WAIT_MS, signal })
     try {
