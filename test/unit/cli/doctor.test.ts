@@ -229,6 +229,7 @@ test('the address of the metrics is free, of a worker, or of another program', a
     verdict: 'failed',
     action: expect.stringContaining('worker: { listen: 127.0.0.1:'),
   })
+  expect(await look(await ready({ anything: true }))).toMatchObject({ verdict: 'failed' })
   expect(await look(await ready({ ledger: true, worker: true }))).toMatchObject({ verdict: 'ok' })
   expect(await look(await ready({ ledger: false, worker: true }))).toMatchObject({
     verdict: 'failed',

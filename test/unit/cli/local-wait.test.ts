@@ -113,6 +113,7 @@ test('one that nobody watches is held up for ten minutes at most, counted from w
   clock.nowMs = UNWATCHED_MAX_MS - 1
   expect(ends(blocked)).toBe(false)
   expect(ends(held({ state: 'running' }))).toBe(false)
+  clock.nowMs += 2
   expect(ends(blocked)).toBe(false)
   clock.nowMs += UNWATCHED_MAX_MS
   expect(ends(blocked)).toBe(true)
