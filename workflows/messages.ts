@@ -19,6 +19,7 @@ export const TuningInput = z
     blocked_probe_ms: z.coerce.number().int().min(50),
     resend_backoff_ms: z.array(z.number().int().min(0)).min(1).max(10),
     item_backoff_ms: z.array(z.number().int().min(0)).min(1).max(10),
+    refused_in_row_max: z.coerce.number().int().min(0),
     approval_ms: z.coerce.number().int().min(100),
     heartbeat_timeout_ms: z.coerce.number().int().min(1_000),
   })

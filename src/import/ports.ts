@@ -40,6 +40,8 @@ export interface ImportTuning {
   readonly resend_backoff_ms: readonly number[]
   /** Waits before the rounds of items answered 500 or 503, ms. */
   readonly item_backoff_ms: readonly number[]
+  /** Rows that the service may refuse one after the other before the run is blocked; at least as many as a batch has. */
+  readonly refused_in_row_max: number
   readonly heartbeat_timeout_ms: number
 }
 
@@ -52,6 +54,7 @@ export const DEFAULT_IMPORT_TUNING: ImportTuning = {
   blocked_probe_ms: 300_000,
   resend_backoff_ms: [500, 1_000, 2_000, 5_000],
   item_backoff_ms: [1_000, 4_000, 15_000, 45_000],
+  refused_in_row_max: 0,
   heartbeat_timeout_ms: 60_000,
 }
 

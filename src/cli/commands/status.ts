@@ -243,6 +243,9 @@ function printStatuses(context: CommandContext, syncs: readonly SyncStatus[]): v
     if (isStopped && run.message)
       terminal.out(`Run ${run.id} of ${run.sync}: ${safeText(run.message, 2_000)}`)
   }
+  for (const { run, progress } of syncs)
+    if (run && progress?.waits !== undefined)
+      terminal.out(`Run ${run.id} of ${run.sync}: ${progress.waits}`)
   for (const { run, quotaWait } of syncs)
     if (run && quotaWait !== null)
       terminal.out(terminal.style('yellow', quotaWaitText(context, run, quotaWait)))

@@ -13,6 +13,7 @@ import type {
   Streams,
 } from '../../ledger/ledger.ts'
 import { streamTotals } from '../../report/account.ts'
+import { readSentAgain, sentAgainText } from '../../runs/sent-again.ts'
 import { readShare } from '../../runs/step-share.ts'
 
 /** The part of the ledger that it is read from. */
@@ -41,6 +42,8 @@ export interface LiveProgress {
   readonly work: { readonly done: number; readonly total: number | null } | null
   /** More of it, the important first. */
   readonly details: readonly string[]
+  /** Why it does not move although it is at work. */
+  readonly waits?: string
 }
 
 /** Null for a run that has ended. */
@@ -67,14 +70,18 @@ async function ofImport(ledger: ProgressLedger, run: Run): Promise<LiveProgress>
     return await ofComparison(ledger, run, counters)
   const rejected = counters.rejected + counters.failed
   const done = counters.created + counters.updated + rejected
+  const again = done < planned ? await readSentAgain(ledger, run.id) : null
+  const waits = again && { waits: sentAgainText(again) }
   const details = [
+    ...(waits ? [waits.waits] : []),
     countText(requests, 'request'),
     ...(rejected > 0 ? [`${formatNumber(rejected)} rejected`] : []),
   ]
   if (done < planned) {
     const percent = percentOf(done, planned)
     const work = { done, total: planned }
-    return { phase: 'sending', percent, counters, amount: rowsOf(done, planned), work, details }
+    const amount = rowsOf(done, planned)
+    return { phase: 'sending', percent, counters, amount, work, details, ...waits }
   }
   const verified = await readShare(ledger, run.id, 'verify')
   const percent = verified === null ? null : Math.floor(100 * verified)

@@ -14,6 +14,7 @@ const MINIMUM = {
     blocked_probe_ms: 1_000,
     resend_backoff_ms: 100,
     item_backoff_ms: 100,
+    refused_in_row_max: 0,
     approval_ms: 60_000,
     heartbeat_timeout_ms: 15_000,
   },

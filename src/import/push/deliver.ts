@@ -1,21 +1,26 @@
 // Deliver: one batch, from its record in the ledger until every item of it is settled, or the segment has to stop.
 // Promises kept here: a batch is recorded before it is sent, and sent soon after that, or not at all; one whose answer
-// was lost is sent again byte for byte; an item never pays for the failure of a whole request.
+// was lost is sent again byte for byte; an item never pays for the failure of a whole request, nor the others for one item.
 
 import { Blocked, SendDeadlinePassed, SyncError, type ServiceFailure } from '../../core/errors.ts'
 import { operationOfMode, type ImportOperation } from '../../core/domain/import-modes.ts'
 import { QUOTA_WAIT_MAX_MS, SERVICE_FAILURES_MAX } from '../../core/limits.ts'
 import type { Permit } from '../../core/ports.ts'
-import type { PlannedItem, RequestOutcome, SentBatch } from '../../ledger/ledger.ts'
+import type { ItemOutcome, PlannedItem, RequestOutcome, SentBatch } from '../../ledger/ledger.ts'
 import { withHeartbeat } from '../../runs/heartbeat.ts'
+import type { SentAgain } from '../../runs/sent-again.ts'
 import type { ImportDeps } from '../ports.ts'
 import { refusedOutcome, splitRefusedBatch } from './outcome.ts'
+import { mayBeOfOneRow, probedItems, RefusedInRow } from './refusals.ts'
 import { sendDeadline } from './send-deadline.ts'
 import { bodyDigest, bodyText, sendBatch, type RecordedBatch } from './send.ts'
 import { settlement, type ClaimedSegment, type DeliveryLedger } from './settle.ts'
 
 /** Sendings of one batch while other lanes keep succeeding. */
 const sendingsMax = 100
+
+/** What is done with a batch that was refused whole. */
+type Refused = (batch: SentBatch, failure: ServiceFailure, ended: RequestOutcome) => Promise<void>
 
 /** What the lanes of a segment share. */
 export class Delivery {
@@ -26,15 +31,18 @@ export class Delivery {
   #requests = 0
   /** Whole requests that failed in a row, over all lanes. */
   #failuresInRow = 0
-  /** Items that were refused alone, by whole requests, since the service last took a batch. */
-  #refusedInRow: number
+  readonly #refused: RefusedInRow
+  /** Rows of the round that were answered with 500 or 503, and may be sent again. */
+  #again: SentAgain | null = null
+  /** Whether the service takes rows that are sent alone, as a lane finds out; the others wait for it. */
+  #probing: Promise<boolean> | null = null
 
   constructor(deps: ImportDeps<DeliveryLedger>, job: ClaimedSegment, mustStop: () => boolean) {
     this.#deps = deps
     this.#job = job
     this.#mustStop = mustStop
     this.#settle = settlement(deps, job)
-    this.#refusedInRow = job.refusedInRow
+    this.#refused = new RefusedInRow(job.refusedInRow)
   }
 
   get #operation(): ImportOperation {
@@ -46,7 +54,19 @@ export class Delivery {
   }
 
   get refusedInRow(): number {
-    return this.#refusedInRow
+    return this.#refused.count
+  }
+
+  /** What blocks the run, if the service refuses row after row. */
+  get blocked(): Blocked | null {
+    return this.#refused.blocked(this.#job.itemsPerRequest, this.#deps.tuning)
+  }
+
+  /** Rows that were answered with 500 or 503 since this was called last; null if none was. */
+  takeAgain(): SentAgain | null {
+    const again = this.#again
+    this.#again = null
+    return again
   }
 
   /** Asks for the right to send one request. `until` ends the wait. */
@@ -59,7 +79,11 @@ export class Delivery {
   }
 
   /** Records a new batch and sends it until it is settled. */
-  async deliver(items: readonly PlannedItem[], permit: Permit): Promise<void> {
+  async deliver(
+    items: readonly PlannedItem[],
+    permit: Permit,
+    refused: Refused = this.#isolateOrHalt,
+  ): Promise<void> {
     const { ledger } = this.#deps
     const { run, segment, fence } = this.#job
     const body = bodyText(items)
@@ -67,7 +91,7 @@ export class Delivery {
     const recorded = await this.#record(body, permit, () =>
       ledger.recordSend(run, segment, fence, batch),
     )
-    await this.#sendUntilSettled(recorded, permit, false)
+    await this.#sendUntilSettled(recorded, permit, false, refused)
   }
 
   /** The body that a batch of an earlier attempt was sent with. @throws SyncError `replay_differs` if it cannot be rebuilt */
@@ -83,7 +107,7 @@ export class Delivery {
   /** Sends a batch again whose answer was lost. */
   async redeliver(batch: SentBatch, body: string, permit: Permit): Promise<void> {
     const recorded = await this.#recordResend(batch, body, permit, true)
-    await this.#sendUntilSettled(recorded, permit, true)
+    await this.#sendUntilSettled(recorded, permit, true, this.#isolateOrHalt)
   }
 
   /** Uses the permit only if the ledger took the record. */
@@ -119,6 +143,7 @@ export class Delivery {
     first: RecordedBatch,
     firstPermit: Permit,
     mayBeDone: boolean,
+    refused: Refused,
   ): Promise<void> {
     let recorded = first
     let permit = firstPermit
@@ -129,8 +154,10 @@ export class Delivery {
       const result = await sendBatch(this.#deps, this.#job.config, recorded, permit)
       if (result.kind === 'answer') {
         this.#failuresInRow = 0
-        this.#refusedInRow = 0
-        return await this.#settle(batch, result.answer, result.ended)
+        this.#refused.noteAnswer(result.answer.data)
+        const outcomes = await this.#settle(batch, result.answer, result.ended)
+        outcomes.forEach((outcome) => this.#noteAgain(outcome))
+        return
       }
       if (result.kind === 'wait') {
         await this.#recordNotDone(batch, result.ended, isDoubtful)
@@ -138,14 +165,14 @@ export class Delivery {
       }
       const { failure, ended } = result
       this.#logFailure(batch, failure)
-      if (failure.disposition === 'reject') {
+      if (failure.disposition === 'reject' || (mayBeOfOneRow(failure) && !isDoubtful)) {
         this.#failuresInRow = 0
-        return await this.#isolate(batch, failure, ended)
+        return await refused(batch, failure, ended)
       }
       isDoubtful ||= failure.outcomeUnknown
       if (failure.disposition === 'halt') {
         await this.#recordNotDone(batch, ended, isDoubtful)
-        throw new Blocked(failure.block, failure.message, this.#deps.tuning.blocked_probe_ms)
+        throw this.#halted(failure)
       }
       await this.#deps.ledger.recordNoAnswer(this.#job.run, batch, ended)
       await this.#backOff(failure, sendings)
@@ -171,18 +198,72 @@ export class Delivery {
     await this.#deps.ledger.release(run, segment, fence, batch, ended)
   }
 
+  #noteAgain({ state, httpStatus, code }: ItemOutcome): void {
+    if (state !== 'planned') return
+    const rows = (this.#again?.rows ?? 0) + 1
+    this.#again = { rows, status: httpStatus ?? 0, code }
+  }
+
+  #halted({ block, message }: ServiceFailure): Blocked {
+    return new Blocked(block, message, this.#deps.tuning.blocked_probe_ms)
+  }
+
+  /** A batch that was refused whole: for the sake of rows of it, or whatever is sent. @throws Blocked in the latter case */
+  readonly #isolateOrHalt: Refused = async (batch, failure, ended) => {
+    if (failure.disposition === 'reject' || (batch.items.length === 1 && this.#refused.isOfTheRow))
+      return await this.#isolate(batch, failure, ended)
+    await this.#release(batch, ended)
+    if (batch.items.length === 1) throw this.#halted(failure)
+    // Only one lane finds out: a service that refuses everything is asked a few times more, not a few times by each lane.
+    const taken = new Set<PlannedItem>()
+    const probing = (this.#probing ??= this.#probe(batch.items, taken).finally(
+      () => (this.#probing = null),
+    ))
+    if (!(await probing)) {
+      if (this.#mustStop()) return
+      throw this.#halted(failure)
+    }
+    await this.#deliverParts(
+      batch.items.filter((item) => !taken.has(item)),
+      failure,
+    )
+  }
+
+  /** Sends rows of a batch alone until the service takes one, which is added to `taken`. Returns whether it did. */
+  async #probe(items: readonly PlannedItem[], taken: Set<PlannedItem>): Promise<boolean> {
+    for (const item of probedItems(items)) {
+      if (this.#mustStop()) return false
+      let isRefused = false
+      await this.deliver([item], await this.acquire(), async (batch, _failure, ended) => {
+        isRefused = true
+        await this.#release(batch, ended)
+      })
+      if (isRefused) continue
+      taken.add(item)
+      return true
+    }
+    return false
+  }
+
   /** A batch that was refused whole is sent in parts, until the items that the service does not take are alone. */
-  async #isolate(batch: SentBatch, failure: ServiceFailure, ended: RequestOutcome): Promise<void> {
+  readonly #isolate: Refused = async (batch, failure, ended) => {
     if (batch.items.length === 1) {
       const { run, segment, fence } = this.#job
       const outcome = refusedOutcome(batch.items[0]!, failure)
-      this.#refusedInRow++
+      this.#refused.noteAlone(failure)
       return await this.#deps.ledger.settle(run, segment, fence, batch, ended, [outcome])
     }
     await this.#release(batch, ended)
-    for (const part of splitRefusedBatch(batch.items, failure)) {
+    await this.#deliverParts(batch.items, failure)
+  }
+
+  async #deliverParts(items: readonly PlannedItem[], failure: ServiceFailure): Promise<void> {
+    const parts = items.length > 1 ? splitRefusedBatch(items, failure) : [items]
+    // Other rows of the batch were taken where this one was refused as all might be: no part of it is asked for that again.
+    const refused = failure.disposition === 'reject' ? this.#isolateOrHalt : this.#isolate
+    for (const part of parts) {
       if (this.#mustStop()) break
-      await this.deliver(part, await this.acquire())
+      await this.deliver(part, await this.acquire(), refused)
     }
   }
 

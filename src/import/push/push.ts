@@ -1,9 +1,9 @@
 // Push: the planned items of a segment go out, 50 at a time, in as many lanes as requests may be in flight
 // (design section 3). A permit comes first, the batch after: so every request is as full as it can be.
 
-import { Blocked } from '../../core/errors.ts'
 import { ITEM_ATTEMPTS_MAX } from '../../core/limits.ts'
 import type { Outbox, PlannedItem, RunSegment } from '../../ledger/ledger.ts'
+import { noteSentAgain } from '../../runs/sent-again.ts'
 import type { ImportDeps, StagedImport } from '../ports.ts'
 import { Delivery } from './deliver.ts'
 import { resolveKeyForms } from './key-forms.ts'
@@ -15,7 +15,7 @@ export interface PushResult {
   /** False if time ran out first: call again. */
   readonly done: boolean
   readonly requests: number
-  /** Items refused one after the other, none taken in between: the next slice of the segment goes on counting. */
+  /** Rows refused one after the other, none taken in between: the next slice of the segment goes on counting. */
   readonly refusedInRow: number
 }
 
@@ -72,15 +72,19 @@ async function resendLost(
  * left.
  */
 async function pushRounds(
-  deps: ImportDeps<Outbox>,
+  deps: ImportDeps<DeliveryLedger>,
   job: ClaimedSegment,
   delivery: Delivery,
   slice: PushSlice,
 ): Promise<boolean> {
   const { ledger, clock, tuning, signal } = deps
-  const sendAll = roundSender(deps, job, delivery, slice)
+  const sendAll = roundSender(delivery, slice)
+  let isNoted = false
   for (let round = 1; round <= ITEM_ATTEMPTS_MAX; round++) {
     await sendAll(dispenser(ledger, job, round, slice.signal))
+    const again = delivery.takeAgain()
+    if (again !== null || isNoted) await noteSentAgain(ledger, job.run, again)
+    isNoted = again !== null
     if (slice.isOver()) return false
     const left = await firstPlanned(ledger, job)
     if (left === null) break
@@ -100,16 +104,8 @@ export async function firstPlanned(
   return item ?? null
 }
 
-/**
- * Sends what a dispenser hands out. If the service refuses more items in a row than a batch has, each of them alone, the fault is
- * not the items'. A service that takes single writes only refuses items for their own sake.
- */
-function roundSender(
-  { tuning }: ImportDeps,
-  { itemsPerRequest }: ClaimedSegment,
-  delivery: Delivery,
-  slice: PushSlice,
-) {
+/** Sends what a dispenser hands out, unless the service refuses row after row. */
+function roundSender(delivery: Delivery, slice: PushSlice) {
   return (planned: ReturnType<typeof dispenser>): Promise<void> =>
     slice.inLanes(async () => {
       // Bounded by the segment's items: every pass takes some, or ends.
@@ -124,13 +120,8 @@ function roundSender(
         const items = slice.mustStop() ? [] : await planned.take()
         if (items.length === 0) return permit.unused()
         await delivery.deliver(items, permit)
-        const { refusedInRow } = delivery
-        if (refusedInRow > itemsPerRequest && itemsPerRequest > 1)
-          throw new Blocked(
-            'contract',
-            `the service refused ${refusedInRow} rows in a row, each sent alone; the reasons are in the ledger`,
-            tuning.blocked_probe_ms,
-          )
+        const { blocked } = delivery
+        if (blocked !== null) throw blocked
       }
     })
 }

@@ -14,6 +14,7 @@ import type {
   Runs,
   RunSegment,
   SentBatch,
+  StepStates,
 } from '../../ledger/ledger.ts'
 import type { ImportDeps, StagedImport } from '../ports.ts'
 import { createItemHasher } from '../verify/baseline-hashes.ts'
@@ -23,7 +24,7 @@ import { itemOutcome } from './outcome.ts'
 import { secondRecordReader } from './second-records.ts'
 
 /** What delivering asks of the ledger: the outbox, and what is known of keys whose record has another id. */
-export type DeliveryLedger = AcceptedRecords & Outbox & RowStaging & Runs
+export type DeliveryLedger = AcceptedRecords & Outbox & RowStaging & Runs & StepStates
 
 /** A segment of a run that this worker has claimed. */
 export interface ClaimedSegment extends StagedImport {
@@ -37,7 +38,11 @@ export interface ClaimedSegment extends StagedImport {
 export function settlement(
   deps: ImportDeps<DeliveryLedger>,
   job: ClaimedSegment,
-): (batch: SentBatch, answer: BatchAnswer, ended: RequestOutcome) => Promise<void> {
+): (
+  batch: SentBatch,
+  answer: BatchAnswer,
+  ended: RequestOutcome,
+) => Promise<readonly ItemOutcome[]> {
   const { run, config, schema, segment, fence } = job
   const hashesOf = schema && createItemHasher(config, schema)
   const readAnswer = answerReader(config, schema)
@@ -59,5 +64,6 @@ export function settlement(
     const noted = await noteSecondRecords(batch.items, outcomes)
     await deps.ledger.settle(run, segment, fence, batch, ended, noted.outcomes)
     if (noted.later.length > 0) await deps.ledger.noteRecordsOfKeys(run, noted.later)
+    return noted.outcomes
   }
 }

@@ -1,0 +1,173 @@
+// Refusals that may be of one row or of all: 403 and 404 of whole requests, 403 of row after row inside answers, and rows that are
+// always answered with 500. A real service; the client between it and the run refuses.
+
+import { expect, test } from 'vitest'
+import { liveProgressOf } from '../../../src/cli/views/live-progress.ts'
+import type { BatchAnswer } from '../../../src/client/index.ts'
+import { ServiceFailure } from '../../../src/core/errors.ts'
+import { DEFAULT_IMPORT_TUNING, type ImportClient } from '../../../src/import/ports.ts'
+import { RefusedInRow } from '../../../src/import/push/refusals.ts'
+import { clientWith, importScene } from './scene.ts'
+
+type Upsert = ImportClient['batchUpsert']
+
+const sceneOf = async (names: readonly string[]) => {
+  const scene = await importScene({
+    svc_external_id: { column: 'id' },
+    svc_first_name: { column: 'name' },
+  })
+  scene.rows(
+    ['id', 'name'],
+    names.map((name, index) => [`c-${index}`, name]),
+  )
+  return scene
+}
+const named = (count: number, poisoned: (index: number) => boolean) =>
+  Array.from({ length: count }, (_, index) => (poisoned(index) ? 'Poison' : 'Ada'))
+
+const refusal = (status: 403 | 404, reason?: string) =>
+  new ServiceFailure(`batchUpsert: refused with ${status}`, {
+    kind: 'problem',
+    disposition: 'halt',
+    block: status === 403 ? 'permission' : 'contract',
+    outcomeUnknown: false,
+    status,
+    problemCode: status === 403 ? 'permission_denied' : 'not_found',
+    ...(reason !== undefined && { reason }),
+  })
+
+/** Refuses whole requests that have a row named `Poison`; counts all requests. */
+function refusing(failure: ServiceFailure) {
+  const counts = { requests: 0 }
+  const through = (client: ImportClient) =>
+    clientWith(client, {
+      batchUpsert: async (...given: Parameters<Upsert>) => {
+        counts.requests++
+        if (!JSON.stringify(given[2]).includes('Poison')) return await client.batchUpsert(...given)
+        given[3]?.permit?.unused()
+        throw failure
+      },
+    })
+  return { through, counts }
+}
+
+/** Answers rows of that name with a status of their own, and passes the others on. */
+const answering = (client: ImportClient, status: 403 | 500, name = 'Poison') =>
+  clientWith(client, {
+    batchUpsert: async (...given: Parameters<Upsert>): Promise<BatchAnswer> => {
+      const [type, matching, batch, options] = given
+      const { data } = JSON.parse((batch as { body: string }).body) as { data: object[] }
+      const isBad = data.map((item) => JSON.stringify(item).includes(name))
+      const taken = data.filter((_, index) => !isBad[index])
+      const answer =
+        taken.length === 0
+          ? { data: [], requestId: 'none' }
+          : await client.batchUpsert(
+              type,
+              matching,
+              { body: JSON.stringify({ data: taken }), count: taken.length },
+              options,
+            )
+      if (taken.length === 0) options?.permit?.unused()
+      const code = status === 403 ? 'permission_denied' : 'internal_error'
+      const problem = { type: 'x', title: 'x', detail: 'x', status, code }
+      let next = 0
+      const results = isBad.map((bad, index) =>
+        bad ? { index, status, record: null, problem } : { ...answer.data[next++]!, index },
+      )
+      return { ...answer, data: results } as unknown as BatchAnswer
+    },
+  })
+
+test.each([403, 404] as const)(
+  'a row that makes the whole request a %s is set aside, and the others are written',
+  async (status) => {
+    const scene = await sceneOf(named(120, (index) => index === 17 || index === 119))
+    const { through, counts } = refusing(refusal(status))
+    const ended = await scene.run({ through })
+    expect(ended.state).toBe('complete_with_rejects')
+    expect(ended.books.states).toMatchObject({ created: 118, rejected: 2 })
+    expect(counts.requests).toBeLessThan(35)
+  },
+  60_000,
+)
+
+test.each([1, 4])(
+  'a service that refuses all with 403 blocks the run after a few rows sent alone, and sets none aside (%s in flight)',
+  async (in_flight) => {
+    const scene = await sceneOf(named(300, () => true))
+    const { through, counts } = refusing(refusal(403))
+    await expect(scene.run({ through, tuning: { in_flight } })).rejects.toThrow(/permission/)
+    expect(counts.requests).toBeLessThanOrEqual(5 + in_flight)
+    const [run] = await scene.ledger.runs({ limit: 1 })
+    expect(run).toMatchObject({ state: 'blocked', reason: 'permission' })
+    expect(await scene.ledger.progress(run!.id)).toMatchObject({ rejected: 0, planned: 300 })
+  },
+  60_000,
+)
+
+test('a refusal that is the key’s or the type’s, as its reason says, blocks the run at once', async () => {
+  const scene = await sceneOf(named(120, (index) => index === 3))
+  const { through, counts } = refusing(refusal(403, 'write_forbidden'))
+  await expect(scene.run({ through, tuning: { in_flight: 1 } })).rejects.toThrow(/permission/)
+  expect(counts.requests).toBe(1)
+})
+
+test('row after row refused with 403 inside answers blocks the run, and what was sent is bounded', async () => {
+  const scene = await sceneOf(named(600, () => true))
+  const through = (client: ImportClient) => answering(client, 403)
+  await expect(scene.run({ through, tuning: { in_flight: 1 } })).rejects.toThrow(
+    /permission: the service refused 100 rows in a row with 403/,
+  )
+  const [run] = await scene.ledger.runs({ limit: 1 })
+  expect(run).toMatchObject({ state: 'blocked', reason: 'permission' })
+  expect(await scene.ledger.progress(run!.id)).toMatchObject({ rejected: 100 })
+}, 60_000)
+
+test('rows refused with 403 among others are rejects; a run may let more of them pass', async () => {
+  const among = await sceneOf(named(300, (index) => index % 4 > 0))
+  const through = (client: ImportClient) => answering(client, 403)
+  expect(await among.run({ through })).toMatchObject({
+    state: 'complete_with_rejects',
+    books: { states: { created: 75, rejected: 225 } },
+  })
+  const all = await sceneOf(named(300, () => true))
+  expect(await all.run({ through, tuning: { refused_in_row_max: 1_000 } })).toMatchObject({
+    state: 'complete_with_rejects',
+    books: { states: { rejected: 300 } },
+  })
+}, 60_000)
+
+test('a row that is always answered with 500 says so while the run waits for it', async () => {
+  const scene = await sceneOf(named(60, (index) => index === 9))
+  const shown = new Set<string | undefined>()
+  const look = async () => {
+    const [run] = await scene.ledger.runs({ limit: 1 })
+    shown.add((await liveProgressOf(scene.ledger, run!))?.details[0])
+  }
+  const through = (client: ImportClient) => {
+    const answered = answering(client, 500)
+    return clientWith(answered, {
+      batchUpsert: async (...given: Parameters<Upsert>) => {
+        await look()
+        return await answered.batchUpsert(...given)
+      },
+    })
+  }
+  const ended = await scene.run({ through, tuning: { item_backoff_ms: [1] } })
+  expect(ended.books.states).toMatchObject({ created: 59, failed: 1 })
+  expect([...shown]).toContain('1 row answered with 500 (internal_error), to be sent again')
+}, 60_000)
+
+test('a row alone that is refused as all might be is its own fault only after others were taken, and a few times', () => {
+  const refused = new RefusedInRow(0)
+  const alone = () => {
+    if (!refused.isOfTheRow) return false
+    refused.noteAlone(refusal(403))
+    return true
+  }
+  expect(alone()).toBe(false)
+  refused.noteAnswer([{ status: 201 }])
+  expect(Array.from({ length: 7 }, alone)).toEqual([true, true, true, true, true, false, false])
+  expect(refused.blocked(1, DEFAULT_IMPORT_TUNING)).toBeNull()
+})
