@@ -57,6 +57,10 @@ export function claimError({ command, sync, pid, config }: DevParts): SyncError 
   return new SyncError('parts_running', `${whose} ${what}`, { pid })
 }
 
+/** That a run of this process is done by the parts of another one. */
+export const sharedPartsText = ({ command, pid }: DevParts): string =>
+  `The run is done by "records-sync ${command}" (process ${pid}), and waits while that process stands still`
+
 /** `crm/records-sync.yaml` */
 const shortOf = (file: string) => join(basename(dirname(file)), basename(file))
 

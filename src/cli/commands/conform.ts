@@ -7,6 +7,7 @@ import * as kit from '../../conform/index.ts'
 import type { ConformReport, RuleResult } from '../../conform/index.ts'
 import { SyncError } from '../../core/errors.ts'
 import { namesOf } from '../../core/register.ts'
+import { keyFileProblem } from '../shared/key-file.ts'
 import { EXIT, reportError, type CommandContext } from '../shared/context.ts'
 import {
   elapsedText,
@@ -92,7 +93,11 @@ function keyPlace({ key, keyEnv, keyFile }: ConformCommandOptions): SecretSource
 function placeOf(option: string, text: string): SecretSource {
   const [, kind, rest = ''] = /^(env|file):(.+)$/s.exec(text) ?? []
   if (kind === 'env') return { env: rest }
-  if (kind === 'file') return { file: resolve(rest) }
+  if (kind === 'file') {
+    const problem = keyFileProblem(rest)
+    if (problem !== null) throw new SyncError('conform_options', `--${option}: ${problem}`)
+    return { file: resolve(rest) }
+  }
   throw new SyncError(
     'conform_options',
     `--${option}: env:NAME or file:PATH was expected. A key itself is not taken: every process of the machine could read it`,

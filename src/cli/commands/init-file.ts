@@ -3,7 +3,7 @@
 // that exists is written, and nothing at the service; no key is in what it prints or writes, but for one that a person pastes for the
 // key's own file.
 
-import { chmodSync, existsSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
 import { draftConfig, type DraftImport, type ImportConfig } from '../../../config/index.ts'
 import type { RecordsClient } from '../../client/index.ts'
@@ -72,8 +72,10 @@ export async function initFromFile(
     const draft = draftOf(context, { file, sample, place, proposal, taken })
     const target = targets.find(({ schema }) => schema.name === proposal.objectType)!
     compileMapping(draft.sync, importOf(draft), target, sample.columns)
-    if (existing === null) writeConfig(configFile, draftConfig(draft), umask)
-    else {
+    if (existing === null) {
+      writeConfig(configFile, draftConfig(draft), umask)
+      await requireReadable(context)
+    } else {
       const toDo = addToConfig(context, existing, draft, place.isNew)
       if (toDo !== null) return sayToDo(context, toDo)
     }
@@ -114,6 +116,21 @@ export function requireNew(file: string, instead = ''): void {
 export function writeConfig(file: string, text: string, umask: number): void {
   writeFileSync(file, text, { flag: 'wx' })
   chmodSync(file, 0o666 & ~umask)
+}
+
+/** Takes a configuration away that was written just now and does not load. @throws ConfigError */
+export async function requireReadable(context: CommandContext): Promise<void> {
+  const { configFile } = context
+  try {
+    await context.loadConfig()
+  } catch (error) {
+    rmSync(configFile, { force: true })
+    const why = error instanceof Error ? error.message : String(error)
+    throw new ConfigError(
+      configFile,
+      `names of this service or this file cannot be written in a configuration, so none was left: ${safeText(why, 600)}`,
+    )
+  }
 }
 
 interface Opened {

@@ -15,6 +15,7 @@ import { BASE_PATH } from '../../contract/index.ts'
 import { ConfigError, SyncError } from '../../core/errors.ts'
 import { suggestWord } from '../../core/suggest.ts'
 import type { Target } from '../../import/index.ts'
+import { keyFileProblem } from '../shared/key-file.ts'
 
 export interface ServicePlace {
   /** As the configuration has it. */
@@ -81,8 +82,11 @@ export function keyPlace(text: string, configFolder: string): SecretSource {
       `${FORMS}, where the key is; a key itself is not given to a command, because others of this machine see it`,
     )
   if (form === 'command') return { command: rest }
-  if (form === 'file')
+  if (form === 'file') {
+    const problem = keyFileProblem(rest.replace(/^~(?=\/)/, homedir()))
+    if (problem !== null) throw new ConfigError('--key', problem)
     return { file: settingPath(resolve(rest.replace(/^~(?=\/)/, homedir())), configFolder) }
+  }
   if (!/^[A-Za-z_]\w*$/.test(rest))
     throw new ConfigError('--key', 'expected the name of an environment variable behind env:')
   return { env: rest }
@@ -106,6 +110,17 @@ export function openClient(url: string, key: SecretSource, env: NodeJS.ProcessEn
     refusedKey: (fingerprint, said) =>
       `the key (key#${fingerprint}) is refused (${said}). It comes from the ${secretOrigin(key)}: ${secretRemedy(key)}`,
   })
+}
+
+/** YAML has no longer names before a colon; ours are written in quotes, with escapes. */
+const NAME_CHARS_MAX = 1_000
+
+/** The object type without the properties that no configuration can name. */
+function withoutLongNames(schema: Target['schema']): Target['schema'] {
+  const properties = schema.properties.filter(
+    ({ name }) => JSON.stringify(name).length <= NAME_CHARS_MAX,
+  )
+  return properties.length === schema.properties.length ? schema : { ...schema, properties }
 }
 
 /** Object types that are read at most. */
@@ -144,7 +159,7 @@ export async function readTargets(
   const targets: Target[] = []
   for (const name of chosen) {
     progress(`reading what the service says of ${name}`)
-    targets.push({ self, fieldTypes, schema: await client.readObjectType(name) })
+    targets.push({ self, fieldTypes, schema: withoutLongNames(await client.readObjectType(name)) })
   }
   return targets
 }

@@ -32,6 +32,7 @@ import { reportEnd } from '../shared/report-end.ts'
 import { requireWorker } from '../shared/require-worker.ts'
 import { attachTo, findHolder, mayAttach } from '../shared/second-run.ts'
 import { formatNumber } from '../shared/terminal.ts'
+import { notStarted } from '../shared/not-started.ts'
 import { waitForEnd } from '../shared/wait-for-end.ts'
 
 export interface RunOptions {
@@ -231,7 +232,7 @@ async function startRunAt(
       const held = await findHolder(context, client, job.sync.name)
       const isLeft = held !== null && local !== null && isOfJob(held, job)
       if (held) attachTo(context, held, isLeft || (options.isFollowed?.(held) ?? false))
-      const workflow = held ?? (await startWorkflow(client, job, project))
+      const workflow = held ?? (await startWorkflow(context, client, job, project))
       const isAnnounced = held === null && job.type !== reconcile
       const isFresh = held === null || !local?.isOwn || (await askAgain(context, client, held))
       const wait = createLocalWait(context, { again, endsForPerson: isFresh })
@@ -288,14 +289,23 @@ const isOfJob = ({ purpose, of }: Run, { type, input }: Job): boolean =>
 /** A workflow, and its first run. */
 type WorkflowRef = Pick<Run, 'workflowId' | 'workflowRunId'>
 
-async function startWorkflow(client: Client, job: Job, project: string): Promise<WorkflowRef> {
+async function startWorkflow(
+  context: CommandContext,
+  client: Client,
+  job: Job,
+  project: string,
+): Promise<WorkflowRef> {
   const stamp = new Date().toISOString().replaceAll(/[:.]/g, '-')
-  const { workflowId, firstExecutionRunId } = await client.workflow.start(job.type, {
-    taskQueue: taskQueueOf(project),
-    workflowId: `${job.id}-${project}-${stamp}`,
-    args: [job.input],
-    staticSummary: job.summary,
-  })
+  const { workflowId, firstExecutionRunId } = await client.workflow
+    .start(job.type, {
+      taskQueue: taskQueueOf(project),
+      workflowId: `${job.id}-${project}-${stamp}`,
+      args: [job.input],
+      staticSummary: job.summary,
+    })
+    .catch((error: unknown) => {
+      throw notStarted(context, error)
+    })
   return { workflowId, workflowRunId: firstExecutionRunId }
 }
 

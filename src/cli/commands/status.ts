@@ -10,6 +10,7 @@ import { readRunAccount, streamTotals, type RunAccount } from '../../report/acco
 import { runToJson } from '../views/run-summary.ts'
 import { EXIT, type CommandContext } from '../shared/context.ts'
 import { closedUntil, findQuotas, readKeyQuota } from '../shared/forecast.ts'
+import { lostLedgerText } from '../shared/lost-ledger.ts'
 import { scheduleLines, readScheduleStatuses, scheduleToJson } from '../views/schedule-status.ts'
 import { liveProgressOf, phaseText, type LiveProgress } from '../views/live-progress.ts'
 import { formatNumber, outputWidth, safeText, table, utc } from '../shared/terminal.ts'
@@ -140,6 +141,8 @@ export async function status(context: CommandContext): Promise<number> {
   try {
     const syncs = await readStatuses(context, Object.keys(config.syncs), ledger)
     const schedules = await readScheduleStatuses(context, config)
+    const lost = ledger === null ? lostLedgerText(config) : null
+    if (lost !== null) context.terminal.err(context.terminal.style('yellow', lost))
     if (context.json)
       printJson(
         context.terminal,
@@ -149,7 +152,7 @@ export async function status(context: CommandContext): Promise<number> {
         })),
       )
     else {
-      printStatuses(context, syncs)
+      printStatuses(context, syncs, lost === null ? 'never run' : 'not known')
       for (const line of scheduleLines(context, schedules))
         context.terminal.out(context.terminal.style('yellow', line))
     }
@@ -224,10 +227,11 @@ const COLUMNS = [
   'verified through',
 ]
 
-function printStatuses(context: CommandContext, syncs: readonly SyncStatus[]): void {
+/** @param none what is said of a sync without a run */
+function printStatuses(context: CommandContext, syncs: readonly SyncStatus[], none: string): void {
   const { terminal } = context
   const rows = syncs.flatMap(({ sync, run, account, compared, progress, verified }) => {
-    if (!run) return [[sync, null, 'never run', null, null, null, null, null, null]]
+    if (!run) return [[sync, null, none, null, null, null, null, null, null]]
     const isNewer = compared !== undefined && compared.run.id > run.id
     return [
       [...cellsOf(run, account, progress), verifiedText(verified)],

@@ -6,7 +6,7 @@ import type { Config } from '../../../config/index.ts'
 import { taskQueueOf } from '../../../workflows/queues.ts'
 import { SyncError, TemporalUnreachable } from '../../core/errors.ts'
 import { choosePorts } from '../../dev/ports.ts'
-import { claimError, findParts, stateDirOf } from '../../dev/parts.ts'
+import { claimError, findParts, sharedPartsText, stateDirOf } from '../../dev/parts.ts'
 import { startEmbedded, type Embedded } from '../../dev/embedded.ts'
 import type { Run } from '../../ledger/ledger.ts'
 import { connectClient } from '../../temporal/client.ts'
@@ -19,6 +19,7 @@ import { onInterrupt } from './interrupt.ts'
 import { terminalLogger } from './logging.ts'
 import { statusScreen } from './terminal.ts'
 import { findProject, hasWorker } from './require-worker.ts'
+import { untilStarted } from './starting.ts'
 
 /** What a run is done by. */
 export interface LocalParts {
@@ -49,7 +50,14 @@ interface Wanted {
  * the usual one has work of this project; else both.
  * @throws SyncError `parts_running`, `run_elsewhere`; what connecting and starting throws
  */
-export async function startLocal(
+export const startLocal = (
+  context: CommandContext,
+  config: Config,
+  wanted: Wanted,
+): Promise<LocalParts> =>
+  untilStarted(context, context.hint(wanted.command), () => startParts(context, config, wanted))
+
+async function startParts(
   context: CommandContext,
   config: Config,
   wanted: Wanted,
@@ -59,6 +67,7 @@ export async function startLocal(
   if (parts !== null) {
     if (parts.sync !== null && parts.sync !== wanted.sync) throw claimError(parts)
     const isOwn = parts.pid === process.ppid
+    if (!isOwn) note(context, sharedPartsText(parts))
     const temporal = settingsOfParts(settings, parts.temporal)
     const { command } = wanted
     return {

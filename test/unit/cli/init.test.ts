@@ -99,6 +99,7 @@ test('what it cannot do it says, and writes nothing', async () => {
     ],
     [rows, { matchingProperty: 'svc_external_id' }, /expected PROPERTY=COLUMN/],
     [rows, { key: service.key }, /--key: expected file:PATH, env:NAME or command:COMMAND/],
+    [rows, { key: `file:${service.key}` }, /--key: there is no such file; expected its path/],
     [rows, { key: 'env:NO_SUCH_VARIABLE' }, /NO_SUCH_VARIABLE` is not set/],
     [rows, { service: 'http://crm.example.com' }, /--service: expected an https URL/],
     [rows, { objectType: 'svc_contacts' }, /did you mean `svc_contact`\?/],

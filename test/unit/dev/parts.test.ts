@@ -17,6 +17,9 @@ import fc from 'fast-check'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { claimParts } from '../../../src/dev/claim.ts'
 import { findParts, readParts, stateDirOf, withDevService } from '../../../src/dev/parts.ts'
+import { createContext } from '../../../src/cli/shared/context.ts'
+import { startLocal } from '../../../src/cli/shared/local.ts'
+import { loadConfig } from '../../../config/index.ts'
 import { untilHung } from '../../hang.ts'
 import { tempFolder } from './scripts.ts'
 
@@ -190,4 +193,24 @@ test('RECORDS_URL and RECORDS_API_KEY are those of the service that runs, where 
   })
   claim.release()
   expect(withDevService({ A: 'b' }, configFile)).toEqual({ A: 'b' })
+})
+
+test('a run that the parts of another process do says at once which one that is', async () => {
+  const { configFile } = await claimed({ command: 'run a --local', sync: 'a' })
+  writeFileSync(configFile, 'connections: {}\nsyncs: {}\n')
+  const said: string[] = []
+  const terminal = {
+    out: () => {},
+    err: (line = '') => void said.push(line),
+    live: () => {},
+    endLive: () => {},
+    style: (_: string, text: string) => text,
+  }
+  const context = createContext({ config: configFile, json: false }, terminal)
+  const wanted = { sync: 'a', command: 'run a --local' }
+  const local = await startLocal(context, await loadConfig(configFile, {}), wanted)
+  await local.stop()
+  expect(said).toEqual([
+    `The run is done by "records-sync run a --local" (process ${process.pid}), and waits while that process stands still`,
+  ])
 })
