@@ -24,6 +24,10 @@ export function lockHolder(error: unknown): { pid: string | undefined } | undefi
   return { pid: /\(PID (\d+)\)/.exec(message)?.[1] }
 }
 
+/** Whether a statement names a table that does not exist. Its transaction goes on. */
+export const isTableMissing = (error: unknown): boolean =>
+  /^Catalog Error: Table with name .* does not exist/s.test(messageOf(error))
+
 /** @param holder what has the file open: `another process (PID 7)` */
 export function fileLocked(place: string, holder: string, waitMs: number): Blocked {
   return new Blocked(

@@ -11,6 +11,7 @@ import {
 } from '../mirror/session.ts'
 import type { ValueMatch, WrittenRow } from '../stored-rows.ts'
 import type { Ask } from './attached.ts'
+import { isTableMissing } from './failures.ts'
 import {
   cast,
   columnText,
@@ -95,10 +96,13 @@ export class DuckdbSession implements MirrorSession {
 
   async lockCatalogue(): Promise<void> {}
 
+  /** Asks for the table alone: the system tables list every column of every table. */
   async columnNames(table: string): Promise<string[]> {
-    const rows = await this.ask(
-      `SELECT column_name FROM duckdb_columns() WHERE ${this.#ofSchema} AND table_name = ${quoteLiteral(table)}`,
-    )
+    const describe = `SELECT column_name FROM (DESCRIBE ${tableIn(this.schema, table)})`
+    const rows = await this.ask(describe).catch((error: unknown) => {
+      if (isTableMissing(error)) return []
+      throw error
+    })
     return rows.map(([name]) => name as string)
   }
 

@@ -43,7 +43,10 @@ export async function sightScene(more: Partial<MirrorConfig> = {}) {
   })
   const ledger = openSqliteLedger(join(folder, 'ledger.db'))
   const place = { duckdb: join(folder, 'w.duckdb'), folder }
+  // Holds no file open: it keeps the database in memory, which all that open the tables share, from one activity to the next.
+  const kept = await openMirrorTables('lake', place, 'crm')
   onTestFinished(async () => {
+    await kept.close()
     await Promise.all([client.close(), ada.close(), ben.close()])
     await service.close()
     await ledger.close()

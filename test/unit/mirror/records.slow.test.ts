@@ -56,18 +56,18 @@ describe.each(['duckdb', 'postgres'] as const)('on %s', (kind) => {
     await mirrorScene({ ...(await places[kind]()), ...options })
 
   test('the first run reads everything, the second only looks', async () => {
-    const s = await scene({ service: { seedRecords: 730 } })
+    const s = await scene({ service: { seedRecords: 310 } })
     const first = await s.run()
     expect(first).toMatchObject({ state: 'complete', message: null })
     expect(first.streams[CONTACT]).toMatchObject({
       state: 'complete',
       mode: 'full',
       table: CONTACT,
-      inserted: 730,
+      inserted: 310,
       deleted: 0,
       misfits: 0,
-      serviceCount: 730,
-      tableCount: 730,
+      serviceCount: 310,
+      tableCount: 310,
     })
     expect(await s.difference()).toEqual([])
 
@@ -131,35 +131,35 @@ describe.each(['duckdb', 'postgres'] as const)('on %s', (kind) => {
 })
 
 test('many deletions need a second listing, and a person where they are too many', async () => {
-  const s = await mirrorScene({ service: { seedRecords: 900 } })
+  const s = await mirrorScene({ service: { seedRecords: 640 } })
   await s.run()
-  await removeAll(s, idsOf(s).slice(100, 400))
+  await removeAll(s, idsOf(s).slice(100, 310))
   const waiting = await s.run({ full: true })
-  expect(waiting.results[`records ${CONTACT}`]).toEqual({ state: 'approval', rows: 300, of: 900 })
+  expect(waiting.results[`records ${CONTACT}`]).toEqual({ state: 'approval', rows: 210, of: 640 })
   expect(waiting.streams[CONTACT]).toMatchObject({ state: 'approval', deleted: 0 })
 
   const rejected = await s.run({ full: true, verdict: ({ rows }) => ({ approved: false, rows }) })
   expect(rejected.streams[CONTACT]).toMatchObject({
     state: 'complete',
     deleted: 0,
-    serviceCount: 600,
-    tableCount: 900,
+    serviceCount: 430,
+    tableCount: 640,
     message: expect.stringContaining('rejected'),
   })
   // What was rejected is not asked again by every run.
   for (let time = 0; time < 2; time++) {
     const kept = await s.run({ verdict: () => null })
     expect(kept.results[`records ${CONTACT}`]).toEqual({ state: 'done' })
-    expect(kept.streams[CONTACT]).toMatchObject({ mode: 'incremental', tableCount: 900 })
+    expect(kept.streams[CONTACT]).toMatchObject({ mode: 'incremental', tableCount: 640 })
   }
 
   const approved = await s.run({ full: true, verdict: ({ rows }) => ({ approved: true, rows }) })
-  expect(approved.streams[CONTACT]).toMatchObject({ deleted: 300, tableCount: 600 })
+  expect(approved.streams[CONTACT]).toMatchObject({ deleted: 210, tableCount: 430 })
   expect(await s.difference()).toEqual([])
 })
 
 test('a listing that lacks what the service counts deletes nothing', async () => {
-  const s = await mirrorScene({ service: { seedRecords: 600 } })
+  const s = await mirrorScene({ service: { seedRecords: 300 } })
   await s.run()
   const lying = (client: MirrorClient): MirrorClient =>
     Object.assign(Object.create(client) as MirrorClient, {
@@ -212,7 +212,8 @@ test.each([1, 3, 6])(
 )
 
 test('a run that fails on the way goes on where it was, and reads little again', async () => {
-  const s = await mirrorScene({ service: { seedRecords: 2_000 } })
+  const s = await mirrorScene({ service: { seedRecords: 1_000 } })
+  const tuning = { rows_per_range: 75, rows_per_merge: 150 }
   const broken = () =>
     new ServiceFailure('broken', {
       kind: 'no_answer',
@@ -220,10 +221,10 @@ test('a run that fails on the way goes on where it was, and reads little again',
       block: 'service',
       outcomeUnknown: false,
     })
-  await expect(s.run({ through: failingPage(15, broken) })).rejects.toThrow('broken')
-  const { streams } = await s.run()
-  expect(streams[CONTACT]).toMatchObject({ mode: 'full', tableCount: 2_000 })
-  expect(streams[CONTACT]!.read).toBeLessThan(1_600)
+  await expect(s.run({ through: failingPage(12, broken), tuning })).rejects.toThrow('broken')
+  const { streams } = await s.run({ tuning })
+  expect(streams[CONTACT]).toMatchObject({ mode: 'full', tableCount: 1_000 })
+  expect(streams[CONTACT]!.read).toBeLessThan(800)
   expect(await s.difference()).toEqual([])
 })
 
@@ -344,7 +345,7 @@ test('short and empty pages end nothing', async () => {
 })
 
 test.each([1])('a bad day (%i): at rest the table equals the service', async (seedOfFaults) => {
-  const s = await mirrorScene({ service: { seedRecords: 1_200 } })
+  const s = await mirrorScene({ service: { seedRecords: 600 } })
   const kinds = [
     'reset_before',
     'reset_after',
@@ -354,16 +355,17 @@ test.each([1])('a bad day (%i): at rest the table equals the service', async (se
     'expired_cursor',
     'short_page',
   ] as const
+  const tuning = { rows_per_range: 75, rows_per_merge: 150 }
   for (let round = 0; round < 4; round++) {
     s.service.setFaults({ seed: seedOfFaults * 10 + round, rate: 0.25, kinds })
-    await s.run().catch(() => {})
+    await s.run({ tuning }).catch(() => {})
     s.service.setFaults(null)
     const ids = idsOf(s)
-    await removeAll(s, [ids[round]!, ids[300 + round]!])
-    await s.client.updateRecord(CONTACT, ids[600 + round]!, { svc_job_title: `round ${round}` })
+    await removeAll(s, [ids[round]!, ids[150 + round]!])
+    await s.client.updateRecord(CONTACT, ids[300 + round]!, { svc_job_title: `round ${round}` })
   }
-  await s.run()
-  await s.run()
+  await s.run({ tuning })
+  await s.run({ tuning })
   expect(await s.difference()).toEqual([])
 })
 

@@ -148,11 +148,14 @@ export async function mirrorSceneOn<Service extends SceneService>(
   const service = await start()
   const client = new RecordsClient({ baseUrl: service.url, key: service.key })
   let ledger = await openLedger({ sqlite: join(folder, 'ledger.db') })
+  // Holds no file open. Each run opens and closes the tables; this keeps the database in memory, which they share, between them.
+  const kept = 'duckdb' in place ? await openMirrorTables('dwh', place, SCHEMA) : null
   let ledgers = 1
   onTestFinished(async () => {
     await client.close()
     await service.close()
     await ledger.close()
+    await kept?.close()
     rmSync(folder, { recursive: true, force: true })
   })
   const { mirror: config } = mirrorSync('copy', {
