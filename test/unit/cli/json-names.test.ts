@@ -67,8 +67,9 @@ const NO_OUTPUT: Readonly<Record<string, number>> = {
   'json.ts': 1,
   // The refusal of a command line, printed where commander has failed.
   'main.ts': 1,
-  // Comparisons, keys of maps, and quotes in messages.
+  // Comparisons, keys of maps, lengths, and quotes in messages.
   'views/live-runs.ts': 1,
+  'commands/init-service.ts': 1,
   'commands/links.ts': 2,
   'commands/rejects.ts': 1,
   'commands/sql.ts': 1,
