@@ -2,6 +2,7 @@
 // not accept; a retry counts nothing twice, because the ledger books nothing twice; counting never fails a call that the ledger
 // has carried out.
 
+import { isWritten } from '../core/domain/item-states.ts'
 import { COUNTED_WHEN_CLOSED, COUNTED_WHEN_SETTLED } from '../core/domain/item-states.ts'
 import type { Clock } from '../core/ports.ts'
 import { LIVE_STATES } from '../core/domain/books.ts'
@@ -44,7 +45,7 @@ export function withLedgerMetrics(ledger: Ledger, metrics: Metrics, clock: Clock
 
     async written(run, options) {
       const items = await ledger.written(run, options)
-      const ordinals = items.filter(({ state }) => state === 'sent').map(({ ordinal }) => ordinal)
+      const ordinals = items.filter(({ state }) => !isWritten(state)).map(({ ordinal }) => ordinal)
       doubtful.set(run, new Set(ordinals))
       return items
     },
