@@ -5,6 +5,7 @@ import { findSync, type SyncConfig } from '../../../config/index.ts'
 import { ConfigError } from '../../core/errors.ts'
 import { parseWindowInstant } from '../../core/window-instant.ts'
 import { windowProblem } from '../../sources/index.ts'
+import { commandLine } from '../shared/command-line.ts'
 import type { CommandContext } from '../shared/context.ts'
 import { safeText } from '../shared/terminal.ts'
 import { parseTuning, startRun } from './run.ts'
@@ -67,6 +68,8 @@ export async function backfillSync(
     }),
   }
   const command = `backfill ${name}`
-  const job = { sync, type: backfill, id: `backfill-${name}`, summary: command, command, input }
-  return await startRun(context, config, { ...job, priority: 'backfill' }, options)
+  const line = commandLine(['backfill', name], options)
+  const label = { id: `backfill-${name}`, summary: command, command, line }
+  const job = { sync, type: backfill, input, priority: 'backfill' as const, ...label }
+  return await startRun(context, config, job, options)
 }

@@ -3,6 +3,7 @@
 
 import { chmodSync, readFileSync, realpathSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import {
   draftConnection,
   draftSync,
@@ -11,13 +12,21 @@ import {
   writtenService,
   type Config,
   type DraftImport,
+  type SecretSource,
 } from '../../../config/index.ts'
 import { ConfigError } from '../../core/errors.ts'
 import { joinWords, suggestWord } from '../../core/suggest.ts'
 import type { CommandContext } from '../shared/context.ts'
 import { askUntil, type Asker } from '../shared/questions.ts'
 import { askService } from './init-questions.ts'
-import { DEV_PLACE, placeOfService, serviceUrl, type ServicePlace } from './init-service.ts'
+import {
+  DEV_PLACE,
+  keyPlace,
+  placeOfService,
+  resolvedKey,
+  serviceUrl,
+  type ServicePlace,
+} from './init-service.ts'
 
 /** A configuration that is there. */
 export interface Existing {
@@ -45,7 +54,7 @@ interface Given {
 }
 
 /**
- * The connection that is meant; a new one where none has the service that is given. `connection`: its name.
+ * The connection that is meant; a new one where none has the service and the place of the key that are given. `connection`: its name.
  * @throws ConfigError if more than one could be meant
  */
 export async function connectionFor(
@@ -79,16 +88,25 @@ export async function connectionFor(
         `expected one of the connections of ${context.configFile}: ${joinWords(names)}; or the URL of another service`,
       )
   }
-  if (service !== undefined && key === undefined) {
-    const url = serviceUrl(service)
-    const same = names.find((name) => bare(config.connections[name]!.service) === bare(url))
+  const folder = dirname(context.configFile)
+  if (service !== undefined) {
+    const url = bare(serviceUrl(service))
+    const same = names.find((name) => {
+      const there = config.connections[name]!
+      return bare(there.service) === url && isKeyAt(there.key, key, folder)
+    })
     if (same !== undefined) return known(same)
   }
-  const folder = dirname(context.configFile)
   const place = asker
     ? await askService(asker, say, given, folder)
     : (placeOfService(given, folder, context.env) ?? DEV_PLACE)
   return { ...place, connection: freeName('crm', names), isNew: true }
+}
+
+/** Whether the key is where `--key` says; without that, any key is meant. @throws ConfigError */
+function isKeyAt(there: SecretSource, given: string | undefined, folder: string): boolean {
+  if (given === undefined) return true
+  return isDeepStrictEqual(resolvedKey(there, folder), resolvedKey(keyPlace(given, folder), folder))
 }
 
 const bare = (url: string): string => url.replace(/\/+$/, '')

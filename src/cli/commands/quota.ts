@@ -12,7 +12,7 @@ import { unknownName } from '../../core/unknown-name.ts'
 import { EXIT, type CommandContext } from '../shared/context.ts'
 import { percentOfShare } from '../shared/forecast.ts'
 import { printQuota } from '../views/quota.ts'
-import { safeText } from '../shared/terminal.ts'
+import { outputWidth, safeText } from '../shared/terminal.ts'
 import { printJson } from '../json.ts'
 
 const widthMin = 48
@@ -61,7 +61,7 @@ export async function quota(
         `Opened ${safeText(org, 300)}: one request asks now; a run that waits goes on within a minute.`,
       )
     if (open) terminal.out()
-    const width = Math.min(widthMax, Math.max(widthMin, process.stdout.columns ?? widthMax))
+    const width = Math.min(widthMax, Math.max(widthMin, outputWidth()))
     views.forEach((view, index) => {
       if (index > 0) terminal.out()
       printQuota(terminal, view, { nowMs, width })

@@ -5,6 +5,7 @@ import { ConfigError } from '../../core/errors.ts'
 import type { ReconcileScope } from '../../core/domain/purpose.ts'
 import { findSync } from '../../../config/index.ts'
 import { textHash } from '../../import/index.ts'
+import { commandLine } from '../shared/command-line.ts'
 import type { CommandContext } from '../shared/context.ts'
 import { parseTuning, startRun } from './run.ts'
 
@@ -50,6 +51,7 @@ export async function reconcileSync(
     id: `reconcile-${name}`,
     summary: `reconcile ${name}`,
     command: `reconcile ${name}`,
+    line: commandLine(['reconcile', name], options),
   }
   const job = { sync, type: reconcile, input, priority: sync.kind, ...label }
   return await startRun(context, config, job, options)

@@ -15,7 +15,9 @@ import {
   countRejects,
 } from '../../core/domain/books.ts'
 import type { ReportedItem, Run, RunReports } from '../../ledger/ledger.ts'
+import { allCsvOf } from '../shared/command-line.ts'
 import { EXIT, withLedger, type CommandContext } from '../shared/context.ts'
+import { hintHere } from '../shared/hint-here.ts'
 import { openPrivateFile } from '../shared/private-file.ts'
 import { findRun } from '../shared/find-run.ts'
 import { countText, formatNumber, stripControls, safeText, table } from '../shared/terminal.ts'
@@ -211,7 +213,8 @@ export async function writeFolder(
     ),
   )
   terminal.out(`${rows(written)} in the folder ${directory}`)
-  const retry = context.hint(`retry ${run.id} --file ${join(directory, '*.csv')}`)
+  const hint = await hintHere(context, run.sync)
+  const retry = hint(`retry ${run.id} --file ${allCsvOf(directory)}`)
   terminal.out(
     isPlan
       ? 'Correct them in the source, or run it and retry its rejects: nothing of a plan can be retried'

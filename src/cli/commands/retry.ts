@@ -5,6 +5,7 @@ import { retry } from '../../../workflows/names.ts'
 import { ConfigError } from '../../core/errors.ts'
 import { parseRows } from '../../core/domain/row-list.ts'
 import { findSync } from '../../../config/index.ts'
+import { commandLine } from '../shared/command-line.ts'
 import { withLedger, type CommandContext } from '../shared/context.ts'
 import { loadCorrections } from '../shared/corrections.ts'
 import { findRun } from '../shared/find-run.ts'
@@ -50,6 +51,8 @@ export async function retryRun(
   }
   const label = { id: `retry-${sync.name}`, summary: `retry run ${run.id} of ${sync.name}` }
   const command = `retry ${run.id}`
-  const job = { sync, type: retry, input, priority: 'import' as const, command, ...label }
-  return await startRun(context, config, job, options)
+  const line = commandLine(['retry', `${run.id}`], options)
+  // Rows of the files that it has brought in are not left any more: going on, it reads none.
+  const job = { sync, type: retry, input, command, line, ...(file && { goOn: command }), ...label }
+  return await startRun(context, config, { ...job, priority: 'import' }, options)
 }

@@ -18,6 +18,7 @@ import {
   temporalOf,
   type CommandContext,
 } from '../shared/context.ts'
+import { commandLine, withinDev, withLocal } from '../shared/command-line.ts'
 import { BEGIN_MAX_MS, heldBy, openedOr, printStarted } from '../shared/detached.ts'
 import { followRun, type FollowResult } from '../shared/follow.ts'
 import { forecast, readKeyQuota } from '../shared/forecast.ts'
@@ -136,8 +137,12 @@ export interface Job {
   readonly type: string
   readonly id: string
   readonly summary: string
-  /** `run contacts` */
+  /** `run contacts`: what others see of it. */
   readonly command: string
+  /** The same with all options, for the person who typed it. */
+  readonly line: string
+  /** Goes on with such a run. Default: `line`. */
+  readonly goOn?: string
   readonly input: object
   readonly priority: BulkPriority
 }
@@ -159,6 +164,7 @@ export async function run(
     id: `${sync.kind}-${sync.name}`,
     summary: `${sync.kind} ${sync.name}`,
     command: `run ${sync.name}`,
+    line: commandLine(['run', sync.name], options),
   }
   const priority = options.priority ?? sync.kind
   const { isScreen } = context.terminal
@@ -190,9 +196,15 @@ export async function startRun(
   }
   if (options.detach)
     throw new ConfigError('--local', 'the run ends with this process; leave --detach out')
-  await requireServices(context, config, job)
+  await requireServices(context, config, { sync: job.sync, command: job.line })
   const { startLocal } = await import('../shared/local.ts')
-  const wanted = { sync: job.sync.name, command: job.command }
+  const form = isWithinDev ? withinDev : withLocal
+  const wanted = {
+    sync: job.sync.name,
+    command: job.command,
+    again: context.hint(form(job.line)),
+    goOn: context.hint(form(job.goOn ?? job.line)),
+  }
   const local = await startLocal(context, config, wanted)
   try {
     return await startRunAt(context, { temporal: local.temporal, local }, job, options)
@@ -213,11 +225,12 @@ async function startRunAt(
   job: Job,
   options: StartOptions,
 ): Promise<number> {
-  const again = local?.again ?? context.hint(`${job.command} --local`)
-  const { client, close } = await connectTemporal(temporal, { offer: again })
+  const offer = context.hint(withLocal(job.line))
+  const again = local?.goOn ?? offer
+  const { client, close } = await connectTemporal(temporal, { offer })
   const closing = [close]
   try {
-    const { id: project } = await requireWorker(context, client, temporal, again)
+    const { id: project } = await requireWorker(context, client, temporal, offer)
     // A connection of its own that retries only as `waitForEnd` says; made before anything is started.
     const waiting = await connectTemporal(temporal, { retries: false })
     closing.push(waiting.close)

@@ -7,6 +7,7 @@ import { leftoversText } from '../../report/leftovers.ts'
 import type { ShownRun } from '../../report/run-report.ts'
 import { jobOf } from '../../runs/job.ts'
 import { EXIT, withLedger, type CommandContext } from '../shared/context.ts'
+import { hintHere } from '../shared/hint-here.ts'
 import { findRun } from '../shared/find-run.ts'
 import { countText, formatNumber, safeText } from '../shared/terminal.ts'
 import { nextStepOf, printFirstDifferences, readFirstDifferences } from '../views/differences.ts'
@@ -22,7 +23,8 @@ export async function show(context: CommandContext, runText?: string): Promise<n
     else {
       const { differences } = shown
       const first = differences ? await readFirstDifferences(ledger, run.id, differences) : []
-      printShown(context, run, shown, first)
+      const hint = await hintHere(context, run.sync)
+      printShown({ terminal: context.terminal, hint }, run, shown, first)
     }
     return EXIT.done
   })
@@ -58,7 +60,7 @@ async function readShown(context: CommandContext, ledger: Ledger, run: Run): Pro
 }
 
 function printShown(
-  context: CommandContext,
+  context: Pick<CommandContext, 'terminal' | 'hint'>,
   run: Run,
   shown: ShownRun,
   first: readonly NotedDifference[],
@@ -90,7 +92,11 @@ function printShown(
   terminal.out(`All of them, with the original columns: ${context.hint(`rejects ${run.id}`)}`)
 }
 
-function printHead({ terminal }: CommandContext, run: Run, shown: ShownRun): void {
+function printHead(
+  { terminal }: Pick<CommandContext, 'terminal'>,
+  run: Run,
+  shown: ShownRun,
+): void {
   const reason = run.reason ? ` (${run.reason})` : ''
   terminal.out(`Run ${run.id} of ${run.sync}: ${terminal.style('bold', run.state)}${reason}`)
   const about = runPurposeText(run)

@@ -10,7 +10,7 @@ import { readKeys, type KeyInput } from '../shared/keys.ts'
 import { createLedgerRetry } from '../shared/ledger-retry.ts'
 import { createLiveBlock } from '../shared/live-block.ts'
 import { ControlKeys, controlSender, type SendControl } from '../shared/control-keys.ts'
-import { messageLines, safeText, wrapped } from '../shared/terminal.ts'
+import { columnsOf, messageLines, safeText, wrapped } from '../shared/terminal.ts'
 import { LiveRuns } from '../views/live-runs.ts'
 import { watchedLine, watchedToJson, watchFrame, type WatchedRun } from '../views/watched-runs.ts'
 
@@ -126,7 +126,7 @@ function screenView(
 ): View {
   const block = createLiveBlock(output)
   let isOver = false
-  const width = () => (output.columns ?? 80) - 1
+  const width = () => columnsOf(output) - 1
   const print = (line: string) => {
     const text = wrapped(line, 0, width()).join('\n')
     if (isOver) output.write(`${text}\n`)

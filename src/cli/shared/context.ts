@@ -12,6 +12,7 @@ import { exitOf, type RunState } from '../../core/domain/books.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { Connected } from '../../temporal/client.ts'
 import { DEFAULT_ORIGIN, temporalSettings, type TemporalSettings } from '../../temporal/settings.ts'
+import { shellWord } from './command-line.ts'
 import { errorLines } from './error-lines.ts'
 import { isOfUsage } from './usage.ts'
 import { createTerminal, safeText, type Terminal } from './terminal.ts'
@@ -66,7 +67,7 @@ export function createContext(
     hint: (command) =>
       options.config === 'records-sync.yaml'
         ? `records-sync ${command}`
-        : `records-sync -c ${relative(process.cwd(), configFile)} ${command}`,
+        : `records-sync -c ${shellWord(relative(process.cwd(), configFile))} ${command}`,
     async loadConfig() {
       const { loadConfig } = await import('../../../config/index.ts')
       return await loadConfig(configFile, context.env)

@@ -1,6 +1,8 @@
 // What `--help` shows, in 80 columns: the commands by group, and with each command a real example.
 
 import { Help, type Command, type Option } from 'commander'
+import { suggestNearest } from '../../core/suggest.ts'
+import { safeText } from './terminal.ts'
 
 /** A command line for each command that has no commands of its own. A test runs each against the program. */
 export const EXAMPLES: Readonly<Record<string, string>> = {
@@ -105,6 +107,17 @@ const argumentTerm = (argument: Command['registeredArguments'][number]): string 
   return argument.required ? `<${name}>` : `[${name}]`
 }
 
+/** Whoever asks for the help of a command that is not there hears so. */
+function refuseUnknown(command: Command): void {
+  const [first, second] = command.args
+  const word = first === 'help' ? second : first
+  const names = command.commands.filter((each) => !isHidden(each)).map((each) => each.name())
+  if (word === undefined || word.startsWith('-') || names.includes(word)) return
+  command.error(`error: unknown command '${safeText(word)}'${suggestNearest(word, names)}`, {
+    code: 'commander.unknownCommand',
+  })
+}
+
 /** Gives every command its example, and all of them the same form. */
 export function arrangeHelp(command: Command): void {
   const summary = command.parent?.parent === null ? SUMMARIES[command.name()] : undefined
@@ -121,6 +134,11 @@ export function arrangeHelp(command: Command): void {
       return top === of ? [] : top.options.filter(({ long }) => long !== '--version')
     },
   })
+  if (command.commands.length > 0)
+    command.addHelpText('before', () => {
+      refuseUnknown(command)
+      return ''
+    })
   const example = EXAMPLES[commandName(command)]
   if (example !== undefined) command.addHelpText('after', `\nExample:\n  $ records-sync ${example}`)
   if (command.parent === null)

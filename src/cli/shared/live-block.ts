@@ -1,6 +1,8 @@
 // Lines at the foot of the screen that are drawn again and again; what is printed meanwhile goes above them. Promise kept here: also
 // after the screen got narrower no line of an earlier drawing stays.
 
+import { columnsOf } from './terminal.ts'
+
 interface Screen {
   readonly columns?: number | undefined
   write(text: string): unknown
@@ -29,7 +31,7 @@ function rowsOf(lines: readonly string[], columns: number): number {
 export function createLiveBlock(screen: Screen): LiveBlock {
   let drawn: readonly string[] = []
   const erased = () => {
-    const up = rowsOf(drawn, Math.max(1, screen.columns ?? 80))
+    const up = rowsOf(drawn, columnsOf(screen))
     return drawn.length === 0 ? '' : `\u001B[${up}A\r\u001B[J`
   }
   const show = (lines: readonly string[], above = '') => {

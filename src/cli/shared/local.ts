@@ -27,7 +27,7 @@ export interface LocalParts {
   /** Whether the worker ends with this process. */
   readonly isOwn: boolean
   /** The command that goes on with a run that is left. */
-  readonly again: string
+  readonly goOn: string
   /** A person, or who runs this process, asks it to end. */
   readonly interrupted: AbortSignal
   /** Ends, with what is wrong, if a part of this process ends unasked. */
@@ -43,6 +43,10 @@ interface Wanted {
   readonly sync: string
   /** `run contacts` */
   readonly command: string
+  /** The command line, for one who stops its start. */
+  readonly again: string
+  /** The one that goes on with the run once it has begun. */
+  readonly goOn: string
 }
 
 /**
@@ -55,7 +59,7 @@ export const startLocal = (
   config: Config,
   wanted: Wanted,
 ): Promise<LocalParts> =>
-  untilStarted(context, context.hint(wanted.command), () => startParts(context, config, wanted))
+  untilStarted(context, wanted.again, () => startParts(context, config, wanted))
 
 async function startParts(
   context: CommandContext,
@@ -69,11 +73,10 @@ async function startParts(
     const isOwn = parts.pid === process.ppid
     if (!isOwn) note(context, sharedPartsText(parts))
     const temporal = settingsOfParts(settings, parts.temporal)
-    const { command } = wanted
     return {
       temporal,
       isOwn,
-      again: context.hint(isOwn ? `dev -- ${command}` : `${command} --local`),
+      goOn: wanted.goOn,
       interrupted: isOwn ? interrupts() : new AbortController().signal,
       failed: new Promise(() => {}),
       stop: async () => {},
@@ -133,10 +136,9 @@ async function splitRuns(
 async function startOnlyWorker(
   context: CommandContext,
   temporal: TemporalSettings,
-  { command }: Wanted,
+  { goOn }: Wanted,
 ): Promise<LocalParts> {
   const { configFile, env, terminal } = context
-  const again = context.hint(`${command} --local`)
   const logger = terminalLogger(terminal, 'warn')
   const worker = await startWorker({ configFile, env, temporal, logger, listens: false })
   note(context, `A worker of this process works for the Temporal server at ${temporal.address}`)
@@ -153,13 +155,13 @@ async function startOnlyWorker(
     worker.shutdown()
     await worker.stopped.catch(() => {})
   }
-  return { temporal, isOwn: true, again, interrupted: interrupts(), failed, stop }
+  return { temporal, isOwn: true, goOn, interrupted: interrupts(), failed, stop }
 }
 
 async function startBoth(
   context: CommandContext,
   settings: TemporalSettings,
-  { sync, command, isKnown }: Wanted & { readonly isKnown: boolean },
+  { sync, command, goOn, isKnown }: Wanted & { readonly isKnown: boolean },
 ): Promise<LocalParts> {
   const { configFile, env, terminal } = context
   const isNamed = settings.origin !== DEFAULT_ORIGIN
@@ -192,7 +194,7 @@ async function startBoth(
   return {
     temporal: settingsOfParts(settings, temporal),
     isOwn: true,
-    again: context.hint(`${command} --local`),
+    goOn,
     interrupted: interrupts(),
     failed,
     stop,

@@ -6,6 +6,7 @@ import { readRunAccount, type RunAccount } from '../../report/account.ts'
 import { nextStepOf, printFirstDifferences, readFirstDifferences } from '../views/differences.ts'
 import { printRunAccount, runPurposeText, runToJson } from '../views/run-summary.ts'
 import { EXIT, exitCodeOf, withLedger, type CommandContext } from './context.ts'
+import { hintHere } from './hint-here.ts'
 import { innermostMessage, isConfigFailure, type FollowResult } from './follow.ts'
 import { LedgerUnreachable, type LedgerRetry } from './ledger-retry.ts'
 import { messageLines, safeText, type Terminal } from './terminal.ts'
@@ -48,7 +49,11 @@ export async function reportEnd(
     return isConfigFailure(error) ? EXIT.usage : EXIT.stopped
   }
   if (context.json) printJson(context.terminal, runToJson(run, account))
-  else printEnded(context, run, account, first)
+  else {
+    const isNext = account?.differences != null
+    const hint = isNext ? await hintHere(context, run.sync) : context.hint
+    printEnded({ terminal: context.terminal, hint }, run, account, first)
+  }
   return exitCodeOf(run.state)
 }
 
@@ -89,7 +94,7 @@ const printHead = (terminal: Terminal, { id, sync, state }: Run) =>
   terminal.out(`Run ${id} of ${sync}: ${terminal.style('bold', state)}`)
 
 function printEnded(
-  context: CommandContext,
+  context: Pick<CommandContext, 'terminal' | 'hint'>,
   run: Run,
   account: RunAccount | null,
   first: readonly NotedDifference[],
@@ -109,7 +114,7 @@ function printEnded(
 }
 
 /** Where a person sees what a run of this state left, if anything. */
-function whatToSee({ hint }: CommandContext, { id, state }: Run): string | null {
+function whatToSee({ hint }: Pick<CommandContext, 'hint'>, { id, state }: Run): string | null {
   const look = lookOf(state)
   const steps: Readonly<Record<RunLook, string | null>> = {
     blocked: null,

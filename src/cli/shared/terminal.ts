@@ -48,7 +48,7 @@ export function createTerminal(streams: {
     },
     live(line) {
       if (isTerminal) {
-        const width = (streams.err.columns ?? 100) - 1
+        const width = columnsOf(streams.err) - 1
         streams.err.write(`\r\u001B[2K${wholeParts(line, width)}`)
         liveLength = line.length
         return
@@ -63,9 +63,13 @@ export function createTerminal(streams: {
   }
 }
 
+/** Columns of a screen. One that does not know them, as under script(1) or in a container, counts as the usual one. */
+export const columnsOf = ({ columns }: { readonly columns?: number | undefined }): number =>
+  columns || 80
+
 /** Where the start of embedded parts rewrites a line; nothing where nobody reads along. */
 export const statusScreen = ({ isScreen, live, endLive }: Terminal) =>
-  isScreen ? { screen: { columns: process.stderr.columns || 80, live, end: endLive } } : {}
+  isScreen ? { screen: { columns: columnsOf(process.stderr), live, end: endLive } } : {}
 
 /** What steers a terminal, or turns the direction of its text. */
 const CONTROL_CHARACTERS =
@@ -87,7 +91,7 @@ export function safeText(text: string, charsMax = 120): string {
 }
 
 /** Columns of the terminal that standard output goes to; without a bound for files and pipes. */
-export const outputWidth = () => (process.stdout.isTTY ? process.stdout.columns : Infinity)
+export const outputWidth = () => (process.stdout.isTTY ? columnsOf(process.stdout) : Infinity)
 /** Columns of running text. */
 const textWidth = () => Math.min(100, outputWidth())
 /** Where a cell may be broken; `41 %` is one word. */

@@ -10,7 +10,7 @@ import type {
 } from '../../contract/index.ts'
 import { WRITABLE_OPERATIONS } from '../../contract/index.ts'
 import { exampleCell } from '../../corrections/index.ts'
-import { safeText, table, wrapped, type Terminal } from '../shared/terminal.ts'
+import { outputWidth, safeText, table, wrapped, type Terminal } from '../shared/terminal.ts'
 
 /** What a connection leads to. */
 export interface DescribedConnection {
@@ -146,7 +146,7 @@ export function printProperties(
   terminal: Terminal,
   connection: DescribedConnection,
   { schema, associations }: DescribedType,
-  width = process.stdout.isTTY ? process.stdout.columns : Infinity,
+  width = outputWidth(),
 ): void {
   terminal.out(headline(connection))
   const grant = grantOf(connection, schema.name)

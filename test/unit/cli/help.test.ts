@@ -82,3 +82,23 @@ test('the help of a command names the options that all of them take', () => {
   expect(helpOf(run)).toContain('--json')
   expect(helpOf(run)).not.toContain('(default: false)')
 })
+
+test.each([
+  ['mirror --help', "error: unknown command 'mirror'"],
+  ['rnu --help', "error: unknown command 'rnu'; did you mean `run`?"],
+  ['help mirror', "error: unknown command 'mirror'"],
+  ['schedules list-all --help', "error: unknown command 'list-all'"],
+])('%s says that there is no such command', async (line, message) => {
+  const refused = await programOf().parseAsync(wordsOf(line), { from: 'user' }).catch(String)
+  expect(refused).toContain(message)
+})
+
+test.each(['--help', 'help', 'run --help', 'help run', 'schedules --help', 'service --help'])(
+  '%s shows help',
+  async (line) => {
+    const shown = await programOf()
+      .parseAsync(wordsOf(line), { from: 'user' })
+      .catch((error: { code: string }) => error.code)
+    expect(shown).toMatch(/^commander\.help/)
+  },
+)

@@ -56,6 +56,22 @@ test('another service is another connection; more than one have to be told apart
   expect(text()).toMatch(/^ {2}people_2:$/m)
 })
 
+test('the same service with the same key is the same connection, however the key is named', async () => {
+  const { service, write, run, passes, text, dir } = await project()
+  await run(write('contacts.csv', contacts))
+  expect(await run(write('companies.csv', companies))).toMatchObject({ code: 0 })
+  expect(await run(write('people.csv', contacts), { service: `${service.url}/` })).toMatchObject({
+    code: 0,
+  })
+  expect(text().match(/service:/g)).toHaveLength(1)
+  write('other.key', service.key)
+  chmodSync(`${dir}/other.key`, 0o600)
+  const key = `file:${dir}/other.key`
+  expect(await run(write('more.csv', contacts), { key })).toMatchObject({ code: 0 })
+  expect(text()).toMatch(/^ {2}crm_2:$/m)
+  await passes()
+})
+
 test.each([
   ['four spaces', (text: string) => text.replaceAll(/^( +)/gm, '$1$1')],
   ['CRLF', (text: string) => text.replaceAll('\n', '\r\n')],

@@ -167,7 +167,7 @@ test('a file for each kind of error, with what would be accepted', async () => {
     'in_doubt.csv 1 in_doubt',
     '8 rows in the folder ./left',
     expect.stringMatching(
-      /^Correct them in a spreadsheet, then: records-sync .*retry 1 --file .*left\/\*\.csv$/,
+      /^Correct them in a spreadsheet, then: records-sync .*retry 1 --file .*left\/\*\.csv --local$/,
     ),
   ])
   for (const file of await readdir(join(home, 'left')))

@@ -111,3 +111,15 @@ test('the live line keeps whole words and numbers', () => {
   terminal.live('contacts  ████████ 100 %  8,000 of 8,000 rows  1,067/s, 0 s left  160 requests')
   expect(written.replace('\r\u001B[2K', '')).toBe('contacts  ████████ 100 %  8,000 of 8,000 rows')
 })
+
+test('a terminal that says that it has no columns counts as one of 80', () => {
+  const { isTTY, columns } = process.stdout
+  onTestFinished(() => void Object.assign(process.stdout, { isTTY, columns }))
+  Object.assign(process.stdout, { isTTY: true, columns: 0 })
+  const rows = [['contacts', 'a text of some words that fits into eighty columns']] as const
+  expect(table(['sync', 'text'], rows).split('\n')).toHaveLength(3)
+  let written = ''
+  const stream = { isTTY: true, columns: 0, write: (text: string) => ((written += text), true) }
+  createTerminal({ out: stream as never, err: stream as never }).live('contacts  1 of 2 rows')
+  expect(written).toContain('contacts  1 of 2 rows')
+})

@@ -207,7 +207,8 @@ test('a run that the parts of another process do says at once which one that is'
     style: (_: string, text: string) => text,
   }
   const context = createContext({ config: configFile, json: false }, terminal)
-  const wanted = { sync: 'a', command: 'run a --local' }
+  const again = 'run a --local'
+  const wanted = { sync: 'a', command: 'run a', again, goOn: again }
   const local = await startLocal(context, await loadConfig(configFile, {}), wanted)
   await local.stop()
   expect(said).toEqual([
