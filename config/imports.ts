@@ -98,10 +98,15 @@ const mapping = z.strictObject({
   thousands: z
     .enum(['.', ',', "'", ' '])
     .optional()
-    .describe('Separator of thousands, which a number may have. Default: none.'),
+    .describe(
+      'Separator of thousands, which a number may have. A cell with it whose first digit is 0, such as `0.500`, is refused. Default: none.',
+    ),
   symbol: z
     .string()
-    .regex(/^[^\s\d.,+-]{1,3}$/, 'expected a sign such as `€`, or a code such as `EUR`')
+    .regex(
+      /^[^\s\d.,+()'’\u2010-\u2015\u2212]{1,3}$/u,
+      'expected a sign such as `€`, or a code such as `EUR`',
+    )
     .optional()
     .describe(
       'Sign that a number may have before or behind it, such as `€` or `%`. Default: none.',

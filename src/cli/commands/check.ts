@@ -288,14 +288,14 @@ async function checkImport(
       { client, signal: new AbortController().signal, priority: 'interactive' },
       sync,
     )
-    const { warnings } = compileMapping(sync.name, sync.import, target, source.columns)
+    const mapping = compileMapping(sync.name, sync.import, target, source.columns)
     return {
       message: `${Object.keys(sync.import.properties).length} properties of ${sync.import.object_type} from ${source.columns.length} columns, matched by ${sync.import.matching_property}`,
       warnings: [
         ...(source.warnings ?? []),
-        ...warnings,
+        ...mapping.warnings,
         ...sharedProperties(config, sync),
-        ...(sourceOf(sync.import.from).isLocal ? await firstRowsWarnings(source) : []),
+        ...(sourceOf(sync.import.from).isLocal ? await firstRowsWarnings(source, mapping) : []),
       ],
     }
   } catch (error) {

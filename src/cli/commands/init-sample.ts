@@ -100,10 +100,9 @@ async function footerOf(
   { code }: SourceError,
 ): Promise<Found | null> {
   if (code !== 'csv_ragged_row') return null
-  const read = await attempt(() => firstRows(file, { ...dialect, footer: 1 }))
+  const read = await attempt(() => firstRows(file, { ...dialect, footer: FOOTER_MIN }))
   if (read instanceof SourceError || read.columns.length < 2) return null
-  const footer = read.notes + 1
-  if (footer < FOOTER_MIN) return null
+  const footer = read.notes + FOOTER_MIN
   return {
     dialect: { ...dialect, footer },
     reasons: [`the last ${footer} rows have one cell each, as the notes of a report: no data`],

@@ -26,6 +26,7 @@ import {
   REJECT_GROUPS_SHOWN,
   rejectGroupToJson,
 } from '../views/reject-groups.ts'
+import { noneValidText } from './check-rows.ts'
 import { writeFolder } from './rejects.ts'
 import { countText, printWrapped, safeText, table, type Terminal } from '../shared/terminal.ts'
 import { printJson } from '../json.ts'
@@ -116,9 +117,10 @@ async function makePlan(
     return source
   })
   context.terminal.endLive()
-  const { planned } = staged
+  const { planned, invalid } = staged
+  const noneValid = invalid > 0 && invalid === staged.rows ? [noneValidText(invalid)] : []
   return {
-    staged,
+    staged: { ...staged, warnings: [...staged.warnings, ...noneValid] },
     /** Keys that were accepted before. */
     known: await ledger.knownKeys(run.id),
     groups: await describedGroups(ledger, run.id),

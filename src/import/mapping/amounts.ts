@@ -1,12 +1,39 @@
 // Numbers as files write them, where the mapping says how: a separator of thousands, and a sign before or behind the digits. Promise
-// kept here: both are taken away only where they have to be; a separator in another place is no separator.
+// kept here: both are taken away only where they have to be; a separator in another place is no separator, and behind a zero it is
+// one of decimals.
 
+import { canonicalDecimal } from '../../core/decimal.ts'
 import type { PropertyMapping } from '../../../config/index.ts'
 
-type NumberForm = Pick<PropertyMapping, 'decimal' | 'thousands' | 'symbol'>
+export type NumberForm = Pick<PropertyMapping, 'decimal' | 'thousands' | 'symbol'>
 
 /** What may stand for a separator that is written as a space or an apostrophe. */
 const SAME: Readonly<Record<string, string>> = { ' ': ' \\u00a0\\u202f', "'": "'\\u2019" }
+
+/** The canonical decimal of a cell in the form that its mapping states, or null. */
+export function decimalOfCell(cell: string, form: NumberForm): string | null {
+  const separator = form.decimal ?? '.'
+  const text = bareNumber(cell, form)
+  if (text === null) return null
+  if (separator === '.') return canonicalDecimal(plainText(text))
+  return text.includes('.') ? null : canonicalDecimal(plainText(text.replace(separator, '.')))
+}
+
+const EXPONENT_MAX = 400
+
+/** `1e3`, `1e-7`, `.5` and `5.`, which programs write for data frames, in plain digits: the same value, exactly. */
+function plainText(text: string): string {
+  const match = /^([+-]?)(\d*)\.?(\d*)(?:e([+-]?\d{1,3}))?$/i.exec(text)
+  if (!match || match[2]! + match[3]! === '') return text
+  const [, sign, whole, fraction, exponent = '0'] = match
+  const shift = Number(exponent)
+  if (Math.abs(shift) > EXPONENT_MAX) return text
+  const digits = whole! + fraction!
+  const point = whole!.length + shift
+  const before = point > 0 ? digits.slice(0, point).padEnd(point, '0') : '0'
+  const after = point < 0 ? digits.padStart(digits.length - point, '0') : digits.slice(point)
+  return `${sign}${before || '0'}${after === '' ? '' : `.${after}`}`
+}
 
 /** Without its sign and its separators of thousands; null if it has separators in other places. */
 export function bareNumber(cell: string, form: NumberForm): string | null {
@@ -15,11 +42,8 @@ export function bareNumber(cell: string, form: NumberForm): string | null {
   if (thousands === undefined) return text
   const marks = new RegExp(`[${SAME[thousands] ?? `\\${thousands}`}]`, 'g')
   if (!marks.test(text)) return text
-  const plain = text.replaceAll(marks, '_')
-  const isGrouped = new RegExp(String.raw`^[+-]?\d{1,3}(?:_\d{3})+(?:[${decimal}]\d*)?$`).test(
-    plain,
-  )
-  return isGrouped ? plain.replaceAll('_', '') : null
+  const grouped = String.raw`^[+-]?[1-9]\d{0,2}(?:${marks.source}\d{3})+(?:[${decimal}]\d*)?$`
+  return new RegExp(grouped).test(text) ? text.replaceAll(marks, '') : null
 }
 
 /** `-€5`, `€-5` and `5 €` are -5, -5 and 5. */

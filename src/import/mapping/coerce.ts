@@ -2,12 +2,13 @@
 // is refused with what was expected. `Number('')`, `Date.parse` and binary floats never decide.
 
 import { isCalendarDay } from '../../core/calendar.ts'
-import { canonicalDecimal, decimalOfNumber, exactDouble } from '../../core/decimal.ts'
+import { decimalOfNumber, exactDouble } from '../../core/decimal.ts'
 import { canonicalJson, isJsonObject, parseJson, type Json } from '../../core/json.ts'
 import { LosslessNumber, plainDecimal, numberFromDecimal } from '../../core/lossless-number.ts'
 import type { PropertyMapping } from '../../../config/index.ts'
-import { bareNumber } from './amounts.ts'
+import { decimalOfCell } from './amounts.ts'
 import { domainOf } from './domain.ts'
+import { allowedForms, numberAdvice } from './number-advice.ts'
 import { readTime } from './times.ts'
 import { isUnit, meantUnit } from './units.ts'
 
@@ -47,51 +48,13 @@ export function sourceCellText(cell: Json): string {
 const asText: Coercion = (cell) => value(cell)
 const asTrimmed: Coercion = (cell) => value(cell.trim())
 
-/** The canonical decimal of a cell in the form that its mapping states, or null. */
-function decimalOfCell(cell: string, mapping: PropertyMapping): string | null {
-  const separator = mapping.decimal ?? '.'
-  const text = bareNumber(cell, mapping)
-  if (text === null) return null
-  if (separator === '.') return canonicalDecimal(plainText(text))
-  return text.includes('.') ? null : canonicalDecimal(plainText(text.replace(separator, '.')))
-}
-
-/** What else a cell may have, behind `such as 1234.50`. */
-const allowed = ({ symbol, thousands }: PropertyMapping, plain: string): string =>
-  [
-    ...(thousands === undefined ? [] : [`with \`${thousands}\` between thousands or without`]),
-    ...(symbol === undefined ? [] : [`with \`${symbol}\` or without`]),
-  ].join(', ') || plain
-
-/** What reads a cell with a decimal comma, which a mapping has to name; nothing of one that may have separators of thousands. */
-const commaHint = (cell: string, { decimal }: PropertyMapping): string =>
-  decimal === undefined && /^[+-]?\d+,(?:\d{1,2}|\d{4,})$/.test(cell.trim())
-    ? '; `decimal: ","` of the mapping reads 1234,50'
-    : ''
-
-const EXPONENT_MAX = 400
-
-/** `1e3`, `1e-7`, `.5` and `5.`, which programs write for data frames, in plain digits: the same value, exactly. */
-function plainText(text: string): string {
-  const match = /^([+-]?)(\d*)\.?(\d*)(?:e([+-]?\d{1,3}))?$/i.exec(text)
-  if (!match || match[2]! + match[3]! === '') return text
-  const [, sign, whole, fraction, exponent = '0'] = match
-  const shift = Number(exponent)
-  if (Math.abs(shift) > EXPONENT_MAX) return text
-  const digits = whole! + fraction!
-  const point = whole!.length + shift
-  const before = point > 0 ? digits.slice(0, point).padEnd(point, '0') : '0'
-  const after = point < 0 ? digits.padStart(digits.length - point, '0') : digits.slice(point)
-  return `${sign}${before || '0'}${after === '' ? '' : `.${after}`}`
-}
-
 const asNumber: Coercion = (cell, { mapping, valueType }) => {
   const separator = mapping.decimal ?? '.'
   const decimal = decimalOfCell(cell, mapping)
   if (decimal === null)
     return refuse(
       'not_a_number',
-      `a plain decimal number such as 1234${separator}50, ${allowed(mapping, 'without other separators')}${commaHint(cell, mapping)}`,
+      `a plain decimal number such as 1234${separator}50, ${allowedForms(mapping) || 'without other separators'}${numberAdvice(cell, mapping)}`,
     )
   if (valueType === 'integer' && decimal.includes('.'))
     return refuse('not_a_number', 'a whole number such as 1234')
@@ -110,7 +73,7 @@ const asCurrency: Coercion = (cell, { mapping, units }) => {
   if (amount === null)
     return refuse(
       'not_an_amount',
-      `a plain decimal amount such as 1234${separator}50, ${allowed(mapping, 'without symbol or separators')}${commaHint(cell, mapping)}`,
+      `a plain decimal amount such as 1234${separator}50, ${allowedForms(mapping) || 'without symbol or separators'}${numberAdvice(cell, mapping)}`,
     )
   const unit = mapping.unit ?? ''
   const refuseUnit = (reason: string, expected: string): Coerced => ({
@@ -135,10 +98,21 @@ const asCurrency: Coercion = (cell, { mapping, units }) => {
 const truths = ['true', 'yes', '1']
 const falsehoods = ['false', 'no', '0']
 
+/** A word that the mapping states for one meaning does not have the other one, which it would have by default. */
+function wordsOf({
+  true: yes,
+  false: no,
+}: PropertyMapping): Record<'yes' | 'no', readonly string[]> {
+  const without = (words: readonly string[], stated: readonly string[] = []) => {
+    const taken = new Set(stated.map((word) => word.toLowerCase()))
+    return words.filter((word) => !taken.has(word))
+  }
+  return { yes: yes ?? without(truths, no), no: no ?? without(falsehoods, yes) }
+}
+
 const asBoolean: Coercion = (cell, { mapping }) => {
   const text = cell.trim().toLowerCase()
-  const yes = mapping.true ?? truths
-  const no = mapping.false ?? falsehoods
+  const { yes, no } = wordsOf(mapping)
   if (yes.some((word) => word.toLowerCase() === text)) return value(true)
   if (no.some((word) => word.toLowerCase() === text)) return value(false)
   const expected = `one of ${[...yes, ...no].join(', ')}`
@@ -151,7 +125,10 @@ const asBoolean: Coercion = (cell, { mapping }) => {
 
 const formats = new Map<string, RegExp>()
 
-/** The pattern of a date format, with named groups; null if a part is missing or doubled. */
+/** A day and a month of one or two digits, and nothing that parts them: 111 in `DM` is the 1st of November and the 11th of January. */
+const LOOSE = /(?<!D)D(?!D)[YMD\d]*(?<!M)M(?!M)|(?<!M)M(?!M)[YMD\d]*(?<!D)D(?!D)/
+
+/** The pattern of a date format, with named groups; null if a part is missing or doubled, or not certain. */
 export function dateFormatPattern(format: string): RegExp | null {
   const known = formats.get(format)
   if (known) return known
@@ -162,6 +139,7 @@ export function dateFormatPattern(format: string): RegExp | null {
     M: '(?<month>\\d{1,2})',
     D: '(?<day>\\d{1,2})',
   }
+  if (LOOSE.test(format)) return null
   const seen: string[] = []
   const source = format.replace(/YYYY|MM|DD|M|D|[^A-Za-z]|[A-Za-z]/g, (token) => {
     const part = parts[token]
@@ -224,7 +202,13 @@ const asDomain: Coercion = (cell) => {
 const asOption: Coercion = (cell, { options }) => {
   const text = cell.trim()
   if (options.size === 0 || options.has(text)) return value(text)
-  for (const [option, label] of options) if (label === text) return value(option)
+  const labelled = [...options].flatMap(([option, label]) => (label === text ? [option] : []))
+  if (labelled.length === 1) return value(labelled[0]!)
+  if (labelled.length > 1)
+    return refuse(
+      'not_an_option',
+      `the value of an option: the label is that of ${labelled.slice(0, 20).join(', ')}`,
+    )
   return refuse('not_an_option', `one of ${[...options.keys()].slice(0, 20).join(', ')}`)
 }
 

@@ -192,7 +192,7 @@ export function checkProperty(
     warnings.push(`${name} can be set once only: a changed value of an existing record is rejected`)
   if (mapping.format !== undefined && dateFormatPattern(mapping.format) === null)
     wrong(
-      `format "${mapping.format}" of ${name} must hold YYYY, MM (or M) and DD (or D) once each`,
+      `format "${mapping.format}" of ${name} must hold YYYY, MM (or M) and DD (or D) once each, with a sign between D and M`,
       'format',
     )
   const type = mapping.type ?? property.field_type

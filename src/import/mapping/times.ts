@@ -40,11 +40,16 @@ function hourOf(hour: number, half: string | undefined): number | null {
   return (hour % 12) + (half.toUpperCase() === 'P' ? 12 : 0)
 }
 
+/** Those of Kiritimati are the furthest from UTC; `10:00-2024` has no offset. */
+const OFFSET_HOURS_MAX = 14
+
 /** `Z` or `+01:00`; null if no zone is so far away. */
 function offsetText(zone: string): string | null {
   if (!/^[+-]/.test(zone)) return 'Z'
   const [, sign, hours = '', minutes = '00'] = /^([+-])(\d{2}):?(\d{2})?$/.exec(zone)!
-  return Number(hours) > 23 || Number(minutes) > 59 ? null : `${sign}${hours}:${minutes}`
+  return Number(hours) > OFFSET_HOURS_MAX || Number(minutes) > 59
+    ? null
+    : `${sign}${hours}:${minutes}`
 }
 
 const formatters = new Map<string, Intl.DateTimeFormat>()

@@ -24,16 +24,19 @@ const MARKS: readonly Marks[] = [
   { thousands: "'" },
 ]
 
-const GROUPED = { '.': /^[+-]?\d{1,3}(?:\.\d{3})+$/, ',': /^[+-]?\d{1,3}(?:,\d{3})+$/ }
-/** `1.234` has both meanings; `1.234.567` has one. */
-const TWICE = { '.': /^[+-]?\d{1,3}\.\d{3}$/, ',': /^[+-]?\d{1,3},\d{3}$/ }
+const GROUPED = { '.': /^[+-]?[1-9]\d{0,2}(?:\.\d{3})+$/, ',': /^[+-]?[1-9]\d{0,2}(?:,\d{3})+$/ }
+/** `1.234` has both meanings; `1.234.567` and `0.234` have one. */
+const TWICE = { '.': /^[+-]?[1-9]\d{0,2}\.\d{3}$/, ',': /^[+-]?[1-9]\d{0,2},\d{3}$/ }
 const DECIMAL = {
-  '.': /^[+-]?[\d,]*\.(?:\d{1,2}|\d{4,})$/,
-  ',': /^[+-]?[\d.]*,(?:\d{1,2}|\d{4,})$/,
+  '.': /^[+-]?(?:[\d,]*\.(?:\d{1,2}|\d{4,})|0+\.\d{3})$/,
+  ',': /^[+-]?(?:[\d.]*,(?:\d{1,2}|\d{4,})|0+,\d{3})$/,
 }
 
 /** A sign of a currency, a percent sign or a code, before or behind digits. */
-const SYMBOL = /^[+-]?\s*([^\s\d.,+'-]{1,3})\s*[\d.,+-]|\d[.,]?-?\s*([^\s\d.,+'-]{1,3})$/u
+const SYMBOL =
+  /^[+-]?\s*([^\s\d.,+()'’\u2010-\u2015\u2212]{1,3})\s*[\d.,+-]|\d[.,]?-?\s*([^\s\d.,+()'’\u2010-\u2015\u2212]{1,3})$/u
+/** `5k` and `3 Mio` are not 5 and 3: a mark that multiplies is no sign to leave out. */
+const MULTIPLE = /^(?:[kmbt]|bn|mn|mio|mil|mrd|mld|tsd|tds|crs?|cr|lac|[千万億亿兆萬])\p{Sc}?$/iu
 
 /** The sign that numbers have; undefined: none, or more than one. */
 export function symbolOf({ values }: ColumnFacts): string | undefined {
@@ -43,7 +46,8 @@ export function symbolOf({ values }: ColumnFacts): string | undefined {
     const symbol = before ?? behind
     if (symbol !== undefined) found.add(symbol)
   }
-  return found.size === 1 ? [...found][0] : undefined
+  const [only] = found
+  return found.size === 1 && !MULTIPLE.test(only!) ? only : undefined
 }
 
 const bare = (value: string): string => value.replaceAll(/[^\d.,+-]/g, '')

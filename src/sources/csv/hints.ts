@@ -14,6 +14,7 @@ const OF_DELIMITER = [
   'csv_ragged_row',
   'csv_row_too_long',
   'csv_header',
+  'csv_footer',
 ]
 const OF_TEXT = ['csv_encoding', 'csv_nul']
 

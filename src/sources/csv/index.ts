@@ -7,7 +7,7 @@ import { singlePass } from '../single-pass.ts'
 import type { Source, SourceRow } from '../source.ts'
 import { decodeText, encodingOf } from './decode.ts'
 import { atColumn, csvFaults, excerptOf, withHint, type CsvFault } from './faults.ts'
-import { Footer } from './footer.ts'
+import { Footer, footerWarnings } from './footer.ts'
 import { openFile, type InputFile } from './file.ts'
 import { delimiterHint, encodingWarnings } from './hints.ts'
 import { RecordReader, type Dialect } from './records.ts'
@@ -18,6 +18,9 @@ import { SEPARATOR_LINE, sniffCsv, SNIFFED_BYTES_MAX } from './sniff.ts'
 const TEXT_CODES = ['csv_encoding', 'csv_nul']
 
 const SEPARATOR_LINE_MAX = 16
+
+/** The bytes of LF and CR. */
+const LINE_BREAKS = [10, 13]
 
 /** Bytes of text after which a chunk is yielded although it has few rows. */
 const CHUNK_BYTES_MAX = 4 * CSV_RECORD_BYTES_MAX
@@ -39,7 +42,7 @@ export interface CsvOptions {
    * too few cells always ends it: the file may be truncated. Default `reject`.
    */
   readonly ragged?: CsvSettings['ragged']
-  /** Rows at the end that are no data. Default: 0. */
+  /** Rows at the end that are no data: none has two values, nor as many cells as the header. Default: 0. */
   readonly footer?: number | undefined
   /** Cells that mean no value: they are read as empty ones. Default: none. */
   readonly nulls?: readonly string[] | undefined
@@ -70,7 +73,10 @@ export async function openCsv(options: CsvOptions): Promise<Source> {
     )
     return singlePass({
       columns,
-      warnings: encodingWarnings(headOf(reading), options.encoding),
+      warnings: [
+        ...encodingWarnings(headOf(reading), options.encoding),
+        ...footerWarnings(options.footer ?? 0),
+      ],
       fault,
       async *read(rowsMax, signal) {
         if (!Number.isSafeInteger(rowsMax) || rowsMax < 1)
@@ -149,20 +155,27 @@ async function* readBatches(reading: Reading): AsyncGenerator<Batch, void, undef
   const { file, reader, options, fault } = reading
   const footer = new Footer(options.footer ?? 0, fault)
   const nulls = new Set(options.nulls)
+  const requireWhole = (rows: readonly SourceRow[]) => {
+    if (options.ragged === 'refuse') reader.requireWhole(rows)
+  }
   const dataOf = (read: readonly SourceRow[]) => {
     const rows = footer.pass(read)
-    if (options.ragged === 'refuse') reader.requireWhole(rows)
+    requireWhole(rows)
     return withoutNulls(rows, nulls)
   }
   try {
     let isFirst = true
+    let hasBreak = false
     for await (const text of decodeText(piecesOf(reading), options.encoding, fault)) {
       const rows = await reader.read(isFirst ? withoutSeparatorLine(text) : text)
       isFirst = false
+      if (text.length > 0) hasBreak = LINE_BREAKS.includes(text.at(-1)!)
       if (reader.header !== undefined) yield { rows: dataOf(rows), bytes: text.length }
     }
     yield { rows: dataOf(await reader.read(undefined)), bytes: 0 }
-    if (reader.header !== undefined) footer.end(reader.header.length)
+    const columns = reader.header?.length
+    if (columns !== undefined)
+      footer.end({ columns, hasBreak, requireWhole: (row) => requireWhole([row]) })
   } catch (error) {
     // If the file changed meanwhile, errors in a mix of two versions are not worth reporting.
     if (await file.hasChanged()) throw changed(fault)

@@ -45,7 +45,7 @@ export const csvSettings = {
     .int('expected a whole number')
     .optional()
     .describe(
-      'Rows at the end of a CSV file that are no data, such as the notes of a report. The run stops if one of them has as many cells as the header. Default: none.',
+      'Rows at the end of a CSV file that are no data, such as the notes of a report. Each has one value at most, in fewer cells than the header has; otherwise the run stops, because the file may be cut off. A run says that they are left out. Default: none.',
     ),
   nulls: textList()
     .optional()

@@ -76,6 +76,9 @@ test('says what was expected in the first row of each kind of reject', async () 
     expect.objectContaining({ reason: 'not_a_number', items: 1, detail: expected }),
   )
   expect(rejects).toContainEqual(expect.objectContaining({ column: 'email', items: 1 }))
+  const warning = 'all 2 rows would be set aside as invalid'
+  expect(text(await planned())).toContain(`warning: ${warning}`)
+  expect(JSON.parse((await planned(true)).out.join(''))).toMatchObject({ warnings: [warning] })
 })
 
 test('names the last run that read rows where the source has none', async () => {

@@ -125,6 +125,16 @@ describe('currencies', () => {
   ])
 })
 
+it('a label that two options have is refused, and their values are not', () => {
+  const options = { a: 'Other', b: 'Other', Other2: 'x' }
+  expect(coerce('select', 'Other', { options })).toMatchObject({
+    ok: false,
+    reason: 'not_an_option',
+    expected: 'the value of an option: the label is that of a, b',
+  })
+  expect(coerce('select', 'b', { options })).toEqual({ ok: true, value: 'b' })
+})
+
 describe('a decimal comma', () => {
   const HINT = '`decimal: ","` of the mapping reads 1234,50'
   const expectedOf = (type: string, cell: string, mapping: PropertyMapping = {}): string => {
@@ -142,11 +152,8 @@ describe('a decimal comma', () => {
   })
 
   it.each([
-    // A separator of thousands in English.
-    ['number', '1,234', {}],
-    ['number', '1,234.50', {}],
     ['number', '2,5,0', {}],
-    ['currency', '2,50 €', {}],
+    ['currency', '2,50 zł', {}],
     ['number', '2.50', { decimal: ',' }],
   ] as const)('is not seen in a %s, %j', (type, cell, mapping) => {
     const expected = expectedOf(type, cell, mapping)
@@ -157,6 +164,14 @@ describe('a decimal comma', () => {
 
 describe('booleans', () => {
   const no = refused('not_a_boolean')
+
+  // A word that the mapping states is not what it means by default.
+  table('boolean', [
+    ['1', false, { false: ['1'] }],
+    ['yes', true, { false: ['1'] }],
+    ['0', true, { true: ['0'] }],
+    ['no', false, { true: ['0'] }],
+  ])
   const ja = { true: ['Ja', 'x'], false: ['Nein'] }
   table('boolean', [
     ...['true', 'TRUE', ' yes ', 'Yes', '1'].map((cell): Row => [cell, true]),
@@ -205,7 +220,12 @@ describe('dates', () => {
     ['20260131', '2026-01-31', { format: 'YYYYMMDD' }],
     ['2026.01+31', '2026-01-31', { format: 'YYYY.MM+DD' }],
     ['2026a01+31', no, { format: 'YYYY.MM+DD' }],
+    ['1012026', '2026-01-01', { format: 'DMMYYYY' }],
   ])
+
+  it.each(['DMYYYY', 'YYYYMD', 'DYYYYM'])('format %j has days of two meanings', (format) => {
+    expect(dateFormatPattern(format)).toBeNull()
+  })
 
   it.each(['YYYY-MM', 'MM/DD', 'YYYY-MM-M-DD', 'YYYY-MM-DD YYYY', 'DD.MM.YY', '', 'date'])(
     'format %j lacks or doubles a part',

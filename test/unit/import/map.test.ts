@@ -144,7 +144,7 @@ describe('compileMapping', () => {
       'object type svc_contact does not accept create and update on the public API (it accepts: delete)',
       'the key may not write svc_contact: mint one with that grant',
       'matching_property svc_external_id is not mapped; add it under properties',
-      'format "DD.MM" of svc_born must hold YYYY, MM (or M) and DD (or D) once each',
+      'format "DD.MM" of svc_born must hold YYYY, MM (or M) and DD (or D) once each, with a sign between D and M',
       'property svc_created_at is read-only',
       'column "nme" (for svc_name) is not in the source; it has: id, amount',
       'property svc_name holds one value: split does not apply',

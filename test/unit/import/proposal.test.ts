@@ -259,6 +259,8 @@ describe('numbers', () => {
   it.each([
     [['1.200,50', '33.500,00'], { decimal: ',', thousands: '.' }],
     [['1,200.50', '7'], { thousands: ',' }],
+    [['1.234', '0.500'], {}],
+    [['1,234', '0,500'], { decimal: ',' }],
     [['1.234.567', '1.000'], { decimal: ',', thousands: '.' }],
     [["1'200.50", "33'500"], { thousands: "'" }],
     [['1 200,50', '33 500,00'], { decimal: ',', thousands: ' ' }],
@@ -282,6 +284,12 @@ describe('numbers', () => {
     })
     const dollars = proposed('opportunities', text.replaceAll('£', '$'))
     expect(dollars.open).toMatchObject([{ question: { about: 'unit' } }])
+  })
+
+  it.each(['k', ' Mio', '−'])('with %j are not read without it', (mark) => {
+    const at = (i: number) => [i, 'x', mark === '−' ? `−1${i}.50` : `1${i}.50${mark}`, 'won']
+    const proposal = proposed('opportunities', file('deal id,deal name,deal value,stage', 3, at))
+    expect(JSON.stringify(proposal)).not.toContain('"symbol"')
   })
 
   it('without a currency are a question', () => {

@@ -2,9 +2,12 @@
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { bareNumber } from '../../../src/import/mapping/amounts.ts'
+import { canonicalDecimal } from '../../../src/core/decimal.ts'
+import type { PropertyMapping } from '../../../config/index.ts'
+import { bareNumber, decimalOfCell } from '../../../src/import/mapping/amounts.ts'
 import { dateFormatPattern } from '../../../src/import/mapping/coerce.ts'
 import { domainOf } from '../../../src/import/mapping/domain.ts'
+import { numberAdvice } from '../../../src/import/mapping/number-advice.ts'
 import { readTime } from '../../../src/import/mapping/times.ts'
 
 describe('separators and signs', () => {
@@ -24,6 +27,20 @@ describe('separators and signs', () => {
     ["1'234’567.5", { thousands: "'" }, '1234567.5'],
     ['1 234\u00a0567', { thousands: ' ' }, '1234567'],
     ['1,234', {}, '1,234'],
+    // Behind a zero it is a decimal separator of another custom.
+    ['0.500', german, null],
+    ['-0.500 €', german, null],
+    ['00.500', german, null],
+    ['000.123', german, null],
+    ['0.123.456', german, null],
+    ['01.234', german, null],
+    ['0.005 %', { ...german, symbol: '%' }, null],
+    ['0,123', { thousands: ',' }, null],
+    ["0'123", { thousands: "'" }, null],
+    ['0\u00a0123', { thousands: ' ' }, null],
+    ['0,5', german, '0,5'],
+    ['0005', german, '0005'],
+    ['1_234.567', german, null],
   ] as const)('%s', (cell, form, expected) => {
     expect(bareNumber(cell, form)).toBe(expected)
   })
@@ -37,6 +54,89 @@ describe('separators and signs', () => {
         expect(bareNumber(text, { thousands, decimal })).toBe(String(number))
       }),
     )
+  })
+})
+
+describe('amounts', () => {
+  const forms = fc.record({
+    decimal: fc.constantFrom('.', ','),
+    thousands: fc.constantFrom(undefined, '.', ',', ' ', "'"),
+    symbol: fc.constantFrom(undefined, '€', '%', 'EUR'),
+  })
+  const distinct = forms.filter(({ decimal, thousands }) => decimal !== thousands)
+
+  it('a number that is written in a form reads back as itself', () => {
+    const numbers = fc.tuple(fc.bigInt({ min: -(10n ** 15n), max: 10n ** 15n }), fc.nat(999))
+    fc.assert(
+      fc.property(distinct, numbers, fc.boolean(), (form, [whole, fraction], isBefore) => {
+        const { decimal, thousands = '', symbol = '' } = form
+        const digits = `${whole < 0n ? -whole : whole}`.replace(/\B(?=(\d{3})+$)/g, thousands)
+        const sign = whole < 0n ? '-' : ''
+        const body = `${digits}${decimal}${String(fraction).padStart(3, '0')}`
+        const cell = isBefore ? `${sign}${symbol}${body}` : `${sign}${body} ${symbol}`
+        const expected = canonicalDecimal(`${whole}.${String(fraction).padStart(3, '0')}`)
+        expect(decimalOfCell(cell, form)).toBe(expected)
+      }),
+    )
+  })
+
+  it('a cell that is accepted has one reading: that of its digits and its decimal separator', () => {
+    const marks = fc.constantFrom(..."0001234567.,' +-_€%()−".split(''))
+    const cells = fc.string({ unit: marks, minLength: 1, maxLength: 9 })
+    let accepted = 0
+    fc.assert(
+      fc.property(distinct, cells, (form, cell) => {
+        const number = decimalOfCell(cell, form)
+        if (number === null) return
+        accepted += 1
+        const { decimal, thousands, symbol = '' } = form
+        const bare = cell.replace(symbol, '').replaceAll(/\s/g, thousands === ' ' ? ' ' : '')
+        expect(bare).not.toMatch(/[_()−]/)
+        const [whole = '', fraction = '', ...more] = bare.split(decimal)
+        expect(more).toEqual([])
+        const groups = whole
+          .replace(/^[+-]/, '')
+          .trim()
+          .split(thousands ?? 'none')
+        if (groups.length > 1) {
+          expect(groups[0]).toMatch(/^[1-9]\d{0,2}$/)
+          for (const group of groups.slice(1)) expect(group).toMatch(/^\d{3}$/)
+        }
+        const sign = whole.includes('-') ? '-' : ''
+        expect(number).toBe(canonicalDecimal(`${sign}${groups.join('') || '0'}.${fraction || '0'}`))
+      }),
+      { numRuns: 3_000 },
+    )
+    expect(accepted).toBeGreaterThan(100)
+  })
+})
+
+describe('what a refused number says', () => {
+  const german = { decimal: ',', thousands: '.' } as const
+  const cases: readonly [string, PropertyMapping, string][] = [
+    ['1.234,50', {}, '; `decimal: ","` and `thousands: "."` of the mapping read 1.234,50'],
+    ['1,234.50', {}, '; `thousands: ","` of the mapping reads 1,234.50'],
+    ["1'234.50", {}, '; `thousands: "\'"` of the mapping reads 1\'234.50'],
+    ['5,50 €', {}, '; `decimal: ","` and `symbol: "€"` of the mapping read 1234,50 €'],
+    ['EUR 5', { unit: 'EUR' }, '; `symbol: "EUR"` of the mapping reads 1234.50 EUR'],
+    ['5,50 €', german, '; `symbol: "€"` of the mapping reads 1.234,50 €'],
+    [
+      '1,234',
+      {},
+      '; a `,` in it may separate decimals or thousands: `decimal: ","` or `thousands: ","` of the mapping says which',
+    ],
+    [
+      '0.500',
+      german,
+      '; `thousands: "."` and `decimal: ","` of the mapping fit no number that begins with 0 and has `.` in it',
+    ],
+    ['1.23', german, ''],
+    ['n/a', {}, ''],
+    ['', {}, ''],
+  ]
+  it.each(cases)('%s under %j', (cell, mapping, expected) => {
+    expect(decimalOfCell(cell, mapping)).toBeNull()
+    expect(numberAdvice(cell, mapping)).toBe(expected)
   })
 })
 
@@ -61,6 +161,9 @@ describe('times', () => {
     ['2024-07-01 13:00 PM', 'UTC', null],
     ['2024-07-01 24:00', 'UTC', null],
     ['2024-07-01', 'UTC', null],
+    ['2024-07-01 10:00+14:00', 'UTC', '2024-07-01T10:00:00+14:00'],
+    // No clocks are so far from UTC: it is something else.
+    ['2024-07-01 10:00-2024', 'UTC', null],
   ] as const)('%s in %s is %s', (cell, zone, expected) => {
     expect(readTime(cell, iso, zone)).toBe(expected)
   })
@@ -100,6 +203,11 @@ it.each([
   ['info@example.com', null],
   ['Example Ltd', null],
   ['localhost', null],
+  ['10.12.2024', null],
+  ['1.234', null],
+  ['127.0.0.1', null],
+  ['3m.com', '3m.com'],
+  ['example.xn--p1ai', 'example.xn--p1ai'],
   ['', null],
 ])('the domain of %j is %j', (cell, expected) => {
   expect(domainOf(cell)).toBe(expected)
