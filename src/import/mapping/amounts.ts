@@ -40,10 +40,27 @@ export function bareNumber(cell: string, form: NumberForm): string | null {
   const { thousands, decimal = '.', symbol } = form
   const text = symbol === undefined ? cell.trim() : withoutSymbol(cell.trim(), symbol)
   if (thousands === undefined) return text
-  const marks = new RegExp(`[${SAME[thousands] ?? `\\${thousands}`}]`, 'g')
+  const { marks, grouped } = patternsOf(thousands, decimal)
   if (!marks.test(text)) return text
-  const grouped = String.raw`^[+-]?[1-9]\d{0,2}(?:${marks.source}\d{3})+(?:[${decimal}]\d*)?$`
-  return new RegExp(grouped).test(text) ? text.replaceAll(marks, '') : null
+  return grouped.test(text) ? text.replaceAll(new RegExp(marks, 'g'), '') : null
+}
+
+const patterns = new Map<string, { readonly marks: RegExp; readonly grouped: RegExp }>()
+
+/** What is a separator of thousands, and a number with some: its first group does not begin with 0. */
+function patternsOf(thousands: string, decimal: string) {
+  const name = thousands + decimal
+  let found = patterns.get(name)
+  if (found === undefined) {
+    const mark = `[${SAME[thousands] ?? `\\${thousands}`}]`
+    const groups = String.raw`[1-9]\d{0,2}(?:${mark}\d{3})+`
+    found = {
+      marks: new RegExp(mark),
+      grouped: new RegExp(String.raw`^[+-]?${groups}(?:[${decimal}]\d*)?$`),
+    }
+    patterns.set(name, found)
+  }
+  return found
 }
 
 /** `-€5`, `€-5` and `5 €` are -5, -5 and 5. */

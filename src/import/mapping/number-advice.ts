@@ -23,8 +23,12 @@ const MARKS: readonly NumberForm[] = [
   { decimal: ',', thousands: "'" },
 ]
 
+/** A longer cell is no number in another form. */
+const CHARS_MAX = 60
+
 /** `; …`: why a cell with a separator of thousands is refused, or which settings read it; else nothing. */
 export function numberAdvice(cell: string, mapping: PropertyMapping): string {
+  if (cell.length > CHARS_MAX || !/\d/.test(cell)) return ''
   const { decimal = '.', thousands } = mapping
   if (thousands !== undefined && beginsWithZero(cell, mapping))
     return `; \`thousands: "${thousands}"\` and \`decimal: "${decimal}"\` of the mapping fit no number that begins with 0 and has \`${thousands}\` in it`

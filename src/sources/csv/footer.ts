@@ -40,7 +40,7 @@ export class Footer {
     if (data !== undefined && data.cells.length !== columns) requireWhole(data)
     if (data !== undefined || this.#held.length < this.#size)
       throw this.#missing(
-        `expected one value at most in each of them, and fewer than ${columns} cells`,
+        `expected one value at most in ${this.#size === 1 ? 'it' : 'each'}, and fewer than ${columns} cells`,
         data,
       )
     // A row that was cut off in its first cell looks the same; of several rows, those before it are notes.
