@@ -37,6 +37,39 @@ export async function choosePorts(wanted: {
   return { temporal, service }
 }
 
+const PORT_TRIES = 3
+
+/**
+ * Starts on ports as `choosePorts` chooses them. Another program may take one between its choice and its use: then others are
+ * chosen. One that was given is not replaced.
+ * @throws what `start` throws
+ */
+export async function onFreePorts<Started>(
+  wanted: Parameters<typeof choosePorts>[0],
+  start: (ports: DevPorts) => Promise<Started>,
+): Promise<Started> {
+  for (let tries = 1; ; tries++) {
+    const ports = await choosePorts(wanted)
+    try {
+      return await start(ports)
+    } catch (error) {
+      const isLost =
+        (isPortTaken(error) && wanted.temporal === undefined) ||
+        (isServicePortTaken(error) && wanted.service === undefined)
+      if (!isLost || tries === PORT_TRIES) throw error
+    }
+  }
+}
+
+const isPortTaken = (error: unknown): boolean =>
+  error instanceof SyncError && error.code === 'port_taken'
+
+/** Whether the Records Service did not get its port. */
+export const isServicePortTaken = (error: unknown): error is SyncError =>
+  error instanceof SyncError &&
+  error.code === 'service_port' &&
+  error.message.endsWith('EADDRINUSE')
+
 /** The first port that is free with all that it needs, and clear of `avoid`; 0, for any free one, if there is none. */
 async function firstFree(
   first: number,

@@ -18,6 +18,8 @@ const namespace = 'default'
 const startMaxMs = 30_000
 const pollEveryMs = 50
 const answerMaxMs = 2_000
+/** A server that says nothing of its address counts as ours after that time. */
+const silentMaxMs = 10_000
 const stopMaxMs = 10_000
 const outputMaxChars = 16 * 1024
 /** Another program may take a free port before the server does; then the next one is tried. */
@@ -106,7 +108,14 @@ async function startOnce(options: StartTemporal): Promise<TemporalServer> {
   const describe = (connection: Connection) =>
     connection.workflowService.describeNamespace({ namespace })
   const deadline = Date.now() + startMaxMs
-  while (!(await answers(address, describe)) || !isAlive(child)) {
+  let answered: number | null = null
+  /** Another program that took the port meanwhile may answer in its place, before ours has seen that it lost it. */
+  const isOurs = () => announces(output(), port) || Date.now() - answered! > silentMaxMs
+  for (;;) {
+    if (await answers(address, describe)) {
+      answered ??= Date.now()
+      if (isAlive(child) && isOurs()) break
+    }
     const late = Date.now() > deadline
     if (isAlive(child) && !late) {
       await systemClock.sleep(pollEveryMs)
@@ -175,6 +184,10 @@ function spawnOnLeash(program: string, args: readonly string[]) {
   })
   return { child, output: () => kept, ended }
 }
+
+/** Whether the server says that it listens there, which it does once it has the port: `Server:  localhost:7233`. */
+const announces = (output: string, port: number): boolean =>
+  new RegExp(`^Server:\\s+\\S*:${port}\\s*$`, 'm').test(output)
 
 function isAlive(child: ChildProcess): boolean {
   return child.pid !== undefined && child.exitCode === null && child.signalCode === null

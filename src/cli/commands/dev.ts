@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { loadConfig, type Config } from '../../../config/index.ts'
 import { startEmbedded, type Embedded } from '../../dev/embedded.ts'
 import { stateDirOf, withDevService } from '../../dev/parts.ts'
-import { choosePorts, SERVICE_PORT, TEMPORAL_PORT } from '../../dev/ports.ts'
+import { isServicePortTaken, onFreePorts, SERVICE_PORT, TEMPORAL_PORT } from '../../dev/ports.ts'
 import { SyncError } from '../../core/errors.ts'
 import { projectsAt } from '../../temporal/projects.ts'
 import { DEFAULT_ORIGIN, temporalSettings } from '../../temporal/settings.ts'
@@ -34,26 +34,28 @@ export async function dev(context: CommandContext, options: DevOptions): Promise
   const { terminal } = context
   const { command = [] } = options
   const config = await context.loadConfig()
-  const ports = await choosePorts({
+  const wanted = {
     temporal: options.temporalPort,
     service: options.service ? options.servicePort : null,
-  })
+  }
   const stateDir = stateDirOf(context.configFile)
-  const embedded = await startEmbedded({
-    configFile: context.configFile,
-    env: context.env,
-    stateDir,
-    command: 'dev',
-    sync: null,
-    servicePort: ports.service,
-    serviceLimit: options.limit ?? null,
-    serviceFile: join(stateDir, 'dev-service.db'),
-    temporalPort: ports.temporal,
-    keepHistory: true,
-    logger: terminalLogger(terminal, command.length > 0 ? 'warn' : 'info'),
-    progress: (line) => terminal.err(line),
-    ...statusScreen(terminal),
-  }).catch(async (error: unknown) => {
+  const embedded = await onFreePorts(wanted, (ports) =>
+    startEmbedded({
+      configFile: context.configFile,
+      env: context.env,
+      stateDir,
+      command: 'dev',
+      sync: null,
+      servicePort: ports.service,
+      serviceLimit: options.limit ?? null,
+      serviceFile: join(stateDir, 'dev-service.db'),
+      temporalPort: ports.temporal,
+      keepHistory: true,
+      logger: terminalLogger(terminal, command.length > 0 ? 'warn' : 'info'),
+      progress: (line) => terminal.err(line),
+      ...statusScreen(terminal),
+    }),
+  ).catch(async (error: unknown) => {
     throw await namingProject(error)
   })
   const say = command.length > 0 ? terminal.err : terminal.out
@@ -112,9 +114,9 @@ async function ownerText(port: number): Promise<string> {
 /** A port that was asked for has another program: whose it is, if it is the Temporal server of a project, and what helps. */
 async function namingProject(error: unknown): Promise<unknown> {
   if (!(error instanceof SyncError)) return error
-  const { code, details, message } = error
+  const { code, details } = error
   const { port } = details
-  if (code === 'service_port' && message.endsWith('EADDRINUSE'))
+  if (isServicePortTaken(error))
     return new SyncError(
       code,
       `Port ${port}, for the Records Service, is taken by another program. Leave --service-port out, and dev takes a free one; or start none with --no-service`,

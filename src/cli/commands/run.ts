@@ -24,7 +24,7 @@ import { followRun, type FollowResult } from '../shared/follow.ts'
 import { forecast, readKeyQuota } from '../shared/forecast.ts'
 import { createLedgerRetry, type LedgerRetry } from '../shared/ledger-retry.ts'
 import { progressLine } from '../views/progress-line.ts'
-import { isOver, printLeft, stopParts } from '../shared/leave.ts'
+import { isOver, leftByParts, printLeft, stopParts } from '../shared/leave.ts'
 import { createLocalWait } from '../shared/local-wait.ts'
 import { askAgain } from '../shared/ask-again.ts'
 import { requireServices } from '../shared/preflight.ts'
@@ -287,7 +287,9 @@ async function reportFollowed(
     const ended = { kind: 'ended' as const, run: left.run, error: null }
     if (isOver(left.run)) return await reportEnd(context, ended, { patience, workflowId })
     const isBlocked = !local.interrupted.aborted
-    return printLeft(context, { ...left, again, isBlocked })
+    // What has not begun needs all that was given.
+    const next = left.run === null ? local.again : again
+    return printLeft(context, { ...left, again: next, isBlocked })
   }
   const watch = context.hint(`watch ${sync.name}`)
   context.terminal.err(`Detached; the run goes on. Watch it: ${watch}`)
@@ -356,7 +358,7 @@ async function follow(
     workflowId,
     untilEnded: async (signal, noteAway) => {
       const ended = waitForEnd(waiting, handle, { signal, noteAway })
-      const failed = local?.failed.then((error) => Promise.reject(error))
+      const failed = local?.failed.then((error) => Promise.reject(leftByParts(error, local.goOn)))
       await (failed ? Promise.race([ended, failed]) : ended)
     },
     ...(local?.isOwn && { interrupted: local.interrupted, isEnough: wait }),

@@ -2,6 +2,7 @@
 // stopped, so the next start finds it like that.
 
 import { LIVE_STATES } from '../../core/domain/books.ts'
+import { SyncError } from '../../core/errors.ts'
 import type { Ledger, Run } from '../../ledger/ledger.ts'
 import { runToJson } from '../views/run-summary.ts'
 import { EXIT, type CommandContext } from './context.ts'
@@ -30,6 +31,10 @@ export async function stopParts(
 /** Whether a run has ended. */
 export const isOver = (run: Run | null): run is Run =>
   run !== null && !LIVE_STATES.includes(run.state)
+
+/** A part of this process has ended unasked: the run is where it was. */
+export const leftByParts = ({ code, message, details }: SyncError, goOn: string): SyncError =>
+  new SyncError(code, `${message}. What is done is kept. Go on with it: ${goOn}`, details)
 
 /** Reports a run that was left. @param again the command that goes on with it */
 export function printLeft(

@@ -5,9 +5,9 @@ import type { Client } from '@temporalio/client'
 import type { Config } from '../../../config/index.ts'
 import { taskQueueOf } from '../../../workflows/queues.ts'
 import { SyncError, TemporalUnreachable } from '../../core/errors.ts'
-import { choosePorts } from '../../dev/ports.ts'
+import { onFreePorts } from '../../dev/ports.ts'
 import { claimError, findParts, sharedPartsText, stateDirOf } from '../../dev/parts.ts'
-import { startEmbedded, type Embedded } from '../../dev/embedded.ts'
+import { startEmbedded } from '../../dev/embedded.ts'
 import type { Run } from '../../ledger/ledger.ts'
 import { connectClient } from '../../temporal/client.ts'
 import { isLiveWorkflow } from '../../temporal/is-live.ts'
@@ -26,7 +26,9 @@ export interface LocalParts {
   readonly temporal: TemporalSettings
   /** Whether the worker ends with this process. */
   readonly isOwn: boolean
-  /** The command that goes on with a run that is left. */
+  /** The command line. */
+  readonly again: string
+  /** The one that goes on with a run that is left. */
   readonly goOn: string
   /** A person, or who runs this process, asks it to end. */
   readonly interrupted: AbortSignal
@@ -35,8 +37,6 @@ export interface LocalParts {
   /** Stops what was started here. May be called again. */
   stop(): Promise<void>
 }
-
-const PORT_TRIES = 3
 
 /** The run that the parts are for. */
 interface Wanted {
@@ -76,6 +76,7 @@ async function startParts(
     return {
       temporal,
       isOwn,
+      again: wanted.again,
       goOn: wanted.goOn,
       interrupted: isOwn ? interrupts() : new AbortController().signal,
       failed: new Promise(() => {}),
@@ -136,7 +137,7 @@ async function splitRuns(
 async function startOnlyWorker(
   context: CommandContext,
   temporal: TemporalSettings,
-  { goOn }: Wanted,
+  { again, goOn }: Wanted,
 ): Promise<LocalParts> {
   const { configFile, env, terminal } = context
   const logger = terminalLogger(terminal, 'warn')
@@ -155,20 +156,21 @@ async function startOnlyWorker(
     worker.shutdown()
     await worker.stopped.catch(() => {})
   }
-  return { temporal, isOwn: true, goOn, interrupted: interrupts(), failed, stop }
+  return { temporal, isOwn: true, again, goOn, interrupted: interrupts(), failed, stop }
 }
 
 async function startBoth(
   context: CommandContext,
   settings: TemporalSettings,
-  { sync, command, goOn, isKnown }: Wanted & { readonly isKnown: boolean },
+  { sync, command, again, goOn, isKnown }: Wanted & { readonly isKnown: boolean },
 ): Promise<LocalParts> {
   const { configFile, env, terminal } = context
   const isNamed = settings.origin !== DEFAULT_ORIGIN
   if (isNamed)
     note(context, `Nothing answers at ${settings.address}, which ${placeOf(settings)} names`)
   terminal.live('Starting a Temporal server and a worker in this process')
-  const embedded = await onFreePort((temporalPort) =>
+  const anyPort = { temporal: undefined, service: null }
+  const embedded = await onFreePorts(anyPort, (ports) =>
     startEmbedded({
       configFile,
       env,
@@ -177,7 +179,7 @@ async function startBoth(
       sync,
       servicePort: null,
       serviceLimit: null,
-      temporalPort,
+      temporalPort: ports.temporal,
       keepHistory: true,
       listens: false,
       logger: terminalLogger(terminal, 'warn'),
@@ -194,23 +196,11 @@ async function startBoth(
   return {
     temporal: settingsOfParts(settings, temporal),
     isOwn: true,
+    again,
     goOn,
     interrupted: interrupts(),
     failed,
     stop,
-  }
-}
-
-/** Another program may take a port between its choice and its use; then others are chosen. */
-async function onFreePort(start: (port: number) => Promise<Embedded>): Promise<Embedded> {
-  for (let tries = 1; ; tries++) {
-    const { temporal } = await choosePorts({ temporal: undefined, service: null })
-    try {
-      return await start(temporal)
-    } catch (error) {
-      const isTaken = error instanceof SyncError && error.code === 'port_taken'
-      if (!isTaken || tries === PORT_TRIES) throw error
-    }
   }
 }
 

@@ -57,5 +57,6 @@ async function refusal(
     )
   const placed = await placedService(error, name, configFile, env)
   if (isOfKey(error) || !(placed instanceof SyncError)) return placed
-  return new SyncError(placed.code, `${placed.message}. Nothing was started`, placed.details)
+  const message = `${placed.message}${placed.message.endsWith('?') ? '' : '.'} Nothing was started`
+  return new SyncError(placed.code, message, placed.details)
 }

@@ -13,6 +13,8 @@ import { run } from '../../../src/cli/commands/run.ts'
 import { createProgram } from '../../../src/cli/program.ts'
 import { allCsvOf, commandLine, shellWord } from '../../../src/cli/shared/command-line.ts'
 import type { CommandContext } from '../../../src/cli/shared/context.ts'
+import { leftByParts } from '../../../src/cli/shared/leave.ts'
+import { SyncError } from '../../../src/core/errors.ts'
 import { hintHere } from '../../../src/cli/shared/hint-here.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
 import { close, openRun } from '../../suites/ledger/scene.ts'
@@ -142,6 +144,24 @@ test('what the service of dev is missing for is said with all that it was given'
     retryRun(context, '1', { ...flags, reason: ['in doubt'], local: true }),
   )
   expect(err.join(' ')).toContain(" dev -- retry 1 --reason 'in doubt'")
+})
+
+test('a service that is not there is said in sentences, and nothing was started', async () => {
+  writeFileSync(join(home, 'key'), `rsk_${'a'.repeat(40)}`, { mode: 0o600 })
+  const { code, err } = await said(config, (context) =>
+    run(context, 'contacts', { ...flags, local: true }),
+  )
+  expect(code).toBe(3)
+  expect(err.join(' ')).toContain('is the service running? Nothing was started')
+})
+
+test('a part that ends unasked leaves the run, and the command that goes on with it is said', () => {
+  const error = new SyncError('temporal_server_failed', 'The Temporal server was killed')
+  expect(leftByParts(error, 'records-sync run contacts --local')).toMatchObject({
+    code: 'temporal_server_failed',
+    message:
+      'The Temporal server was killed. What is done is kept. Go on with it: records-sync run contacts --local',
+  })
 })
 
 test('a hint that starts a run has the form that works here, and no other one changes', async () => {

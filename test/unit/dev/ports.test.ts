@@ -5,9 +5,10 @@ import net from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { SyncError } from '../../../src/core/errors.ts'
 import { silentLogger } from '../../../src/core/ports.ts'
 import { startEmbedded } from '../../../src/dev/embedded.ts'
-import { choosePorts, whyNotFree } from '../../../src/dev/ports.ts'
+import { choosePorts, onFreePorts, whyNotFree } from '../../../src/dev/ports.ts'
 
 test('one port for two parts is refused before any is started', async () => {
   const home = await mkdtemp(join(tmpdir(), 'records-sync-ports-'))
@@ -64,4 +65,30 @@ test('ports that were given stay, and the others keep clear of them', async () =
   expect(service).not.toBe(8080)
   const { temporal } = await choosePorts({ temporal: undefined, service: 7233 })
   expect(temporal).not.toBe(7233)
+})
+
+test('a port that another program takes before it is used is replaced, and one that was given is not', async () => {
+  const tried: number[] = []
+  const lose = (code: string, message: string, of: 'temporal' | 'service') =>
+    onFreePorts({ temporal: undefined, service: undefined }, async (ports) => {
+      tried.push(ports[of]!)
+      if (tried.length === 2) return ports[of]
+      await take(ports[of]!)
+      throw new SyncError(code, message)
+    })
+  for (const [code, message, of] of [
+    ['port_taken', 'taken', 'temporal'],
+    ['service_port', 'listen EADDRINUSE', 'service'],
+  ] as const) {
+    tried.length = 0
+    expect(await lose(code, message, of)).toBe(tried[1])
+    expect(tried[1]).not.toBe(tried[0])
+  }
+  let starts = 0
+  const given = onFreePorts({ temporal: 7_999, service: null }, async () => {
+    starts += 1
+    throw new SyncError('port_taken', 'taken')
+  })
+  await expect(given).rejects.toThrow('taken')
+  expect(starts).toBe(1)
 })
