@@ -139,6 +139,8 @@ export function arrangeHelp(command: Command): void {
       refuseUnknown(command)
       return ''
     })
+  if (command.parent !== null)
+    command.showHelpAfterError(`(records-sync ${commandName(command)} --help shows what it takes)`)
   const example = EXAMPLES[commandName(command)]
   if (example !== undefined) command.addHelpText('after', `\nExample:\n  $ records-sync ${example}`)
   if (command.parent === null)

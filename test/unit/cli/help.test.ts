@@ -102,3 +102,17 @@ test.each(['--help', 'help', 'run --help', 'help run', 'schedules --help', 'serv
     expect(shown).toMatch(/^commander\.help/)
   },
 )
+
+test.each([
+  ['run', 'run'],
+  ['check --bogus', 'check'],
+  ['ledger backup', 'ledger backup'],
+])('a wrong use, %s, names the help of the command', async (line, name) => {
+  let said = ''
+  const program = programOf()
+  family(program).forEach((command) =>
+    command.configureOutput({ writeErr: (text) => void (said += text) }),
+  )
+  await program.parseAsync(wordsOf(line), { from: 'user' }).catch(() => {})
+  expect(said).toContain(`(records-sync ${name} --help shows what it takes)`)
+})
