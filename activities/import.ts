@@ -15,6 +15,7 @@ import {
   finishImport,
   firstPlanned,
   hasLimits,
+  noteOtherKey,
   openLeftoverRows,
   push,
   readsAll,
@@ -195,10 +196,11 @@ async function review({ shared }: ImportWork, { row, job, sync, importDeps }: Im
 }
 
 async function pushRows(
-  { row, sync, importDeps }: ImportScope,
+  { row, sync, keyFingerprint, importDeps }: ImportScope,
   { run, segment, refusedInRow = 0 }: Input<'pushSegment'>,
 ) {
   const { ledger } = importDeps
+  await noteOtherKey(ledger, row, keyFingerprint)
   const config = sync.import
   const { schema } = row
   const pushed = await push(importDeps, { run, config, schema, segment, refusedInRow })

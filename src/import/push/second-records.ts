@@ -7,9 +7,11 @@ import { SECOND_RECORD } from '../../core/domain/held-back.ts'
 import type {
   AcceptedRecords,
   ItemOutcome,
-  PlannedItem,
   RowStaging,
+  Run,
   Runs,
+  SentBatch,
+  StepStates,
 } from '../../ledger/ledger.ts'
 import { stagedMatchingProperty } from '../mapping/types.ts'
 import { hiddenFrom } from '../key-view.ts'
@@ -18,6 +20,21 @@ import type { ImportDeps, StagedImport } from '../ports.ts'
 
 const WRITTEN_BEFORE = 'this key was written to another record before'
 const MAYBE_WRITTEN_BEFORE = 'this key may have been written to another record before'
+
+const UNREAD_REACH = 'the reach of the key could not be read'
+
+/** Kept with the run: that it has sent with another API key than the one that it was opened with. */
+const OTHER_KEY = '@other_key'
+
+/** Notes that a run goes on with another API key. */
+export async function noteOtherKey(
+  ledger: StepStates,
+  run: Pick<Run, 'id' | 'keyFingerprint'>,
+  keyFingerprint: string,
+): Promise<void> {
+  if (keyFingerprint !== run.keyFingerprint)
+    await ledger.saveStepState(run.id, OTHER_KEY, keyFingerprint)
+}
 
 /** What the ledger notes of the records of a key. */
 type Note = Parameters<AcceptedRecords['noteRecordsOfKeys']>[1][number]
@@ -30,9 +47,9 @@ export interface NotedOutcomes {
 
 /** Adds to each outcome of a batch, before it is settled, that its key has a second record now, or may have one. */
 export function secondRecordReader(
-  deps: ImportDeps<AcceptedRecords & RowStaging & Runs>,
+  deps: ImportDeps<AcceptedRecords & RowStaging & Runs & StepStates>,
   job: StagedImport,
-): (items: readonly PlannedItem[], outcomes: readonly ItemOutcome[]) => Promise<NotedOutcomes> {
+): (batch: SentBatch, outcomes: readonly ItemOutcome[]) => Promise<NotedOutcomes> {
   const { ledger, tuning } = deps
   const { run, config, schema } = job
   const matching = stagedMatchingProperty(config, schema)
@@ -49,7 +66,8 @@ export function secondRecordReader(
     })
   }
 
-  return async (items, outcomes) => {
+  return async (batch, outcomes) => {
+    const { items } = batch
     const written = outcomes.filter(({ state, recordId }) => isWritten(state) && recordId !== null)
     if (written.length === 0) return { outcomes, later: [] }
     const keyOf = new Map(items.map(({ ordinal, key }) => [ordinal, key]))
@@ -84,41 +102,72 @@ export function secondRecordReader(
       else later.push(note)
     })
     if (notes.length > 0) await ledger.noteRecordsOfKeys(run, notes)
-    const fresh = written.filter(
-      ({ ordinal, state }) => state === 'created' && !accepted.has(keyOf.get(ordinal)!),
-    )
-    const doubtful = await inDoubt(fresh.map(({ ordinal }) => keyOf.get(ordinal)!))
-    for (const { ordinal, recordId } of fresh) {
+    const unknownBefore = written.flatMap(({ ordinal, state, recordId }) => {
       const key = keyOf.get(ordinal)!
-      const reason = doubtful.get(key)
+      return accepted.has(key) ? [] : [{ ordinal, state, key, recordId: recordId! }]
+    })
+    const doubts = await inDoubt(batch, unknownBefore)
+    for (const { ordinal, key, recordId } of unknownBefore) {
+      const reason = doubts.get(ordinal)
       if (reason === undefined) continue
       details.set(ordinal, `${MAYBE_WRITTEN_BEFORE}: ${reason}`)
-      later.push({ key, records: [recordId!, UNKNOWN_RECORD] })
+      later.push({ key, records: [recordId, UNKNOWN_RECORD] })
     }
     return { outcomes: withDetails(outcomes, details), later }
   }
 }
 
+/** A row that was written, and whose key has no known record from before. */
+interface NewRow {
+  readonly ordinal: number
+  readonly key: string
+  readonly state: ItemOutcome['state']
+}
+
 /**
- * Reads why rows that were created, and whose keys have no known record, may be second ones: a run with another key left them in
- * doubt. By key.
+ * Reads why rows whose keys have no known record may have written a second one, by ordinal: a run with another key left their keys
+ * in doubt, or this run has sent them before with another key.
  */
 function doubtReader(
-  deps: ImportDeps<AcceptedRecords & Runs>,
+  deps: ImportDeps<AcceptedRecords & Runs & StepStates>,
   job: StagedImport,
-): (keys: readonly string[]) => Promise<ReadonlyMap<string, string>> {
+): (batch: SentBatch, rows: readonly NewRow[]) => Promise<ReadonlyMap<number, string>> {
   const { ledger } = deps
   let runs: Promise<readonly number[]> | null = null
-  return async (keys) => {
-    const found = new Map<string, string>()
-    if (keys.length === 0) return found
+  return async ({ items, attempt }, rows) => {
+    const found = new Map<number, string>()
+    const before = new Set(
+      items.filter(({ attempts }) => attempt > 1 || attempts > 0).map(({ ordinal }) => ordinal),
+    )
+    const again = rows.filter(({ ordinal }) => before.has(ordinal))
+    const reason = again.length === 0 ? null : await sentWithOtherKey(deps, job)
+    if (reason !== null) for (const { ordinal } of again) found.set(ordinal, reason)
+    const created = rows.filter(({ state, ordinal }) => state === 'created' && !found.has(ordinal))
+    if (created.length === 0) return found
     runs ??= ledger.runsInDoubt(job.run)
     const hidden = hiddenFrom(deps, job)
-    for (const earlier of await runs)
-      for (const key of await ledger.keysInDoubt(earlier, keys)) {
-        const reason = await hidden(earlier).catch(() => 'the reach of the key could not be read')
-        if (reason !== null) found.set(key, `run ${earlier} left it in doubt: ${reason}`)
-      }
+    const keys = created.map(({ key }) => key)
+    for (const earlier of await runs) {
+      const doubtful = await ledger.keysInDoubt(earlier, keys)
+      if (doubtful.size === 0) continue
+      const why = await hidden(earlier).catch(() => UNREAD_REACH)
+      if (why === null) continue
+      for (const { ordinal, key } of created)
+        if (doubtful.has(key)) found.set(ordinal, `run ${earlier} left it in doubt: ${why}`)
+    }
     return found
   }
+}
+
+/** Why a row that the run has sent before may have a record that the key in use does not see; null if it sees all. */
+async function sentWithOtherKey(
+  deps: ImportDeps<Runs & StepStates>,
+  job: StagedImport,
+): Promise<string | null> {
+  if ((await deps.ledger.loadStepState(job.run, OTHER_KEY)) === null) return null
+  const reason = await hiddenFrom(deps, job)(job.run).catch(() => UNREAD_REACH)
+  return (
+    reason &&
+    'the run has sent the row before, and its key was changed since to one of reach user, which does not see the private records of others'
+  )
 }

@@ -61,7 +61,7 @@ export function settlement(
 
   return async (batch, { data }, ended) => {
     const outcomes = batch.items.map((item, index) => outcomeOf(item, data[index]!))
-    const noted = await noteSecondRecords(batch.items, outcomes)
+    const noted = await noteSecondRecords(batch, outcomes)
     await deps.ledger.settle(run, segment, fence, batch, ended, noted.outcomes)
     if (noted.later.length > 0) await deps.ledger.noteRecordsOfKeys(run, noted.later)
     return noted.outcomes

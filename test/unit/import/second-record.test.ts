@@ -126,6 +126,55 @@ test('a look at the record of before that could not end is made again before the
   expect((await scene.run()).state).toBe('complete')
 })
 
+test.each(['an answer that was lost', 'a row that was answered with 500'] as const)(
+  'a run whose key becomes one that sees less after %s says that it may have made a second record',
+  async (what) => {
+    const scene = await importScene(NAMES, {}, { users: [ADA] })
+    scene.rows(HEAD, [['k0', 'Ann']])
+    const key = scene.service.mintKey({ userId: 'usr_ada', reach: 'user' })
+    const lesser = new RecordsClient({ baseUrl: scene.service.url, key })
+    onTestFinished(() => lesser.close())
+    let sendings = 0
+    const failure = (text: string, more: object) => new ServiceFailure(text, more as never)
+    /** The first sending is carried out; the second one is refused, since the key is revoked by then. */
+    const first = clientWith(scene.client, {
+      batchUpsert: async (...given) => {
+        if (sendings++ > 0) {
+          given[3]?.permit?.unused()
+          throw failure('401', { disposition: 'halt', block: 'auth', outcomeUnknown: false })
+        }
+        const answer = await scene.client.batchUpsert(...given)
+        const { id } = (await scene.held('k0'))!
+        await scene.client.updateRecord(CONTACT, id, { svc_private: true } as never)
+        if (what === 'an answer that was lost')
+          throw failure('no answer', {
+            disposition: 'retry',
+            block: 'service',
+            outcomeUnknown: true,
+          })
+        return { ...answer, data: [{ index: 0, status: 500 }] } as never
+      },
+    })
+    const end = await scene.run({
+      connect: async () =>
+        sendings < 2
+          ? { client: first, keyFingerprint: 'ada' }
+          : { client: lesser, keyFingerprint: 'ben' },
+      tries: 2,
+      tuning: { in_flight: 1, resend_backoff_ms: [1], item_backoff_ms: [1] },
+    })
+    expect(scene.service.records(CONTACT)).toHaveLength(2)
+    expect(end.state).toBe('complete_with_differences')
+    const [item] = await scene.ledger.report(end.run, {
+      states: ['created'],
+      after: 0,
+      limit: 9,
+      readBack: true,
+    })
+    expect(item).toMatchObject({ reason: 'second_record' })
+  },
+)
+
 test('a row whose record has another key now, and that makes a second one, is told', async () => {
   const { scene, rows, id, client } = await privateScene()
   await client.close()
