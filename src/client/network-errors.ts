@@ -22,6 +22,9 @@ export class NoAnswer extends Error {
 const certificateCode =
   /^(?:CERT_|CRL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|ERR_TLS_CERT_|HOSTNAME_MISMATCH|INVALID_(?:CA|PURPOSE)|PATH_LENGTH_)/
 
+/** OpenSSL's codes for an answer that is not TLS: a plain one, as a rule. */
+const plainAnswer = /^ERR_SSL_(?:WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|UNSUPPORTED_PROTOCOL)$/
+
 const clientClosed = () => 'the client is closed'
 const noMoreFiles = (peer: string) =>
   `no connection to ${peer}: no more files can be opened (ulimit -n)`
@@ -55,6 +58,13 @@ export function classifyNetworkError(
   const peer = peerOf(origin)
   if (!started && certificateCode.test(code)) {
     return new NoAnswer(`the certificate of ${peer} is not valid`, false, 'certificate')
+  }
+  if (!started && plainAnswer.test(code)) {
+    return new NoAnswer(
+      `${peer} answers, but not with TLS; is its address http://?`,
+      false,
+      'distrusted',
+    )
   }
   const isProtocol = code.startsWith('HPE_') || code === 'UND_ERR_HEADERS_OVERFLOW'
   // Within a body the parser's errors mean that it ended too early.

@@ -1,5 +1,6 @@
 // The transport against a service that misbehaves in each way: nothing is believed that is not the service's own answer.
 
+import { createServer as createHttpServer } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import { createServer } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
@@ -284,6 +285,19 @@ test('a certificate that nobody vouches for halts, whatever the environment says
     message: `updateRecord: the certificate of 127.0.0.1:${port} is not valid`,
   })
   expect(client.quota.closed).toEqual(['unused'])
+})
+
+test('a service that speaks HTTP where the address says https is told as that', async () => {
+  const server = createHttpServer((_, response) => response.end('{}'))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  const { port } = server.address() as AddressInfo
+  const client = clientOf(`https://127.0.0.1:${port}`)
+  const failure = await failureOf(write(client))
+  expect(failure).toMatchObject({ kind: 'distrusted', outcomeUnknown: false })
+  expect(failure.message).toBe(
+    `updateRecord: 127.0.0.1:${port} answers, but not with TLS; is its address http://?`,
+  )
 })
 
 test('what is over leaves no timer behind', async () => {
