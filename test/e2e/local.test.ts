@@ -92,7 +92,7 @@ test.each(['SIGINT', 'SIGKILL'] as const)(
     if (signal === 'SIGINT') {
       expect(code).toBe(4)
       expect(first.said()).toMatch(/Run 1 stays where it is: [\d,]+ of 2,000 rows are settled/)
-      expect(first.said()).toContain('run contacts --local')
+      expect(first.said()).toMatch(/run contacts [^]*--local/)
     }
     const before = project.held().size
     expect(before).toBeLessThan(2_000)
@@ -136,7 +136,9 @@ test('a run that is blocked for its key ends, and the next start asks again at o
   const hourly = JSON.stringify({ blocked_probe_ms: 3_600_000 })
   const first = await project.cli('run', 'contacts', '--local', '--tuning', hourly)
   expect(first.err).toMatch(/Run 1 is blocked: auth: /)
-  expect(first.err).toMatch(/go on with it: records-sync .*run contacts --local\. Or end it: /)
+  expect(first.err).toMatch(
+    /go on with it: records-sync [^]*run contacts [^]*--local[^]*\. Or end it: /,
+  )
   expect(first.code).toBe(3)
   expect((await project.cli('run', 'contacts', '--local')).code).toBe(3)
   isRefused = false

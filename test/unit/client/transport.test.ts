@@ -287,7 +287,7 @@ test('a certificate that nobody vouches for halts, whatever the environment says
   expect(client.quota.closed).toEqual(['unused'])
 })
 
-test('a service that speaks HTTP where the address says https is told as that', async () => {
+test('a service that speaks HTTP where the address says https is reported as that', async () => {
   const server = createHttpServer((_, response) => response.end('{}'))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => void server.close())

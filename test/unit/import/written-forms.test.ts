@@ -90,7 +90,10 @@ describe('amounts', () => {
         if (number === null) return
         accepted += 1
         const { decimal, thousands, symbol = '' } = form
-        const bare = cell.replace(symbol, '').replaceAll(/\s/g, thousands === ' ' ? ' ' : '')
+        const bare = cell
+          .replace(symbol, '')
+          .trim()
+          .replaceAll(/\s/g, thousands === ' ' ? ' ' : '')
         expect(bare).not.toMatch(/[_()−]/)
         const [whole = '', fraction = '', ...more] = bare.split(decimal)
         expect(more).toEqual([])
