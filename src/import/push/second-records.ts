@@ -36,6 +36,9 @@ export async function noteOtherKey(
     await ledger.saveStepState(run.id, OTHER_KEY, keyFingerprint)
 }
 
+/** Asked once for a batch: each one reads the reach of the key. */
+type Hidden = ReturnType<typeof hiddenFrom>
+
 /** What the ledger notes of the records of a key. */
 type Note = Parameters<AcceptedRecords['noteRecordsOfKeys']>[1][number]
 
@@ -52,19 +55,11 @@ export function secondRecordReader(
 ): (batch: SentBatch, outcomes: readonly ItemOutcome[]) => Promise<NotedOutcomes> {
   const { ledger, tuning } = deps
   const { run, config, schema } = job
-  const matching = stagedMatchingProperty(config, schema)
+  const { name } = stagedMatchingProperty(config, schema)
+  const field = `/properties/${name}`
+  const column = config.properties[name]?.column ?? null
 
-  const inDoubt = doubtReader(deps, job)
-
-  const withDetails = (outcomes: readonly ItemOutcome[], details: ReadonlyMap<number, string>) => {
-    const column = config.properties[matching.name]?.column ?? null
-    const field = `/properties/${matching.name}`
-    return outcomes.map((outcome) => {
-      const detail = details.get(outcome.ordinal)
-      if (detail === undefined) return outcome
-      return { ...outcome, answered: { reason: SECOND_RECORD, field, detail, column, value: null } }
-    })
-  }
+  const inDoubt = doubtReader(ledger, run)
 
   return async (batch, outcomes) => {
     const { items } = batch
@@ -85,7 +80,8 @@ export function secondRecordReader(
     const details = new Map<number, string>()
     const notes: Note[] = []
     const later: Note[] = []
-    const read = otherRecordsReader(deps, job)
+    const hidden = hiddenFrom(deps, job)
+    const read = otherRecordsReader(deps, job, hidden)
     await forEachConcurrent(written, tuning.in_flight, async ({ ordinal, recordId, state }) => {
       const key = keyOf.get(ordinal)!
       const known = accepted.get(key)
@@ -106,16 +102,28 @@ export function secondRecordReader(
       const key = keyOf.get(ordinal)!
       return accepted.has(key) ? [] : [{ ordinal, state, key, recordId: recordId! }]
     })
-    const doubts = await inDoubt(batch, unknownBefore)
+    const doubts = await inDoubt(batch, unknownBefore, hidden)
     for (const { ordinal, key, recordId } of unknownBefore) {
       const reason = doubts.get(ordinal)
       if (reason === undefined) continue
       details.set(ordinal, `${MAYBE_WRITTEN_BEFORE}: ${reason}`)
       later.push({ key, records: [recordId, UNKNOWN_RECORD] })
     }
-    return { outcomes: withDetails(outcomes, details), later }
+    return { outcomes: withDetails(outcomes, details, { field, column }), later }
   }
 }
+
+/** @param details by ordinal: why the row has a second record, or may have one */
+const withDetails = (
+  outcomes: readonly ItemOutcome[],
+  details: ReadonlyMap<number, string>,
+  at: { readonly field: string; readonly column: string | null },
+): readonly ItemOutcome[] =>
+  outcomes.map((outcome) => {
+    const detail = details.get(outcome.ordinal)
+    if (detail === undefined) return outcome
+    return { ...outcome, answered: { reason: SECOND_RECORD, detail, value: null, ...at } }
+  })
 
 /** A row that was written, and whose key has no known record from before. */
 interface NewRow {
@@ -129,23 +137,25 @@ interface NewRow {
  * in doubt, or this run has sent them before with another key.
  */
 function doubtReader(
-  deps: ImportDeps<AcceptedRecords & Runs & StepStates>,
-  job: StagedImport,
-): (batch: SentBatch, rows: readonly NewRow[]) => Promise<ReadonlyMap<number, string>> {
-  const { ledger } = deps
+  ledger: AcceptedRecords & StepStates,
+  run: number,
+): (
+  batch: SentBatch,
+  rows: readonly NewRow[],
+  hidden: Hidden,
+) => Promise<ReadonlyMap<number, string>> {
   let runs: Promise<readonly number[]> | null = null
-  return async ({ items, attempt }, rows) => {
+  return async ({ items, attempt }, rows, hidden) => {
     const found = new Map<number, string>()
     const before = new Set(
       items.filter(({ attempts }) => attempt > 1 || attempts > 0).map(({ ordinal }) => ordinal),
     )
     const again = rows.filter(({ ordinal }) => before.has(ordinal))
-    const reason = again.length === 0 ? null : await sentWithOtherKey(deps, job)
+    const reason = again.length === 0 ? null : await sentWithOtherKey(ledger, run, hidden)
     if (reason !== null) for (const { ordinal } of again) found.set(ordinal, reason)
     const created = rows.filter(({ state, ordinal }) => state === 'created' && !found.has(ordinal))
     if (created.length === 0) return found
-    runs ??= ledger.runsInDoubt(job.run)
-    const hidden = hiddenFrom(deps, job)
+    runs ??= ledger.runsInDoubt(run)
     const keys = created.map(({ key }) => key)
     for (const earlier of await runs) {
       const doubtful = await ledger.keysInDoubt(earlier, keys)
@@ -161,11 +171,12 @@ function doubtReader(
 
 /** Why a row that the run has sent before may have a record that the key in use does not see; null if it sees all. */
 async function sentWithOtherKey(
-  deps: ImportDeps<Runs & StepStates>,
-  job: StagedImport,
+  ledger: StepStates,
+  run: number,
+  hidden: Hidden,
 ): Promise<string | null> {
-  if ((await deps.ledger.loadStepState(job.run, OTHER_KEY)) === null) return null
-  const reason = await hiddenFrom(deps, job)(job.run).catch(() => UNREAD_REACH)
+  if ((await ledger.loadStepState(run, OTHER_KEY)) === null) return null
+  const reason = await hidden(run).catch(() => UNREAD_REACH)
   return (
     reason &&
     'the run has sent the row before, and its key was changed since to one of reach user, which does not see the private records of others'

@@ -9,6 +9,7 @@ import { completionNames } from '../../../src/cli/completion/names.ts'
 import { completionOf, type NameKind } from '../../../src/cli/completion/words.ts'
 import { createProgram } from '../../../src/cli/program.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
+import { openRun } from '../../suites/ledger/scene.ts'
 import { main } from '../../e2e/main.ts'
 
 const program = createProgram({
@@ -102,16 +103,8 @@ syncs:
 async function addRun(sync: string, state: 'failed' | null): Promise<void> {
   mkdirSync(join(dir, '.records-sync'), { recursive: true })
   const ledger = openSqliteLedger(join(dir, '.records-sync/ledger.db'))
-  const opening = await ledger.openRun({
-    sync,
-    kind: 'import',
-    mode: 'run',
-    workflowId: `w-${sync}`,
-    workflowRunId: 'r',
-    config: {},
-  })
-  if ('heldBy' in opening) throw new Error('held')
-  if (state) await ledger.setRunState(opening.run.id, state)
+  const { id } = await openRun(ledger, 'run', sync)
+  if (state) await ledger.setRunState(id, state)
   await ledger.close()
 }
 

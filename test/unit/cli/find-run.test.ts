@@ -7,6 +7,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { findRun } from '../../../src/cli/shared/find-run.ts'
 import type { Ledger } from '../../../src/ledger/ledger.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
+import { openRun } from '../../suites/ledger/scene.ts'
 
 let dir: string
 let ledger: Ledger
@@ -20,17 +21,9 @@ afterEach(async () => {
 })
 
 const opened = async (sync: string) => {
-  const opening = await ledger.openRun({
-    sync,
-    kind: 'import',
-    mode: 'run',
-    workflowId: `w-${sync}`,
-    workflowRunId: 'r',
-    config: {},
-  })
-  if ('heldBy' in opening) throw new Error('held')
-  await ledger.setRunState(opening.run.id, 'failed')
-  return opening.run.id
+  const { id } = await openRun(ledger, 'run', sync)
+  await ledger.setRunState(id, 'failed')
+  return id
 }
 
 test('a number, the name of a sync, or nothing for the latest', async () => {
