@@ -20,6 +20,7 @@ export type ImportClient = Pick<
   | 'queryRecords'
   | 'readRecord'
   | 'batchDelete'
+  | 'keyFingerprint'
 >
 
 /** Times and sizes that a run may set; production values are the defaults. */

@@ -75,7 +75,7 @@ const surroundings = {
   watch: { changed: async () => {} },
   isLive: async () => false,
   loadSync: async () => sync,
-  connect: async () => ({ client, keyFingerprint: 'bench' }),
+  connect: async () => ({ client, keyFingerprint: await client.keyFingerprint() }),
 }
 const ending = { kind: 'finished' } as const
 

@@ -12,6 +12,7 @@ import type { SentAgain } from '../../runs/sent-again.ts'
 import type { ImportDeps } from '../ports.ts'
 import { refusedOutcome, splitRefusedBatch } from './outcome.ts'
 import { mayBeOfOneRow, probedItems, RefusedInRow } from './refusals.ts'
+import { otherKeyNoter } from './second-records.ts'
 import { sendDeadline } from './send-deadline.ts'
 import { bodyDigest, bodyText, sendBatch, type RecordedBatch } from './send.ts'
 import { settlement, type ClaimedSegment, type DeliveryLedger } from './settle.ts'
@@ -28,6 +29,7 @@ export class Delivery {
   readonly #job: ClaimedSegment
   readonly #mustStop: () => boolean
   readonly #settle: ReturnType<typeof settlement>
+  readonly #noteKey: () => Promise<void>
   #requests = 0
   /** Whole requests that failed in a row, over all lanes. */
   #failuresInRow = 0
@@ -42,6 +44,7 @@ export class Delivery {
     this.#job = job
     this.#mustStop = mustStop
     this.#settle = settlement(deps, job)
+    this.#noteKey = otherKeyNoter(deps, job.run)
     this.#refused = new RefusedInRow(job.refusedInRow)
   }
 
@@ -152,6 +155,7 @@ export class Delivery {
       const { batch, body } = recorded
       this.#requests++
       const result = await sendBatch(this.#deps, this.#job.config, recorded, permit)
+      await this.#noteKey()
       if (result.kind === 'answer') {
         this.#failuresInRow = 0
         this.#refused.noteAnswer(result.answer.data)

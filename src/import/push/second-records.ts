@@ -36,6 +36,27 @@ export async function noteOtherKey(
     await ledger.saveStepState(run.id, OTHER_KEY, keyFingerprint)
 }
 
+/**
+ * The same while the run sends: the client reads its key again after a 401, and so does every other step that uses the connection.
+ * To be called after each request, before its answer is recorded.
+ */
+export function otherKeyNoter(
+  { ledger, client }: ImportDeps<Runs & StepStates>,
+  run: number,
+): () => Promise<void> {
+  let opened: ReturnType<Runs['run']> | null = null
+  let noted: string | null = null
+  return async () => {
+    const inUse = await client.keyFingerprint().catch(() => null)
+    // A key that cannot be read has sent nothing.
+    if (inUse === null || inUse === noted) return
+    opened ??= ledger.run(run)
+    const row = await opened
+    if (row !== null) await noteOtherKey(ledger, row, inUse)
+    noted = inUse
+  }
+}
+
 /** Asked once for a batch: each one reads the reach of the key. */
 type Hidden = ReturnType<typeof hiddenFrom>
 

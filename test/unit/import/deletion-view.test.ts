@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { RecordsClient } from '../../../src/client/index.ts'
 import { ADMINISTRATOR } from '../../../src/service/auth/keys.ts'
 import { DELETES } from './people.ts'
-import { clientWith, CONTACT, importScene, type RunOptions } from './scene.ts'
+import { clientWith, connectedAs, CONTACT, importScene, type RunOptions } from './scene.ts'
 
 const NAMES = { svc_external_id: { column: 'id' } }
 const ADA = { ...ADMINISTRATOR, id: 'usr_ada' }
@@ -40,10 +40,7 @@ function keysOfSteps(all: RecordsClient, then: readonly RecordsClient[]): RunOpt
   let begun = 0
   let isClosing = false
   return {
-    connect: async () => ({
-      client: isClosing ? then[begun++]! : all,
-      keyFingerprint: 'test',
-    }),
+    connect: () => connectedAs(isClosing ? then[begun++]! : all, 'test').connect(),
     beforeClose: async () => (isClosing = true),
     approves: true,
     tries: then.length,
@@ -98,7 +95,7 @@ test('a key that is changed while the service deletes: what it does not find is 
 test('to a key of reach user a record that it does not find any more is not gone', async () => {
   const s = await scene()
   const end = await s.reconcile(DELETES, {
-    connect: async () => ({ client: s.lesser, keyFingerprint: 'test' }),
+    ...connectedAs(s.lesser, 'test'),
     approves: true,
     beforeClose: () => s.hide('k3', 'k4'),
   })
@@ -122,7 +119,7 @@ test('nor is one for which the deletion itself answers that there is none', asyn
     },
   })
   const end = await s.reconcile(DELETES, {
-    connect: async () => ({ client: late, keyFingerprint: 'test' }),
+    ...connectedAs(late, 'test'),
     approves: true,
   })
   expect(end).toMatchObject({ state: 'complete_with_differences' })

@@ -4,7 +4,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { RecordsClient } from '../../../src/client/index.ts'
 import { ADMINISTRATOR } from '../../../src/service/auth/keys.ts'
-import { CONTACT, importScene } from './scene.ts'
+import { connectedAs, CONTACT, importScene } from './scene.ts'
 
 const NAMES = { svc_external_id: { column: 'id' }, svc_first_name: { column: 'name' } }
 const DELETE = { repair: true, deleteExtra: true }
@@ -25,7 +25,7 @@ async function cutScene() {
   const key = scene.service.mintKey({ userId: 'usr_ada', reach: 'user' })
   const client = new RecordsClient({ baseUrl: scene.service.url, key })
   onTestFinished(() => client.close())
-  const lesser = { connect: async () => ({ client, keyFingerprint: 'lesser' }) }
+  const lesser = connectedAs(client, 'lesser')
   const keysLeft = () =>
     scene.service
       .records(CONTACT)

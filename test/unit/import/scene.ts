@@ -95,6 +95,14 @@ export interface Scene<Service extends SceneService = RunningService> {
   held(externalId: string): Promise<{ id: string; properties: Record<string, unknown> } | null>
 }
 
+/** A connection whose key goes by this fingerprint, whatever its text is. */
+export const connectedAs = (client: ImportClient, keyFingerprint: string) => ({
+  connect: async () => ({
+    client: clientWith(client, { keyFingerprint: async () => keyFingerprint }),
+    keyFingerprint,
+  }),
+})
+
 /** The client's operations of an import, some of them changed. */
 export function clientWith(client: ImportClient, changes: Partial<ImportClient>): ImportClient {
   return {
@@ -109,6 +117,7 @@ export function clientWith(client: ImportClient, changes: Partial<ImportClient>)
     queryRecords: (...given) => client.queryRecords(...given),
     readRecord: (...given) => client.readRecord(...given),
     batchDelete: (...given) => client.batchDelete(...given),
+    keyFingerprint: () => client.keyFingerprint(),
     ...changes,
   }
 }
@@ -169,7 +178,7 @@ export async function importSceneOn<Service extends SceneService>(
       isLive: async () => false,
       ...(options.placed && { placed: options.placed }),
       loadSync: async () => sync,
-      connect: options.connect ?? (async () => ({ client: seen, keyFingerprint: 'test' })),
+      connect: options.connect ?? connectedAs(seen, 'test').connect,
       openSource: (one, signal, extent) =>
         openSource(
           one,

@@ -6,7 +6,7 @@ import { RecordsClient } from '../../../src/client/index.ts'
 import { ServiceFailure } from '../../../src/core/errors.ts'
 import { ADMINISTRATOR } from '../../../src/service/auth/keys.ts'
 import type { ImportClient } from '../../../src/import/ports.ts'
-import { clientWith, CONTACT, importScene } from './scene.ts'
+import { clientWith, connectedAs, CONTACT, importScene } from './scene.ts'
 
 const NAMES = { svc_external_id: { column: 'id' }, svc_first_name: { column: 'name' } }
 const HEAD = ['id', 'name']
@@ -27,7 +27,7 @@ async function privateScene() {
   await scene.client.updateRecord(CONTACT, id, { svc_private: true } as never)
   const key = scene.service.mintKey({ userId: 'usr_ada', reach: 'user' })
   const client = new RecordsClient({ baseUrl: scene.service.url, key })
-  const lesser = { connect: async () => ({ client, keyFingerprint: 'lesser' }) }
+  const lesser = connectedAs(client, 'lesser')
   return { scene, rows, id, client, lesser }
 }
 
@@ -156,10 +156,8 @@ test.each(['an answer that was lost', 'a row that was answered with 500'] as con
       },
     })
     const end = await scene.run({
-      connect: async () =>
-        sendings < 2
-          ? { client: first, keyFingerprint: 'ada' }
-          : { client: lesser, keyFingerprint: 'ben' },
+      connect: () =>
+        (sendings < 2 ? connectedAs(first, 'ada') : connectedAs(lesser, 'ben')).connect(),
       tries: 2,
       tuning: { in_flight: 1, resend_backoff_ms: [1], item_backoff_ms: [1] },
     })
@@ -175,6 +173,40 @@ test.each(['an answer that was lost', 'a row that was answered with 500'] as con
   },
 )
 
+test('a run whose client changes its key between two sendings of a row says that it may have made a second record', async () => {
+  const scene = await importScene(NAMES, {}, { users: [ADA] })
+  scene.rows(HEAD, [['k0', 'Ann']])
+  const lesserKey = scene.service.mintKey({ userId: 'usr_ada', reach: 'user' })
+  let key = scene.service.key
+  const changing = new RecordsClient({ baseUrl: scene.service.url, key: async () => key })
+  onTestFinished(() => changing.close())
+  let sendings = 0
+  const losing = clientWith(changing, {
+    batchUpsert: async (...given) => {
+      const answer = await changing.batchUpsert(...given)
+      if (sendings++ > 0) return answer
+      const { id } = (await scene.held('k0'))!
+      await scene.client.updateRecord(CONTACT, id, { svc_private: true } as never)
+      key = lesserKey
+      scene.service.revokeKey(scene.service.key)
+      throw new ServiceFailure('no answer', {
+        kind: 'no_answer',
+        disposition: 'retry',
+        block: 'service',
+        outcomeUnknown: true,
+      })
+    },
+  })
+  const keyFingerprint = await changing.keyFingerprint()
+  const end = await scene.run({
+    connect: async () => ({ client: losing, keyFingerprint }),
+    tuning: { in_flight: 1, resend_backoff_ms: [1] },
+  })
+  expect(sendings).toBe(2)
+  expect(scene.service.records(CONTACT)).toHaveLength(2)
+  expect(end.state).toBe('complete_with_differences')
+})
+
 test('a row whose record has another key now, and that makes a second one, is told', async () => {
   const { scene, rows, id, client } = await privateScene()
   await client.close()
@@ -188,7 +220,7 @@ async function handedOverScene(what: 'handed over' | 'deleted') {
   const { scene, rows, id, client } = await privateScene()
   if (what === 'deleted') await scene.client.deleteRecord(CONTACT, id)
   // The key text is that of run 1; only its reach is another one now.
-  const same = { connect: async () => ({ client, keyFingerprint: 'test' }) }
+  const same = connectedAs(client, 'test')
   onTestFinished(() => client.close())
   return { scene, rows, same }
 }
@@ -296,12 +328,12 @@ test('a row without an answer that a look-up finds at a second record is not acc
     },
   })
   const end = await scene.run({
-    connect: async () => ({ client: losing, keyFingerprint: 'lesser' }),
+    ...connectedAs(losing, 'lesser'),
     tuning: { item_backoff_ms: [0] },
   })
   expect(end.books.states).toMatchObject({ updated: 0, failed: 1 })
   expect((await scene.ledger.run(end.run))!.warnings.join()).toContain('second record')
-  const same = { connect: async () => ({ client, keyFingerprint: 'lesser' }) }
+  const same = connectedAs(client, 'lesser')
   expect((await scene.run(same)).state).toBe('complete_with_differences')
 })
 
@@ -350,7 +382,7 @@ async function doubtfulScene() {
     queryRecords: (...given) => ben.queryRecords(...given),
   })
   const lost = await scene.run({
-    connect: async () => ({ client: losing, keyFingerprint: 'ada' }),
+    ...connectedAs(losing, 'ada'),
     ending: 'cancelled',
     tuning: { resend_backoff_ms: [0] },
     beforeClose: async () => {
@@ -360,10 +392,7 @@ async function doubtfulScene() {
   })
   expect(lost.books.inDoubt).toBe(2)
   expect(scene.service.records(CONTACT)).toHaveLength(2)
-  const as = (client: RecordsClient, keyFingerprint: string) => ({
-    connect: async () => ({ client, keyFingerprint }),
-  })
-  return { scene, lost, ada: as(ada, 'ada'), ben: as(ben, 'ben') }
+  return { scene, lost, ada: connectedAs(ada, 'ada'), ben: connectedAs(ben, 'ben') }
 }
 
 test.each(['retry', 'run'] as const)(
