@@ -1,7 +1,7 @@
 import { statfsSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { HANG_MS } from './test/hang.ts'
-import { SystemFirst } from './test/setup/order.ts'
 
 /** A file system in memory with room enough: what the tests store there is not worth a wait for a disk. */
 function memoryFolder(): string | undefined {
@@ -20,15 +20,25 @@ const unit = ['test/unit/**/*.test.ts']
 /** What takes seconds: a database, a whole service, a simulation, thousands of cases. */
 const slow = ['test/{golden,other-service,suites}/**/*.test.ts', 'test/unit/**/*.slow.test.ts']
 
+/** More processes than cores only make each other slower, where nobody waits. */
+const cores = Math.max(2, availableParallelism())
+/** One tier after the other; within a tier Vitest takes the longest file first, as far as it knows from a run before. */
+const tier = (groupOrder: number, maxWorkers: number) => ({ maxWorkers, sequence: { groupOrder } })
+
 export default defineConfig({
   test: {
     projects: [
-      { extends: true, test: { name: 'unit', include: unit, exclude: slow } },
-      { extends: true, test: { name: 'slow', include: slow } },
+      {
+        extends: true,
+        test: { name: 'unit', include: unit, exclude: slow, ...tier(2, cores + 1) },
+      },
+      { extends: true, test: { name: 'slow', include: slow, ...tier(1, cores) } },
       {
         extends: true,
         test: {
           name: 'system',
+          // Half of them wait, for a heartbeat or a time-out, while others work.
+          ...tier(0, 5),
           include: ['test/**/*.test.ts'],
           exclude: [...unit, ...slow, 'test/bench/**'],
           globalSetup: ['test/setup/global.ts'],
@@ -38,9 +48,6 @@ export default defineConfig({
     pool: 'forks',
     // The files of a process share its modules: their import was a fifth of all the work.
     isolate: false,
-    // On two cores: half of the system tests wait, for a heartbeat or a time-out, while others work.
-    maxWorkers: 5,
-    sequence: { sequencer: SystemFirst },
     // As Node does: the default import of a CommonJS module is its exports.
     deps: { interopDefault: false },
     env: folder === undefined ? {} : { TMPDIR: folder },
