@@ -68,6 +68,10 @@ async function placedSource(
 export const placeOfKey = (name: string, file: string, env: Environment): Promise<string> =>
   placeOfConnection(name, 'key', file, env)
 
+/** Every Records Service has it: where it is not found, the address leads to something else. */
+const isNoRecordsService = ({ kind, status, message }: ServiceFailure): boolean =>
+  kind === 'problem' && status === 404 && message.startsWith('readSelf: ')
+
 /**
  * The error, with `file:line:column` of the service of the connection if no Records Service answered there; else it is unchanged.
  */
@@ -78,12 +82,17 @@ export async function placedService(
   env: Environment,
 ): Promise<unknown> {
   // A key that cannot be used has its own place in the message, and no service was asked.
-  if (!(error instanceof ServiceFailure) || error.kind === 'problem' || isOfKey(error)) return error
+  if (!(error instanceof ServiceFailure) || isOfKey(error)) return error
+  const isElsewhere = isNoRecordsService(error)
+  if (error.kind === 'problem' && !isElsewhere) return error
   const place = await placeOfConnection(name, 'service', file, env)
   // The name of the operation says nothing here: any other would have failed as well.
   const what = error.message.replace(/^[A-Za-z]+: /, '')
-  const hint =
-    error.kind === 'no_answer' && !error.outcomeUnknown ? '; is the service running?' : ''
+  const hint = isElsewhere
+    ? '; no Records Service is at this path; expected its base URL, without /rest/v1'
+    : error.kind === 'no_answer' && !error.outcomeUnknown
+      ? '; is the service running?'
+      : ''
   return new SyncError(error.code, `${place}: ${what}${hint}`, error.details)
 }
 

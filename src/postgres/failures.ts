@@ -30,7 +30,8 @@ export function isConflict(error: unknown): boolean {
 
 const SYSTEM_CODE = /^E[A-Z_]+$/
 /** The driver's messages for errors that have no code. */
-const LOST = /^(Connection terminated|Client has encountered a connection error|Query read timeout)/
+const LOST =
+  /^(Connection terminated|Client has encountered a connection error|Query read timeout|timeout expired)/
 const UNCONNECTED = /^timeout exceeded when trying to connect/
 
 /** Whether the connection can no longer be used. */

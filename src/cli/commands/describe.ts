@@ -4,7 +4,7 @@
 import { placedService, type Config } from '../../../config/index.ts'
 import type { RecordsClient } from '../../client/index.ts'
 import { ConfigError, ServiceFailure, SyncError } from '../../core/errors.ts'
-import { suggestNearest, suggestWord } from '../../core/suggest.ts'
+import { nearestWord, suggestWord } from '../../core/suggest.ts'
 import { unknownName } from '../../core/unknown-name.ts'
 import { createClients, EXIT, type CommandContext } from '../shared/context.ts'
 import { findQuotas } from '../shared/forecast.ts'
@@ -174,7 +174,8 @@ async function readType(
     if (!(error instanceof ServiceFailure && error.status === 404)) throw error
     const names = types.map(({ name }) => name)
     // Where one argument is given, it may be a connection that is written wrong.
-    const near = suggestNearest(type, [...names, connection])
+    const isConnection = nearestWord(type, [...names, connection]) === connection
+    const near = isConnection ? `; did you mean the connection \`${connection}\`?` : ''
     throw new ConfigError('TYPE', [
       {
         message: `${connection} has no object type "${safeText(type, 60)}", or the key cannot read it${near || suggestWord(type, names, 'object types')}`,

@@ -7,6 +7,7 @@ import type { MirrorSync } from '../../../config/index.ts'
 import { EXIT, type CommandContext } from '../shared/context.ts'
 import type { Forecast } from '../shared/forecast.ts'
 import { readMirrorTarget, type MirroredType } from '../shared/mirror-target.ts'
+import { loadWarehouse } from '../../warehouses/index.ts'
 import type { PlanParts } from './plan-import.ts'
 import { formatNumber, printWrapped, safeText, table, type Terminal } from '../shared/terminal.ts'
 import { printJson } from '../json.ts'
@@ -31,6 +32,9 @@ export async function planMirror(
   sync: MirrorSync,
   parts: PlanParts,
 ): Promise<number> {
+  // A run would end at once without it.
+  const { warehouses } = await context.loadConfig()
+  await loadWarehouse(warehouses[sync.mirror.to]!)
   const plan = await makePlan(context, sync, parts)
   if (context.json) printJson(context.terminal, planToJson(sync, plan))
   else printPlan(context.terminal, sync, plan)

@@ -62,7 +62,8 @@ export function connectionProbes(
     look: async (signal) => {
       try {
         const { client, keyFingerprint } = await registry.connect(name)
-        const options = { signal, priority: 'interactive' as const }
+        // An answer that comes at once is not waited for again and again.
+        const options = { signal, priority: 'interactive' as const, retries: 1 }
         const self = await client.readSelf(options)
         const types = await client.listObjectTypes(options)
         const names = types.map((type) => type.name)

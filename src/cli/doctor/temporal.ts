@@ -1,5 +1,6 @@
 // The Temporal server: whether it answers, slowly or as something else; what our runs need there; and who works for this project.
 
+import { hostname } from 'node:os'
 import type { Client } from '@temporalio/client'
 import type { Config } from '../../../config/index.ts'
 import { taskQueueOf } from '../../../workflows/queues.ts'
@@ -9,7 +10,8 @@ import { codeHash } from '../../temporal/code-hash.ts'
 import { isRecent, otherProjects, signs, type Sign } from '../../temporal/projects.ts'
 import { missingSearchAttributes } from '../../temporal/search-attributes.ts'
 import { DEFAULT_ORIGIN, type TemporalSettings } from '../../temporal/settings.ts'
-import { temporalOf, type CommandContext } from '../shared/context.ts'
+import { isRunning } from '../../warehouses/processes.ts'
+import { temporalOf, withLedger, type CommandContext } from '../shared/context.ts'
 import { findProject, hasWorker } from '../shared/require-worker.ts'
 import { safeText } from '../shared/terminal.ts'
 import { finding, fine, ownMessage, type DoctorFinding } from './findings.ts'
@@ -122,7 +124,7 @@ async function workerFindings(
   const project = await findProject(context)
   const isPolled = project !== null && (await hasWorker(client, taskQueueOf(project.id)))
   const all = await signs(client).catch(() => [])
-  const own = all.filter((sign) => sign.project === project?.id && isRecent(sign))
+  const own = all.filter((sign) => sign.project === project?.id && isRecent(sign) && !isGone(sign))
   if (!isPolled || own.length === 0) {
     const others = await otherProjects(client, project?.id ?? null).catch(() => [])
     const whose = others.length === 0 ? '' : `; the workers there serve ${others.join(', ')}`
@@ -136,18 +138,32 @@ async function workerFindings(
       ),
     ]
   }
-  return own.map((sign) => codeFinding(sign, codeHash()))
+  const ours = { code: codeHash(), copy: await withLedger(context, (ledger) => ledger.copy()) }
+  return own.map((sign) => workerFinding(sign, ours))
 }
 
-/** @param ours the code of this command */
-export function codeFinding({ pid, host, code, label }: Sign, ours: string): DoctorFinding {
+/** The server lists a worker for minutes after it was killed. */
+const isGone = ({ host, pid }: Sign): boolean => host === hostname() && !isRunning(pid)
+
+/** @param ours the code of this command, and the copy of the ledger that this folder has */
+export function workerFinding(
+  { pid, host, code, copy, label }: Sign,
+  ours: { readonly code: string; readonly copy: string },
+): DoctorFinding {
   const who = `process ${pid} on ${safeText(host, 80)}, for ${safeText(label, 120)}`
-  if (code === ours) return fine(WORKER, `${who}, of this build (code#${code})`)
+  if (copy !== null && copy !== ours.copy)
+    return finding(
+      'failed',
+      WORKER,
+      `${who}, works with another copy of this ledger: it takes the runs that are started here, and their books are there`,
+      'Give this folder a ledger of its own ("ledger:" in its configuration), or stop that worker',
+    )
+  if (code === ours.code) return fine(WORKER, `${who}, of this build (code#${code})`)
   const what = code === null ? 'of an older release' : `of another build (code#${code})`
   return finding(
     'warning',
     WORKER,
-    `${who}, is ${what}; this is code#${ours}`,
+    `${who}, is ${what}; this is code#${ours.code}`,
     'Stop that worker and start it again, unless it is kept for the runs that it began (docs/upgrades.md)',
   )
 }

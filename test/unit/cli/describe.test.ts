@@ -117,6 +117,12 @@ test('names that are not there: what was probably meant', async () => {
   expect(none.err.join()).toContain('object types: `project`, `svc_booking`')
 })
 
+test('a name alone that is nearly that of the only connection is taken for it', async () => {
+  const { code, err } = await described(project({ crm: service.url }), ['crmm'])
+  expect(code).toBe(2)
+  expect(err.join()).toContain('did you mean the connection `crm`?')
+})
+
 test('of one connection alone, a type needs no connection; of several, one that is away does not hide the others', async () => {
   const alone = await described(project({ crm: service.url }), ['svc_company'])
   expect([alone.code, alone.out[1]]).toEqual([

@@ -24,7 +24,7 @@ import {
 } from '../../../src/cli/doctor/machine.ts'
 import { metricsFinding } from '../../../src/cli/doctor/ports.ts'
 import { engineFinding } from '../../../src/cli/doctor/stores.ts'
-import { codeFinding } from '../../../src/cli/doctor/temporal.ts'
+import { workerFinding } from '../../../src/cli/doctor/temporal.ts'
 import { startService, type RunningService } from '../../../src/service/index.ts'
 import { HANG_MS } from '../../hang.ts'
 import { said } from './said.ts'
@@ -275,15 +275,21 @@ test('the bounds of clock, quota, disk, Node and engines', () => {
   expect(engine('v1.5.5').message).toBe('lake; DuckDB 1.5.5')
 })
 
-test('a worker of another build is named', () => {
+test('a worker of another build, or with another copy of the ledger, is named', () => {
   const sign = { identity: '', host: 'here', project: '', label: 'crm/records-sync.yaml', pid: 7 }
-  const of = (code: string | null) =>
-    codeFinding({ ...sign, code, copy: null, seenMs: 0 }, 'aaaaaaaa')
+  const ours = { code: 'aaaaaaaa', copy: 'cccccccc' }
+  const of = (code: string | null, copy: string | null = null) =>
+    workerFinding({ ...sign, code, copy, seenMs: 0 }, ours)
   expect(of('aaaaaaaa').verdict).toBe('ok')
   expect(of('bbbbbbbb').message).toContain('is of another build (code#bbbbbbbb)')
   expect(of(null)).toMatchObject({
     verdict: 'warning',
     message: expect.stringContaining('older release'),
     action: expect.stringContaining('start it again'),
+  })
+  expect(of('aaaaaaaa', 'cccccccc').verdict).toBe('ok')
+  expect(of('aaaaaaaa', 'dddddddd')).toMatchObject({
+    verdict: 'failed',
+    message: expect.stringContaining('another copy of this ledger'),
   })
 })

@@ -138,6 +138,19 @@ test('no service at the address: each command names the setting, once', async ()
   }
 })
 
+test('another path than that of the service: each command names the setting, and what was expected', async () => {
+  const config = await project('svc_contact', ['svc_external_id: id'])
+  const text = readFileSync(config, 'utf8').replace(/(http:\/\/127\.0\.0\.1:\d+)/, '$1/crm')
+  writeFileSync(config, text)
+  for (const [, command] of commands) {
+    const { out, err } = await command(config)
+    const words = [...out, ...err].join(' ').replaceAll(config, 'FILE').replace(/ +/g, ' ')
+    expect(words).toContain(
+      'FILE:2:32: the service answered 404 not_found; no Records Service is at this path; expected its base URL, without /rest/v1',
+    )
+  }
+})
+
 test('several problems of a mapping are on lines of their own', async () => {
   const config = await project('svc_contact', ['svc_external_id: idd', 'svc_frst_name: nmae'])
   for (const [, command] of commands) {
