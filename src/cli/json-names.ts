@@ -181,6 +181,7 @@ export const OTHER_JSON_NAMES = [
   'new_keys',
   'newer',
   'next',
+  'nobody_works',
   'normalised',
   'not_applicable',
   'note',

@@ -11,6 +11,7 @@ import { runToJson } from '../views/run-summary.ts'
 import { EXIT, type CommandContext } from '../shared/context.ts'
 import { closedUntil, findQuotas, readKeyQuota } from '../shared/forecast.ts'
 import { lostLedgerText } from '../shared/lost-ledger.ts'
+import { whyIdle } from '../shared/worked-on.ts'
 import { scheduleLines, readScheduleStatuses, scheduleToJson } from '../views/schedule-status.ts'
 import { liveProgressOf, phaseText, type LiveProgress } from '../views/live-progress.ts'
 import { formatNumber, outputWidth, safeText, table, utc } from '../shared/terminal.ts'
@@ -119,6 +120,12 @@ function quotaWaitText(context: CommandContext, run: Run, untilMs: number): stri
   return `${sync} waits for the quota until ${utc(untilMs, Date.now())}, as the service asked; see ${context.hint('quota')}`
 }
 
+/** That a run is live in the ledger alone, and how it goes on. */
+const idleText =
+  ({ hint }: CommandContext, why: string) =>
+  ({ sync, run }: SyncStatus): string =>
+    `Run ${run!.id} of ${safeText(sync, 60)}: nobody works on it, ${safeText(why, 200)}. It goes on with ${hint('worker')}, or ${hint(`run ${sync} --local`)}`
+
 /** A run as the table has it, but for the last column. */
 function cellsOf(run: Run, account: RunAccount | null, progress: LiveProgress | null) {
   const known = run.reason ? `${run.state}: ${run.reason}` : run.state
@@ -141,6 +148,9 @@ export async function status(context: CommandContext): Promise<number> {
   try {
     const syncs = await readStatuses(context, Object.keys(config.syncs), ledger)
     const schedules = await readScheduleStatuses(context, config)
+    const isAtWork = ({ run }: SyncStatus) =>
+      run !== undefined && LIVE_STATES.includes(run.state) && run.state !== 'paused'
+    const idle = syncs.some(isAtWork) ? await whyIdle(context, config) : null
     const lost = ledger === null ? lostLedgerText(config) : null
     if (lost !== null) context.terminal.err(context.terminal.style('yellow', lost))
     if (context.json)
@@ -148,12 +158,14 @@ export async function status(context: CommandContext): Promise<number> {
         context.terminal,
         syncs.map((each) => ({
           ...statusToJson(each),
+          ...(isAtWork(each) && { nobody_works: idle !== null }),
           schedule: scheduleToJson(config, each.sync, schedules),
         })),
       )
     else {
       printStatuses(context, syncs, lost === null ? 'never run' : 'not known')
-      for (const line of scheduleLines(context, schedules))
+      const idleLines = idle === null ? [] : syncs.filter(isAtWork).map(idleText(context, idle))
+      for (const line of [...idleLines, ...scheduleLines(context, schedules)])
         context.terminal.out(context.terminal.style('yellow', line))
     }
     return EXIT.done

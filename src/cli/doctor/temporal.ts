@@ -1,19 +1,18 @@
 // The Temporal server: whether it answers, slowly or as something else; what our runs need there; and who works for this project.
 
-import { hostname } from 'node:os'
 import type { Client } from '@temporalio/client'
 import type { Config } from '../../../config/index.ts'
 import { taskQueueOf } from '../../../workflows/queues.ts'
 import { SyncError } from '../../core/errors.ts'
 import { connectClient } from '../../temporal/client.ts'
 import { codeHash } from '../../temporal/code-hash.ts'
-import { isRecent, otherProjects, signs, type Sign } from '../../temporal/projects.ts'
+import { otherProjects, type Sign } from '../../temporal/projects.ts'
 import { missingSearchAttributes } from '../../temporal/search-attributes.ts'
 import { DEFAULT_ORIGIN, type TemporalSettings } from '../../temporal/settings.ts'
-import { isRunning } from '../../warehouses/processes.ts'
 import { temporalOf, withLedger, type CommandContext } from '../shared/context.ts'
 import { findProject, hasWorker } from '../shared/require-worker.ts'
 import { safeText } from '../shared/terminal.ts'
+import { workersOf } from '../shared/worked-on.ts'
 import { finding, fine, ownMessage, type DoctorFinding } from './findings.ts'
 
 const SUBJECT = 'Temporal'
@@ -123,8 +122,7 @@ async function workerFindings(
   const { hint } = context
   const project = await findProject(context)
   const isPolled = project !== null && (await hasWorker(client, taskQueueOf(project.id)))
-  const all = await signs(client).catch(() => [])
-  const own = all.filter((sign) => sign.project === project?.id && isRecent(sign) && !isGone(sign))
+  const own = project === null ? [] : await workersOf(client, project.id)
   if (!isPolled || own.length === 0) {
     const others = await otherProjects(client, project?.id ?? null).catch(() => [])
     const whose = others.length === 0 ? '' : `; the workers there serve ${others.join(', ')}`
@@ -141,9 +139,6 @@ async function workerFindings(
   const ours = { code: codeHash(), copy: await withLedger(context, (ledger) => ledger.copy()) }
   return own.map((sign) => workerFinding(sign, ours))
 }
-
-/** The server lists a worker for minutes after it was killed. */
-const isGone = ({ host, pid }: Sign): boolean => host === hostname() && !isRunning(pid)
 
 /** @param ours the code of this command, and the copy of the ledger that this folder has */
 export function workerFinding(

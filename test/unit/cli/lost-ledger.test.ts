@@ -39,6 +39,23 @@ test('status says that a ledger was moved away, where it can know, and calls no 
   expect(lost.out.join('\n')).not.toContain('never run')
 })
 
+test('status says of a live run that nobody works on it, where no Temporal server answers', async () => {
+  const dir = folder()
+  const config = join(dir, 'records-sync.yaml')
+  const text = defaultConfig.replace('"${RECORDS_URL}"', 'http://127.0.0.1:1')
+  writeFileSync(config, `temporal: { address: "127.0.0.1:1" }\n${text}`)
+  const ledger = openSqliteLedger(join(dir, 'ledger.db'))
+  onTestFinished(() => ledger.close())
+  const { id } = await openRun(ledger)
+  expect((await said(config, status)).out.join('\n').replaceAll(/\s+/g, ' ')).toMatch(
+    new RegExp(
+      `Run ${id} of contacts: nobody works on it, no Temporal server answers at 127.0.0.1:1. It goes on with records-sync .*worker, or records-sync .*run contacts --local`,
+    ),
+  )
+  const { out } = await said(config, status, true)
+  expect(JSON.parse(out.join(''))).toMatchObject([{ sync: 'contacts', nobody_works: true }])
+})
+
 test('a run that the server does not take is told in its words, with the room on the disk', () => {
   const cause = new Error('14 UNAVAILABLE: database or disk is full')
   const error = new Error('Failed to start Workflow', { cause })
