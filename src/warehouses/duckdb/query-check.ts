@@ -134,10 +134,14 @@ async function definitionsOf(
   ask: AskRows,
 ): Promise<string[]> {
   const views = await ask('SELECT lower(view_name), sql FROM duckdb_views() WHERE NOT internal')
-  const macros = await ask(
-    `SELECT lower(function_name), function_type, macro_definition FROM duckdb_functions()
-     WHERE function_type IN ('macro', 'table_macro') AND (NOT internal OR function_type = 'table_macro')`,
-  )
+  // The list of all functions is long: it is read only for a query that calls one.
+  const macros =
+    functions.size === 0
+      ? []
+      : await ask(
+          `SELECT lower(function_name), function_type, macro_definition FROM duckdb_functions()
+           WHERE function_type IN ('macro', 'table_macro') AND (NOT internal OR function_type = 'table_macro')`,
+        )
   const known = new Set(
     macros.filter(([, type]) => type === 'table_macro').map(([name]) => `table ${String(name)}`),
   )

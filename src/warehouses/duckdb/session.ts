@@ -96,37 +96,33 @@ export class DuckdbSession implements MirrorSession {
 
   async lockCatalogue(): Promise<void> {}
 
-  /** Asks for the table alone: the system tables list every column of every table. */
   async columnNames(table: string): Promise<string[]> {
-    const describe = `SELECT column_name FROM (DESCRIBE ${tableIn(this.schema, table)})`
-    const rows = await this.ask(describe).catch((error: unknown) => {
-      if (isTableMissing(error)) return []
+    const columns = await this.#columnsOf(table).catch((error: unknown) => {
+      if (isTableMissing(error)) return new Map<string, string>()
       throw error
     })
-    return rows.map(([name]) => name as string)
+    return [...columns.keys()]
   }
 
   async tablesNamed(names: readonly string[]): Promise<TableFound[]> {
     const rows = await this.ask(
-      `SELECT table_name, true, column_name, data_type FROM duckdb_tables() LEFT JOIN
-         (SELECT database_name, schema_name, table_name, column_name, data_type FROM duckdb_columns() WHERE table_name IN ${rowsOf(names)}) AS columns
-         USING (database_name, schema_name, table_name)
-       WHERE ${this.#ofSchema}
-       UNION ALL SELECT view_name, false, NULL, NULL FROM duckdb_views() WHERE ${this.#ofSchema} AND NOT internal`,
+      `SELECT table_name, true FROM duckdb_tables() WHERE ${this.#ofSchema}
+       UNION ALL SELECT view_name, false FROM duckdb_views() WHERE ${this.#ofSchema} AND NOT internal`,
     )
-    const found = new Map<string, Omit<TableFound, 'columns'> & { columns: Map<string, string> }>()
-    for (const [name, isTable, column, type] of rows as [string, boolean, string, string][]) {
-      const one = found.get(name) ?? {
-        name,
-        isTable,
-        columns: new Map(),
-        hasKey: true,
-        columnsMade: 0,
-      }
-      found.set(name, one)
-      if (column !== null) one.columns.set(column, type)
+    const asked = new Set(names)
+    const found: TableFound[] = []
+    for (const [name, isTable] of rows as [string, boolean][]) {
+      const columns =
+        isTable && asked.has(name) ? await this.#columnsOf(name) : new Map<string, string>()
+      found.push({ name, isTable, columns, hasKey: true, columnsMade: 0 })
     }
-    return [...found.values()]
+    return found
+  }
+
+  /** Types by column. Asks for the table alone: the system tables list every column of every table, their own included. */
+  async #columnsOf(table: string): Promise<Map<string, string>> {
+    const describe = `SELECT column_name, column_type FROM (DESCRIBE ${tableIn(this.schema, table)})`
+    return new Map((await this.ask(describe)) as [string, string][])
   }
 
   get #ofSchema(): string {
