@@ -3,7 +3,7 @@
 /** A request in flight, with what was known when it left. */
 export interface SentRequest {
   readonly id: string
-  readonly sentAt: number
+  sentAt: number
   readonly epoch: number
   /** The lowest Remaining of that epoch, and when the request that reported it was sent. */
   readonly lowest: number

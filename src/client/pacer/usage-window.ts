@@ -57,8 +57,15 @@ export class UsageWindow {
     if (position <= 0) return 0
     if (position >= this.counts.length) return this.total
     const whole = Math.floor(position)
-    const after = sum(this.counts, whole, this.counts.length)
-    return this.total - after + this.counts[whole]! * (position - whole)
+    return this.countedUpTo(whole) + this.counts[whole]! * (position - whole)
+  }
+
+  /** Of the buckets before `index`; added up from the nearer end, because every answer asks. */
+  private countedUpTo(index: number): number {
+    const { counts, total } = this
+    return index < counts.length / 2
+      ? sum(counts, 0, index)
+      : total - sum(counts, index, counts.length)
   }
 
   /** When `requests` of them are certainly older than `age` seconds; null if there are fewer. */
