@@ -356,6 +356,11 @@ describe.each(['duck', 'pg'])('an incremental import from %s', (warehouse) => {
     expect((await run({ query, watermark: other })).items).toEqual(['1 a created', '2 b created'])
     await elsewhere.close()
   })
+})
+
+describe.each(['duck', 'pg'])('a reading from %s', (warehouse) => {
+  // The file of DuckDB.
+  beforeAll(async () => await change(warehouse))
 
   const DAY = "DATE '2026-01-31'"
   it.each([
