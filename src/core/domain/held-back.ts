@@ -33,3 +33,6 @@ export const heldBackText = (rows: number, run: number): string =>
   `${rows === 1 ? '1 row' : `${rows} rows`} of run ${run} ${rows === 1 ? 'is' : 'are'} held back: sent by ${
     rows === 1 ? 'its key it' : 'their keys they'
   } may become second records; each row says what to do (${HELD_BACK_REASONS.join(', ')})`
+
+/** State of a step: that the run has sent with another API key than the one that it was opened with. */
+export const OTHER_KEY = '@other_key'

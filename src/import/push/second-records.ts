@@ -3,7 +3,7 @@
 
 import { forEachConcurrent } from '../../core/concurrency.ts'
 import { isWritten } from '../../core/domain/item-states.ts'
-import { SECOND_RECORD } from '../../core/domain/held-back.ts'
+import { OTHER_KEY, SECOND_RECORD } from '../../core/domain/held-back.ts'
 import type {
   AcceptedRecords,
   ItemOutcome,
@@ -22,9 +22,6 @@ const WRITTEN_BEFORE = 'this key was written to another record before'
 const MAYBE_WRITTEN_BEFORE = 'this key may have been written to another record before'
 
 const UNREAD_REACH = 'the reach of the key could not be read'
-
-/** Kept with the run: that it has sent with another API key than the one that it was opened with. */
-const OTHER_KEY = '@other_key'
 
 /** Notes that a run goes on with another API key. */
 export async function noteOtherKey(
@@ -174,16 +171,19 @@ function doubtReader(
     const again = rows.filter(({ ordinal }) => before.has(ordinal))
     const reason = again.length === 0 ? null : await sentWithOtherKey(ledger, run, hidden)
     if (reason !== null) for (const { ordinal } of again) found.set(ordinal, reason)
-    const created = rows.filter(({ state, ordinal }) => state === 'created' && !found.has(ordinal))
-    if (created.length === 0) return found
+    const open = rows.filter(({ ordinal }) => !found.has(ordinal))
+    if (open.length === 0) return found
     runs ??= ledger.runsInDoubt(run)
-    const keys = created.map(({ key }) => key)
     for (const earlier of await runs) {
-      const doubtful = await ledger.keysInDoubt(earlier, keys)
-      if (doubtful.size === 0) continue
+      // A row that two keys have sent may have a record of each: the one that is updated now says nothing of the other.
+      const isOfTwo = (await ledger.loadStepState(earlier, OTHER_KEY)) !== null
+      const asked = isOfTwo ? open : open.filter(({ state }) => state === 'created')
+      const keys = asked.map(({ key }) => key)
+      const doubtful = keys.length === 0 ? null : await ledger.keysInDoubt(earlier, keys)
+      if (!doubtful?.size) continue
       const why = await hidden(earlier).catch(() => UNREAD_REACH)
       if (why === null) continue
-      for (const { ordinal, key } of created)
+      for (const { ordinal, key } of asked)
         if (doubtful.has(key)) found.set(ordinal, `run ${earlier} left it in doubt: ${why}`)
     }
     return found

@@ -1,5 +1,6 @@
 // What was accepted, by key and by record.
 
+import { OTHER_KEY } from '../../core/domain/held-back.ts'
 import type { AcceptedRecords } from '../roles/accepted-records.ts'
 import { acceptedOfKey, acceptedOfRow, readCorrectedRow, recordsColumn } from '../rows/accepted.ts'
 import { subjectOf } from '../rows/differences.ts'
@@ -127,7 +128,8 @@ export const acceptedRecordMethods = (db: PostgresDatabase): AcceptedRecords => 
     const rows = await db.all(
       `SELECT id FROM runs WHERE destination = ${DESTINATION} AND id < $1
          AND (counts->>'inDoubt')::bigint > 0
-         AND key_fingerprint IS DISTINCT FROM (SELECT key_fingerprint FROM runs WHERE id = $1)
+         AND (key_fingerprint IS DISTINCT FROM (SELECT key_fingerprint FROM runs WHERE id = $1)
+           OR EXISTS (SELECT 1 FROM streams WHERE run = runs.id AND stream = '${OTHER_KEY}'))
        ORDER BY id DESC LIMIT 20`,
       [run],
     )

@@ -61,7 +61,10 @@ export interface AcceptedRecords {
     run: number,
     keys: readonly { readonly key: string; readonly records: readonly string[] }[],
   ): Promise<void>
-  /** The newest 20 closed runs before this one of its destination that had another API key and left rows in doubt. */
+  /**
+   * The newest 20 closed runs before this one of its destination that left rows in doubt and had another API key, from the
+   * beginning or later (`OTHER_KEY`).
+   */
   runsInDoubt(run: number): Promise<readonly number[]>
   /** Of at most 1,000 keys, those of items that the run left in doubt, and that no reading has settled. */
   keysInDoubt(run: number, keys: readonly string[]): Promise<ReadonlySet<string>>

@@ -1,5 +1,6 @@
 // What was accepted, by key and by record. Keys are asked one by one: in a JSON list SQLite ends a text at U+0000.
 
+import { OTHER_KEY } from '../../core/domain/held-back.ts'
 import type { AcceptedRecords } from '../roles/accepted-records.ts'
 import { acceptedOfKey, acceptedOfRow, readCorrectedRow, recordsColumn } from '../rows/accepted.ts'
 import { subjectOf } from '../rows/differences.ts'
@@ -126,7 +127,8 @@ export const acceptedRecordMethods = (db: SqliteDatabase): AcceptedRecords => ({
       .sql(
         `SELECT id FROM runs WHERE destination = ${DESTINATION} AND id < ?1
            AND json_extract(counts, '$.inDoubt') > 0
-           AND key_fingerprint IS NOT (SELECT key_fingerprint FROM runs WHERE id = ?1)
+           AND (key_fingerprint IS NOT (SELECT key_fingerprint FROM runs WHERE id = ?1)
+             OR EXISTS (SELECT 1 FROM streams WHERE run = runs.id AND stream = '${OTHER_KEY}'))
          ORDER BY id DESC LIMIT 20`,
       )
       .all(run)

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Difference } from '../../../src/core/domain/differences.ts'
 import { FenceLost } from '../../../src/core/errors.ts'
 import { isBalanced } from '../../../src/core/domain/books.ts'
-import { countHeldBack } from '../../../src/core/domain/held-back.ts'
+import { countHeldBack, OTHER_KEY } from '../../../src/core/domain/held-back.ts'
 import type { ItemComparison, Ledger, StagedItem } from '../../../src/ledger/ledger.ts'
 import {
   accept,
@@ -446,6 +446,15 @@ export function reconcilingTests(open: Open): void {
       expect(await recordsOf()).toMatchObject({ k2: [] })
       await close(ledger, run)
       expect(await accepted(ledger, all)).toEqual([3])
+    })
+
+    it('may be of rows in doubt of a run whose key was changed on the way', async () => {
+      const doubt = await staged(ledger, [row(1, 'k1')])
+      await settle(ledger, doubt, await send(ledger, doubt), ['sent'])
+      await ledger.saveStepState(doubt.run, OTHER_KEY, 'other')
+      await close(ledger, doubt.run)
+      const same = await staged(ledger, [row(1, 'k9')])
+      expect(await ledger.runsInDoubt(same.run)).toEqual([doubt.run])
     })
 
     it('may be of rows in doubt, which runs with another key know', async () => {

@@ -355,7 +355,7 @@ test('a second record of a key that the source has no row of any more is named',
 })
 
 /** A run of ada's key has written rows whose answers were lost; to its end nothing finds them. What ada writes is private. */
-async function doubtfulScene() {
+async function doubtfulScene({ changesKey = false } = {}) {
   const scene = await importScene(NAMES, {}, { users: [ADA, { ...ADA, id: 'usr_ben' }] })
   scene.rows(HEAD, [
     ['k0', 'Ann'],
@@ -380,9 +380,10 @@ async function doubtfulScene() {
       })
     },
     queryRecords: (...given) => ben.queryRecords(...given),
+    keyFingerprint: async () => (changesKey ? 'ben' : 'ada'),
   })
   const lost = await scene.run({
-    ...connectedAs(losing, 'ada'),
+    connect: async () => ({ client: losing, keyFingerprint: 'ada' }),
     ending: 'cancelled',
     tuning: { resend_backoff_ms: [0] },
     beforeClose: async () => {
@@ -417,6 +418,15 @@ test('rows in doubt are no second records to the key that wrote them', async () 
   const { scene, lost, ada } = await doubtfulScene()
   expect(await scene.retry(lost.run, {}, ada)).toMatchObject({
     state: 'complete',
+    books: { states: { created: 0, updated: 2 } },
+  })
+})
+
+test('rows in doubt of a run whose key was changed on the way may have a record of each key', async () => {
+  const { scene, lost, ada } = await doubtfulScene({ changesKey: true })
+  const end = await scene.retry(lost.run, {}, ada)
+  expect(end).toMatchObject({
+    state: 'complete_with_differences',
     books: { states: { created: 0, updated: 2 } },
   })
 })
