@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { SyncError } from '../core/errors.ts'
 import { systemClock, type Logger } from '../core/ports.ts'
 import { UI_PORT_ABOVE } from '../core/temporal/temporal-ui.ts'
-import { startService, type RunningService } from '../service/index.ts'
+import type { RunningService } from '../service/index.ts'
 import { startWorker, type RunningWorker } from '../worker.ts'
 import { claimParts, type Claim } from './claim.ts'
 import { devKeyFile, type DevParts } from './parts.ts'
@@ -86,6 +86,8 @@ async function startParts(
   let service: RunningService | null = null
   let keyFile: string | null = null
   if (options.servicePort !== null) {
+    // Only here: a local run needs none of its modules.
+    const { startService } = await import('../service/index.ts')
     service = await startService({
       port: options.servicePort,
       limitPerMinute: options.serviceLimit,
