@@ -1,4 +1,4 @@
-// The command line as a stranger uses it, in processes of its own: a file of 10,000 rows with 1 % bad ones.
+// The command line as a stranger uses it, with a worker in a process of its own: a file of 10,000 rows with 1 % bad ones.
 
 import { spawn } from 'node:child_process'
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
@@ -40,11 +40,11 @@ test('check, plan, run, show, rejects, status: one outcome per row, and a histor
   worker.stderr?.on('data', (chunk: Buffer) => (log += chunk.toString()))
   await expect.poll(() => log).toContain('worker_started')
 
-  const check = await project.cli('check')
+  const check = await project.command('check')
   expect(check).toMatchObject({ code: 0 })
   expect(check.out).toContain(`org ${project.service.orgId}`)
 
-  const plan = await project.cli('plan', 'contacts', '--json')
+  const plan = await project.command('plan', 'contacts', '--json')
   expect(plan.code).toBe(0)
   expect(JSON.parse(plan.out)).toMatchObject({
     rows: 10_000,
@@ -93,11 +93,11 @@ test('check, plan, run, show, rejects, status: one outcome per row, and a histor
     ),
   )
 
-  const show = await project.cli('show', String(result.run))
+  const show = await project.command('show', String(result.run))
   expect(show.out).toContain('The books balance')
-  expect((await project.cli('status')).out).toMatch(/contacts +\d+ +complete_with_rejects/)
+  expect((await project.command('status')).out).toMatch(/contacts +\d+ +complete_with_rejects/)
 
-  const quota = await project.cli('quota', 'crm')
+  const quota = await project.command('quota', 'crm')
   expect(quota).toMatchObject({ code: 0, err: '' })
   expect(quota.out).toContain(`${project.service.url} org ${project.service.orgId}`)
   expect(quota.out).toMatch(/worker \d+ on \S+ +import/)
@@ -140,7 +140,7 @@ test('Ctrl-C detaches: the run goes on to its end', async () => {
   expect(second.out).toContain('already running: run 1')
   // A person follows the first one instead, or watches.
   const attached = project.command('run', 'contacts', '--attach', '--json')
-  const watched = project.cli('watch', 'contacts', '--json')
+  const watched = project.command('watch', 'contacts', '--json')
   project.gate.open()
   await expect.poll(() => project.held().size).toBe(3_000)
   expect(JSON.parse((await attached).out)).toMatchObject({ run: 1, state: 'complete' })

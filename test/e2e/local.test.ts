@@ -76,37 +76,40 @@ test('without a server a run is offered and done in one process, which leaves no
   expect(again.code).toBe(0)
 })
 
-test.each(['SIGINT', 'SIGKILL'] as const)(
-  'the run that %s has left is found by other terminals before, and taken up by the next start',
-  async (signal) => {
-    const project = await lonely({ gate: slowly })
-    project.write('contacts.csv', contactsCsv(2_000))
-    const first = start(project, 'run', 'contacts', '--local', '--tuning', tuning)
-    await expect.poll(() => project.held().size).toBeGreaterThan(0)
-    // Another terminal finds it without a variable; another sync would lose its server with this run.
-    const status = await project.command('pause', 'contacts')
-    expect(status).toMatchObject({ code: 0 })
-    expect((await project.command('resume', 'contacts')).code).toBe(0)
-    first.child.kill(signal)
-    const code = await first.ended
-    if (signal === 'SIGINT') {
-      expect(code).toBe(4)
-      expect(first.said()).toMatch(/Run 1 stays where it is: [\d,]+ of 2,000 rows are settled/)
-      expect(first.said()).toMatch(/run contacts [^]*--local/)
-    }
-    const before = project.held().size
-    expect(before).toBeLessThan(2_000)
-    project.gate.open()
+test('a run that is left, by Ctrl-C and by a kill, is found by other terminals before, and taken up by the next start', async () => {
+  const project = await lonely({ gate: slowly })
+  project.write('contacts.csv', contactsCsv(2_000))
+  const local = ['run', 'contacts', '--local', '--tuning', tuning]
+  const first = start(project, ...local)
+  await expect.poll(() => project.held().size).toBeGreaterThan(0)
+  // Another terminal finds it without a variable; another sync would lose its server with this run.
+  expect(await project.command('pause', 'contacts')).toMatchObject({ code: 0 })
+  expect((await project.command('resume', 'contacts')).code).toBe(0)
+  first.child.kill('SIGINT')
+  expect(await first.ended).toBe(4)
+  expect(first.said()).toMatch(/Run 1 stays where it is: [\d,]+ of 2,000 rows are settled/)
+  expect(first.said()).toMatch(/run contacts [^]*--local/)
+  const atInterrupt = project.held().size
+  expect(atInterrupt).toBeLessThan(2_000)
 
-    const second = await project.cli('run', 'contacts', '--local')
-    expect(second.err).toContain('this follows run 1, and starts none')
-    expect(second.out).toContain('Run 1 of contacts: complete')
-    expect(second.code).toBe(0)
-    expect(await runsOf(project)).toEqual([{ id: 1, state: 'complete', read: 2_000 }])
-    expect(project.held().size).toBe(2_000)
-    expect([...project.service.records('svc_contact')]).toHaveLength(2_000)
-  },
-)
+  const second = start(project, 'run', 'contacts', '--local')
+  await expect.poll(() => project.held().size).toBeGreaterThan(atInterrupt)
+  expect((await project.command('pause', 'contacts')).code).toBe(0)
+  expect((await project.command('resume', 'contacts')).code).toBe(0)
+  second.child.kill('SIGKILL')
+  await second.ended
+  expect(second.said()).toContain('this follows run 1, and starts none')
+  expect(project.held().size).toBeLessThan(2_000)
+  project.gate.open()
+
+  const third = await project.cli('run', 'contacts', '--local')
+  expect(third.err).toContain('this follows run 1, and starts none')
+  expect(third.out).toContain('Run 1 of contacts: complete')
+  expect(third.code).toBe(0)
+  expect(await runsOf(project)).toEqual([{ id: 1, state: 'complete', read: 2_000 }])
+  expect(project.held().size).toBe(2_000)
+  expect([...project.service.records('svc_contact')]).toHaveLength(2_000)
+})
 
 const UNAUTHENTICATED = {
   type: 'about:blank',
@@ -181,7 +184,7 @@ test('dev -- COMMAND runs it beside all parts, passes its exit code on, and keep
     untilHung,
   )
   expect(dev.said()).toContain('In another terminal: records-sync')
-  const busy = await project.cli('dev', '--no-service')
+  const busy = await project.command('dev', '--no-service')
   expect(busy.code).toBe(3)
   expect(busy.err).toContain(`"records-sync dev" (process ${dev.child.pid}) runs the parts of`)
   const doctor = await project.cli('doctor', '--json')
@@ -202,7 +205,7 @@ test('dev -- COMMAND runs it beside all parts, passes its exit code on, and keep
   expect(found.get('connection crm')).toMatchObject({ verdict: 'ok' })
   const second = await project.command('run', 'contacts', '--json')
   expect(JSON.parse(second.out)).toMatchObject({ run: 2, states: { unchanged: 99 } })
-  expect((await project.cli('run', 'contacts', '--local')).out).toContain('Run 3 of contacts')
+  expect((await project.command('run', 'contacts', '--local')).out).toContain('Run 3 of contacts')
   dev.child.kill('SIGINT')
   expect(await dev.ended).toBe(0)
 })

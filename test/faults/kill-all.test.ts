@@ -21,7 +21,7 @@ import { startPostgres, type Postgres } from '../postgres.ts'
 
 const kills = Number(process.env['RECORDS_SYNC_KILLS'] ?? 1)
 const seed = Number(process.env['RECORDS_SYNC_SEED'] ?? Date.now() % 100_000)
-const rows = 3_000
+const rows = 2_000
 const restartEvery = 5
 
 let postgres: Postgres

@@ -18,13 +18,13 @@ afterEach(async () => {
 
 test('a disk that is full blocks the run: disk; with room again it goes on to its end', async () => {
   project = await createProject()
-  project.write('contacts.csv', contactsCsv(10_000))
-  // No file of this worker may grow beyond 1.5 MB: the ledger hits the end of its room while it stages.
+  project.write('contacts.csv', contactsCsv(5_000))
+  // No file of this worker may grow beyond 0.8 MB: the ledger hits the end of its room while it stages.
   child = spawn(
     'bash',
     [
       '-c',
-      `ulimit -f 1500; exec "$0" "$1" --config "$2" worker`,
+      `ulimit -f 800; exec "$0" "$1" --config "$2" worker`,
       process.execPath,
       main,
       project.configFile,
@@ -46,11 +46,11 @@ test('a disk that is full blocks the run: disk; with room again it goes on to it
   expect(project.held().size).toBe(0)
   child.kill('SIGKILL')
   await project.startWorker()
-  expect(await handle.result()).toMatchObject({ state: 'complete', books: { read: 10_000 } })
+  expect(await handle.result()).toMatchObject({ state: 'complete', books: { read: 5_000 } })
   const ledger = project.ledger()
   expect(isBalanced(await ledger.books(1))).toBe(true)
   await ledger.close()
-  expect(project.held().size).toBe(10_000)
+  expect(project.held().size).toBe(5_000)
 })
 
 test.each([
@@ -66,7 +66,7 @@ test.each([
   const path = join(project.dir, 'ledger.db')
   rmSync(path, { force: true, recursive: true })
   lay(path)
-  const { code, err } = await project.cli('worker')
+  const { code, err } = await project.command('worker')
   expect(code).toBe(3)
   expect(err).toMatch(message)
 })
