@@ -23,6 +23,7 @@ import {
   NOTHING,
   quoted,
   sceneOf,
+  SEQUENCES,
   type OpenPlace,
   type Scene,
 } from './scene.ts'
@@ -243,7 +244,7 @@ export function holdingTests(place: OpenPlace): void {
             unchanged: made.length,
           })
         }),
-        { numRuns: Number(process.env['MIRROR_ROWS_RUNS'] ?? 8) },
+        { numRuns: SEQUENCES },
       )
     })
 

@@ -446,9 +446,9 @@ export function mergingTests(place: OpenPlace): void {
       })
     })
 
-    it('hold 25,000 rows whose pages overlap; whoever counts sees all of them or none', async () => {
+    it('hold 10,000 rows whose pages overlap; whoever counts sees all of them or none', async () => {
       const scene = await sceneOf(place)
-      const total = 25_000
+      const total = 10_000
       const ids = Array.from({ length: total }, (_, index) => `record ${index}`)
       for (const [turn, minute] of [1, 2].entries()) {
         const { fence } = await scene.tables.claim(contacts.name)

@@ -91,6 +91,9 @@ export interface StoredRow {
 
 export const NOTHING: MergeCounts = { inserted: 0, changed: 0, unchanged: 0, older: 0, reverted: 0 }
 
+/** How often a property is tried; `test/soak.sh` has the full number. */
+export const SEQUENCES = Number(process.env['RECORDS_SYNC_SEQUENCES'] ?? 3)
+
 export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
 
 /** What makes this stream's table where there is none. */
@@ -136,7 +139,7 @@ export class Scene {
   }
 
   async position(stream: MirrorStream): Promise<string | null> {
-    return (await this.tables.claim(stream.name)).position
+    return await this.tables.position(stream.name)
   }
 
   /** Name of the table, for SQL. */

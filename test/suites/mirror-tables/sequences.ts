@@ -3,7 +3,16 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { MergeCounts } from '../../../src/warehouses/mirror-tables.ts'
-import { at, contact, contacts, NOTHING, sceneOf, type OpenPlace, type Scene } from './scene.ts'
+import {
+  at,
+  contact,
+  contacts,
+  NOTHING,
+  sceneOf,
+  SEQUENCES,
+  type OpenPlace,
+  type Scene,
+} from './scene.ts'
 
 /** What one answer of the service tells: these records, as they were at that minute. */
 interface Page {
@@ -147,7 +156,7 @@ export function sequenceTests(place: OpenPlace): void {
           for (const [index, drawn] of steps.entries())
             await take(scene, stream, model, drawn, index)
         }),
-        { numRuns: 8, endOnFailure: true },
+        { numRuns: SEQUENCES, endOnFailure: true },
       )
     })
 
@@ -177,7 +186,7 @@ export function sequenceTests(place: OpenPlace): void {
           }
           expect(found[0]).toEqual(found[1])
         }),
-        { numRuns: 5, endOnFailure: true },
+        { numRuns: SEQUENCES, endOnFailure: true },
       )
     })
   })
