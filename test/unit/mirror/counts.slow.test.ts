@@ -3,7 +3,10 @@
 
 import { expect, test } from 'vitest'
 import type { MirrorClient } from '../../../src/mirror/index.ts'
+import { postgresPlaces } from './postgres-place.ts'
 import { CONTACT, mirrorScene, SCHEMA, type Scene } from './scene.ts'
+
+const newPlace = postgresPlaces()
 
 const table = `${SCHEMA}.${CONTACT}`
 const idsOf = ({ service }: Scene) => service.records(CONTACT).map(({ id }) => id)
@@ -14,7 +17,7 @@ const through =
     Object.assign(Object.create(client) as MirrorClient, changes(client))
 
 test('more than 200 rows too few: told, and mended by the next run', async () => {
-  const s = await mirrorScene({ service: { seedRecords: 1_500 } })
+  const s = await mirrorScene({ place: await newPlace(), service: { seedRecords: 1_500 } })
   await s.run()
   const lost = idsOf(s).slice(0, 251)
   await s.alter(`DELETE FROM ${table} WHERE _id IN (${lost.map((id) => `'${id}'`).join()})`)
@@ -37,7 +40,11 @@ test('more than 200 rows too few: told, and mended by the next run', async () =>
 })
 
 test('a first run reads every record once', async () => {
-  const s = await mirrorScene({ service: { seedRecords: 30 }, config: { overlap_seconds: 300 } })
+  const s = await mirrorScene({
+    place: await newPlace(),
+    service: { seedRecords: 30 },
+    config: { overlap_seconds: 300 },
+  })
   for (let one = 0; one < 250; one++)
     await s.client.createRecord(CONTACT, { svc_first_name: `new ${one}` })
   let now = Date.now()
@@ -51,7 +58,7 @@ test('a first run reads every record once', async () => {
 })
 
 test('a few rows too few are found by counting', async () => {
-  const s = await mirrorScene({ service: { seedRecords: 1_500 } })
+  const s = await mirrorScene({ place: await newPlace(), service: { seedRecords: 1_500 } })
   await s.run()
   const lost = idsOf(s).slice(700, 720)
   await s.alter(`DELETE FROM ${table} WHERE _id IN (${lost.map((id) => `'${id}'`).join()})`)
@@ -60,7 +67,7 @@ test('a few rows too few are found by counting', async () => {
 })
 
 test('what a full run leaves is told by every run, and read in full by none of them', async () => {
-  const s = await mirrorScene({ service: { seedRecords: 400 } })
+  const s = await mirrorScene({ place: await newPlace(), service: { seedRecords: 400 } })
   // It counts five records that it never lists.
   const lying = through((client) => ({
     aggregateRecords: async (...args) => {
@@ -87,7 +94,7 @@ test('what a full run leaves is told by every run, and read in full by none of t
 })
 
 test('a service that never stands still makes no difference, and the run ends', async () => {
-  const s = await mirrorScene({ service: { seedRecords: 1_200 } })
+  const s = await mirrorScene({ place: await newPlace(), service: { seedRecords: 1_200 } })
   await s.run()
   let counts = 0
   // Three records come before every count, and one goes.
@@ -111,7 +118,7 @@ test('a service that never stands still makes no difference, and the run ends', 
 })
 
 test('a small type without times is read again where its counts differ', async () => {
-  const s = await mirrorScene({ service: { seedRecords: 120 } })
+  const s = await mirrorScene({ place: await newPlace(), service: { seedRecords: 120 } })
   const timeless = through((client) => ({
     readObjectType: async (...args) => {
       const schema = await client.readObjectType(...args)
@@ -132,7 +139,7 @@ test('a small type without times is read again where its counts differ', async (
 })
 
 test('short and empty pages do not keep a deletion from being found', async () => {
-  const s = await mirrorScene({ service: { seedRecords: 300 } })
+  const s = await mirrorScene({ place: await newPlace(), service: { seedRecords: 300 } })
   await s.run()
   const ids = idsOf(s)
   for (const id of [...ids.slice(0, 6), ...ids.slice(-6)]) await s.client.deleteRecord(CONTACT, id)
@@ -154,7 +161,7 @@ test('short and empty pages do not keep a deletion from being found', async () =
 })
 
 test('pages that repeat for ever block the run, and it begins anew when they end', async () => {
-  const s = await mirrorScene({ service: { seedRecords: 300 } })
+  const s = await mirrorScene({ place: await newPlace(), service: { seedRecords: 300 } })
   let pages = 0
   const endless = through((client) => ({
     recordPages: async function* (type, body, options) {

@@ -4,7 +4,10 @@
 import { describe, expect, test } from 'vitest'
 import type { KeyVisibility } from '../../../src/core/domain/visibility.ts'
 import type { MirrorClient } from '../../../src/mirror/index.ts'
+import { postgresPlaces } from './postgres-place.ts'
 import { CONTACT, mirrorScene, SCHEMA, type RunOptions } from './scene.ts'
+
+const newPlace = postgresPlaces()
 
 const COMPANY = 'svc_company'
 const LINK = 'svc_contact_company'
@@ -15,6 +18,7 @@ const OWNERS_MAX = 50
 /** Contacts that belong to two companies in turn. */
 async function scene(links: number, config: RunOptions['config'] = {}) {
   const s = await mirrorScene({
+    place: await newPlace(),
     service: { seedRecords: 0 },
     config: {
       object_types: [COMPANY, CONTACT],

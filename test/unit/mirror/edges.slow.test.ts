@@ -5,7 +5,10 @@ import { describe, expect, test } from 'vitest'
 import type { Clock } from '../../../src/core/ports.ts'
 import type { KeyVisibility } from '../../../src/core/domain/visibility.ts'
 import type { DeletionVerdict, MirrorClient } from '../../../src/mirror/index.ts'
+import { postgresPlaces } from './postgres-place.ts'
 import { CONTACT, mirrorScene, SCHEMA, type RunOptions } from './scene.ts'
+
+const newPlace = postgresPlaces()
 
 const COMPANY = 'svc_company'
 const LINK = 'svc_contact_company'
@@ -24,6 +27,7 @@ const ALL = sight([COMPANY, CONTACT])
 /** Contacts, of which so many belong to one company; the service's edges are those that `linked` has. */
 async function scene(links: number, config: RunOptions['config'] = {}) {
   const s = await mirrorScene({
+    place: await newPlace(),
     service: { seedRecords: 0 },
     config: { object_types: [COMPANY, CONTACT], associations: [LINK], ...config },
   })
@@ -269,6 +273,7 @@ describe("the service's clock", () => {
     const service: Clock = { now: () => time.real + time.ahead, sleep: async () => {} }
     const clock: Clock = { now: () => time.real++, sleep: async () => {} }
     const s = await mirrorScene({
+      place: await newPlace(),
       service: { clock: service },
       config: { object_types: [COMPANY, CONTACT], associations: [LINK] },
     })

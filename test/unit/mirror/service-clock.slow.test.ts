@@ -3,7 +3,10 @@
 import { expect, test } from 'vitest'
 import type { Clock } from '../../../src/core/ports.ts'
 import type { MirrorClient } from '../../../src/mirror/index.ts'
+import { postgresPlaces } from './postgres-place.ts'
 import { CONTACT, mirrorScene } from './scene.ts'
+
+const newPlace = postgresPlaces()
 
 const HOUR = 3_600_000
 
@@ -13,7 +16,10 @@ async function twoClocks(isTold = true) {
   const time = { real: start, ahead: 0 }
   const service: Clock = { now: () => time.real + time.ahead, sleep: async () => {} }
   const clock: Clock = { now: () => time.real++, sleep: async () => {} }
-  const s = await mirrorScene({ service: { seedRecords: 600, clock: service } })
+  const s = await mirrorScene({
+    place: await newPlace(),
+    service: { seedRecords: 600, clock: service },
+  })
   const through = (client: MirrorClient): MirrorClient =>
     Object.assign(Object.create(client) as MirrorClient, {
       clockAheadMs: () => (isTold ? time.ahead : null),
