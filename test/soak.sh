@@ -11,10 +11,13 @@ export RECORDS_SYNC_SIMULATED_S="${RECORDS_SYNC_SIMULATED_S:-180}"
 export RECORDS_SYNC_BREAKAGES="${RECORDS_SYNC_BREAKAGES:-1}"
 # Sequences of merges and deletions, and of rows of any values.
 export RECORDS_SYNC_SEQUENCES="${RECORDS_SYNC_SEQUENCES:-50}"
+# Properties with all their cases.
+export RECORDS_SYNC_FULL_RUNS="${RECORDS_SYNC_FULL_RUNS:-1}"
 if [ $# -eq 0 ]; then
   set -- test/faults/kill.test.ts test/faults/kill-all.test.ts test/faults/mirror-kill.test.ts test/faults/service-kill.test.ts \
     test/faults/stand-still.test.ts test/faults/workers.test.ts test/other-service/random.test.ts \
     test/unit/client/pacing-simulation.slow.test.ts test/unit/conform/broken.slow.test.ts \
-    test/suites/mirror-tables-duckdb.test.ts test/suites/mirror-tables-postgres.test.ts
+    test/suites/mirror-tables-duckdb.test.ts test/suites/mirror-tables-postgres.test.ts \
+    test/suites/ledger- $(grep -rl --include='*.test.ts' "/runs.ts'" test/unit)
 fi
-exec npx vitest run --project system --project slow "$@"
+exec npx vitest run --project system --project slow --project unit "$@"

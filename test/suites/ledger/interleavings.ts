@@ -25,6 +25,7 @@ import {
   type Open,
   type Opened,
 } from './scene.ts'
+import { runs } from '../../runs.ts'
 
 type Event =
   | { readonly kind: 'stage'; readonly keys: readonly string[] }
@@ -215,7 +216,7 @@ export function interleavingTests(open: Open): void {
               expect(isBalanced(await world.ledger.books(id))).toBe(true)
             },
           ),
-          { numRuns: 100 },
+          { numRuns: runs(100) },
         )
       } finally {
         await opened.cleanup()

@@ -23,6 +23,7 @@ import {
   type Open,
   type Opened,
 } from './scene.ts'
+import { runs } from '../../runs.ts'
 
 /** What must be decided: the last valid row of a key stands, unless the destination has accepted it as it is. */
 function decisions(
@@ -286,7 +287,7 @@ export function stagingTests(open: Open): void {
             expect(await decided(items, { orgId })).toEqual(decisions(items, old))
           },
         ),
-        { numRuns: 40 },
+        { numRuns: runs(40) },
       )
     })
   })

@@ -7,6 +7,7 @@ import { itemDisposition } from '../../../src/client/disposition.ts'
 import { BATCH_ITEM_STATUSES, BatchResponse } from '../../../src/contract/index.ts'
 import type { BatchItemResult } from '../../../src/contract/index.ts'
 import { always, batchBody, clientOf, failureOf, problem, record, startWire } from './wire.ts'
+import { runs } from '../../runs.ts'
 
 const result = (index: number, status: BatchItemResult['status']): BatchItemResult => {
   if (itemDisposition({ status }) !== 'accepted') {
@@ -37,7 +38,7 @@ test('a whole answer is believed, in whatever order, and comes in the order of t
       )
       expect(read.summary).toEqual(answer.summary)
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   )
 })
 
@@ -108,9 +109,9 @@ test("nothing is believed that the contract's schema refuses, or whose sums do n
       expect(believed.data.map((item) => item.index)).toEqual(answer.data.map((_, index) => index))
       for (const item of believed.data) expect(item.problem != null).toBe(item.status >= 300)
     }),
-    { numRuns: 3_000 },
+    { numRuns: runs(3_000) },
   )
-  expect(refused).toBeGreaterThan(500)
+  expect(refused).toBeGreaterThan(runs(500))
 })
 
 test.each([

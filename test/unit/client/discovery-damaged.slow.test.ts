@@ -5,6 +5,7 @@ import { expect, test } from 'vitest'
 import { resolveOperations } from '../../../src/client/index.ts'
 import { EVERY_OPERATION, isPath } from '../../../src/contract/index.ts'
 import { fixture } from './variant-service.ts'
+import { runs } from '../../runs.ts'
 
 test('whatever is in a document, there is a request for every operation, and no foreign text in a message', () => {
   const whole = JSON.stringify(fixture('put-batch'))
@@ -34,7 +35,7 @@ test('whatever is in a document, there is a request for every operation, and no 
       }
       expect(warnings.join()).not.toContain('FOREIGN')
     }),
-    { numRuns: 1_000 },
+    { numRuns: runs(1_000) },
   )
 })
 

@@ -9,6 +9,7 @@ import { EVERY_OPERATION, OPERATIONS, usualRequest } from '../../../src/contract
 import type { Operation, OperationId } from '../../../src/contract/index.ts'
 import { openApiDocument } from '../../../src/service/openapi/index.ts'
 import { fixture } from './variant-service.ts'
+import { runs } from '../../runs.ts'
 
 /** `METHOD path`, then the places that are not the usual ones: `PUT /x/ matching_property=body`. */
 function shown({ operations }: Resolution, id: OperationId): string {
@@ -346,7 +347,7 @@ describe('spellings', () => {
           }
         },
       ),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     )
   })
 
@@ -390,7 +391,7 @@ describe('spellings', () => {
           expect(writes, `${id}: ${method} ${path}`).toBe(false)
         }
       }),
-      { numRuns: 1_000 },
+      { numRuns: runs(1_000) },
     )
   })
 })

@@ -7,6 +7,7 @@ import {
   parseLimit,
   parseRetryAfter,
 } from '../../../src/client/pacer/headers.ts'
+import { runs } from '../../runs.ts'
 
 const nowMs = Date.UTC(2026, 10, 21, 12, 0, 0, 250)
 
@@ -72,7 +73,7 @@ test('any text: a whole number of milliseconds up to five minutes, or null', () 
       expect(waitMs).toBeGreaterThanOrEqual(0)
       expect(waitMs).toBeLessThanOrEqual(RETRY_AFTER_MAX_MS)
     }),
-    { numRuns: 5_000 },
+    { numRuns: runs(5_000) },
   )
 })
 
@@ -106,7 +107,7 @@ test('RateLimit-Limit and -Remaining are whole numbers, or nothing', () => {
       if (count === null) expect(text.trim()).not.toMatch(/^\d{1,15}$/)
       else expect(count).toBe(Number(text.trim()))
     }),
-    { numRuns: 2_000 },
+    { numRuns: runs(2_000) },
   )
   expect([parseLimit('600'), parseLimit('0'), parseLimit('6, 6'), parseLimit('-1')]).toEqual([
     600,

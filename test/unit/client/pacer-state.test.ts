@@ -9,6 +9,7 @@ import type { Answer, Priority } from '../../../src/core/ports.ts'
 import { createLimiter } from '../../../src/service/limits/limiter.ts'
 import type { LimitModel } from '../../../src/service/limits/limiter.ts'
 import { nobody, Scene, START_MS, told } from './scene.ts'
+import { runs } from '../../runs.ts'
 
 const number = fc.oneof(
   fc.nat(700).map(String),
@@ -119,7 +120,7 @@ describe('whatever happens', () => {
           expect(askAgainMs).toBeGreaterThanOrEqual(gateMs)
         }
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     )
   })
 
@@ -167,7 +168,7 @@ describe('whatever happens', () => {
         expect(granted.permits).toHaveLength(1)
         expect(scene.nowMs - gateMs).toBeLessThanOrEqual(61_000)
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     )
   })
 
@@ -186,7 +187,7 @@ describe('whatever happens', () => {
           expect(kept.askAgainMs).toBe(live.askAgainMs)
         }
       }),
-      { numRuns: 150 },
+      { numRuns: runs(150) },
     )
   })
 
@@ -253,7 +254,7 @@ describe('whatever happens', () => {
         // A probe into a window that is used up may be refused, and tells when it ends.
         expect(refusals).toBeLessThanOrEqual(1)
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     )
   })
 })

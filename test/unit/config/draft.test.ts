@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { draftConfig, type DraftImport } from '../../../config/index.ts'
 import { importOf, load } from './project.ts'
+import { runs } from '../../runs.ts'
 
 const base: DraftImport = {
   service: 'https://crm.example.com',
@@ -157,6 +158,6 @@ test('it loads with any columns, settings and reasons; so it does with each line
         }
       },
     ),
-    { numRuns: 150 },
+    { numRuns: runs(150) },
   )
 })

@@ -9,6 +9,7 @@ import { CELL_TYPES } from '../../../config/imports.ts'
 import { nearestWord } from '../../../src/core/suggest.ts'
 import { loadConfig } from '../../../config/index.ts'
 import { configFile } from './project.ts'
+import { runs } from '../../runs.ts'
 
 const name = fc.stringMatching(/^[a-z][a-z0-9_]{0,20}$/)
 /** Texts that YAML would take for something else, were they not quoted. */
@@ -226,7 +227,7 @@ test('a valid configuration, written as YAML, loads to the same', async () => {
       ])
       expect(loaded.syncs).toEqual(Object.fromEntries(syncs))
     }),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   )
 })
 

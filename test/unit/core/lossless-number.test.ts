@@ -13,6 +13,7 @@ import {
   numberFromDecimal,
   digitCounts,
 } from '../../../src/core/lossless-number.ts'
+import { runs } from '../../runs.ts'
 
 /** A number of JSON as an integer of 10^-`SCALE`. */
 const SCALE = 2_000
@@ -53,7 +54,7 @@ describe('parseJson', () => {
           if (Number.isFinite(value)) expect(scaled(decimalOfNumber(value))).not.toBe(scaled(text))
         }
       }),
-      { numRuns: 2_000 },
+      { numRuns: runs(2_000) },
     )
   })
 
@@ -100,7 +101,7 @@ describe('parseJson', () => {
         expect(parseJson(writeJson(read))).toEqual(value)
         expect(canonicalJson(parseJson(canonicalJson(read)))).toBe(canonicalJson(value))
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     )
   })
 
@@ -135,7 +136,7 @@ describe('canonicalNumber', () => {
         const plain = `1${'0'.repeat(zeros)}`
         expect(canonicalNumber(plain)).toBe(canonicalNumber(`1e${zeros}`))
       }),
-      { numRuns: 2_000 },
+      { numRuns: runs(2_000) },
     )
   })
 

@@ -3,6 +3,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { queryParameters, bindParameters } from '../../../src/core/domain/query-parameters.ts'
+import { runs } from '../../runs.ts'
 
 const values = { watermark: 'W', from: 'F', to: null }
 const written = (query: string) => bindParameters(query, values)
@@ -104,7 +105,7 @@ describe('the parameters of a query', () => {
         const query = pieces.map(({ text }) => text).join(' ')
         expect(written(query)).toBe(pieces.map(({ value }) => value).join(' '))
       }),
-      { numRuns: 2_000 },
+      { numRuns: runs(2_000) },
     )
   })
 

@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest'
 import type { Json } from '../../../src/core/json.ts'
 import { complaint, fixture, folder, read, written, type Left } from './scene.ts'
 import { CELLS, COLUMNS } from './spreadsheets/cells.ts'
+import { runs } from '../../runs.ts'
 
 const put = folder()
 const columns = ['id', 'name', 'born', 'amount']
@@ -106,7 +107,7 @@ describe('untouched', () => {
           files: [{ file, rows: rows.length, missing: [], ignored: [] }],
         })
       }),
-      { numRuns: 150 },
+      { numRuns: runs(150) },
     )
   })
 
@@ -269,7 +270,7 @@ describe('corrected', () => {
         const found = await read([file], ['b', 'a'], rows)
         expect(found.rows).toEqual([{ ordinal: 1, raw: [was, `new ${edit}`] }])
       }),
-      { numRuns: 300, examples: [[{ was: '+49-170-1234567', is: '+49-170-1234567' }, 'x']] },
+      { numRuns: runs(300), examples: [[{ was: '+49-170-1234567', is: '+49-170-1234567' }, 'x']] },
     )
   })
 

@@ -12,6 +12,7 @@ import {
   dateFormatPattern,
   type CoercionContext,
 } from '../../../src/import/mapping/coerce.ts'
+import { runs } from '../../runs.ts'
 
 type Setting = PropertyMapping & {
   valueType?: string
@@ -428,7 +429,7 @@ describe('for any cell', () => {
           expect(result.ok ? result.value : null).toBe(isReal ? iso : null)
         },
       ),
-      { numRuns: 1_000 },
+      { numRuns: runs(1_000) },
     )
   })
 

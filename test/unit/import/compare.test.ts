@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { canonicalDecimal, decimalOfNumber } from '../../../src/core/decimal.ts'
 import type { Json } from '../../../src/core/json.ts'
 import { differingFields, isSameMeaning } from '../../../src/import/verify/compare.ts'
+import { runs } from '../../runs.ts'
 
 type Pair = [type: string, sent: Json, held: Json | undefined]
 
@@ -130,7 +131,7 @@ describe('any value', () => {
       fc.property(word, word, (a, b) => {
         expect(isSameMeaning(a, b, 'text')).toBe(a.trim() === b.trim())
       }),
-      { numRuns: 1_000 },
+      { numRuns: runs(1_000) },
     )
   })
 
@@ -145,7 +146,7 @@ describe('any value', () => {
         expect(isSameMeaning(a, a.toReversed(), 'text')).toBe(true)
         expect(isSameMeaning(a, b, 'text')).toBe(sorted(a) === sorted(b))
       }),
-      { numRuns: 1_000 },
+      { numRuns: runs(1_000) },
     )
   })
 })

@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Json } from '../../../src/core/json.ts'
 import { itemKey } from '../../../src/import/mapping/key.ts'
+import { runs } from '../../runs.ts'
 
 describe('itemKey', () => {
   it.each<[what: string, value: Json | undefined, type: string, key: string | null]>([
@@ -42,7 +43,7 @@ describe('itemKey', () => {
         const key = itemKey(value, fieldType)
         if (key !== null) expect(itemKey(key, fieldType)).toBe(key)
       }),
-      { numRuns: 1_000 },
+      { numRuns: runs(1_000) },
     )
   })
 
@@ -57,7 +58,7 @@ describe('itemKey', () => {
         )
         expect(itemKey([value], fieldType)).toBe(key)
       }),
-      { numRuns: 1_000 },
+      { numRuns: runs(1_000) },
     )
   })
 
@@ -76,7 +77,7 @@ describe('itemKey', () => {
       fc.property(word, word, (a, b) => {
         expect(itemKey(a, 'text') === itemKey(b, 'text')).toBe(a.trim() === b.trim())
       }),
-      { numRuns: 1_000 },
+      { numRuns: runs(1_000) },
     )
   })
 })

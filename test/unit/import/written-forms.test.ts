@@ -9,6 +9,7 @@ import { dateFormatPattern } from '../../../src/import/mapping/coerce.ts'
 import { domainOf } from '../../../src/import/mapping/domain.ts'
 import { numberAdvice } from '../../../src/import/mapping/number-advice.ts'
 import { readTime } from '../../../src/import/mapping/times.ts'
+import { runs } from '../../runs.ts'
 
 describe('separators and signs', () => {
   const german = { decimal: ',', thousands: '.', symbol: '€' } as const
@@ -108,9 +109,9 @@ describe('amounts', () => {
         const sign = whole.includes('-') ? '-' : ''
         expect(number).toBe(canonicalDecimal(`${sign}${groups.join('') || '0'}.${fraction || '0'}`))
       }),
-      { numRuns: 3_000 },
+      { numRuns: runs(3_000) },
     )
-    expect(accepted).toBeGreaterThan(100)
+    expect(accepted).toBeGreaterThan(runs(100))
   })
 })
 

@@ -7,6 +7,7 @@ import { canonicalJson, parseJson, type Json } from '../../../src/core/json.ts'
 import { compileRow, columnFieldType, columnShapes } from '../../../src/mirror/columns.ts'
 import type { MirrorCell, MirrorColumn } from '../../../src/warehouses/mirror-tables.ts'
 import { property } from './property.ts'
+import { runs } from '../../runs.ts'
 
 /** The columns of a property that is called `p`, or otherwise. */
 function columnsOf(fieldType: string, isMulti = false, name = 'p'): MirrorColumn[] {
@@ -440,7 +441,7 @@ describe('any value', () => {
           if (canonicalJson(held) !== canonicalJson(drawn)) expect(held).toBe(canonicalJson(drawn))
         },
       ),
-      { numRuns: 2_000 },
+      { numRuns: runs(2_000) },
     )
   })
 

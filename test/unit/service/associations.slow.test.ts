@@ -20,6 +20,7 @@ import type { Edge } from '../../../src/service/store/edges.ts'
 import { SYSTEM_SCHEMA } from '../../../src/service/schema/schema-file.ts'
 import { expectProblem, expectStandardHeaders, manualClock, startApi } from './api.ts'
 import type { Answer, Api, Caller } from './api.ts'
+import { runs } from '../../runs.ts'
 
 const contact = 'svc_contact'
 const company = 'svc_company'
@@ -327,10 +328,10 @@ describe('a cardinality', () => {
             )
           }
         }),
-        { numRuns: 20 },
+        { numRuns: runs(20) },
       )
     }
-    expect(deleted).toBeGreaterThan(10)
+    expect(deleted).toBeGreaterThan(runs(10))
   })
 
   it.each(CARDINALITIES)('%s is kept among edges of several associations', (cardinality) => {
@@ -470,7 +471,7 @@ describe('the edges of a record', () => {
           expect(shown.filter((target) => staying.has(target))).toEqual([...staying])
         },
       ),
-      { numRuns: 10 },
+      { numRuns: runs(10) },
     )
   })
 

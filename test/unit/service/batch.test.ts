@@ -7,6 +7,7 @@ import { BatchResponse, REQUEST_ID_HEADER } from '../../../src/contract/index.ts
 import type { BatchItemResult } from '../../../src/contract/index.ts'
 import { expectProblem, expectStandardHeaders, manualClock, startApi } from './api.ts'
 import type { Answer, Api } from './api.ts'
+import { runs } from '../../runs.ts'
 
 const clock = manualClock()
 let api: Api
@@ -330,7 +331,7 @@ describe('a batch of anything', () => {
           api.service.records(contact, orgId).map((record) => record.properties)
         expect(values(whole)).toEqual(values(single))
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     )
   })
 })

@@ -12,6 +12,7 @@ import {
 import { pointerToken } from '../../../src/service/problems.ts'
 import { expectProblem, startApi } from './api.ts'
 import type { Api } from './api.ts'
+import { runs } from '../../runs.ts'
 
 let api: Api
 beforeAll(async () => {
@@ -254,9 +255,9 @@ describe('the scan of a text', () => {
           expect(() => parseBody(bytes)).toThrow('This name stands twice in its object')
         }
       }),
-      { numRuns: 1_000 },
+      { numRuns: runs(1_000) },
     )
-    expect(withDuplicates).toBeGreaterThan(50)
+    expect(withDuplicates).toBeGreaterThan(runs(50))
   })
 
   it('ends on any bytes', () => {
@@ -372,7 +373,7 @@ describe('a number that a double does not hold', () => {
         })
         if (withoutRounding(json) === json) expect(read).toEqual(plain)
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     )
   })
 })

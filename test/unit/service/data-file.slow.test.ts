@@ -15,6 +15,7 @@ import {
 } from '../../../src/service/index.ts'
 import { expectProblem, startApi } from './api.ts'
 import type { Api } from './api.ts'
+import { runs } from '../../runs.ts'
 
 let dir: string
 let data: string
@@ -127,7 +128,7 @@ describe('a service that starts again', () => {
         expect(held()).toEqual(before)
         await api.service.close()
       }),
-      { numRuns: 25 },
+      { numRuns: runs(25) },
     )
   })
 })

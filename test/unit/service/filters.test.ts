@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { RecordRepresentation } from '../../../src/contract/index.ts'
 import { expectProblem, startApi } from './api.ts'
 import type { Api } from './api.ts'
+import { runs } from '../../runs.ts'
 
 type Leaf = { property: string; op: string; value: unknown }
 type Node = Leaf | { $and: Node[] } | { $or: Node[] }
@@ -166,7 +167,7 @@ describe('a filter', () => {
         expect(ids).toEqual(all.filter((record) => naive(filter, record)).map(({ id }) => id))
         found += ids.length
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     )
     expect(found).toBeGreaterThan(0)
   })

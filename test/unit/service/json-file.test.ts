@@ -3,6 +3,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { faultIn } from '../../../src/service/schema/json-file.ts'
+import { runs } from '../../runs.ts'
 
 function isJson(text: string): boolean {
   try {
@@ -61,7 +62,7 @@ describe('the place where a text stops being JSON', () => {
         // The same beginning has the same fault, whatever follows; one that ends before it has none.
         expect(faultIn(`${text.slice(0, index)}?`)).toBe(index)
       }),
-      { numRuns: 2_000 },
+      { numRuns: runs(2_000) },
     )
   })
 })

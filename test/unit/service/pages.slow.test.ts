@@ -4,6 +4,7 @@ import { CURSOR_LIFETIME_MS, RecordPage } from '../../../src/contract/index.ts'
 import type { RecordRepresentation } from '../../../src/contract/index.ts'
 import { expectProblem, manualClock, startApi } from './api.ts'
 import type { Api } from './api.ts'
+import { runs } from '../../runs.ts'
 
 const clock = manualClock()
 let api: Api
@@ -271,7 +272,7 @@ describe('paging while others write', () => {
           }
         },
       ),
-      { numRuns: 25 },
+      { numRuns: runs(25) },
     )
   })
 

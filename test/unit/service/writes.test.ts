@@ -4,6 +4,7 @@ import { RecordBody, BatchWriteBody, BatchResponse } from '../../../src/contract
 import { batchWriteBody, recordBody } from '../../../src/service/http/envelopes.ts'
 import { expectProblem, manualClock, startApi } from './api.ts'
 import type { Api } from './api.ts'
+import { runs } from '../../runs.ts'
 
 const clock = manualClock()
 let api: Api
@@ -324,7 +325,7 @@ describe('replay', () => {
           expect(second.body.data).toEqual(first.body.data)
           expect(state()).toBe(before)
         }),
-        { numRuns: 150 },
+        { numRuns: runs(150) },
       )
       expect(JSON.parse(state()).length).toBeGreaterThan(0)
 
@@ -346,7 +347,7 @@ describe('replay', () => {
           expect(second.status).toBe(first.status)
           expect(state()).toBe(before)
         }),
-        { numRuns: 150 },
+        { numRuns: runs(150) },
       )
     } finally {
       await replayed.service.close()

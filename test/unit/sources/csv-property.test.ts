@@ -8,6 +8,7 @@ import { csvFaults } from '../../../src/sources/csv/faults.ts'
 import { RecordReader } from '../../../src/sources/csv/records.ts'
 import type { SourceRow } from '../../../src/sources/source.ts'
 import { folder, readCsv } from './files.ts'
+import { runs } from '../../runs.ts'
 
 const files = folder()
 const RECORD_BYTES_MAX = 100_000
@@ -143,7 +144,7 @@ it('reads any table back, however its bytes arrive', async () => {
         expect(read).toEqual({ columns, rows })
       },
     ),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   )
 })
 
@@ -163,7 +164,7 @@ it('reads any table back from a file, in chunks of any size', async () => {
         expect(read.chunks.every((length) => length >= 1 && length <= rowsMax)).toBe(true)
       },
     ),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   )
 })
 
@@ -188,7 +189,7 @@ it('agrees with the lines that csv-parse counts', async () => {
       const ends = read.rows.map((row) => row.line + (row.cells.join('').match(/\n/g)?.length ?? 0))
       expect(ends).toEqual(judged.slice(1).map(({ info }) => info.lines))
     }),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   )
 })
 
@@ -214,6 +215,6 @@ it('tells the line of a byte that does not belong, however the bytes arrive', as
         await expect(readPieces(table, bytes, cuts)).rejects.toMatchObject({ code, line })
       },
     ),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   )
 })
