@@ -107,7 +107,7 @@ test('verify reads back what was written', async () => {
 
 test('a second run of the same sync ends at once and names the first', async () => {
   project = await createProject({ gate: slowly })
-  project.write('contacts.csv', contactsCsv(3_000))
+  project.write('contacts.csv', contactsCsv(1_500))
   await project.startWorker()
   const first = await project.start('contacts', { ...fastTuning, in_flight: 1 })
   await expect
@@ -125,12 +125,12 @@ test('a second run of the same sync ends at once and names the first', async () 
   expect(run.state).toBe('cancelled')
   expect(isBalanced(books)).toBe(true)
   expect(books.states.created).toBe(project.held().size)
-  expect(books.states.created + books.states.unsent).toBe(3_000)
+  expect(books.states.created + books.states.unsent).toBe(1_500)
 })
 
 test('a terminated workflow is taken over: its books are closed and the next run goes on', async () => {
   project = await createProject({ gate: slowly })
-  project.write('contacts.csv', contactsCsv(3_000))
+  project.write('contacts.csv', contactsCsv(1_500))
   const worker = await project.startWorker()
   const first = await project.start('contacts', { ...fastTuning, in_flight: 1 })
   await expect
@@ -143,14 +143,14 @@ test('a terminated workflow is taken over: its books are closed and the next run
   const { run, books } = await booksOf(1)
   expect(run).toMatchObject({ state: 'failed', reason: 'abandoned' })
   expect(isBalanced(books)).toBe(true)
-  expect(project.held().size).toBe(3_000)
+  expect(project.held().size).toBe(1_500)
   worker.shutdown()
   await worker.stopped
 })
 
 test('each turn of a segment is labelled with the rows that it begins with', async () => {
   project = await createProject({ service: { latencyMs: 100 } })
-  project.write('contacts.csv', contactsCsv(2_500))
+  project.write('contacts.csv', contactsCsv(1_500))
   await project.startWorker()
   const tuning = { ...fastTuning, rows_per_segment: 10_000, in_flight: 1, segment_ms: 1_000 }
   const handle = await project.start('contacts', tuning)
@@ -159,7 +159,7 @@ test('each turn of a segment is labelled with the rows that it begins with', asy
   const labels = (events ?? []).flatMap(({ userMetadata }) => {
     const { data } = userMetadata?.summary ?? {}
     const text = data ? Buffer.from(data).toString() : ''
-    const [, first] = /push contacts, rows (\d+) to 2500/.exec(text) ?? []
+    const [, first] = /push contacts, rows (\d+) to 1500/.exec(text) ?? []
     return first === undefined ? [] : [Number(first)]
   })
   expect(labels[0]).toBe(1)

@@ -59,34 +59,34 @@ test('with every kind of fault on a quarter of the requests no row is lost and n
       },
     },
   })
-  project.write('contacts.csv', contactsCsv(4_000))
+  project.write('contacts.csv', contactsCsv(2_000))
   await project.startWorker()
   const result = await (await project.start('contacts')).result()
-  expect(result).toMatchObject({ state: 'complete', books: { read: 4_000 } })
+  expect(result).toMatchObject({ state: 'complete', books: { read: 2_000 } })
   const books = await booksOf(1)
   expect(isBalanced(books)).toBe(true)
   expect(books.states.failed).toBe(0)
   // Answers were lost after the work was done: those rows are flagged, and "created" is a lower bound.
   expect(books.replayed).toBeGreaterThan(0)
-  expectAllHeld(4_000)
+  expectAllHeld(2_000)
 })
 
 test('items answered 503 inside an answer are sent again, and only they', async () => {
   project = await createProject({
     service: { faults: { seed: 7, rate: 0.2, kinds: ['item_503'] } },
   })
-  project.write('contacts.csv', contactsCsv(1_500))
+  project.write('contacts.csv', contactsCsv(1_000))
   await project.startWorker()
   const result = await (await project.start('contacts')).result()
-  expect(result).toMatchObject({ state: 'complete', books: { read: 1_500 } })
-  expectAllHeld(1_500)
+  expect(result).toMatchObject({ state: 'complete', books: { read: 1_000 } })
+  expectAllHeld(1_000)
   const { DatabaseSync } = await import('@photostructure/sqlite')
   const db = new DatabaseSync(project.ledgerFile)
   const again = db.prepare('SELECT count(*) AS items FROM items WHERE attempts > 1').get()
   db.close()
   const { items } = again as { items: number }
   expect(items).toBeGreaterThan(0)
-  expect(items).toBeLessThan(1_500)
+  expect(items).toBeLessThan(1_000)
   // A 503 does not say that the item was not written.
   expect(result.books?.replayed).toBe(items)
 })
@@ -106,8 +106,8 @@ test('a service that is down at the start blocks the run; it goes on by itself',
 })
 
 test('a service that goes down in the middle blocks the run, and no item pays for it', async () => {
-  project = await createProject({ gate: { free: 8, everyMs: 500 } })
-  project.write('contacts.csv', contactsCsv(3_000))
+  project = await createProject({ gate: { free: 8, everyMs: 1_000 } })
+  project.write('contacts.csv', contactsCsv(1_500))
   await project.startWorker()
   const handle = await project.start('contacts', { ...fastTuning, in_flight: 2 })
   await expect.poll(() => project.held().size).toBeGreaterThan(300)
@@ -118,12 +118,12 @@ test('a service that goes down in the middle blocks the run, and no item pays fo
   project.service.setDown(false)
   expect(await handle.result()).toMatchObject({ state: 'complete' })
   expect((await booksOf(1)).states).toMatchObject({ failed: 0, rejected: 0 })
-  expectAllHeld(3_000)
+  expectAllHeld(1_500)
 })
 
 test('a key that is revoked in the middle blocks the run until the key file holds a new one', async () => {
-  project = await createProject({ gate: { free: 8, everyMs: 500 } })
-  project.write('contacts.csv', contactsCsv(3_000))
+  project = await createProject({ gate: { free: 8, everyMs: 1_000 } })
+  project.write('contacts.csv', contactsCsv(1_500))
   await project.startWorker()
   const handle = await project.start('contacts', { ...fastTuning, in_flight: 2 })
   await expect.poll(() => project.held().size).toBeGreaterThan(300)
@@ -132,7 +132,7 @@ test('a key that is revoked in the middle blocks the run until the key file hold
   await untilBlocked(1, 'auth')
   project.write('key', project.service.mintKey())
   expect(await handle.result()).toMatchObject({ state: 'complete' })
-  expectAllHeld(3_000)
+  expectAllHeld(1_500)
 })
 
 test('what another org accepted counts for nothing', async () => {
