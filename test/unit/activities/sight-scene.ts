@@ -20,6 +20,7 @@ import type {
 import { startService } from '../../../src/service/index.ts'
 import { openMirrorTables } from '../../../src/warehouses/index.ts'
 import { mirrorSync } from '../../mirror-sync.ts'
+import { startPostgres } from '../../postgres.ts'
 import { environment, openMirrorRun } from './scene.ts'
 
 export const CONTACT = 'svc_contact'
@@ -42,14 +43,13 @@ export async function sightScene(more: Partial<MirrorConfig> = {}) {
     key: service.mintKey({ userId: 'ben' }),
   })
   const ledger = openSqliteLedger(join(folder, 'ledger.db'))
-  const place = { duckdb: join(folder, 'w.duckdb'), folder }
-  // Holds no file open: it keeps the database in memory, which all that open the tables share, from one activity to the next.
-  const kept = await openMirrorTables('lake', place, 'crm')
+  const postgres = await startPostgres()
+  const place = { postgres: await postgres.newDatabase(), folder }
   onTestFinished(async () => {
-    await kept.close()
     await Promise.all([client.close(), ada.close(), ben.close()])
     await service.close()
     await ledger.close()
+    await postgres.stop()
     rmSync(folder, { recursive: true, force: true })
   })
   const sync = mirrorSync('copy', {
