@@ -131,7 +131,7 @@ describe.each(['duckdb', 'postgres'] as const)('on %s', (kind) => {
 })
 
 test('many deletions need a second listing, and a person where they are too many', async () => {
-  const s = await mirrorScene({ service: { seedRecords: 640 } })
+  const s = await mirrorScene({ ...(await places.postgres()), service: { seedRecords: 640 } })
   await s.run()
   await removeAll(s, idsOf(s).slice(100, 310))
   const waiting = await s.run({ full: true })
@@ -159,7 +159,7 @@ test('many deletions need a second listing, and a person where they are too many
 })
 
 test('a listing that lacks what the service counts deletes nothing', async () => {
-  const s = await mirrorScene({ service: { seedRecords: 300 } })
+  const s = await mirrorScene({ ...(await places.postgres()), service: { seedRecords: 300 } })
   await s.run()
   const lying = (client: MirrorClient): MirrorClient =>
     Object.assign(Object.create(client) as MirrorClient, {
@@ -183,7 +183,7 @@ test('a listing that lacks what the service counts deletes nothing', async () =>
 })
 
 test('a candidate that is there after all stays, with what it holds now', async () => {
-  const s = await mirrorScene({ service: { seedRecords: 300 } })
+  const s = await mirrorScene({ ...(await places.postgres()), service: { seedRecords: 300 } })
   await s.run()
   const hidden = idsOf(s)[5]!
   const hiding = (client: MirrorClient): MirrorClient =>
@@ -200,7 +200,7 @@ test('a candidate that is there after all stays, with what it holds now', async 
 test.each([1, 3, 6])(
   'a cursor that is refused on page %i is left for a filter: nothing is missed',
   async (nth) => {
-    const s = await mirrorScene({ service: { seedRecords: 640 } })
+    const s = await mirrorScene({ ...(await places.postgres()), service: { seedRecords: 640 } })
     const { streams } = await s.run({ through: failingPage(nth, cursorInvalid) })
     expect(streams[CONTACT]).toMatchObject({
       state: 'complete',
@@ -212,7 +212,7 @@ test.each([1, 3, 6])(
 )
 
 test('a run that fails on the way goes on where it was, and reads little again', async () => {
-  const s = await mirrorScene({ service: { seedRecords: 1_000 } })
+  const s = await mirrorScene({ ...(await places.postgres()), service: { seedRecords: 1_000 } })
   const tuning = { rows_per_range: 75, rows_per_merge: 150 }
   const broken = () =>
     new ServiceFailure('broken', {
@@ -229,14 +229,14 @@ test('a run that fails on the way goes on where it was, and reads little again',
 })
 
 test('an activity whose time is over hands over, and the next one goes on', async () => {
-  const s = await mirrorScene({ service: { seedRecords: 330 } })
+  const s = await mirrorScene({ ...(await places.postgres()), service: { seedRecords: 330 } })
   const { streams } = await s.run({ tuning: { stream_ms: 0, readers: 1 } })
   expect(streams[CONTACT]).toMatchObject({ state: 'complete', inserted: 330, tableCount: 330 })
   expect(await s.difference()).toEqual([])
 })
 
 test('records that are created, changed and deleted while they are paged', async () => {
-  const s = await mirrorScene({ service: { seedRecords: 1_000 } })
+  const s = await mirrorScene({ ...(await places.postgres()), service: { seedRecords: 1_000 } })
   const ids = idsOf(s)
   let pages = 0
   const restless = (client: MirrorClient): MirrorClient =>
@@ -260,7 +260,7 @@ test('records that are created, changed and deleted while they are paged', async
 })
 
 test('what changes while a listing goes on is in the table when its run ends', async () => {
-  const s = await mirrorScene({ service: { seedRecords: 1_000 } })
+  const s = await mirrorScene({ ...(await places.postgres()), service: { seedRecords: 1_000 } })
   const ids = idsOf(s)
   let pages = 0
   const restless = (client: MirrorClient): MirrorClient =>
@@ -284,7 +284,11 @@ test('what changes while a listing goes on is in the table when its run ends', a
 test('many records that share a modification time, without overlap', async () => {
   let now = Date.UTC(2026, 5, 1)
   const clock = { now: () => now, sleep: async () => {} }
-  const s = await mirrorScene({ service: { clock }, config: { overlap_seconds: 0 } })
+  const s = await mirrorScene({
+    ...(await places.postgres()),
+    service: { clock },
+    config: { overlap_seconds: 0 },
+  })
   const create = (from: number, count: number) =>
     Array.from({ length: count }, (_, index) => ({
       properties: { svc_external_id: `t-${from + index}` },
@@ -307,7 +311,7 @@ test('many records that share a modification time, without overlap', async () =>
 test('a modification time in the future hides nothing that changes after it', async () => {
   let ahead = 0
   const clock = { now: () => Date.now() + ahead, sleep: async () => {} }
-  const s = await mirrorScene({ service: { clock } })
+  const s = await mirrorScene({ ...(await places.postgres()), service: { clock } })
   await s.client.createRecord(CONTACT, { svc_first_name: 'now' })
   await s.run()
   ahead = 365 * 86_400_000
@@ -323,7 +327,7 @@ test('a modification time in the future hides nothing that changes after it', as
 })
 
 test('short and empty pages end nothing', async () => {
-  const s = await mirrorScene({ service: { seedRecords: 450 } })
+  const s = await mirrorScene({ ...(await places.postgres()), service: { seedRecords: 450 } })
   s.service.setFaults({ seed: 7, rate: 0.5, kinds: ['short_page'] })
   const sparse = (client: MirrorClient): MirrorClient =>
     Object.assign(Object.create(client) as MirrorClient, {
@@ -345,7 +349,7 @@ test('short and empty pages end nothing', async () => {
 })
 
 test.each([1])('a bad day (%i): at rest the table equals the service', async (seedOfFaults) => {
-  const s = await mirrorScene({ service: { seedRecords: 600 } })
+  const s = await mirrorScene({ ...(await places.postgres()), service: { seedRecords: 600 } })
   const kinds = [
     'reset_before',
     'reset_after',
@@ -371,7 +375,7 @@ test.each([1])('a bad day (%i): at rest the table equals the service', async (se
 
 describe('the schema changes', () => {
   const prepared = async () => {
-    const s = await mirrorScene({ service: { seedRecords: 120 } })
+    const s = await mirrorScene({ ...(await places.postgres()), service: { seedRecords: 120 } })
     await s.run()
     s.service.changeType(CONTACT, { add: [{ name: 'shoe_size', field_type: 'number' }] })
     await s.client.updateRecord(CONTACT, idsOf(s)[3]!, { shoe_size: 42 })
@@ -422,7 +426,10 @@ describe('the schema changes', () => {
 })
 
 test('the key of another org is refused before anything is written', async () => {
-  const s = await mirrorScene({ service: { seedRecords: 20, orgId: 100_001 } })
+  const s = await mirrorScene({
+    ...(await places.postgres()),
+    service: { seedRecords: 20, orgId: 100_001 },
+  })
   await s.run()
   const other = await mirrorScene({ service: { orgId: 100_002 } })
   const elsewhere = (client: MirrorClient): MirrorClient =>
@@ -437,6 +444,7 @@ test('the key of another org is refused before anything is written', async () =>
 
 test('association definitions and the edges of records, as they are and as they go', async () => {
   const s = await mirrorScene({
+    ...(await places.postgres()),
     service: { seedRecords: 30 },
     config: { object_types: [CONTACT, 'svc_company'], associations: ['svc_contact_company'] },
   })
