@@ -129,8 +129,11 @@ test('no service at the address: each command names the setting, once', async ()
   )
   const describeAll = (file: string) =>
     said(file, (context) => describeCommand(context, undefined, undefined))
-  for (const command of [...commands.map(([, one]) => one), describeAll]) {
-    const { code, out, err } = await command(config)
+  // At the same time: each asks several times before it says so.
+  const ended = await Promise.all(
+    [...commands.map(([, one]) => one), describeAll].map((command) => command(config)),
+  )
+  for (const { code, out, err } of ended) {
     const words = [...out, ...err].join(' ').replaceAll(config, 'FILE').replace(/ +/g, ' ')
     expect(code).toBeGreaterThan(1)
     expect(words.match(/connection refused/g)).toHaveLength(1)
