@@ -1,6 +1,8 @@
 // Mirrors of the other service, without Temporal: the table is compared with its records, cell by cell, whatever the run says.
 
 import { describe, expect, it } from 'vitest'
+import type { MirrorPlace } from '../mirror-oracle.ts'
+import { postgresPlaces } from '../unit/mirror/postgres-place.ts'
 import { mirrorSceneOn } from '../unit/mirror/scene.ts'
 import type { MirrorConfig } from '../../config/index.ts'
 import { startOtherService, Num } from './index.ts'
@@ -9,10 +11,18 @@ import { tableDifferences } from './table.ts'
 
 const DAY = 86_400_000
 
-async function scene(options: OtherServiceOptions = {}, config: Partial<MirrorConfig> = {}) {
+const newPlace = postgresPlaces()
+
+/** In a DuckDB file, where no other place is given. */
+async function scene(
+  options: OtherServiceOptions = {},
+  config: Partial<MirrorConfig> = {},
+  place?: MirrorPlace,
+) {
   const contact = `${options.prefix ?? 'acme_'}contact`
   const made = await mirrorSceneOn(() => startOtherService({ ...options, retryAfter: '0' }), {
     config: { object_types: [contact], ...config },
+    ...(place && { place }),
   })
   const own = (values: Values) =>
     Object.fromEntries(
@@ -50,6 +60,10 @@ async function scene(options: OtherServiceOptions = {}, config: Partial<MirrorCo
   }
 }
 
+/** For what is alike in any warehouse. */
+const cheaper = async (options?: OtherServiceOptions, config?: Partial<MirrorConfig>) =>
+  await scene(options, config, await newPlace())
+
 const stream = ({ streams }: { streams: Readonly<Record<string, unknown>> }, name: string) =>
   Object.entries(streams).find(([key]) => key.endsWith(name))![1] as {
     readonly serviceCount: number
@@ -79,7 +93,7 @@ describe.each<[string, OtherServiceOptions]>([
 })
 
 it('changes of a large type are seen, whatever the prefix of its times', async () => {
-  const made = await scene({ prefix: 'zz_' })
+  const made = await cheaper({ prefix: 'zz_' })
   const records = made.fill(1_300)
   await made.run()
   made.service.org.change(records[500]!.id, made.own({ first_name: 'changed' }))
@@ -107,7 +121,7 @@ describe('numbers', () => {
   ]
 
   it('of any length arrive as they are written', async () => {
-    const made = await scene()
+    const made = await cheaper()
     for (const text of NUMBERS) {
       const number = new Num(text)
       made.service.org.put(
@@ -130,7 +144,7 @@ describe('numbers', () => {
   })
 
   it('that differ in their last digit are seen by a reconciliation', async () => {
-    const made = await scene()
+    const made = await cheaper()
     const record = made.service.org.put(made.contact, { acme_score: new Num('9007199254740993') })
     await made.run()
     // The service changes the value and keeps the time.
@@ -143,7 +157,7 @@ describe('numbers', () => {
 
 describe('a service that was restored', () => {
   it('is taken over by the next listing, and that is told', async () => {
-    const made = await scene()
+    const made = await cheaper()
     const records = made.fill(300)
     const then = made.service.org.snapshot()
     await made.run()
@@ -160,7 +174,7 @@ describe('a service that was restored', () => {
 
   it('loses no record of a table, however many went back', async () => {
     // More than 200 records, and less than the share that may be deleted without a person.
-    const made = await scene({ prefix: 'svc_' }, { object_types: ['thing'] })
+    const made = await cheaper({ prefix: 'svc_' }, { object_types: ['thing'] })
     const since = Date.now() - 3 * DAY
     const records = Array.from({ length: 1_000 }, (_, index) =>
       made.service.org.put('thing', { weight: index }, { updated: since + index * 1_000 }),
@@ -184,7 +198,7 @@ describe('a service that was restored', () => {
 
 describe('what a mirror knows to be missing', () => {
   it('of records that appear with old times, is mended or told', async () => {
-    const made = await scene()
+    const made = await cheaper()
     made.fill(1_500)
     await made.run()
     made.fill(300, 5_000, Date.now() - 30 * DAY)
@@ -213,7 +227,7 @@ describe('what a mirror knows to be missing', () => {
 
   it.each(['all', 'named'] as const)('of a type that the key lost, is told: %s', async (which) => {
     const types = which === 'all' ? 'all' : ['acme_contact', 'thing']
-    const made = await scene({}, { object_types: types })
+    const made = await cheaper({}, { object_types: types })
     made.fill(30)
     made.service.fill('thing', [{ code: 'a' }, { code: 'b' }])
     await made.run()
@@ -234,7 +248,7 @@ describe('what a mirror knows to be missing', () => {
 })
 
 it('a listing that stands still ends', async () => {
-  const made = await scene()
+  const made = await cheaper()
   made.fill(450)
   made.service.set({ standsStill: { type: made.contact, from: 3 } })
   const run = await made.run({ full: true }).catch((error: unknown) => error)
@@ -248,7 +262,7 @@ it('a listing that stands still ends', async () => {
 })
 
 it('faults of reads leave no gap', async () => {
-  const made = await scene({ seed: 21, pages: 'short' })
+  const made = await cheaper({ seed: 21, pages: 'short' })
   const records = made.fill(600)
   made.service.set({
     faults: [{ rate: 0.05, kinds: ['drop_before', 'drop_after', 'torn', '500', '503', '429'] }],
