@@ -169,7 +169,7 @@ export class Delivery {
       }
       const { failure, ended } = result
       this.#logFailure(batch, failure)
-      if (failure.disposition === 'reject' || (mayBeOfOneRow(failure) && !isDoubtful)) {
+      if (failure.disposition === 'reject' || mayBeOfOneRow(failure)) {
         this.#failuresInRow = 0
         return await refused(batch, failure, ended)
       }
@@ -214,10 +214,11 @@ export class Delivery {
 
   /** A batch that was refused whole: for the sake of rows of it, or whatever is sent. @throws Blocked in the latter case */
   readonly #isolateOrHalt: Refused = async (batch, failure, ended) => {
-    if (failure.disposition === 'reject' || (batch.items.length === 1 && this.#refused.isOfTheRow))
+    const isAlone = batch.items.length === 1
+    if (failure.disposition === 'reject' || (isAlone && (await this.#takesOthers())))
       return await this.#isolate(batch, failure, ended)
     await this.#release(batch, ended)
-    if (batch.items.length === 1) throw this.#halted(failure)
+    if (isAlone) throw this.#halted(failure)
     // Only one lane finds out: a service that refuses everything is asked a few times more, not a few times by each lane.
     const taken = new Set<PlannedItem>()
     const probing = (this.#probing ??= this.#probe(batch.items, taken).finally(
@@ -225,12 +226,18 @@ export class Delivery {
     ))
     if (!(await probing)) {
       if (this.#mustStop()) return
-      throw this.#halted(failure)
+      if (!(await this.#takesOthers())) throw this.#halted(failure)
     }
     await this.#deliverParts(
       batch.items.filter((item) => !taken.has(item)),
       failure,
     )
+  }
+
+  /** Whether a refusal may be that of the rows alone: the service has taken others of this sync, in this run or an earlier one. */
+  async #takesOthers(): Promise<boolean> {
+    const { itemsPerRequest, run } = this.#job
+    return this.#refused.maySetAside(itemsPerRequest) && (await this.#deps.ledger.hasAccepted(run))
   }
 
   /** Sends rows of a batch alone until the service takes one, which is added to `taken`. Returns whether it did. */
@@ -266,7 +273,7 @@ export class Delivery {
     // Other rows of the batch were taken where this one was refused as all might be: no part of it is asked for that again.
     const refused = failure.disposition === 'reject' ? this.#isolateOrHalt : this.#isolate
     for (const part of parts) {
-      if (this.#mustStop()) break
+      if (this.#mustStop() || this.blocked !== null) break
       await this.deliver(part, await this.acquire(), refused)
     }
   }

@@ -32,9 +32,8 @@ export function probedItems(items: readonly PlannedItem[]): readonly PlannedItem
 export class RefusedInRow {
   #count: number
   #block: BlockReason = 'contract'
-  /** Rows whose refusal would have blocked the run, had it not taken others before. */
+  /** Rows in a row whose refusal would have blocked the run, had the service not taken others. */
   #halted = 0
-  #hasTaken = false
 
   constructor(count: number) {
     this.#count = count
@@ -44,9 +43,12 @@ export class RefusedInRow {
     return this.#count
   }
 
-  /** Whether a row that comes alone, and is refused as all might be, is the fault of that row: others were taken just before. */
-  get isOfTheRow(): boolean {
-    return this.#hasTaken && this.#halted < PROBED_MAX
+  /**
+   * Whether a row that is refused as all might be is set aside, where the service has taken rows of this sync. A service of single
+   * writes is believed a few times only: there no number of rows in a row blocks the run.
+   */
+  maySetAside(itemsPerRequest: number): boolean {
+    return itemsPerRequest > 1 || this.#halted < PROBED_MAX
   }
 
   /** The results of a batch. A refusal of its own is one that may be for all: 403. */
@@ -59,7 +61,6 @@ export class RefusedInRow {
       }
       this.#count = 0
       this.#halted = 0
-      this.#hasTaken = true
     }
   }
 

@@ -141,9 +141,14 @@ interface Page {
 /** Its answer was lost, or says nothing of what became of it. */
 const isDoubtful = ({ inDoubt, state }: WrittenItem): boolean => inDoubt || !isWritten(state)
 
+/** The key finds a record, and it is not the one that the row was written to. */
+const isElsewhere = ({ key, recordId }: WrittenItem, { ofKey }: Found): boolean =>
+  recordId !== null && ofKey.get(key)?.has(recordId) === false
+
 /**
  * The keys of a page that have several records, or may have. The ledger notes them for the next run. Whether an answer shows another
- * record than before was asked when it came; of a lost answer it is asked here, and once more where that first look could not end.
+ * record than before was asked when it came; of a lost answer it is asked here, as it is where another record is found than was
+ * answered, and once more where that first look could not end.
  */
 async function keysOfSeveral(
   deps: ImportDeps<VerifyLedger>,
@@ -153,7 +158,11 @@ async function keysOfSeveral(
 ): Promise<ReadonlyMap<string, string | null>> {
   const several = new Map<string, string | null>()
   const asked = items.filter(
-    (item) => found.several.has(item.key) || isDoubtful(item) || item.answered === SECOND_RECORD,
+    (item) =>
+      found.several.has(item.key) ||
+      isDoubtful(item) ||
+      item.answered === SECOND_RECORD ||
+      isElsewhere(item, found),
   )
   if (asked.length === 0) return several
   const { ledger } = deps

@@ -78,6 +78,14 @@ export const acceptedRecordMethods = (db: PostgresDatabase): AcceptedRecords => 
     return Number(row?.['keys'] ?? 0)
   },
 
+  async hasAccepted(run) {
+    const row = await db.one(
+      `SELECT 1 FROM accepted WHERE destination = ${DESTINATION} AND record_id IS NOT NULL LIMIT 1`,
+      [run],
+    )
+    return row !== undefined
+  },
+
   async keysWithoutRecord(run, { after, limit }) {
     const rows = await db.all(
       `SELECT ${PLANNED_COLUMNS}, raw_key FROM items ${withPayload}

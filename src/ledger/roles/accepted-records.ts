@@ -41,6 +41,8 @@ export interface KeyedRecord {
 export interface AcceptedRecords {
   /** How many keys of the run's planned items have an accepted record in the destination. */
   knownKeys(run: number): Promise<number>
+  /** Whether the destination of the run has taken any row, in this run or an earlier one. */
+  hasAccepted(run: number): Promise<boolean>
   /** Planned items above `after`, in ordinal order, whose key has no accepted record in the destination. */
   keysWithoutRecord(run: number, page: LedgerPage): Promise<readonly PlannedItem[]>
   /** The records that are accepted for at most 1,000 keys in the run's destination, and the runs that they are from. */

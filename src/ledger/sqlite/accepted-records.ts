@@ -72,6 +72,15 @@ export const acceptedRecordMethods = (db: SqliteDatabase): AcceptedRecords => ({
     return Number(row?.['keys'] ?? 0)
   },
 
+  async hasAccepted(run) {
+    const row = db
+      .sql(
+        `SELECT 1 FROM accepted WHERE destination = ${DESTINATION} AND record_id IS NOT NULL LIMIT 1`,
+      )
+      .get(run)
+    return row !== undefined
+  },
+
   async keysWithoutRecord(run, { after, limit }) {
     return db
       .sql(

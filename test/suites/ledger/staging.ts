@@ -335,9 +335,11 @@ export function stagingTests(open: Open): void {
       const { counts } = await stage(ledger, id, items)
       expect(counts).toEqual({ planned: 3, unchanged: 1, superseded: 1, invalid: 0 })
       expect(await ledger.knownKeys(id)).toBe(2)
+      expect(await ledger.hasAccepted(id)).toBe(true)
       const elsewhere = await openRun(ledger, 'plan')
       await stage(ledger, elsewhere.id, items, { orgId: 2 })
       expect(await ledger.knownKeys(elsewhere.id)).toBe(0)
+      expect(await ledger.hasAccepted(elsewhere.id)).toBe(false)
     })
 
     it('leave the strangers: planned items without such a record, in order', async () => {

@@ -159,15 +159,84 @@ test('a row that is always answered with 500 says so while the run waits for it'
   expect([...shown]).toContain('1 row answered with 500 (internal_error), to be sent again')
 }, 60_000)
 
-test('a row alone that is refused as all might be is its own fault only after others were taken, and a few times', () => {
+test.each([1, 6])(
+  'a sync that has written rows is not blocked by %s rows that are refused again, with nothing else to send',
+  async (bad) => {
+    const scene = await sceneOf(named(60, (index) => index < bad))
+    const { through, counts } = refusing(refusal(403))
+    expect((await scene.run({ through })).books.states).toMatchObject({ rejected: bad })
+    counts.requests = 0
+    expect(await scene.run({ through })).toMatchObject({
+      state: 'complete_with_rejects',
+      books: { states: { unchanged: 60 - bad, rejected: bad } },
+    })
+    expect(counts.requests).toBeLessThan(5 * bad)
+  },
+)
+
+test('a row that is a batch of its own at the end of a file, and refused, is set aside', async () => {
+  const scene = await sceneOf(named(51, (index) => index === 50))
+  const { through } = refusing(refusal(404))
+  expect(await scene.run({ through, tuning: { in_flight: 1 } })).toMatchObject({
+    state: 'complete_with_rejects',
+    books: { states: { created: 50, rejected: 1 } },
+  })
+})
+
+test('a service that begins to refuse all of a sync that it took blocks the run after a batch of rows sent alone', async () => {
+  const scene = await sceneOf(named(300, () => false))
+  await scene.run()
+  scene.rows(
+    ['id', 'name'],
+    Array.from({ length: 300 }, (_, index) => [`c-${index}`, 'Poison']),
+  )
+  const { through } = refusing(refusal(403))
+  await expect(scene.run({ through, tuning: { in_flight: 2 } })).rejects.toThrow(
+    /permission: the service refused 5\d rows in a row/,
+  )
+  const [run] = await scene.ledger.runs({ limit: 1 })
+  expect(run).toMatchObject({ state: 'blocked', reason: 'permission' })
+  expect((await scene.ledger.progress(run!.id)).rejected).toBeLessThan(60)
+})
+
+test('a refused row whose answer was lost before is set aside as well', async () => {
+  const scene = await sceneOf(named(120, (index) => index % 7 === 3))
+  const { through } = refusing(refusal(403))
+  let lost = 0
+  const losing = (client: ImportClient) => {
+    const refused = through(client)
+    return clientWith(refused, {
+      batchUpsert: async (...given: Parameters<Upsert>) => {
+        const isAlone = (given[2] as { count: number }).count === 1
+        if (!isAlone || !JSON.stringify(given[2]).includes('Poison') || lost++ > 0)
+          return await refused.batchUpsert(...given)
+        given[3]?.permit?.unused()
+        throw new ServiceFailure('no answer', {
+          kind: 'no_answer',
+          disposition: 'retry',
+          block: 'service',
+          outcomeUnknown: true,
+        })
+      },
+    })
+  }
+  expect(await scene.run({ through: losing, tuning: { resend_backoff_ms: [1] } })).toMatchObject({
+    state: 'complete_with_rejects',
+    books: { states: { created: 103, rejected: 17 } },
+  })
+  expect(lost).toBeGreaterThan(1)
+})
+
+test('at a service of single writes a few rows in a row are set aside', () => {
   const refused = new RefusedInRow(0)
   const alone = () => {
-    if (!refused.isOfTheRow) return false
+    if (!refused.maySetAside(1)) return false
     refused.noteAlone(refusal(403))
     return true
   }
-  expect(alone()).toBe(false)
-  refused.noteAnswer([{ status: 201 }])
   expect(Array.from({ length: 7 }, alone)).toEqual([true, true, true, true, true, false, false])
+  refused.noteAnswer([{ status: 201 }])
+  expect(alone()).toBe(true)
+  expect(refused.maySetAside(50)).toBe(true)
   expect(refused.blocked(1, DEFAULT_IMPORT_TUNING)).toBeNull()
 })

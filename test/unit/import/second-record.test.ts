@@ -354,6 +354,37 @@ test('a second record of a key that the source has no row of any more is named',
   expect(scene.service.records(CONTACT)).toHaveLength(2)
 })
 
+test.each(['does not see what it wrote', 'lags'] as const)(
+  'a read-back that finds another record than the row was written to does not call it equal: the query %s',
+  async (what) => {
+    const scene = await importScene(NAMES, { verify: 'all' }, { users: [ADA] })
+    scene.rows(HEAD, [['k0', 'Ann']])
+    const key = scene.service.mintKey({ userId: 'usr_ada', reach: 'user' })
+    const lesser = new RecordsClient({ baseUrl: scene.service.url, key })
+    onTestFinished(() => lesser.close())
+    // The record that another process makes, or has made: the key sees nothing of the run's own one.
+    const others = clientWith(scene.client, {
+      batchUpsert: async (...given) => {
+        const answer = await scene.client.batchUpsert(...given)
+        const { id } = (await scene.held('k0'))!
+        await scene.client.updateRecord(CONTACT, id, { svc_private: true } as never)
+        const properties = { svc_external_id: 'k0', svc_first_name: 'Ann' }
+        await lesser.upsertRecord(CONTACT, 'svc_external_id', properties)
+        return answer
+      },
+      queryRecords: (...given) => lesser.queryRecords(...given),
+      ...(what === 'does not see what it wrote' && {
+        readRecord: (...given) => lesser.readRecord(...given),
+        readSelf: (...given) => lesser.readSelf(...given),
+      }),
+    })
+    const end = await scene.run(connectedAs(others, 'test'))
+    expect(scene.service.records(CONTACT)).toHaveLength(2)
+    expect(end.state).toBe('complete_with_differences')
+    expect((await scene.ledger.run(end.run))!.warnings.join()).toContain('second record')
+  },
+)
+
 /** A run of ada's key has written rows whose answers were lost; to its end nothing finds them. What ada writes is private. */
 async function doubtfulScene({ changesKey = false } = {}) {
   const scene = await importScene(NAMES, {}, { users: [ADA, { ...ADA, id: 'usr_ben' }] })
