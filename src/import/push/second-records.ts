@@ -173,7 +173,7 @@ function doubtReader(
     if (reason !== null) for (const { ordinal } of again) found.set(ordinal, reason)
     const open = rows.filter(({ ordinal }) => !found.has(ordinal))
     if (open.length === 0) return found
-    runs ??= ledger.runsInDoubt(run)
+    runs ??= ledger.runsInDoubt(run, { ofAnyKey: false })
     for (const earlier of await runs) {
       // A row that two keys have sent may have a record of each: the one that is updated now says nothing of the other.
       const isOfTwo = (await ledger.loadStepState(earlier, OTHER_KEY)) !== null

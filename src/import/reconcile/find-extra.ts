@@ -14,6 +14,7 @@ import type {
   Differences,
   Reconciliation,
   RowStaging,
+  RunReports,
   Runs,
   StepStates,
 } from '../../ledger/ledger.ts'
@@ -21,12 +22,14 @@ import type { ImportDeps } from '../ports.ts'
 import { stepPosition, type StepPosition } from '../step-position.ts'
 import { readAbsentKeys, type AbsentKeys, type HeldKey } from './absent-keys.ts'
 import type { ReconcileJob } from './compare-items.ts'
+import { findDoubtful } from './doubtful-keys.ts'
 import { recordVersion, type RecordReading } from './reading.ts'
 
 export type ExtraLedger = AcceptedRecords &
   Differences &
   Reconciliation &
   RowStaging &
+  RunReports &
   Runs &
   StepStates
 
@@ -81,7 +84,9 @@ export async function findExtra(
     }
     deps.beat()
     if (page.next === null) {
-      await ledger.addWarnings(run, warningsOf(progress))
+      const doubtful = await findDoubtful(deps, job, reading)
+      if (doubtful.length > 0) await ledger.noteDifferences(run, doubtful, { repaired: false })
+      await ledger.addWarnings(run, [...warningsOf(progress), ...doubtfulText(doubtful.length)])
       return true
     }
     after = page.next
@@ -160,6 +165,13 @@ const warningsOf = ({ elsewhere, corrected, kept: { kept } }: Progress): string[
   ...Object.entries(elsewhere.kept).map(leftText),
   ...(corrected.kept.records > 0 ? [correctedText(corrected.kept)] : []),
 ]
+
+const doubtfulText = (records: number): string[] =>
+  records === 0
+    ? []
+    : [
+        `extra records that rows in doubt of earlier runs may have made, which are not deleted: ${records}; delete at the service those that are too many`,
+      ]
 
 const leftText = ([sync, records]: [string, number]): string =>
   `${staysText(records)}: the sync "${sync}" writes ${records === 1 ? 'it' : 'them'} too`

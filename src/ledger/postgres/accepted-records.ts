@@ -132,14 +132,14 @@ export const acceptedRecordMethods = (db: PostgresDatabase): AcceptedRecords => 
     )
   },
 
-  async runsInDoubt(run) {
+  async runsInDoubt(run, { ofAnyKey }) {
     const rows = await db.all(
       `SELECT id FROM runs WHERE destination = ${DESTINATION} AND id < $1
          AND (counts->>'inDoubt')::bigint > 0
-         AND (key_fingerprint IS DISTINCT FROM (SELECT key_fingerprint FROM runs WHERE id = $1)
+         AND (CAST($2 AS integer) = 1 OR key_fingerprint IS DISTINCT FROM (SELECT key_fingerprint FROM runs WHERE id = $1)
            OR EXISTS (SELECT 1 FROM streams WHERE run = runs.id AND stream = '${OTHER_KEY}'))
        ORDER BY id DESC LIMIT 20`,
-      [run],
+      [run, ofAnyKey ? 1 : 0],
     )
     return rows.map((row) => Number(row['id']))
   },

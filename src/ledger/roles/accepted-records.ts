@@ -64,10 +64,10 @@ export interface AcceptedRecords {
     keys: readonly { readonly key: string; readonly records: readonly string[] }[],
   ): Promise<void>
   /**
-   * The newest 20 closed runs before this one of its destination that left rows in doubt and had another API key, from the
-   * beginning or later (`OTHER_KEY`).
+   * The newest 20 closed runs before this one of its destination that left rows in doubt: all, or those that had another API key,
+   * from the beginning or later (`OTHER_KEY`).
    */
-  runsInDoubt(run: number): Promise<readonly number[]>
+  runsInDoubt(run: number, options: { readonly ofAnyKey: boolean }): Promise<readonly number[]>
   /** Of at most 1,000 keys, those of items that the run left in doubt, and that no reading has settled. */
   keysInDoubt(run: number, keys: readonly string[]): Promise<ReadonlySet<string>>
   /** How many keys of the run's destination have several records, or may have, and no item of the run. */

@@ -131,16 +131,16 @@ export const acceptedRecordMethods = (db: SqliteDatabase): AcceptedRecords => ({
     })
   },
 
-  async runsInDoubt(run) {
+  async runsInDoubt(run, { ofAnyKey }) {
     return db
       .sql(
         `SELECT id FROM runs WHERE destination = ${DESTINATION} AND id < ?1
            AND json_extract(counts, '$.inDoubt') > 0
-           AND (key_fingerprint IS NOT (SELECT key_fingerprint FROM runs WHERE id = ?1)
+           AND (?2 OR key_fingerprint IS NOT (SELECT key_fingerprint FROM runs WHERE id = ?1)
              OR EXISTS (SELECT 1 FROM streams WHERE run = runs.id AND stream = '${OTHER_KEY}'))
          ORDER BY id DESC LIMIT 20`,
       )
-      .all(run)
+      .all(run, ofAnyKey ? 1 : 0)
       .map((row) => Number(row['id']))
   },
 

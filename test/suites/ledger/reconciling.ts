@@ -454,7 +454,7 @@ export function reconcilingTests(open: Open): void {
       await ledger.saveStepState(doubt.run, OTHER_KEY, 'other')
       await close(ledger, doubt.run)
       const same = await staged(ledger, [row(1, 'k9')])
-      expect(await ledger.runsInDoubt(same.run)).toEqual([doubt.run])
+      expect(await ledger.runsInDoubt(same.run, { ofAnyKey: false })).toEqual([doubt.run])
     })
 
     it('may be of rows in doubt, which runs with another key know', async () => {
@@ -466,10 +466,11 @@ export function reconcilingTests(open: Open): void {
       await close(ledger, doubt.run)
       await accept(ledger, [row(1, 'k4')], { keyFingerprint: 'other' })
       const same = await staged(ledger, [row(1, 'k9')])
-      expect(await ledger.runsInDoubt(same.run)).toEqual([])
+      expect(await ledger.runsInDoubt(same.run, { ofAnyKey: false })).toEqual([])
+      expect(await ledger.runsInDoubt(same.run, { ofAnyKey: true })).toEqual([doubt.run])
       await close(ledger, same.run)
       const next = await staged(ledger, [row(1, 'k9')], { keyFingerprint: 'other' })
-      expect(await ledger.runsInDoubt(next.run)).toEqual([doubt.run])
+      expect(await ledger.runsInDoubt(next.run, { ofAnyKey: false })).toEqual([doubt.run])
       expect(await ledger.keysInDoubt(doubt.run, ["o'ü", 'k2', 'k3', 'k9'])).toEqual(
         new Set(["o'ü"]),
       )

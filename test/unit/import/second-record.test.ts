@@ -461,3 +461,19 @@ test('rows in doubt of a run whose key was changed on the way may have a record 
     books: { states: { created: 0, updated: 2 } },
   })
 })
+
+test('a record that a row in doubt has made, and that the source has no row of any more, is extra', async () => {
+  const { scene } = await doubtfulScene()
+  scene.rows(HEAD, [['k0', 'Ann']])
+  await scene.run()
+  const looked = await scene.reconcile()
+  expect(looked.differences).toMatchObject([{ key: 'k1', kind: 'extra' }])
+  const end = await scene.reconcile({ repair: true, deleteExtra: true })
+  expect(end.state).toBe('complete_with_differences')
+  expect((await scene.ledger.run(end.run))!.warnings.join()).toMatch(/rows in doubt .* made.*: 1/)
+  const [made] = scene.service
+    .records(CONTACT)
+    .filter((one) => one.properties['svc_external_id'] === 'k1')
+  await scene.client.deleteRecord(CONTACT, made!.id)
+  expect((await scene.reconcile()).differences).toEqual([])
+})
