@@ -5,6 +5,7 @@ import { findSync, type Config, type ImportSync, type SyncConfig } from '../../.
 import { importSync, mirrorSync, reconcile } from '../../../workflows/names.ts'
 import { taskQueueOf } from '../../../workflows/queues.ts'
 import { ConfigError } from '../../core/errors.ts'
+import { countText } from '../../core/format.ts'
 import type { BulkPriority } from '../../core/ports.ts'
 import { PURPOSES } from '../../core/domain/purpose.ts'
 import type { Run } from '../../ledger/ledger.ts'
@@ -32,7 +33,6 @@ import type { LocalParts } from '../shared/local.ts'
 import { reportEnd } from '../shared/report-end.ts'
 import { requireWorker } from '../shared/require-worker.ts'
 import { attachTo, findHolder, mayAttach } from '../shared/second-run.ts'
-import { formatNumber } from '../shared/terminal.ts'
 import { notStarted } from '../shared/not-started.ts'
 import { waitForEnd } from '../shared/wait-for-end.ts'
 
@@ -124,7 +124,7 @@ async function announce(
       { limit: null, reserve: 0 },
     )
     if (!signal.aborted)
-      context.terminal.err(`${sync.name}  ${formatNumber(rows)} rows to send: ${text}`)
+      context.terminal.err(`${sync.name}  ${countText(rows, 'row')} to send: ${text}`)
   } finally {
     await connections.close()
     await quotas.close()
