@@ -172,13 +172,18 @@ async function keysOfSeveral(
   )
   const read = otherRecordsReader(deps, job)
   const notes: { key: string; records: readonly string[] }[] = []
-  for (const { key, answered } of asked) {
-    if (!found.ofKey.has(key)) continue
-    const { detail, records } = await otherRecordsOf(
-      { key, accepted: known.get(key) ?? null },
-      found,
-      read,
-    )
+  for (const item of asked) {
+    const { key, answered, recordId } = item
+    const here = found.ofKey.get(key)
+    if (here === undefined) continue
+    const accepted = known.get(key) ?? null
+    const { detail, records } = await otherRecordsOf({ key, accepted }, found, read)
+    if (detail === null && isElsewhere(item, found)) {
+      // That the written one is not found yet does not say that it is gone: the next run looks again.
+      several.set(key, `the row was written to ${recordId}, and its key finds another record`)
+      notes.push({ key, records: [...here.keys(), recordId!] })
+      continue
+    }
     if (detail !== null || answered === SECOND_RECORD) several.set(key, detail)
     if (records !== null) notes.push({ key, records })
   }
