@@ -30,6 +30,8 @@ export class Delivery {
   readonly #mustStop: () => boolean
   readonly #settle: ReturnType<typeof settlement>
   readonly #noteKey: () => Promise<void>
+  /** Requests that are sent and not settled. */
+  readonly #inFlight = new Set<Promise<unknown>>()
   #requests = 0
   /** Whole requests that failed in a row, over all lanes. */
   #failuresInRow = 0
@@ -153,16 +155,11 @@ export class Delivery {
     let isDoubtful = mayBeDone
     for (let sendings = 1; ; sendings++) {
       const { batch, body } = recorded
-      this.#requests++
-      const result = await sendBatch(this.#deps, this.#job.config, recorded, permit)
-      await this.#noteKey()
-      if (result.kind === 'answer') {
-        this.#failuresInRow = 0
-        this.#refused.noteAnswer(result.answer.data)
-        const outcomes = await this.#settle(batch, result.answer, result.ended)
-        outcomes.forEach((outcome) => this.#noteAgain(outcome))
-        return
-      }
+      const sending = this.#sendOnce(recorded, permit)
+      const settled = sending.catch(() => {})
+      this.#inFlight.add(settled)
+      const result = await sending.finally(() => this.#inFlight.delete(settled))
+      if (result.kind === 'answer') return
       if (result.kind === 'wait') {
         await this.#recordNotDone(batch, result.ended, isDoubtful)
         throw result.error
@@ -185,6 +182,19 @@ export class Delivery {
       permit = next
       recorded = await this.#recordResend(batch, body, permit, failure.outcomeUnknown)
     }
+  }
+
+  /** One request, and what its answer changes. */
+  async #sendOnce(recorded: RecordedBatch, permit: Permit): ReturnType<typeof sendBatch> {
+    this.#requests++
+    const result = await sendBatch(this.#deps, this.#job.config, recorded, permit)
+    await this.#noteKey()
+    if (result.kind !== 'answer') return result
+    this.#failuresInRow = 0
+    this.#refused.noteAnswer(result.answer.data)
+    const outcomes = await this.#settle(recorded.batch, result.answer, result.ended)
+    outcomes.forEach((outcome) => this.#noteAgain(outcome))
+    return result
   }
 
   /** This sending was not carried out. An earlier one may have been: then the batch stays in doubt. */
@@ -236,8 +246,13 @@ export class Delivery {
 
   /** Whether a refusal may be that of the rows alone: the service has taken others of this sync, in this run or an earlier one. */
   async #takesOthers(): Promise<boolean> {
+    const { ledger } = this.#deps
     const { itemsPerRequest, run } = this.#job
-    return this.#refused.maySetAside(itemsPerRequest) && (await this.#deps.ledger.hasAccepted(run))
+    if (!this.#refused.maySetAside(itemsPerRequest)) return false
+    if (await ledger.hasAccepted(run)) return true
+    // The first rows of all may be on their way.
+    await withHeartbeat(this.#deps, Promise.all(this.#inFlight))
+    return await ledger.hasAccepted(run)
   }
 
   /** Sends rows of a batch alone until the service takes one, which is added to `taken`. Returns whether it did. */

@@ -183,6 +183,29 @@ test('a row that is a batch of its own at the end of a file, and refused, is set
   })
 })
 
+test('a row that is refused before the first batch is answered waits for that answer', async () => {
+  const scene = await sceneOf(named(51, (index) => index === 50))
+  const { through } = refusing(refusal(404))
+  let isRefused = () => {}
+  const refused = new Promise<void>((resolve) => (isRefused = resolve))
+  const late = (client: ImportClient) => {
+    const inner = through(client)
+    return clientWith(inner, {
+      batchUpsert: async (...given: Parameters<Upsert>) => {
+        if ((given[2] as { count: number }).count > 1) await refused
+        return await inner.batchUpsert(...given).catch((error: unknown) => {
+          setImmediate(isRefused)
+          throw error
+        })
+      },
+    })
+  }
+  expect(await scene.run({ through: late, tuning: { in_flight: 2 } })).toMatchObject({
+    state: 'complete_with_rejects',
+    books: { states: { created: 50, rejected: 1 } },
+  })
+})
+
 test('a service that begins to refuse all of a sync that it took blocks the run after a batch of rows sent alone', async () => {
   const scene = await sceneOf(named(300, () => false))
   await scene.run()

@@ -387,7 +387,7 @@ test.each(['does not see what it wrote', 'lags', 'lags, as does the reading by i
     expect((await scene.ledger.run(end.run))!.warnings.join()).toContain('second record')
     // Both stay known, until one of them is seen to be gone.
     expect((await scene.run()).state).not.toBe('complete')
-    const [other] = await scene.service
+    const [other] = scene.service
       .records(CONTACT)
       .filter((one) => one.properties['svc_private'] !== true)
     await scene.client.deleteRecord(CONTACT, other!.id)
