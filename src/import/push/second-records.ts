@@ -191,7 +191,7 @@ function doubtReader(
 }
 
 /** Why a row that the run has sent before may have a record that the key in use does not see; null if it sees all. */
-async function sentWithOtherKey(
+export async function sentWithOtherKey(
   ledger: StepStates,
   run: number,
   hidden: Hidden,

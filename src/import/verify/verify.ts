@@ -18,7 +18,9 @@ import type {
   WrittenItem,
 } from '../../ledger/ledger.ts'
 import { shareNoter } from '../../runs/step-share.ts'
+import { hiddenFrom } from '../key-view.ts'
 import { ANSWERED_OTHER_RECORD } from '../push/answered.ts'
+import { sentWithOtherKey } from '../push/second-records.ts'
 import { differingFields } from './compare.ts'
 import { previousValues } from './previous-values.ts'
 import {
@@ -172,12 +174,22 @@ async function keysOfSeveral(
   )
   const read = otherRecordsReader(deps, job)
   const notes: { key: string; records: readonly string[] }[] = []
+  let ofKeys: string | null | undefined
   for (const item of asked) {
     const { key, answered, recordId } = item
     const here = found.ofKey.get(key)
     if (here === undefined) continue
     const accepted = known.get(key) ?? null
     const { detail, records } = await otherRecordsOf({ key, accepted }, found, read)
+    if (isDoubtful(item)) {
+      // The record that is found may be that of one key alone: the row stays in doubt, and a later run tells of it.
+      if (ofKeys === undefined)
+        ofKeys = await sentWithOtherKey(ledger, job.run, hiddenFrom(deps, job))
+      if (ofKeys !== null) {
+        several.set(key, ofKeys)
+        continue
+      }
+    }
     if (detail === null && isElsewhere(item, found)) {
       // That the written one is not found yet does not say that it is gone: the next run looks again.
       several.set(key, `the row was written to ${recordId}, and its key finds another record`)

@@ -487,3 +487,40 @@ test('a record that a row in doubt has made, and that the source has no row of a
   await scene.client.deleteRecord(CONTACT, made!.id)
   expect((await scene.reconcile()).differences).toEqual([])
 })
+
+test('a record that a cancel finds for a row that two keys have sent does not settle it', async () => {
+  const scene = await importScene(NAMES, {}, { users: [ADA, { ...ADA, id: 'usr_ben' }] })
+  scene.rows(HEAD, [['k0', 'Ann']])
+  const clientOf = (userId: string) => {
+    const key = scene.service.mintKey({ userId, reach: 'user' })
+    const client = new RecordsClient({ baseUrl: scene.service.url, key })
+    onTestFinished(() => client.close())
+    return client
+  }
+  const [ada, ben] = [clientOf('usr_ada'), clientOf('usr_ben')]
+  let sendings = 0
+  const failing = clientWith(ben, {
+    // Each key makes a record of its own, and neither learns of it.
+    batchUpsert: async (...given) => {
+      const by = sendings++ === 0 ? ada : ben
+      await by.batchUpsert(...given)
+      for (const { id } of scene.service.records(CONTACT))
+        if (by === ada) await ada.updateRecord(CONTACT, id, { svc_private: true } as never)
+      throw new ServiceFailure('no answer', {
+        kind: 'no_answer',
+        disposition: 'retry',
+        block: 'service',
+        outcomeUnknown: true,
+      })
+    },
+    keyFingerprint: async () => (sendings < 2 ? 'ada' : 'ben'),
+  })
+  const lost = await scene.run({
+    connect: async () => ({ client: failing, keyFingerprint: 'ada' }),
+    ending: 'cancelled',
+    tuning: { resend_backoff_ms: [0] },
+  })
+  expect(scene.service.records(CONTACT)).toHaveLength(2)
+  expect(lost.books).toMatchObject({ inDoubt: 1, states: { failed: 1, updated: 0 } })
+  expect((await scene.run(connectedAs(ben, 'ben'))).state).toBe('complete_with_differences')
+})
