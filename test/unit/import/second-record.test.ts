@@ -6,11 +6,25 @@ import { RecordsClient } from '../../../src/client/index.ts'
 import { ServiceFailure } from '../../../src/core/errors.ts'
 import { ADMINISTRATOR } from '../../../src/service/auth/keys.ts'
 import type { ImportClient } from '../../../src/import/ports.ts'
-import { clientWith, connectedAs, CONTACT, importScene } from './scene.ts'
+import { clientWith, connectedAs, CONTACT, importScene, type Scene } from './scene.ts'
 
 const NAMES = { svc_external_id: { column: 'id' }, svc_first_name: { column: 'name' } }
 const HEAD = ['id', 'name']
 const ADA = { ...ADMINISTRATOR, id: 'usr_ada' }
+
+/** A client whose key sees no private records but those of its user. */
+function clientOf(scene: Scene, userId: string): RecordsClient {
+  const key = scene.service.mintKey({ userId, reach: 'user' })
+  const client = new RecordsClient({ baseUrl: scene.service.url, key })
+  onTestFinished(() => client.close())
+  return client
+}
+
+/** The first row that a run has created, as its report has it. */
+async function createdRow(scene: Scene, run: number) {
+  const choice = { states: ['created'] as const, after: 0, limit: 9, readBack: true }
+  return (await scene.ledger.report(run, choice))[0]
+}
 
 /** A run has written k0 to k2; the record of k0 is private now, and `lesser` is a key that does not see it. */
 async function privateScene() {
@@ -38,12 +52,7 @@ test('a row that a lesser key writes to a second record is told, and so are the 
     const end = await scene.run(lesser)
     expect(end.books.states).toMatchObject({ created: 1, unchanged: 2 })
     expect(end.state).toBe('complete_with_differences')
-    const [item] = await scene.ledger.report(end.run, {
-      states: ['created'],
-      after: 0,
-      limit: 9,
-      readBack: true,
-    })
+    const item = await createdRow(scene, end.run)
     expect(item).toMatchObject({ reason: 'second_record' })
     expect(item!.detail).toMatch(/key#lesser.* has reach user.*run 1.*key#test/)
     const { warnings } = (await scene.ledger.run(end.run))!
@@ -131,9 +140,7 @@ test.each(['an answer that was lost', 'a row that was answered with 500'] as con
   async (what) => {
     const scene = await importScene(NAMES, {}, { users: [ADA] })
     scene.rows(HEAD, [['k0', 'Ann']])
-    const key = scene.service.mintKey({ userId: 'usr_ada', reach: 'user' })
-    const lesser = new RecordsClient({ baseUrl: scene.service.url, key })
-    onTestFinished(() => lesser.close())
+    const lesser = clientOf(scene, 'usr_ada')
     let sendings = 0
     const failure = (text: string, more: object) => new ServiceFailure(text, more as never)
     /** The first sending is carried out; the second one is refused, since the key is revoked by then. */
@@ -163,12 +170,7 @@ test.each(['an answer that was lost', 'a row that was answered with 500'] as con
     })
     expect(scene.service.records(CONTACT)).toHaveLength(2)
     expect(end.state).toBe('complete_with_differences')
-    const [item] = await scene.ledger.report(end.run, {
-      states: ['created'],
-      after: 0,
-      limit: 9,
-      readBack: true,
-    })
+    const item = await createdRow(scene, end.run)
     expect(item).toMatchObject({ reason: 'second_record' })
   },
 )
@@ -359,9 +361,7 @@ test.each(['does not see what it wrote', 'lags', 'lags, as does the reading by i
   async (what) => {
     const scene = await importScene(NAMES, { verify: 'all' }, { users: [ADA] })
     scene.rows(HEAD, [['k0', 'Ann']])
-    const key = scene.service.mintKey({ userId: 'usr_ada', reach: 'user' })
-    const lesser = new RecordsClient({ baseUrl: scene.service.url, key })
-    onTestFinished(() => lesser.close())
+    const lesser = clientOf(scene, 'usr_ada')
     // The record that another process makes, or has made: the key sees nothing of the run's own one.
     const others = clientWith(scene.client, {
       batchUpsert: async (...given) => {
@@ -402,14 +402,8 @@ async function doubtfulScene({ changesKey = false } = {}) {
     ['k0', 'Ann'],
     ['k1', 'Bea'],
   ])
-  const clientOf = (userId: string) => {
-    const key = scene.service.mintKey({ userId, reach: 'user' })
-    const client = new RecordsClient({ baseUrl: scene.service.url, key })
-    onTestFinished(() => client.close())
-    return client
-  }
-  const ada = clientOf('usr_ada')
-  const ben = clientOf('usr_ben')
+  const ada = clientOf(scene, 'usr_ada')
+  const ben = clientOf(scene, 'usr_ben')
   const losing = clientWith(ada, {
     batchUpsert: async (...given) => {
       await ada.batchUpsert(...given)
@@ -491,13 +485,7 @@ test('a record that a row in doubt has made, and that the source has no row of a
 test('a record that a cancel finds for a row that two keys have sent does not settle it', async () => {
   const scene = await importScene(NAMES, {}, { users: [ADA, { ...ADA, id: 'usr_ben' }] })
   scene.rows(HEAD, [['k0', 'Ann']])
-  const clientOf = (userId: string) => {
-    const key = scene.service.mintKey({ userId, reach: 'user' })
-    const client = new RecordsClient({ baseUrl: scene.service.url, key })
-    onTestFinished(() => client.close())
-    return client
-  }
-  const [ada, ben] = [clientOf('usr_ada'), clientOf('usr_ben')]
+  const [ada, ben] = [clientOf(scene, 'usr_ada'), clientOf(scene, 'usr_ben')]
   let sendings = 0
   const failing = clientWith(ben, {
     // Each key makes a record of its own, and neither learns of it.
