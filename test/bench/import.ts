@@ -1,19 +1,10 @@
 // The import measured: rows per second of staging and pushing against the bare loop in the same run, a second import of
 // the same file, the worker's peak memory, and the events of the history. Ratios count; absolute figures move.
 
-import { spawn, type ChildProcess } from 'node:child_process'
-import {
-  createWriteStream,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
-import { once } from 'node:events'
+import { spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { Client, Connection } from '@temporalio/client'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { silentLogger } from '../../src/core/ports.ts'
@@ -24,51 +15,7 @@ import { importSync } from '../../workflows/names.ts'
 import { taskQueueOf } from '../../workflows/queues.ts'
 import { bareLoop } from './bare-loop.ts'
 import { contactsConfig } from '../e2e/contacts.ts'
-
-const main = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url))
-const columns = {
-  svc_external_id: 'id',
-  svc_first_name: 'first_name',
-  svc_last_name: 'last_name',
-  svc_job_title: 'job_title',
-  svc_email: 'email',
-  svc_website: 'website',
-  svc_birthday: 'born',
-  svc_score: 'score',
-  svc_last_contacted_at: 'contacted',
-  svc_notes: 'notes',
-} as const
-
-async function writeCsv(path: string, rows: number, version: string): Promise<void> {
-  const out = createWriteStream(path)
-  out.write(`${Object.values(columns).join(',')}\n`)
-  for (let index = 1; index <= rows; index++) {
-    const id = String(index).padStart(8, '0')
-    const day = String((index % 28) + 1).padStart(2, '0')
-    const line = `K-${id},First ${index},Last ${version},Engineer,person${index}@example.com,https://example.com/${index},1980-01-${day},${index % 100},2026-01-${day}T08:00:00Z,"A note, about row ${index}"\n`
-    if (!out.write(line)) await once(out, 'drain')
-  }
-  out.end()
-  await once(out, 'finish')
-}
-
-interface Service {
-  url: string
-  key: string
-  child: ChildProcess
-}
-
-async function startServiceProcess(latencyMs: number): Promise<Service> {
-  const child = spawn(
-    process.execPath,
-    [main, '--json', 'service', '--port', '0', '--latency', String(latencyMs)],
-    {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    },
-  )
-  const [chunk] = (await once(child.stdout!, 'data')) as [Buffer]
-  return { ...(JSON.parse(chunk.toString()) as { url: string; key: string }), child }
-}
+import { COLUMNS, main, startServiceProcess, writeCsv } from './import-parts.ts'
 
 const peakMb = (pid: number): number =>
   Math.round(
@@ -109,7 +56,7 @@ async function measure(options: {
       url: bare.url,
       key: bare.key,
       inFlight: options.inFlight,
-      properties: Object.keys(columns),
+      properties: Object.keys(COLUMNS),
       numbers: new Set(['svc_score']),
     })
     bare.child.kill('SIGTERM')
@@ -120,7 +67,7 @@ async function measure(options: {
     const configFile = join(dir, 'records-sync.yaml')
     writeFileSync(
       configFile,
-      contactsConfig({ service: `"${service.url}"`, properties: JSON.stringify(columns) }),
+      contactsConfig({ service: `"${service.url}"`, properties: JSON.stringify(COLUMNS) }),
     )
     const ledger = openSqliteLedger(join(dir, 'ledger.db'))
     const queue = taskQueueOf(await ledger.project())

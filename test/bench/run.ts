@@ -1,11 +1,12 @@
 // `npm run bench`: every benchmark, as ratios within this run. `-- --quick` takes a tenth of the rows; `-- import`,
 // `-- mirror`, `-- reconcile`, `-- service` or `-- pacing` runs one of them, and `-- mirror duckdb` a part of it. `-- pacing-real` runs only
-// when it is asked for: it takes an hour of waiting.
+// when it is asked for: it takes an hour of waiting. So does `-- profile`, which measures parts and no ratio.
 
 import { benchImport } from './import.ts'
 import { benchMirror } from './mirror.ts'
 import { benchPacingReal } from './pacing/real.ts'
 import { benchPacing } from './pacing/table.ts'
+import { benchProfile } from './profile.ts'
 import { benchReconcile } from './reconcile.ts'
 import { benchService } from './service.ts'
 
@@ -34,3 +35,10 @@ if (wants('reconcile'))
   })
 if (wants('pacing')) await benchPacing({ quick })
 if (chosen.includes('pacing-real')) await benchPacingReal({ minutes: quick ? 1 : 3, words: chosen })
+if (chosen.includes('profile'))
+  await benchProfile({
+    ...(quick ? { rows: 20_000, rounds: 1 } : { rows: 100_000, rounds: 5 }),
+    wide: words.includes('--wide'),
+    detail: words.includes('--detail'),
+    latencyMs: 0,
+  })

@@ -1,0 +1,143 @@
+// Where an import spends its processor time, step by step: one import of N rows in a process of its own, as its activities make
+// it, without Temporal. First without a profiler, for the processor time of the process; then with one, for the shares.
+
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { mappingOf, startServiceProcess, WIDE_SCHEMA, writeCsv } from './import-parts.ts'
+import { readThread, STEP_NAMES, type CpuProfile, type ThreadProfile } from './profile-steps.ts'
+import type { Ended, Job } from './sync-run.ts'
+
+const program = fileURLToPath(new URL('./sync-run.ts', import.meta.url))
+const compiled = new URL('./compiled.mjs', import.meta.url).href
+/** Between two looks at the stack, µs. */
+const INTERVAL_US = 500
+/** A thread that worked less than this share of the busiest one is not shown. */
+const SHOWN_MIN = 0.02
+const FUNCTIONS_SHOWN = 6
+
+interface Options {
+  readonly rows: number
+  /** Runs without the profiler; the median counts. */
+  readonly rounds: number
+  readonly wide: boolean
+  readonly latencyMs: number
+  /** Whether the dearest functions of each step are shown. */
+  readonly detail: boolean
+}
+
+/** One import into a new ledger and a new service. With `profiles` its threads leave a profile there. */
+async function run(
+  options: Options,
+  csv: string,
+  dir: string,
+  profiles: string | null,
+): Promise<Ended> {
+  const schema = join(dir, 'schema.json')
+  writeFileSync(schema, JSON.stringify(WIDE_SCHEMA))
+  const service = await startServiceProcess(
+    options.latencyMs,
+    options.wide ? ['--schema', schema] : [],
+  )
+  const place = mkdtempSync(join(dir, 'run-'))
+  try {
+    const { url, key } = service
+    const job: Job = {
+      url,
+      key,
+      ledger: join(place, 'ledger.db'),
+      scope: null,
+      sync: {
+        name: 'contacts',
+        kind: 'import',
+        import: {
+          from: { csv },
+          to: 'crm',
+          object_type: 'svc_contact',
+          matching_property: 'svc_external_id',
+          mode: 'upsert',
+          empty: 'omit',
+          verify: 'none',
+          properties: mappingOf(options.wide),
+        },
+      },
+    }
+    const file = join(place, 'job.json')
+    writeFileSync(file, JSON.stringify(job))
+    const flags =
+      profiles === null
+        ? []
+        : ['--cpu-prof', '--cpu-prof-interval', String(INTERVAL_US), '--cpu-prof-dir', profiles]
+    const child = spawn(
+      process.execPath,
+      [...flags, '--import', 'tsx', '--import', compiled, program, file],
+      { stdio: ['ignore', 'pipe', 'inherit'] },
+    )
+    let last = ''
+    createInterface(child.stdout!).on('line', (line) => {
+      last = line
+    })
+    const [code] = (await once(child, 'close')) as [number]
+    if (code !== 0) throw new Error(`the import ended with ${code}`)
+    const ended = JSON.parse(last) as Ended
+    if (ended.state !== 'complete') throw new Error(`the run is ${ended.state}: ${ended.message}`)
+    return ended
+  } finally {
+    service.child.kill('SIGTERM')
+    rmSync(place, { recursive: true, force: true })
+  }
+}
+
+/** The threads of a run, the busiest first. */
+function threadsOf(profiles: string): readonly ThreadProfile[] {
+  const threads = readdirSync(profiles)
+    .map((file) => readThread(JSON.parse(readFileSync(join(profiles, file), 'utf8')) as CpuProfile))
+    .filter(({ isLoader }) => !isLoader)
+    .toSorted((a, b) => b.activeUs - a.activeUs)
+  return threads.filter(({ activeUs }) => activeUs >= threads[0]!.activeUs * SHOWN_MIN)
+}
+
+function show(thread: ThreadProfile, index: number, { rows, detail }: Options): void {
+  const share = (us: number) => `${((us / thread.activeUs) * 100).toFixed(1).padStart(5)} %`
+  const each = (us: number) => (us / rows).toFixed(2).padStart(7)
+  console.log(`\nthread ${index + 1}:${each(thread.activeUs)} µs a row`)
+  for (const step of STEP_NAMES) {
+    const us = thread.steps.get(step)
+    if (us === undefined) continue
+    console.log(`${each(us)} µs ${share(us)}  ${step}`)
+    if (!detail) continue
+    for (const [place, part] of thread.functionsOf(step).slice(0, FUNCTIONS_SHOWN))
+      console.log(`${each(part)} µs ${' '.repeat(11)}${place}`)
+  }
+}
+
+const median = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!
+
+/** Measures and prints a table for each thread that works. */
+export async function benchProfile(options: Options): Promise<void> {
+  const { rows, rounds, wide, latencyMs } = options
+  const dir = mkdtempSync(join(tmpdir(), 'records-sync-bench-'))
+  try {
+    const csv = join(dir, 'contacts.csv')
+    await writeCsv(csv, rows, 'a', { wide })
+    console.error(
+      `profile of an import of ${rows} rows, ${wide ? 19 : 10} columns, ${latencyMs} ms`,
+    )
+    const plain: Ended[] = []
+    for (let round = 0; round < rounds; round++) plain.push(await run(options, csv, dir, null))
+    const of = (figure: (ended: Ended) => number) => median(plain.map(figure)).toFixed(1)
+    console.log(
+      `without the profiler, median of ${rounds}: ${of(({ cpuSeconds }) => (cpuSeconds * 1e6) / rows)} µs of processor time a row, ${of(({ seconds }) => rows / seconds / 1_000)} thousand rows a second, peak ${of(({ peakMb }) => peakMb)} MB`,
+    )
+    const profiles = mkdtempSync(join(dir, 'profiles-'))
+    await run(options, csv, dir, profiles)
+    threadsOf(profiles).forEach((thread, index) => show(thread, index, options))
+  } finally {
+    rmSync(dir, { recursive: true, force: true })
+  }
+}
