@@ -159,7 +159,7 @@ async function openParts(options: WorkerOptions, onClose: OnClose) {
   const config = await loadConfig(configFile, env)
   const ledgerPlace = await readLedgerPlace(config.ledger, env)
   const signingKey = await readSigningKey(config.ledger, env)
-  const books = await openLedger(ledgerPlace, { signingKey })
+  const books = await openLedger(ledgerPlace, { signingKey, thread: true })
   onClose(() => books.close())
   const monitor = createMonitor({
     config,

@@ -17,8 +17,17 @@ export type LedgerPlace =
  */
 export async function openLedger(
   place: LedgerPlace,
-  options: { readonly readOnly?: boolean; readonly signingKey?: string | null } = {},
+  options: {
+    readonly readOnly?: boolean
+    readonly signingKey?: string | null
+    /** Whether a SQLite file is used by a thread of its own: for work that goes on meanwhile. */
+    readonly thread?: boolean
+  } = {},
 ): Promise<Ledger> {
+  if ('sqlite' in place && options.thread) {
+    const { openThreadedLedger } = await import('./thread/index.ts')
+    return await openThreadedLedger(place.sqlite, options)
+  }
   if ('sqlite' in place) {
     const { openSqliteLedger } = await import('./sqlite/index.ts')
     return openSqliteLedger(place.sqlite, options)

@@ -20,7 +20,7 @@ export type { FileSubject } from './failures.ts'
 /** A statement outside a transaction checks the path at most this often; a transaction always does. */
 const CHECK_EVERY_MS = 1_000
 
-type Value = string | number | bigint | null | Uint8Array
+export type Value = string | number | bigint | null | Uint8Array
 export type SqliteRow = Record<string, unknown>
 
 /** A prepared statement whose calls translate the driver's errors. */
@@ -36,6 +36,11 @@ export interface SqliteDatabase {
   sql(text: string): Statement
   /** Runs `work` in one immediate transaction; any error undoes all of it. */
   transaction<Result>(work: () => Result): Result
+  /**
+   * Runs `work` in one immediate transaction with all transactions in it. Returns false, with nothing stored, if any of them or
+   * any of its statements failed. `work` must not wait for anything.
+   */
+  group(work: () => void): boolean
   close(): void
 }
 
@@ -161,17 +166,22 @@ class FileWatch {
   }
 }
 
+/** The error in the words of the file's subject. */
+type ToError = (error: unknown) => Error
+
 /** Statements are prepared once and kept. */
 function statementCache(
   db: DatabaseSyncInstance,
   checkPeriodically: () => void,
-  failure: (error: unknown) => Error,
+  failure: ToError,
+  onFailure: () => void,
 ) {
   const prepared = new Map<string, Statement>()
   const tried = <Result>(work: () => Result): Result => {
     try {
       return work()
     } catch (error) {
+      onFailure()
       throw failure(error)
     }
   }
@@ -199,6 +209,71 @@ function statementCache(
   }
 }
 
+/** Ends a group of which a part failed. */
+class GroupFailed extends Error {}
+
+/** The transactions of an open file. */
+function transactionsOf(
+  db: DatabaseSyncInstance,
+  {
+    watch,
+    counter,
+    failure,
+  }: { watch: FileWatch; counter: ChangeCounter | null; failure: ToError },
+) {
+  /** Whether a group is open, and whether anything in it failed. */
+  const group = { isOpen: false, failed: false }
+  const onFailure = () => (group.failed = true)
+  const sql = statementCache(db, () => watch.checkPeriodically(), failure, onFailure)
+
+  const stored = <Result>(work: () => Result): Result => {
+    watch.check()
+    sql('BEGIN IMMEDIATE').run()
+    try {
+      watch.checkAge()
+      const result = work()
+      watch.check()
+      counter?.count()
+      sql('COMMIT').run()
+      counter?.counted()
+      return result
+    } catch (error) {
+      if (db.isTransaction) sql('ROLLBACK').run()
+      throw failure(error)
+    }
+  }
+
+  return {
+    sql,
+    transaction<Result>(work: () => Result): Result {
+      if (!group.isOpen) return stored(work)
+      try {
+        return work()
+      } catch (error) {
+        group.failed = true
+        throw failure(error)
+      }
+    },
+    group(work: () => void): boolean {
+      group.isOpen = true
+      group.failed = false
+      let isUndone = false
+      try {
+        stored(() => {
+          work()
+          isUndone = group.failed
+          if (isUndone) throw new GroupFailed()
+        })
+      } catch (error) {
+        if (!isUndone) throw error
+      } finally {
+        group.isOpen = false
+      }
+      return !isUndone
+    },
+  }
+}
+
 /** Opens (and, unless `readOnly`, creates and migrates) the file at `path`. */
 export function openSqliteFile(
   path: string,
@@ -209,28 +284,10 @@ export function openSqliteFile(
   checkPlace(path, subject, options)
   const { db, counter } = connect(path, subject, readOnly)
   const watch = new FileWatch(path, subject, counter)
-  const failure = (error: unknown) => toFileError(error, path, subject)
-  const sql = statementCache(db, () => watch.checkPeriodically(), failure)
-
+  const failure: ToError = (error) => toFileError(error, path, subject)
   return {
     path,
-    sql,
-    transaction(work) {
-      watch.check()
-      sql('BEGIN IMMEDIATE').run()
-      try {
-        watch.checkAge()
-        const result = work()
-        watch.check()
-        counter?.count()
-        sql('COMMIT').run()
-        counter?.counted()
-        return result
-      } catch (error) {
-        if (db.isTransaction) sql('ROLLBACK').run()
-        throw failure(error)
-      }
-    },
+    ...transactionsOf(db, { watch, counter, failure }),
     close() {
       if (!db.isOpen) return
       try {

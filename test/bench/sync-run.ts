@@ -45,7 +45,7 @@ const {
   scope,
 } = JSON.parse(readFileSync(process.argv[2]!, 'utf8')) as Job
 const task: Task | null = scope && { reconcile: scope }
-const ledger = await openLedger({ sqlite: file })
+const ledger = await openLedger({ sqlite: file }, { thread: true })
 const client = new RecordsClient({ baseUrl: url, key })
 const TRIES_MAX = 5
 const environment = new MockActivityEnvironment(

@@ -1,7 +1,7 @@
 // Push: the planned items of a segment go out, 50 at a time, in as many lanes as requests may be in flight
 // (design section 3). A permit comes first, the batch after: so every request is as full as it can be.
 
-import { ITEM_ATTEMPTS_MAX } from '../../core/limits.ts'
+import { ITEM_ATTEMPTS_MAX, LEDGER_ROWS_MAX } from '../../core/limits.ts'
 import type { Outbox, PlannedItem, RunSegment } from '../../ledger/ledger.ts'
 import { noteSentAgain } from '../../runs/sent-again.ts'
 import type { ImportDeps, StagedImport } from '../ports.ts'
@@ -134,13 +134,23 @@ function dispenser(
   slice: AbortSignal,
 ) {
   let after = segment.first - 1
+  let read: readonly PlannedItem[] = []
+  let isReadToEnd = false
   let last: Promise<unknown> = Promise.resolve()
   const empty = new AbortController()
-  const next = async (): Promise<readonly PlannedItem[]> => {
-    const items = await ledger.nextPlanned(run, segment, { after, attemptsBelow: round, limit })
+  const readOn = async () => {
+    const options = { after, attemptsBelow: round, limit: LEDGER_ROWS_MAX }
+    const items = await ledger.nextPlanned(run, segment, options)
     after = items.at(-1)?.ordinal ?? segment.last
+    isReadToEnd = items.length < LEDGER_ROWS_MAX || after >= segment.last
+    read = read.length === 0 ? items : [...read, ...items]
+  }
+  const next = async (): Promise<readonly PlannedItem[]> => {
+    if (read.length < limit && !isReadToEnd) await readOn()
+    const items = read.slice(0, limit)
+    read = read.slice(limit)
     // A permit for which nothing is left would keep the request of another lane waiting.
-    if (items.length < limit || after >= segment.last) empty.abort()
+    if (read.length === 0 && isReadToEnd) empty.abort()
     return items
   }
   return {

@@ -84,17 +84,14 @@ export function secondRecordReader(
     const written = outcomes.filter(({ state, recordId }) => isWritten(state) && recordId !== null)
     if (written.length === 0) return { outcomes, later: [] }
     const keyOf = new Map(items.map(({ ordinal, key }) => [ordinal, key]))
-    const own = await ledger.acceptedRecords(
-      run,
-      written.map(({ ordinal }) => keyOf.get(ordinal)!),
-    )
-    const unknown = written.flatMap(({ ordinal, state }) => {
-      const key = keyOf.get(ordinal)!
-      return state === 'created' && !own.has(key) ? [key] : []
-    })
+    const keys = written.map(({ ordinal }) => keyOf.get(ordinal)!)
+    const created = keys.filter((_, index) => written[index]!.state === 'created')
     // What another sync has written is a record of the key as well: a sync may have been renamed.
-    const elsewhere = unknown.length === 0 ? [] : await ledger.recordsElsewhere(run, unknown)
-    const accepted = new Map([...own, ...elsewhere])
+    const [own, elsewhere] = await Promise.all([
+      ledger.acceptedRecords(run, keys),
+      created.length === 0 ? [] : ledger.recordsElsewhere(run, created),
+    ])
+    const accepted = new Map([...elsewhere, ...own])
     const details = new Map<number, string>()
     const notes: Note[] = []
     const later: Note[] = []

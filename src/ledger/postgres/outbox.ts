@@ -2,7 +2,14 @@
 // segment's fence.
 
 import { FenceLost } from '../../core/errors.ts'
-import type { Outbox, PlannedItem, RequestOutcome, RunSegment, SentBatch } from '../roles/outbox.ts'
+import type {
+  ItemPlace,
+  Outbox,
+  PlannedItem,
+  RequestOutcome,
+  RunSegment,
+  SentBatch,
+} from '../roles/outbox.ts'
 import { PLANNED_COLUMNS, plannedOfRow } from '../rows/items.ts'
 import type { Row } from '../rows/values.ts'
 import { FORGET_SQL, isWanted, itemsAt, wanted, withPayload } from './items.ts'
@@ -44,7 +51,7 @@ export function outboxMethods(db: PostgresDatabase, now: () => string) {
     run: number,
     { first }: RunSegment,
     operation: string,
-    { batch, attempt, digest, items }: SentBatch,
+    { batch, attempt, digest, items }: SentBatch<ItemPlace>,
   ) => {
     const range = [items[0]!.ordinal, items.at(-1)!.ordinal]
     await session.run(
@@ -60,7 +67,7 @@ export function outboxMethods(db: PostgresDatabase, now: () => string) {
   const settleRequest = async (
     session: Session,
     run: number,
-    { batch, attempt }: SentBatch,
+    { batch, attempt }: SentBatch<ItemPlace>,
     outcome: RequestOutcome,
   ) =>
     await session.run(
@@ -98,7 +105,7 @@ export function outboxMethods(db: PostgresDatabase, now: () => string) {
           'UPDATE runs SET batches = batches + 1 WHERE id = $1 RETURNING batches',
           [run],
         )
-        const sent: SentBatch = { batch: Number(row?.['batches']), attempt: 1, digest, items }
+        const sent = { batch: Number(row?.['batches']), attempt: 1, digest, items }
         await session.run(
           `UPDATE items SET state = 'sent', batch = $3 ${wanted} WHERE ${isWanted}`,
           [...itemsAt(run, items), sent.batch],
@@ -113,7 +120,7 @@ export function outboxMethods(db: PostgresDatabase, now: () => string) {
     async recordResend(run, segment, fence, batch, { operation, replayed }) {
       return await db.transaction(async (session) => {
         await checkSegmentFence(session, run, segment, fence)
-        const again: SentBatch = { ...batch, attempt: batch.attempt + 1 }
+        const again = { ...batch, attempt: batch.attempt + 1 }
         if (replayed)
           await session.run(
             `UPDATE items SET replayed = 1 ${wanted} WHERE ${isWanted}`,

@@ -25,13 +25,16 @@ export interface PlannedItem {
   readonly rawKey?: string | null
 }
 
+/** An item, by its place. */
+export type ItemPlace = Pick<PlannedItem, 'ordinal'>
+
 /** A batch that was written down before it was sent. */
-export interface SentBatch {
+export interface SentBatch<Item extends ItemPlace = PlannedItem> {
   readonly batch: number
   readonly attempt: number
   /** SHA-256 of the body, hex. */
   readonly digest: string
-  readonly items: readonly PlannedItem[]
+  readonly items: readonly Item[]
 }
 
 /** What a person should know about an accepted item that is not as it was sent. */
@@ -106,28 +109,28 @@ export interface Outbox {
   ): Promise<void>
 
   /** Writes a batch down before it is sent: stamps and marks its items, clears their accepted hashes. */
-  recordSend(
+  recordSend<Item extends ItemPlace>(
     run: number,
     segment: RunSegment,
     fence: number,
-    batch: { operation: string; digest: string; items: readonly PlannedItem[] },
-  ): Promise<SentBatch>
+    batch: { operation: string; digest: string; items: readonly Item[] },
+  ): Promise<SentBatch<Item>>
   /** Writes down that a batch is sent again; `replayed` flags its items if the outcome before is unknown. */
-  recordResend(
+  recordResend<Item extends ItemPlace>(
     run: number,
     segment: RunSegment,
     fence: number,
-    batch: SentBatch,
+    batch: SentBatch<Item>,
     options: { operation: string; replayed: boolean },
-  ): Promise<SentBatch>
+  ): Promise<SentBatch<Item>>
   /** Settles a request whose batch stays sent: no valid answer came. */
-  recordNoAnswer(run: number, batch: SentBatch, outcome: RequestOutcome): Promise<void>
+  recordNoAnswer(run: number, batch: SentBatch<ItemPlace>, outcome: RequestOutcome): Promise<void>
   /** Settles a batch: outcomes, accepted hashes and the request row, in one transaction. */
   settle(
     run: number,
     segment: RunSegment,
     fence: number,
-    batch: SentBatch,
+    batch: SentBatch<ItemPlace>,
     outcome: RequestOutcome,
     items: readonly ItemOutcome[],
   ): Promise<void>
@@ -136,7 +139,7 @@ export interface Outbox {
     run: number,
     segment: RunSegment,
     fence: number,
-    batch: SentBatch,
+    batch: SentBatch<ItemPlace>,
     outcome: RequestOutcome,
   ): Promise<void>
 }

@@ -75,6 +75,9 @@ export interface KeyCounts {
   readonly variants: number
 }
 
+/** Called after each slice; what it throws ends the work. */
+export type OnSlice = () => void | Promise<void>
+
 export interface RowStaging {
   /** Starts staging from the beginning: a higher fence, and no items. */
   beginStage(run: number, columns: readonly string[]): Promise<number>
@@ -88,7 +91,7 @@ export interface RowStaging {
     run: number,
     fence: number,
     source: StagedSource,
-    onSlice?: () => void,
+    onSlice?: OnSlice,
   ): Promise<StageCounts>
   /**
    * Removes all but about `rows` of the planned items from a staged run, evenly, and from its count of rows: as if its source

@@ -1,7 +1,7 @@
 // Staging decides slice by slice; what it decides, and how slices make segments, is the same in every engine.
 
 import type { RunSegment } from '../roles/outbox.ts'
-import type { StageCounts, StagedSource } from '../roles/staging.ts'
+import type { OnSlice, StageCounts, StagedSource } from '../roles/staging.ts'
 import { sampleBound, ordinalSlices } from './ranges.ts'
 
 /** What was decided about the items of a slice, in rows. */
@@ -35,7 +35,7 @@ export const relianceOf = (
 export async function decideSlices(
   { rows, rowsPerSegment }: StagedSource,
   decide: (slice: RunSegment) => Promise<SliceCounts>,
-  onSlice: () => void = () => {},
+  onSlice: OnSlice = () => {},
 ): Promise<{ readonly segments: readonly PlannedSegment[]; readonly counts: StageCounts }> {
   const sum = { planned: 0, superseded: 0, unchanged: 0, invalid: 0, newer: 0, distrusted: 0 }
   const segments: PlannedSegment[] = []
@@ -50,7 +50,7 @@ export async function decideSlices(
         planned: open.planned + found.planned,
       })
     else if (found.planned > 0) segments.push({ ...slice, planned: found.planned })
-    onSlice()
+    await onSlice()
   }
   const { newer, distrusted, ...counts } = sum
   return {

@@ -5,6 +5,7 @@ import type { AcceptedRecords } from '../roles/accepted-records.ts'
 import { acceptedOfKey, acceptedOfRow, readCorrectedRow, recordsColumn } from '../rows/accepted.ts'
 import { subjectOf } from '../rows/differences.ts'
 import { isBroughtIn, PLANNED_COLUMNS, plannedOfRow } from '../rows/items.ts'
+import { bulkStatement } from '../../sqlite/bulk.ts'
 import type { SqliteDatabase } from './database.ts'
 import { originOf } from './origins.ts'
 
@@ -61,6 +62,14 @@ function destinationsOfType(db: SqliteDatabase, run: number) {
     }))
 }
 
+const RECORDS_OF_KEYS = bulkStatement(
+  '(?)',
+  (keys) => `WITH keys (key) AS (VALUES ${keys})
+  SELECT accepted.key, record_id, run, records FROM keys CROSS JOIN accepted
+    ON destination = (SELECT destination FROM runs WHERE id = ?) AND accepted.key = keys.key
+  WHERE record_id IS NOT NULL`,
+)
+
 // oxlint-disable-next-line max-lines-per-function -- a table of methods, none of them long
 export const acceptedRecordMethods = (db: SqliteDatabase): AcceptedRecords => ({
   async knownKeys(run) {
@@ -93,16 +102,9 @@ export const acceptedRecordMethods = (db: SqliteDatabase): AcceptedRecords => ({
   },
 
   async acceptedRecords(run, keys) {
-    const find = db.sql(
-      `SELECT record_id, run, records FROM accepted
-       WHERE destination = ${DESTINATION} AND key = ?2 AND record_id IS NOT NULL`,
-    )
-    return new Map(
-      keys.flatMap((key) => {
-        const row = find.get(run, key)
-        return row ? [[key, acceptedOfKey(row)]] : []
-      }),
-    )
+    const values = keys.map((key) => [key])
+    const rows = RECORDS_OF_KEYS.all(db, values, [run])
+    return new Map(rows.map((row) => [String(row['key']), acceptedOfKey(row)]))
   },
 
   async recordsElsewhere(run, keys) {

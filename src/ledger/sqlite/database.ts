@@ -9,7 +9,7 @@ import {
 } from '../../sqlite/database.ts'
 import { MIGRATIONS } from './migrations.ts'
 
-export type { SqliteDatabase, SqliteRow, Statement } from '../../sqlite/database.ts'
+export type { SqliteDatabase, SqliteRow, Statement, Value } from '../../sqlite/database.ts'
 
 const RESTORE =
   '. Stop every process that has it open, remove its -wal and -shm files, and put a backup in its place'

@@ -1,7 +1,7 @@
 // Sending: every batch is written down before it is sent and settled after; both in one short transaction, under the
 // segment's fence.
 
-import type { Outbox, PlannedItem, RequestOutcome, RunSegment, SentBatch } from '../roles/outbox.ts'
+import type { ItemPlace, Outbox, RequestOutcome, RunSegment, SentBatch } from '../roles/outbox.ts'
 import { PLANNED_COLUMNS, plannedOfRow } from '../rows/items.ts'
 import type { SqliteDatabase } from './database.ts'
 import { checkSegmentFence } from './fences.ts'
@@ -19,7 +19,7 @@ export function outboxMethods(db: SqliteDatabase, now: () => string) {
     run: number,
     { first }: RunSegment,
     operation: string,
-    { batch, attempt, digest, items }: SentBatch,
+    { batch, attempt, digest, items }: SentBatch<ItemPlace>,
   ) => {
     db.sql(
       `INSERT INTO requests (run, batch, attempt, operation, first, last, items, digest, sent_at)
@@ -30,7 +30,11 @@ export function outboxMethods(db: SqliteDatabase, now: () => string) {
       first,
     )
   }
-  const settleRequest = (run: number, { batch, attempt }: SentBatch, outcome: RequestOutcome) =>
+  const settleRequest = (
+    run: number,
+    { batch, attempt }: SentBatch<ItemPlace>,
+    outcome: RequestOutcome,
+  ) =>
     db
       .sql(
         `UPDATE requests SET settled_at = ?, status = ?, request_id = ?, duration_ms = ?
@@ -79,7 +83,7 @@ export function outboxMethods(db: SqliteDatabase, now: () => string) {
         const row = db
           .sql('UPDATE runs SET batches = batches + 1 WHERE id = ? RETURNING batches, destination')
           .get(run)
-        const sent: SentBatch = { batch: Number(row?.['batches']), attempt: 1, digest, items }
+        const sent = { batch: Number(row?.['batches']), attempt: 1, digest, items }
         db.sql(
           `UPDATE items SET state = 'sent', batch = ?
            WHERE run = ? AND ordinal IN (SELECT value FROM json_each(?))`,
@@ -97,7 +101,7 @@ export function outboxMethods(db: SqliteDatabase, now: () => string) {
     async recordResend(run, segment, fence, batch, { operation, replayed }) {
       return db.transaction(() => {
         checkSegmentFence(db, run, segment, fence)
-        const again: SentBatch = { ...batch, attempt: batch.attempt + 1 }
+        const again = { ...batch, attempt: batch.attempt + 1 }
         insertRequest(run, segment, operation, again)
         if (replayed) {
           const flag = db.sql('UPDATE items SET replayed = 1 WHERE run = ? AND ordinal = ?')
@@ -142,7 +146,7 @@ export function outboxMethods(db: SqliteDatabase, now: () => string) {
   } satisfies Partial<Outbox>
 }
 
-const rangeOf = (items: readonly PlannedItem[]): [first: number, last: number] => [
+const rangeOf = (items: readonly ItemPlace[]): [first: number, last: number] => [
   items[0]!.ordinal,
   items.at(-1)!.ordinal,
 ]

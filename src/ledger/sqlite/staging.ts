@@ -15,11 +15,29 @@ import {
   type SliceCounts,
 } from '../rules/staging.ts'
 import { newestRunElsewhere } from '../statements/origins.ts'
-import type { SqliteDatabase } from './database.ts'
+import { bulkStatement } from '../../sqlite/bulk.ts'
+import type { SqliteDatabase, Value } from './database.ts'
 import { sqliteDialect } from './dialect.ts'
 import { checkStageFence } from './fences.ts'
 import { gaveWayToNewer } from './origins.ts'
 import { deleteWork } from './work.ts'
+
+const INSERT_VALID = bulkStatement(
+  "(?, ?, ?, ?, 'planned', ?, ?, ?)",
+  (rows) =>
+    `INSERT INTO items (run, ordinal, line, of_ordinal, state, key, hash, raw_key) VALUES ${rows}`,
+)
+
+const INSERT_INVALID = bulkStatement(
+  "(?, ?, ?, ?, 'invalid', ?, 'row_invalid', ?, ?, ?, ?, ?, ?)",
+  (rows) =>
+    `INSERT INTO items (run, ordinal, line, of_ordinal, state, key, code, reason, "column", field, value, detail, more) VALUES ${rows}`,
+)
+
+const INSERT_PAYLOADS = bulkStatement(
+  '(?, ?, ?, ?)',
+  (rows) => `INSERT INTO payloads (run, ordinal, raw, payload) VALUES ${rows}`,
+)
 
 const SLICE = "run = ?1 AND ordinal BETWEEN ?2 AND ?3 AND state = 'planned'"
 const DESTINATION = '(SELECT destination FROM runs WHERE id = ?1)'
@@ -105,28 +123,24 @@ export function stagingMethods(db: SqliteDatabase) {
     },
 
     async stageItems(run, fence, items) {
-      const valid = db.sql(
-        "INSERT INTO items (run, ordinal, line, of_ordinal, state, key, hash, raw_key) VALUES (?, ?, ?, ?, 'planned', ?, ?, ?)",
-      )
-      const payload = db.sql(
-        'INSERT INTO payloads (run, ordinal, raw, payload) VALUES (?, ?, ?, ?)',
-      )
-      const invalid = db.sql(
-        `INSERT INTO items (run, ordinal, line, of_ordinal, state, key, code, reason, "column", field, value, detail, more)
-         VALUES (?, ?, ?, ?, 'invalid', ?, 'row_invalid', ?, ?, ?, ?, ?, ?)`,
-      )
+      const valid: Value[][] = []
+      const invalid: Value[][] = []
+      const payloads: Value[][] = []
+      for (const item of items) {
+        const at = [run, item.ordinal, item.line, item.of ?? null]
+        if (item.valid) valid.push([...at, item.key, item.hash, item.rawKey ?? null])
+        else {
+          const { key, reason, column, field, value, detail, more } = item
+          const further = more ? JSON.stringify(more) : null
+          invalid.push([...at, key, reason, column, field, value, detail, further])
+        }
+        payloads.push([run, item.ordinal, item.raw, item.valid ? item.payload : null])
+      }
       db.transaction(() => {
         checkStageFence(db, run, fence)
-        for (const item of items) {
-          const at = [run, item.ordinal, item.line, item.of ?? null]
-          if (item.valid) valid.run(...at, item.key, item.hash, item.rawKey ?? null)
-          else {
-            const { key, reason, column, field, value, detail, more } = item
-            const further = more ? JSON.stringify(more) : null
-            invalid.run(...at, key, reason, column, field, value, detail, further)
-          }
-          payload.run(run, item.ordinal, item.raw, item.valid ? item.payload : null)
-        }
+        INSERT_VALID.run(db, valid)
+        INSERT_INVALID.run(db, invalid)
+        INSERT_PAYLOADS.run(db, payloads)
         db.sql('UPDATE runs SET rows_staged = rows_staged + ? WHERE id = ?').run(items.length, run)
       })
     },

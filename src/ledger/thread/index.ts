@@ -1,0 +1,185 @@
+// A SQLite ledger on a thread of its own, so that reading, mapping and HTTP go on while it writes.
+
+import { once, type EventEmitter } from 'node:events'
+import { Worker } from 'node:worker_threads'
+import { LedgerError } from '../../core/errors.ts'
+import type { ItemPlace, Ledger, Outbox, SentBatch } from '../ledger.ts'
+import {
+  receivedError,
+  type FromThread,
+  type ThreadOpened,
+  type ThreadOptions,
+  type ToThread,
+} from './messages.ts'
+
+/** Its heap holds a few thousand rows at most. */
+const HEAP = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 16 }
+
+/** The way to a thread that serves a ledger. */
+export type Channel = Pick<Worker, 'postMessage' | 'ref' | 'unref'> & EventEmitter
+
+interface Pending {
+  readonly values: readonly unknown[]
+  resolve(result: unknown): void
+  reject(error: unknown): void
+  /** What a callback of the call threw. */
+  thrown: { readonly error: unknown } | null
+}
+
+/** One thread, and the calls that wait for its answers. */
+class LedgerThread {
+  readonly #channel: Channel
+  readonly #place: string
+  readonly #pending = new Map<number, Pending>()
+  #calls = 0
+  #unsent: ToThread[] = []
+  #isOver = false
+
+  constructor(channel: Channel, place: string) {
+    this.#channel = channel
+    this.#place = place
+    channel.on('message', (messages: readonly FromThread[]) => {
+      for (const message of messages) this.#receive(message)
+    })
+    channel.on('error', (error: Error) => this.#end(error.message))
+    for (const ended of ['exit', 'close']) channel.on(ended, () => this.#end('it ended'))
+    channel.unref()
+  }
+
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
+  call(method: string, values: readonly unknown[]): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      const call = ++this.#calls
+      // A call keeps the process alive, an open ledger does not.
+      if (this.#pending.size === 0) this.#channel.ref()
+      this.#pending.set(call, { values, resolve, reject, thrown: null })
+      const callbacks = values.flatMap((value, index) => (typeof value === 'function' ? index : []))
+      const plain =
+        callbacks.length === 0
+          ? values
+          : values.map((value) => (typeof value === 'function' ? null : value))
+      this.#send({ call, method, values: plain, callbacks })
+    })
+  }
+
+  /** What is asked in one turn of the event loop is one message. */
+  #send(message: ToThread): void {
+    if (this.#unsent.push(message) > 1) return
+    setImmediate(() => {
+      this.#channel.postMessage(this.#unsent)
+      this.#unsent = []
+    })
+  }
+
+  #receive(message: FromThread): void {
+    if ('called' in message) {
+      const { called, value } = message
+      void this.#callBack(called, value)
+      return
+    }
+    const pending = this.#pending.get(message.answered)
+    if (!pending) return
+    this.#pending.delete(message.answered)
+    if (this.#pending.size === 0) this.#channel.unref()
+    if (pending.thrown) pending.reject(pending.thrown.error)
+    else if ('failure' in message) pending.reject(receivedError(message.failure))
+    else pending.resolve(message.result)
+  }
+
+  async #callBack(call: number, value: number): Promise<void> {
+    const pending = this.#pending.get(call)
+    if (!pending) return
+    try {
+      await (pending.values[value] as () => unknown)()
+    } catch (error) {
+      pending.thrown = { error }
+    }
+    this.#send({ returned: call, threw: pending.thrown !== null })
+  }
+
+  #end(why: string): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    const error = new LedgerError(
+      'ledger_thread',
+      `The thread that writes the ledger ${this.#place} failed: ${why}; it is started again when it is needed`,
+    )
+    for (const { reject } of this.#pending.values()) reject(error)
+    this.#pending.clear()
+  }
+}
+
+/** A thread of this process. Its code is compiled next to this; from source it is translated as it is loaded. */
+export function startThread(options: ThreadOptions): Channel {
+  const entry = import.meta.url.endsWith('.ts') ? './from-source.mjs' : './entry.js'
+  return new Worker(new URL(entry, import.meta.url), { workerData: options, resourceLimits: HEAP })
+}
+
+/** The items by their places: the ledger has the rest of them. */
+const places = (items: readonly ItemPlace[]): readonly ItemPlace[] =>
+  items.map(({ ordinal }) => ({ ordinal }))
+const placed = (batch: SentBatch<ItemPlace>): SentBatch<ItemPlace> => ({
+  ...batch,
+  items: places(batch.items),
+})
+
+/** The methods of the outbox, without the payloads that the ledger has. */
+const withoutPayloads = (ledger: Outbox): Partial<Outbox> => ({
+  async recordSend(run, segment, fence, batch) {
+    const { items } = batch
+    const sent = await ledger.recordSend(run, segment, fence, { ...batch, items: places(items) })
+    return { ...sent, items }
+  },
+  async recordResend(run, segment, fence, batch, options) {
+    const again = await ledger.recordResend(run, segment, fence, placed(batch), options)
+    return { ...again, items: batch.items }
+  },
+  recordNoAnswer: (run, batch, outcome) => ledger.recordNoAnswer(run, placed(batch), outcome),
+  settle: (run, segment, fence, batch, outcome, items) =>
+    ledger.settle(run, segment, fence, placed(batch), outcome, items),
+  release: (run, segment, fence, batch, outcome) =>
+    ledger.release(run, segment, fence, placed(batch), outcome),
+})
+
+/**
+ * Opens (and, unless `readOnly`, creates and migrates) the ledger in the file at `path`, on a thread. A thread that fails is
+ * started again by the next call. @throws LedgerError
+ */
+export async function openThreadedLedger(
+  path: string,
+  { readOnly = false, signingKey = null }: { readOnly?: boolean; signingKey?: string | null } = {},
+  start: (options: ThreadOptions) => Channel = startThread,
+): Promise<Ledger> {
+  const open = async () => {
+    const channel = start({ path, readOnly, signingKey })
+    const [opened] = (await once(channel, 'message')) as [ThreadOpened]
+    if ('failure' in opened) throw receivedError(opened.failure)
+    return { ...opened, thread: new LedgerThread(channel, opened.place) }
+  }
+  const { place, methods, ...first } = await open()
+  let current = first.thread
+  let opening: Promise<LedgerThread> | null = null
+  const call = async (method: string, values: readonly unknown[]): Promise<unknown> => {
+    if (current.isOver) {
+      opening ??= open()
+        .then(({ thread }) => (current = thread))
+        .finally(() => (opening = null))
+      await opening
+    }
+    return await current.call(method, values)
+  }
+  const ledger = Object.fromEntries(
+    methods.map((method) => [method, (...values: unknown[]) => call(method, values)]),
+  ) as unknown as Ledger
+  return {
+    ...ledger,
+    ...withoutPayloads(ledger),
+    place,
+    async close() {
+      if (!current.isOver) await current.call('close', [])
+    },
+  }
+}

@@ -1,0 +1,128 @@
+// The side of the thread: it opens the ledger's file and carries out what it is asked, in the order in which it is asked. Writes of
+// several batches that wait are stored in one transaction; none is answered before it is stored.
+
+import { receiveMessageOnPort, type MessagePort } from 'node:worker_threads'
+import { openLedgerDatabase, type SqliteDatabase } from '../sqlite/database.ts'
+import { ledgerOn } from '../sqlite/index.ts'
+import {
+  sentError,
+  type FromThread,
+  type ThreadOpened,
+  type ThreadOptions,
+  type ToThread,
+} from './messages.ts'
+
+type Call = Extract<ToThread, { call: number }>
+type Answer = Extract<FromThread, { answered: number }>
+type Methods = Readonly<Record<string, (...values: unknown[]) => Promise<unknown>>>
+
+/** Methods that are one transaction, or one read, and touch the items of one batch. */
+const GROUPED = new Set(['recordNoAnswer', 'recordResend', 'recordSend', 'release', 'settle'])
+/** Calls of one transaction: 400 items of 50 a batch, so that it stays below 1,000 rows of a table. */
+const GROUP_MAX = 8
+
+/** Serves the ledger at `path` until it is closed. The first message says whether it is open. */
+export function serveLedger(port: MessagePort, { path, ...options }: ThreadOptions): void {
+  let db: SqliteDatabase
+  let methods: Methods
+  try {
+    db = openLedgerDatabase(path, options)
+    const { place, ...ledger } = ledgerOn(db, options)
+    methods = ledger as unknown as Methods
+    port.postMessage({ place, methods: Object.keys(ledger) } satisfies ThreadOpened)
+  } catch (error) {
+    port.postMessage({ failure: sentError(error) } satisfies ThreadOpened)
+    port.close()
+    return
+  }
+  const server = new Server(port, db, methods)
+  port.on('message', (messages: readonly ToThread[]) => server.receive(messages))
+}
+
+class Server {
+  readonly #port: MessagePort
+  readonly #db: SqliteDatabase
+  readonly #methods: Methods
+  /** Calls that wait for a callback, with what goes on when it returns. */
+  readonly #waiting = new Map<number, (threw: boolean) => void>()
+
+  constructor(port: MessagePort, db: SqliteDatabase, methods: Methods) {
+    this.#port = port
+    this.#db = db
+    this.#methods = methods
+  }
+
+  receive(first: readonly ToThread[]): void {
+    const messages = [...first]
+    // Bounded by what callers wait for: each of them has one call at a time.
+    for (let more = receiveMessageOnPort(this.#port); more; more = receiveMessageOnPort(this.#port))
+      messages.push(...(more.message as readonly ToThread[]))
+    let group: Call[] = []
+    const flush = () => {
+      if (group.length > 0)
+        void (group.length === 1 ? this.#alone(group[0]!) : this.#together(group))
+      group = []
+    }
+    for (const message of messages) {
+      if ('returned' in message) this.#waiting.get(message.returned)?.(message.threw)
+      else if (!GROUPED.has(message.method)) {
+        flush()
+        void this.#alone(message)
+      } else if (group.push(message) === GROUP_MAX) flush()
+    }
+    flush()
+  }
+
+  async #alone(call: Call): Promise<void> {
+    this.#send([await this.#ended(call, this.#start(call))])
+    if (call.method === 'close') this.#port.close()
+  }
+
+  /** All in one transaction; if any of them fails, each in one of its own. */
+  async #together(calls: readonly Call[]): Promise<void> {
+    let running: Promise<unknown>[] = []
+    try {
+      const isStored = this.#db.group(() => {
+        running = calls.map((call) => this.#start(call))
+      })
+      if (!isStored) {
+        for (const attempt of running) attempt.catch(() => {})
+        running = calls.map((call) => this.#start(call))
+      }
+    } catch (error) {
+      for (const attempt of running) attempt.catch(() => {})
+      running = calls.map(() => Promise.reject(error as Error))
+    }
+    this.#send(await Promise.all(calls.map((call, index) => this.#ended(call, running[index]!))))
+  }
+
+  #start({ call, method, values, callbacks }: Call): Promise<unknown> {
+    const given = values.map((value, index) =>
+      callbacks.includes(index) ? this.#callback(call, index) : value,
+    )
+    return this.#methods[method]!(...given)
+  }
+
+  #callback(call: number, value: number): () => Promise<void> {
+    return async () => {
+      const threw = await new Promise<boolean>((resolve) => {
+        this.#waiting.set(call, resolve)
+        this.#send([{ called: call, value }])
+      })
+      this.#waiting.delete(call)
+      if (threw) throw new Error('The caller has stopped')
+    }
+  }
+
+  async #ended({ call }: Call, running: Promise<unknown>): Promise<Answer> {
+    try {
+      return { answered: call, result: await running }
+    } catch (error) {
+      return { answered: call, failure: sentError(error) }
+    }
+  }
+
+  #send(messages: readonly FromThread[]): void {
+    this.#port.postMessage(messages)
+  }
+}
