@@ -7,12 +7,18 @@
 export const SHORT_CHARS = 15
 
 const pattern = /^([+-]?)(\d+)(?:\.(\d+))?$/
+/** What is canonical already: most decimals are. */
+const CANONICAL = /^(?:0|-?[1-9]\d*|-?(?:0|[1-9]\d*)\.\d*[1-9])$/
+
+/** Whether a text is its own canonical decimal. */
+export const isCanonicalDecimal = (text: string): boolean => CANONICAL.test(text)
 
 /**
  * The canonical text of a plain decimal (`-12.50` becomes `-12.5`, `007` becomes `7`, `-0` becomes `0`), or null if
  * `text` is not one. Exponents, separators, white space and signs without digits are not decimals.
  */
 export function canonicalDecimal(text: string): string | null {
+  if (isCanonicalDecimal(text)) return text
   const match = pattern.exec(text)
   if (!match) return null
   const whole = match[2]!.replace(/^0+(?=\d)/, '')
@@ -31,6 +37,8 @@ export function trimTrailingZeros(digits: string): string {
 /** The plain decimal text of a finite number (never in exponent form). */
 export function decimalOfNumber(value: number): string {
   const text = String(value)
+  // Without an exponent JavaScript writes the canonical decimal.
+  if (!text.includes('e')) return text
   const match = /^(-?)(\d+)(?:\.(\d+))?e([+-]\d+)$/.exec(text)
   if (!match) return canonicalDecimal(text) ?? text
   const [, sign, whole, fraction = '', exponent] = match

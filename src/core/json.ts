@@ -27,8 +27,17 @@ export function parseJson(text: string): Json {
   return parseLossless(text) as Json
 }
 
+/** Quotes, backslashes, control characters and halves of surrogate pairs: what JSON escapes, or may. */
+// oxlint-disable-next-line no-control-regex -- they are what is looked for
+const MAY_ESCAPE = /["\\\0-\u001f\ud800-\udfff]/
+
+/** Like `JSON.stringify`, in a third of the time for a short text. */
+const quoted = (text: string): string =>
+  MAY_ESCAPE.test(text) ? JSON.stringify(text) : `"${text}"`
+
 /** Like `JSON.stringify`, with the digits of a `LosslessNumber` unchanged: `parseJson` reads the same value. */
 export function writeJson(value: Json): string {
+  if (typeof value === 'string') return quoted(value)
   return holdsLossless(value) ? written(value) : JSON.stringify(value)
 }
 

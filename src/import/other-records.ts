@@ -28,7 +28,7 @@ export interface OtherRecords {
 
 /** Whether a key may have other records than `current`, so that they have to be read. */
 export const hasOtherRecords = (known: Known | null | undefined, current: string): boolean =>
-  candidates(known, current).length > 0
+  known != null && candidates(known, current).length > 0
 
 const candidates = (known: Known | null | undefined, current: string): readonly string[] => {
   const ids = [...(known?.records ?? []), ...(known?.recordId == null ? [] : [known.recordId])]

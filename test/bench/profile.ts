@@ -5,14 +5,14 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve, sep } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { mappingOf, startServiceProcess, WIDE_SCHEMA, writeCsv } from './import-parts.ts'
 import { readThread, STEP_NAMES, type CpuProfile, type ThreadProfile } from './profile-steps.ts'
 import type { Ended, Job } from './sync-run.ts'
 
-const program = fileURLToPath(new URL('./sync-run.ts', import.meta.url))
+const here = fileURLToPath(new URL('../../', import.meta.url))
 const compiled = new URL('./compiled.mjs', import.meta.url).href
 /** Between two looks at the stack, µs. */
 const INTERVAL_US = 500
@@ -28,14 +28,15 @@ interface Options {
   readonly latencyMs: number
   /** Whether the dearest functions of each step are shown. */
   readonly detail: boolean
+  /** Another checkout, compiled, that takes turns with this one. */
+  readonly against: string | null
 }
 
-/** One import into a new ledger and a new service. With `profiles` its threads leave a profile there. */
+/** One import into a new ledger and a new service, as a checkout makes it. With `profiles` its threads leave a profile there. */
 async function run(
   options: Options,
-  csv: string,
-  dir: string,
-  profiles: string | null,
+  { csv, dir, root = here }: { csv: string; dir: string; root?: string },
+  profiles: string | null = null,
 ): Promise<Ended> {
   const schema = join(dir, 'schema.json')
   writeFileSync(schema, JSON.stringify(WIDE_SCHEMA))
@@ -74,8 +75,16 @@ async function run(
         : ['--cpu-prof', '--cpu-prof-interval', String(INTERVAL_US), '--cpu-prof-dir', profiles]
     const child = spawn(
       process.execPath,
-      [...flags, '--import', 'tsx', '--import', compiled, program, file],
-      { stdio: ['ignore', 'pipe', 'inherit'] },
+      [
+        ...flags,
+        '--import',
+        'tsx',
+        '--import',
+        `${compiled}?root=${encodeURIComponent(root)}`,
+        join(root, 'test/bench/sync-run.ts'),
+        file,
+      ],
+      { stdio: ['ignore', 'pipe', 'inherit'], cwd: root },
     )
     let last = ''
     createInterface(child.stdout!).on('line', (line) => {
@@ -118,24 +127,38 @@ function show(thread: ThreadProfile, index: number, { rows, detail }: Options): 
 const median = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!
 
+const cpuUs = ({ cpuSeconds, rows }: Ended) => (cpuSeconds * 1e6) / rows
+
+function tell(name: string, runs: readonly Ended[]): void {
+  const of = (figure: (ended: Ended) => number) => median(runs.map(figure)).toFixed(1)
+  console.log(
+    `${name}, without the profiler, median of ${runs.length}: ${of(cpuUs)} µs of processor time a row, ${of(({ seconds, rows }) => rows / seconds / 1_000)} thousand rows a second, peak ${of(({ peakMb }) => peakMb)} MB`,
+  )
+}
+
 /** Measures and prints a table for each thread that works. */
 export async function benchProfile(options: Options): Promise<void> {
-  const { rows, rounds, wide, latencyMs } = options
+  const { rows, rounds, wide, latencyMs, against } = options
   const dir = mkdtempSync(join(tmpdir(), 'records-sync-bench-'))
   try {
     const csv = join(dir, 'contacts.csv')
     await writeCsv(csv, rows, 'a', { wide })
-    console.error(
-      `profile of an import of ${rows} rows, ${wide ? 19 : 10} columns, ${latencyMs} ms`,
-    )
-    const plain: Ended[] = []
-    for (let round = 0; round < rounds; round++) plain.push(await run(options, csv, dir, null))
-    const of = (figure: (ended: Ended) => number) => median(plain.map(figure)).toFixed(1)
-    console.log(
-      `without the profiler, median of ${rounds}: ${of(({ cpuSeconds }) => (cpuSeconds * 1e6) / rows)} µs of processor time a row, ${of(({ seconds }) => rows / seconds / 1_000)} thousand rows a second, peak ${of(({ peakMb }) => peakMb)} MB`,
-    )
+    console.error(`import of ${rows} rows, ${wide ? 19 : 10} columns, ${latencyMs} ms`)
+    const [ours, others]: [Ended[], Ended[]] = [[], []]
+    for (let round = 0; round < rounds; round++) {
+      ours.push(await run(options, { csv, dir }))
+      if (against !== null)
+        others.push(await run(options, { csv, dir, root: resolve(against, '.') + sep }))
+    }
+    tell('this checkout', ours)
+    if (against !== null) {
+      tell('the other one', others)
+      const ratios = ours.map((ended, round) => cpuUs(ended) / cpuUs(others[round]!))
+      console.log(`processor time ÷ the other one, median of turns: ${median(ratios).toFixed(3)}`)
+      return
+    }
     const profiles = mkdtempSync(join(dir, 'profiles-'))
-    await run(options, csv, dir, profiles)
+    await run(options, { csv, dir }, profiles)
     threadsOf(profiles).forEach((thread, index) => show(thread, index, options))
   } finally {
     rmSync(dir, { recursive: true, force: true })

@@ -41,4 +41,5 @@ if (chosen.includes('profile'))
     wide: words.includes('--wide'),
     detail: words.includes('--detail'),
     latencyMs: 0,
+    against: words.includes('--against') ? (words[words.indexOf('--against') + 1] ?? null) : null,
   })

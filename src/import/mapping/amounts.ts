@@ -2,7 +2,7 @@
 // kept here: both are taken away only where they have to be; a separator in another place is no separator, and behind a zero it is
 // one of decimals.
 
-import { canonicalDecimal } from '../../core/decimal.ts'
+import { canonicalDecimal, isCanonicalDecimal } from '../../core/decimal.ts'
 import type { PropertyMapping } from '../../../config/index.ts'
 
 export type NumberForm = Pick<PropertyMapping, 'decimal' | 'thousands' | 'symbol'>
@@ -13,6 +13,8 @@ const SAME: Readonly<Record<string, string>> = { ' ': ' \\u00a0\\u202f', "'": "'
 /** The canonical decimal of a cell in the form that its mapping states, or null. */
 export function decimalOfCell(cell: string, form: NumberForm): string | null {
   const separator = form.decimal ?? '.'
+  const isPlain = separator === '.' && form.thousands === undefined && form.symbol === undefined
+  if (isPlain && isCanonicalDecimal(cell)) return cell
   const text = bareNumber(cell, form)
   if (text === null) return null
   if (separator === '.') return canonicalDecimal(plainText(text))

@@ -1,7 +1,7 @@
 // Cells become property values: one table, by field type. Nothing is guessed, rounded or cut: what does not fit exactly
 // is refused with what was expected. `Number('')`, `Date.parse` and binary floats never decide.
 
-import { isCalendarDay } from '../../core/calendar.ts'
+import { isCalendarDay, isIsoDay } from '../../core/calendar.ts'
 import { decimalOfNumber, exactDouble } from '../../core/decimal.ts'
 import { canonicalJson, isJsonObject, parseJson, type Json } from '../../core/json.ts'
 import { LosslessNumber, plainDecimal, numberFromDecimal } from '../../core/lossless-number.ts'
@@ -9,7 +9,7 @@ import type { PropertyMapping } from '../../../config/index.ts'
 import { decimalOfCell } from './amounts.ts'
 import { domainOf } from './domain.ts'
 import { allowedForms, numberAdvice } from './number-advice.ts'
-import { readTime } from './times.ts'
+import { isIsoTime, readTime } from './times.ts'
 import { isUnit, meantUnit } from './units.ts'
 
 /** What a coercion needs to know of the property. */
@@ -157,6 +157,7 @@ const two = (number: number) => String(number).padStart(2, '0')
 
 const asDate: Coercion = (cell, { mapping }) => {
   const format = mapping.format ?? 'YYYY-MM-DD'
+  if (format === 'YYYY-MM-DD' && isIsoDay(cell)) return value(cell)
   const groups = dateFormatPattern(format)?.exec(cell.trim())?.groups
   const [year, month, day] = [
     Number(groups?.['year']),
@@ -169,6 +170,7 @@ const asDate: Coercion = (cell, { mapping }) => {
 }
 
 const asDatetime: Coercion = (cell, { mapping: { format, zone } }) => {
+  if (format === undefined && isIsoTime(cell)) return value(cell)
   const days = format === undefined ? null : dateFormatPattern(format)
   const time = readTime(cell.trim(), days ?? ISO_DAY, zone)
   if (time !== null) return value(time)

@@ -63,18 +63,21 @@ export function compileColumn(
 /** The values of a multi-value cell. */
 function partsOf(cell: Json, split: string | undefined): readonly Json[] {
   if (Array.isArray(cell)) return cell as readonly Json[]
-  if (split === undefined || typeof cell !== 'string') return [cell]
+  if (split === undefined || typeof cell !== 'string' || !cell.includes(split)) return [cell]
   return cell.split(split).filter((part) => !isBlank(part))
 }
 
+const BLANK = /^[\s\u200b\u2060\ufeff]*$/
+
 /** White space, and what cannot be seen at all: the zero width space, the word joiner and the byte order mark. */
-export const isBlank = (text: string): boolean => /^[\s\u200b\u2060\ufeff]*$/.test(text)
+export const isBlank = (text: string): boolean => BLANK.test(text)
 
 /** True for what looks empty, and for a list of nothing: an import never erases by default. */
 export function isEmpty(column: Column, cell: Json): boolean {
   if (cell === null || (typeof cell === 'string' && isBlank(cell))) return true
   if (Array.isArray(cell)) return cell.length === 0
-  return column.property.is_multi && partsOf(cell, column.split).length === 0
+  const { split, property } = column
+  return split !== undefined && property.is_multi && partsOf(cell, split).length === 0
 }
 
 export function coerceColumn(column: Column, row: SourceRow, cell: Json): Coerced {

@@ -10,11 +10,17 @@ const foldable = new Set(['email', 'url'])
 
 export const isCaseFoldable = (fieldType: string): boolean => foldable.has(fieldType)
 
+/** From here on characters may have another composed form; a text without any is in it. */
+const MAY_COMPOSE = /[\u0300-\uffff]/
+
+/** `normalize('NFC')`, which costs more than all else that is done to a text, for those that it may change. */
+const composed = (text: string): string => (MAY_COMPOSE.test(text) ? text.normalize('NFC') : text)
+
 /** A text of a matching value as it is sent: trimmed, and in the composed form of Unicode. */
-export const normaliseText = (text: string): string => text.trim().normalize('NFC')
+export const normaliseText = (text: string): string => composed(text.trim())
 
 /** The text in small letters. Folding can leave a letter and its accent apart that have a composed form: J with a caron has none. */
-export const foldCase = (text: string): string => text.toLowerCase().normalize('NFC')
+export const foldCase = (text: string): string => composed(text.toLowerCase())
 
 /**
  * The canonical text of a matching value: trimmed, NFC, numbers as canonical decimals; e-mails and urls in small letters if

@@ -10,7 +10,7 @@ import type { ImportConfig } from '../../../config/index.ts'
 import type { CellError, RunSchema, StagedItem } from '../../ledger/ledger.ts'
 import { sourceOf } from '../../sources/index.ts'
 import type { SourceRow } from '../../sources/source.ts'
-import { sourceCellText } from './coerce.ts'
+import { sourceCellText, type Coerced } from './coerce.ts'
 import { coerceColumn, compileColumn, isEmpty, type Column } from './columns.ts'
 import { itemKey, normaliseValue } from './key.ts'
 import {
@@ -42,13 +42,6 @@ interface Constant {
   readonly property: PropertyWire
   readonly member: string
   readonly value: Json
-}
-
-/** A cell that clears its property, leaves it out, or has a value; or what is wrong with it. */
-interface Cell {
-  readonly value?: Json
-  readonly clears?: boolean
-  readonly wrong?: CellError
 }
 
 const cut = (text: string): string =>
@@ -141,12 +134,12 @@ class RowMapper {
   }
 
   map(row: SourceRow): StagedItem {
-    const raw = writeJson(row.cells)
-    const of = row.of === undefined ? {} : { of: row.of }
-    const place = { ordinal: row.ordinal, line: row.line, ...of, raw }
+    const { ordinal, line, cells } = row
+    const texts = cells.map(cellJson)
+    const raw = `[${texts.join(',')}]`
     // Cells of such a row may be under wrong columns: none of them is read, not even the key.
-    if (row.cells.length !== this.#sourceColumns.length)
-      return { ...place, valid: false, key: null, ...raggedRow(row, this.#sourceColumns.length) }
+    if (cells.length !== this.#sourceColumns.length)
+      return this.#invalid(row, raw, null, [raggedRow(row, this.#sourceColumns.length)])
     const members = [...this.#constantMembers]
     const wrong: CellError[] = []
     let key = this.#constantKey
@@ -154,63 +147,111 @@ class RowMapper {
     let clears = 0
     // A row reports all of its errors at once, so that a person mends them at once.
     for (const column of this.#columns) {
-      const cell = this.#read(column, row)
-      if (cell.wrong) wrong.push(cell.wrong)
-      if (cell.clears) {
-        members.push(`${column.member}null`)
-        clears++
+      const cell = cells[column.index] ?? null
+      if (isEmpty(column, cell)) {
+        const error = this.#emptyError(column, row)
+        if (error !== null) wrong.push(error)
+        else if (column.empty === 'clear') {
+          members.push(`${column.member}null`)
+          clears++
+        }
+        continue
       }
-      if (cell.value === undefined) continue
-      let sent = cell.value
+      const coerced = coerceColumn(column, row, cell!)
+      if (!coerced.ok) {
+        wrong.push(this.#cellError(column, row, coerced))
+        continue
+      }
+      let sent = coerced.value
       if (column.property === this.#matching) {
-        key = this.#keyOf(sent)
+        const found = this.#keyOf(sent)
+        if (found === null) {
+          wrong.push(this.#keyError(column, row))
+          continue
+        }
+        key = found
         // What is one key for us is one value on the wire.
         if (!this.#isKeyNumber) sent = normaliseValue(sent)
-        const [before] = [cell.value].flat()
-        if (typeof before === 'string' && before !== [sent].flat()[0]) rawKey = before
+        const before = single(coerced.value)
+        if (typeof before === 'string' && before !== single(sent)) rawKey = before
       }
-      members.push(column.member + writeJson(sent))
+      members.push(column.member + (sent === cell ? texts[column.index]! : writeJson(sent)))
     }
-    const [first, ...more] = wrong
-    if (first) return { ...place, valid: false, key, ...first, ...(more.length > 0 && { more }) }
+    if (wrong.length > 0) return this.#invalid(row, raw, key, wrong)
     this.#cleared += clears
     const payload = `{"properties":{${members.join(',')}}}`
-    const loose = rawKey === null ? {} : { rawKey }
-    return { ...place, valid: true, key: key!, payload, hash: textHash(payload), ...loose }
+    const item = {
+      ordinal,
+      line,
+      raw,
+      valid: true,
+      key: key!,
+      payload,
+      hash: textHash(payload),
+    } as const
+    // Seldom: to spread such an object takes longer than to map the row.
+    if (row.of === undefined && rawKey === null) return item
+    return { ...item, ...ofRow(row), ...(rawKey !== null && { rawKey }) }
   }
 
-  #read(column: Column, row: SourceRow): Cell {
-    const cell = row.cells[column.index] ?? null
+  #invalid(
+    row: SourceRow,
+    raw: string,
+    key: string | null,
+    [first, ...more]: readonly CellError[],
+  ): StagedItem {
+    const { ordinal, line } = row
+    const place = { ordinal, line, ...ofRow(row), raw }
+    return { ...place, valid: false, key, ...first!, ...(more.length > 0 && { more }) }
+  }
+
+  /** What is wrong with an empty cell; null if nothing is. */
+  #emptyError(column: Column, row: SourceRow): CellError | null {
     const { name } = column.property
-    const isKey = column.property === this.#matching
-    const wrong = (reason: string, detail: string, at = column.index): Cell => ({
-      wrong: {
-        reason,
-        column: this.#sourceColumns[at] ?? column.name,
-        field: name,
-        value: cut(sourceCellText(row.cells[at] ?? '')),
-        detail,
-      },
-    })
-    if (isEmpty(column, cell)) {
-      if (isKey) return wrong('key_missing', `${name} must have a value`)
-      if (column.empty === 'reject') return wrong('empty', `${name} must not be empty`)
-      return column.empty === 'clear' ? { clears: true } : {}
+    if (column.property === this.#matching)
+      return this.#error(column, row, 'key_missing', `${name} must have a value`)
+    if (column.empty !== 'reject') return null
+    return this.#error(column, row, 'empty', `${name} must not be empty`)
+  }
+
+  #cellError(column: Column, row: SourceRow, refused: Refused): CellError {
+    const isOfUnitColumn = refused.isOfUnit === true && column.unitIndex >= 0
+    const at = isOfUnitColumn ? column.unitIndex : column.index
+    return this.#error(column, row, refused.reason, `expected ${refused.expected}`, at)
+  }
+
+  #keyError(column: Column, row: SourceRow): CellError {
+    const { name } = column.property
+    return this.#error(column, row, 'key_not_single', `${name} must carry exactly one value`)
+  }
+
+  #error(
+    column: Column,
+    row: SourceRow,
+    reason: string,
+    detail: string,
+    at = column.index,
+  ): CellError {
+    return {
+      reason,
+      column: this.#sourceColumns[at] ?? column.name,
+      field: column.property.name,
+      value: cut(sourceCellText(row.cells[at] ?? '')),
+      detail,
     }
-    const coerced = coerceColumn(column, row, cell!)
-    if (!coerced.ok) {
-      const isOfUnitColumn = coerced.isOfUnit === true && column.unitIndex >= 0
-      return wrong(
-        coerced.reason,
-        `expected ${coerced.expected}`,
-        isOfUnitColumn ? column.unitIndex : column.index,
-      )
-    }
-    if (isKey && this.#keyOf(coerced.value) === null)
-      return wrong('key_not_single', `${name} must carry exactly one value`)
-    return { value: coerced.value }
   }
 }
+
+type Refused = Extract<Coerced, { readonly ok: false }>
+
+/** A cell as JSON. */
+const cellJson = (cell: Json): string => writeJson(cell ?? null)
+
+const ofRow = ({ of }: SourceRow) => (of === undefined ? {} : { of })
+
+/** The first value of a list; else the value itself. */
+const single = (value: Json): Json | undefined =>
+  Array.isArray(value) ? (value[0] as Json | undefined) : value
 
 /** What is wrong with a row of another length than the header. */
 const raggedRow = ({ cells }: SourceRow, expected: number): CellError => {

@@ -1,10 +1,16 @@
 // Times as files write them: the day in the format of the mapping, then hours and minutes, then the zone, of the cell or of the
 // mapping. Promise kept here: a time that its zone has twice or never, as clocks change, is refused.
 
-import { isCalendarDay } from '../../core/calendar.ts'
+import { isCalendarDay, isIsoDay } from '../../core/calendar.ts'
 
 const TIME =
   /^(?<day>.*\d)(?:T|,? +)(?<hour>\d{1,2}):(?<minute>\d{2})(?::(?<second>\d{2})(?<fraction>\.\d{1,9})?)?(?: ?(?<half>[AP])M)? ?(?<zone>Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?)?$/i
+
+const ISO_TIME = /^.{10}T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\dZ$/
+
+/** Whether a text is a time as `2026-01-31T08:15:00Z`: as most files write it, and as it is sent. */
+export const isIsoTime = (text: string): boolean =>
+  ISO_TIME.test(text) && isIsoDay(text.slice(0, 10))
 
 /**
  * The instant in the form of RFC 3339, with the offset of its zone.

@@ -6,7 +6,7 @@ import type { RecordRepresentation } from '../../contract/index.ts'
 import type { Json } from '../../core/json.ts'
 import type { ImportConfig } from '../../../config/index.ts'
 import type { ItemOutcome, RunSchema } from '../../ledger/ledger.ts'
-import { differingFields } from '../verify/compare.ts'
+import { isFieldDifferent } from '../verify/compare.ts'
 import { hasSameLetters } from '../verify/normalised.ts'
 import { itemKey } from '../mapping/key.ts'
 import type { PropertyValues } from '../verify/look-up.ts'
@@ -39,6 +39,7 @@ export function answerReader(
 
   /** Whether the record has values of the matching property, and none of them is the key, in whatever form. */
   const isOther = (key: string, held: Json | undefined): boolean => {
+    if (held === key) return false
     const values = [held ?? []].flat() as Json[]
     const isOurs = (value: Json) =>
       itemKey(value, matching.type, matching.folds) === key ||
@@ -49,20 +50,24 @@ export function answerReader(
   return (item, outcome, record) => {
     if (!record) return outcome
     const held = record.properties as PropertyValues
-    const sent = Object.fromEntries(
-      Object.entries(item.sent).filter(([name]) => Object.hasOwn(held, name)),
-    )
+    const { sent } = item
     const kindOf = (field: string) => classOf(sent[field], held[field])
     const noteOf = (fields: readonly string[], reason: string) =>
       fieldNotes(config, { sent, held, fields, verb: ANSWERED, kindOf, reason })
-    if (Object.hasOwn(sent, matching.name) && isOther(item.key, held[matching.name]))
+    const isKeyShown = Object.hasOwn(sent, matching.name) && Object.hasOwn(held, matching.name)
+    if (isKeyShown && isOther(item.key, held[matching.name]))
       return {
         ...outcome,
         // It is not known which record has that id.
         recordId: null,
         answered: noteOf([matching.name], ANSWERED_OTHER_RECORD),
       }
-    const fields = differingFields(sent, held, typeOf).filter((name) => isCompared(config, name))
+    const fields = Object.keys(sent).filter(
+      (name) =>
+        Object.hasOwn(held, name) &&
+        isFieldDifferent(sent, held, name, typeOf) &&
+        isCompared(config, name),
+    )
     if (fields.length === 0) return outcome
     const [form] = fields.includes(matching.name) ? [held[matching.name]].flat() : []
     const key = typeof form === 'string' ? form : null

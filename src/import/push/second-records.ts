@@ -97,10 +97,13 @@ export function secondRecordReader(
     const later: Note[] = []
     const hidden = hiddenFrom(deps, job)
     const read = otherRecordsReader(deps, job, hidden)
-    await forEachConcurrent(written, tuning.in_flight, async ({ ordinal, recordId, state }) => {
+    // Mostly none: a promise for each row would cost more than all the rest here.
+    const several = written.filter(({ ordinal, recordId }) =>
+      hasOtherRecords(accepted.get(keyOf.get(ordinal)!), recordId!),
+    )
+    await forEachConcurrent(several, tuning.in_flight, async ({ ordinal, recordId, state }) => {
       const key = keyOf.get(ordinal)!
-      const known = accepted.get(key)
-      if (known === undefined || !hasOtherRecords(known, recordId!)) return
+      const known = accepted.get(key)!
       const now = { recordId: recordId!, isCreated: state === 'created' }
       // The answer is recorded even if the look-up fails.
       const { detail, records } = await read(key, known, now).catch(() => ({

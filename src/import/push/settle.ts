@@ -3,7 +3,6 @@
 
 import type { BatchAnswer } from '../../client/index.ts'
 import type { BatchItemResult } from '../../contract/index.ts'
-import { isWritten } from '../../core/domain/item-states.ts'
 import type {
   AcceptedRecords,
   ItemOutcome,
@@ -20,7 +19,7 @@ import type { ImportDeps, StagedImport } from '../ports.ts'
 import { createItemHasher } from '../verify/baseline-hashes.ts'
 import { payloadProperties } from '../verify/look-up.ts'
 import { answerReader } from './answered.ts'
-import { itemOutcome } from './outcome.ts'
+import { isTaken, itemOutcome } from './outcome.ts'
 import { secondRecordReader } from './second-records.ts'
 
 /** What delivering asks of the ledger: the outbox, and what is known of keys whose record has another id. */
@@ -49,14 +48,10 @@ export function settlement(
   const noteSecondRecords = secondRecordReader(deps, job)
 
   const outcomeOf = (item: PlannedItem, result: BatchItemResult): ItemOutcome => {
-    const outcome = itemOutcome(item, result)
-    if (!isWritten(outcome.state)) return outcome
+    if (!isTaken(result)) return itemOutcome(item, result)
     const sent = payloadProperties(item)
-    return readAnswer(
-      { key: item.key, sent },
-      hashesOf ? { ...outcome, marks: hashesOf(sent) } : outcome,
-      result.record,
-    )
+    const outcome = itemOutcome(item, result, hashesOf && hashesOf(sent))
+    return readAnswer({ key: item.key, sent }, outcome, result.record)
   }
 
   return async (batch, { data }, ended) => {

@@ -10,6 +10,10 @@ import { canonicalValue } from './compare.ts'
 const LENGTH = 6
 const NONE = '.'.repeat(LENGTH)
 
+const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+/** Twelve bits as two digits of base 64, as URLs have them. */
+const PAIRS = Array.from({ length: 4_096 }, (_, bits) => DIGITS[bits >>> 6]! + DIGITS[bits & 63]!)
+
 /** FNV-1a over the UTF-16 code units of the canonical text, in base 64. */
 export function baselineHash(value: Json | undefined, fieldType: string): string {
   const text = canonicalValue(value, fieldType)
@@ -19,9 +23,7 @@ export function baselineHash(value: Json | undefined, fieldType: string): string
     hash = Math.imul(hash ^ (unit & 0xff), 0x01000193)
     hash = Math.imul(hash ^ (unit >>> 8), 0x01000193)
   }
-  const bytes = Buffer.alloc(4)
-  bytes.writeUInt32BE(hash >>> 0)
-  return bytes.toString('base64url')
+  return PAIRS[hash >>> 20]! + PAIRS[(hash >>> 8) & 0xfff]! + PAIRS[(hash & 0xff) << 4]!
 }
 
 /** The mapped properties, in the order of their hashes. */
@@ -33,17 +35,22 @@ export function createItemHasher(
   config: ImportConfig,
   schema: RunSchema,
 ): (sent: Readonly<Record<string, Json>>) => string {
-  const names = namesOf(config)
-  const hashOf = createFieldHasher(schema)
-  return (sent) =>
-    names.map((name) => (Object.hasOwn(sent, name) ? hashOf(name, sent[name]) : NONE)).join('')
+  const fields = namesOf(config).map((name) => ({ name, type: typeOf(schema, name) }))
+  return (sent) => {
+    let marks = ''
+    for (const { name, type } of fields)
+      marks += Object.hasOwn(sent, name) ? baselineHash(sent[name], type) : NONE
+    return marks
+  }
 }
+
+const typeOf = (schema: RunSchema | null, name: string): string => schema?.[name]?.type ?? 'text'
 
 /** Hashes the value of one property, as `createItemHasher` does. */
 export const createFieldHasher =
   (schema: RunSchema | null) =>
   (name: string, value: Json | undefined): string =>
-    baselineHash(value, schema?.[name]?.type ?? 'text')
+    baselineHash(value, typeOf(schema, name))
 
 /** Hashes by property as one text, in the order of the mapped properties; points if there is none. */
 export const formatBaseline = (marks: ReadonlyMap<string, string>, config: ImportConfig): string =>

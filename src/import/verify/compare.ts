@@ -4,6 +4,7 @@
 import { canonicalDecimal, decimalOfNumber, trimTrailingZeros } from '../../core/decimal.ts'
 import { canonicalJson, isJsonObject, ownValue, type Json } from '../../core/json.ts'
 import { LosslessNumber } from '../../core/lossless-number.ts'
+import { foldCase, normaliseText } from '../mapping/key.ts'
 
 const caseless = new Set(['email', 'url'])
 
@@ -11,8 +12,9 @@ const caseless = new Set(['email', 'url'])
 export function canonicalValue(value: Json | undefined, fieldType: string): string {
   if (value === undefined || value === null) return ''
   if (Array.isArray(value)) {
+    if (value.length === 1) return canonicalValue(value[0] as Json, fieldType)
     const parts = value.map((part) => canonicalValue(part as Json, fieldType)).toSorted()
-    return parts.length > 1 ? JSON.stringify(parts) : (parts[0] ?? '')
+    return parts.length > 1 ? JSON.stringify(parts) : ''
   }
   if (isJsonObject(value)) {
     const { amount } = value
@@ -27,16 +29,33 @@ export function canonicalValue(value: Json | undefined, fieldType: string): stri
   if (typeof value === 'number') return decimalOfNumber(value)
   if (value instanceof LosslessNumber) return canonicalJson(value)
   if (typeof value === 'boolean') return String(value)
-  const text = String(value).trim().normalize('NFC')
+  const text = normaliseText(String(value))
   if (fieldType === 'number') return canonicalDecimal(text) ?? text
   if (fieldType === 'datetime') {
     // JavaScript's times end with milliseconds; what a text has beyond them counts as well.
-    const [, finer = ''] = /:\d\d\.\d{3}(\d+)/.exec(text) ?? []
+    const finer = text.includes('.') ? (/:\d\d\.\d{3}(\d+)/.exec(text)?.[1] ?? '') : ''
     const time = Date.parse(text)
     const rest = trimTrailingZeros(finer)
     return Number.isNaN(time) ? text : rest === '' ? String(time) : `${time}+${rest}`
   }
-  return caseless.has(fieldType) ? text.toLowerCase().normalize('NFC').replace(/\/$/, '') : text
+  return caseless.has(fieldType) ? foldCase(text).replace(/\/$/, '') : text
+}
+
+/** Whether both are one value, written the same: then they mean the same under any comparison. False proves nothing. */
+function isIdentical(sent: Json | undefined, held: Json | undefined): boolean {
+  if (sent === held) return true
+  if (Array.isArray(sent))
+    return (
+      Array.isArray(held) &&
+      sent.length === held.length &&
+      sent.every((part, at) => isIdentical(part as Json, held[at] as Json))
+    )
+  if (!isJsonObject(sent) || !isJsonObject(held)) return false
+  const names = Object.keys(sent)
+  return (
+    names.length === Object.keys(held).length &&
+    names.every((name) => Object.hasOwn(held, name) && isIdentical(sent[name], held[name]))
+  )
 }
 
 /** True if both values mean the same under the field type's comparison. */
@@ -48,13 +67,23 @@ export function isSameMeaning(
   return canonicalValue(sent, fieldType) === canonicalValue(held, fieldType)
 }
 
+/** Whether the service holds a sent property otherwise. */
+export function isFieldDifferent(
+  sent: Readonly<Record<string, Json>>,
+  held: Readonly<Record<string, Json>>,
+  property: string,
+  fieldTypeOf: (property: string) => string,
+): boolean {
+  const ours = sent[property]
+  const theirs = ownValue(held, property)
+  // Most are the same, and to see that costs a tenth of what canonical texts do.
+  return !isIdentical(ours, theirs) && !isSameMeaning(ours, theirs, fieldTypeOf(property))
+}
+
 /** Names of the sent properties that the service holds otherwise. */
-export function differingFields(
+export const differingFields = (
   sent: Readonly<Record<string, Json>>,
   held: Readonly<Record<string, Json>>,
   fieldTypeOf: (property: string) => string,
-): string[] {
-  return Object.keys(sent).filter(
-    (property) => !isSameMeaning(sent[property], ownValue(held, property), fieldTypeOf(property)),
-  )
-}
+): string[] =>
+  Object.keys(sent).filter((property) => isFieldDifferent(sent, held, property, fieldTypeOf))

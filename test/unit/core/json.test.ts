@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { canonicalJson, isJsonObject, type Json } from '../../../src/core/json.ts'
+import { canonicalJson, writeJson, isJsonObject, type Json } from '../../../src/core/json.ts'
 
 /** The same value with the keys of every object in another order. */
 function turned(value: Json): Json {
@@ -75,4 +75,14 @@ describe('isJsonObject', () => {
   ])('%j: %s', (any, expected) => {
     expect(isJsonObject(any)).toBe(expected)
   })
+})
+
+it('a text is written as JSON.stringify writes it, every character of it', () => {
+  for (let code = 0; code < 0x1_0000; code++) {
+    const text = `a${String.fromCharCode(code)}`
+    if (writeJson(text) !== JSON.stringify(text)) expect.fail(`U+${code.toString(16)}`)
+  }
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), (text) => writeJson(text) === JSON.stringify(text)),
+  )
 })

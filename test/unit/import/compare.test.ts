@@ -49,6 +49,8 @@ describe('different', () => {
     ['text', '10.5', '10.50'],
     ['text', ['a,b', 'c'], ['a', 'b,c']],
     ['text', ['a', 'b'], ['a']],
+    ['text', ['a'], ['a', 'b']],
+    ['address', { a: 1 }, { a: 1, b: 2 }],
     ['email', 'a@x.de', 'b@x.de'],
     ['number', '10.5', '10.51'],
     ['number', '0', null],
@@ -67,6 +69,8 @@ describe('different', () => {
   ])('%s %j and %j', (type, sent, held) => {
     expect(isSameMeaning(sent, held, type)).toBe(false)
     expect(isSameMeaning(held, sent, type)).toBe(false)
+    expect(differingFields({ a: sent }, { a: held as Json }, () => type)).toEqual(['a'])
+    expect(differingFields({ a: held as Json }, { a: sent }, () => type)).toEqual(['a'])
   })
 })
 

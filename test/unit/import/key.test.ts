@@ -3,8 +3,18 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Json } from '../../../src/core/json.ts'
-import { itemKey } from '../../../src/import/mapping/key.ts'
+import { itemKey, normaliseText } from '../../../src/import/mapping/key.ts'
 import { runs } from '../../runs.ts'
+
+it('a text is composed as Unicode composes it, whichever character begins it', () => {
+  const ends = ['', '\u0301', 'e\u0301', '\u1161', '\u0345']
+  for (let code = 0x21; code < 0x1_0000; code++)
+    for (const end of ends) {
+      const text = String.fromCharCode(code) + end
+      if (normaliseText(text) !== text.trim().normalize('NFC'))
+        expect.fail(`U+${code.toString(16)}`)
+    }
+})
 
 describe('itemKey', () => {
   it.each<[what: string, value: Json | undefined, type: string, key: string | null]>([
