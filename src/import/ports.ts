@@ -27,7 +27,7 @@ export type ImportClient = Pick<
 export interface ImportTuning {
   /** Rows of a segment. */
   readonly rows_per_segment: number
-  /** Requests of one segment in flight, at most; how many there are follows the quota and the latency. */
+  /** Batches of one segment in flight, at most; how many there are follows the quota, the latency and the throughput. */
   readonly in_flight: number
   /** Segments of a run that are pushed at the same time. */
   readonly segments_in_flight: number
@@ -48,7 +48,7 @@ export interface ImportTuning {
 
 export const DEFAULT_IMPORT_TUNING: ImportTuning = {
   rows_per_segment: 100_000,
-  in_flight: 16,
+  in_flight: 64,
   segments_in_flight: 2,
   segment_ms: 600_000,
   service_probe_ms: 30_000,

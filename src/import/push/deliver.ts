@@ -33,6 +33,7 @@ export class Delivery {
   /** Requests that are sent and not settled. */
   readonly #inFlight = new Set<Promise<unknown>>()
   #requests = 0
+  #failures = 0
   /** Whole requests that failed in a row, over all lanes. */
   #failuresInRow = 0
   readonly #refused: RefusedInRow
@@ -56,6 +57,11 @@ export class Delivery {
 
   get requests(): number {
     return this.#requests
+  }
+
+  /** Whole requests that failed: no answer, or one that says to try again later. */
+  get failures(): number {
+    return this.#failures
   }
 
   get refusedInRow(): number {
@@ -170,6 +176,7 @@ export class Delivery {
         this.#failuresInRow = 0
         return await refused(batch, failure, ended)
       }
+      this.#failures++
       isDoubtful ||= failure.outcomeUnknown
       if (failure.disposition === 'halt') {
         await this.#recordNotDone(batch, ended, isDoubtful)

@@ -1,7 +1,8 @@
-// The time slice of one call of `push`, in which as many lanes work as requests may be in flight. It ends when time is up, when
+// The time slice of one call of `push`, in which as many lanes work as batches may be in flight. It ends when time is up, when
 // the activity is cancelled, or at the first error of a lane: batches in flight are settled first.
 
 import type { ImportDeps } from '../ports.ts'
+import { InFlightLimit } from './in-flight-limit.ts'
 
 export class PushSlice {
   readonly #deps: ImportDeps
@@ -9,6 +10,7 @@ export class PushSlice {
   readonly #timeUp = new AbortController()
   readonly #failed = new AbortController()
   readonly #ended = new AbortController()
+  readonly #inFlight: InFlightLimit
   #failure: { readonly error: unknown } | null = null
   /** Aborts when the slice ends, for whatever reason. */
   readonly signal: AbortSignal
@@ -17,6 +19,7 @@ export class PushSlice {
     const { clock, signal, tuning } = deps
     this.#deps = deps
     this.#deadline = clock.now() + tuning.segment_ms
+    this.#inFlight = new InFlightLimit(tuning.in_flight)
     this.signal = AbortSignal.any([this.#timeUp.signal, this.#failed.signal, signal])
     clock.sleep(tuning.segment_ms, this.#ended.signal).then(
       () => this.#timeUp.abort(),
@@ -29,19 +32,54 @@ export class PushSlice {
 
   mustStop = (): boolean => this.#failure !== null || this.#deps.signal.aborted || this.isOver()
 
-  /** Runs the lanes to their end. @throws the first error of any of them */
-  async inLanes(lane: () => Promise<void>): Promise<void> {
-    const guarded = async () => {
-      try {
-        await lane()
-      } catch (error) {
-        this.#failure ??= { error }
-        this.#failed.abort()
+  /**
+   * Runs lanes until nothing is left.
+   * @param turn what a lane does again and again: one batch. Returns whether there may be more
+   * @throws the first error of any lane
+   */
+  async inLanes(turn: () => Promise<boolean>): Promise<void> {
+    const open = new Set<Promise<void>>()
+    let lanes = 0
+    let isDone = false
+    const fill = () => {
+      while (!isDone && lanes < this.#inFlight.limit) {
+        lanes++
+        const running = lane().finally(() => open.delete(running))
+        open.add(running)
       }
     }
-    await Promise.all(Array.from({ length: this.#deps.tuning.in_flight }, guarded))
+    const lane = async () => {
+      try {
+        // A lane ends where there are more than may be; so one stays as long as there are turns.
+        while (!isDone && lanes <= this.#inFlight.limit) {
+          isDone ||= !(await turn())
+          fill()
+        }
+      } catch (error) {
+        isDone = true
+        this.#failure ??= { error }
+        this.#failed.abort()
+      } finally {
+        lanes--
+      }
+    }
+    fill()
+    // Bounded: lanes open others only while there are turns.
+    while (open.size > 0) await Promise.all(open)
     this.#deps.signal.throwIfAborted()
     if (this.#failure !== null) throw this.#failure.error
+  }
+
+  /** Delivers a batch; how long it takes, and whether a request failed, decides how many may be in flight. */
+  async timed(deliver: () => Promise<void>, failures: () => number): Promise<void> {
+    const { clock } = this.#deps
+    const before = failures()
+    const end = this.#inFlight.begin()
+    try {
+      await deliver()
+    } finally {
+      end(clock.now(), failures() > before)
+    }
   }
 
   /** The result of a wait that ends with the slice; null if time was up first. */

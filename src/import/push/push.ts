@@ -58,12 +58,13 @@ async function resendLost(
 ): Promise<void> {
   const lost = [...(await ledger.unsettledBatches(run, segment))]
   await slice.inLanes(async () => {
-    for (let batch = lost.shift(); batch && !slice.mustStop(); batch = lost.shift()) {
-      const body = delivery.bodyOf(batch)
-      const permit = await slice.inTime(delivery.acquire(slice.signal))
-      if (permit === null) return
-      await delivery.redeliver(batch, body, permit)
-    }
+    const batch = slice.mustStop() ? undefined : lost.shift()
+    if (!batch) return false
+    const body = delivery.bodyOf(batch)
+    const permit = await slice.inTime(delivery.acquire(slice.signal))
+    if (permit === null) return false
+    await delivery.redeliver(batch, body, permit)
+    return true
   })
 }
 
@@ -108,21 +109,26 @@ export async function firstPlanned(
 function roundSender(delivery: Delivery, slice: PushSlice) {
   return (planned: ReturnType<typeof dispenser>): Promise<void> =>
     slice.inLanes(async () => {
-      // Bounded by the segment's items: every pass takes some, or ends.
-      while (!slice.mustStop() && !planned.isEmpty()) {
-        const permit = await slice
-          .inTime(delivery.acquire(planned.signal))
-          .catch((error: unknown) => {
-            if (planned.isEmpty()) return null
-            throw error
-          })
-        if (permit === null) return
-        const items = slice.mustStop() ? [] : await planned.take()
-        if (items.length === 0) return permit.unused()
-        await delivery.deliver(items, permit)
-        const { blocked } = delivery
-        if (blocked !== null) throw blocked
+      if (slice.mustStop() || planned.isEmpty()) return false
+      const permit = await slice
+        .inTime(delivery.acquire(planned.signal))
+        .catch((error: unknown) => {
+          if (planned.isEmpty()) return null
+          throw error
+        })
+      if (permit === null) return false
+      const items = slice.mustStop() ? [] : await planned.take()
+      if (items.length === 0) {
+        permit.unused()
+        return false
       }
+      await slice.timed(
+        () => delivery.deliver(items, permit),
+        () => delivery.failures,
+      )
+      const { blocked } = delivery
+      if (blocked !== null) throw blocked
+      return true
     })
 }
 
