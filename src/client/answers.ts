@@ -1,7 +1,7 @@
 // Validates answers. Promises kept here: an answer is accepted only if it is complete UTF-8 JSON of the right media type and
 // shape; no foreign text reaches a message.
 
-import { isUtf8 } from 'node:buffer'
+import { isAscii, isUtf8, transcode } from 'node:buffer'
 import { Problem, type Operation, type OperationId } from '../contract/index.ts'
 import { SendDeadlinePassed, ServiceFailure } from '../core/errors.ts'
 import { isJsonObject, parseJson } from '../core/json.ts'
@@ -170,13 +170,17 @@ function jsonOf({ headers, body }: WireAnswer, mediaType: string): object {
   if (!isUtf8(body)) throw new InvalidResponse('it is not UTF-8')
   let json: unknown
   try {
-    json = parseJson(body.toString('utf8'))
+    json = parseJson(textOf(body))
   } catch {
     throw new InvalidResponse('it is not complete JSON')
   }
   if (!isJsonObject(json)) throw new InvalidResponse('it is not a JSON object')
   return json
 }
+
+/** A text of UTF-8. By way of UTF-16 it takes half the time, unless it is ASCII. */
+const textOf = (body: Buffer): string =>
+  isAscii(body) ? body.toString('latin1') : transcode(body, 'utf8', 'utf16le').toString('utf16le')
 
 /** The id from the body, or from the one header that matches `*-Request-Id`. Ignored unless printable. */
 function requestIdOf({ headers }: WireAnswer, json: unknown): string | undefined {

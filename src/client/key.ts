@@ -40,6 +40,8 @@ export function holdKey(read: () => Promise<string>): KeyHolder {
     return reading
   }
   const current = async () => held ?? (await load())
+  /** Of the key that it was asked for last: imports ask after each request. */
+  let known = { key: '', fingerprint: '' }
   return {
     current,
     refresh: async (used) => (held === null || held === used ? await load() : held) !== used,
@@ -53,7 +55,11 @@ export function holdKey(read: () => Promise<string>): KeyHolder {
     forget: (used) => {
       if (held === used) held = null
     },
-    fingerprint: async () => fingerprintOf(await current()),
+    fingerprint: async () => {
+      const key = await current()
+      if (known.key !== key) known = { key, fingerprint: fingerprintOf(key) }
+      return known.fingerprint
+    },
   }
 }
 

@@ -150,8 +150,12 @@ class Exchange implements Dispatcher.DispatchHandler {
   ): void {
     if (status < 200) return
     this.status = status
-    const single = Object.entries(headers).filter(([, value]) => typeof value === 'string')
-    this.headers = Object.fromEntries(single) as WireAnswer['headers']
+    const single: Record<string, string> = {}
+    for (const name of Object.keys(headers)) {
+      const value = headers[name]
+      if (typeof value === 'string') single[name] = value
+    }
+    this.headers = single
   }
 
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {

@@ -29,22 +29,43 @@ export async function* heartbeatEach<Item>(
 }
 
 /** Returns the result of `wait`, with a heartbeat every 5 seconds until then. */
-export async function withHeartbeat<Result>(
-  { clock, beat }: Pulse,
-  wait: Promise<Result>,
-): Promise<Result> {
-  const over = new AbortController()
-  const pulse = async () => {
-    // Ends with the wait.
-    for (;;) {
-      await clock.sleep(EVERY_MS, over.signal)
-      beat()
-    }
-  }
-  pulse().catch(() => {})
+export async function withHeartbeat<Result>(deps: Pulse, wait: Promise<Result>): Promise<Result> {
+  let waits = WAITS.get(deps.beat)
+  if (waits === undefined) WAITS.set(deps.beat, (waits = new Waits()))
+  waits.begin(deps)
   try {
     return await wait
   } finally {
-    over.abort()
+    waits.end()
   }
 }
+
+const ENDED = new Error('no wait is left')
+
+/** The waits of one activity at a time. They share a timer: while requests are in flight, the next one needs none of its own. */
+class Waits {
+  #count = 0
+  #over = new AbortController()
+
+  begin({ clock, beat }: Pulse): void {
+    if (++this.#count > 1) return
+    this.#over = new AbortController()
+    const { signal } = this.#over
+    const pulse = async () => {
+      // Ends with the last wait.
+      for (;;) {
+        await clock.sleep(EVERY_MS, signal)
+        beat()
+      }
+    }
+    pulse().catch(() => {})
+  }
+
+  end(): void {
+    // A reason of our own: the usual one takes its stack, which costs more than the timer.
+    if (--this.#count === 0) this.#over.abort(ENDED)
+  }
+}
+
+/** By the heartbeat of the activity. */
+const WAITS = new WeakMap<Pulse['beat'], Waits>()

@@ -22,6 +22,7 @@ const MARKS = 'marks of what was sent'
 const COMPARE = 'compare of answers'
 const PUSH = 'ledger of push'
 const LEDGER = 'ledger, the rest'
+const MESSAGES = 'messages to the thread of the ledger'
 const SIGNALS = 'heartbeats, signals and timers'
 const OTHER = 'other'
 
@@ -41,6 +42,7 @@ export const STEP_NAMES: readonly string[] = [
   COMPARE,
   PUSH,
   LEDGER,
+  MESSAGES,
   SIGNALS,
   GARBAGE,
   OTHER,
@@ -54,7 +56,7 @@ const STEPS: readonly (readonly Step[])[] = [
     {
       name: SIGNALS,
       claims:
-        /^src\/(?:runs\/heartbeat|client\/unless-aborted|core\/deadline|core\/ports)\.|^node:internal\/(?:abort_controller|event_target|per_context\/domexception)|^node:timers|^node:events setMaxListeners|^node:internal\/timers (?:Timeout|insert|unenroll)/,
+        /^src\/(?:runs\/heartbeat|client\/unless-aborted|core\/deadline|core\/ports)\.|^node:internal\/(?:abort_controller|per_context\/domexception|event_target (?:\w*EventListener|dispatchEvent|Event|initEvent\w*)$)|^node:timers|^node:events setMaxListeners|^node:internal\/timers (?:Timeout|insert|unenroll)/,
     },
     { name: CSV, claims: /^src\/sources\/|^node_modules\/csv-parse\// },
     { name: ROW_HASH, claims: /^src\/import\/mapping\/map\.\w+ textHash$/ },
@@ -81,6 +83,10 @@ const STEPS: readonly (readonly Step[])[] = [
     { name: PACER, claims: /^src\/client\/pacer\// },
   ],
   [
+    {
+      name: MESSAGES,
+      claims: /^src\/ledger\/thread\/|^node:internal\/(?:worker|per_context\/messageport)/,
+    },
     { name: LEDGER, claims: /^src\/(?:ledger|sqlite)\/|^node_modules\/@photostructure\// },
     {
       name: HTTP,

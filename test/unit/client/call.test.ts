@@ -417,3 +417,17 @@ test('a refusal says where, why and of which type; a pointer that may hold a val
     'queryRecords: the service answered 400 request_invalid for svc_contact',
   )
 })
+
+test('the fingerprint is that of the key in use, also after it has changed', async () => {
+  let key = 'rsk_first_key'
+  const client = clientOf('http://localhost:1', { key: () => Promise.resolve(key) })
+  const first = await client.keyFingerprint()
+  expect(await client.keyFingerprint()).toBe(first)
+  key = 'rsk_second_key'
+  await client.renewKey()
+  const second = await client.keyFingerprint()
+  expect(second).not.toBe(first)
+  key = 'rsk_first_key'
+  await client.renewKey()
+  expect(await client.keyFingerprint()).toBe(first)
+})

@@ -182,6 +182,19 @@ test.each(['application/json; charset=utf-8', 'Application/JSON;charset="UTF-8"'
   },
 )
 
+test.each(['J\u00fcrgen', '\u6771\u4eac', '\u{1f600}', '\ufeff', 'Ju\u0308rgen', 'a\u0000b'])(
+  'every character of a text arrives: %j',
+  async (text) => {
+    const data = {
+      id: 'rec_1',
+      object_type: 'svc_contact',
+      properties: { name: text, long: `${text}x`.repeat(9_000) },
+    }
+    const wire = await startWire(always({ body: { data } }))
+    expect(await read(clientOf(wire.url))).toEqual(data)
+  },
+)
+
 describe('no answer', () => {
   const torn: Record<string, (socket: Socket) => void> = {
     'closed before an answer': (socket) => socket.destroy(),

@@ -58,6 +58,22 @@ describe('parseJson', () => {
     )
   })
 
+  it.each([
+    '9007199254740993',
+    '-0.1000000000000000055',
+    '1e400',
+    '5E-400',
+    '123456789.0123456789',
+  ])('finds %s wherever it is in a text', (written) => {
+    for (let before = 0; before < 40; before++) {
+      const text = `{"a":"${'x'.repeat(before)}","b":[1,${written}]}`
+      expect(parseJson(text)).toEqual({
+        a: 'x'.repeat(before),
+        b: [1, new LosslessNumber(written)],
+      })
+    }
+  })
+
   it('reads all else as JSON.parse does, and writes it again', () => {
     const leaf = fc.oneof(
       number
