@@ -35,6 +35,14 @@ export class DecimalSum {
     if (Math.abs(this.fast) > carryMax) this.carry()
   }
 
+  /** Adds what `other` was given. */
+  addSum(other: DecimalSum): void {
+    this.addends += other.addends
+    other.carry()
+    this.extendTo(other.scale)
+    this.units += other.units * powerOfTen(this.scale - other.scale)
+  }
+
   /** A canonical decimal; null without addends. */
   total(): string | null {
     if (this.addends === 0) return null
@@ -56,13 +64,16 @@ export class DecimalSum {
     this.fast = 0
   }
 
+  private extendTo(scale: number): void {
+    if (scale <= this.scale) return
+    this.units *= powerOfTen(scale - this.scale)
+    this.scale = scale
+  }
+
   private addLong(decimal: string): void {
     const point = decimal.indexOf('.')
     const digits = point < 0 ? 0 : decimal.length - point - 1
-    if (digits > this.scale) {
-      this.units *= powerOfTen(digits - this.scale)
-      this.scale = digits
-    }
+    this.extendTo(digits)
     this.units += BigInt(decimal.replace('.', '') + '0'.repeat(this.scale - digits))
   }
 }

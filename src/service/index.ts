@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { SyncError } from '../core/errors.ts'
 import { systemClock, type Clock, type Logger } from '../core/ports.ts'
 import { BASE_PATH, type RecordRepresentation } from '../contract/index.ts'
+import { SYNCHRONOUS, type Synchronous } from '../sqlite/database.ts'
 import { DataFile } from './store/data-file.ts'
 import { Directory, type KeyOptions } from './auth/directory.ts'
 import { FAULT_KINDS, Faults, type FaultPlan } from './limits/faults.ts'
@@ -32,6 +33,7 @@ export type { FaultKind, FaultPlan } from './limits/faults.ts'
 export type { LimitModel } from './limits/limiter.ts'
 export type { Stats } from './http/intake.ts'
 export type { Tls } from './http/server.ts'
+export type { Synchronous } from '../sqlite/database.ts'
 export type { Deprecation } from './http/standard-headers.ts'
 
 /** The longest wait of a Node timer. */
@@ -66,6 +68,11 @@ export interface ServiceOptions {
   clock?: Clock
   /** SQLite file in which every acknowledged write is stored; created if there is none. Default: memory only. */
   data?: string
+  /**
+   * When a write waits for the disk under the data file, in SQLite's words. A kill of the process loses nothing by any. A power
+   * cut loses nothing by `full`, the last writes by `normal`, the default, and by `off` perhaps the file too.
+   */
+  synchronous?: Synchronous
   /** Id of the first org, when it is created. Default: random, so that no client takes this service for an earlier one. */
   orgId?: number
   faults?: FaultPlan
@@ -113,7 +120,7 @@ export interface RunningService {
  */
 export async function startService(options: ServiceOptions = {}): Promise<RunningService> {
   const { host, tls, publicUrl, stopGraceMs, ...http } = checkedOptions(options)
-  const file = options.data === undefined ? null : new DataFile(options.data)
+  const file = options.data === undefined ? null : new DataFile(options.data, options.synchronous)
   try {
     file?.takeForService()
     const { directory, seeded } = openDirectory(options, file)
@@ -175,6 +182,13 @@ function checkedOptions(options: ServiceOptions) {
   const { limitModel = 'fixed', logger } = options
   if (!LIMIT_MODELS.includes(limitModel)) {
     throw optionError('limitModel', `one of ${LIMIT_MODELS.join(', ')}`, limitModel)
+  }
+  const { synchronous = 'normal' } = options
+  if (!SYNCHRONOUS.includes(synchronous)) {
+    throw optionError('synchronous', `one of ${SYNCHRONOUS.join(', ')}`, synchronous)
+  }
+  if (options.synchronous !== undefined && options.data === undefined) {
+    throw optionError('synchronous', 'data with it', synchronous)
   }
   const times = { latencyMs, requestTimeoutMs, stopGraceMs, scanMaxMs }
   return { port, host, tls, publicUrl, announced, logger, ...times }

@@ -55,8 +55,17 @@ function restored(row: SqliteRow): SqliteRow {
   return row
 }
 
+/** SQLite's own words: when a write waits for the disk. A killed process loses nothing of what was stored by any of them. */
+export const SYNCHRONOUS = ['off', 'normal', 'full'] as const
+export type Synchronous = (typeof SYNCHRONOUS)[number]
+
 export interface FileOptions {
   readonly readOnly?: boolean
+  /**
+   * What a power cut does: `full` loses nothing that was stored, `normal`, the default, may lose the last writes, `off` may also
+   * damage the file.
+   */
+  readonly synchronous?: Synchronous
   /** Where the mounts are read; default: Linux's list for this process. */
   readonly mountInfo?: string
 }
@@ -97,7 +106,7 @@ function checkPlace(
 function connect(
   path: string,
   subject: FileSubject,
-  readOnly: boolean,
+  { readOnly = false, synchronous = 'normal' }: FileOptions,
 ): { db: DatabaseSyncInstance; counter: ChangeCounter | null } {
   try {
     if (!readOnly) makePrivate(path)
@@ -105,7 +114,7 @@ function connect(
     checkEngine(db, subject)
     if (!readOnly) {
       db.exec('PRAGMA journal_mode = WAL')
-      db.exec('PRAGMA synchronous = NORMAL')
+      db.exec(`PRAGMA synchronous = ${synchronous}`)
       db.exec('PRAGMA wal_autocheckpoint = 20000')
       db.exec('PRAGMA journal_size_limit = 67108864')
     }
@@ -282,7 +291,7 @@ export function openSqliteFile(
 ): SqliteDatabase {
   const { readOnly = false } = options
   checkPlace(path, subject, options)
-  const { db, counter } = connect(path, subject, readOnly)
+  const { db, counter } = connect(path, subject, options)
   const watch = new FileWatch(path, subject, counter)
   const failure: ToError = (error) => toFileError(error, path, subject)
   return {

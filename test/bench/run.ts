@@ -16,7 +16,10 @@ const chosen = words.filter((word) => !word.startsWith('--'))
 const wants = (name: string) => chosen.length === 0 || chosen.includes(name)
 
 if (wants('service'))
-  await benchService(quick ? { seconds: 1, large: 100_000 } : { seconds: 4, large: 1_000_000 })
+  await benchService({
+    ...(quick ? { seconds: 1, large: 100_000 } : { seconds: 4, large: 1_000_000 }),
+    words: chosen,
+  })
 if (wants('import'))
   await benchImport(
     quick ? { rows: 20_000, memoryRows: [] } : { rows: 200_000, memoryRows: [100_000, 1_000_000] },

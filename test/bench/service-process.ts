@@ -2,10 +2,10 @@
 // do with the same requests: parse them, and stringify objects of the same shape.
 
 import Fastify from 'fastify'
-import { startService } from '../../src/service/index.ts'
+import { startService, type Synchronous } from '../../src/service/index.ts'
 import type { RecordRepresentation } from '../../src/contract/index.ts'
 
-const [kind, records = '0', data] = process.argv.slice(2)
+const [kind, records = '0', data, synchronous] = process.argv.slice(2)
 const started = performance.now()
 
 if (kind === 'bare') {
@@ -36,6 +36,7 @@ if (kind === 'bare') {
   const { url, key } = await startService({
     seedRecords: Number(records),
     ...(data === undefined ? {} : { data }),
+    ...(synchronous === undefined ? {} : { synchronous: synchronous as Synchronous }),
   })
   const ms = Math.round(performance.now() - started)
   process.stdout.write(`${JSON.stringify({ url, key, ms })}\n`)

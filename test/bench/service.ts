@@ -1,99 +1,22 @@
 // The service measured. Throughput: requests per second of one server process, against a bare Fastify route in the same
 // run, by turns. Scale: what single requests cost with 10,000 and with 1,000,000 contacts; memory; the start from a file.
 
-import { spawn, type ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
-import { Pool } from 'undici'
-
-const program = fileURLToPath(new URL('./service-process.ts', import.meta.url))
-
-interface Server {
-  readonly child: ChildProcess
-  readonly pool: Pool
-  readonly key: string
-  /** Until it listened. */
-  readonly startMs: number
-  stop(): Promise<void>
-}
-
-async function startServer(kind: 'service' | 'bare', records = 0, data?: string): Promise<Server> {
-  const args = ['--max-old-space-size=8192', '--import', 'tsx', program, kind, String(records)]
-  const child = spawn(process.execPath, data === undefined ? args : [...args, data], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  process.once('exit', () => child.kill('SIGKILL'))
-  const [line] = (await once(createInterface(child.stdout!), 'line')) as [string]
-  const { url, key, ms } = JSON.parse(line) as { url: string; key: string; ms: number }
-  const pool = new Pool(url, { connections: 8 })
-  const stop = async () => {
-    await pool.destroy()
-    child.kill('SIGKILL')
-    await once(child, 'close')
-  }
-  return { child, pool, key, startMs: ms, stop }
-}
-
-async function post(server: Server, path: string, body: string): Promise<Buffer> {
-  const answer = await server.pool.request({
-    method: 'POST',
-    path: `/rest/v1/objects/svc_contact/records/${path}`,
-    headers: { authorization: `Bearer ${server.key}`, 'content-type': 'application/json' },
-    body,
-  })
-  const bytes = Buffer.from(await answer.body.arrayBuffer())
-  if (answer.statusCode >= 300) throw new Error(`${answer.statusCode}: ${bytes.toString()}`)
-  return bytes
-}
-
-const json = async (server: Server, path: string, body: object) =>
-  JSON.parse((await post(server, path, JSON.stringify(body))).toString()) as {
-    data: { properties: Record<string, unknown> }[]
-    pagination: { next_cursor: string }
-  }
-
-/** Requests per second with eight in flight. */
-async function rate(seconds: number, send: (turn: number) => Promise<unknown>): Promise<number> {
-  const until = performance.now() + seconds * 1_000
-  const started = performance.now()
-  let turn = 0
-  let done = 0
-  await Promise.all(
-    Array.from({ length: 8 }, async () => {
-      while (performance.now() < until) {
-        await send((turn += 1))
-        done += 1
-      }
-    }),
-  )
-  return (done * 1_000) / (performance.now() - started)
-}
-
-const median = (values: readonly number[]): number =>
-  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!
-
-function contact(index: number, version: number) {
-  return {
-    properties: {
-      svc_external_id: `K-${index}`,
-      svc_first_name: `First ${index}`,
-      svc_last_name: `Last ${version}`,
-      svc_job_title: 'Engineer',
-      svc_email: [`person${index}@example.com`],
-      svc_website: `https://example.com/${index}`,
-      svc_birthday: '1980-01-07',
-      svc_score: index % 100,
-      svc_last_contacted_at: '2026-01-07T08:00:00.000Z',
-      svc_notes: `A note about row ${index}`,
-    },
-  }
-}
-
-const upsertPath = 'batch/upsert/?matching_property=svc_external_id'
+import {
+  contact,
+  json,
+  median,
+  post,
+  rate,
+  residentMb,
+  startServer,
+  upsertPath,
+  type Server,
+} from './service-server.ts'
+import { starts, synchronousCosts } from './service-file.ts'
+import { waits } from './service-waits.ts'
 
 async function throughput(dir: string, seconds: number): Promise<void> {
   const bare = await startServer('bare')
@@ -141,13 +64,6 @@ async function timed(times: number, send: () => Promise<unknown>): Promise<numbe
   }
   return median(took)
 }
-
-const residentMb = (server: Server): number =>
-  Math.round(
-    Number(
-      /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${server.child.pid}/status`, 'utf8'))?.[1] ?? 0,
-    ) / 1_024,
-  )
 
 async function costs(records: number, data?: string): Promise<Record<string, number>> {
   const server = await startServer('service', records, data)
@@ -211,11 +127,24 @@ async function scale(dir: string, large: number): Promise<void> {
   await again.stop()
 }
 
-export async function benchService(options: { seconds: number; large: number }): Promise<void> {
+export async function benchService(options: {
+  seconds: number
+  large: number
+  words: readonly string[]
+}): Promise<void> {
+  const { seconds, large } = options
+  const parts = {
+    throughput: (dir: string) => throughput(dir, seconds),
+    scale: (dir: string) => scale(dir, large),
+    waits: () => waits(large),
+    start: (dir: string) => starts(dir, large),
+    synchronous: (dir: string) => synchronousCosts(dir, seconds),
+  }
+  const named = Object.keys(parts).some((part) => options.words.includes(part))
   const dir = mkdtempSync(join(tmpdir(), 'records-sync-bench-'))
   try {
-    await throughput(dir, options.seconds)
-    await scale(dir, options.large)
+    for (const [name, part] of Object.entries(parts))
+      if (!named || options.words.includes(name)) await part(dir)
   } finally {
     rmSync(dir, { recursive: true, force: true })
   }

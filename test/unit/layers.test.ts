@@ -50,7 +50,7 @@ const LAYERS: Readonly<Record<string, Rule>> = {
   sqlite: { value: ['core'], packages: ['@photostructure/sqlite'] },
   service: {
     value: ['core', 'contract', 'sqlite'],
-    packages: ['fastify', 'zod', 'sorted-btree'],
+    packages: ['fastify', 'zod'],
   },
   conform: {
     value: ['core', 'contract', 'client'],

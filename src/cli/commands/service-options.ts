@@ -3,6 +3,7 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import { FAULT_KINDS, type FaultKind } from '../../service/limits/faults.ts'
 import { LIMIT_MODELS } from '../../service/limits/limiter.ts'
+import { SYNCHRONOUS } from '../../sqlite/database.ts'
 import { actionsOf, perMinute, port, wholeNumber, type Execute } from '../shared/arguments.ts'
 import type { MintCommandOptions } from './service-keys.ts'
 
@@ -23,6 +24,12 @@ export function describeService(command: Command, execute: Execute): void {
     )
     .option('--public-url <url>', 'address that clients use, such as that of a proxy before it')
     .option('--data <file>', 'SQLite file that keeps records and keys; default: in memory only')
+    .addOption(
+      new Option(
+        '--synchronous <when>',
+        'when a write waits for the disk under --data, as in SQLite. A power cut loses nothing by full, the last writes by normal (the default), and by off perhaps the file too; a kill loses nothing',
+      ).choices(SYNCHRONOUS),
+    )
     .option('--schema <file>', 'JSON file with custom types, properties, associations and users')
     .option(
       '--seed-records <n>',

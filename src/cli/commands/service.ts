@@ -14,6 +14,7 @@ import {
   type FaultPlan,
   type LimitModel,
   type RunningService,
+  type Synchronous,
   type Tls,
 } from '../../service/index.ts'
 import { checkedTls } from '../../service/http/server.ts'
@@ -30,6 +31,7 @@ export interface ServiceCommandOptions {
   readonly plainHttp?: boolean
   readonly publicUrl?: string
   readonly data?: string
+  readonly synchronous?: Synchronous
   readonly schema?: string
   readonly seedRecords: number
   readonly tlsCert?: string
@@ -60,6 +62,8 @@ export async function service(
   const { terminal } = context
   const tls = await tlsOf(options)
   const faults = faultsOf(options)
+  if (options.synchronous !== undefined && options.data === undefined)
+    throw new ConfigError('--synchronous', '--data FILE was expected with it')
   const deprecation = deprecationOf(options)
   if (!tls && !isLoopback(options.host)) allowPlainHttp(terminal, options)
   const schema = options.schema === undefined ? null : readSchemaFile(options.schema)
@@ -72,6 +76,7 @@ export async function service(
     seedRecords: options.seedRecords,
     latencyMs: options.latency,
     ...(options.data === undefined ? {} : { data: options.data }),
+    ...(options.synchronous === undefined ? {} : { synchronous: options.synchronous }),
     ...(schema ? { schema } : {}),
     ...(tls ? { tls } : {}),
     ...(faults ? { faults } : {}),

@@ -5,7 +5,8 @@ import { valueKeys, type StoredValue } from '../schema/field-types.ts'
 import type { Key } from './keys.ts'
 import { CREATED_BY, PRIVATE } from '../schema/object-types.ts'
 import { RequestRefused, noRecord } from '../problems.ts'
-import type { RecordStore, Slot } from '../store/record-store.ts'
+import type { RecordStore } from '../store/record-store.ts'
+import type { Slot } from '../store/slots.ts'
 
 /** Who reads, and how much they may see. */
 export type Viewer = Pick<Key, 'user' | 'reach'>
@@ -19,11 +20,19 @@ export class VisibleRecords {
     this.sight = sight
   }
 
+  /** The same text for readers who see the same records. */
+  get reader(): string {
+    return this.seesAll() ? 'all' : `user ${this.sight.user.id}`
+  }
+
   sees({ record: { properties } }: Slot): boolean {
     if (properties[PRIVATE] !== true) return true
-    // The reach of a key never changes; but a key never sees more than its creator, who may no longer be an administrator.
-    if (this.sight.reach === 'org' && this.sight.user.admin) return true
-    return properties[CREATED_BY] === this.sight.user.id
+    return this.seesAll() || properties[CREATED_BY] === this.sight.user.id
+  }
+
+  /** The reach of a key never changes; but a key never sees more than its creator, who may no longer be an administrator. */
+  private seesAll(): boolean {
+    return this.sight.reach === 'org' && this.sight.user.admin
   }
 
   get(id: string): Slot | undefined {

@@ -1,14 +1,14 @@
 // Aggregating records (section 4.2). Promise kept here: only records that the key can see are counted.
 
 import { PAGE_LIMIT_MAX } from '../../contract/index.ts'
-import { aggregate } from '../query/aggregates.ts'
+import { groupsOf } from '../query/aggregates.ts'
 import { aggregateBody } from '../http/envelopes.ts'
 import { checkedFilter, compileFilter, type Filter } from '../query/filters.ts'
 import { knownProperty, type ObjectType, type CompiledProperty } from '../schema/object-types.ts'
 import { refused } from '../problems.ts'
 import { sameType } from '../query/queries.ts'
 import type { Scan } from '../query/scan.ts'
-import type { SortPosition, StoredValues } from '../store/record-store.ts'
+import type { SortPosition, StoredValues } from '../store/slots.ts'
 import type { VisibleRecords } from '../auth/visible-records.ts'
 import type { Handler } from './handler.ts'
 
@@ -26,9 +26,14 @@ export const aggregateRecords: Handler = async ({ org, key, params, body, scan }
   const property = name == null ? null : aggregatedProperty(name, op, type)
   const groupBy = group_by.map((each, at) => knownProperty(type, each, `/group_by/${at}`))
   const filter = node && compileFilter(node, type, org.hasRates, '/filter')
+  const view = org.view(key, type)
+  const query = { op, property, groupBy, filter: node }
   await scan.begin()
-  const pieces = matching(org.view(key, type), filter, scan)
-  const data = await aggregate(pieces, { op, property, groupBy, limit, offset }, scan)
+  const { groups, endsAt } = await org.keptGroups.of(view, query, offset, () =>
+    groupsOf(matching(view, filter, scan), query, scan),
+  )
+  const data = groups.page(limit, offset)
+  if (data.has_more) endsAt(offset + limit)
   return { status: 200, body: { data } }
 }
 

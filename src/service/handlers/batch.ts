@@ -6,7 +6,7 @@ import { batchDeleteBody, batchUpdateBody, batchWriteBody } from '../http/envelo
 import type { FaultKind } from '../limits/faults.ts'
 import type { ObjectType } from '../schema/object-types.ts'
 import { noRecord, problemBody, type RefusalFacts } from '../problems.ts'
-import type { Slot, StoredRecord } from '../store/record-store.ts'
+import type { Slot, StoredRecord } from '../store/slots.ts'
 import type { VisibleRecords } from '../auth/visible-records.ts'
 import { writeRecord, writeRecordUpsert, type WriteOutcome } from '../store/writes.ts'
 import type { HandlerCall, Handler, Reply } from './handler.ts'

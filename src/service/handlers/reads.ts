@@ -7,7 +7,7 @@ import { queryBody } from '../http/envelopes.ts'
 import { checkedFilter } from '../query/filters.ts'
 import type { ObjectType } from '../schema/object-types.ts'
 import { checkSelection, preparedQuery, readPage, type Query } from '../query/queries.ts'
-import type { SortPosition } from '../store/record-store.ts'
+import type { SortPosition } from '../store/slots.ts'
 import type { HandlerCall, Handler, Reply } from './handler.ts'
 import { pageOf } from './listing.ts'
 

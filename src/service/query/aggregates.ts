@@ -1,5 +1,6 @@
-// Aggregates (sections 2.9 and 4.2): one pass over the records, a tally for each group, one page of the groups.
-// Promises kept here: sums and averages are exact; the order of groups depends only on their keys, so that pages fit together.
+// Aggregates (sections 2.9 and 4.2): one pass over the records, a state for each group, then the groups in their order.
+// Promises kept here: sums and averages are exact; the order of groups depends only on their keys, so that pages fit together;
+// however many groups there are, no step of the work is long.
 
 import { compareDecimals, decimalOfNumber } from '../../core/decimal.ts'
 import { DecimalSum } from '../../core/decimal-sum.ts'
@@ -7,8 +8,14 @@ import type { AGGREGATIONS, AggregateData } from '../../contract/index.ts'
 import type { CurrencyValue } from '../schema/currency.ts'
 import type { Scalar, StoredValue } from '../schema/field-types.ts'
 import type { CompiledProperty } from '../schema/object-types.ts'
-import { sortedInSteps, type Steps } from './scan.ts'
-import type { StoredValues } from '../store/record-store.ts'
+import { sortedPositions, type Steps } from './scan.ts'
+import type { StoredValues } from '../store/slots.ts'
+
+/** A map that grows copies itself at once: with more groups than this a new one is begun, and they are united at the end. */
+const MAPPED_MAX = 2 ** 15
+/** Groups that are united between two looks at the clock, and the items that they count as. */
+const BLOCK = 256
+const BLOCK_ITEMS = 16
 
 export interface Aggregation {
   readonly op: (typeof AGGREGATIONS)[number]
@@ -16,112 +23,163 @@ export interface Aggregation {
   readonly property: CompiledProperty | null
   /** Empty: all records are one group, which exists even if there is no record. */
   readonly groupBy: readonly CompiledProperty[]
-  /** Groups of the page, at most. */
-  readonly limit: number
-  /** Groups before the page. */
-  readonly offset: number
 }
 
-/** What is computed from the records of one group. */
-interface Tally {
-  add(values: StoredValues): void
-  result(): AggregateData['results'][number]['value']
+/** Every group of an aggregate, in order. */
+export interface Groups {
+  readonly total: number
+  /** `limit` groups after the first `offset`. */
+  page(limit: number, offset: number): AggregateData
+}
+
+type AggregateValue = AggregateData['results'][number]['value']
+
+/** How the value of a group is computed from its records; a state is undefined before the first one. */
+interface Tally<State> {
+  add(state: State | undefined, values: StoredValues): State | undefined
+  unite(a: State, b: State): State
+  result(state: State | undefined): AggregateValue
 }
 
 /** What is computed from values. */
-interface Measure<Item, Result> {
-  add(value: Item): void
-  /** Null without values. */
-  result(): Result | null
+interface Measure<Item, State, Result> {
+  add(state: State | undefined, value: Item): State
+  unite(a: State, b: State): State
+  result(state: State): Result
 }
 
 /** A number, the text of a date, or the amount of a currency value. */
 type Plain = number | string
-type PlainMeasure = Measure<Plain, string>
+type PlainMeasure = Measure<Plain, unknown, string>
 type Compare<Item> = (a: Item, b: Item) => number
-
-interface Group {
-  readonly keys: readonly StoredValue[]
-  readonly tally: Tally
-}
+/** The value of the one property that is grouped by, or a list of those of several. */
+type GroupKey = StoredValue | readonly StoredValue[]
 
 /**
  * Section 2.9. A property of several values is computed over all of them, and groups by its whole list. The records come
  * in pieces, so that other requests get their turn between two pieces.
  */
-export async function aggregate(
+export async function groupsOf(
   pieces: AsyncIterable<readonly StoredValues[]>,
   aggregation: Aggregation,
   steps: Steps,
-): Promise<AggregateData> {
-  const { groupBy, limit, offset } = aggregation
-  const groups = await groupsOf(pieces, aggregation, steps)
+): Promise<Groups> {
+  const { groupBy } = aggregation
+  const tally = tallyOf(aggregation)
+  const keys: GroupKey[] = []
+  const states: unknown[] = []
+  let places = new Map<StoredValue, number>()
+  const placeOf = (id: StoredValue, values: StoredValues): number => {
+    const known = places.get(id)
+    if (known !== undefined) return known
+    if (places.size >= MAPPED_MAX) places = new Map()
+    places.set(id, keys.length)
+    states.push(undefined)
+    return keys.push(keyOf(values, groupBy)) - 1
+  }
+  if (groupBy.length === 0) placeOf(null, {})
+  for await (const records of pieces) {
+    for (const values of records) {
+      const place = placeOf(groupId(values, groupBy), values)
+      states[place] = tally.add(states[place], values)
+    }
+  }
+  const all = await united(keys, states, { groupBy, tally }, steps)
   return {
-    total_groups: groups.length,
-    results: groups.slice(offset, offset + limit).map(({ keys, tally }) => ({
-      group_by: Object.fromEntries(groupBy.map(({ name }, index) => [name, keys[index]!])),
-      value: tally.result(),
-    })),
-    has_more: offset + limit < groups.length,
+    total: all.keys.length,
+    page: (limit, offset) => ({
+      total_groups: all.keys.length,
+      results: all.keys.slice(offset, offset + limit).map((key, index) => ({
+        group_by: namedKey(key, groupBy),
+        value: tally.result(all.states[offset + index]),
+      })),
+      has_more: offset + limit < all.keys.length,
+    }),
   }
 }
 
-/** Every group, in order. */
-async function groupsOf(
-  pieces: AsyncIterable<readonly StoredValues[]>,
-  aggregation: Aggregation,
+/** The groups in order, each once. */
+async function united(
+  keys: readonly GroupKey[],
+  states: readonly unknown[],
+  { groupBy, tally }: { groupBy: Aggregation['groupBy']; tally: Tally<unknown> },
   steps: Steps,
-): Promise<Group[]> {
-  const { groupBy } = aggregation
-  const groups = new Map<StoredValue, Group>()
-  if (groupBy.length === 0) groups.set(null, { keys: [], tally: newTally(aggregation) })
-  for await (const records of pieces) {
-    for (const values of records) {
-      const id = groupBy.length === 0 ? null : groupId(values, groupBy)
-      let group = groups.get(id)
-      if (!group) {
-        group = { keys: groupBy.map(({ name }) => values[name]!), tally: newTally(aggregation) }
-        groups.set(id, group)
-      }
-      group.tally.add(values)
+): Promise<{ keys: GroupKey[]; states: unknown[] }> {
+  const compare = comparisonOf(groupBy)
+  const sorted = await sortedPositions(
+    keys.length,
+    (a, b) => compare(keys[a]!, keys[b]!) || a - b,
+    steps,
+  )
+  const all = { keys: [] as GroupKey[], states: [] as unknown[] }
+  for (let at = 0; at < sorted.length; at += BLOCK) {
+    for (const place of sorted.subarray(at, at + BLOCK)) {
+      const last = all.keys.length - 1
+      const state = states[place]
+      if (last < 0 || compare(all.keys[last]!, keys[place]!) !== 0) {
+        all.keys.push(keys[place]!)
+        all.states.push(state)
+      } else if (all.states[last] === undefined) all.states[last] = state
+      else if (state !== undefined) all.states[last] = tally.unite(all.states[last], state)
     }
+    if (steps.isDue(BLOCK_ITEMS)) await steps.pause()
   }
-  const compare = (a: Group, b: Group) => compareKeys(a.keys, b.keys, groupBy)
-  return await sortedInSteps([...groups.values()], compare, steps)
+  return all
 }
 
 /** The same for equal values, and only for those: a stored value has one normal form. */
 function groupId(values: StoredValues, groupBy: readonly CompiledProperty[]): StoredValue {
+  if (groupBy.length === 0) return null
   if (groupBy.length > 1) return JSON.stringify(groupBy.map(({ name }) => values[name]))
   const value = values[groupBy[0]!.name]!
   return typeof value === 'object' && value !== null ? JSON.stringify(value) : value
 }
 
-function compareKeys(
-  a: readonly StoredValue[],
-  b: readonly StoredValue[],
+function keyOf(values: StoredValues, groupBy: readonly CompiledProperty[]): GroupKey {
+  if (groupBy.length === 1) return values[groupBy[0]!.name]!
+  return groupBy.map(({ name }) => values[name]!)
+}
+
+function namedKey(
+  key: GroupKey,
   groupBy: readonly CompiledProperty[],
-) {
-  for (let index = 0; index < groupBy.length; index += 1) {
-    const order = compareValues(a[index]!, b[index]!, groupBy[index]!)
-    if (order !== 0) return order
+): Record<string, StoredValue> {
+  if (groupBy.length === 1) return { [groupBy[0]!.name]: key as StoredValue }
+  return Object.fromEntries(
+    groupBy.map(({ name }, index) => [name, (key as readonly StoredValue[])[index]!]),
+  )
+}
+
+/** Zero for equal keys only. */
+function comparisonOf(groupBy: readonly CompiledProperty[]): Compare<GroupKey> {
+  const compares = groupBy.map(valueComparison)
+  if (compares.length === 1) return compares[0] as Compare<GroupKey>
+  return (a, b) => {
+    for (const [index, compare] of compares.entries()) {
+      const order = compare(
+        (a as readonly StoredValue[])[index]!,
+        (b as readonly StoredValue[])[index]!,
+      )
+      if (order !== 0) return order
+    }
+    return 0
   }
-  return 0
 }
 
 /** The order of the field type; lists item by item; null last. */
-function compareValues(a: StoredValue, b: StoredValue, property: CompiledProperty): number {
-  if (a === null || b === null) return Number(a === null) - Number(b === null)
-  const { wire, field } = property
+function valueComparison({ wire, field }: CompiledProperty): Compare<StoredValue> {
   const compare = (
     wire.field_type === 'currency' ? compareUnitFirst : field.compare
   ) as Compare<Scalar>
-  if (!Array.isArray(a) || !Array.isArray(b)) return compare(a as Scalar, b as Scalar)
-  for (let index = 0; index < a.length && index < b.length; index += 1) {
-    const order = compare(a[index]!, b[index]!)
-    if (order !== 0) return order
+  return (a, b) => {
+    if (a === null || b === null) return Number(a === null) - Number(b === null)
+    if (!Array.isArray(a) || !Array.isArray(b)) return compare(a as Scalar, b as Scalar)
+    for (let index = 0; index < a.length && index < b.length; index += 1) {
+      const order = compare(a[index]!, b[index]!)
+      if (order !== 0) return order
+    }
+    return a.length - b.length
   }
-  return a.length - b.length
 }
 
 /** By unit, then by amount. Comparing their worth would need exchange rates, and equal worth would leave the order open. */
@@ -130,76 +188,83 @@ function compareUnitFirst(a: CurrencyValue, b: CurrencyValue): number {
   return compareDecimals(a.amount, b.amount)
 }
 
-function newTally({ op, property }: Aggregation): Tally {
-  if (op === 'count') return countOf(property?.name)
+function tallyOf({ op, property }: Aggregation): Tally<unknown> {
+  if (op === 'count') return countOf(property?.name) as Tally<unknown>
   const { name, wire, field } = property!
-  if (wire.field_type !== 'currency') {
-    return tallyOf(name, newMeasure(op, field.compare as Compare<Plain>))
-  }
-  return tallyOf(
-    name,
-    byUnit(() => newMeasure(op, compareDecimals as Compare<Plain>)),
-  )
+  if (wire.field_type !== 'currency')
+    return valuesOf(name, measureOf(op, field.compare as Compare<Plain>)) as Tally<unknown>
+  const amounts = measureOf(op, compareDecimals as Compare<Plain>)
+  return valuesOf(name, byUnit(amounts)) as Tally<unknown>
 }
 
-function newMeasure(op: 'sum' | 'avg' | 'min' | 'max', compare: Compare<Plain>): PlainMeasure {
-  if (op === 'min') return extreme(compare, -1)
-  if (op === 'max') return extreme(compare, 1)
-  const sum = new DecimalSum()
-  return {
-    add: (value) => sum.add(value),
-    result: () => (op === 'sum' ? sum.total() : sum.average()),
+function measureOf(op: 'sum' | 'avg' | 'min' | 'max', compare: Compare<Plain>): PlainMeasure {
+  if (op === 'min') return extreme(compare, -1) as PlainMeasure
+  if (op === 'max') return extreme(compare, 1) as PlainMeasure
+  const sum: Measure<Plain, DecimalSum, string> = {
+    add: (state = new DecimalSum(), value) => {
+      state.add(value)
+      return state
+    },
+    unite: (a, b) => {
+      a.addSum(b)
+      return a
+    },
+    // A state has an addend, so it has a result.
+    result: (state) => (op === 'sum' ? state.total()! : state.average()!),
   }
+  return sum as PlainMeasure
 }
 
 /** Counts records; with a name, only those that have a value of that property. */
-function countOf(name: string | undefined): Tally {
-  let records = 0
+function countOf(name: string | undefined): Tally<number> {
   return {
-    add: (values) => {
-      if (name === undefined || values[name] !== null) records += 1
-    },
-    result: () => records,
+    add: (state = 0, values) => (name === undefined || values[name] !== null ? state + 1 : state),
+    unite: (a, b) => a + b,
+    result: (state = 0) => state,
   }
 }
 
-function tallyOf<Item>(name: string, measure: Measure<Item, string | CurrencyValue[]>): Tally {
+function valuesOf<Item, State>(
+  name: string,
+  measure: Measure<Item, State, AggregateValue>,
+): Tally<State> {
   return {
-    add: (values) => {
+    add: (state, values) => {
       const value = values[name] as Item | Item[] | null
-      if (value === null) return
-      if (Array.isArray(value)) for (const each of value) measure.add(each)
-      else measure.add(value)
+      if (value === null) return state
+      if (!Array.isArray(value)) return measure.add(state, value)
+      return value.reduce<State | undefined>((sum, each) => measure.add(sum, each), state)
     },
-    result: () => measure.result(),
+    unite: (a, b) => measure.unite(a, b),
+    result: (state) => (state === undefined ? null : measure.result(state)),
   }
 }
 
 /** The least or the greatest value. */
-function extreme(compare: Compare<Plain>, side: 1 | -1): PlainMeasure {
-  let best: Plain | null = null
+function extreme(compare: Compare<Plain>, side: 1 | -1): Measure<Plain, Plain, string> {
+  const better = (best: Plain, value: Plain) => (compare(value, best) * side > 0 ? value : best)
   return {
-    add: (value) => {
-      if (best === null || compare(value, best) * side > 0) best = value
-    },
-    result: () => (typeof best === 'number' ? decimalOfNumber(best) : best),
+    add: (best, value) => (best === undefined ? value : better(best, value)),
+    unite: better,
+    result: (best) => (typeof best === 'number' ? decimalOfNumber(best) : best),
   }
 }
 
 /** One result for each currency, in the order of their codes. */
-function byUnit(measureOfUnit: () => PlainMeasure): Measure<CurrencyValue, CurrencyValue[]> {
-  const measures = new Map<string, PlainMeasure>()
+function byUnit(
+  measure: PlainMeasure,
+): Measure<CurrencyValue, Map<string, unknown>, CurrencyValue[]> {
   return {
-    add: ({ amount, unit }) => {
-      let measure = measures.get(unit)
-      if (!measure) measures.set(unit, (measure = measureOfUnit()))
-      measure.add(amount)
+    add: (states = new Map(), { amount, unit }) =>
+      states.set(unit, measure.add(states.get(unit), amount)),
+    unite: (a, b) => {
+      for (const [unit, state] of b)
+        a.set(unit, a.has(unit) ? measure.unite(a.get(unit), state) : state)
+      return a
     },
-    result: () => {
-      if (measures.size === 0) return null
-      return [...measures]
-        .map(([unit, measure]) => ({ amount: measure.result()!, unit }))
-        .toSorted(({ unit: a }, { unit: b }) => (a < b ? -1 : 1))
-    },
+    result: (states) =>
+      [...states]
+        .map(([unit, state]) => ({ amount: measure.result(state), unit }))
+        .toSorted(({ unit: a }, { unit: b }) => (a < b ? -1 : 1)),
   }
 }

@@ -15,7 +15,7 @@ import { RequestRefused, refusalFacts, malformed, describeValue, refused } from 
 import { compileOperator, invalid } from './operators.ts'
 import type { Leaf, ValueBound, ValueTest } from './operators.ts'
 import type { Scan } from './scan.ts'
-import type { StoredValues } from '../store/record-store.ts'
+import type { StoredValues } from '../store/slots.ts'
 
 /** Values one of which a matching record must hold: an index can find the candidates. */
 export interface Lookup {

@@ -7,15 +7,9 @@ import { contains, type ValueBound } from './operators.ts'
 import { knownProperty, type ObjectType, type CompiledProperty } from '../schema/object-types.ts'
 import { refused, unavailable } from '../problems.ts'
 import type { Scan } from './scan.ts'
-import { sortPositionOf, compareSortPositions } from '../store/record-store.ts'
-import type {
-  Direction,
-  SortPosition,
-  RecordStore,
-  Slot,
-  StoredRecord,
-  StoredValues,
-} from '../store/record-store.ts'
+import type { RecordStore } from '../store/record-store.ts'
+import { sortPositionOf, compareSortPositions } from '../store/slots.ts'
+import type { Direction, SortPosition, Slot, StoredRecord, StoredValues } from '../store/slots.ts'
 import type { VisibleRecords } from '../auth/visible-records.ts'
 
 /** What a cursor carries; all of it is plain JSON. */

@@ -6,6 +6,10 @@ import { RequestRefused, type RefusalFacts } from '../problems.ts'
 /** A step ends after this many items, or after this time. */
 const STEP_ITEMS_MAX = 500
 const STEP_MS_MAX = 5
+/** The clock is read once for so many items, if they cost little. */
+const CLOCK_ITEMS = 16
+/** An item that costs more units than this is followed by a look at the clock. */
+const LITTLE_UNITS = 5_000
 /**
  * What one record may cost before the clock is read again; a unit is one comparison of a short text, about 30 ns. Only
  * texts of megabytes, or thousands of values, come near it.
@@ -35,19 +39,28 @@ function nextTurn(): Promise<void> {
 /** A long piece of work that asks, item by item, whether other work is due. */
 export class Steps {
   private items = 0
+  private unclocked = 0
   private startedMs = performance.now()
 
-  /** Whether it is time to `pause`; the caller asks after each item. */
-  isDue(): boolean {
-    this.items += 1
-    return this.items >= STEP_ITEMS_MAX || performance.now() - this.startedMs >= STEP_MS_MAX
+  /** Whether it is time to `pause`; the caller asks after each item, or after a few together. */
+  isDue(items = 1): boolean {
+    this.items += items
+    this.unclocked += items
+    if (this.items >= STEP_ITEMS_MAX) return true
+    return this.unclocked >= CLOCK_ITEMS && this.isTimeOver()
   }
 
   /** Lets other work go first. */
   async pause(): Promise<void> {
     await nextTurn()
     this.items = 0
+    this.unclocked = 0
     this.startedMs = performance.now()
+  }
+
+  protected isTimeOver(): boolean {
+    this.unclocked = 0
+    return performance.now() - this.startedMs >= STEP_MS_MAX
   }
 }
 
@@ -80,9 +93,10 @@ export class Scan extends Steps {
     if (this.units > UNITS_MAX) throw new RequestRefused(tooLong)
   }
 
-  override isDue(): boolean {
+  override isDue(items = 1): boolean {
+    const { units } = this
     this.units = 0
-    return super.isDue()
+    return super.isDue(items) || (units > LITTLE_UNITS && this.isTimeOver())
   }
 
   /** @throws Refusal 504 */
@@ -112,30 +126,48 @@ export class Scan extends Steps {
   }
 }
 
-/** Sorted as by `toSorted`, in steps: short runs first, then merged in pairs. */
-export async function sortedInSteps<Item>(
-  items: readonly Item[],
-  compare: (a: Item, b: Item) => number,
+/** Positions that are sorted at once, or merged between two looks at the clock: half a millisecond at most. */
+const RUN = 512
+/** A run counts as so many items: a comparison of two values is less than a look at a record. */
+const RUN_ITEMS = CLOCK_ITEMS
+
+/**
+ * The positions 0 to `count` - 1 in the order of `compare`, which has no equals; in steps. It allocates two arrays of numbers
+ * and nothing else, so that the collector has nothing to do.
+ */
+export async function sortedPositions(
+  count: number,
+  compare: (a: number, b: number) => number,
   steps: Steps,
-): Promise<Item[]> {
-  let from: Item[] = []
-  for (let start = 0; start < items.length; start += STEP_ITEMS_MAX) {
-    for (const item of items.slice(start, start + STEP_ITEMS_MAX).sort(compare)) from.push(item)
-    if (steps.isDue()) await steps.pause()
+): Promise<Uint32Array> {
+  let from = new Uint32Array(count)
+  for (let start = 0; start < count; start += RUN) {
+    const end = Math.min(start + RUN, count)
+    for (let index = start; index < end; index += 1) from[index] = index
+    from.subarray(start, end).sort(compare)
+    if (steps.isDue(RUN_ITEMS)) await steps.pause()
   }
-  for (let size = STEP_ITEMS_MAX; size < from.length; size *= 2) {
-    const to: Item[] = []
-    for (let start = 0; start < from.length; start += 2 * size) {
-      const middle = Math.min(start + size, from.length)
-      const end = Math.min(start + 2 * size, from.length)
-      let [left, right] = [start, middle]
-      while (left < middle || right < end) {
-        const isLeft = right >= end || (left < middle && compare(from[left]!, from[right]!) <= 0)
-        to.push(isLeft ? from[left++]! : from[right++]!)
-        if (steps.isDue()) await steps.pause()
+  let to = new Uint32Array(count > RUN ? count : 0)
+  for (let size = RUN; size < count; size *= 2) {
+    for (let start = 0; start < count; start += 2 * size) {
+      const middle = Math.min(start + size, count)
+      const end = Math.min(start + 2 * size, count)
+      if (middle === end || compare(from[middle - 1]!, from[middle]!) <= 0) {
+        to.set(from.subarray(start, end), start)
+        if (steps.isDue(RUN_ITEMS)) await steps.pause()
+        continue
+      }
+      let left = start
+      let right = middle
+      for (let at = start; at < end;) {
+        for (const until = Math.min(at + RUN, end); at < until; at += 1) {
+          const isLeft = right === end || (left < middle && compare(from[left]!, from[right]!) <= 0)
+          to[at] = isLeft ? from[left++]! : from[right++]!
+        }
+        if (steps.isDue(RUN_ITEMS)) await steps.pause()
       }
     }
-    from = to
+    ;[from, to] = [to, from]
   }
   return from
 }

@@ -26,6 +26,8 @@ export interface ObjectType {
   readonly schema: ObjectSchema
   readonly summary: ObjectSummary
   readonly properties: ReadonlyMap<string, CompiledProperty>
+  /** A value for each property, in the type's order: null. To be copied. */
+  readonly blank: Readonly<Record<string, null>>
   /** Properties of which no two records can have the same value. */
   readonly unique: readonly CompiledProperty[]
 }
@@ -70,6 +72,8 @@ export function compileType(definition: TypeDefinition): ObjectType {
     summary,
     schema: { ...summary, properties: list.map((item) => item.wire) },
     properties,
+    // Parsed, because such an object has its properties within itself, and so have its copies.
+    blank: JSON.parse(JSON.stringify(Object.fromEntries(list.map(({ name }) => [name, null])))),
     unique: list.filter((item) => item.wire.is_unique),
   }
 }

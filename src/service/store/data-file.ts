@@ -5,13 +5,19 @@
 import { randomBytes } from 'node:crypto'
 import { realpathSync } from 'node:fs'
 import { SyncError } from '../../core/errors.ts'
-import { openSqliteFile, type SqliteDatabase, type FileSubject } from '../../sqlite/database.ts'
+import {
+  openSqliteFile,
+  type FileSubject,
+  type SqliteDatabase,
+  type Synchronous,
+} from '../../sqlite/database.ts'
 import { FileIdentity } from '../../sqlite/file-identity.ts'
 import { acquireFileLock } from '../../sqlite/file-lock.ts'
 import type { Edge } from './edges.ts'
 import type { Grants, Key, Reach, OrgUser } from '../auth/keys.ts'
+import { keptRecords } from './kept-records.ts'
 import type { WriteStep, KeepSteps, KeptOrg, KeptRecord } from './org.ts'
-import type { StoredValues } from './record-store.ts'
+import type { StoredValues } from './slots.ts'
 
 const MIGRATIONS = [
   `
@@ -64,7 +70,6 @@ const MIGRATIONS = [
 ]
 
 const seqMax = 2 ** 40
-const rowsAtOnce = 10_000
 
 function fail(code: string, message: string): SyncError {
   return new SyncError(code, message)
@@ -101,9 +106,9 @@ export class DataFile {
   private version: unknown
 
   /** Opens the file, and creates it if there is none. @throws SyncError data_file_… */
-  constructor(path: string) {
+  constructor(path: string, synchronous: Synchronous = 'normal') {
     this.path = path
-    this.db = openSqliteFile(path, subject)
+    this.db = openSqliteFile(path, subject, { synchronous })
     this.readNumbers()
     this.version = this.dataVersion()
   }
@@ -244,25 +249,14 @@ export class DataFile {
     return changes > 0
   }
 
-  private *records(orgId: number): Generator<KeptRecord> {
+  private records(orgId: number): Iterable<KeptRecord> {
     const base = this.numbers.get(orgId)! * seqMax
-    const read = this.db.sql(
-      'SELECT place, type, id, properties FROM records WHERE place > ? AND place < ? ORDER BY place LIMIT ?',
+    return keptRecords(this.db, { base, end: base + seqMax }, (place) =>
+      fail(
+        'data_file_corrupt',
+        `The data file ${this.path} is damaged: record ${place - base} of org ${orgId} cannot be read; put a whole copy in its place`,
+      ),
     )
-    // Bounded: each round begins after the last row of the round before.
-    for (let last = base; ;) {
-      const rows = read.all(last, base + seqMax, rowsAtOnce)
-      for (const row of rows) {
-        yield {
-          seq: Number(row['place']) - base,
-          type: row['type'] as string,
-          id: row['id'] as string,
-          properties: JSON.parse(row['properties'] as string) as StoredValues,
-        }
-      }
-      if (rows.length < rowsAtOnce) return
-      last = Number(rows.at(-1)!['place'])
-    }
   }
 
   private edges(orgId: number): Edge[] {

@@ -6,13 +6,15 @@ import { SyncError } from '../../core/errors.ts'
 import type { Clock } from '../../core/ports.ts'
 import type { AssociationWire, WritableOperation } from '../../contract/index.ts'
 import { Cursors } from '../query/cursors.ts'
+import { KeptGroups } from '../query/kept-groups.ts'
 import { Edges, type Edge } from './edges.ts'
 import { isStoredEqual } from '../schema/field-types.ts'
 import { ADMINISTRATOR, grantOf, type Key, type OrgUser } from '../auth/keys.ts'
 import type { Limiter } from '../limits/limiter.ts'
-import { withChange, type ObjectType } from '../schema/object-types.ts'
+import { CREATED_AT, UPDATED_AT, withChange, type ObjectType } from '../schema/object-types.ts'
 import { RequestRefused, refused, notFound, describeValue, unavailable } from '../problems.ts'
-import { RecordStore, wholeValues, type Slot, type StoredValues } from './record-store.ts'
+import { RecordStore, wholeValues } from './record-store.ts'
+import type { Slot, StoredValues } from './slots.ts'
 import { VisibleRecords, type Viewer } from '../auth/visible-records.ts'
 import type { WriteContext } from './writes.ts'
 
@@ -61,6 +63,7 @@ export class Org {
   readonly clock: Clock
   readonly limiter: Limiter
   readonly cursors: Cursors
+  readonly keptGroups = new KeptGroups()
   readonly types: Map<string, ObjectType>
   readonly associations: ReadonlyMap<string, AssociationWire>
   readonly users: Map<string, OrgUser>
@@ -172,7 +175,11 @@ export class Org {
       const known = this.types.get(type)
       if (!known) throw schemaLacks(`the object type ${type}`)
       if (!isChecked) checkValues(properties, known)
-      this.store(known).insert(seq, id, wholeValues(properties, known))
+      const values = wholeValues(properties, known)
+      // One text instead of two for a record that was never changed.
+      if (values[UPDATED_AT] === values[CREATED_AT]) values[UPDATED_AT] = values[CREATED_AT]!
+      this.store(known).insert(seq, id, values)
+      this.lastSeq = seq
     }
     for (const edge of kept.edges) {
       if (!this.associations.has(edge.association)) {
@@ -180,7 +187,8 @@ export class Org {
       }
       this.edges.add(edge)
     }
-    this.lastSeq = kept.lastSeq
+    // No id is given twice, also where the file has lost the greatest one.
+    this.lastSeq = Math.max(this.lastSeq, kept.lastSeq)
   }
 
   delete(store: RecordStore, slot: Slot): void {

@@ -1,52 +1,17 @@
 // The records of one object type, in memory: in creation order, by id, by indexed value, and in the order of a property.
 // Promise kept here: an index always agrees with the records, and a record handed out never changes afterwards.
 
-import sortedBtree from 'sorted-btree'
-import { valueKeys, isStoredEqual, type StoredValue } from '../schema/field-types.ts'
+import { valueKey, isStoredEqual, type StoredValue } from '../schema/field-types.ts'
 import type { ObjectType, CompiledProperty } from '../schema/object-types.ts'
-import { Steps, sortedInSteps } from '../query/scan.ts'
-
-export type StoredValues = Record<string, StoredValue>
-/** A record as it is on the wire. A write replaces it and never changes it. */
-export type StoredRecord = { id: string; object_type: string; properties: StoredValues }
-
-/** A record's slot: its creation sequence, which never changes, and its present version. */
-export interface Slot {
-  readonly seq: number
-  live: boolean
-  record: StoredRecord
-}
-
-/** A position in an order: the sort value (null if unsorted) and the creation sequence. */
-export interface SortPosition {
-  readonly value: StoredValue
-  readonly seq: number
-}
-
-export type Direction = 'asc' | 'desc'
-
-// A CommonJS module: its default export is a member.
-const BTree = sortedBtree.default
+import { OrderMaking, type Move, type Order } from './order.ts'
+import type { Direction, Slot, SortPosition, StoredValues } from './slots.ts'
 
 /** Most values belong to one slot; a set is made for the second. */
 type Index = Map<string, Slot | Set<Slot>>
-type Order = InstanceType<typeof BTree<SortPosition, Slot>>
-
 /** Deleted slots that may stay in the creation order before it is tidied up. */
 const deadMax = 1_000
 
-/** A change to an order under construction: `slot` came to `at`, or, if null, a slot left there. */
-interface Move {
-  readonly at: SortPosition
-  readonly slot: Slot | null
-}
-
-/** An order that is built step by step, while others write. */
-interface Making {
-  /** The changes since it began. */
-  readonly moves: Move[]
-  readonly done: Promise<void>
-}
+const NONE: readonly string[] = []
 
 export class RecordStore {
   private current: ObjectType
@@ -55,7 +20,8 @@ export class RecordStore {
   private readonly byId = new Map<string, Slot>()
   private readonly indexes = new Map<string, Index>()
   private readonly orders = new Map<string, Order>()
-  private readonly making = new Map<string, Making>()
+  private readonly making = new Map<string, OrderMaking>()
+  private changes = 0
 
   constructor(type: ObjectType) {
     this.current = type
@@ -64,6 +30,11 @@ export class RecordStore {
 
   get type(): ObjectType {
     return this.current
+  }
+
+  /** Another number after each change of a record or of the type. */
+  get version(): number {
+    return this.changes
   }
 
   /** Live records. */
@@ -88,6 +59,7 @@ export class RecordStore {
   }
 
   replace(slot: Slot, properties: StoredValues): void {
+    this.changes += 1
     const before = slot.record.properties
     slot.record = { ...slot.record, properties }
     for (const [name, index] of this.indexes) {
@@ -97,18 +69,19 @@ export class RecordStore {
     }
     for (const name of this.orderNames()) {
       if (isStoredEqual(before[name]!, properties[name]!)) continue
-      this.move(name, { at: { value: before[name]!, seq: slot.seq }, slot: null })
-      this.move(name, { at: { value: properties[name]!, seq: slot.seq }, slot })
+      this.move(name, { kind: 'left', value: before[name]!, slot })
+      this.move(name, { kind: 'came', value: properties[name]!, slot })
     }
   }
 
   delete(slot: Slot): void {
+    this.changes += 1
     slot.live = false
     const { id, properties } = slot.record
     this.byId.delete(id)
     for (const [name, index] of this.indexes) removeFrom(index, properties[name]!, slot)
     for (const name of this.orderNames()) {
-      this.move(name, { at: { value: properties[name]!, seq: slot.seq }, slot: null })
+      this.move(name, { kind: 'left', value: properties[name]!, slot })
     }
     this.dead += 1
   }
@@ -129,6 +102,7 @@ export class RecordStore {
 
   /** Gives every record the properties of another version of the type; new ones have no value. */
   changeType(type: ObjectType): void {
+    this.changes += 1
     this.current = type
     this.indexes.clear()
     this.orders.clear()
@@ -170,30 +144,28 @@ export class RecordStore {
   async prepareOrder(property: CompiledProperty): Promise<void> {
     const { name } = property
     if (this.orders.has(name)) return
-    if (!this.making.has(name)) {
-      const moves: Move[] = []
-      this.making.set(name, { moves, done: this.makeOrder(property, moves) })
+    let making = this.making.get(name)
+    if (!making) {
+      // This very array: tidying up replaces it.
+      making = new OrderMaking(property, this.slots, (order, made) => {
+        // The type may have changed meanwhile: its orders are then built again.
+        if (this.making.get(name) !== made) return
+        this.making.delete(name)
+        this.orders.set(name, order)
+      })
+      this.making.set(name, making)
     }
-    await this.making.get(name)!.done
+    await making.done
   }
 
   /** Live slots strictly beyond `from` (null: all), by creation, or by a property whose order is prepared. */
-  *walk(
+  walk(
     property: CompiledProperty | null,
     direction: Direction,
     from: SortPosition | null,
   ): Generator<Slot> {
-    if (!property) return yield* this.walkCreated(direction, from)
-    const order = this.orders.get(property.name)!
-    const pair = [] as unknown as [SortPosition, Slot]
-    const pairs =
-      direction === 'asc'
-        ? order.entries(from ?? undefined, pair)
-        : order.entriesReversed(from ?? undefined, pair, true)
-    for (const [position, slot] of pairs) {
-      // An ascending walk begins at `from` itself if it still exists.
-      if (from === null || position.seq !== from.seq || direction === 'desc') yield slot
-    }
+    if (!property) return this.walkCreated(direction, from)
+    return this.orders.get(property.name)!.walk(direction, from)
   }
 
   private *walkCreated(direction: Direction, from: SortPosition | null): Generator<Slot> {
@@ -210,24 +182,25 @@ export class RecordStore {
   }
 
   private link(slot: Slot): void {
+    this.changes += 1
     const { id, properties } = slot.record
     this.byId.set(id, slot)
     for (const [name, index] of this.indexes) addTo(index, properties[name]!, slot)
     for (const name of this.orderNames()) {
-      this.move(name, { at: { value: properties[name]!, seq: slot.seq }, slot })
+      this.move(name, { kind: 'came', value: properties[name]!, slot })
     }
   }
 
   /** Orders that exist, and those under construction. */
-  private *orderNames(): Generator<string> {
-    yield* this.orders.keys()
-    yield* this.making.keys()
+  private orderNames(): readonly string[] {
+    if (this.orders.size === 0 && this.making.size === 0) return NONE
+    return [...this.orders.keys(), ...this.making.keys()]
   }
 
   private move(name: string, move: Move): void {
     const order = this.orders.get(name)
-    if (order) apply(order, move)
-    else this.making.get(name)!.moves.push(move)
+    if (order) order.apply(move)
+    else this.making.get(name)!.note(move)
   }
 
   private buildIndex(name: string): Index {
@@ -236,63 +209,42 @@ export class RecordStore {
     this.indexes.set(name, index)
     return index
   }
-
-  private async makeOrder(property: CompiledProperty, moves: readonly Move[]): Promise<void> {
-    const steps = new Steps()
-    const compare = compareSortPositions(property)
-    const pairs: [SortPosition, Slot][] = []
-    // Kept in a variable, because tidying up replaces it. The moves correct what it misses of a change, or has twice.
-    const { slots } = this
-    for (const slot of slots) {
-      if (slot.live) pairs.push([sortPositionOf(slot, property), slot])
-      if (steps.isDue()) await steps.pause()
-    }
-    const order = new BTree<SortPosition, Slot>(undefined, compare)
-    // Already sorted, so each lands at the end of the tree.
-    for (const [at, slot] of await sortedInSteps(pairs, ([a], [b]) => compare(a, b), steps)) {
-      order.set(at, slot)
-      if (steps.isDue()) await steps.pause()
-    }
-
-    for (const move of moves) apply(order, move)
-    // The type may have changed meanwhile: its orders are then built again.
-    if (this.making.get(property.name)?.moves !== moves) return
-    this.making.delete(property.name)
-    this.orders.set(property.name, order)
-  }
 }
 
 /** Every property of the type, in its order: those without a value are null. */
 export function wholeValues(kept: StoredValues, type: ObjectType): StoredValues {
-  const properties: StoredValues = {}
-  for (const name of type.properties.keys()) {
-    properties[name] = Object.hasOwn(kept, name) ? kept[name]! : null
+  // A copy of one object has its shape at once, where properties that are added one by one pass through as many shapes.
+  const properties: StoredValues = { ...type.blank }
+  for (const name in kept) {
+    // Not of a property that the type lacks, nor of one that every object has.
+    if (properties[name] === null) properties[name] = kept[name]!
   }
   return properties
 }
 
-function apply(order: Order, { at, slot }: Move): void {
-  if (slot) order.set(at, slot)
-  else order.delete(at)
+function addTo(index: Index, value: StoredValue, slot: Slot): void {
+  if (Array.isArray(value)) for (const each of value) addKey(index, valueKey(each), slot)
+  else if (value !== null) addKey(index, valueKey(value), slot)
 }
 
-function addTo(index: Index, value: StoredValue, slot: Slot): void {
-  for (const key of valueKeys(value)) {
-    const entry = index.get(key)
-    if (entry === undefined) index.set(key, slot)
-    else if (entry instanceof Set) entry.add(slot)
-    else if (entry !== slot) index.set(key, new Set([entry, slot]))
-  }
+function addKey(index: Index, key: string, slot: Slot): void {
+  const entry = index.get(key)
+  if (entry === undefined) index.set(key, slot)
+  else if (entry instanceof Set) entry.add(slot)
+  else if (entry !== slot) index.set(key, new Set([entry, slot]))
 }
 
 function removeFrom(index: Index, value: StoredValue, slot: Slot): void {
-  for (const key of valueKeys(value)) {
-    const entry = index.get(key)
-    if (entry === slot) index.delete(key)
-    else if (entry instanceof Set) {
-      entry.delete(slot)
-      if (entry.size === 0) index.delete(key)
-    }
+  if (Array.isArray(value)) for (const each of value) removeKey(index, valueKey(each), slot)
+  else if (value !== null) removeKey(index, valueKey(value), slot)
+}
+
+function removeKey(index: Index, key: string, slot: Slot): void {
+  const entry = index.get(key)
+  if (entry === slot) index.delete(key)
+  else if (entry instanceof Set) {
+    entry.delete(slot)
+    if (entry.size === 0) index.delete(key)
   }
 }
 
@@ -306,23 +258,4 @@ function firstAbove(slots: readonly Slot[], seq: number): number {
     else low = middle + 1
   }
   return low
-}
-
-/** Order of two positions: by value, no value last, then by creation. Without a property: by creation. */
-export function compareSortPositions(
-  property: CompiledProperty | null,
-): (a: SortPosition, b: SortPosition) => number {
-  if (!property) return (a, b) => a.seq - b.seq
-  const compare = property.field.compare as (a: StoredValue, b: StoredValue) => number
-  return (a, b) => {
-    if (a.value === null || b.value === null) {
-      const nulls = Number(a.value === null) - Number(b.value === null)
-      return nulls === 0 ? a.seq - b.seq : nulls
-    }
-    return compare(a.value, b.value) || a.seq - b.seq
-  }
-}
-
-export function sortPositionOf(slot: Slot, property: CompiledProperty | null): SortPosition {
-  return { seq: slot.seq, value: property ? slot.record.properties[property.name]! : null }
 }

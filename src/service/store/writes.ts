@@ -7,7 +7,7 @@ import { CREATED_AT, CREATED_BY, PRIVATE, UPDATED_AT } from '../schema/object-ty
 import type { ObjectType, CompiledProperty } from '../schema/object-types.ts'
 import { refusalFacts, pointerToken, schemaInvalid, describeValue } from '../problems.ts'
 import type { RefusalFacts, Violation } from '../problems.ts'
-import type { Slot, StoredRecord, StoredValues } from './record-store.ts'
+import type { Slot, StoredRecord, StoredValues } from './slots.ts'
 import type { VisibleRecords } from '../auth/visible-records.ts'
 
 export interface WriteResult {
@@ -158,8 +158,9 @@ function takenValue(
 
 function insert(context: WriteContext, changes: Map<CompiledProperty, StoredValue>): WriteOutcome {
   // Every record has every property, in the type's order: answers have one shape, and so do the objects in memory.
-  const properties: StoredValues = {}
-  for (const property of context.view.store.type.properties.values()) {
+  const { type } = context.view.store
+  const properties: StoredValues = { ...type.blank }
+  for (const property of type.properties.values()) {
     const value = changes.get(property)
     properties[property.name] = value === undefined ? property.defaultValue : value
   }

@@ -160,6 +160,7 @@ describe('options', () => {
       [['--faults', 'torn_body'], '--fault-rate SHARE was expected'],
       [['--fault-rate', '0.1'], '--faults NAMES was expected'],
       [['--fault-rate', '2', '--faults', 'all'], 'expected a share from 0 to 1'],
+      [['--synchronous', 'full'], '--data FILE was expected with it'],
       [['--limit-model', 'leaky'], 'Allowed choices are fixed, sliding, bucket'],
       [['--sunset', '2027-02-30', '--deprecated-since', '2026-01-01'], 'expected a day such as'],
       [['--sunset', '2027-02-01'], '--deprecated-since DATE was expected'],

@@ -49,6 +49,17 @@ const addends = fc.array(
   { maxLength: 30 },
 )
 
+it('sums that were made apart are added as if they were one', () => {
+  fc.assert(
+    fc.property(addends, addends, (some, others) => {
+      const sum = sumOf(some)
+      sum.addSum(sumOf(others))
+      const whole = sumOf([...some, ...others])
+      expect([sum.total(), sum.average()]).toEqual([whole.total(), whole.average()])
+    }),
+  )
+})
+
 describe('total', () => {
   it.each<[Addend[], string | null]>([
     [[], null],

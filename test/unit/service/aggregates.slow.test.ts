@@ -4,10 +4,10 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { AggregateData, FieldTypeWire } from '../../../src/contract/index.ts'
-import { aggregate } from '../../../src/service/query/aggregates.ts'
+import { groupsOf } from '../../../src/service/query/aggregates.ts'
 import type { Aggregation } from '../../../src/service/query/aggregates.ts'
 import { Steps } from '../../../src/service/query/scan.ts'
-import type { StoredValues } from '../../../src/service/store/record-store.ts'
+import type { StoredValues } from '../../../src/service/store/slots.ts'
 import { SYSTEM_TYPES } from '../../../src/service/schema/system-types.ts'
 import { expectProblem, startApi } from './api.ts'
 import type { Answer, Api } from './api.ts'
@@ -395,6 +395,111 @@ describe('a body', () => {
   })
 })
 
+describe('more groups than one map holds', () => {
+  const property = (name: string) => SYSTEM_TYPES.get(type)!.properties.get(name)!
+  const groups = 40_000
+  // Each group twice or three times, far from each other, so that its records meet different maps.
+  const values = Array.from({ length: 100_000 }, (_, index) => ({
+    svc_external_id: `g-${(index * 7_919) % groups}`,
+    svc_score: index % 3 === 0 ? null : index / 4,
+  }))
+  async function* pieces() {
+    for (let at = 0; at < values.length; at += 10_000) yield values.slice(at, at + 10_000)
+  }
+
+  it.each<[Aggregation['op'], (scores: number[]) => unknown]>([
+    ['count', (scores) => scores.length],
+    ['sum', (scores) => String(scores.reduce((sum, each) => sum + each, 0))],
+    ['max', (scores) => String(Math.max(...scores))],
+  ])('have the %s of all their records, and come once, in order', async (op, naive) => {
+    const groupBy = [property('svc_external_id')]
+    const query = { op, property: property('svc_score'), groupBy }
+    const computed = await groupsOf(pieces(), query, new Steps())
+    const scores = new Map<string, number[]>()
+    for (const each of values) {
+      const known = scores.get(each.svc_external_id) ?? []
+      scores.set(each.svc_external_id, each.svc_score === null ? known : [...known, each.svc_score])
+    }
+    const none = op === 'count' ? 0 : null
+    const expected = [...scores]
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, of]) => ({
+        group_by: { svc_external_id: key },
+        value: of.length === 0 ? none : naive(of),
+      }))
+    expect(computed.total).toBe(groups)
+    expect(computed.page(groups, 0).results).toEqual(expected)
+    expect(computed.page(100, 39_950)).toEqual({
+      total_groups: groups,
+      results: expected.slice(39_950),
+      has_more: false,
+    })
+  })
+})
+
+describe('pages of groups while others write', () => {
+  const names = async (run: string, page: { limit?: number; offset?: number }, key?: string) => {
+    const body = { aggregations: [{ op: 'count' }], group_by: ['svc_external_id'], ...page }
+    const { results, total_groups } = await asked({ ...body, filter: ofRun(run) }, key)
+    return [total_groups, ...results.map(({ group_by }) => group_by['svc_external_id'])]
+  }
+  const create = async (run: string, id: string, more: object = {}) =>
+    await api.create(type, { svc_job_title: run, svc_external_id: `${run}-${id}`, ...more })
+  const delimited = (run: string, ids: string[]) => ids.map((id) => `${run}-${id}`)
+
+  it('go on with the groups of the page before; any other page has those of now', async () => {
+    const run = 'paged'
+    for (const id of ['b', 'd', 'f', 'h']) await create(run, id)
+    expect(await names(run, { limit: 2 })).toEqual([4, ...delimited(run, ['b', 'd'])])
+    await create(run, 'a')
+    // It begins where the first page ended: else d would come twice.
+    expect(await names(run, { limit: 1, offset: 2 })).toEqual([4, ...delimited(run, ['f'])])
+    expect(await names(run, { limit: 1, offset: 3 })).toEqual([4, ...delimited(run, ['h'])])
+    // Each end is continued once; and a first page is always of now.
+    expect(await names(run, { limit: 1, offset: 2 })).toEqual([5, ...delimited(run, ['d'])])
+    expect(await names(run, { limit: 2 })).toEqual([5, ...delimited(run, ['a', 'b'])])
+    await create(run, 'c')
+    expect(await names(run, { limit: 2 })).toEqual([6, ...delimited(run, ['a', 'b'])])
+    expect(await names(run, { limit: 2, offset: 1 })).toEqual([6, ...delimited(run, ['b', 'c'])])
+  })
+
+  it('show each change in the first page after it', async () => {
+    const run = 'changed'
+    const made = await create(run, 'a')
+    const one = `/objects/${type}/records/${made.body.data.id}/`
+    expect(await names(run, {})).toEqual([1, `${run}-a`])
+    await api.send('PATCH', one, { body: { data: { properties: { svc_external_id: 'x' } } } })
+    expect(await names(run, {})).toEqual([1, 'x'])
+    await api.send('DELETE', one)
+    expect(await names(run, {})).toEqual([0])
+  })
+
+  it('are of now where the properties have changed', async () => {
+    const run = 'typed'
+    for (const id of ['a', 'b']) await create(run, id)
+    expect(await names(run, { limit: 1 })).toEqual([2, `${run}-a`])
+    await create(run, 'c')
+    api.service.changeType(type, { add: [{ name: 'size', field_type: 'text' }] })
+    expect(await names(run, { limit: 1, offset: 1 })).toEqual([3, `${run}-b`])
+    api.service.changeType(type, { remove: ['size'] })
+  })
+
+  it('are kept for those who see the same records only', async () => {
+    const run = 'private'
+    const keyOf = (user: string) => api.service.mintKey({ userId: user })
+    const [own, other] = [keyOf(ada.id), keyOf('usr_admin')]
+    await api.as(own).create(type, { svc_job_title: run, svc_external_id: 'p-1' })
+    await api
+      .as(own)
+      .create(type, { svc_job_title: run, svc_external_id: 'p-2', svc_private: true })
+    expect(await names(run, { limit: 1 }, own)).toEqual([2, 'p-1'])
+    expect(await names(run, { limit: 1 }, other)).toEqual([1, 'p-1'])
+    expect(await names(run, { limit: 1, offset: 1 }, other)).toEqual([1])
+    expect(await names(run, { limit: 1, offset: 1 }, own)).toEqual([2, 'p-2'])
+    expect(await names(run, {})).toEqual([2, 'p-1', 'p-2'])
+  })
+})
+
 // No built-in type has a property of several numbers, dates or amounts.
 describe('a property of several values', () => {
   const single = (name: string) => SYSTEM_TYPES.get(type)!.properties.get(name)!
@@ -402,13 +507,13 @@ describe('a property of several values', () => {
     ...single(name),
     wire: { ...single(name).wire, is_multi: true },
   })
-  const page = { groupBy: [], limit: 100, offset: 0 }
+  const whole = { groupBy: [] }
   async function* piecesOf(values: StoredValues[]) {
     yield values.slice(0, 1)
     yield values.slice(1)
   }
-  const computed = (values: StoredValues[], aggregation: Aggregation) =>
-    aggregate(piecesOf(values), aggregation, new Steps())
+  const computed = async (values: StoredValues[], aggregation: Aggregation) =>
+    (await groupsOf(piecesOf(values), aggregation, new Steps())).page(100, 0)
   const records = [
     { svc_score: [3, 1], svc_lifetime_value: [{ amount: '3', unit: 'EUR' }] },
     { svc_score: null, svc_lifetime_value: null },
@@ -436,7 +541,7 @@ describe('a property of several values', () => {
       ],
     ],
   ])('has the %s of all values: %s', async (op, name, expected) => {
-    const data = await computed(records, { ...page, op, property: several(name) })
+    const data = await computed(records, { ...whole, op, property: several(name) })
     expect(data.results).toEqual([{ group_by: {}, value: expected }])
   })
 
@@ -444,7 +549,7 @@ describe('a property of several values', () => {
     const lists = [[2, 1], [10], null, [2], [2, 1], [1, 2]]
     const { results } = await computed(
       lists.map((svc_score) => ({ svc_score })),
-      { ...page, op: 'count', property: null, groupBy: [several('svc_score')] },
+      { op: 'count', property: null, groupBy: [several('svc_score')] },
     )
     expect(results.map(({ group_by, value }) => [group_by['svc_score'], value])).toEqual([
       [[1, 2], 1],

@@ -237,6 +237,70 @@ describe('a file that does not fit', () => {
   })
 })
 
+describe('a file that is read in pieces', () => {
+  const edited = (sql: string) => {
+    const file = new DatabaseSync(data)
+    file.exec(sql)
+    file.close()
+  }
+  const close = async () => {
+    await Promise.all(open.splice(0).map((api) => api.service.close()))
+  }
+  const largeText = 'x'.repeat(200_000)
+
+  it('gives what it had, of many records and of large ones', async () => {
+    // More than a piece has, and after it records of which a piece has a few.
+    let api = await start({ seedRecords: 1_300 })
+    for (let index = 0; index < 45; index++)
+      await api.create('svc_contact', { svc_external_id: `L-${index}`, svc_notes: largeText })
+    await api.create('svc_company', { svc_external_id: 'C' })
+    const before = ['svc_contact', 'svc_company'].map((type) => api.service.records(type))
+    await close()
+    api = await start()
+    expect(['svc_contact', 'svc_company'].map((type) => api.service.records(type))).toEqual(before)
+  })
+
+  it.each([
+    ['cut off', `substr(properties, 1, length(properties) - 5)`],
+    ['two texts in one', `'{"svc_first_name":"A"},{"svc_first_name":"B"}'`],
+    ['no object', `'[1]'`],
+    ['nothing', `''`],
+  ])('is refused by the number of the record that is damaged: %s', async (_what, damaged) => {
+    await start({ seedRecords: 600 })
+    await close()
+    edited(
+      `UPDATE records SET properties = ${damaged} WHERE place % 1000 = (SELECT place FROM records LIMIT 1 OFFSET 555) % 1000`,
+    )
+    await expect(startService({ data })).rejects.toMatchObject({
+      code: 'data_file_corrupt',
+      message: expect.stringMatching(/record 556 of org \d+ cannot be read/),
+    })
+  })
+
+  it('gives no id twice, also where it lost the number of the last one', async () => {
+    let api = await start()
+    const made = await api.upsert('svc_contact', 'svc_external_id', properties('A'))
+    await close()
+    edited('UPDATE orgs SET last_seq = 0')
+    api = await start()
+    const next = await api.upsert('svc_contact', 'svc_external_id', properties('B'))
+    expect(next.body.data.id > made.body.data.id).toBe(true)
+  })
+
+  it('keeps to what it is asked for of the disk, and refuses what SQLite has no word for', async () => {
+    for (const synchronous of ['off', 'normal', 'full'] as const) {
+      const api = await start({ synchronous })
+      expect(
+        (await api.upsert('svc_contact', 'svc_external_id', properties('A'))).status,
+      ).toBeLessThan(300)
+      await close()
+    }
+    const options = { synchronous: 'extra' as 'full' }
+    await expect(startService({ data, ...options })).rejects.toThrow(/one of off, normal, full/)
+    await expect(startService({ synchronous: 'full' })).rejects.toThrow(/synchronous: data/)
+  })
+})
+
 describe('a schema that is another one than before', () => {
   const schemaOf = (definition: object) => {
     const path = join(dir, 'schema.json')

@@ -6,9 +6,9 @@ import { SYSTEM_TYPES } from '../../../src/service/schema/system-types.ts'
 import { ADMINISTRATOR } from '../../../src/service/auth/keys.ts'
 import { preparedQuery, readPage } from '../../../src/service/query/queries.ts'
 import type { Query } from '../../../src/service/query/queries.ts'
-import { Scan, Steps, sortedInSteps } from '../../../src/service/query/scan.ts'
+import { Scan, Steps, sortedPositions } from '../../../src/service/query/scan.ts'
 import { RecordStore } from '../../../src/service/store/record-store.ts'
-import type { StoredValues } from '../../../src/service/store/record-store.ts'
+import type { StoredValues } from '../../../src/service/store/slots.ts'
 import { VisibleRecords } from '../../../src/service/auth/visible-records.ts'
 import { expectProblem, startApi } from './api.ts'
 import type { Api } from './api.ts'
@@ -121,9 +121,10 @@ describe('the answer is the same as in one go', () => {
 
   it('sorted, however many there are', async () => {
     for (const count of [0, 1, 499, 500, 501, 1_733, 4_096]) {
-      const items = Array.from({ length: count }, (_, index) => ({ key: (index * 31) % 50, index }))
-      const compare = (a: { key: number }, b: { key: number }) => a.key - b.key
-      expect(await sortedInSteps(items, compare, new Steps())).toEqual(items.toSorted(compare))
+      const keys = Array.from({ length: count }, (_, index) => (index * 31) % 50)
+      const compare = (a: number, b: number) => keys[a]! - keys[b]! || a - b
+      const sorted = await sortedPositions(count, compare, new Steps())
+      expect([...sorted]).toEqual([...keys.keys()].toSorted(compare))
     }
   })
 })
