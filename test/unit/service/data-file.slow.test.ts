@@ -277,6 +277,15 @@ describe('a file that is read in pieces', () => {
     })
   })
 
+  it('has nothing of a property that the types lack', async () => {
+    let api = await start({ seedRecords: 3 })
+    const before = api.service.records('svc_contact')
+    await close()
+    edited(`UPDATE records SET properties = json_set(properties, '$.custom', 1, '$.toString', 2)`)
+    api = await start()
+    expect(api.service.records('svc_contact')).toEqual(before)
+  })
+
   it('gives no id twice, also where it lost the number of the last one', async () => {
     let api = await start()
     const made = await api.upsert('svc_contact', 'svc_external_id', properties('A'))
