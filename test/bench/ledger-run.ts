@@ -1,15 +1,16 @@
 // The ledger alone, in a process of its own: rows are staged, sent and settled as an import does it, without CSV and HTTP.
-// `ledger-run.ts <place as JSON> <rows> <order of the keys: sorted or random>` prints processor time by step.
+// `ledger-run.ts <place as JSON> <rows> <sorted or random keys> [thread] [process id of the PostgreSQL server]` prints time by step.
 
 import { setTimeout as wait } from 'node:timers/promises'
 import type { ItemOutcome, PlannedItem, StagedItem } from '../../src/ledger/ledger.ts'
 import { openLedger, type LedgerPlace } from '../../src/ledger/open.ts'
+import { processorSeconds } from './postgres-server.ts'
 
 const LANES = 8
 const CHUNK = 1_000
 const BATCH = 50
 
-const [placeText, rowsText, order = 'sorted', form = ''] = process.argv.slice(2)
+const [placeText, rowsText, order = 'sorted', form = '', server = ''] = process.argv.slice(2)
 const place = JSON.parse(placeText!) as LedgerPlace
 const rows = Number(rowsText)
 const ledger = await openLedger(place, { thread: form === 'thread' })
@@ -32,12 +33,19 @@ const itemOf = (ordinal: number): StagedItem => ({
 const figures: Record<string, number> = {}
 let begun = process.cpuUsage()
 let begunAt = performance.now()
+let begunServer = 0
+const serverSeconds = () => (server === '' ? 0 : processorSeconds(Number(server)))
+function begin(): void {
+  begun = process.cpuUsage()
+  begunServer = serverSeconds()
+  begunAt = performance.now()
+}
 function step(name: string): void {
   const { user, system } = process.cpuUsage(begun)
   figures[`${name}_cpu_us`] = Number(((user + system) / rows).toFixed(2))
   figures[`${name}_us`] = Number((((performance.now() - begunAt) * 1_000) / rows).toFixed(2))
-  begun = process.cpuUsage()
-  begunAt = performance.now()
+  figures[`${name}_server_us`] = Number((((serverSeconds() - begunServer) * 1e6) / rows).toFixed(2))
+  begin()
 }
 
 const opened = await ledger.openRun({
@@ -62,8 +70,7 @@ await ledger.bindDestination(
   { keyFingerprint: 'key#000000000000', warnings: [], schema: {} },
 )
 const stageFence = await ledger.beginStage(run, ['id'])
-begun = process.cpuUsage()
-begunAt = performance.now()
+begin()
 for (let first = 1; first <= rows; first += CHUNK) {
   const items = Array.from({ length: Math.min(CHUNK, rows - first + 1) }, (_, at) =>
     itemOf(first + at),

@@ -1,8 +1,10 @@
 // `npm run bench`: every benchmark, as ratios within this run. `-- --quick` takes a tenth of the rows; `-- import`,
 // `-- mirror`, `-- reconcile`, `-- service` or `-- pacing` runs one of them, and `-- mirror duckdb` a part of it. `-- pacing-real` runs only
-// when it is asked for: it takes an hour of waiting. So does `-- profile`, which measures parts and no ratio.
+// when it is asked for: it takes an hour of waiting. So do `-- profile` and `-- ledger`,
+// which measure parts and no ratio.
 
 import { benchImport } from './import.ts'
+import { benchLedger } from './ledger.ts'
 import { benchMirror } from './mirror.ts'
 import { benchPacingReal } from './pacing/real.ts'
 import { benchPacing } from './pacing/table.ts'
@@ -45,4 +47,10 @@ if (chosen.includes('profile'))
     detail: words.includes('--detail'),
     latencyMs: 0,
     against: words.includes('--against') ? (words[words.indexOf('--against') + 1] ?? null) : null,
+  })
+if (chosen.includes('ledger'))
+  await benchLedger({
+    ...(quick ? { rows: 10_000, rounds: 1 } : { rows: 60_000, rounds: 5 }),
+    words: chosen,
+    detail: words.includes('--detail'),
   })

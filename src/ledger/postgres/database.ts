@@ -7,9 +7,16 @@ import pg from 'pg'
 import type { Pool, PoolClient, PoolConfig } from 'pg'
 import { systemClock } from '../../core/ports.ts'
 import { decodeStoredText, encodeStoredText } from '../../core/stored-text.ts'
-import { isConflict, isLost, toLedgerError } from '../../postgres/failures.ts'
+import { isConflict, isLost, sqlStateOf, toLedgerError } from '../../postgres/failures.ts'
 import { resolveConnection, type Connection } from './connection.ts'
-import type { PostgresDatabase, PostgresRow, Session, ErrorSubject } from './session.ts'
+import type {
+  ErrorSubject,
+  PostgresDatabase,
+  PostgresRow,
+  Session,
+  SentStatement,
+  StatementResult,
+} from './session.ts'
 import { setUp } from './set-up.ts'
 import type { StatementValue } from '../statements/engine.ts'
 
@@ -49,6 +56,8 @@ function createPool(
     idleTimeoutMillis: 30_000,
     allowExitOnIdle: true,
     keepAlive: true,
+    // Statements that are not waited for are sent at once.
+    pipeline: true,
     lock_timeout: subject.lockMaxMs,
     statement_timeout: subject.statementMaxMs,
     // A worker whose machine is gone keeps its locks no longer than this.
@@ -107,6 +116,7 @@ export async function openPostgresDatabase(
           throw error
         }
       }),
+    together: (statements) => withClient((client) => sendTogether(client, statements)),
     async close() {
       if (!pool.ending) await pool.end()
     },
@@ -118,6 +128,28 @@ export async function openPostgresDatabase(
     throw error
   }
   return database
+}
+
+const DIVISION_BY_ZERO = '22012'
+
+/** One transaction in two round trips. Where a statement fails, the server undoes it, and refuses those behind, COMMIT too. */
+async function sendTogether(
+  client: PoolClient,
+  statements: readonly SentStatement[],
+): Promise<readonly StatementResult[]> {
+  const queries = statements.map(({ text, values }) => prepared(text, values))
+  // It is waited for: without it, the others would be stored one by one.
+  await client.query('BEGIN')
+  const sent = queries.map((query) => client.query<PostgresRow>(query))
+  const ended = await Promise.allSettled([...sent, client.query('COMMIT')])
+  const failed = ended.findIndex(({ status }) => status === 'rejected')
+  const failure = ended[failed]
+  if (failure?.status === 'rejected') {
+    const orElse = statements[failed]?.orElse
+    if (orElse && sqlStateOf(failure.reason) === DIVISION_BY_ZERO) throw orElse
+    throw failure.reason
+  }
+  return (await Promise.all(sent)).map(({ rows }) => ({ rows: rows.map(restored) }))
 }
 
 const names = new Map<string, string>()
@@ -138,6 +170,12 @@ const stored = (value: StatementValue): unknown => {
   return value.map((each) => (typeof each === 'string' ? encodeStoredText(each) : each))
 }
 
+const prepared = (text: string, values: readonly StatementValue[]) => ({
+  name: nameOf(text),
+  text,
+  values: values.map(stored),
+})
+
 function restored(row: PostgresRow): PostgresRow {
   for (const [name, value] of Object.entries(row))
     if (typeof value === 'string') row[name] = decodeStoredText(value)
@@ -148,9 +186,7 @@ function sessionOn(
   run: <Result>(query: (client: PoolClient) => Promise<Result>) => Promise<Result>,
 ): Session {
   const ask = (text: string, values: readonly StatementValue[]) =>
-    run((client) =>
-      client.query<PostgresRow>({ name: nameOf(text), text, values: values.map(stored) }),
-    )
+    run((client) => client.query<PostgresRow>(prepared(text, values)))
   return {
     all: async (text, values = []) => (await ask(text, values)).rows.map(restored),
     one: async (text, values = []) => (await ask(text, values)).rows.map(restored)[0],

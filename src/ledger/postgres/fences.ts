@@ -1,24 +1,9 @@
 // Whether a run is still this caller's to write; the answer holds until the transaction ends. Locks are taken in one order
-// everywhere: segment, run, items by ordinal, accepted keys by their hash.
+// everywhere: segment, items that are of its batches alone, run, items by ordinal, accepted keys by their hash.
 
 import { FenceLost } from '../../core/errors.ts'
-import type { RunSegment } from '../roles/outbox.ts'
 import { liveStates } from '../rows/runs.ts'
 import type { Session } from './session.ts'
-
-/** @throws FenceLost if another worker claimed the segment */
-export async function checkSegmentFence(
-  session: Session,
-  run: number,
-  { first }: RunSegment,
-  fence: number,
-): Promise<void> {
-  const row = await session.one(
-    'SELECT fence FROM segments WHERE run = $1 AND first = $2 FOR UPDATE',
-    [run, first],
-  )
-  if (Number(row?.['fence']) !== fence) throw new FenceLost(run, first)
-}
 
 /**
  * Returns the run's destination.
@@ -37,9 +22,11 @@ export async function checkStageFence(
   return row?.['destination'] as number | null
 }
 
+export const LOCK_RUN_SQL = 'SELECT id FROM runs WHERE id = $1 FOR NO KEY UPDATE'
+
 /** Other transactions that lock the run wait. */
 export const lockRun = async (session: Session, run: number): Promise<void> =>
-  void (await session.one('SELECT id FROM runs WHERE id = $1 FOR NO KEY UPDATE', [run]))
+  void (await session.one(LOCK_RUN_SQL, [run]))
 
 /** Whether the run is live, and stays so. */
 export const isLive = async (session: Session, run: number): Promise<boolean> =>

@@ -13,9 +13,16 @@ export const itemsAt = (
   items: readonly { readonly ordinal: number }[],
 ): [number[], number[]] => [items.map(() => run), items.map(({ ordinal }) => ordinal)]
 
+/**
+ * A list as `unnest` takes it next to a longer one, which fills it up with nulls: null where it has only these, because each of
+ * them would be written and read.
+ */
+export const unlessNulls = <Value>(list: readonly Value[]): readonly Value[] | null =>
+  list.some((value) => value !== null) ? list : null
+
 /** The values of all rows for each of these names, as the lists that `unnest` takes. */
 export const listsOf = <Of, Name extends keyof Of>(rows: readonly Of[], ...names: Name[]) =>
-  names.map((name) => rows.map((row) => row[name] ?? null))
+  names.map((name) => unlessNulls(rows.map((row) => row[name] ?? null)))
 
 /** Joins each of `items` with its payload. */
 export const withPayload = `JOIN LATERAL (SELECT raw, payload FROM payloads

@@ -2,20 +2,16 @@
 // segment's fence.
 
 import { FenceLost } from '../../core/errors.ts'
-import type {
-  ItemPlace,
-  Outbox,
-  PlannedItem,
-  RequestOutcome,
-  RunSegment,
-  SentBatch,
-} from '../roles/outbox.ts'
+import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
+import type { ItemPlace, Outbox, PlannedItem, SentBatch } from '../roles/outbox.ts'
 import { PLANNED_COLUMNS, plannedOfRow } from '../rows/items.ts'
 import type { Row } from '../rows/values.ts'
-import { FORGET_SQL, isWanted, itemsAt, wanted, withPayload } from './items.ts'
-import { checkSegmentFence } from './fences.ts'
-import type { PostgresDatabase, Session } from './session.ts'
-import { settleBatch } from './settling.ts'
+import { inGroups } from './groups.ts'
+import { isWanted, itemsAt, wanted, withPayload } from './items.ts'
+import { settleRequests, storeWrites, type ClaimedRange, type OutboxWrite } from './outbox-group.ts'
+import type { PostgresDatabase } from './session.ts'
+
+type Store = (write: OutboxWrite, size: number) => Promise<SentBatch<ItemPlace>>
 
 /** The items of the segment's batches whose last attempts have no answer 2xx. */
 const UNSETTLED_SQL = `SELECT request.batch, request.attempt, request.digest, sent.*
@@ -46,35 +42,30 @@ function batchesOf(rows: readonly Row[]): readonly SentBatch[] {
 
 // oxlint-disable-next-line max-lines-per-function -- a table of methods, none of them long
 export function outboxMethods(db: PostgresDatabase, now: () => string) {
-  const recordRequest = async (
-    session: Session,
-    run: number,
-    { first }: RunSegment,
-    operation: string,
-    { batch, attempt, digest, items }: SentBatch<ItemPlace>,
-  ) => {
-    const range = [items[0]!.ordinal, items.at(-1)!.ordinal]
-    await session.run(
-      `INSERT INTO requests (run, batch, attempt, operation, first, last, items, digest, sent_at)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9::timestamptz)`,
-      [run, batch, attempt, operation, ...range, items.length, digest, now()],
-    )
-    await session.run('UPDATE segments SET requests = requests + 1 WHERE run = $1 AND first = $2', [
-      run,
-      first,
-    ])
+  /** By claim of a segment; while it has something to store. */
+  const groups = new Map<string, { store: Store; writes: number }>()
+
+  /** Stores what is written about batches of one segment at the same time in one transaction. */
+  const store = async <Item extends ItemPlace>(
+    claim: ClaimedRange,
+    items: readonly Item[],
+    write: OutboxWrite,
+  ): Promise<SentBatch<Item>> => {
+    const name = `${claim.run}/${claim.segment.first}/${claim.fence}`
+    const group = groups.get(name) ?? {
+      store: inGroups<OutboxWrite, SentBatch<ItemPlace>>(LEDGER_ROWS_MAX, (writes) =>
+        storeWrites(db, claim, writes, now()),
+      ),
+      writes: 0,
+    }
+    groups.set(name, group)
+    group.writes++
+    try {
+      return { ...(await group.store(write, items.length)), items }
+    } finally {
+      if (--group.writes === 0) groups.delete(name)
+    }
   }
-  const settleRequest = async (
-    session: Session,
-    run: number,
-    { batch, attempt }: SentBatch<ItemPlace>,
-    outcome: RequestOutcome,
-  ) =>
-    await session.run(
-      `UPDATE requests SET settled_at = $1::timestamptz, status = $2, request_id = $3, duration_ms = $4
-       WHERE run = $5 AND batch = $6 AND attempt = $7`,
-      [now(), outcome.status, outcome.requestId, outcome.durationMs, run, batch, attempt],
-    )
 
   return {
     async unsettledBatches(run, segment) {
@@ -98,60 +89,29 @@ export function outboxMethods(db: PostgresDatabase, now: () => string) {
       })
     },
 
-    async recordSend(run, segment, fence, { operation, digest, items }) {
-      return await db.transaction(async (session) => {
-        await checkSegmentFence(session, run, segment, fence)
-        const row = await session.one(
-          'UPDATE runs SET batches = batches + 1 WHERE id = $1 RETURNING batches',
-          [run],
-        )
-        const sent = { batch: Number(row?.['batches']), attempt: 1, digest, items }
-        await session.run(
-          `UPDATE items SET state = 'sent', batch = $3 ${wanted} WHERE ${isWanted}`,
-          [...itemsAt(run, items), sent.batch],
-        )
-        // What is in flight is not known: until it is settled, nothing counts as accepted for its keys.
-        await session.run(FORGET_SQL, itemsAt(run, items))
-        await recordRequest(session, run, segment, operation, sent)
-        return sent
-      })
-    },
+    recordSend: (run, segment, fence, batch) =>
+      store({ run, segment, fence }, batch.items, { kind: 'send', ...batch }),
 
-    async recordResend(run, segment, fence, batch, { operation, replayed }) {
-      return await db.transaction(async (session) => {
-        await checkSegmentFence(session, run, segment, fence)
-        const again = { ...batch, attempt: batch.attempt + 1 }
-        if (replayed)
-          await session.run(
-            `UPDATE items SET replayed = 1 ${wanted} WHERE ${isWanted}`,
-            itemsAt(run, batch.items),
-          )
-        await recordRequest(session, run, segment, operation, again)
-        return again
-      })
-    },
+    recordResend: (run, segment, fence, batch, options) =>
+      store({ run, segment, fence }, batch.items, {
+        kind: 'resend',
+        ...options,
+        batch,
+        items: batch.items,
+      }),
 
     async recordNoAnswer(run, batch, outcome) {
-      await settleRequest(db, run, batch, outcome)
+      const { text, values } = settleRequests(run, [{ batch, outcome }], now())
+      await db.run(text, values)
     },
 
     async settle(run, segment, fence, batch, outcome, items) {
-      await db.transaction(async (session) => {
-        await checkSegmentFence(session, run, segment, fence)
-        await settleBatch(session, run, segment, { requestId: outcome.requestId, items })
-        await settleRequest(session, run, batch, outcome)
-      })
+      await store({ run, segment, fence }, items, { kind: 'settle', batch, outcome, items })
     },
 
     async release(run, segment, fence, batch, outcome) {
-      await db.transaction(async (session) => {
-        await checkSegmentFence(session, run, segment, fence)
-        await session.run(
-          `UPDATE items SET state = 'planned', batch = NULL ${wanted} WHERE ${isWanted}`,
-          itemsAt(run, batch.items),
-        )
-        await settleRequest(session, run, batch, outcome)
-      })
+      const { items } = batch
+      await store({ run, segment, fence }, items, { kind: 'release', batch, outcome, items })
     },
 
     async finishSegment(run, segment, fence) {

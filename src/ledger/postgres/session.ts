@@ -22,10 +22,26 @@ export interface Session {
   script(text: string): Promise<void>
 }
 
+/** A statement of several that are sent together. */
+export interface SentStatement {
+  readonly text: string
+  readonly values: readonly StatementValue[]
+  /** What is thrown where it divides by zero: it does so where what the others need is not there. */
+  readonly orElse?: Error
+}
+
+export interface StatementResult {
+  readonly rows: readonly PostgresRow[]
+}
+
 /** An open database. Outside of `transaction` each statement is a transaction of its own. */
 export interface PostgresDatabase extends Session {
   readonly place: string
   /** Runs `work` in one transaction, and again from its start if it clashed with another; any error undoes all of it. */
   transaction<Result>(work: (session: Session) => Promise<Result>): Promise<Result>
+  /**
+   * The same of statements that need no answer of one another: all are sent at once, and stored before the answers are read.
+   */
+  together(statements: readonly SentStatement[]): Promise<readonly StatementResult[]>
   close(): Promise<void>
 }

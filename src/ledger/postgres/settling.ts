@@ -1,7 +1,7 @@
-// What an answer changes in the items of a batch, and in what is accepted for their keys.
+// What the answers to batches change in their items, and in what is accepted for their keys.
 
-import type { ItemOutcome, RunSegment } from '../roles/outbox.ts'
-import { collisionFlags, isAcceptance, settlementOf } from '../rules/settlement.ts'
+import { isAcceptance, settlementOf, type Settlement } from '../rules/settlement.ts'
+import type { ItemOutcome } from '../roles/outbox.ts'
 import {
   acceptItemsSql,
   FORGET_SQL,
@@ -9,10 +9,10 @@ import {
   ITEM_DESTINATION,
   itemsAt,
   listsOf,
+  unlessNulls,
   wanted,
 } from './items.ts'
-import { lockRun } from './fences.ts'
-import type { Session } from './session.ts'
+import type { SentStatement } from './session.ts'
 
 /**
  * The records of the wanted items hold their values now, of several the last one's, and no longer those that were accepted for
@@ -36,69 +36,98 @@ export const BOOK_ANSWERED_SQL = `
   WHERE items.run = answer.run AND items.ordinal = answer.ordinal AND coalesce(items.verified, 'answered') = 'answered'`
 
 const BOOK_SQL = `UPDATE items SET state = booked.state, attempts = attempts + 1, http_status = booked.http_status,
-    record_id = booked.record_id, request_id = $3, code = booked.code, reason = booked.reason,
+    record_id = booked.record_id, request_id = booked.request_id, code = booked.code, reason = booked.reason,
     field = booked.field, detail = booked.detail, in_doubt = coalesce(booked.in_doubt, items.in_doubt),
     batch = CASE WHEN booked.state = 'planned' THEN NULL ELSE batch END,
     replayed = CASE WHEN booked.state = 'planned' THEN 1 ELSE replayed END
-  FROM unnest($1::integer[], $2::integer[], $4::text[], $5::integer[], $6::text[], $7::text[], $8::text[],
-    $9::text[], $10::text[], $11::smallint[])
-    AS booked (run, ordinal, state, http_status, record_id, code, reason, field, detail, in_doubt)
+  FROM unnest($1::integer[], $2::integer[], $3::text[], $4::text[], $5::integer[], $6::text[], $7::text[],
+    $8::text[], $9::text[], $10::text[], $11::smallint[])
+    AS booked (run, ordinal, request_id, state, http_status, record_id, code, reason, field, detail, in_doubt)
   WHERE items.run = booked.run AND items.ordinal = booked.ordinal`
 
 const ACCEPT_SQL = acceptItemsSql('excluded.marks')
 
-/** The wanted items whose record another item wrote too, with the last of these. */
-const COLLISIONS_SQL = `SELECT items.ordinal, others.last AS twin ${wanted} JOIN items ON ${isWanted} JOIN LATERAL
-    (SELECT other.ordinal AS last FROM items AS other
-     WHERE hashtextextended(other.record_id, other.run) = hashtextextended(items.record_id, items.run)
-       AND other.record_id = items.record_id AND other.run + 0 = items.run
-       AND other.ordinal <> items.ordinal
-     ORDER BY other.ordinal::bigint DESC LIMIT 1) AS others ON true
-  ORDER BY items.ordinal`
+/**
+ * Flags the wanted items whose record another item wrote too, with the last of these, and those with them. Where an item is
+ * found several times, the last counts.
+ */
+const FLAG_TWINS_SQL = `UPDATE items SET twin = flags.other
+  FROM (SELECT DISTINCT ON (ordinal) $1[1] AS run, ordinal, other FROM
+      (SELECT found.ordinal AS finder, each.* FROM
+         (SELECT items.ordinal, others.last AS twin ${wanted} JOIN items ON ${isWanted} JOIN LATERAL
+            (SELECT other.ordinal AS last FROM items AS other
+             WHERE hashtextextended(other.record_id, other.run) = hashtextextended(items.record_id, items.run)
+               AND other.record_id = items.record_id AND other.run + 0 = items.run
+               AND other.ordinal <> items.ordinal
+             ORDER BY other.ordinal::bigint DESC LIMIT 1) AS others ON true) AS found
+         CROSS JOIN LATERAL (VALUES (found.ordinal, found.twin, 0), (found.twin, found.ordinal, 1)) AS each (ordinal, other, part)
+      ) AS flag
+    ORDER BY ordinal, finder DESC, part DESC) AS flags
+  WHERE items.run = flags.run AND items.ordinal = flags.ordinal`
 
-/** Within the transaction that settles the request. */
-export async function settleBatch(
-  session: Session,
+/** The items of an answer, with the id of its request. */
+export interface BatchAnswered {
+  readonly requestId: string | null
+  readonly items: readonly ItemOutcome[]
+}
+
+export interface SettlingStatements {
+  /** What rises by it in the segment. */
+  readonly counts: Settlement['counts']
+  /** What is of these items alone. */
+  readonly book: readonly SentStatement[]
+  /** What needs the lock of the run: of two batches that write one record at once, the later must see the earlier. */
+  readonly accept: readonly SentStatement[]
+}
+
+export function settlingStatements(
   run: number,
-  { first }: RunSegment,
-  answer: { readonly requestId: string | null; readonly items: readonly ItemOutcome[] },
-): Promise<void> {
-  const { booked, written, answered, counts } = settlementOf(answer.items)
-  const refused = <Fact>(fact: (item: ItemOutcome) => Fact) =>
-    booked.map((item) => (isAcceptance(item) ? null : fact(item)))
-  // One batch of a run is settled at a time: of two batches that write one record at once, the later must see the earlier.
-  await lockRun(session, run)
-  await session.run(BOOK_SQL, [
-    ...itemsAt(run, booked),
-    answer.requestId,
-    ...listsOf(booked, 'state', 'httpStatus', 'recordId'),
-    refused((item) => item.code),
-    refused((item) => item.reason),
-    refused((item) => item.field),
-    refused((item) => item.detail),
-    refused((item) => (item.inDoubt ? 1 : 0)),
-  ])
-  await session.run(ACCEPT_SQL, [...itemsAt(run, written), ...listsOf(written, 'marks')])
-  await session.run(TAKE_OVER_SQL, itemsAt(run, written))
-  if (answered.length > 0) {
-    await session.run(BOOK_ANSWERED_SQL, [
-      ...itemsAt(run, answered),
-      'answered',
-      ...listsOf(answered, 'reason', 'field', 'detail', 'column', 'value', 'key'),
-    ])
-    // Until they are read back, it is not known whether the service holds what was sent.
-    await session.run(FORGET_SQL, itemsAt(run, answered))
-  }
-  const rows = await session.all(COLLISIONS_SQL, itemsAt(run, written))
-  for (const { ordinal, other } of collisionFlags(rows))
-    await session.run('UPDATE items SET twin = $1 WHERE run = $2 AND ordinal = $3', [
-      other,
-      run,
-      ordinal,
-    ])
-  await session.run(
-    `UPDATE segments SET created = created + $1, updated = updated + $2, rejected = rejected + $3,
-       failed = failed + $4 WHERE run = $5 AND first = $6`,
-    [counts.created, counts.updated, counts.rejected, counts.failed, run, first],
+  answers: readonly BatchAnswered[],
+): SettlingStatements {
+  const requests = new Map(
+    answers.flatMap(({ requestId, items }) =>
+      items.map(({ ordinal }) => [ordinal, requestId] as const),
+    ),
   )
+  const { booked, written, answered, counts } = settlementOf(answers.flatMap(({ items }) => items))
+  if (booked.length === 0) return { counts, book: [], accept: [] }
+  const refused = <Fact extends string | number | null>(fact: (item: ItemOutcome) => Fact) =>
+    unlessNulls(booked.map((item) => (isAcceptance(item) ? null : fact(item))))
+  const book: SentStatement = {
+    text: BOOK_SQL,
+    values: [
+      ...itemsAt(run, booked),
+      booked.map(({ ordinal }) => requests.get(ordinal) ?? null),
+      ...listsOf(booked, 'state', 'httpStatus', 'recordId'),
+      refused((item) => item.code),
+      refused((item) => item.reason),
+      refused((item) => item.field),
+      refused((item) => item.detail),
+      refused((item) => (item.inDoubt ? 1 : 0)),
+    ],
+  }
+  const accept: SentStatement[] = []
+  if (written.length > 0)
+    accept.push(
+      {
+        text: ACCEPT_SQL,
+        values: [...itemsAt(run, written), unlessNulls(written.map(({ marks }) => marks))],
+      },
+      { text: TAKE_OVER_SQL, values: itemsAt(run, written) },
+    )
+  if (answered.length > 0)
+    accept.push(
+      {
+        text: BOOK_ANSWERED_SQL,
+        values: [
+          ...itemsAt(run, answered),
+          'answered',
+          ...listsOf(answered, 'reason', 'field', 'detail', 'column', 'value', 'key'),
+        ],
+      },
+      // Until they are read back, it is not known whether the service holds what was sent.
+      { text: FORGET_SQL, values: itemsAt(run, answered) },
+    )
+  if (written.length > 0) accept.push({ text: FLAG_TWINS_SQL, values: itemsAt(run, written) })
+  return { counts, book: [book], accept }
 }

@@ -16,9 +16,9 @@ import {
 import { newestRunElsewhere } from '../statements/origins.ts'
 import { postgresDialect } from './dialect.ts'
 import { checkStageFence } from './fences.ts'
-import { listsOf } from './items.ts'
+import { listsOf, unlessNulls } from './items.ts'
 import { gaveWayToNewer } from './origins.ts'
-import type { PostgresDatabase, Session } from './session.ts'
+import type { PostgresDatabase, Session, SentStatement } from './session.ts'
 import { deleteWork } from './work.ts'
 
 /** Characters of payloads that one statement writes: a row can have a million. */
@@ -31,38 +31,44 @@ const INSERT_ITEMS_SQL = `INSERT INTO items (run, ordinal, line, of_ordinal, sta
   SELECT $1, * FROM unnest($2::integer[], $3::integer[], $4::integer[], $5::text[], $6::text[], $7::text[],
     $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[])`
 
-async function insertItems(
-  session: Session,
-  run: number,
-  items: readonly StagedItem[],
-): Promise<void> {
-  const invalid = <Fact>(fact: (item: Extract<StagedItem, { valid: false }>) => Fact) =>
-    items.map((item) => (item.valid ? null : fact(item)))
-  await session.run(INSERT_ITEMS_SQL, [
-    run,
-    ...listsOf(items, 'ordinal', 'line', 'of'),
-    items.map((item) => (item.valid ? 'planned' : 'invalid')),
-    items.map((item) => item.key),
-    items.map((item) => (item.valid ? item.hash : null)),
-    invalid(() => 'row_invalid'),
-    invalid((item) => item.reason),
-    invalid((item) => item.column),
-    invalid((item) => item.field),
-    invalid((item) => item.value),
-    invalid((item) => item.detail),
-    items.map((item) => (item.valid ? (item.rawKey ?? null) : null)),
-    invalid(({ more }) => (more ? JSON.stringify(more) : null)),
-  ])
-  for (const part of partition(items, charsOf, STATEMENT_CHARS_MAX))
-    await session.run(
-      `INSERT INTO payloads (run, ordinal, raw, payload)
-       SELECT $1, * FROM unnest($2::integer[], $3::text[], $4::text[])`,
-      [
-        run,
-        ...listsOf(part, 'ordinal', 'raw'),
-        part.map((item) => (item.valid ? item.payload : null)),
-      ],
-    )
+const INSERT_PAYLOADS_SQL = `INSERT INTO payloads (run, ordinal, raw, payload)
+  SELECT $1, * FROM unnest($2::integer[], $3::text[], $4::text[])`
+
+/** Divides by zero if another worker began staging. */
+const HOLD_SQL = `WITH held AS (UPDATE runs SET rows_staged = rows_staged + $3 WHERE id = $1 AND stage_fence = $2 RETURNING 1)
+  SELECT 1 / count(*) FROM held`
+
+function insertItems(run: number, items: readonly StagedItem[]): readonly SentStatement[] {
+  const invalid = <Fact extends string | null>(
+    fact: (item: Extract<StagedItem, { valid: false }>) => Fact,
+  ) => unlessNulls(items.map((item) => (item.valid ? null : fact(item))))
+  const insert: SentStatement = {
+    text: INSERT_ITEMS_SQL,
+    values: [
+      run,
+      ...listsOf(items, 'ordinal', 'line', 'of'),
+      items.map((item) => (item.valid ? 'planned' : 'invalid')),
+      items.map((item) => item.key),
+      items.map((item) => (item.valid ? item.hash : null)),
+      invalid(() => 'row_invalid'),
+      invalid((item) => item.reason),
+      invalid((item) => item.column),
+      invalid((item) => item.field),
+      invalid((item) => item.value),
+      invalid((item) => item.detail),
+      unlessNulls(items.map((item) => (item.valid ? (item.rawKey ?? null) : null))),
+      invalid(({ more }) => (more ? JSON.stringify(more) : null)),
+    ],
+  }
+  const payloads = partition(items, charsOf, STATEMENT_CHARS_MAX).map((part): SentStatement => ({
+    text: INSERT_PAYLOADS_SQL,
+    values: [
+      run,
+      ...listsOf(part, 'ordinal', 'raw'),
+      part.map((item) => (item.valid ? item.payload : null)),
+    ],
+  }))
+  return [insert, ...payloads]
 }
 
 // What a decision needs of another table is read item by item, one search of an index each: no plan can turn it into a search
@@ -167,14 +173,10 @@ export function stagingMethods(db: PostgresDatabase) {
     },
 
     async stageItems(run, fence, items) {
-      await db.transaction(async (session) => {
-        await checkStageFence(session, run, fence)
-        await insertItems(session, run, items)
-        await session.run('UPDATE runs SET rows_staged = rows_staged + $1 WHERE id = $2', [
-          items.length,
-          run,
-        ])
-      })
+      await db.together([
+        { text: HOLD_SQL, values: [run, fence, items.length], orElse: new FenceLost(run, 0) },
+        ...insertItems(run, items),
+      ])
     },
 
     async finishStage(run, fence, source, onSlice) {

@@ -518,6 +518,89 @@ describe('many at once', () => {
     })
   })
 
+  it('are stored together: batches of a segment in the order in which they came, one that cannot be stored alone', async () => {
+    const ledger = await open()
+    const claim = await staged(ledger, rows(200))
+    const { run, segment, fence } = claim
+    const planned = await ledger.nextPlanned(run, segment, {
+      after: 0,
+      attemptsBelow: 5,
+      limit: 200,
+    })
+    const sendAll = () =>
+      Promise.all(
+        [0, 50, 100, 150].map((first) => {
+          const items = planned.slice(first, first + 50)
+          const batch = { operation: 'batchUpsert', digest: `digest ${first}`, items }
+          return ledger.recordSend(run, segment, fence, batch)
+        }),
+      )
+    const batches = await sendAll()
+    expect(batches.map(({ batch, items }) => [batch, items[0]?.ordinal])).toEqual([
+      [1, 1],
+      [2, 51],
+      [3, 101],
+      [4, 151],
+    ])
+    const unsettled = await ledger.unsettledBatches(run, segment)
+    expect(unsettled).toEqual(
+      batches.map((batch) => ({ ...batch, items: batch.items.map((item) => ({ ...item })) })),
+    )
+    const ended = await Promise.allSettled(
+      batches.map((batch, index) =>
+        ledger.settle(
+          run,
+          segment,
+          fence,
+          batch,
+          { ...answered, requestId: `request ${index}` },
+          batch.items.map(({ ordinal }) =>
+            outcome(ordinal, 'created', {
+              recordId: `record ${ordinal % 190}`,
+              // No integer of a column.
+              httpStatus: index === 1 && ordinal === 60 ? 5_000_000_000 : 201,
+            }),
+          ),
+        ),
+      ),
+    )
+    expect(ended.map(({ status }) => status)).toEqual([
+      'fulfilled',
+      'rejected',
+      'fulfilled',
+      'fulfilled',
+    ])
+    const { created, requests } = await ledger.progress(run)
+    expect({ created, requests }).toEqual({ created: 150, requests: 4 })
+    expect((await ledger.unsettledBatches(run, segment)).map(({ batch }) => batch)).toEqual([2])
+    const twins = await ledger.collisions(run, { after: 0, limit: 100 })
+    expect(twins.map(({ ordinal }) => ordinal)).toEqual(
+      Array.from({ length: 10 }, (_, index) => 191 + index),
+    )
+    const items = await ledger.report(run, { states: ['created'], after: 149, limit: 2 })
+    expect(items.map(({ requestId }) => requestId)).toEqual(['request 2', 'request 3'])
+  })
+
+  it('store nothing of batches whose segment another worker has claimed', async () => {
+    const ledger = await open()
+    const claim = await staged(ledger, rows(150))
+    const { run, segment, fence } = claim
+    const sent = await send(ledger, claim)
+    const after = { after: 50, attemptsBelow: 5, limit: 50 }
+    const items = await ledger.nextPlanned(run, segment, after)
+    await ledger.claimSegment(run, segment)
+    const ended = await Promise.allSettled([
+      settle(ledger, claim, sent, 'created'),
+      ledger.recordSend(run, segment, fence, { operation: 'batchUpsert', digest: 'd', items }),
+    ])
+    for (const one of ended)
+      expect(one).toMatchObject({ status: 'rejected', reason: expect.any(FenceLost) })
+    expect(await ledger.progress(run)).toMatchObject({ created: 0, requests: 1 })
+    const states = Object.values(await statesOf(ledger, run))
+    expect(states.filter((state) => state === 'sent')).toHaveLength(50)
+    expect(states.filter((state) => state === 'planned')).toHaveLength(100)
+  })
+
   it('write one record from two segments: they are twins, however close they come', async () => {
     const ledgers = await Promise.all([open(), open()])
     const { id: run } = await openRun(ledgers[0]!)
