@@ -25,3 +25,32 @@ export async function forEachConcurrent<Item>(
   const results = await Promise.allSettled(lanes)
   for (const result of results) if (result.status === 'rejected') throw result.reason
 }
+
+/** Tasks one after the other, of which one runs while its caller prepares the next. */
+export interface Behind {
+  /** Starts a task once the one before it has ended. @throws what that one threw */
+  start(task: () => Promise<void>): Promise<void>
+  /** Waits for the last task. @throws what it threw */
+  end(): Promise<void>
+}
+
+/** Gives `work` tasks that run behind it. None of them runs any more when the promise ends, however it ends. */
+export async function withBehind<Result>(
+  work: (behind: Behind) => Promise<Result>,
+): Promise<Result> {
+  let last: Promise<void> = Promise.resolve()
+  const settled = () => last.catch(() => {})
+  try {
+    return await work({
+      async start(task) {
+        await last
+        last = task()
+        // Thrown where it is waited for.
+        void settled()
+      },
+      end: () => last,
+    })
+  } finally {
+    await settled()
+  }
+}

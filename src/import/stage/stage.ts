@@ -3,6 +3,7 @@
 // the run is complete.
 
 import { SourceError } from '../../core/errors.ts'
+import { withBehind } from '../../core/concurrency.ts'
 import { LEDGER_ROWS_MAX, RETENTION_MS } from '../../core/limits.ts'
 import type { ReconcileScope } from '../../core/domain/purpose.ts'
 import type { ImportSync } from '../../../config/index.ts'
@@ -140,16 +141,17 @@ async function stageRows(
   await ledger.prune(new Date(deps.clock.now() - RETENTION_MS).toISOString())
   const fence = await ledger.beginStage(run, source.columns)
   const noteShare = shareNoter(deps, run, 'stage')
-  for await (const rows of heartbeatEach(deps, source.chunks(LEDGER_ROWS_MAX, signal))) {
-    signal.throwIfAborted()
-    await ledger.stageItems(
-      run,
-      fence,
-      rows.map((row) => plan.map(row)),
-    )
-    await noteShare(source.readShare?.() ?? null)
-    deps.beat(rows.length)
-  }
+  // Rows are read and mapped while those before them are written.
+  await withBehind(async (writes) => {
+    for await (const rows of heartbeatEach(deps, source.chunks(LEDGER_ROWS_MAX, signal))) {
+      signal.throwIfAborted()
+      const items = rows.map((row) => plan.map(row))
+      await writes.start(() => ledger.stageItems(run, fence, items))
+      await noteShare(source.readShare?.() ?? null)
+      deps.beat(rows.length)
+    }
+    await writes.end()
+  })
   const { rows: read, digest, watermark: reached } = source.summary()
   // A retry is asked for, and what a reconciliation found differs although it was accepted: accepted rows are sent too.
   const skipUnchanged = reconcile === null && !isRetry
