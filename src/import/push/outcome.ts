@@ -39,7 +39,7 @@ export function itemOutcome(
   const { status, problem } = result
   const outcome = BATCH_ITEM_OUTCOMES[status]
   if (outcome === 'created' || outcome === 'updated')
-    // Written out, because every row passes here: to spread the blank one takes a hundred times as long, 3 µs.
+    // Written out, because every row passes here: to spread the blank one takes a hundred times as long.
     return {
       ordinal,
       state: outcome,

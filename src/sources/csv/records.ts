@@ -1,10 +1,11 @@
 // Parses text into rows with their lines. Promise kept here: a row is whole and has as many cells as the header, unless the
 // dialect accepts ragged rows, and even then the last row is not short: a truncated file ends with an error. Memory is bounded by
-// the longest record that is allowed.
+// the longest record that is allowed. Plain records are read here; from the first other one on csv-parse reads.
 
 import { CsvError, Parser } from 'csv-parse'
 import type { SourceRow } from '../source.ts'
 import type { CsvFault, CsvPlace } from './faults.ts'
+import { breaksOf, isPlainDialect, PlainRecords, type RecordPlace } from './plain-records.ts'
 
 /** Characters that csv-parse may look ahead: a line break after a quote, or a delimiter, in bytes. */
 const LOOK_AHEAD = 16
@@ -33,6 +34,18 @@ class RowParser extends Parser {
   #line = 1
   #linesSeen = 0
   #blanksSeen = 0
+  /** Whether the next record only stands for the header, which was read before. */
+  #isStandIn = false
+
+  /** Goes on where other records were read. If one was the header, the next has as many cells, and is not used. */
+  goOn({ header, headerLine, ordinal, line, lastShort }: RecordPlace): void {
+    this.header = header
+    this.headerLine = headerLine
+    this.lastShort = lastShort
+    this.#ordinal = ordinal
+    this.#line = line
+    this.#isStandIn = header !== undefined
+  }
 
   /** The line on which the next record begins. */
   get line(): number {
@@ -44,6 +57,12 @@ class RowParser extends Parser {
     const cells = record as readonly string[]
     const { lines, empty_lines: blanks } = this.info
     const line = this.line
+    if (this.#isStandIn) {
+      this.#isStandIn = false
+      this.#linesSeen = lines
+      this.#blanksSeen = blanks
+      return true
+    }
     if (this.header === undefined) {
       this.header = cells
       this.headerLine = line
@@ -61,17 +80,13 @@ class RowParser extends Parser {
   }
 }
 
-function breaksOf(cells: readonly string[]): number {
-  let breaks = 0
-  for (const cell of cells) breaks += cell.match(/\r\n|\r|\n/g)?.length ?? 0
-  return breaks
-}
-
 /** Rows of one file, parsed piece by piece. */
 export class RecordReader {
   readonly #parser: RowParser
   readonly #dialect: Dialect
   readonly #fault: CsvFault
+  /** Reads as long as all records are plain. */
+  #plain: PlainRecords | null
   #pendingBytes = 0
   #progress = 0
 
@@ -91,15 +106,25 @@ export class RecordReader {
     })
     // Every error also reaches the callback of the call that caused it.
     this.#parser.on('error', () => {})
+    const { raggedRows, hasFooter, shortRows } = dialect
+    const plain = {
+      ...dialect,
+      mayHave: (cells: number, columns: number) =>
+        cells === columns ||
+        raggedRows === true ||
+        hasFooter === true ||
+        (shortRows === true && cells < columns),
+    }
+    this.#plain = isPlainDialect(plain) ? new PlainRecords(plain) : null
   }
 
   /** The first record; undefined until one was read. */
   get header(): readonly string[] | undefined {
-    return this.#parser.header
+    return this.#plain === null ? this.#parser.header : this.#plain.place.header
   }
 
   get headerLine(): number {
-    return this.#parser.headerLine
+    return this.#plain === null ? this.#parser.headerLine : this.#plain.place.headerLine
   }
 
   /**
@@ -107,6 +132,47 @@ export class RecordReader {
    * @throws SourceError csv_ragged_row, csv_quote, csv_quote_unclosed, csv_row_too_long
    */
   async read(piece: Buffer | undefined): Promise<readonly SourceRow[]> {
+    const plain = this.#plain
+    if (plain === null) return await this.#parse(piece)
+    const { line } = plain.place
+    const rows = piece === undefined ? [] : plain.read(piece)
+    this.#pendingBytes = plain.place.line === line ? this.#pendingBytes + (piece?.length ?? 0) : 0
+    if (piece !== undefined && !plain.isStopped) return rows
+    for (const row of await this.#handOver(plain)) rows.push(row)
+    // The end of the text: what is left is for csv-parse to judge, such as a last row without a line break.
+    if (piece === undefined) for (const row of await this.#parse(undefined)) rows.push(row)
+    return rows
+  }
+
+  /** From here on csv-parse reads, the rest first. It learns from a stand-in how many cells the header has. */
+  async #handOver({ place, rest }: PlainRecords): Promise<readonly SourceRow[]> {
+    this.#plain = null
+    this.#parser.goOn(place)
+    if (place.header !== undefined) {
+      const cells = place.header.map(() => this.#filler)
+      await this.#write(Buffer.from(`${cells.join(this.#dialect.delimiter)}\n`))
+      this.#progress = 1
+    }
+    await this.#write(rest)
+    this.#checkLength(0)
+    return this.#takeRows()
+  }
+
+  async #parse(piece: Buffer | undefined): Promise<readonly SourceRow[]> {
+    await this.#write(piece)
+    this.#checkLength(piece?.length ?? 0)
+    const { raggedRows, hasFooter } = this.#dialect
+    if (piece === undefined && raggedRows === true && hasFooter !== true) this.#checkLast()
+    return this.#takeRows()
+  }
+
+  #takeRows(): readonly SourceRow[] {
+    const { rows } = this.#parser
+    this.#parser.rows = []
+    return rows
+  }
+
+  async #write(piece: Buffer | undefined): Promise<void> {
     const parser = this.#parser
     await new Promise<void>((resolve, reject) => {
       const done = (error?: Error | null): void => {
@@ -116,12 +182,6 @@ export class RecordReader {
       if (piece === undefined) parser.end(done)
       else parser.write(piece, done)
     })
-    this.#checkLength(piece?.length ?? 0)
-    const { raggedRows, hasFooter } = this.#dialect
-    if (piece === undefined && raggedRows === true && hasFooter !== true) this.#checkLast()
-    const rows = parser.rows
-    parser.rows = []
-    return rows
   }
 
   /** @throws SourceError csv_ragged_row if one of them has another number of cells than the header */
@@ -158,12 +218,17 @@ export class RecordReader {
    * after it.
    */
   async columnAtEnd(): Promise<number> {
-    const { delimiter, quote } = this.#dialect
-    const filler = ['x', 'y', 'z'].find((mark) => mark !== delimiter && mark !== quote)!
     // csv-parse looks a few characters ahead, and so has not read the last ones yet.
-    await this.read(Buffer.from(filler.repeat(LOOK_AHEAD))).catch(() => {})
+    if (this.#plain !== null) await this.#handOver(this.#plain).catch(() => {})
+    await this.#parse(Buffer.from(this.#filler.repeat(LOOK_AHEAD))).catch(() => {})
     const { record } = (this.#parser as unknown as { state: { record: readonly unknown[] } }).state
     return record.length + 1
+  }
+
+  /** A character without a meaning. */
+  get #filler(): string {
+    const { delimiter, quote } = this.#dialect
+    return ['x', 'y', 'z'].find((mark) => mark !== delimiter && mark !== quote)!
   }
 
   /** csv-parse counts the characters of cells; a record of delimiters alone has none, and is bounded here. */
