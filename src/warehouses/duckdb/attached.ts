@@ -23,8 +23,17 @@ const WAIT_MS = 10_000
 const ASK_AGAIN_MS = 100
 const INTERRUPT_MS = 50
 
+/**
+ * Rows of a group, by which DuckDB stores a table: a third of its own number. A merge that does not fill the last group is written
+ * again with the next one, which takes memory, and the longer the larger a group may be.
+ */
+const GROUP_ROWS = 40_960
+
 /** The answer of a statement: its rows, with values as JavaScript has them. */
 export type Ask = (sql: string) => Promise<unknown[][]>
+
+const attach = (file: string): string =>
+  `ATTACH ${quoteLiteral(file)} AS ${FILE} (TYPE duckdb, ROW_GROUP_SIZE ${GROUP_ROWS})`
 
 export class AttachedFile {
   /** For messages. */
@@ -109,7 +118,7 @@ export class AttachedFile {
   async #create(connection: DuckDBConnection): Promise<void> {
     const made = `${this.#file}.${process.pid}.new`
     try {
-      await connection.run(`ATTACH ${quoteLiteral(made)} AS ${FILE} (TYPE duckdb)`)
+      await connection.run(attach(made))
       await connection.run(`DETACH ${FILE}`)
       await chmod(made, 0o600)
       await link(made, this.#file).catch((error: NodeJS.ErrnoException) => {
@@ -130,7 +139,7 @@ export class AttachedFile {
           `The warehouse ${this.place} is gone: its file was removed or moved; run again, and everything is mirrored again`,
         )
       try {
-        await connection.run(`ATTACH ${quoteLiteral(this.#file)} AS ${FILE} (TYPE duckdb)`)
+        await connection.run(attach(this.#file))
         return
       } catch (error) {
         const lock = lockHolder(error)

@@ -11,7 +11,7 @@ import { AttachedFile } from './attached.ts'
 import { realFile } from './file-gate.ts'
 import { openBatch } from './merge.ts'
 import { DuckdbSession } from './session.ts'
-import { LONE_SURROGATE } from './staged-cells.ts'
+import { LONE_SURROGATE } from './staged-rows.ts'
 import { openStaging, releaseStaging, type Staging } from './staging.ts'
 
 /**

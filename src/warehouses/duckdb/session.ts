@@ -13,7 +13,6 @@ import type { ValueMatch, WrittenRow } from '../stored-rows.ts'
 import type { Ask } from './attached.ts'
 import { isTableMissing } from './failures.ts'
 import {
-  cast,
   columnText,
   columnType,
   FILE,
@@ -21,6 +20,7 @@ import {
   quoteLiteral,
   rowsOf,
   tableIn,
+  typed,
 } from './sql.ts'
 
 const INSTANT: ColumnType = { holds: 'instant', list: false }
@@ -165,6 +165,6 @@ function matches({ name, type }: MirrorColumn, match: ValueMatch): string {
   if (match.by === 'null') return `${column} IS NULL`
   const text = `from_json(${quoteLiteral(JSON.stringify(match.text))}, '"VARCHAR"')`
   return match.by === 'value'
-    ? `${column} = ${cast(text, type)}`
+    ? `${column} = ${typed(text, type)}`
     : `encode(${columnText(column, type)}) = encode(${text})`
 }

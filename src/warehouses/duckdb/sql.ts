@@ -43,14 +43,14 @@ function castOne(text: string, holds: ColumnType['holds']): string {
   }
 }
 
-/** An expression that parses the text of an instant; the time zone of the session is UTC. */
-export const instantExpression = (text: string): string => `${text}::TIMESTAMP::TIMESTAMPTZ`
+/** An expression that parses the text of an instant. The cast to TIMESTAMPTZ asks a calendar, and takes three times as long. */
+export const instantExpression = (text: string): string =>
+  `make_timestamptz(epoch_us(${text}::TIMESTAMP))`
 
-/** Parses a value of a type from an expression of its text: for a list, a JSON array of texts. */
-export function cast(text: string, { holds, list }: ColumnType): string {
-  if (!list) return castOne(text, holds)
-  const items = `from_json(${text}, '["VARCHAR"]')`
-  return holds === 'text' ? items : `list_transform(${items}, lambda x: ${castOne('x', holds)})`
+/** Parses a value of a type from an expression of its text: for a list, a list of texts. */
+export function typed(text: string, { holds, list }: ColumnType): string {
+  if (!list || holds === 'text') return castOne(text, holds)
+  return `list_transform(${text}, lambda x: ${castOne('x', holds)})`
 }
 
 /** An expression of the text of one value; for an instant, in UTC. Only infinite instants have no such timestamp. */
