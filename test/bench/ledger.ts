@@ -35,8 +35,8 @@ async function measure(
   { rows, detail }: Options,
 ): Promise<Figures> {
   const dir = mkdtempSync(join(tmpdir(), 'records-sync-bench-'))
+  const url = kind === 'postgres' ? await server!.newDatabase() : null
   try {
-    const url = kind === 'postgres' ? await server!.newDatabase() : null
     const place = url === null ? { sqlite: join(dir, 'ledger.db') } : { url, schema: 'ledger' }
     const child = spawn(
       process.execPath,
@@ -61,6 +61,7 @@ async function measure(
     if (url !== null && detail) console.table(await dearestStatements(url, STATEMENTS_SHOWN))
     return JSON.parse(output) as Figures
   } finally {
+    if (url !== null) await server!.drop(url)
     rmSync(dir, { recursive: true, force: true })
   }
 }

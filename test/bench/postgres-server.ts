@@ -17,21 +17,24 @@ export interface BenchServer {
   /** Of the process that all others of the server belong to; this machine's. */
   readonly pid: number
   newDatabase(): Promise<string>
+  /** What it has to clean up there would be measured with the next one. */
+  drop(url: string): Promise<void>
   stop(): Promise<void>
 }
 
 export async function startBenchServer(): Promise<BenchServer> {
   const server = await startPostgres(SETTINGS)
-  const rows = await ask(
-    await server.newDatabase(),
-    `SELECT pg_read_file('postmaster.pid') AS file`,
-  )
+  const home = await server.newDatabase()
+  const rows = await ask(home, `SELECT pg_read_file('postmaster.pid') AS file`)
   return {
     pid: Number(String(rows[0]!['file']).split('\n')[0]),
     async newDatabase() {
       const url = await server.newDatabase()
       await ask(url, 'CREATE EXTENSION pg_stat_statements')
       return url
+    },
+    async drop(url) {
+      await ask(home, `DROP DATABASE ${new URL(url).pathname.slice(1)} WITH (FORCE)`)
     },
     stop: () => server.stop(),
   }
@@ -85,4 +88,14 @@ export async function dearestStatements(
      FROM pg_stat_statements WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database())
      ORDER BY total_exec_time DESC LIMIT ${limit}`,
   )
+}
+
+/** Processor seconds that the whole machine has used so far. */
+export function busySeconds(): number {
+  const [user, nice, system, , , irq, softirq] = readFileSync('/proc/stat', 'utf8')
+    .split('\n')[0]!
+    .split(/\s+/)
+    .slice(1)
+    .map(Number)
+  return (user! + nice! + system! + irq! + softirq!) / TICKS_PER_SECOND
 }

@@ -1,7 +1,7 @@
 // `npm run bench`: every benchmark, as ratios within this run. `-- --quick` takes a tenth of the rows; `-- import`,
 // `-- mirror`, `-- reconcile`, `-- service` or `-- pacing` runs one of them, and `-- mirror duckdb` a part of it. `-- pacing-real` runs only
-// when it is asked for: it takes an hour of waiting. So do `-- profile` and `-- ledger`,
-// which measure parts and no ratio.
+// when it is asked for: it takes an hour of waiting. So do `-- profile`, `-- ledger` and
+// `-- workers`, which measure parts and no ratio.
 
 import { benchImport } from './import.ts'
 import { benchLedger } from './ledger.ts'
@@ -11,6 +11,7 @@ import { benchPacing } from './pacing/table.ts'
 import { benchProfile } from './profile.ts'
 import { benchReconcile } from './reconcile.ts'
 import { benchService } from './service.ts'
+import { benchWorkers } from './workers.ts'
 
 const [, , ...words] = process.argv
 const quick = words.includes('--quick')
@@ -53,4 +54,9 @@ if (chosen.includes('ledger'))
     ...(quick ? { rows: 10_000, rounds: 1 } : { rows: 60_000, rounds: 5 }),
     words: chosen,
     detail: words.includes('--detail'),
+  })
+if (chosen.includes('workers'))
+  await benchWorkers({
+    ...(quick ? { rows: 16_000, rounds: 1 } : { rows: 40_000, rounds: 5 }),
+    words: chosen,
   })

@@ -28,7 +28,8 @@ export const listsOf = <Of, Name extends keyof Of>(rows: readonly Of[], ...names
 export const withPayload = `JOIN LATERAL (SELECT raw, payload FROM payloads
   WHERE payloads.run = items.run AND payloads.ordinal = items.ordinal LIMIT 1) AS kept ON true`
 
-export const ITEM_DESTINATION = '(SELECT destination FROM runs WHERE id = items.run)'
+/** Of the items that `$1` and `$2` name; they are of one run. */
+export const ITEM_DESTINATION = '(SELECT destination FROM runs WHERE id = ($1::integer[])[1])'
 
 /** Notes the wanted items as accepted, with `$3` as their baseline hashes; `marks`: which ones a key keeps that has some. */
 export const acceptItemsSql = (marks: string, more = 'normalised = 0'): string => `

@@ -60,16 +60,20 @@ const HOLD_SQL = `WITH held AS (UPDATE segments SET requests = requests + $4, cr
 const RELEASE_SQL = `UPDATE items SET state = 'planned', batch = NULL ${wanted} WHERE ${isWanted}`
 const REPLAYED_SQL = `UPDATE items SET replayed = 1 ${wanted} WHERE ${isWanted}`
 
-/** Numbers the new batches, `$2` of them; other transactions that lock the run wait. Those behind it know the last number. */
-const NUMBER_SQL = 'UPDATE runs SET batches = batches + $2 WHERE id = $1 RETURNING batches'
+/**
+ * Numbers new batches, `$2` of them, in a transaction of its own: others that lock the run need not wait for the batches. It is
+ * stored at the latest with what uses the numbers.
+ */
+const NUMBER_SQL = `UPDATE runs SET batches = batches + $2
+  WHERE id = $1 AND set_config('synchronous_commit', 'off', true) = 'off' RETURNING batches`
 
 /**
- * What is in flight is not known: until it is settled, nothing counts as accepted for its keys. `$3`: how far before the last
- * number. The destination comes out of the rows that are joined: of one as a value, all keys would be read.
+ * What is in flight is not known: until it is settled, nothing counts as accepted for its keys. `$3`: the numbers. The
+ * destination comes out of the rows that are joined: of one as a value, all keys would be read.
  */
 const SEND_SQL = `WITH sent AS (
-    UPDATE items SET state = 'sent', batch = (SELECT batches FROM runs WHERE id = $4) - wanted.before
-    FROM unnest($1::integer[], $2::integer[], $3::integer[]) AS wanted (run, ordinal, before)
+    UPDATE items SET state = 'sent', batch = wanted.batch
+    FROM unnest($1::integer[], $2::integer[], $3::integer[]) AS wanted (run, ordinal, batch)
     WHERE ${isWanted} RETURNING items.key)
   UPDATE accepted SET hash = NULL
   FROM (SELECT key, hashtextextended(key, 0) AS hashed, (SELECT destination FROM runs WHERE id = $4) AS destination
@@ -77,12 +81,9 @@ const SEND_SQL = `WITH sent AS (
   WHERE accepted.destination = item.destination AND accepted.key = item.key
     AND hashtextextended(accepted.key, 0) = item.hashed`
 
-/** `batch` is the number, or nothing where `before` says how far before the last number it is. */
-const REQUEST_SQL = `INSERT INTO requests (run, batch, attempt, operation, first, last, items, digest, sent_at)
-  SELECT $1, coalesce(batch, (SELECT batches FROM runs WHERE id = $1) - before), attempt, operation, first, last, items, digest,
-    $2::timestamptz
-  FROM unnest($3::integer[], $4::integer[], $5::integer[], $6::text[], $7::integer[], $8::integer[], $9::integer[], $10::text[])
-    AS request (batch, before, attempt, operation, first, last, items, digest)`
+const REQUEST_SQL = `INSERT INTO requests (run, sent_at, batch, attempt, operation, first, last, items, digest)
+  SELECT $1, $2::timestamptz, *
+  FROM unnest($3::integer[], $4::integer[], $5::text[], $6::integer[], $7::integer[], $8::integer[], $9::text[])`
 
 const SETTLE_REQUEST_SQL = `UPDATE requests SET settled_at = $1::timestamptz, status = ended.status, request_id = ended.request_id,
     duration_ms = ended.duration_ms
@@ -123,47 +124,39 @@ const ofItems = (
   return items.length === 0 ? [] : [{ text, values: itemsAt(run, items) }]
 }
 
-function sendStatement(run: number, sends: readonly Of<'send'>[]): SentStatement {
-  const before = new Map(
-    sends.flatMap(({ items }, index) =>
-      items.map(({ ordinal }) => [ordinal, sends.length - 1 - index] as const),
-    ),
+function sendStatement(run: number, sent: readonly Batch[]): SentStatement {
+  const numbers = new Map(
+    sent.flatMap(({ batch, items }) => items.map(({ ordinal }) => [ordinal, batch] as const)),
   )
-  const items = inOrder(sends.flatMap((send) => send.items))
+  const items = inOrder(sent.flatMap((batch) => batch.items))
   return {
     text: SEND_SQL,
-    values: [...itemsAt(run, items), items.map(({ ordinal }) => before.get(ordinal)!), run],
+    values: [...itemsAt(run, items), items.map(({ ordinal }) => numbers.get(ordinal)!), run],
   }
 }
 
-function requestStatement(
+const requestStatement = (
   run: number,
-  sends: readonly Of<'send'>[],
-  resends: readonly Of<'resend'>[],
+  requests: readonly (Batch & { readonly operation: string })[],
   now: string,
-): SentStatement {
-  const all = [
-    ...sends.map(({ operation, digest, items }, index) => {
-      const number = { batch: null, before: sends.length - 1 - index, attempt: 1 }
-      return { ...number, operation, digest, items }
-    }),
-    ...resends.map(({ operation, batch: { batch, attempt, digest, items } }) => {
-      const number = { batch, before: null, attempt: attempt + 1 }
-      return { ...number, operation, digest, items }
-    }),
-  ]
-  return {
-    text: REQUEST_SQL,
-    values: [
-      run,
-      now,
-      ...listsOf(all, 'batch', 'before', 'attempt', 'operation'),
-      all.map(({ items }) => items[0]!.ordinal),
-      all.map(({ items }) => items.at(-1)!.ordinal),
-      all.map(({ items }) => items.length),
-      ...listsOf(all, 'digest'),
-    ],
-  }
+): SentStatement => ({
+  text: REQUEST_SQL,
+  values: [
+    run,
+    now,
+    ...listsOf(requests, 'batch', 'attempt', 'operation'),
+    requests.map(({ items }) => items[0]!.ordinal),
+    requests.map(({ items }) => items.at(-1)!.ordinal),
+    requests.map(({ items }) => items.length),
+    ...listsOf(requests, 'digest'),
+  ],
+})
+
+/** The number of the first of so many new batches. */
+async function firstNumber(db: PostgresDatabase, run: number, count: number): Promise<number> {
+  if (count === 0) return 0
+  const row = await db.one(NUMBER_SQL, [run, count])
+  return Number(row?.['batches']) - count + 1
 }
 
 /** Stores these writes, and returns of each the batch as it is now. @throws FenceLost if another worker claimed the segment */
@@ -175,45 +168,40 @@ export async function storeWrites(
 ): Promise<readonly Batch[]> {
   const of = <Kind extends OutboxWrite['kind']>(kind: Kind) =>
     writes.filter((write): write is Of<Kind> => write.kind === kind)
-  const [sends, resends, settles, releases] = [
-    of('send'),
-    of('resend'),
-    of('settle'),
-    of('release'),
-  ]
-  const { counts, book, accept } = settlingStatements(
+  const [sends, resends] = [of('send'), of('resend')]
+  const [settles, releases] = [of('settle'), of('release')]
+  const first = await firstNumber(db, run, sends.length)
+  const batches = new Map<OutboxWrite, Batch>()
+  sends.forEach((write, index) => {
+    const { digest, items } = write
+    batches.set(write, { batch: first + index, attempt: 1, digest, items })
+  })
+  for (const write of resends)
+    batches.set(write, { ...write.batch, attempt: write.batch.attempt + 1 })
+  for (const write of [...settles, ...releases]) batches.set(write, write.batch)
+  const batchOf = (write: OutboxWrite) => batches.get(write)!
+  const { counts, own, locked } = settlingStatements(
     run,
     settles.map(({ outcome: { requestId }, items }) => ({ requestId, items })),
   )
-  const requests = sends.length + resends.length
   const { created, updated, rejected, failed } = counts
-  const held = [run, segment.first, fence, requests, created, updated, rejected, failed]
+  const requests = [...sends, ...resends].map((write) => ({
+    ...batchOf(write),
+    operation: write.operation,
+  }))
+  const held = [run, segment.first, fence, requests.length, created, updated, rejected, failed]
   const ended = [...settles, ...releases]
-  const before: SentStatement[] = [
+  const replayed = resends.filter((resend) => resend.replayed)
+  await db.together([
     { text: HOLD_SQL, values: held, orElse: new FenceLost(run, segment.first) },
     ...(ended.length > 0 ? [settleRequests(run, ended, now)] : []),
-    ...book,
+    ...(requests.length > 0 ? [requestStatement(run, requests, now)] : []),
     ...ofItems(RELEASE_SQL, run, releases),
-    ...ofItems(
-      REPLAYED_SQL,
-      run,
-      resends.filter(({ replayed }) => replayed),
-    ),
-  ]
-  const results = await db.together([
-    ...before,
-    ...(sends.length > 0 ? [{ text: NUMBER_SQL, values: [run, sends.length] }] : []),
-    ...(sends.length === 0 && accept.length > 0 ? [{ text: LOCK_RUN_SQL, values: [run] }] : []),
-    ...(requests > 0 ? [requestStatement(run, sends, resends, now)] : []),
-    ...(sends.length > 0 ? [sendStatement(run, sends)] : []),
-    ...accept,
+    ...ofItems(REPLAYED_SQL, run, replayed),
+    ...(sends.length > 0 ? [sendStatement(run, sends.map(batchOf))] : []),
+    ...own,
+    ...(locked.length > 0 ? [{ text: LOCK_RUN_SQL, values: [run] }] : []),
+    ...locked,
   ])
-  const last = Number(results[before.length]?.rows[0]?.['batches'])
-  let number = last - sends.length
-  return writes.map((write) => {
-    if (write.kind === 'send')
-      return { batch: ++number, attempt: 1, digest: write.digest, items: write.items }
-    if (write.kind === 'resend') return { ...write.batch, attempt: write.batch.attempt + 1 }
-    return write.batch
-  })
+  return writes.map(batchOf)
 }

@@ -16,16 +16,22 @@ import type { SentStatement } from './session.ts'
 
 /**
  * The records of the wanted items hold their values now, of several the last one's, and no longer those that were accepted for
- * other keys of the record.
+ * other keys of the record. Keys of batches that are in flight are left out: nothing counts as accepted for them, and their rows
+ * may be locked by a transaction that waits for the run.
  */
 export const TAKE_OVER_SQL = `
   UPDATE accepted SET hash = NULL
-  FROM (SELECT DISTINCT ON (items.record_id) items.record_id, items.key, ${ITEM_DESTINATION} AS destination
-      ${wanted} JOIN items ON ${isWanted} WHERE items.record_id IS NOT NULL
-      ORDER BY items.record_id, items.ordinal DESC) AS item
-  WHERE accepted.destination = item.destination
-    AND hashtextextended(accepted.record_id, 0) = hashtextextended(item.record_id, 0)
-    AND accepted.record_id = item.record_id AND accepted.key <> item.key`
+  FROM (SELECT held.* FROM
+      (SELECT DISTINCT ON (items.record_id) items.record_id, items.key, ${ITEM_DESTINATION} AS destination
+        ${wanted} JOIN items ON ${isWanted} WHERE items.record_id IS NOT NULL
+        ORDER BY items.record_id, items.ordinal DESC) AS item
+      JOIN LATERAL (SELECT other.destination, other.key, hashtextextended(other.key, 0) AS hashed FROM accepted AS other
+        WHERE other.destination = item.destination
+          AND hashtextextended(other.record_id, 0) = hashtextextended(item.record_id, 0)
+          AND other.record_id = item.record_id AND other.key <> item.key AND other.hash IS NOT NULL OFFSET 0) AS held ON true
+    ORDER BY held.hashed OFFSET 0) AS taken
+  WHERE accepted.destination = taken.destination AND accepted.key = taken.key
+    AND hashtextextended(accepted.key, 0) = taken.hashed`
 
 /** Notes `$3` of the wanted items and what their answers showed that differs, `$4` to `$9`; or, with nulls, that they showed nothing. */
 export const BOOK_ANSWERED_SQL = `
@@ -74,10 +80,10 @@ export interface BatchAnswered {
 export interface SettlingStatements {
   /** What rises by it in the segment. */
   readonly counts: Settlement['counts']
-  /** What is of these items alone. */
-  readonly book: readonly SentStatement[]
+  /** What is of these items and their keys alone. */
+  readonly own: readonly SentStatement[]
   /** What needs the lock of the run: of two batches that write one record at once, the later must see the earlier. */
-  readonly accept: readonly SentStatement[]
+  readonly locked: readonly SentStatement[]
 }
 
 export function settlingStatements(
@@ -90,7 +96,7 @@ export function settlingStatements(
     ),
   )
   const { booked, written, answered, counts } = settlementOf(answers.flatMap(({ items }) => items))
-  if (booked.length === 0) return { counts, book: [], accept: [] }
+  if (booked.length === 0) return { counts, own: [], locked: [] }
   const refused = <Fact extends string | number | null>(fact: (item: ItemOutcome) => Fact) =>
     unlessNulls(booked.map((item) => (isAcceptance(item) ? null : fact(item))))
   const book: SentStatement = {
@@ -106,17 +112,14 @@ export function settlingStatements(
       refused((item) => (item.inDoubt ? 1 : 0)),
     ],
   }
-  const accept: SentStatement[] = []
+  const own = [book]
   if (written.length > 0)
-    accept.push(
-      {
-        text: ACCEPT_SQL,
-        values: [...itemsAt(run, written), unlessNulls(written.map(({ marks }) => marks))],
-      },
-      { text: TAKE_OVER_SQL, values: itemsAt(run, written) },
-    )
+    own.push({
+      text: ACCEPT_SQL,
+      values: [...itemsAt(run, written), unlessNulls(written.map(({ marks }) => marks))],
+    })
   if (answered.length > 0)
-    accept.push(
+    own.push(
       {
         text: BOOK_ANSWERED_SQL,
         values: [
@@ -128,6 +131,13 @@ export function settlingStatements(
       // Until they are read back, it is not known whether the service holds what was sent.
       { text: FORGET_SQL, values: itemsAt(run, answered) },
     )
-  if (written.length > 0) accept.push({ text: FLAG_TWINS_SQL, values: itemsAt(run, written) })
-  return { counts, book: [book], accept }
+  const values = itemsAt(run, written)
+  const locked =
+    written.length === 0
+      ? []
+      : [
+          { text: TAKE_OVER_SQL, values },
+          { text: FLAG_TWINS_SQL, values },
+        ]
+  return { counts, own, locked }
 }

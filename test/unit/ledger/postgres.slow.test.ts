@@ -636,6 +636,12 @@ describe('many at once', () => {
     expect(twins.map(({ ordinal }) => ordinal)).toEqual(
       Array.from({ length: 200 }, (_, index) => 1_001 + index),
     )
+    // Only the key that was settled last holds the record's values.
+    const { rows: held } = await outside.query<{ records: number; most: number }>(
+      `SELECT count(*)::int AS records, max(keys)::int AS most FROM
+         (SELECT count(*) AS keys FROM ${schema}.accepted WHERE hash IS NOT NULL GROUP BY record_id) AS each`,
+    )
+    expect(held).toEqual([{ records: 200, most: 1 }])
   })
 })
 
