@@ -30,6 +30,7 @@ import {
   type StageResult,
 } from '../src/import/index.ts'
 import type { Run, RunCounters, RunSegment } from '../src/ledger/ledger.ts'
+import { withHeartbeat } from '../src/runs/heartbeat.ts'
 import type { RunOutcome } from '../src/runs/outcome.ts'
 import {
   ImportWork,
@@ -235,7 +236,8 @@ async function close(work: ImportWork, env: ImportEnv, { run, ending }: Input<'c
   const findings = isFinished
     ? await finishImport((await work.scopeOf(run, env)).importDeps, row)
     : await settle(work, row, env).then(() => null)
-  const closed = await closeImport(ledger, run, ending, findings)
+  // Minutes for millions of rows.
+  const closed = await withHeartbeat(env, closeImport(ledger, run, ending, findings))
   const differences = findings
     ? sumOfDifferences(findings.left)
     : countReadBackDifferent(closed.books) || null

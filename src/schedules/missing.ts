@@ -7,10 +7,12 @@ import type { SyncConfig } from '../../config/index.ts'
 import {
   findLegacySchedule,
   findSchedule,
+  scheduleIdOf,
   type ScheduleIdPrefix,
   type ScheduleScope,
 } from './find.ts'
 import { isScheduled } from './definition.ts'
+import { listScheduleIds } from './read.ts'
 
 export interface WatchDeps extends ScheduleScope {
   loadSyncs(): Promise<readonly SyncConfig[]>
@@ -30,8 +32,14 @@ export function missingSchedules(deps: MissingDeps) {
   return async (): Promise<void> => {
     const isMissing = new Map<string, boolean>()
     try {
-      for (const { name: sync, schedule } of (await deps.loadSyncs()).filter(isScheduled)) {
-        isMissing.set(sync, (await findSchedule(deps.client, sync, deps.project)) === null)
+      const scheduled = (await deps.loadSyncs()).filter(isScheduled)
+      const listed = new Set(scheduled.length > 0 ? await listScheduleIds(deps.client, '') : [])
+      // Only what is not listed is asked for by name: the list lags a second behind, and hundreds of questions would take too long.
+      const isThere = async (sync: string) =>
+        listed.has(scheduleIdOf('sync:', sync, deps.project)) ||
+        (await findSchedule(deps.client, sync, deps.project)) !== null
+      for (const { name: sync, schedule } of scheduled) {
+        isMissing.set(sync, !(await isThere(sync)))
         if (isMissing.get(sync) === false) reported.delete(sync)
         else if (!reported.has(sync)) {
           reported.add(sync)
@@ -50,9 +58,15 @@ export function missingSchedules(deps: MissingDeps) {
 /** Whether an older release has left a schedule or a button of a configured sync that is ours. */
 export async function hasLegacySchedule(deps: WatchDeps): Promise<boolean> {
   const { client, project, loadSyncs } = deps
-  for (const { name } of await loadSyncs())
-    for (const start of STARTS)
-      if ((await findLegacySchedule(client, start, name, project)).ours !== null) return true
+  const names = new Set((await loadSyncs()).map(({ name }) => name))
+  // One list, however many syncs there are.
+  const listed = await listScheduleIds(client, '')
+  for (const start of STARTS)
+    for (const id of listed) {
+      const sync = id.startsWith(start) ? id.slice(start.length) : ''
+      if (!names.has(sync)) continue
+      if ((await findLegacySchedule(client, start, sync, project)).ours !== null) return true
+    }
   return false
 }
 

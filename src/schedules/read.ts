@@ -9,7 +9,7 @@ import {
 import { SyncError } from '../core/errors.ts'
 
 const pageSize = 1_000
-const schedulesMax = 10_000
+const schedulesMax = 100_000
 export const UNREADABLE = 'schedule_unreadable'
 
 /** The gRPC status that a call failed with, such as `PERMISSION_DENIED`; undefined for any other failure. */

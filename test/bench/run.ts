@@ -1,8 +1,9 @@
 // `npm run bench`: every benchmark, as ratios within this run. `-- --quick` takes a tenth of the rows; `-- import`,
 // `-- mirror`, `-- reconcile`, `-- service` or `-- pacing` runs one of them, and `-- mirror duckdb` a part of it. `-- pacing-real` runs only
 // when it is asked for: it takes an hour of waiting. So do `-- profile`, `-- ledger` and
-// `-- workers`, which measure parts and no ratio.
+// `-- workers`, which measure parts and no ratio, and `-- scale` and `-- fleet`, which show what grows.
 
+import { benchFleet } from './fleet.ts'
 import { benchImport } from './import.ts'
 import { benchLedger } from './ledger.ts'
 import { benchMirror } from './mirror.ts'
@@ -10,6 +11,7 @@ import { benchPacingReal } from './pacing/real.ts'
 import { benchPacing } from './pacing/table.ts'
 import { benchProfile } from './profile.ts'
 import { benchReconcile } from './reconcile.ts'
+import { benchScale } from './scale.ts'
 import { benchService } from './service.ts'
 import { benchWorkers } from './workers.ts'
 
@@ -59,4 +61,16 @@ if (chosen.includes('workers'))
   await benchWorkers({
     ...(quick ? { rows: 16_000, rounds: 1 } : { rows: 40_000, rounds: 5 }),
     words: chosen,
+  })
+if (chosen.includes('fleet'))
+  await benchFleet(
+    quick
+      ? { syncs: 40, orgs: 8, workers: 2, rows: 200, limit: 600, scheduledMinutes: 1.2 }
+      : { syncs: 200, orgs: 40, workers: 4, rows: 500, limit: 600, scheduledMinutes: 3 },
+  )
+// `service scale` is a part of another.
+if (chosen[0] === 'scale')
+  await benchScale({
+    ...(quick ? { rows: 500_000, step: 50_000 } : { rows: 10_000_000, step: 1_000_000 }),
+    random: chosen.includes('random'),
   })

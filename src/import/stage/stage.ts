@@ -109,10 +109,11 @@ async function stageSource(
     const isWhole = !isIncremental && window === null && !isRetry && !reconcile?.where
     const seen = isRetry ? undefined : whole.visibility?.()
     const read = { run, sync: sync.name, rows: isWhole ? found.all : null }
+    const isExact = isCaseFoldable(keyType) && !folds
     const warnings = [
       ...(whole.warnings ?? []),
       ...(seen ? await noteSourceVisibility(ledger, read, seen) : []),
-      ...(await keyWarnings(ledger, run, { counts, isExact: isCaseFoldable(keyType) && !folds })),
+      ...(await withHeartbeat(deps, keyWarnings(ledger, run, { counts, isExact }))),
       ...(isWhole && found.all === 0 ? await emptySourceWarning(ledger, sync.name, run) : []),
       ...notComparedText(config),
     ]
@@ -138,7 +139,8 @@ async function stageRows(
   { source, plan, last }: { source: Source; plan: MappingPlan; last: LastReading | null },
 ): Promise<{ all: number; carried: number; planned: number; counts: StageCounts }> {
   const { ledger, signal, tuning } = deps
-  await ledger.prune(new Date(deps.clock.now() - RETENTION_MS).toISOString())
+  // Minutes, where runs of millions of rows have become old.
+  await withHeartbeat(deps, ledger.prune(new Date(deps.clock.now() - RETENTION_MS).toISOString()))
   const fence = await ledger.beginStage(run, source.columns)
   const noteShare = shareNoter(deps, run, 'stage')
   // Rows are read and mapped while those before them are written.

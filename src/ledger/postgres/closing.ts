@@ -1,5 +1,6 @@
 // Closing: what is left over, the books, the seal, and what is kept afterwards.
 
+import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
 import type { RunClosing } from '../roles/closing.ts'
 import type { Run } from '../roles/runs.ts'
 import { isLeft, isUnanswered, openStates, writtenStates } from '../rows/items.ts'
@@ -12,6 +13,9 @@ import { lockChain } from './fences.ts'
 import { runOfRow } from './runs.ts'
 import type { PostgresDatabase, Session } from './session.ts'
 import { deleteWork } from './work.ts'
+
+/** Items that one statement counts. */
+const BOOKED_MAX = 100 * LEDGER_ROWS_MAX
 
 /** Adds the manifest of a run that was closed in this transaction to the chain of its sync. */
 async function sealRun(session: Session, run: Run, signingKey: string | null): Promise<void> {
@@ -53,17 +57,24 @@ export function closingMethods(
     },
 
     async books(run) {
-      const rows = await db.all(
-        `SELECT coalesce(rows_read, rows_staged) AS read, rows_read IS NULL AS is_part, counted.*
-         FROM runs LEFT JOIN LATERAL
-           (SELECT state, verified, normalised, count(*) AS items, sum(replayed) AS replayed, sum(in_doubt) AS in_doubt
-            FROM items WHERE items.run = runs.id GROUP BY state, verified, normalised) AS counted ON true
-         WHERE runs.id = $1`,
-        [run],
-      )
-      const sum = createBooksSum()
-      for (const row of rows) if (row['state'] !== null) sum.add(row)
-      return sum.books(rows[0]?.['read'], rows[0]?.['is_part'] === true)
+      return await db.transaction(async (session) => {
+        // Slices of one state of the ledger: a count of all at once would run into the bound of a statement.
+        await session.run('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY')
+        const row = await session.one(
+          `SELECT coalesce(rows_read, rows_staged) AS read, rows_read IS NULL AS is_part,
+             (SELECT max(ordinal) FROM items WHERE run = $1) AS last FROM runs WHERE id = $1`,
+          [run],
+        )
+        const sum = createBooksSum()
+        for (const { first, last } of ordinalSlices(Number(row?.['last'] ?? 0), BOOKED_MAX))
+          for (const counted of await session.all(
+            `SELECT state, verified, normalised, count(*) AS items, sum(replayed) AS replayed, sum(in_doubt) AS in_doubt
+             FROM items WHERE run = $1 AND ordinal BETWEEN $2 AND $3 GROUP BY state, verified, normalised`,
+            [run, first, last],
+          ))
+            sum.add(counted)
+        return sum.books(row?.['read'], row?.['is_part'] === true)
+      })
     },
 
     async closeRun(run, { state, reason = null, message = null, books, verifiedThrough = null }) {

@@ -7,6 +7,8 @@ import { liveStates } from '../rows/runs.ts'
 import { countsOfRow } from '../rows/values.ts'
 import { partition, sampleOrderSql, sampleStart, ordinalSlices } from '../rules/ranges.ts'
 import {
+  KEY_COUNT_ROWS,
+  KEY_COUNTS,
   decideSlices,
   keptBelow,
   relianceOf,
@@ -253,23 +255,29 @@ export function stagingMethods(db: PostgresDatabase) {
     },
 
     async keyCounts(run) {
-      const row = await db.one(
-        `SELECT
-           (SELECT count(*) FROM items WHERE run = $1 AND raw_key IS NOT NULL) AS loose,
-           (SELECT count(*) FROM items WHERE run = $1 AND key IS NULL) AS keyless,
-           (SELECT count(*) FROM items JOIN items AS later
-              ON later.run = items.run AND later.ordinal = items.twin
-            WHERE items.run = $1 AND items.twin IS NOT NULL AND items.state = 'superseded'
-              AND coalesce(items.raw_key, items.key) <> coalesce(later.raw_key, later.key)) AS merged,
-           (SELECT count(*) FROM items WHERE run = $1 AND state IN ('planned', 'unchanged')
-              AND key <> lower(key) AND coalesce(
-                (SELECT true FROM items AS other
-                 WHERE hashtextextended(other.key, other.run) = hashtextextended(lower(items.key), $1)
-                   AND other.key = lower(items.key) AND other.run + 0 = $1 AND other.state <> 'invalid' LIMIT 1),
-                ${isAccepted('lower(items.key)')}, false)) AS variants`,
-        [run],
-      )
-      return countsOfRow(['loose', 'keyless', 'merged', 'variants'], row)
+      const counts = { loose: 0, keyless: 0, merged: 0, variants: 0 }
+      const end = await db.one('SELECT max(ordinal) AS last FROM items WHERE run = $1', [run])
+      for (const { first, last } of ordinalSlices(Number(end?.['last'] ?? 0), KEY_COUNT_ROWS)) {
+        const row = await db.one(
+          `SELECT
+             (SELECT count(*) FROM items WHERE run = $1 AND ordinal BETWEEN $2 AND $3 AND raw_key IS NOT NULL) AS loose,
+             (SELECT count(*) FROM items WHERE run = $1 AND ordinal BETWEEN $2 AND $3 AND key IS NULL) AS keyless,
+             (SELECT count(*) FROM items JOIN items AS later
+                ON later.run = items.run AND later.ordinal = items.twin
+              WHERE items.run = $1 AND items.ordinal BETWEEN $2 AND $3 AND items.twin IS NOT NULL AND items.state = 'superseded'
+                AND coalesce(items.raw_key, items.key) <> coalesce(later.raw_key, later.key)) AS merged,
+             (SELECT count(*) FROM items WHERE run = $1 AND ordinal BETWEEN $2 AND $3 AND state IN ('planned', 'unchanged')
+                AND key <> lower(key) AND coalesce(
+                  (SELECT true FROM items AS other
+                   WHERE hashtextextended(other.key, other.run) = hashtextextended(lower(items.key), $1)
+                     AND other.key = lower(items.key) AND other.run + 0 = $1 AND other.state <> 'invalid' LIMIT 1),
+                  ${isAccepted('lower(items.key)')}, false)) AS variants`,
+          [run, first, last],
+        )
+        const found = countsOfRow(KEY_COUNTS, row)
+        for (const name of KEY_COUNTS) counts[name] += found[name]
+      }
+      return counts
     },
 
     async stagedKeys(run, keys, { upTo }) {

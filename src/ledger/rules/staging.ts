@@ -1,8 +1,13 @@
 // Staging decides slice by slice; what it decides, and how slices make segments, is the same in every engine.
 
+import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
 import type { RunSegment } from '../roles/outbox.ts'
 import type { OnSlice, StageCounts, StagedSource } from '../roles/staging.ts'
 import { sampleBound, ordinalSlices } from './ranges.ts'
+
+/** What is counted of the keys of a run, slice by slice: a count of all at once would keep others waiting, or run into its bound. */
+export const KEY_COUNTS = ['loose', 'keyless', 'merged', 'variants'] as const
+export const KEY_COUNT_ROWS = 10 * LEDGER_ROWS_MAX
 
 /** What was decided about the items of a slice, in rows. */
 export type SliceCounts = Required<StageCounts>

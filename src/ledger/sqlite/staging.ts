@@ -8,6 +8,8 @@ import { liveStates } from '../rows/runs.ts'
 import { countsOfRow } from '../rows/values.ts'
 import { sampleOrderSql, sampleStart, ordinalSlices } from '../rules/ranges.ts'
 import {
+  KEY_COUNT_ROWS,
+  KEY_COUNTS,
   decideSlices,
   keptBelow,
   relianceOf,
@@ -222,25 +224,31 @@ export function stagingMethods(db: SqliteDatabase) {
     },
 
     async keyCounts(run) {
-      const row = db
-        .sql(
-          `SELECT
-             (SELECT count(*) FROM items INDEXED BY items_raw_key WHERE run = ?1 AND raw_key IS NOT NULL) AS loose,
-             (SELECT count(*) FROM items WHERE run = ?1 AND key IS NULL) AS keyless,
-             (SELECT count(*) FROM items INDEXED BY items_twin JOIN items AS later
-                ON later.run = items.run AND later.ordinal = items.twin
-              WHERE items.run = ?1 AND items.twin IS NOT NULL AND items.state = 'superseded'
-                AND coalesce(items.raw_key, items.key) <> coalesce(later.raw_key, later.key)) AS merged,
-             (SELECT count(*) FROM items WHERE run = ?1 AND state IN ('planned', 'unchanged')
-                AND key <> lower(key) AND (
-                  EXISTS (SELECT 1 FROM items AS other INDEXED BY items_key
-                    WHERE other.run = ?1 AND other.key = lower(items.key) AND other.state <> 'invalid')
-                  OR EXISTS (SELECT 1 FROM accepted
-                    WHERE accepted.destination = ${DESTINATION}
-                      AND accepted.key = lower(items.key) AND accepted.record_id IS NOT NULL))) AS variants`,
-        )
-        .get(run)
-      return countsOfRow(['loose', 'keyless', 'merged', 'variants'], row)
+      const counts = { loose: 0, keyless: 0, merged: 0, variants: 0 }
+      const last = db.sql('SELECT max(ordinal) AS last FROM items WHERE run = ?').get(run)?.['last']
+      const slice = db.sql(
+        `SELECT
+           (SELECT count(*) FROM items INDEXED BY items_raw_key
+            WHERE run = ?1 AND ordinal BETWEEN ?2 AND ?3 AND raw_key IS NOT NULL) AS loose,
+           (SELECT count(*) FROM items WHERE run = ?1 AND ordinal BETWEEN ?2 AND ?3 AND key IS NULL) AS keyless,
+           (SELECT count(*) FROM items INDEXED BY items_twin JOIN items AS later
+              ON later.run = items.run AND later.ordinal = items.twin
+            WHERE items.run = ?1 AND items.ordinal BETWEEN ?2 AND ?3 AND items.twin IS NOT NULL AND items.state = 'superseded'
+              AND coalesce(items.raw_key, items.key) <> coalesce(later.raw_key, later.key)) AS merged,
+           (SELECT count(*) FROM items WHERE run = ?1 AND ordinal BETWEEN ?2 AND ?3 AND state IN ('planned', 'unchanged')
+              AND key <> lower(key) AND (
+                EXISTS (SELECT 1 FROM items AS other INDEXED BY items_key
+                  WHERE other.run = ?1 AND other.key = lower(items.key) AND other.state <> 'invalid')
+                OR EXISTS (SELECT 1 FROM accepted
+                  WHERE accepted.destination = ${DESTINATION}
+                    AND accepted.key = lower(items.key) AND accepted.record_id IS NOT NULL))) AS variants`,
+      )
+      for (const { first, last: end } of ordinalSlices(Number(last ?? 0), KEY_COUNT_ROWS)) {
+        const found = countsOfRow(KEY_COUNTS, slice.get(run, first, end))
+        for (const name of KEY_COUNTS) counts[name] += found[name]
+        await yieldToOthers()
+      }
+      return counts
     },
 
     async stagedKeys(run, keys, { upTo }) {

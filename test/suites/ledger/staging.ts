@@ -146,6 +146,23 @@ export function stagingTests(open: Open): void {
     })
   })
 
+  it('counts keys and books over all slices of a run', async () => {
+    const { id } = await openRun(ledger)
+    await stage(ledger, id, [])
+    const fence = await ledger.beginStage(id, ['id', 'name'])
+    // On both sides of the slices in which each engine counts.
+    const ordinals = [1, 10_000, 10_001, 100_000, 100_001, 200_001]
+    const items = ordinals.flatMap((ordinal): StagedItem[] => [
+      { ...row(ordinal, `K${ordinal}`), rawKey: ` K${ordinal}` } as StagedItem,
+      row(ordinal + 300_000, `k${ordinal}`),
+      badRow(ordinal + 600_000, null),
+    ])
+    await ledger.stageItems(id, fence, items)
+    const counts = { loose: 6, keyless: 6, merged: 0, variants: 6 }
+    expect(await ledger.keyCounts(id)).toEqual(counts)
+    expect(await ledger.books(id)).toMatchObject({ read: 18, states: { planned: 12, invalid: 6 } })
+  })
+
   describe('an item is', () => {
     it('superseded by the last valid row of its key, which stands', async () => {
       const items = [row(1, 'x', 'a'), row(2, 'y'), row(3, 'x', 'b'), row(4, 'x', 'c')]

@@ -209,6 +209,38 @@ const keyRefused =
   '2:49: `connections.crm.key` is not valid; a key does not belong into this file; write `key: "${RECORDS_API_KEY}"`, `key: { file: ./key }` or `key: { command: "…" }`'
 const inImport = '`syncs.contacts.import'
 
+describe('a file is parsed again', () => {
+  const local = but('https://api.example.com', '"${RECORDS_URL}"')
+  const at = { RECORDS_URL: 'https://api.example.com' }
+
+  test('not while it says the same', async () => {
+    const file = await configFile(local)
+    const config = await loadConfig(file, at)
+    expect(await loadConfig(file, { ...at, OTHER: 'one' })).toBe(config)
+  })
+
+  test('once its text or a variable in it is another, or it is another file', async () => {
+    const file = await configFile(local)
+    const config = await loadConfig(file, at)
+    const moved = await loadConfig(file, { RECORDS_URL: 'https://api.example.org' })
+    expect(moved.connections['crm']?.service).toBe('https://api.example.org')
+    await writeFile(file, local.replace('svc_external_id: id', 'svc_external_id: number'))
+    const edited = importOf(await loadConfig(file, at), 'contacts')
+    expect(edited.properties['svc_external_id']).toEqual({ column: 'number' })
+    const copy = await configFile(local)
+    expect((await loadConfig(copy, at)).file).toBe(copy)
+    expect(config.file).toBe(file)
+  })
+
+  test('where it did not load', async () => {
+    const file = await configFile(local)
+    for (const _ of [1, 2]) await expect(loadConfig(file, {})).rejects.toThrow('RECORDS_URL')
+    expect((await loadConfig(file, at)).file).toBe(file)
+    await writeFile(file, 'syncs: 3')
+    for (const _ of [1, 2]) await expect(loadConfig(file, at)).rejects.toThrow(ConfigError)
+  })
+})
+
 describe('a bad setting is named with its place', () => {
   test.each<[string, string, string, string[]]>([
     [
