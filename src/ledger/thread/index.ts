@@ -115,7 +115,13 @@ class LedgerThread {
 /** A thread of this process. Its code is compiled next to this; from source it is translated as it is loaded. */
 export function startThread(options: ThreadOptions): Channel {
   const entry = import.meta.url.endsWith('.ts') ? './from-source.mjs' : './entry.js'
-  return new Worker(new URL(entry, import.meta.url), { workerData: options, resourceLimits: HEAP })
+  // A process whose program is a text hands that on to its threads, and Node refuses it for a file.
+  const isText = process.execArgv.some((flag) => flag.startsWith('--input-type'))
+  return new Worker(new URL(entry, import.meta.url), {
+    workerData: options,
+    resourceLimits: HEAP,
+    ...(isText && { execArgv: [] }),
+  })
 }
 
 /** The items by their places: the ledger has the rest of them. */
