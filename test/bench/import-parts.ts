@@ -48,7 +48,7 @@ export const WIDE_SCHEMA = {
 }
 
 /** How the columns of a file are mapped. */
-export const mappingOf = (wide: boolean): ImportSync['import']['properties'] => {
+const mappingOf = (wide: boolean): ImportSync['import']['properties'] => {
   const columns = Object.entries(wide ? WIDE_COLUMNS : COLUMNS)
   const mapped = columns.map(([property, column]) => [property, { column }] as const)
   if (!wide) return Object.fromEntries(mapped)
@@ -105,3 +105,20 @@ export async function startServiceProcess(
   const [chunk] = (await once(child.stdout!, 'data')) as [Buffer]
   return { ...(JSON.parse(chunk.toString()) as { url: string; key: string }), child }
 }
+
+/** The import of a file of contacts, as a configuration has it. */
+export const contactsImport = (csv: string, wide: boolean) =>
+  ({
+    name: 'contacts',
+    kind: 'import',
+    import: {
+      from: { csv },
+      to: 'crm',
+      object_type: 'svc_contact',
+      matching_property: 'svc_external_id',
+      mode: 'upsert',
+      empty: 'omit',
+      verify: 'none',
+      properties: mappingOf(wide),
+    },
+  }) as const

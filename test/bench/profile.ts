@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve, sep } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { mappingOf, startServiceProcess, WIDE_SCHEMA, writeCsv } from './import-parts.ts'
+import { contactsImport, startServiceProcess, WIDE_SCHEMA, writeCsv } from './import-parts.ts'
 import { readThread, STEP_NAMES, type CpuProfile, type ThreadProfile } from './profile-steps.ts'
 import type { Ended, Job } from './sync-run.ts'
 
@@ -52,20 +52,7 @@ async function run(
       key,
       ledger: join(place, 'ledger.db'),
       scope: null,
-      sync: {
-        name: 'contacts',
-        kind: 'import',
-        import: {
-          from: { csv },
-          to: 'crm',
-          object_type: 'svc_contact',
-          matching_property: 'svc_external_id',
-          mode: 'upsert',
-          empty: 'omit',
-          verify: 'none',
-          properties: mappingOf(options.wide),
-        },
-      },
+      sync: contactsImport(csv, options.wide),
     }
     const file = join(place, 'job.json')
     writeFileSync(file, JSON.stringify(job))

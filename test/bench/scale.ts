@@ -14,7 +14,7 @@ import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite'
 import { openLedger } from '../../src/ledger/open.ts'
 import { openSqliteLedger } from '../../src/ledger/sqlite/index.ts'
 import { peakMbOf } from './fleet-parts.ts'
-import { COLUMNS, mappingOf } from './import-parts.ts'
+import { COLUMNS, contactsImport } from './import-parts.ts'
 import { processorSeconds } from './postgres-server.ts'
 import type { Ended, Job } from './sync-run.ts'
 
@@ -272,18 +272,5 @@ const jobOf = (url: string, csv: string, ledger: string): Job => ({
   key: 'bench-key',
   ledger,
   scope: null,
-  sync: {
-    name: 'contacts',
-    kind: 'import',
-    import: {
-      from: { csv },
-      to: 'crm',
-      object_type: 'svc_contact',
-      matching_property: 'svc_external_id',
-      mode: 'upsert',
-      empty: 'omit',
-      verify: 'none',
-      properties: mappingOf(false),
-    },
-  },
+  sync: contactsImport(csv, false),
 })
