@@ -69,9 +69,23 @@ class LedgerThread {
   #send(message: ToThread): void {
     if (this.#unsent.push(message) > 1) return
     setImmediate(() => {
-      this.#channel.postMessage(this.#unsent)
+      const messages = this.#unsent
       this.#unsent = []
+      try {
+        this.#channel.postMessage(messages)
+      } catch {
+        for (const each of messages) this.#sendAlone(each)
+      }
     })
+  }
+
+  /** A value that cannot be cloned fails its own call, and no other. */
+  #sendAlone(message: ToThread): void {
+    try {
+      this.#channel.postMessage([message])
+    } catch (error) {
+      if ('call' in message) this.#settle(message.call, ({ reject }) => reject(error))
+    }
   }
 
   #receive(message: FromThread): void {
@@ -80,13 +94,19 @@ class LedgerThread {
       void this.#callBack(called, value)
       return
     }
-    const pending = this.#pending.get(message.answered)
+    this.#settle(message.answered, (pending) => {
+      if (pending.thrown) pending.reject(pending.thrown.error)
+      else if ('failure' in message) pending.reject(receivedError(message.failure))
+      else pending.resolve(message.result)
+    })
+  }
+
+  #settle(call: number, end: (pending: Pending) => void): void {
+    const pending = this.#pending.get(call)
     if (!pending) return
-    this.#pending.delete(message.answered)
+    this.#pending.delete(call)
     if (this.#pending.size === 0) this.#channel.unref()
-    if (pending.thrown) pending.reject(pending.thrown.error)
-    else if ('failure' in message) pending.reject(receivedError(message.failure))
-    else pending.resolve(message.result)
+    end(pending)
   }
 
   async #callBack(call: number, value: number): Promise<void> {
@@ -122,6 +142,24 @@ export function startThread(options: ThreadOptions): Channel {
     resourceLimits: HEAP,
     ...(isText && { execArgv: [] }),
   })
+}
+
+/** @throws LedgerError if the thread ends before it sends one */
+async function firstMessage(channel: Channel, place: string): Promise<ThreadOpened> {
+  const over = new AbortController()
+  const { signal } = over
+  const ended = once(channel, 'exit', { signal }).then(() => {
+    throw new LedgerError('ledger_thread', `The thread of the ledger ${place} ended as it started`)
+  })
+  try {
+    const [message] = (await Promise.race([once(channel, 'message', { signal }), ended])) as [
+      ThreadOpened,
+    ]
+    return message
+  } finally {
+    ended.catch(() => {})
+    over.abort()
+  }
 }
 
 /** The items by their places: the ledger has the rest of them. */
@@ -161,14 +199,16 @@ export async function openThreadedLedger(
 ): Promise<Ledger> {
   const open = async () => {
     const channel = start({ path, readOnly, signingKey })
-    const [opened] = (await once(channel, 'message')) as [ThreadOpened]
+    const opened = await firstMessage(channel, path)
     if ('failure' in opened) throw receivedError(opened.failure)
     return { ...opened, thread: new LedgerThread(channel, opened.place) }
   }
   const { place, methods, ...first } = await open()
   let current = first.thread
   let opening: Promise<LedgerThread> | null = null
+  let isClosed = false
   const call = async (method: string, values: readonly unknown[]): Promise<unknown> => {
+    if (isClosed) throw new LedgerError('ledger_closed', `The ledger ${place} is closed`)
     if (current.isOver) {
       opening ??= open()
         .then(({ thread }) => (current = thread))
@@ -185,6 +225,9 @@ export async function openThreadedLedger(
     ...withoutPayloads(ledger),
     place,
     async close() {
+      if (isClosed) return
+      isClosed = true
+      await opening?.catch(() => {})
       if (!current.isOver) await current.call('close', [])
     },
   }

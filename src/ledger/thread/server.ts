@@ -45,6 +45,8 @@ class Server {
   readonly #methods: Methods
   /** Calls that wait for a callback, with what goes on when it returns. */
   readonly #waiting = new Map<number, (threw: boolean) => void>()
+  readonly #running = new Set<Promise<unknown>>()
+  #isClosing = false
 
   constructor(port: MessagePort, db: SqliteDatabase, methods: Methods) {
     this.#port = port
@@ -74,8 +76,17 @@ class Server {
   }
 
   async #alone(call: Call): Promise<void> {
+    if (call.method === 'close') return await this.#close(call)
+    await this.#tracked(this.#ended(call, this.#start(call)).then((answer) => this.#send([answer])))
+  }
+
+  /** Closes when all that was asked before is answered; a call that waits for its caller is ended. */
+  async #close(call: Call): Promise<void> {
+    this.#isClosing = true
+    for (const returned of this.#waiting.values()) returned(true)
+    await Promise.all(this.#running)
     this.#send([await this.#ended(call, this.#start(call))])
-    if (call.method === 'close') this.#port.close()
+    this.#port.close()
   }
 
   /** All in one transaction; if any of them fails, each in one of its own. */
@@ -93,7 +104,14 @@ class Server {
       for (const attempt of running) attempt.catch(() => {})
       running = calls.map(() => Promise.reject(error as Error))
     }
-    this.#send(await Promise.all(calls.map((call, index) => this.#ended(call, running[index]!))))
+    const answers = Promise.all(calls.map((call, index) => this.#ended(call, running[index]!)))
+    await this.#tracked(answers.then((all) => this.#send(all)))
+  }
+
+  async #tracked(answering: Promise<void>): Promise<void> {
+    this.#running.add(answering)
+    await answering
+    this.#running.delete(answering)
   }
 
   #start({ call, method, values, callbacks }: Call): Promise<unknown> {
@@ -105,10 +123,12 @@ class Server {
 
   #callback(call: number, value: number): () => Promise<void> {
     return async () => {
-      const threw = await new Promise<boolean>((resolve) => {
-        this.#waiting.set(call, resolve)
-        this.#send([{ called: call, value }])
-      })
+      const threw =
+        this.#isClosing ||
+        (await new Promise<boolean>((resolve) => {
+          this.#waiting.set(call, resolve)
+          this.#send([{ called: call, value }])
+        }))
       this.#waiting.delete(call)
       if (threw) throw new Error('The caller has stopped')
     }

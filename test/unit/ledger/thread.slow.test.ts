@@ -3,7 +3,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Worker } from 'node:worker_threads'
+import { Worker } from 'node:worker_threads'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { FenceLost, LedgerError } from '../../../src/core/errors.ts'
 import type { Ledger, RunSegment } from '../../../src/ledger/ledger.ts'
@@ -62,6 +62,37 @@ describe('a thread', () => {
         expect(ended.reason).toMatchObject({ code: 'ledger_thread', reason: 'ledger' })
     expect(await ledger.openSegments(run)).toHaveLength(2)
     expect(started).toHaveLength(2)
+    await ledger.close()
+  })
+
+  it('that ends before it opens the file fails the opening', async () => {
+    const ending = new Worker('process.exit(0)', { eval: true })
+    await expect(openThreadedLedger(path, {}, () => ending)).rejects.toMatchObject({
+      code: 'ledger_thread',
+    })
+  })
+
+  it('that is closed is not started again', async () => {
+    let started = 0
+    const ledger = await openThreadedLedger(path, {}, (options) => {
+      started += 1
+      return startThread(options)
+    })
+    const late = ledger.runs({ limit: 1 })
+    await ledger.close()
+    await ledger.close()
+    await late
+    await expect(ledger.runs({ limit: 1 })).rejects.toMatchObject({ code: 'ledger_closed' })
+    expect(started).toBe(1)
+  })
+
+  it('refuses a value that cannot cross, and carries out what was asked with it', async () => {
+    const ledger = await openThreadedLedger(path)
+    const uncloned = ledger.runs({ limit: Symbol() as unknown as number })
+    const asked = ledger.runs({ limit: 1 })
+    await expect(uncloned).rejects.toThrow(/could not be cloned/)
+    expect(await asked).toEqual([])
+    expect(await ledger.runs({ limit: 1 })).toEqual([])
     await ledger.close()
   })
 })
