@@ -12,3 +12,16 @@ export const untilHung = { timeout: HANG_MS, interval: 100 }
  * reports every 5 seconds and must not be taken for a dead one.
  */
 export const HEARTBEAT_MS = 15_000
+
+/** Waits for `work`, and says what it waited for if that never ends. */
+export async function orHung<Result>(what: string, work: Promise<Result>): Promise<Result> {
+  let timer: NodeJS.Timeout | undefined
+  const hung = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`Still waiting for ${what}`)), HANG_MS)
+  })
+  try {
+    return await Promise.race([work, hung])
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -16,7 +16,7 @@ import type { Ledger } from '../../src/ledger/ledger.ts'
 import { startService, type RunningService, type ServiceOptions } from '../../src/service/index.ts'
 import { importSync } from '../../workflows/names.ts'
 import { taskQueueOf } from '../../workflows/queues.ts'
-import { HEARTBEAT_MS } from '../hang.ts'
+import { HEARTBEAT_MS, orHung } from '../hang.ts'
 import { runCommand, type CommandEnd } from './command.ts'
 import { defaultConfig } from './contacts.ts'
 import { main } from './main.ts'
@@ -201,20 +201,20 @@ export async function createProject(
       vi.unstubAllEnvs()
       gate?.open()
       for (const worker of workers) worker.shutdown()
-      await Promise.allSettled(workers.map((worker) => worker.stopped))
-      await Promise.all(
-        [...children].map(
-          (child) =>
-            new Promise<void>((resolve) => {
-              child.once('exit', () => resolve())
-              child.kill('SIGKILL')
-            }),
-        ),
+      const stopped = workers.map((worker) => worker.stopped)
+      await orHung('the workers of this process', Promise.allSettled(stopped))
+      const killed = [...children].map(
+        (child) =>
+          new Promise<void>((resolve) => {
+            child.once('exit', () => resolve())
+            child.kill('SIGKILL')
+          }),
       )
+      await orHung('the killed processes', Promise.all(killed))
       await connection.close()
-      await own?.stop()
+      if (own) await orHung('the Temporal server', own.stop())
       gate?.close()
-      await service.close()
+      await orHung('the service', service.close())
       rmSync(dir, { recursive: true, force: true })
     },
   }

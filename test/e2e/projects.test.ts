@@ -9,7 +9,7 @@ import { openSqliteLedger } from '../../src/ledger/sqlite/index.ts'
 import { backupFile } from '../../src/sqlite/backup.ts'
 import { importSync } from '../../workflows/names.ts'
 import { SHARED_QUEUE } from '../../workflows/queues.ts'
-import { untilHung } from '../hang.ts'
+import { orHung, untilHung } from '../hang.ts'
 import { contactsCsv, createProject, defaultConfig, fastTuning, type Project } from './project.ts'
 import { startWorkerHere, type RunningWorker } from './worker.ts'
 
@@ -31,7 +31,7 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   for (const worker of workers) worker.shutdown()
-  await Promise.allSettled(workers.map(({ stopped }) => stopped))
+  await orHung('the workers', Promise.allSettled(workers.map(({ stopped }) => stopped)))
   await project.stop()
 })
 

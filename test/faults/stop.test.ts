@@ -41,13 +41,18 @@ function startWorker(shutdownForceMs: number | null = null) {
   const ended = new Promise<object>((resolve) =>
     child.once('close', (code, signal) => resolve({ code, signal })),
   )
+  /** Ends when `isSo`; fails at once if the worker ends before that. */
+  const until = async (isSo: () => boolean) => {
+    const seen = () => (isSo() ? 'seen' : child.exitCode === null ? 'not yet' : log)
+    await expect.poll(seen, { interval: 50 }).not.toBe('not yet')
+    expect(seen()).toBe('seen')
+  }
   return {
     ended,
     tell: (signal: NodeJS.Signals) => child.kill(signal),
+    until,
     /** Ends when the worker has logged that event. */
-    async said(event: string) {
-      await expect.poll(() => log).toContain(event)
-    },
+    said: (event: string) => until(() => log.includes(event)),
   }
 }
 
@@ -79,9 +84,6 @@ test('told once, told twice, and too slow: four workers, one run', async () => {
     },
   }
   project.env['RECORDS_URL'] = started.url
-  const inFlight = async (batch: number) => {
-    await expect.poll(() => sent, { interval: 50 }).toBe(batch)
-  }
   const handle = await project.start('contacts', {
     ...fastTuning,
     in_flight: 1,
@@ -90,7 +92,7 @@ test('told once, told twice, and too slow: four workers, one run', async () => {
 
   // Told once: the batch in flight is settled, and nothing is sent after it.
   let worker = startWorker()
-  await inFlight(1)
+  await worker.until(() => sent === 1)
   worker.tell('SIGTERM')
   await worker.said('worker_stopping')
   allowed = 1
@@ -100,7 +102,7 @@ test('told once, told twice, and too slow: four workers, one run', async () => {
 
   // Told twice, by another signal: it ends at once. That the batch was sent stays in the books.
   worker = startWorker()
-  await inFlight(2)
+  await worker.until(() => sent === 2)
   worker.tell('SIGTERM')
   await worker.said('worker_stopping')
   worker.tell('SIGINT')
@@ -110,7 +112,7 @@ test('told once, told twice, and too slow: four workers, one run', async () => {
   // The next one sends it again. A batch that takes longer than it may is given up; that its answer, or the end of its
   // 30 s, is not waited for, shows where it ends well before.
   worker = startWorker(500)
-  await inFlight(3)
+  await worker.until(() => sent === 3)
   worker.tell('SIGTERM')
   expect(await worker.ended).toEqual({ code: 1, signal: null })
   await worker.said('worker_stopped_by_force')
@@ -118,6 +120,7 @@ test('told once, told twice, and too slow: four workers, one run', async () => {
 
   worker = startWorker()
   allowed = Infinity
+  await worker.until(() => sent > rows / 50)
   expect(await handle.result()).toMatchObject({ state: 'complete' })
   const after = await books()
   expect(after).toMatchObject({ read: rows, replayed: 50, inDoubt: 0 })
