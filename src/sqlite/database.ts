@@ -37,10 +37,10 @@ export interface SqliteDatabase {
   /** Runs `work` in one immediate transaction; any error undoes all of it. */
   transaction<Result>(work: () => Result): Result
   /**
-   * Runs `work` in one immediate transaction with all transactions in it. Returns false, with nothing stored, if any of them or
-   * any of its statements failed. `work` must not wait for anything.
+   * Runs all of `works` in one immediate transaction with all transactions in them. Returns false, with nothing stored, if any
+   * of them or any of their statements failed; those behind it are not run. None may wait for anything.
    */
-  group(work: () => void): boolean
+  group(works: readonly (() => void)[]): boolean
   close(): void
 }
 
@@ -178,6 +178,8 @@ class FileWatch {
 /** The error in the words of the file's subject. */
 type ToError = (error: unknown) => Error
 
+type FirstRow = (...values: Value[]) => SqliteRow | undefined
+
 /** Statements are prepared once and kept. */
 function statementCache(
   db: DatabaseSyncInstance,
@@ -194,14 +196,14 @@ function statementCache(
       throw failure(error)
     }
   }
-  const guarded = (statement: StatementSyncInstance): Statement => ({
+  const guarded = (statement: StatementSyncInstance, first: FirstRow): Statement => ({
     run: (...values) => {
       checkPeriodically()
       return tried(() => ({ changes: Number(statement.run(...values.map(bound)).changes) }))
     },
     get: (...values) => {
       checkPeriodically()
-      const row = tried(() => statement.get(...values.map(bound)) as SqliteRow | undefined)
+      const row = tried(() => first(...values.map(bound)))
       return row && restored(row)
     },
     all: (...values) => {
@@ -212,7 +214,12 @@ function statementCache(
   return (text: string): Statement => {
     const known = prepared.get(text)
     if (known) return known
-    const statement = guarded(tried(() => db.prepare(text)))
+    const plain = tried(() => db.prepare(text))
+    // `get` of the driver stops at the first row, and a write outside of a transaction is stored behind it: its failure is lost.
+    const first: FirstRow = / RETURNING /.test(text)
+      ? (...values) => (plain.all(...values) as SqliteRow[])[0]
+      : (...values) => plain.get(...values) as SqliteRow | undefined
+    const statement = guarded(plain, first)
     prepared.set(text, statement)
     return statement
   }
@@ -263,15 +270,18 @@ function transactionsOf(
         throw failure(error)
       }
     },
-    group(work: () => void): boolean {
+    group(works: readonly (() => void)[]): boolean {
       group.isOpen = true
       group.failed = false
       let isUndone = false
       try {
         stored(() => {
-          work()
-          isUndone = group.failed
-          if (isUndone) throw new GroupFailed()
+          for (const work of works) {
+            work()
+            isUndone = group.failed
+            // A full disk ends the transaction: statements behind it would be stored one by one.
+            if (isUndone) throw new GroupFailed()
+          }
         })
       } catch (error) {
         if (!isUndone) throw error

@@ -93,9 +93,9 @@ class Server {
   async #together(calls: readonly Call[]): Promise<void> {
     let running: Promise<unknown>[] = []
     try {
-      const isStored = this.#db.group(() => {
-        running = calls.map((call) => this.#start(call))
-      })
+      const isStored = this.#db.group(
+        calls.map((call) => () => void running.push(this.#start(call))),
+      )
       if (!isStored) {
         for (const attempt of running) attempt.catch(() => {})
         running = calls.map((call) => this.#start(call))
