@@ -37,8 +37,7 @@ COPY config/records-sync.schema.json config/
 COPY --from=build /app/dist dist
 RUN ln -s /app/dist/src/cli/main.js /usr/local/bin/records-sync \
   && install -d -o node -g node /project
-# What a worker needs, whatever the size of the data; the Records Service keeps its records in memory and may need more.
-ENV NODE_ENV=production NODE_OPTIONS="--max-old-space-size=256 --max-semi-space-size=8"
+ENV NODE_ENV=production
 USER node
 WORKDIR /project
 ENTRYPOINT ["tini", "--", "records-sync"]

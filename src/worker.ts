@@ -57,6 +57,7 @@ import type { TemporalSettings } from './temporal/settings.ts'
 import { signalRunState } from './temporal/state-signal.ts'
 import { startHealthChecks, type HealthChecks } from './temporal/health-checks.ts'
 import { connectWorker } from './temporal/worker.ts'
+import { boundHeap, letYoungGrow } from './worker/heap.ts'
 
 export interface WorkerOptions {
   /** Path of records-sync.yaml; read again at every open and connect, so a corrected file needs no restart. */
@@ -138,13 +139,16 @@ function syncOfKind(
  * @throws ConfigError, LedgerError, what `connectWorker` and `listen` of the monitor throw, before anything is polled
  */
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
+  boundHeap()
   const opened: (() => Promise<unknown>)[] = []
   const close = async () => {
     // Bounded: what was opened is closed once, last opened first.
     for (let next = opened.pop(); next; next = opened.pop()) await next().catch(() => {})
   }
   try {
-    return await start(options, (one) => opened.push(one), close)
+    const running = await start(options, (one) => opened.push(one), close)
+    letYoungGrow()
+    return running
   } catch (error) {
     await close()
     throw error

@@ -19,6 +19,7 @@ import { describeService } from './commands/service-options.ts'
 import { describeControl } from './commands/control-options.ts'
 import { SHELLS } from './completion/scripts.ts'
 import { arrangeHelp } from './shared/help.ts'
+import { boundHeap } from '../worker/heap.ts'
 
 /** What `show`, `rejects` and `report` take. */
 const RUN = "number of a run, or a sync's name for its latest; default: the latest of all"
@@ -36,6 +37,14 @@ interface Parts extends Caller {
   readonly program: Command
   readonly action: ReturnType<typeof actionsOf>
 }
+
+/** Of a command that runs a worker in this process. */
+const bounded =
+  <Loaded>(load: () => Promise<Loaded>) =>
+  (): Promise<Loaded> => {
+    boundHeap()
+    return load()
+  }
 
 export function createProgram(caller: Caller): Command {
   const program = new Command('records-sync')
@@ -212,7 +221,7 @@ function describeOperate({ program, execute, action }: Parts): void {
     .command('worker')
     .option('--build-id <id>', 'runs stay with the build that begins them (docs/upgrades.md)')
     .description('run workflows and activities until stopped')
-    .action(action(async () => (await import('./commands/worker.ts')).workerCommand))
+    .action(action(bounded(async () => (await import('./commands/worker.ts')).workerCommand)))
   describeSchedules(program.command('schedules'), execute)
   const ledgerCommand = program.command('ledger').description('the ledger itself')
   ledgerCommand
@@ -264,7 +273,7 @@ function describeDevelop({ program, execute, action, besideDev }: Parts): void {
     )
     .action((command: string[], options: Omit<DevOptions, 'command'>) =>
       execute(async (context) =>
-        (await import('./commands/dev.ts')).dev(context, {
+        (await bounded(() => import('./commands/dev.ts'))()).dev(context, {
           ...options,
           command: [...command, ...besideDev],
         }),
@@ -277,5 +286,5 @@ function describeDevelop({ program, execute, action, besideDev }: Parts): void {
     .option('--tour', 'every main command, with its whole output', false)
     .option('--keep', 'leave everything running until Ctrl-C', false)
     .description('the main job on real files, with embedded parts')
-    .action(action(async () => (await import('./commands/demo.ts')).demo))
+    .action(action(bounded(async () => (await import('./commands/demo.ts')).demo)))
 }

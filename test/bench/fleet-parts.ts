@@ -104,9 +104,7 @@ export async function startFleetWorker(
   env: Readonly<Record<string, string>>,
 ): Promise<FleetWorker> {
   const port = await freePort()
-  // As `npm run worker` starts it.
-  const flags = ['--max-old-space-size=256', '--max-semi-space-size=8']
-  const child = spawn(process.execPath, [...flags, main, '--config', configFile, 'worker'], {
+  const child = spawn(process.execPath, [main, '--config', configFile, 'worker'], {
     env: { ...env, METRICS_PORT: String(port) },
     stdio: ['ignore', 'ignore', 'pipe'],
   })

@@ -8,6 +8,9 @@ import type { ImportSync } from '../../config/index.ts'
 
 export const main = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url))
 
+/** With them Node gives a part of a worker, alone in a process, the heap that a worker has. */
+export const WORKER_FLAGS = ['--import', new URL('./bounded.mjs', import.meta.url).href]
+
 /** Ten columns by property. */
 export const COLUMNS = {
   svc_external_id: 'id',

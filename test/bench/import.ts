@@ -72,9 +72,7 @@ async function measure(options: {
     const ledger = openSqliteLedger(join(dir, 'ledger.db'))
     const queue = taskQueueOf(await ledger.project())
     await ledger.close()
-    // As `npm run worker` starts it.
-    const flags = ['--max-old-space-size=256', '--max-semi-space-size=8']
-    const worker = spawn(process.execPath, [...flags, main, '--config', configFile, 'worker'], {
+    const worker = spawn(process.execPath, [main, '--config', configFile, 'worker'], {
       env: { ...process.env, TEMPORAL_ADDRESS: temporal.address },
       stdio: ['ignore', 'inherit', 'pipe'],
     })

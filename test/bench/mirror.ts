@@ -13,6 +13,7 @@ import { Pool } from 'undici'
 import type { StreamBooks } from '../../src/ledger/ledger.ts'
 import type { MirrorPlace } from '../mirror-oracle.ts'
 import { startPostgres, type Postgres } from '../postgres.ts'
+import { WORKER_FLAGS } from './import-parts.ts'
 import type { Figures } from './mirror-figures.ts'
 import type { Control } from './pages-server.ts'
 
@@ -20,9 +21,6 @@ const PARTS = ['duckdb', 'postgres', 'memory', 'incremental'] as const
 const WAREHOUSES = ['duckdb', 'postgres'] as const
 type WarehouseKind = (typeof WAREHOUSES)[number]
 type MirrorFigures = Figures & { readonly books: StreamBooks }
-
-/** As `npm run worker` starts it. */
-const WORKER_FLAGS = ['--max-old-space-size=256', '--max-semi-space-size=8']
 
 const start = (program: string, args: readonly string[], flags: readonly string[] = []) =>
   spawn(

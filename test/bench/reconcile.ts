@@ -19,6 +19,7 @@ import { mirrorSync } from '../mirror-sync.ts'
 import { startService, type RunningService } from '../../src/service/index.ts'
 import type { MirrorPlace } from '../mirror-oracle.ts'
 import { startPostgres } from '../postgres.ts'
+import { WORKER_FLAGS } from './import-parts.ts'
 import type { Ended, Job } from './sync-run.ts'
 
 const PARTS = ['keys', 'duckdb', 'postgres'] as const
@@ -26,8 +27,6 @@ const CONTACT = 'svc_contact'
 const DIFFERENCES = 100
 const NONE: DifferenceCounts = { missing: 0, extra: 0, stale: 0, different: 0 }
 const REPAIR: ReconcileScope = { ...WHOLE_SCOPE, repair: true }
-/** As `npm run worker` starts it. */
-const WORKER_FLAGS = ['--max-old-space-size=256', '--max-semi-space-size=8']
 const program = fileURLToPath(new URL('./sync-run.ts', import.meta.url))
 
 /** What a run took; requests by what they are for. */

@@ -1,11 +1,12 @@
 // `npm run bench`: every benchmark, as ratios within this run. `-- --quick` takes a tenth of the rows; `-- import`,
 // `-- mirror`, `-- reconcile`, `-- service` or `-- pacing` runs one of them, and `-- mirror duckdb` a part of it. `-- pacing-real` runs only
-// when it is asked for: it takes an hour of waiting. So do `-- profile`, `-- ledger` and
-// `-- workers`, which measure parts and no ratio, and `-- scale` and `-- fleet`, which show what grows.
+// when it is asked for: it takes an hour of waiting. So do `-- profile`, `-- ledger`, `-- memory` and
+// `-- workers`, which measure parts, and `-- scale` and `-- fleet`, which show what grows.
 
 import { benchFleet } from './fleet.ts'
 import { benchImport } from './import.ts'
 import { benchLedger } from './ledger.ts'
+import { benchMemory } from './memory.ts'
 import { benchMirror } from './mirror.ts'
 import { benchPacingReal } from './pacing/real.ts'
 import { benchPacing } from './pacing/table.ts'
@@ -68,7 +69,9 @@ if (chosen.includes('fleet'))
       ? { syncs: 40, orgs: 8, workers: 2, rows: 200, limit: 600, scheduledMinutes: 1.2 }
       : { syncs: 200, orgs: 40, workers: 4, rows: 500, limit: 600, scheduledMinutes: 3 },
   )
-// `service scale` is a part of another.
+// `mirror memory` and `service scale` are parts of others.
+if (chosen[0] === 'memory')
+  await benchMemory(quick ? { rows: 20_000, rounds: 1 } : { rows: 100_000, rounds: 5 })
 if (chosen[0] === 'scale')
   await benchScale({
     ...(quick ? { rows: 500_000, step: 50_000 } : { rows: 10_000_000, step: 1_000_000 }),

@@ -14,7 +14,7 @@ import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite'
 import { openLedger } from '../../src/ledger/open.ts'
 import { openSqliteLedger } from '../../src/ledger/sqlite/index.ts'
 import { peakMbOf } from './fleet-parts.ts'
-import { COLUMNS, contactsImport } from './import-parts.ts'
+import { COLUMNS, contactsImport, WORKER_FLAGS } from './import-parts.ts'
 import { processorSeconds } from './postgres-server.ts'
 import type { Ended, Job } from './sync-run.ts'
 
@@ -50,7 +50,7 @@ const startProgram = (name: string, ...words: readonly string[]): ChildProcess =
   spawn(
     process.execPath,
     [
-      ...(name === 'sync-run.ts' ? ['--max-old-space-size=256', '--max-semi-space-size=8'] : []),
+      ...(name === 'sync-run.ts' ? WORKER_FLAGS : []),
       '--import',
       'tsx',
       '--import',

@@ -150,9 +150,8 @@ async function measure(
     const queue = taskQueueOf(await ledger.project())
     await ledger.close()
     const env = { ...process.env, TEMPORAL_ADDRESS: address, LEDGER_URL: url }
-    const flags = ['--max-old-space-size=256', '--max-semi-space-size=8']
     const workers = Array.from({ length: count }, () =>
-      spawn(process.execPath, [...flags, main, '--config', configFile, 'worker'], {
+      spawn(process.execPath, [main, '--config', configFile, 'worker'], {
         env,
         stdio: ['ignore', 'ignore', 'pipe'],
       }),

@@ -35,6 +35,7 @@ import { requireWorker } from '../shared/require-worker.ts'
 import { attachTo, findHolder, mayAttach } from '../shared/second-run.ts'
 import { notStarted } from '../shared/not-started.ts'
 import { waitForEnd } from '../shared/wait-for-end.ts'
+import { boundHeap } from '../../worker/heap.ts'
 
 export interface RunOptions {
   /** Start, and return once a worker has opened the run. */
@@ -197,6 +198,7 @@ export async function startRun(
   if (options.detach)
     throw new ConfigError('--local', 'the run ends with this process; leave --detach out')
   await requireServices(context, config, { sync: job.sync, command: job.line })
+  boundHeap()
   const { startLocal } = await import('../shared/local.ts')
   const form = isWithinDev ? withinDev : withLocal
   const wanted = {
