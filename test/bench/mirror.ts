@@ -12,20 +12,32 @@ import { fileURLToPath } from 'node:url'
 import { Pool } from 'undici'
 import type { StreamBooks } from '../../src/ledger/ledger.ts'
 import type { MirrorPlace } from '../mirror-oracle.ts'
-import { startPostgres, type Postgres } from '../postgres.ts'
 import { WORKER_FLAGS } from './import-parts.ts'
 import type { Figures } from './mirror-figures.ts'
 import type { Control } from './pages-server.ts'
+import { processorSeconds, startBenchServer, type BenchServer } from './postgres-server.ts'
 
 const PARTS = ['duckdb', 'postgres', 'memory', 'incremental'] as const
 const WAREHOUSES = ['duckdb', 'postgres'] as const
 type WarehouseKind = (typeof WAREHOUSES)[number]
 type MirrorFigures = Figures & { readonly books: StreamBooks }
+/** With the processor time of the warehouse's server, where it has one. */
+type SpeedFigures = Figures & { readonly serverSeconds: number }
+
+const compiled = new URL('./compiled.mjs', import.meta.url).href
 
 const start = (program: string, args: readonly string[], flags: readonly string[] = []) =>
   spawn(
     process.execPath,
-    [...flags, '--import', 'tsx', fileURLToPath(new URL(program, import.meta.url)), ...args],
+    [
+      ...flags,
+      '--import',
+      'tsx',
+      '--import',
+      compiled,
+      fileURLToPath(new URL(program, import.meta.url)),
+      ...args,
+    ],
     { stdio: ['pipe', 'pipe', 'inherit'] },
   )
 
@@ -106,17 +118,19 @@ const whole = (value: number) => Math.round(value)
 /** A new folder, and a place in a new warehouse of that kind; `use` has both to itself. */
 async function inNewPlace<Result>(
   kind: WarehouseKind,
-  postgres: Postgres | null,
+  postgres: BenchServer | null,
   use: (place: MirrorPlace, folder: string) => Promise<Result>,
 ): Promise<Result> {
   const folder = mkdtempSync(join(tmpdir(), 'records-sync-bench-'))
+  const url = kind === 'postgres' ? await postgres!.newDatabase() : null
   try {
     const place =
-      kind === 'duckdb'
+      url === null
         ? { duckdb: join(folder, 'warehouse.duckdb'), folder }
-        : { postgres: await postgres!.newDatabase(), folder }
+        : { postgres: url, folder }
     return await use(place, folder)
   } finally {
+    if (url !== null) await postgres!.drop(url)
     rmSync(folder, { recursive: true, force: true })
   }
 }
@@ -126,23 +140,30 @@ const targetOf = (place: MirrorPlace) => ('duckdb' in place ? place.duckdb : pla
 /** The bare loop, our pull, and our pull in as much memory as a worker has; `rounds` times by turns. */
 async function speed(
   kind: WarehouseKind,
-  postgres: Postgres | null,
+  postgres: BenchServer | null,
   { rows, rounds }: { rows: number; rounds: number },
 ): Promise<void> {
   const server = await PagesServer.start(rows)
   try {
     await server.rate(0.5)
     const pages = await server.rate(2)
-    const runs = { bare: [] as Figures[], pull: [] as Figures[], worker: [] as Figures[] }
-    const note = (name: keyof typeof runs, figures: Figures) => {
-      runs[name].push(figures)
+    const runs = {
+      bare: [] as SpeedFigures[],
+      pull: [] as SpeedFigures[],
+      worker: [] as SpeedFigures[],
+    }
+    const ofServer = () => (kind === 'postgres' ? processorSeconds(postgres!.pid) : 0)
+    const note = async (name: keyof typeof runs, run: () => Promise<Figures>) => {
+      const before = ofServer()
+      const figures = await run()
+      runs[name].push({ ...figures, serverSeconds: ofServer() - before })
       console.error(`  ${name} ${whole(perSecond(figures))} rows/s`)
     }
     for (let round = 1; round <= rounds; round++) {
       console.error(`mirror of ${rows} records into ${kind}, round ${round} of ${rounds}`)
       await inNewPlace(kind, postgres, async (place) => {
         const args = [kind, server.url, targetOf(place)]
-        note('bare', await measured('./mirror-bare.ts', args))
+        await note('bare', () => measured('./mirror-bare.ts', args))
       })
       for (const [name, flags] of [
         ['pull', []],
@@ -150,7 +171,7 @@ async function speed(
       ] as const)
         await inNewPlace(kind, postgres, async (place, folder) => {
           const args = [server.url, folder, JSON.stringify(place)]
-          note(name, await measured<MirrorFigures>('./mirror-run.ts', args, flags))
+          await note(name, () => measured('./mirror-run.ts', args, flags))
         })
     }
     const bare = median(runs.bare.map(perSecond))
@@ -161,13 +182,15 @@ async function speed(
       Object.fromEntries(
         Object.entries(runs).map(([name, figures]) => {
           const rate = median(figures.map(perSecond))
-          const cpu = median(figures.map((one) => (one.cpuSeconds * 1e6) / one.rows))
+          const perRow = (seconds: (one: SpeedFigures) => number) =>
+            (median(figures.map((one) => seconds(one) / one.rows)) * 1e6).toFixed(1)
           return [
             name,
             {
               rows_s: whole(rate),
               of_bare: (rate / bare).toFixed(2),
-              cpu_s_per_million: whole(cpu),
+              cpu_us_per_row: perRow((one) => one.cpuSeconds),
+              server_us_per_row: perRow((one) => one.serverSeconds),
               peak_mb: Math.max(...figures.map(({ peakMb }) => peakMb)),
             },
           ]
@@ -184,7 +207,7 @@ const CHANGES = 100
 /** A complete pull as a worker makes it, and, where asked for, runs after some changes and after a deletion. */
 async function size(
   kind: WarehouseKind,
-  postgres: Postgres | null,
+  postgres: BenchServer | null,
   rows: number,
   isFollowed: boolean,
 ): Promise<Record<string, string | number>> {
@@ -234,7 +257,7 @@ export async function benchMirror(options: {
   const { rows, rounds, sizes, words } = options
   const isAll = !PARTS.some((part) => words.includes(part))
   const wants = (part: (typeof PARTS)[number]) => isAll || words.includes(part)
-  const postgres = wants('postgres') || wants('memory') ? await startPostgres() : null
+  const postgres = wants('postgres') || wants('memory') ? await startBenchServer() : null
   try {
     for (const kind of WAREHOUSES) if (wants(kind)) await speed(kind, postgres, { rows, rounds })
     const lines = []

@@ -34,7 +34,7 @@ if (wants('mirror'))
   await benchMirror({
     ...(quick
       ? { rows: 100_000, rounds: 1, sizes: [20_000, 100_000] }
-      : { rows: 500_000, rounds: 3, sizes: [100_000, 1_000_000, 3_000_000] }),
+      : { rows: 300_000, rounds: 5, sizes: [100_000, 1_000_000, 3_000_000] }),
     words: chosen,
   })
 if (wants('reconcile'))

@@ -7,6 +7,7 @@ import { deletingTests } from './mirror-tables/deleting.ts'
 import { fenceTests } from './mirror-tables/fences.ts'
 import { holdingTests } from './mirror-tables/holding.ts'
 import { mergingTests } from './mirror-tables/merging.ts'
+import { mixedRowTests } from './mirror-tables/mixed-rows.ts'
 import { readingTests } from './mirror-tables/reading.ts'
 import type { OpenPlace } from './mirror-tables/scene.ts'
 import { sequenceTests } from './mirror-tables/sequences.ts'
@@ -21,6 +22,7 @@ export function mirrorTablesSuite(name: string, place: OpenPlace): void {
     readingTests(place)
     changingTests(place)
     valueTests(place)
+    mixedRowTests(place)
     holdingTests(place)
     sequenceTests(place)
   })

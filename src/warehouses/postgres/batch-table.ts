@@ -5,8 +5,11 @@ import { quoteIdentifier } from '../mirror/session.ts'
 
 export const BATCH = 'pg_temp.records_sync_batch'
 
-/** For each id the row that counts; of equal rows the last one, so that the result is always the same. */
-export const BEST = `(SELECT DISTINCT ON (id) *, max(seen_at) OVER (PARTITION BY id) AS last_seen
+/**
+ * For each id where its row that counts lies, that row's version, and when the id was last seen; of equal rows the last one, so that the result is always the same.
+ * Only these few columns are sorted and kept, because the rows themselves are wide.
+ */
+export const BEST = `(SELECT DISTINCT ON (id) id, version, max(seen_at) OVER (PARTITION BY id) AS last_seen, ctid AS place
       FROM ${BATCH} ORDER BY id, version DESC NULLS LAST, seen_at DESC, ctid DESC)`
 
 /** The columns of the temporary table are numbered, so that no property's name clashes with ours. */

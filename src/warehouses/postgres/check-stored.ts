@@ -4,7 +4,7 @@
 import { Blocked, type SyncError } from '../../core/errors.ts'
 import { formatNumber } from '../../core/format.ts'
 import type { MirrorStream } from '../mirror-tables.ts'
-import { BEST, differs, MISFITS_DIFFER, numbered } from './batch-table.ts'
+import { BATCH, BEST, differs, MISFITS_DIFFER, numbered } from './batch-table.ts'
 import { alteredError, checkTableHooks, someNames, type TableHook } from './table-hooks.ts'
 import type { SchemaPlace } from '../mirror/session.ts'
 import { tableIn } from './sql.ts'
@@ -48,7 +48,7 @@ export async function checkMergeStored(
     ['_version', 't."_version" IS DISTINCT FROM b.version'],
     ['_run', 't."_run" IS DISTINCT FROM $1::bigint'],
     ['_misfits', MISFITS_DIFFER],
-    ['_last_seen_at', `t."_last_seen_at" IS DISTINCT FROM b.last_seen AND ${NOT_LATER}`],
+    ['_last_seen_at', `t."_last_seen_at" IS DISTINCT FROM k.last_seen AND ${NOT_LATER}`],
     ['_deleted_at', `t."_deleted_at" IS NOT NULL AND ${NOT_LATER}`],
     ...columns.map((column) => [column.name, differs(column)] as const),
   ] as const
@@ -57,7 +57,8 @@ export async function checkMergeStored(
   const { rows } = await lease.ask(
     `SELECT part, count(*) FROM (
        SELECT CASE WHEN t."_id" IS NULL THEN -1 ${parts.map(([, when], index) => `WHEN ${when} THEN ${index}`).join(' ')} END AS part
-       FROM ${BEST} AS b LEFT JOIN ${tableIn(home.schema, stream.table)} AS t ON t."_id" = b.id
+       FROM ${BEST} AS k JOIN ${BATCH} AS b ON b.ctid = k.place
+       LEFT JOIN ${tableIn(home.schema, stream.table)} AS t ON t."_id" = b.id
        WHERE b.id <> ALL ($2::text[])
      ) AS compared WHERE part IS NOT NULL GROUP BY part ORDER BY 2 DESC, 1`,
     [run, older, later],

@@ -26,6 +26,10 @@ const ESCAPES: Readonly<Record<string, string>> = {
 /** What no PostgreSQL text can hold: U+0000, and one half of a surrogate pair without the other. */
 export const UNSTORABLE = /[\0\ud800-\udfff]/u
 
+/** The same of a long text, in a tenth of the time. The method is ES2024, and in Node since 20. */
+const isStorable = (text: string): boolean =>
+  (text as string & { isWellFormed(): boolean }).isWellFormed() && !text.includes('\0')
+
 /** A text as a field of COPY's text format. */
 function escaped(text: string): string {
   return SPECIAL.test(text) ? text.replaceAll(SPECIALS, (special) => ESCAPES[special]!) : text
@@ -70,7 +74,7 @@ export function linesWriter(
   return (rows, seenAt) => {
     let lines = ''
     for (const row of rows) lines += lineOf(row, seenAt)
-    if (UNSTORABLE.test(lines))
+    if (!isStorable(lines))
       throw unfitCell(unstorable(columns, rows), 'whole characters, and not U+0000')
     return lines
   }
@@ -104,10 +108,8 @@ export class Copy {
   }
 
   /** One after the other: the stream must not hold more than one piece. Resolves when the server can accept more. */
-  write(lines: string): Promise<void> {
-    const written = this.#last.then(() =>
-      this.#within((done) => this.#stream.write(lines, 'utf8', done)),
-    )
+  write(lines: Buffer): Promise<void> {
+    const written = this.#last.then(() => this.#within((done) => this.#stream.write(lines, done)))
     this.#last = written.catch(() => {})
     return written
   }

@@ -38,31 +38,32 @@ function mergeText(home: SchemaPlace, stream: MirrorStream): string {
   const content = [MISFITS_DIFFER, ...columns.map(differs)]
   const names = columns.map(({ name }) => quoteIdentifier(name))
   return `WITH judged AS MATERIALIZED (
-    SELECT b.*, CASE
+    SELECT k.*, CASE
       WHEN t."_id" IS NULL THEN 'inserted'
-      WHEN b.last_seen <= t."_last_seen_at" AND coalesce(b.version <= t."_version", true) THEN 'older'
-      WHEN b.version < t."_version" THEN 'reverted'
-      WHEN t."_deleted_at" < b.last_seen OR ${content.join(' OR ')} THEN 'changed'
+      WHEN k.last_seen <= t."_last_seen_at" AND coalesce(k.version <= t."_version", true) THEN 'older'
+      WHEN k.version < t."_version" THEN 'reverted'
+      WHEN t."_deleted_at" < k.last_seen OR (SELECT ${content.join(' OR ')} FROM ${BATCH} AS b WHERE b.ctid = k.place) THEN 'changed'
       ELSE 'unchanged' END AS verdict
-      , t."_last_seen_at" > b.last_seen OR t."_deleted_at" >= b.last_seen AS later
-    FROM ${BEST} AS b
-    LEFT JOIN ${table} AS t ON t."_id" = b.id
+      , t."_last_seen_at" > k.last_seen OR t."_deleted_at" >= k.last_seen AS later
+    FROM ${BEST} AS k
+    LEFT JOIN ${table} AS t ON t."_id" = k.id
   ), inserted AS (
     INSERT INTO ${table} ("_id", "_version", "_first_seen_at", "_last_seen_at", "_run", "_misfits"${names.map((name) => `, ${name}`).join('')})
-    SELECT b.id, b.version, b.last_seen, b.last_seen, $1::bigint, b.misfits${columns.map(({ as }) => `, b.${as}`).join('')}
-    FROM judged AS b WHERE b.verdict = 'inserted'
+    SELECT b.id, b.version, k.last_seen, k.last_seen, $1::bigint, b.misfits${columns.map(({ as }) => `, b.${as}`).join('')}
+    FROM judged AS k JOIN ${BATCH} AS b ON b.ctid = k.place WHERE k.verdict = 'inserted'
     RETURNING 1
   ), touched AS (
-    UPDATE ${table} AS t SET "_version" = b.version,
-      "_last_seen_at" = greatest(t."_last_seen_at", b.last_seen), "_run" = $1::bigint
-    FROM judged AS b WHERE t."_id" = b.id AND b.verdict = 'unchanged'
+    UPDATE ${table} AS t SET "_version" = k.version,
+      "_last_seen_at" = greatest(t."_last_seen_at", k.last_seen), "_run" = $1::bigint
+    FROM judged AS k WHERE t."_id" = k.id AND k.verdict = 'unchanged'
     RETURNING 1
   ), changed AS (
-    UPDATE ${table} AS t SET "_version" = b.version,
-      "_last_seen_at" = greatest(t."_last_seen_at", b.last_seen), "_run" = $1::bigint, "_misfits" = b.misfits,
-      "_deleted_at" = CASE WHEN t."_deleted_at" < b.last_seen THEN NULL ELSE t."_deleted_at" END
+    UPDATE ${table} AS t SET "_version" = k.version,
+      "_last_seen_at" = greatest(t."_last_seen_at", k.last_seen), "_run" = $1::bigint, "_misfits" = b.misfits,
+      "_deleted_at" = CASE WHEN t."_deleted_at" < k.last_seen THEN NULL ELSE t."_deleted_at" END
       ${columns.map(({ name, as }) => `, ${quoteIdentifier(name)} = b.${as}`).join('')}
-    FROM judged AS b WHERE t."_id" = b.id AND b.verdict IN ('changed', 'reverted')
+    FROM judged AS k JOIN ${BATCH} AS b ON b.ctid = k.place
+    WHERE t."_id" = k.id AND k.verdict IN ('changed', 'reverted')
     RETURNING 1
   )
   SELECT count(*) FILTER (WHERE verdict = 'inserted'), count(*) FILTER (WHERE verdict IN ('changed', 'reverted')),
@@ -129,19 +130,26 @@ class PostgresBatch implements MirrorBatch {
 
   async add(rows: readonly MirrorRow[], seenAt: string): Promise<void> {
     checkInstant('_last_seen_at', seenAt)
-    const parts: string[] = []
-    const turn = Math.max(1, Math.floor(TURN_CELLS / (this.#stream.columns.length + 4)))
-    for (let first = 0; first < rows.length; first += turn) {
-      if (first > 0) await nextTurn()
-      parts.push(this.#lines(rows.slice(first, first + turn), seenAt))
-    }
+    const count = rows.length
+    // Not mentioned after this: what waits for the server is bytes, outside the heap, and no rows.
+    const parts = await this.#bytesOf(rows, seenAt)
     // A merge takes the rows that exist when it begins.
     await this.#merging
     await this.#work(async () => {
       this.#copy ??= new Copy(this.#lease.client, `COPY ${BATCH} FROM STDIN`)
       for (const part of parts) await this.#copy.write(part)
     })
-    this.rows += rows.length
+    this.rows += count
+  }
+
+  async #bytesOf(rows: readonly MirrorRow[], seenAt: string): Promise<Buffer[]> {
+    const parts: Buffer[] = []
+    const turn = Math.max(1, Math.floor(TURN_CELLS / (this.#stream.columns.length + 4)))
+    for (let first = 0; first < rows.length; first += turn) {
+      if (first > 0) await nextTurn()
+      parts.push(Buffer.from(this.#lines(rows.slice(first, first + turn), seenAt)))
+    }
+    return parts
   }
 
   merge(into: Into): Promise<MergeCounts> {
