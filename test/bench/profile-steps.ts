@@ -69,7 +69,7 @@ const STEPS: readonly (readonly Step[])[] = [
     {
       name: MARKS,
       claims:
-        /^src\/import\/verify\/(?:baseline-hashes\.|look-up\.\w+ (?:payloadProperties|parsed)$)/,
+        /^src\/import\/verify\/(?:baseline-hashes\.|look-up\.\w+ (?:payloads?Properties|parsed)$)/,
     },
     { name: COMPARE, claims: /^src\/import\/push\/answered\./ },
     { name: MAPPING, claims: /^src\/import\/mapping\// },

@@ -17,7 +17,7 @@ import type {
 } from '../../ledger/ledger.ts'
 import type { ImportDeps, StagedImport } from '../ports.ts'
 import { createItemHasher } from '../verify/baseline-hashes.ts'
-import { payloadProperties } from '../verify/look-up.ts'
+import { payloadsProperties, type PropertyValues } from '../verify/look-up.ts'
 import { answerReader } from './answered.ts'
 import { isTaken, itemOutcome } from './outcome.ts'
 import { secondRecordReader } from './second-records.ts'
@@ -47,15 +47,19 @@ export function settlement(
   const readAnswer = answerReader(config, schema)
   const noteSecondRecords = secondRecordReader(deps, job)
 
-  const outcomeOf = (item: PlannedItem, result: BatchItemResult): ItemOutcome => {
+  const outcomeOf = (
+    item: PlannedItem,
+    sent: PropertyValues,
+    result: BatchItemResult,
+  ): ItemOutcome => {
     if (!isTaken(result)) return itemOutcome(item, result)
-    const sent = payloadProperties(item)
     const outcome = itemOutcome(item, result, hashesOf && hashesOf(sent))
     return readAnswer({ key: item.key, sent }, outcome, result.record)
   }
 
   return async (batch, { data }, ended) => {
-    const outcomes = batch.items.map((item, index) => outcomeOf(item, data[index]!))
+    const sent = payloadsProperties(batch.items)
+    const outcomes = batch.items.map((item, index) => outcomeOf(item, sent[index]!, data[index]!))
     const noted = await noteSecondRecords(batch, outcomes)
     await deps.ledger.settle(run, segment, fence, batch, ended, noted.outcomes)
     if (noted.later.length > 0) await deps.ledger.noteRecordsOfKeys(run, noted.later)

@@ -35,6 +35,15 @@ export class Found extends Map<string, RecordRepresentation> {
 export const payloadProperties = (item: { readonly payload: string }): PropertyValues =>
   (parseJson(item.payload) as { properties: PropertyValues }).properties
 
+/** The same of several items: as one text they are parsed in less time. */
+export const payloadsProperties = (
+  items: readonly { readonly payload: string }[],
+): readonly PropertyValues[] => {
+  const texts = items.map(({ payload }) => payload)
+  const payloads = parseJson(`[${texts.join(',')}]`) as readonly { properties: PropertyValues }[]
+  return payloads.map(({ properties }) => properties)
+}
+
 /** An item with the values of its payload, which are parsed once. */
 export type ParsedItem<Item> = Item & { readonly sent: PropertyValues }
 
