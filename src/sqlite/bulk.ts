@@ -1,15 +1,22 @@
 // One statement for many rows: the driver's cost for a call is higher than SQLite's for a row.
 
+import { encodeStoredText } from '../core/stored-text.ts'
 import type { SqliteDatabase, SqliteRow, Value } from './database.ts'
 
 /** Rows of one statement; the batches of an import have as many. */
 const ROWS_MAX = 50
 
-/** Runs for all `rows`, at most 50 at a time; `others` are the values behind the rows. */
+/** Values that belong to no row: `?1` and so on, which the first row has all of, or those behind the rows. */
+interface Shared {
+  readonly before?: readonly Value[]
+  readonly behind?: readonly Value[]
+}
+
+/** Runs for all `rows`, at most 50 at a time. */
 type ForRows<Result> = (
   db: SqliteDatabase,
   rows: readonly (readonly Value[])[],
-  others?: readonly Value[],
+  shared?: Shared,
 ) => Result
 
 export interface BulkStatement {
@@ -19,7 +26,7 @@ export interface BulkStatement {
 
 /**
  * A statement that takes rows of values.
- * @param row the placeholders of a row, such as `(?, ?, 'planned')`
+ * @param row the placeholders of a row, such as `(?1, ?, 'planned')`
  * @param text the statement, of which `values` are the rows, separated by commas
  */
 export function bulkStatement(row: string, text: (values: string) => string): BulkStatement {
@@ -30,12 +37,13 @@ export function bulkStatement(row: string, text: (values: string) => string): Bu
     return known
   }
   /** The statement and its values, for at most 50 rows at a time. */
-  function* parts(...[db, rows, others = []]: Parameters<ForRows<unknown>>) {
+  function* parts(...[db, rows, shared = {}]: Parameters<ForRows<unknown>>) {
+    const { before = [], behind = [] } = shared
     for (let first = 0; first < rows.length; first += ROWS_MAX) {
       const some = rows.slice(first, first + ROWS_MAX)
-      const values: Value[] = []
+      const values = [...before]
       for (const one of some) values.push(...one)
-      values.push(...others)
+      values.push(...behind)
       yield [db.sql(textFor(some.length)), values] as const
     }
   }
@@ -52,3 +60,11 @@ export function bulkStatement(row: string, text: (values: string) => string): Bu
     },
   }
 }
+
+/** Texts as one value, a list in JSON, which `->>` takes apart. Each comes back as if it had been a value of its own. */
+export const textsValue = (texts: readonly (string | null)[]): string =>
+  JSON.stringify(texts.map((text) => text && wellFormed(encodeStoredText(text))))
+
+/** As the driver writes a text; the compiler's library does not have it yet. */
+const wellFormed = (text: string): string =>
+  (text as string & { toWellFormed(): string }).toWellFormed()

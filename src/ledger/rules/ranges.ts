@@ -3,12 +3,32 @@
 
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
 import type { RetryChoice } from '../../core/domain/purpose.ts'
-import type { RunSegment } from '../roles/outbox.ts'
+import type { ItemPlace, RunSegment } from '../roles/outbox.ts'
 
 /** The numbers from 1 to `end`, in slices of at most `rows`. */
 export function* ordinalSlices(end: number, rows: number = LEDGER_ROWS_MAX): Generator<RunSegment> {
   for (let first = 1; first <= end; first += rows)
     yield { first, last: Math.min(first + rows - 1, end) }
+}
+
+/** Items of which each has the ordinal behind that of the one before. */
+export interface Stretch<Item> extends RunSegment {
+  readonly items: readonly Item[]
+}
+
+/** Items in the order of their ordinals, in stretches without a gap, of items that are alike. */
+export function stretches<Item extends ItemPlace>(
+  items: readonly Item[],
+  areAlike: (a: Item, b: Item) => boolean = () => true,
+): readonly Stretch<Item>[] {
+  const found: Stretch<Item>[] = []
+  for (let from = 0, to = 1; to <= items.length; to++) {
+    const [item, next] = [items[to - 1]!, items[to]]
+    if (next?.ordinal === item.ordinal + 1 && areAlike(item, next)) continue
+    found.push({ first: items[from]!.ordinal, last: item.ordinal, items: items.slice(from, to) })
+    from = to
+  }
+  return found
 }
 
 /** Rows that one transaction replaces: it deletes so many, and writes as many. */

@@ -41,24 +41,21 @@ const CORRECTED_SQL = `SELECT held.key, held.run AS retry, held.origin >> 32 AS 
 
 /** The destinations of the run's origin, org and object type, in the order of their syncs; its own is one of them. */
 function destinationsOfType(db: SqliteDatabase, run: number) {
-  const own = db
-    .sql(
-      `SELECT destinations.* FROM runs JOIN destinations ON destinations.id = runs.destination
-       WHERE runs.id = ?`,
-    )
-    .get(run)
-  if (own === undefined) return []
   return db
     .sql(
-      `SELECT id, sync, matching_property FROM destinations
-       WHERE origin = ? AND org_id = ? AND object_type = ? ORDER BY sync, id`,
+      `SELECT others.id, others.sync, others.sync = own.sync AS is_own,
+         others.matching_property = own.matching_property AS has_same_keys
+       FROM runs CROSS JOIN destinations AS own ON own.id = runs.destination
+         CROSS JOIN destinations AS others
+           ON others.origin = own.origin AND others.org_id = own.org_id AND others.object_type = own.object_type
+       WHERE runs.id = ? ORDER BY others.sync, others.id`,
     )
-    .all(String(own['origin']), Number(own['org_id']), String(own['object_type']))
+    .all(run)
     .map((row) => ({
       id: Number(row['id']),
       sync: String(row['sync']),
-      isOwn: row['sync'] === own['sync'],
-      hasSameKeys: row['matching_property'] === own['matching_property'],
+      isOwn: row['is_own'] === 1,
+      hasSameKeys: row['has_same_keys'] === 1,
     }))
 }
 
@@ -103,7 +100,7 @@ export const acceptedRecordMethods = (db: SqliteDatabase): AcceptedRecords => ({
 
   async acceptedRecords(run, keys) {
     const values = keys.map((key) => [key])
-    const rows = RECORDS_OF_KEYS.all(db, values, [run])
+    const rows = RECORDS_OF_KEYS.all(db, values, { behind: [run] })
     return new Map(rows.map((row) => [String(row['key']), acceptedOfKey(row)]))
   },
 

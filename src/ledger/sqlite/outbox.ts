@@ -3,6 +3,7 @@
 
 import type { ItemPlace, Outbox, RequestOutcome, RunSegment, SentBatch } from '../roles/outbox.ts'
 import { PLANNED_COLUMNS, plannedOfRow } from '../rows/items.ts'
+import { stretches } from '../rules/ranges.ts'
 import type { SqliteDatabase } from './database.ts'
 import { checkSegmentFence } from './fences.ts'
 import { settleBatch } from './settling.ts'
@@ -84,10 +85,10 @@ export function outboxMethods(db: SqliteDatabase, now: () => string) {
           .sql('UPDATE runs SET batches = batches + 1 WHERE id = ? RETURNING batches, destination')
           .get(run)
         const sent = { batch: Number(row?.['batches']), attempt: 1, digest, items }
-        db.sql(
-          `UPDATE items SET state = 'sent', batch = ?
-           WHERE run = ? AND ordinal IN (SELECT value FROM json_each(?))`,
-        ).run(sent.batch, run, JSON.stringify(items.map((item) => item.ordinal)))
+        const send = db.sql(
+          "UPDATE items SET state = 'sent', batch = ? WHERE run = ? AND ordinal BETWEEN ? AND ?",
+        )
+        for (const { first, last } of stretches(items)) send.run(sent.batch, run, first, last)
         // What is in flight is not known: until it is settled, nothing counts as accepted for its keys.
         db.sql(
           `UPDATE accepted SET hash = NULL WHERE destination = ? AND key IN

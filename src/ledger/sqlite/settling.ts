@@ -2,9 +2,10 @@
 
 import type { ItemOutcome, ItemPlace, RunSegment, SentBatch } from '../roles/outbox.ts'
 import { keepsLast } from '../rows/accepted.ts'
+import { stretches } from '../rules/ranges.ts'
 import { collisionFlags, isAcceptance, settlementOf } from '../rules/settlement.ts'
-import { bulkStatement } from '../../sqlite/bulk.ts'
-import type { SqliteDatabase, Value } from './database.ts'
+import { bulkStatement, textsValue } from '../../sqlite/bulk.ts'
+import type { SqliteDatabase } from './database.ts'
 
 /** The item's record holds its values now, and no longer those that were accepted for other keys of the record. */
 export const TAKE_OVER_SQL = `UPDATE accepted INDEXED BY accepted_record SET hash = NULL
@@ -22,13 +23,10 @@ const BOOK_SQL = `UPDATE items SET state = ?, attempts = attempts + 1, http_stat
     replayed = CASE WHEN ?1 = 'planned' THEN 1 ELSE replayed END
   WHERE run = ? AND ordinal = ?`
 
-const BOOK_ACCEPTED = bulkStatement(
-  '(?, ?, ?, ?)',
-  (rows) => `WITH answers (ordinal, state, http_status, record_id) AS (VALUES ${rows})
-  UPDATE items SET state = answers.state, attempts = attempts + 1, http_status = answers.http_status, record_id = answers.record_id,
-    request_id = ?, code = NULL, reason = NULL, field = NULL, detail = NULL
-  FROM answers WHERE items.run = ? AND items.ordinal = answers.ordinal`,
-)
+/** Of a stretch of items; the ids of their records are a list. */
+const BOOK_ACCEPTED_SQL = `UPDATE items SET state = ?4, attempts = attempts + 1, http_status = ?5, record_id = ?6 ->> (ordinal - ?2),
+    request_id = ?7, code = NULL, reason = NULL, field = NULL, detail = NULL
+  WHERE run = ?1 AND ordinal BETWEEN ?2 AND ?3`
 
 const ACCEPT = bulkStatement(
   '(?, ?)',
@@ -40,15 +38,11 @@ const ACCEPT = bulkStatement(
     marks = excluded.marks, normalised = 0, ${keepsLast}, run = excluded.run`,
 )
 
-/** As `TAKE_OVER_SQL`, for items that wrote a record each. The values behind the rows: run and destination. */
-const TAKE_OVER = bulkStatement(
-  '(?)',
-  (rows) => `UPDATE accepted SET hash = NULL WHERE (destination, key) IN
-    (WITH written (ordinal) AS (VALUES ${rows})
-     SELECT other.destination, other.key FROM written CROSS JOIN items ON items.run = ? AND items.ordinal = written.ordinal
-       CROSS JOIN accepted AS other INDEXED BY accepted_record
-         ON other.destination = ? AND other.record_id = items.record_id AND other.key <> items.key)`,
-)
+/** As `TAKE_OVER_SQL`, for a stretch of items that wrote a record each. */
+const TAKE_OVER_ALL_SQL = `UPDATE accepted SET hash = NULL WHERE (destination, key) IN
+  (SELECT other.destination, other.key FROM items CROSS JOIN accepted AS other INDEXED BY accepted_record
+     ON other.destination = ?4 AND other.record_id = items.record_id AND other.key <> items.key
+   WHERE items.run = ?1 AND items.ordinal BETWEEN ?2 AND ?3)`
 
 /** Until it is read back, it is not known whether the service holds what was sent. */
 const DOUBT_SQL = `UPDATE accepted SET hash = NULL WHERE destination = ?1
@@ -72,16 +66,20 @@ export function settleBatch(
   const { booked, written, answered, counts } = settlementOf(answer.items)
   const row = db.sql('SELECT destination FROM runs WHERE id = ?').get(run)
   const destination = Number(row?.['destination'])
-  const accepted: Value[][] = []
+  const accepted: ItemOutcome[] = []
   for (const item of booked) {
     const { state, httpStatus, recordId, code, reason, field, detail, ordinal } = item
-    if (isAcceptance(item)) accepted.push([ordinal, state, httpStatus, recordId])
+    if (isAcceptance(item)) accepted.push(item)
     else {
       const refusal = [code, reason, field, detail, item.inDoubt ? 1 : 0]
       db.sql(BOOK_SQL).run(state, httpStatus, recordId, ...refusal, requestId, run, ordinal)
     }
   }
-  BOOK_ACCEPTED.run(db, accepted, [requestId, run])
+  for (const { first: from, last, items } of stretches(accepted, isAnsweredAlike)) {
+    const { state, httpStatus } = items[0]!
+    const ids = textsValue(items.map(({ recordId }) => recordId))
+    db.sql(BOOK_ACCEPTED_SQL).run(run, from, last, state, httpStatus, ids, requestId)
+  }
   accept(db, run, destination, written)
   for (const { ordinal, reason, field, detail, column, value, key = null } of answered) {
     const note = [reason, field, detail, column, value, key]
@@ -98,6 +96,9 @@ export function settleBatch(
   ).run(counts.created, counts.updated, counts.rejected, counts.failed, run, first)
 }
 
+const isAnsweredAlike = (a: ItemOutcome, b: ItemOutcome): boolean =>
+  a.state === b.state && a.httpStatus === b.httpStatus
+
 /** Notes what was accepted; of items that wrote the same record, the last one has it. */
 function accept(
   db: SqliteDatabase,
@@ -112,12 +113,9 @@ function accept(
     ACCEPT.run(
       db,
       items.map(({ ordinal, marks }) => [ordinal, marks]),
-      [destination, run],
+      { behind: [destination, run] },
     )
-    TAKE_OVER.run(
-      db,
-      items.map(({ ordinal }) => [ordinal]),
-      [run, destination],
-    )
+    for (const { first, last } of stretches(items))
+      db.sql(TAKE_OVER_ALL_SQL).run(run, first, last, destination)
   }
 }

@@ -25,19 +25,25 @@ import { gaveWayToNewer } from './origins.ts'
 import { deleteWork } from './work.ts'
 
 const INSERT_VALID = bulkStatement(
-  "(?, ?, ?, ?, 'planned', ?, ?, ?)",
+  "(?1, ?, ?, 'planned', ?, ?)",
+  (rows) => `INSERT INTO items (run, ordinal, line, state, key, hash) VALUES ${rows}`,
+)
+
+/** Of a retry, or with a key that is sent in another form. */
+const INSERT_VALID_OF = bulkStatement(
+  "(?1, ?, ?, 'planned', ?, ?, ?, ?)",
   (rows) =>
-    `INSERT INTO items (run, ordinal, line, of_ordinal, state, key, hash, raw_key) VALUES ${rows}`,
+    `INSERT INTO items (run, ordinal, line, state, key, hash, of_ordinal, raw_key) VALUES ${rows}`,
 )
 
 const INSERT_INVALID = bulkStatement(
-  "(?, ?, ?, ?, 'invalid', ?, 'row_invalid', ?, ?, ?, ?, ?, ?)",
+  "(?1, ?, ?, ?, 'invalid', ?, 'row_invalid', ?, ?, ?, ?, ?, ?)",
   (rows) =>
     `INSERT INTO items (run, ordinal, line, of_ordinal, state, key, code, reason, "column", field, value, detail, more) VALUES ${rows}`,
 )
 
 const INSERT_PAYLOADS = bulkStatement(
-  '(?, ?, ?, ?)',
+  '(?1, ?, ?, ?)',
   (rows) => `INSERT INTO payloads (run, ordinal, raw, payload) VALUES ${rows}`,
 )
 
@@ -126,23 +132,29 @@ export function stagingMethods(db: SqliteDatabase) {
 
     async stageItems(run, fence, items) {
       const valid: Value[][] = []
+      const validOf: Value[][] = []
       const invalid: Value[][] = []
       const payloads: Value[][] = []
       for (const item of items) {
-        const at = [run, item.ordinal, item.line, item.of ?? null]
-        if (item.valid) valid.push([...at, item.key, item.hash, item.rawKey ?? null])
-        else {
-          const { key, reason, column, field, value, detail, more } = item
+        const { ordinal, line, key, of = null } = item
+        if (item.valid) {
+          const { hash, rawKey = null } = item
+          if (of === null && rawKey === null) valid.push([ordinal, line, key, hash])
+          else validOf.push([ordinal, line, key, hash, of, rawKey])
+        } else {
+          const { reason, column, field, value, detail, more } = item
           const further = more ? JSON.stringify(more) : null
-          invalid.push([...at, key, reason, column, field, value, detail, further])
+          invalid.push([ordinal, line, of, key, reason, column, field, value, detail, further])
         }
-        payloads.push([run, item.ordinal, item.raw, item.valid ? item.payload : null])
+        payloads.push([ordinal, item.raw, item.valid ? item.payload : null])
       }
+      const shared = { before: [run] }
       db.transaction(() => {
         checkStageFence(db, run, fence)
-        INSERT_VALID.run(db, valid)
-        INSERT_INVALID.run(db, invalid)
-        INSERT_PAYLOADS.run(db, payloads)
+        INSERT_VALID.run(db, valid, shared)
+        INSERT_VALID_OF.run(db, validOf, shared)
+        INSERT_INVALID.run(db, invalid, shared)
+        INSERT_PAYLOADS.run(db, payloads, shared)
         db.sql('UPDATE runs SET rows_staged = rows_staged + ? WHERE id = ?').run(items.length, run)
       })
     },

@@ -2,6 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { FenceLost } from '../../../src/core/errors.ts'
+import { ITEM_STATES } from '../../../src/core/domain/item-states.ts'
 import type { Ledger } from '../../../src/ledger/ledger.ts'
 import {
   accept,
@@ -176,6 +177,40 @@ export function pushingTests(open: Open): void {
         detail: 'the service said why',
         requestId: 'req',
       })
+    })
+
+    it('with gaps between its items leaves the items in them as they are', async () => {
+      const claim = await staged(ledger, rows(9))
+      const { run } = claim
+      const batch = await send(ledger, claim, 9, ({ ordinal }) => [1, 2, 4, 7, 8].includes(ordinal))
+      const sent = { 1: 'sent', 2: 'sent', 4: 'sent', 7: 'sent', 8: 'sent' }
+      const planned = { 3: 'planned', 5: 'planned', 6: 'planned', 9: 'planned' }
+      expect(await statesOf(ledger, run)).toEqual({ ...sent, ...planned })
+      const answers = ['created', 'created', 'updated', 'updated', 'created'] as const
+      const outcomes = batch.items.map(({ ordinal }, index) => outcome(ordinal, answers[index]!))
+      // The answer was the record of another key: its id is not known.
+      outcomes[1] = { ...outcomes[1]!, recordId: null }
+      outcomes[4] = { ...outcomes[4]!, recordId: '8\u0000\u001a"' }
+      await ledger.settle(run, claim.segment, claim.fence, batch, answered, outcomes)
+      const items = await ledger.report(run, { states: ITEM_STATES, after: 0, limit: 10 })
+      expect(
+        items.map(({ ordinal, state, httpStatus, recordId }) => [
+          ordinal,
+          state,
+          httpStatus,
+          recordId,
+        ]),
+      ).toEqual([
+        [1, 'created', 201, 'record 1'],
+        [2, 'created', 201, null],
+        [3, 'planned', null, null],
+        [4, 'updated', 200, 'record 4'],
+        [5, 'planned', null, null],
+        [6, 'planned', null, null],
+        [7, 'updated', 200, 'record 7'],
+        [8, 'created', 201, '8\u0000\u001a"'],
+        [9, 'planned', null, null],
+      ])
     })
 
     it('spends an attempt of the items that were answered, and of no other', async () => {
