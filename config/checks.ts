@@ -19,6 +19,7 @@ import { WAREHOUSES, type WarehouseDriver } from '../src/warehouses/index.ts'
 import { pathText, type ConfigDocument } from './document.ts'
 import { quoteValue, valueAt } from './issues.ts'
 import { configSchema } from './schema.ts'
+import { repeatedNames } from './tests.ts'
 
 /** Schemas that a mirror cannot have as its own. */
 const TAKEN_SCHEMAS: readonly (readonly [RegExp, string])[] = [
@@ -34,6 +35,7 @@ const CHECKS: readonly ((checked: Checked) => void)[] = [
   checkSchedules,
   checkMirrors,
   checkImports,
+  checkTests,
 ]
 
 export function crossCheck(document: ConfigDocument): Issue[] {
@@ -251,6 +253,17 @@ function checkImports(checked: Checked): void {
       if (isJsonObject(mapping))
         checkMapping(checked, [...path, 'properties', property], mapping, property === matching)
   }
+}
+
+function checkTests(checked: Checked): void {
+  for (const [sync, { tests }] of checked.members('syncs'))
+    for (const { name, index } of repeatedNames(
+      Array.isArray(tests) ? tests.map((one) => (isJsonObject(one) ? one : {})) : [],
+    ))
+      checked.complain(
+        ['syncs', sync, 'tests', index, 'name'],
+        `another test of this sync is called \`${quoteValue(name)}\`; expected a name of its own`,
+      )
 }
 
 function checkMapping(

@@ -26,6 +26,8 @@ export interface ConfigDocument {
   has(path: Path): boolean
   /** The text of the value at `path` as written, if variables decide it: the result must not be shown. */
   source(path: Path): string | undefined
+  /** The text of the number, or of true and false, at `path`, as it is written: `0123` is the number 123. */
+  written(path: Path): string | undefined
 }
 
 /** A path as people write it: `syncs.contacts.import.to`. */
@@ -52,7 +54,10 @@ class Reader implements ConfigDocument {
   readonly #text: string
   readonly #env: Environment
   readonly #lines = new LineCounter()
-  readonly #offsets = new Map<string, { key: number; value: number; source?: string }>()
+  readonly #offsets = new Map<
+    string,
+    { key: number; value: number; source?: string; written?: string }
+  >()
   #document: Document.Parsed | undefined
   #values = 0
   #aliases = 0
@@ -79,6 +84,10 @@ class Reader implements ConfigDocument {
 
   source(path: Path): string | undefined {
     return this.#offsets.get(JSON.stringify(path))?.source
+  }
+
+  written(path: Path): string | undefined {
+    return this.#offsets.get(JSON.stringify(path))?.written
   }
 
   read(): void {
@@ -188,7 +197,11 @@ class Reader implements ConfigDocument {
       )
       return null
     }
-    if (typeof value !== 'string' || keepsVariables(path)) return value
+    if (typeof value !== 'string') {
+      if (node.source !== undefined) this.#offsets.get(JSON.stringify(path))!.written = node.source
+      return value
+    }
+    if (keepsVariables(path)) return value
     const { text, filled, bad } = interpolate(value, this.#env)
     let from = offset
     for (const { reference, message } of bad) {

@@ -98,6 +98,7 @@ export function draftSync(draft: DraftImport): string[] {
       : ['    properties:']),
     ...draft.properties.flatMap(propertyLines),
     ...leftLines(draft.left),
+    '  # tests: [{ file: ./mapping-tests.csv }] # rows with what becomes of them: docs/imports.md, "Test a mapping"',
     '  # schedule: every 15 minutes # then "records-sync schedules apply"',
   ]
 }

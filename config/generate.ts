@@ -16,6 +16,7 @@ interface Shape {
   /** A reference to a shape that contains itself: a mapping, such as a filter tree. */
   readonly allOf?: readonly unknown[]
   readonly properties?: Readonly<Record<string, Shape>>
+  readonly items?: Shape
   readonly additionalProperties?: Shape | boolean
   readonly required?: readonly string[]
 }
@@ -81,7 +82,8 @@ function settingsOf(shape: Shape, parent: string): string[] {
 function membersOf(setting: Shape, path: string): string[] {
   const below = setting.additionalProperties
   if (typeof below === 'object') return membersOf(below, `${path}.${placeholders[path] ?? 'NAME'}`)
-  return [setting, ...(setting.anyOf ?? [])].flatMap((one) => settingsOf(one, path))
+  const items = setting.items === undefined ? [] : settingsOf(setting.items, `${path}[]`)
+  return [...[setting, ...(setting.anyOf ?? [])].flatMap((one) => settingsOf(one, path)), ...items]
 }
 
 function valuesOf(setting: Shape): string {
@@ -93,6 +95,7 @@ function valuesOf(setting: Shape): string {
     object: 'mapping',
     array: 'list of texts',
   }
+  if (setting.items?.type === 'object') return 'list of mappings'
   return setting.type === undefined ? 'anything' : (names[setting.type] ?? setting.type)
 }
 

@@ -30,4 +30,13 @@ export type {
   SchemaChanges,
   SyncConfig,
 } from './sync.ts'
+export { CLEARED, NOT_SENT } from './tests.ts'
+export {
+  readTests,
+  type Place,
+  type TestFile,
+  type WrittenTest,
+  type WrittenText,
+  type WrittenValue,
+} from './written-tests.ts'
 export { EXAMPLE_CONTACTS, STARTER_CONFIG } from './starter.ts'

@@ -11,6 +11,7 @@ import { connectionSettings } from './connections.ts'
 import { importSettings } from './imports.ts'
 import { ledgerSettings } from './ledger.ts'
 import { mirrorSettings } from './mirrors.ts'
+import { testSettings } from './tests.ts'
 import {
   notificationSettings,
   scheduleSettings,
@@ -28,13 +29,21 @@ const sync = marked(
       .describe(
         'Records become rows: the tables of a schema in a warehouse are kept like the records of a service. docs/mirror.md describes them.',
       ),
+    tests: testSettings
+      .optional()
+      .describe(
+        'Of an import: rows with what becomes of them. `records-sync test` compares, and asks no service: docs/imports.md.',
+      ),
     schedule: scheduleSettings
       .optional()
       .describe(
         'When it runs by itself: `every 15 minutes`, a cron line such as `0 6 * * 1-5` (in UTC), or a mapping with one of the following. `records-sync schedules apply` makes it so.',
       ),
   }),
-  { is: 'choice', among: [{ name: 'import' }, { name: 'mirror' }] },
+  {
+    is: 'choice',
+    among: [{ name: 'import', settings: { tests: testSettings } }, { name: 'mirror' }],
+  },
 )
 
 export const configSchema = z.strictObject({

@@ -31,6 +31,17 @@ syncs:
         # svc_lifetime_value: { column: amount, unit: EUR }
         # svc_source: { value: "csv import" }
       # rows_max: 100000                 # a run that would send more asks first: "records-sync approve"
+    tests:                               # what rows become: "records-sync check --save-schema" once, then
+      - name: Several addresses in a cell # "records-sync test", which asks no service
+        row: { id: C-900, first_name: Ada, email: "ada@example.com;ada@example.org" }
+        expect:
+          svc_external_id: C-900
+          svc_first_name: Ada
+          svc_last_name: (not sent)      # an empty cell leaves the property alone; more: (cleared)
+          svc_email: [ada@example.com, ada@example.org]
+      - name: An address without @ is set aside
+        row: { id: C-901, email: ada(at)example.com }
+        reject: not_an_email in email
     # schedule: every 15 minutes         # then "records-sync schedules apply"
   # crm_tables:                          # the other way: the service's records as tables
   #   mirror: { from: crm, to: lake }    # more: object_types, associations, deletions

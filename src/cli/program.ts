@@ -91,8 +91,23 @@ function describeSetUp({ program, execute, action, umask }: Parts): void {
       'take the rights of other users away from the ledger, mirrors and other files that hold rows',
       false,
     )
-    .description('check the configuration against its files and services; writes nothing')
+    .option(
+      '--save-schema [file]',
+      'write what the services said of the object types, for `test`; default: next to the configuration',
+    )
+    .description('check the configuration against its files and services; writes nothing there')
     .action(action(async () => (await import('./commands/check.ts')).check))
+  program
+    .command('test')
+    .argument('[syncs...]', 'default: all that have tests')
+    .option('--name <text>', 'only the tests with this text in their name')
+    .option(
+      '--schema <file>',
+      'what `check --save-schema` wrote; default: next to the configuration',
+    )
+    .option('--junit <file>', 'write the results as JUnit XML too')
+    .description('run the tests of mappings: rows with what becomes of them; asks no service')
+    .action(action(async () => (await import('./commands/test.ts')).testMappings))
   program
     .command('completion')
     .addArgument(new Argument('<shell>', 'the shell that you type in').choices(SHELLS))

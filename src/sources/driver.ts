@@ -2,6 +2,7 @@
 // a configuration is read without it.
 
 import type { z } from 'zod'
+import type { Json } from '../core/json.ts'
 import type { Settings, SettingsPart } from '../settings/choice.ts'
 import type { Warehouse } from '../warehouses/warehouse.ts'
 import type { SourceClient } from './records/index.ts'
@@ -22,6 +23,11 @@ export interface SourceDriver<
   readonly hasUnits: boolean
   /** Whether `check` reads the first rows, because that needs nothing but this machine. */
   readonly isLocal: boolean
+  /**
+   * A cell that a person wrote, such as in a test of a mapping, as a reading gives it. `text`: as it is written, empty for no cell.
+   * Undefined: no cell of this source is like that.
+   */
+  cellOf(from: Settings<S, N | M>, value: Json, text: string): Json | undefined
   /** What it is, in a few words for people. Without the text of a query or a filter, which may contain values. */
   describe(from: Settings<S, N | M>): string
   /** The name of the warehouse that it queries; null if it queries none. */

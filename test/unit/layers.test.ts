@@ -34,6 +34,7 @@ const IMPORTABLE = [
   'monitoring',
   'report',
   'corrections',
+  'mapping-tests',
   'audit',
 ]
 const WORK: Rule = {
@@ -129,6 +130,12 @@ const LAYERS: Readonly<Record<string, Rule>> = {
     type: ['config', 'ledger'],
     packages: [],
     node: [],
+  },
+  'mapping-tests': {
+    value: ['core', 'contract', 'config', 'sources'],
+    type: ['import', 'ledger'],
+    packages: ['zod'],
+    node: ['node:fs', 'node:path'],
   },
   audit: { value: ['core', 'ledger'], packages: [], node: [] },
   worker: { value: [...IMPORTABLE, 'dev', 'resources'], packages: ['@temporalio/*'] },

@@ -2,7 +2,7 @@
 // in the quota that all processes share.
 
 import { existsSync } from 'node:fs'
-import { dirname, relative } from 'node:path'
+import { dirname, relative, resolve } from 'node:path'
 import {
   placedMapping,
   placedService,
@@ -13,7 +13,9 @@ import {
 } from '../../../config/index.ts'
 import type { RecordsClient } from '../../client/index.ts'
 import { MappingError, SourceError, SyncError } from '../../core/errors.ts'
+import { systemClock } from '../../core/ports.ts'
 import { compileMapping, readTarget } from '../../import/index.ts'
+import { saveSchema, savedSchemaPath, type ReadSchema } from '../../mapping-tests/index.ts'
 import { readWebhookUrl } from '../../monitoring/webhook.ts'
 import { openSource, sourceOf } from '../../sources/index.ts'
 import { loadWarehouse, openWarehouse, warehouseOf } from '../../warehouses/index.ts'
@@ -26,7 +28,7 @@ import { findQuotas } from '../shared/forecast.ts'
 import { readMirrorTarget } from '../shared/mirror-target.ts'
 import { restrictFiles, findExposedFiles } from '../shared/private-files.ts'
 import { operationLines, operationRows, type OperationRow } from '../views/operations.ts'
-import { printWrapped, safeText, type Terminal } from '../shared/terminal.ts'
+import { countText, printWrapped, safeText, type Terminal } from '../shared/terminal.ts'
 import { printJson } from '../json.ts'
 
 interface CheckFindings {
@@ -142,12 +144,20 @@ interface CheckOptions {
   /** Lists all operations, not only what is unusual. */
   readonly operations: boolean
   readonly fixPermissions?: boolean
+  /** A file; true: the usual one. */
+  readonly saveSchema?: string | boolean
 }
 
 export async function check(context: CommandContext, options: CheckOptions): Promise<number> {
   const config = await context.loadConfig()
   const findings = new Findings(context)
-  await checkServices(context, config, findings)
+  const read: ReadSchema[] = []
+  await checkServices(context, config, { findings, read })
+  const { saveSchema = false } = options
+  if (saveSchema !== false)
+    await findings.examine('schema', async () =>
+      keepSchema(context, config, { read, file: saveSchema === true ? null : saveSchema }),
+    )
   for (const [name, { url }] of Object.entries(config.notifications))
     await findings.examine(`notification ${name}`, async () => {
       await readWebhookUrl(url, context.env)
@@ -162,6 +172,29 @@ export async function check(context: CommandContext, options: CheckOptions): Pro
   else
     for (const finding of findings.all) printFinding(context.terminal, finding, options.operations)
   return ok ? EXIT.done : EXIT.usage
+}
+
+/** Writes what was read for the tests of mappings. @throws SyncError if it is not that of every import: a file that was there stays */
+async function keepSchema(
+  { configFile }: CommandContext,
+  { syncs }: Config,
+  { read, file }: { readonly read: readonly ReadSchema[]; readonly file: string | null },
+): Promise<CheckFindings> {
+  const imports = Object.values(syncs).filter(({ kind }) => kind === 'import')
+  const missing = imports.filter(({ name }) => !read.some(({ sync }) => sync.name === name))
+  if (missing.length > 0)
+    throw new SyncError(
+      'schema_not_read',
+      `not saved, because source or service of ${missing.map(({ name }) => name).join(', ')} could not be read, see above`,
+    )
+  if (imports.length === 0)
+    throw new SyncError('schema_not_read', 'not saved: no sync is an import')
+  const place = file === null ? savedSchemaPath(configFile) : resolve(file)
+  saveSchema(place, read, new Date(systemClock.now()).toISOString())
+  const types = new Set(read.map(({ sync }) => `${sync.import.to} ${sync.import.object_type}`))
+  return {
+    message: `saved for the tests of mappings: ${countText(types.size, 'object type')} of ${countText(read.length, 'import')}, in ${place}`,
+  }
 }
 
 const messageOf = (error: unknown): string =>
@@ -211,7 +244,7 @@ class Findings {
 async function checkServices(
   context: CommandContext,
   config: Config,
-  findings: Findings,
+  { findings, read }: { readonly findings: Findings; readonly read: ReadSchema[] },
 ): Promise<void> {
   const quotas = await findQuotas(context)
   const { connect, close } = await createClients(context, 'check', quotas)
@@ -240,7 +273,7 @@ async function checkServices(
       await findings.examine(`sync ${sync.name}`, async () =>
         sync.kind === 'mirror'
           ? await checkMirror(context, config, sync, await clientOf(sync.mirror.from))
-          : await checkImport(context, config, sync, { connect, clientOf }),
+          : await checkImport(context, config, sync, { connect, clientOf, read }),
       )
   } finally {
     await close()
@@ -274,7 +307,16 @@ async function checkImport(
   context: CommandContext,
   config: Config,
   sync: ImportSync,
-  { connect, clientOf }: { connect: Connect; clientOf(name: string): Promise<RecordsClient> },
+  {
+    connect,
+    clientOf,
+    read,
+  }: {
+    connect: Connect
+    clientOf(name: string): Promise<RecordsClient>
+    /** What is read is added. */
+    read: ReadSchema[]
+  },
 ): Promise<CheckFindings> {
   const { createSourceOpeners } = await import('../../resources/openers.ts')
   const source = await openSource(sync, createSourceOpeners(context, connect)).catch(
@@ -288,6 +330,8 @@ async function checkImport(
       { client, signal: new AbortController().signal, priority: 'interactive' },
       sync,
     )
+    // Also where the mapping does not fit it: a test says so too.
+    read.push({ sync, service: client.origin, target, columns: source.columns })
     const mapping = compileMapping(sync.name, sync.import, target, source.columns)
     return {
       message: `${Object.keys(sync.import.properties).length} properties of ${sync.import.object_type} from ${source.columns.length} columns, matched by ${sync.import.matching_property}`,

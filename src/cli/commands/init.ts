@@ -90,6 +90,8 @@ function initExample({ terminal }: CommandContext, name: string, umask: number):
   1. ${shown === '.' ? '' : `cd ${shown} && `}records-sync dev -- run contacts
      with a Records Service of its own; ends with the books
   2. records-sync rejects
-     the two rows as files: correct them, then records-sync dev -- retry 1 --file rejects-1/*.csv`)
+     the two rows as files: correct them, then records-sync dev -- retry 1 --file rejects-1/*.csv
+  3. records-sync dev -- check --save-schema && records-sync test
+     the tests of the mapping, which stand in ${CONFIG_FILE}`)
   return EXIT.done
 }

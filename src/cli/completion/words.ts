@@ -25,6 +25,7 @@ export type ReadCompletionNames = (
 
 const NAME_KINDS: Readonly<Record<string, NameKind>> = {
   sync: 'sync',
+  syncs: 'sync',
   connection: 'connection',
   warehouse: 'warehouse',
   name: 'notification',

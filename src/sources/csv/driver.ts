@@ -14,6 +14,10 @@ export const csv = sourceDriver({
     if (quote !== null && (delimiter ?? ',') === (quote ?? '"'))
       complain([], 'expected two different characters as `delimiter` and `quote`')
   },
+  cellOf({ nulls = [] }, value, text) {
+    if (typeof value === 'object' && value !== null) return undefined
+    return nulls.includes(text) ? '' : text
+  },
   describe: (from) => `file ${from.csv.split(/[/\\]/).at(-1)}`,
   warehouse: () => null,
   isIncremental: () => false,

@@ -26,6 +26,7 @@ export const query = sourceDriver({
         'key',
       )
   },
+  cellOf: (_from, value) => value,
   describe: ({ warehouse }) => `a query of warehouse ${warehouse}`,
   warehouse: ({ warehouse }) => warehouse,
   isIncremental: (from) => from.watermark !== undefined,

@@ -9,6 +9,7 @@ export const records = sourceDriver({
   needs: [],
   hasUnits: true,
   isLocal: false,
+  cellOf: (_from, value) => value,
   describe: ({ records: { object_type: type, connection } }) =>
     `${type} of connection ${connection}`,
   warehouse: () => null,

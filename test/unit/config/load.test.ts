@@ -264,7 +264,7 @@ describe('a bad setting is named with its place', () => {
       'an unknown kind of sync',
       '    import:',
       '    webhook: {}\n    import:',
-      ['5:5: unknown key `webhook`; valid keys: `import`, `mirror`, `schedule`'],
+      ['5:5: unknown key `webhook`; valid keys: `import`, `mirror`, `tests`, `schedule`'],
     ],
     [
       'an unknown key of a mapping',
