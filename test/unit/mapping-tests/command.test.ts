@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
-import { EXAMPLE_CONTACTS, STARTER_CONFIG } from '../../../config/index.ts'
+import { EXAMPLE_CONTACTS, loadConfig, STARTER_CONFIG } from '../../../config/index.ts'
 import { check } from '../../../src/cli/commands/check.ts'
 import { testMappings } from '../../../src/cli/commands/test.ts'
 import { startService } from '../../../src/service/index.ts'
@@ -72,6 +72,45 @@ test('a mapping that does what its tests say passes; the saved schema is all tha
     '5 tests: 5 passed, 0 failed',
   ])
   expect(out[7]).toMatch(/^Schema of http:.*, org \d+, saved less than a day ago, at /)
+})
+
+test('no service is asked, and no row of a test is in a sync as it is stored', async () => {
+  const service = await startService()
+  const s = await mappingScene({ tests: WHOLE, service })
+  await s.save()
+  await service.close()
+  rmSync(s.path('rows.csv'))
+  expect(await s.report()).toMatchObject({ code: 0, passed: 5 })
+  const { syncs } = await loadConfig(s.config, {})
+  expect(Object.keys(syncs['people']!)).toEqual(['name', 'kind', 'import'])
+  expect(JSON.stringify(syncs)).not.toContain('a@x.example')
+})
+
+test('cells of a query may be numbers, lists and no value', async () => {
+  const s = await mappingScene({
+    tests: `- name: cells of a database
+  row: { id: 12, email: [a@x.example, b@x.example], score: 4.5, news: true, born: null, notes: null }
+  expect:
+    svc_external_id: 12
+    svc_email: [a@x.example, b@x.example]
+    svc_score: 4.50
+    svc_subscribed: (not sent)
+    svc_birthday: (not sent)
+    svc_notes: (cleared)
+- file: ./tests.csv`,
+  })
+  await s.save()
+  s.write('tests.csv', 'id,score,expect svc_score\n1,"4,5",4.5\n')
+  const text = s.readFile('records-sync.yaml')
+  s.write(
+    'records-sync.yaml',
+    `warehouses:\n  lake: { duckdb: ./missing.duckdb }\n${text.replace('{ csv: ./rows.csv }', '{ query: SELECT 1, warehouse: lake }')}`,
+  )
+  const { tests } = await s.report()
+  expect(tests.map(({ differences }) => differences)).toEqual([
+    [{ property: 'svc_subscribed', column: 'news', expected: '(not sent)', got: 'true' }],
+    [],
+  ])
 })
 
 test('what fails is shown by property: expected, got, and its column', async () => {
