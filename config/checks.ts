@@ -243,6 +243,7 @@ function checkImports(checked: Checked): void {
   for (const [name] of checked.members('syncs')) {
     const path = ['syncs', name, 'import']
     const { matching_property: matching, properties } = checked.mapping(...path)
+    checkMode(checked, path)
     if (!isJsonObject(properties)) continue
     if (typeof matching === 'string' && !Object.hasOwn(properties, matching)) {
       const at = [...path, 'matching_property']
@@ -263,6 +264,42 @@ function checkTests(checked: Checked): void {
       checked.complain(
         ['syncs', sync, 'tests', index, 'name'],
         `another test of this sync is called \`${quoteValue(name)}\`; expected a name of its own`,
+      )
+}
+
+/** Settings that say nothing in a mode. */
+function checkMode(checked: Checked, path: Path): void {
+  const given = checked.mapping(...path)
+  const { mode, properties, matching_property: matching } = given
+  const mappings = Object.entries(isJsonObject(properties) ? properties : {})
+  if (mode === 'update') {
+    if (Object.hasOwn(given, 'creates_max_percent'))
+      checked.complain(
+        [...path, 'creates_max_percent'],
+        '`mode: update` creates nothing; remove `creates_max_percent`, or choose the mode: upsert, create',
+        'key',
+      )
+    const [only] = mappings
+    if (mappings.length === 1 && only![0] === matching)
+      checked.complain(
+        [...path, 'properties'],
+        `\`mode: update\` changes properties other than the matching one, and \`properties\` has only \`${matching}\`; map at least one more`,
+        'key',
+      )
+  }
+  if (mode !== 'create') return
+  if (Object.hasOwn(given, 'clears_max_percent'))
+    checked.complain(
+      [...path, 'clears_max_percent'],
+      '`mode: create` clears nothing; remove `clears_max_percent`, or choose the mode: upsert, update',
+      'key',
+    )
+  const places = mappings.map(([name]) => [...path, 'properties', name, 'empty'])
+  for (const place of [[...path, 'empty'], ...places])
+    if (valueAt(checked.document.data, place) === 'clear')
+      checked.complain(
+        place,
+        '`clear` empties a property of a record that exists, and `mode: create` writes none of these; valid: omit, reject',
       )
 }
 

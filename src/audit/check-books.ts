@@ -62,6 +62,8 @@ function changesOf(booked: Books, now: Books): string[] {
   const figures: readonly (readonly [string, number, number])[] = [
     ...ITEM_STATES.map((state) => [state, booked.states[state], now.states[state]] as const),
     ['replayed', booked.replayed, now.replayed],
+    // Runs of earlier versions did not record it.
+    ['looked up', booked.lookedUp ?? now.lookedUp ?? 0, now.lookedUp ?? 0],
     ['in doubt', booked.inDoubt, now.inDoubt],
     ...readBackChanges(booked, now),
   ]

@@ -54,6 +54,7 @@ export const OLD_JSON_NAMES = {
 
 export const OTHER_JSON_NAMES = [
   'about',
+  'absent',
   'action',
   'added',
   'allows_custom_properties',
@@ -109,6 +110,7 @@ export const OTHER_JSON_NAMES = [
   'errors',
   'evidence',
   'example_row',
+  'exists',
   'expected',
   'extra',
   'failed',
@@ -168,6 +170,7 @@ export const OTHER_JSON_NAMES = [
   'link',
   'lists',
   'live',
+  'looked_up',
   'made_at',
   'manifest',
   'marker',
@@ -271,6 +274,7 @@ export const OTHER_JSON_NAMES = [
   'since',
   'source',
   'source_digest',
+  'spared',
   'split',
   'stale',
   'status',

@@ -17,20 +17,21 @@ import type {
   RecordRepresentation,
   Self,
 } from '../contract/index.ts'
+import type { ImportOperation } from '../core/domain/import-modes.ts'
 import type { OrgRef } from '../core/domain/org-ref.ts'
 import type { KeyVisibility } from '../core/domain/visibility.ts'
 import type { Quota } from '../core/ports.ts'
-import { locationId } from './address.ts'
 import type { Success } from './answers.ts'
 import { batchBody, readBatch, type BatchAnswer, type BatchInput } from './batch.ts'
 import { checkResponseMatches } from './match-response.ts'
 import { createOperationCaller } from './call.ts'
 import type { CallDeps, OperationCaller, RequestOptions } from './call.ts'
+import { createOne } from './create-one.ts'
 import { decodeBySchema, type BodyOf } from './decode.ts'
-import type { Resolution } from './discovery/index.ts'
+import { lackingWrite, type Resolution } from './discovery/index.ts'
 import type { Discovery } from './discovery/read.ts'
 import { foreignOrgFailure } from './key-orgs.ts'
-import { batchItems, upsertSingly, type UpsertItem } from './single-upserts.ts'
+import { batchItems, writeSingly, type WriteItem } from './single-writes.ts'
 import type { CallParts } from './build-request.ts'
 import { clientParts, type ClientOptions } from './options.ts'
 import { eachAggregatePage, eachPage } from './pages.ts'
@@ -87,8 +88,19 @@ export class RecordsClient {
   }
 
   /** Items that one request of a batch upsert carries: 50, or 1 if the service has single upserts only. */
-  async upsertsPerRequest(): Promise<number> {
-    return (await this.discovery.resolution()).upsertsOneByOne ? 1 : BATCH_ITEMS_MAX
+  upsertsPerRequest(): Promise<number> {
+    return this.itemsPerRequest('batchUpsert')
+  }
+
+  /** The same of any batch of writes. */
+  async itemsPerRequest(operation: ImportOperation): Promise<number> {
+    const { oneByOne } = await this.discovery.resolution()
+    return oneByOne.includes(operation) ? 1 : BATCH_ITEMS_MAX
+  }
+
+  /** That the service has neither a batch nor its single operation, and what it offers; null if it has one of them. */
+  async lackingWrite(operation: ImportOperation): Promise<ReturnType<typeof lackingWrite>> {
+    return lackingWrite(await this.discovery.resolution(), operation)
   }
 
   /** 12 hexadecimal digits that identify the key. */
@@ -234,17 +246,7 @@ export class RecordsClient {
     properties: Properties,
     options: RequestOptions = {},
   ): Promise<RecordRepresentation> {
-    const parts = { path: { object_type: type }, body: { data: { properties } } }
-    const decode = decodeBySchema<BodyOf<'createRecord'>>(OPERATIONS.createRecord)
-    const answer = await this.caller('createRecord', parts, options, (status, json, location) => {
-      if (json === undefined) {
-        return { data: { id: locationId(location), object_type: type, properties } }
-      }
-      const body = decode(status, json)
-      checkResponseMatches('createRecord', body, parts)
-      return body
-    })
-    return answer.body.data
+    return (await createOne(this.caller, type, properties, options)).body.data
   }
 
   /** Changes the named properties: null clears one, the others stay. */
@@ -275,36 +277,32 @@ export class RecordsClient {
     await this.call('deleteRecord', { path: { object_type: type, id } }, options)
   }
 
-  /** Never sent again if its outcome is unknown. @throws OutcomeUnknown */
+  /** Never sent again if its outcome is unknown. On a service without batches, one request for each. @throws OutcomeUnknown */
   batchCreate(
     type: string,
     input: BatchInput<{ properties: Properties }>,
     options?: RequestOptions,
   ): Promise<BatchAnswer> {
-    return this.batch('batchCreate', type, input, options)
+    return this.writes('batchCreate', type, input, options)
   }
 
+  /** One request; on a service without batch updates, one for each item. */
   batchUpdate(
     type: string,
     input: BatchInput<{ id: string; properties: Properties }>,
     options?: RequestOptions,
   ): Promise<BatchAnswer> {
-    return this.batch('batchUpdate', type, input, options)
+    return this.writes('batchUpdate', type, input, options)
   }
 
   /** One request; on a service without batch upserts, one upsert for each item. */
-  async batchUpsert(
+  batchUpsert(
     type: string,
     matchingProperty: string,
-    input: BatchInput<UpsertItem>,
-    options: RequestOptions = {},
+    input: BatchInput<{ properties: Properties }>,
+    options?: RequestOptions,
   ): Promise<BatchAnswer> {
-    const query = { matching_property: matchingProperty }
-    const { upsertsOneByOne } = await this.discovery.resolution()
-    if (!upsertsOneByOne) return this.batch('batchUpsert', type, input, options, query)
-    return upsertSingly(batchItems(input, options.permit), options, (item, each) =>
-      this.call('upsertRecord', { path: { object_type: type }, query, body: { data: item } }, each),
-    )
+    return this.writes('batchUpsert', type, input, options, { matching_property: matchingProperty })
   }
 
   batchDelete(
@@ -351,6 +349,27 @@ export class RecordsClient {
     const path = { object_type: type, id, association_type: association }
     const parts = { path, body: { data: { target_id: targetId } } }
     return (await this.call('associateRecords', parts, options)).body.data
+  }
+
+  private async writes(
+    id: ImportOperation,
+    type: string,
+    input: BatchInput<WriteItem>,
+    options: RequestOptions = {},
+    query: CallParts['query'] = {},
+  ): Promise<BatchAnswer> {
+    const { oneByOne } = await this.discovery.resolution()
+    if (!oneByOne.includes(id)) return await this.batch(id, type, input, options, query)
+    const items = batchItems(input, options.permit)
+    return await writeSingly(id, items, options, (item, each) => {
+      const { properties } = item
+      if (id === 'batchCreate') return createOne(this.caller, type, properties, each)
+      const path = { object_type: type, ...(id === 'batchUpdate' && { id: item.id! }) }
+      const parts = { path, query, body: { data: { properties } } }
+      return id === 'batchUpdate'
+        ? this.call('updateRecord', parts, each)
+        : this.call('upsertRecord', parts, each)
+    })
   }
 
   private async batch(

@@ -9,6 +9,7 @@ import {
 import { formatNumber, joinTexts } from '../core/format.ts'
 import { finalState, isBalanced, type Books, type RunState } from '../core/domain/books.ts'
 import { readBackText } from '../core/domain/read-back.ts'
+import { sparedText } from '../core/domain/spared.ts'
 import type { RunClosing } from '../ledger/ledger.ts'
 import type { RunOutcome } from '../runs/outcome.ts'
 
@@ -60,7 +61,11 @@ export async function closeImport(
   const message = isUnbalanced
     ? 'the books do not balance; run records-sync show for the figures'
     : isFinished
-      ? joinTexts(findings && (differencesText(findings) ?? equalText(books)), readBackText(books))
+      ? joinTexts(
+          findings && (differencesText(findings) ?? equalText(books)),
+          sparedText(books),
+          readBackText(books),
+        )
       : joinTexts(ending.message ?? null, partText(books))
   await ledger.closeRun(run, {
     state,

@@ -16,7 +16,8 @@ export type ImportClient = Pick<
   | 'listObjectTypes'
   | 'listFieldTypes'
   | ImportOperation
-  | 'upsertsPerRequest'
+  | 'itemsPerRequest'
+  | 'lackingWrite'
   | 'queryRecords'
   | 'readRecord'
   | 'batchDelete'

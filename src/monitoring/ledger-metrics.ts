@@ -3,10 +3,14 @@
 // has carried out.
 
 import { isWritten } from '../core/domain/item-states.ts'
-import { COUNTED_WHEN_CLOSED, COUNTED_WHEN_SETTLED } from '../core/domain/item-states.ts'
+import {
+  COUNTED_WHEN_CLOSED,
+  COUNTED_WHEN_SETTLED,
+  WRITTEN_STATES,
+} from '../core/domain/item-states.ts'
 import type { Clock } from '../core/ports.ts'
 import { LIVE_STATES } from '../core/domain/books.ts'
-import type { Ledger, Run, RunEnd } from '../ledger/ledger.ts'
+import type { ItemOutcome, Ledger, Run, RunEnd, VerificationResult } from '../ledger/ledger.ts'
 import type { Metrics } from './metrics.ts'
 
 /** Outcomes of rows of a mirror's tables. */
@@ -37,10 +41,13 @@ export function withLedgerMetrics(ledger: Ledger, metrics: Metrics, clock: Clock
     async settle(run, segment, fence, batch, outcome, items) {
       const sync = await syncOf(run)
       await ledger.settle(run, segment, fence, batch, outcome, items)
-      for (const state of COUNTED_WHEN_SETTLED) {
-        const settled = items.filter((item) => item.state === state).length
-        if (settled > 0) rows.add({ sync, outcome: state }, settled)
-      }
+      countEach(rows, sync, items, COUNTED_WHEN_SETTLED)
+    },
+
+    async settleUnanswered(run, segment, fence, items) {
+      const sync = await syncOf(run)
+      await ledger.settleUnanswered(run, segment, fence, items)
+      countEach(rows, sync, items, COUNTED_WHEN_SETTLED)
     },
 
     async written(run, options) {
@@ -59,7 +66,7 @@ export function withLedgerMetrics(ledger: Ledger, metrics: Metrics, clock: Clock
         ({ verdict, ordinal }) =>
           (verdict === 'equal' || verdict === 'normalised') && read?.has(ordinal),
       )
-      if (found.length > 0) rows.add({ sync, outcome: 'updated' }, found.length)
+      countEach(rows, sync, found.map(stateOnceFound), WRITTEN_STATES)
     },
 
     async noteStream(run, books) {
@@ -81,6 +88,21 @@ export function withLedgerMetrics(ledger: Ledger, metrics: Metrics, clock: Clock
       if (!run || run.mode === 'plan' || !LIVE_STATES.includes(run.state)) return
       countClosed(metrics, run, end, clock)
     },
+  }
+}
+
+const stateOnceFound = ({ found = 'updated' }: VerificationResult) => ({ state: found })
+
+/** Counts the items in each of these states. */
+function countEach(
+  rows: Metrics['rows'],
+  sync: string,
+  items: readonly Pick<ItemOutcome, 'state'>[],
+  states: readonly ItemOutcome['state'][],
+): void {
+  for (const state of states) {
+    const count = items.filter((item) => item.state === state).length
+    if (count > 0) rows.add({ sync, outcome: state }, count)
   }
 }
 

@@ -94,6 +94,7 @@ function runFacts(
     balanced: books && isBalanced(books) && isClosed,
     read_to_end: books && isClosed ? books.readToEnd !== false : null,
     replayed: books?.replayed ?? null,
+    looked_up: books && (books.lookedUp ?? 0),
     in_doubt: books?.inDoubt ?? null,
     read_back: books?.readBack ?? null,
     rows_different: books && counted,
@@ -117,6 +118,7 @@ function booksOf(run: Run, books: Books): BooksReport {
       meaning: meaningOf(state, run.purpose),
     })),
     replayed: books.replayed,
+    looked_up: books.lookedUp ?? 0,
     in_doubt: books.inDoubt,
     read_back: readBackCounts(books),
   }

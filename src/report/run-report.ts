@@ -42,6 +42,9 @@ const runFacts = z.object({
   balanced: z.boolean().nullable().describe('Whether every row has exactly one outcome.'),
   read_to_end: z.boolean().nullable().describe('Whether the source was read to its end.'),
   replayed: countOrNull.describe('Rows that were sent again after a lost answer.'),
+  looked_up: countOrNull.describe(
+    'Rows whose answer was lost, and whose record was then found as it was sent.',
+  ),
   in_doubt: countOrNull.describe('Rows that the service may or may not hold.'),
   read_back: z
     .partialRecord(z.enum(READ_BACK_NAMES), count)
@@ -99,6 +102,7 @@ const booksReport = z
       .array(z.object({ state: z.enum(ITEM_STATES), rows: count, meaning: text }))
       .describe('Every state with a row, in the order of all reports.'),
     replayed: count,
+    looked_up: count,
     in_doubt: count,
     read_back: z
       .array(z.object({ name: z.enum(READ_BACK_NAMES), rows: count, meaning: text }))

@@ -33,6 +33,8 @@ const SERIES = {
   updated: ['#48a48d', '#3d9a82'],
   unchanged: ['#b7cdc6', '#47605a'],
   superseded: ['#dde1e5', '#363c44'],
+  exists: ['#9fb4d8', '#4f6387'],
+  absent: ['#c3b8dd', '#5d5280'],
   invalid: ['#e9b04f', '#d99c34'],
   rejected: ['#cf5a3c', '#d9694b'],
   failed: ['#85201c', '#f6b5ab'],

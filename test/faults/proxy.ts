@@ -3,9 +3,9 @@
 import { createServer, type OutgoingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** What the proxy does with a request: pass this body on, or give this answer. */
+/** What the proxy does with a request: pass this body on, and lose the answer if it is to; or give this answer. */
 export type Passing =
-  | { readonly pass: string }
+  | { readonly pass: string; readonly isLost?: boolean }
   | { readonly status: number; readonly headers: OutgoingHttpHeaders; readonly body: string }
 
 /** Starts a proxy on a free port of the loopback. What `decide` waits for, the request waits for. */
@@ -33,6 +33,7 @@ export async function startProxy(
           ...(passing.pass === '' ? {} : { body: passing.pass }),
         })
         const text = await answer.text()
+        if (passing.isLost) return void response.destroy()
         response.writeHead(answer.status, Object.fromEntries(answer.headers))
         response.end(text)
         // What breaks behind the proxy breaks in front of it.

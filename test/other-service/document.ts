@@ -15,7 +15,7 @@ export interface Route {
 
 const BASE = '/rest/v1'
 
-export function routesOf({ paths }: Naming): readonly Route[] {
+export function routesOf({ paths, lacks }: Naming): readonly Route[] {
   const isPlain = paths === 'plain'
   const type = isPlain ? '{object_type}' : '{type_name}'
   const id = isPlain ? '{id}' : '{record_id}'
@@ -56,7 +56,7 @@ export function routesOf({ paths }: Naming): readonly Route[] {
         ? `${records}${id}/associations/{association_type}/`
         : `${records}${id}/associations/{association_type}/{target_id}/`,
     ),
-  ]
+  ].filter(({ operation }) => !lacks.includes(operation))
 }
 
 const ref = (name: string): JsonObject => ({ $ref: `#/components/schemas/${name}` })

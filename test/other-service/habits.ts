@@ -109,9 +109,16 @@ export interface Naming {
   readonly prefix: string
   readonly fieldTypes: 'plain' | 'other'
   readonly paths: 'plain' | 'other'
+  /** Operations that it does not have. */
+  readonly lacks: readonly string[]
 }
 
-export const DEFAULT_NAMING: Naming = { prefix: 'acme_', fieldTypes: 'plain', paths: 'plain' }
+export const DEFAULT_NAMING: Naming = {
+  prefix: 'acme_',
+  fieldTypes: 'plain',
+  paths: 'plain',
+  lacks: [],
+}
 
 /** A sequence of numbers in [0, 1) that a seed decides. */
 export function randoms(seed: number): () => number {

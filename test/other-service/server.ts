@@ -100,6 +100,7 @@ export async function startOtherService(options: OtherServiceOptions = {}): Prom
     prefix: options.prefix ?? DEFAULT_NAMING.prefix,
     fieldTypes: options.fieldTypes ?? DEFAULT_NAMING.fieldTypes,
     paths: options.paths ?? DEFAULT_NAMING.paths,
+    lacks: options.lacks ?? DEFAULT_NAMING.lacks,
   }
   let habits: Habits = { ...DEFAULT_HABITS, ...options }
   const random = randoms(options.seed ?? 1)

@@ -12,6 +12,7 @@ import { restoringTests } from './ledger/restoring.ts'
 import { runTests } from './ledger/runs.ts'
 import type { Open } from './ledger/scene.ts'
 import { sealingTests } from './ledger/sealing.ts'
+import { sparingTests } from './ledger/sparing.ts'
 import { stagingTests } from './ledger/staging.ts'
 import { standingTests } from './ledger/standing.ts'
 import { streamTests } from './ledger/streams.ts'
@@ -21,6 +22,7 @@ const PARTS = {
   runs: runTests,
   staging: stagingTests,
   pushing: pushingTests,
+  sparing: sparingTests,
   closing: closingTests,
   incremental: incrementalTests,
   interleavings: interleavingTests,

@@ -10,6 +10,7 @@ import type { RecordsClient } from '../../client/index.ts'
 import {
   DEFAULT_IMPORT_TUNING,
   readsAll,
+  requestsOf,
   reviewLimits,
   stage,
   type ImportDeps,
@@ -119,10 +120,12 @@ async function makePlan(
   context.terminal.endLive()
   const { planned, invalid } = staged
   const noneValid = invalid > 0 && invalid === staged.rows ? [noneValidText(invalid)] : []
+  const known = await ledger.knownKeys(run.id)
+  const requests = await requestsOf(client, sync.import, { rows: planned, known })
   return {
     staged: { ...staged, warnings: [...staged.warnings, ...noneValid] },
     /** Keys that were accepted before. */
-    known: await ledger.knownKeys(run.id),
+    known,
     groups: await describedGroups(ledger, run.id),
     /** Limits of the sync that the plan exceeds. */
     excesses: await reviewLimits(deps, {
@@ -133,7 +136,7 @@ async function makePlan(
       isRegular: readsAll(run),
       looksUp: false,
     }),
-    forecast: await forecastOf(Math.ceil(planned / (await client.upsertsPerRequest()))),
+    forecast: await forecastOf(requests),
   }
 }
 

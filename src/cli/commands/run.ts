@@ -8,6 +8,7 @@ import { ConfigError } from '../../core/errors.ts'
 import { countText } from '../../core/format.ts'
 import type { BulkPriority } from '../../core/ports.ts'
 import { PURPOSES } from '../../core/domain/purpose.ts'
+import { requestsOf } from '../../import/index.ts'
 import type { Run } from '../../ledger/ledger.ts'
 import { tunable, tuningProblem } from '../../core/domain/tuning.ts'
 import { findParts } from '../../dev/parts.ts'
@@ -119,7 +120,7 @@ async function announce(
   try {
     const { client, keyFingerprint } = await connections.connect(sync.import.to)
     const { text } = forecast(
-      Math.ceil(rows / (await client.upsertsPerRequest())),
+      await requestsOf(client, sync.import, { rows, known: 0 }),
       priority,
       await readKeyQuota(quotas, { origin: client.origin, fingerprint: keyFingerprint }),
       { limit: null, reserve: 0 },

@@ -1,6 +1,7 @@
 // `records-sync status`: every configured sync with its latest run.
 
 import { isComplete, LIVE_STATES, countRejects } from '../../core/domain/books.ts'
+import { sparedText } from '../../core/domain/spared.ts'
 import { sumOfDifferences } from '../../core/domain/differences.ts'
 import { jobOf } from '../../runs/job.ts'
 import { isWholeScope } from '../../core/domain/purpose.ts'
@@ -126,6 +127,12 @@ const idleText =
   ({ sync, run }: SyncStatus): string =>
     `Run ${run!.id} of ${safeText(sync, 60)}: nobody works on it, ${safeText(why, 200)}. It goes on with ${hint('worker')}, or ${hint(`run ${sync} --local`)}`
 
+/** What the last run has not written, because its mode does not. */
+function sparedLines({ sync, run }: SyncStatus): string[] {
+  const text = run?.counts ? sparedText(run.counts) : null
+  return text === null ? [] : [`Run ${run!.id} of ${safeText(sync, 60)}: ${text}`]
+}
+
 /** A run as the table has it, but for the last column. */
 function cellsOf(run: Run, account: RunAccount | null, progress: LiveProgress | null) {
   const known = run.reason ? `${run.state}: ${run.reason}` : run.state
@@ -165,6 +172,7 @@ export async function status(context: CommandContext): Promise<number> {
     else {
       printStatuses(context, syncs, lost === null ? 'never run' : 'not known')
       const idleLines = idle === null ? [] : syncs.filter(isAtWork).map(idleText(context, idle))
+      for (const line of syncs.flatMap(sparedLines)) context.terminal.out(line)
       for (const line of [...idleLines, ...scheduleLines(context, schedules)])
         context.terminal.out(context.terminal.style('yellow', line))
     }

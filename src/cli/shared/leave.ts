@@ -69,8 +69,10 @@ export function printLeft(
 
 async function doneText(ledger: Ledger, run: Run): Promise<string> {
   if (run.kind !== 'import') return ''
-  const { read, planned, created, updated, rejected, failed } = await ledger.progress(run.id)
+  const { read, planned, created, updated, rejected, failed, spared } = await ledger.progress(
+    run.id,
+  )
   if (run.rowsRead === null) return `: ${formatNumber(read)} rows were read`
-  const settled = created + updated + rejected + failed
+  const settled = created + updated + rejected + failed + spared
   return `: ${formatNumber(settled)} of ${formatNumber(planned)} rows are settled`
 }

@@ -69,12 +69,14 @@ async function ofImport(ledger: ProgressLedger, run: Run): Promise<LiveProgress>
   if (run.purpose === 'reconcile' && (requests === 0 || planned === 0))
     return await ofComparison(ledger, run, counters)
   const rejected = counters.rejected + counters.failed
-  const done = counters.created + counters.updated + rejected
+  const { created, updated, spared } = counters
+  const done = created + updated + rejected + spared
   const again = done < planned ? await readSentAgain(ledger, run.id) : null
   const waits = again && { waits: sentAgainText(again) }
   const details = [
     ...(waits ? [waits.waits] : []),
     countText(requests, 'request'),
+    ...(spared > 0 ? [`${formatNumber(spared)} not to be written`] : []),
     ...(rejected > 0 ? [`${formatNumber(rejected)} rejected`] : []),
   ]
   if (done < planned) {
@@ -86,7 +88,7 @@ async function ofImport(ledger: ProgressLedger, run: Run): Promise<LiveProgress>
   const verified = await readShare(ledger, run.id, 'verify')
   const percent = verified === null ? null : Math.floor(100 * verified)
   const phase = verified === null ? 'closing' : 'verifying'
-  const amount = `${formatNumber(done)} rows sent`
+  const amount = `${formatNumber(done - spared)} rows sent`
   return { phase, percent, counters, amount, work: null, details }
 }
 

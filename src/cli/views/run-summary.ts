@@ -44,6 +44,10 @@ function printBooks(terminal: Terminal, books: BooksReport): void {
     terminal.out(
       `  ${formatNumber(books.replayed)} rows were sent again after a lost answer: "created" is a lower bound.`,
     )
+  if (books.looked_up > 0)
+    terminal.out(
+      `  ${formatNumber(books.looked_up)} rows were settled by a look-up, because their answer was lost: the record was found as it was sent.`,
+    )
   if (books.in_doubt > 0)
     terminal.out(`  ${formatNumber(books.in_doubt)} rows are in doubt: the service may hold them.`)
 }

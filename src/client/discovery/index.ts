@@ -4,6 +4,11 @@
 
 import { EVERY_OPERATION, OPERATIONS, requestOf, usualRequest } from '../../contract/index.ts'
 import type { OperationId, RequestForm, RequestOverride } from '../../contract/index.ts'
+import {
+  IMPORT_OPERATIONS,
+  SINGLE_OPERATIONS,
+  type ImportOperation,
+} from '../../core/domain/import-modes.ts'
 import { SyncError } from '../../core/errors.ts'
 import { isJsonObject } from '../../core/json.ts'
 import { ENDPOINTS_MAX, documentedEndpoints } from './endpoints.ts'
@@ -25,6 +30,8 @@ export interface Resolution {
   readonly operations: Readonly<Record<OperationId, ResolvedOperation>>
   /** A batch is sent as one upsert per item: the service has a single upsert and no batch upsert. */
   readonly upsertsOneByOne: boolean
+  /** The batches that are sent as one write for each item: the service has the single operation and no batch. */
+  readonly oneByOne: readonly ImportOperation[]
   readonly warnings: readonly string[]
 }
 
@@ -62,11 +69,13 @@ export function resolveOperations(
     return unresolved(given, 'the OpenAPI document describes none of the operations')
   }
   const operations = Object.fromEntries(found) as Operations
-  const upsertsOneByOne = isOneByOne(operations)
+  const oneByOne = IMPORT_OPERATIONS.filter((id) => isOneByOne(operations, id))
+  const upsertsOneByOne = oneByOne.includes('batchUpsert')
   const other = foreignOrigin(document, place)
   return {
     operations,
     upsertsOneByOne,
+    oneByOne,
     warnings: [
       ...(isAll ? [] : [`only the first ${ENDPOINTS_MAX} operations of the document were read`]),
       ...(other === undefined
@@ -89,6 +98,7 @@ export function unresolved(given: Partial<Operations>, why: string): Resolution 
   return {
     operations: Object.fromEntries(operations) as Operations,
     upsertsOneByOne: false,
+    oneByOne: [],
     warnings: [`${why}; the usual requests are used`],
   }
 }
@@ -173,9 +183,24 @@ function chosen(
 const listed = (words: readonly string[]): string =>
   words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`
 
-function isOneByOne({ batchUpsert, upsertRecord }: Operations): boolean {
-  const isThere = upsertRecord.source === 'openapi' || upsertRecord.source === 'configuration'
-  return batchUpsert.source === 'absent' && isThere
+function isOneByOne(operations: Operations, batch: ImportOperation): boolean {
+  const { source } = operations[SINGLE_OPERATIONS[batch]]
+  const isThere = source === 'openapi' || source === 'configuration'
+  return operations[batch].source === 'absent' && isThere
+}
+
+/** What a service offers instead, if it has neither a batch nor its single operation; null if it has one of them. */
+export function lackingWrite(
+  { operations }: Pick<Resolution, 'operations'>,
+  batch: ImportOperation,
+): { readonly lacks: string; readonly offers: readonly ImportOperation[] } | null {
+  const has = (id: ImportOperation) =>
+    operations[id].source !== 'absent' || operations[SINGLE_OPERATIONS[id]].source !== 'absent'
+  if (has(batch)) return null
+  return {
+    lacks: `${batch} and ${SINGLE_OPERATIONS[batch]}`,
+    offers: IMPORT_OPERATIONS.filter(has),
+  }
 }
 
 function absentWarnings(operations: Operations, upsertsOneByOne: boolean): string[] {

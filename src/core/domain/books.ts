@@ -37,6 +37,8 @@ export interface Books {
   readonly states: Readonly<Record<ItemState, number>>
   /** Items replayed after an unknown outcome: while above 0, `created` is a lower bound (a replay answers 200). */
   readonly replayed: number
+  /** Items whose answer was lost, or said nothing certain, and whose record was found as it was sent. Left out if none. */
+  readonly lookedUp?: number
   /** Items whose last request has no known outcome. */
   readonly inDoubt: number
   /** False if the source was not read to its end: no book counts the rows that were not read. */

@@ -6,10 +6,10 @@ import { namesOf, namesWith } from '../register.ts'
 
 interface ItemStateEntry {
   /**
-   * What became of the row. `accepted`: the service has its values. `superseded`: a later row took its place. `reject`: a person
-   * has to look at it. Null: nothing yet; an item leaves only such a state.
+   * What became of the row. `accepted`: the service has its values. `superseded`: a later row took its place. `spared`: the mode
+   * of the import does not write it. `reject`: a person has to look at it. Null: nothing yet; an item leaves only such a state.
    */
-  readonly outcome: 'accepted' | 'superseded' | 'reject' | null
+  readonly outcome: 'accepted' | 'superseded' | 'spared' | 'reject' | null
   /** Whether the run wrote the record. */
   readonly written: boolean
   /** Whether the last request of its batch decided it: the timeline of a run counts it at that time. */
@@ -48,6 +48,8 @@ const NO_ANSWER = {
   counted: 'closed',
   compared: null,
 } as const
+/** The mode of the import leaves the record alone, as the user has asked. */
+const SPARED = { ...NO_ANSWER, outcome: 'spared', counted: 'settled' } as const
 const OPEN = { ...NO_ANSWER, outcome: null, counted: null } as const
 
 /** Every state an item can be in, in the order in which reports list them. */
@@ -61,6 +63,16 @@ const ITEM_STATE = {
     compared: 'equal on both sides',
   },
   superseded: { ...NO_ANSWER, outcome: 'superseded', meaning: 'a later row has the same key' },
+  exists: {
+    ...SPARED,
+    meaning: 'there already, not written (mode create)',
+    compared: 'there; a create does not change it',
+  },
+  absent: {
+    ...SPARED,
+    meaning: 'not there, not created (mode update)',
+    compared: 'not there; an update does not create it',
+  },
   invalid: { ...NO_ANSWER, outcome: 'reject', meaning: 'did not map, never sent' },
   rejected: { ...REFUSED, counted: 'settled', meaning: 'refused by the service' },
   failed: { ...REFUSED, counted: 'closed', meaning: 'no known outcome, or retries spent' },
@@ -100,6 +112,10 @@ export const WRITTEN_STATES = namesWith(ITEM_STATE, { written: true })
 export type WrittenState = (typeof WRITTEN_STATES)[number]
 
 export const isWritten = (state: ItemState): state is WrittenState => ITEM_STATE[state].written
+
+/** States of rows that the mode of the import does not write. */
+export const SPARED_STATES = namesWith(ITEM_STATE, { outcome: 'spared' })
+export type SparedState = (typeof SPARED_STATES)[number]
 
 /** States that the last request of a batch decided. */
 export const TIMED_STATES = namesWith(ITEM_STATE, { timed: true })

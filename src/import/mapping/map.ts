@@ -273,13 +273,13 @@ const schemaOf = (config: ImportConfig, { schema }: Target, folds: boolean): Run
   Object.fromEntries(
     schema.properties
       .filter(({ name }) => Object.hasOwn(config.properties, name))
-      .map(({ name, field_type, is_multi: isMulti, options }) => [
+      .map(({ name, field_type, is_multi: isMulti, is_unique: isUnique, options }) => [
         name,
         {
           type: typeOfProperty(config, name, field_type),
           isMulti,
           options: options.slice(0, OPTIONS_KEPT_MAX).map(({ value }) => value),
-          ...(name === config.matching_property && { folds }),
+          ...(name === config.matching_property && { folds, isUnique }),
         },
       ]),
   )

@@ -3,13 +3,14 @@
 
 import type { FieldTypeWire, ObjectSchema, PropertyWire, Self } from '../../contract/index.ts'
 import { MappingError, ServiceFailure, type MappingProblem } from '../../core/errors.ts'
+import { modeEntry, modeOfOperation, operationOfMode } from '../../core/domain/import-modes.ts'
 import { joinSome } from '../../core/format.ts'
 import { isJsonObject, ownValue } from '../../core/json.ts'
 import { joinWords, nearestWord, suggestWord } from '../../core/suggest.ts'
 import type { ImportConfig, ImportSync, PropertyMapping } from '../../../config/index.ts'
 import { COERCIONS, dateFormatPattern, readWithoutType } from './coerce.ts'
 import { itemKey } from './key.ts'
-import type { ImportDeps } from '../ports.ts'
+import type { ImportClient, ImportDeps } from '../ports.ts'
 import { isUnit } from './units.ts'
 
 /** What the service says about the destination of an import. */
@@ -17,14 +18,17 @@ export interface Target {
   readonly self: Self
   readonly schema: ObjectSchema
   readonly fieldTypes: readonly FieldTypeWire[]
+  /** That the service has no operation for the mode of the import, and what it has; null if it has one. */
+  readonly lacking?: Awaited<ReturnType<ImportClient['lackingWrite']>>
 }
 
 /** Asks the service what it accepts: three requests. @throws MappingError if there is no such object type */
 export async function readTarget(
   deps: Pick<ImportDeps, 'client' | 'signal' | 'priority'>,
-  { name: sync, import: { object_type: objectType } }: Pick<ImportSync, 'name' | 'import'>,
+  { name: sync, import: config }: Pick<ImportSync, 'name' | 'import'>,
 ): Promise<Target> {
   const options = { signal: deps.signal, priority: deps.priority }
+  const { object_type: objectType, mode } = config
   const self = await deps.client.readSelf(options)
   const schema = await deps.client
     .readObjectType(objectType, options)
@@ -39,7 +43,8 @@ export async function readTarget(
       ])
     })
   const fieldTypes = await deps.client.listFieldTypes(options)
-  return { self, schema, fieldTypes }
+  const lacking = await deps.client.lackingWrite(operationOfMode(mode))
+  return { self, schema, fieldTypes, lacking }
 }
 
 /** Whether the type takes creates and updates, and the key may write it. */
@@ -49,10 +54,20 @@ export function checkTargetType(
   problems: MappingProblem[],
 ): void {
   const { schema, self } = target
-  const missing = (['create', 'update'] as const).filter(
+  const missing = modeEntry(config.mode).needs.filter(
     (operation) => !schema.writable_operations.includes(operation),
   )
   const wrong = (message: string) => problems.push({ message, path: ['object_type'] })
+  if (target.lacking) {
+    const { lacks, offers } = target.lacking
+    const modes = offers.map((operation) => `\`${modeOfOperation(operation)}\``)
+    problems.push({
+      message: `mode ${config.mode} needs ${lacks.replace(' and ', ' or ')}, and the document of the service has neither; what it has is enough for: ${
+        modes.length === 0 ? 'no mode' : `mode ${modes.join(', ')}`
+      }`,
+      path: ['mode'],
+    })
+  }
   if (missing.length > 0)
     wrong(
       `object type ${schema.name} does not accept ${missing.join(' and ')} on the public API (it accepts: ${

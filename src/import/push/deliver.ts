@@ -1,8 +1,9 @@
 // Deliver: one batch, from its record in the ledger until every item of it is settled, or the segment has to stop.
 // Promises kept here: a batch is recorded before it is sent, and sent soon after that, or not at all; one whose answer
-// was lost is sent again byte for byte; an item never pays for the failure of a whole request, nor the others for one item.
+// was lost is sent again byte for byte, or, if it must not be, its records are looked up; an item never pays for the failure of a whole request, nor the others for one item.
 
 import { Blocked, SendDeadlinePassed, SyncError, type ServiceFailure } from '../../core/errors.ts'
+import { OPERATIONS } from '../../contract/index.ts'
 import { operationOfMode, type ImportOperation } from '../../core/domain/import-modes.ts'
 import { QUOTA_WAIT_MAX_MS, SERVICE_FAILURES_MAX } from '../../core/limits.ts'
 import type { Permit } from '../../core/ports.ts'
@@ -10,12 +11,14 @@ import type { ItemOutcome, PlannedItem, RequestOutcome, SentBatch } from '../../
 import { withHeartbeat } from '../../runs/heartbeat.ts'
 import type { SentAgain } from '../../runs/sent-again.ts'
 import type { ImportDeps } from '../ports.ts'
+import { RowChooser } from './choose-rows.ts'
 import { refusedOutcome, splitRefusedBatch } from './outcome.ts'
 import { mayBeOfOneRow, probedItems, RefusedInRow } from './refusals.ts'
 import { otherKeyNoter } from './second-records.ts'
 import { sendDeadline } from './send-deadline.ts'
 import { bodyDigest, bodyText, sendBatch, type RecordedBatch } from './send.ts'
-import { settlement, type ClaimedSegment, type DeliveryLedger } from './settle.ts'
+import type { ClaimedSegment, DeliveryLedger } from './claimed-segment.ts'
+import { settlement } from './settle.ts'
 
 /** Sendings of one batch while other lanes keep succeeding. */
 const sendingsMax = 100
@@ -28,6 +31,7 @@ export class Delivery {
   readonly #deps: ImportDeps<DeliveryLedger>
   readonly #job: ClaimedSegment
   readonly #mustStop: () => boolean
+  readonly #chooser: RowChooser
   readonly #settle: ReturnType<typeof settlement>
   readonly #noteKey: () => Promise<void>
   /** Requests that are sent and not settled. */
@@ -46,13 +50,23 @@ export class Delivery {
     this.#deps = deps
     this.#job = job
     this.#mustStop = mustStop
-    this.#settle = settlement(deps, job)
+    this.#chooser = new RowChooser(deps, job)
+    this.#settle = settlement(deps, job, this.#chooser)
     this.#noteKey = otherKeyNoter(deps, job.run)
     this.#refused = new RefusedInRow(job.refusedInRow)
   }
 
   get #operation(): ImportOperation {
     return operationOfMode(this.#job.config.mode)
+  }
+
+  get chooser(): RowChooser {
+    return this.#chooser
+  }
+
+  /** Whether a batch may be sent again whose answer was lost. */
+  get mayReplay(): boolean {
+    return OPERATIONS[this.#operation].replay
   }
 
   get requests(): number {
@@ -97,7 +111,7 @@ export class Delivery {
   ): Promise<void> {
     const { ledger } = this.#deps
     const { run, segment, fence } = this.#job
-    const body = bodyText(items)
+    const body = bodyText(this.#operation, items)
     const batch = { operation: this.#operation, digest: bodyDigest(body), items }
     const recorded = await this.#record(body, permit, () =>
       ledger.recordSend(run, segment, fence, batch),
@@ -107,7 +121,7 @@ export class Delivery {
 
   /** The body that a batch of an earlier attempt was sent with. @throws SyncError `replay_differs` if it cannot be rebuilt */
   bodyOf(batch: SentBatch): string {
-    const body = bodyText(batch.items)
+    const body = bodyText(this.#operation, batch.items)
     if (bodyDigest(body) === batch.digest) return body
     throw new SyncError(
       'replay_differs',
@@ -177,6 +191,8 @@ export class Delivery {
         return await refused(batch, failure, ended)
       }
       this.#failures++
+      if (failure.outcomeUnknown && !this.mayReplay)
+        return await this.#settleLost(batch, failure, ended)
       isDoubtful ||= failure.outcomeUnknown
       if (failure.disposition === 'halt') {
         await this.#recordNotDone(batch, ended, isDoubtful)
@@ -189,6 +205,17 @@ export class Delivery {
       permit = next
       recorded = await this.#recordResend(batch, body, permit, failure.outcomeUnknown)
     }
+  }
+
+  /** The answer of a batch was lost that must not be sent again. What the look-up leaves open stays sent. */
+  async #settleLost(
+    batch: SentBatch,
+    failure: ServiceFailure,
+    ended: RequestOutcome,
+  ): Promise<void> {
+    await this.#deps.ledger.recordNoAnswer(this.#job.run, batch, ended)
+    await this.#backOff(failure, 1)
+    if (!this.#mustStop()) await this.#chooser.settleLost(batch)
   }
 
   /** One request, and what its answer changes. */
@@ -220,7 +247,7 @@ export class Delivery {
   }
 
   #noteAgain({ state, httpStatus, code }: ItemOutcome): void {
-    if (state !== 'planned') return
+    if (state !== 'planned' || (httpStatus ?? 0) < 500) return
     const rows = (this.#again?.rows ?? 0) + 1
     this.#again = { rows, status: httpStatus ?? 0, code }
   }
@@ -282,9 +309,11 @@ export class Delivery {
   readonly #isolate: Refused = async (batch, failure, ended) => {
     if (batch.items.length === 1) {
       const { run, segment, fence } = this.#job
-      const outcome = refusedOutcome(batch.items[0]!, failure)
-      this.#refused.noteAlone(failure)
-      return await this.#deps.ledger.settle(run, segment, fence, batch, ended, [outcome])
+      const refused = [refusedOutcome(batch.items[0]!, failure)]
+      const { looksFirst } = this.#chooser
+      const outcomes = looksFirst ? await this.#chooser.decide(batch.items, refused) : refused
+      if (outcomes[0]!.state === 'rejected') this.#refused.noteAlone(failure)
+      return await this.#deps.ledger.settle(run, segment, fence, batch, ended, outcomes)
     }
     await this.#release(batch, ended)
     await this.#deliverParts(batch.items, failure)

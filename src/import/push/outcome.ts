@@ -1,6 +1,7 @@
 // From an answer to the books: how each item of a batch is settled, and whose failure a failure is.
 
 import { BATCH_ITEM_OUTCOMES, type BatchItemResult } from '../../contract/index.ts'
+import type { WrittenState } from '../../core/domain/item-states.ts'
 import type { ServiceFailure } from '../../core/errors.ts'
 import { ITEM_ATTEMPTS_MAX } from '../../core/limits.ts'
 import type { ItemOutcome, PlannedItem } from '../../ledger/ledger.ts'
@@ -14,6 +15,12 @@ const blank = {
   inDoubt: false,
   marks: null,
 }
+
+/** The outcome of an item without an answer of its own. */
+export const blankOutcome = (
+  { ordinal }: Pick<PlannedItem, 'ordinal'>,
+  state: ItemOutcome['state'],
+): ItemOutcome => ({ ...blank, ordinal, state, httpStatus: null })
 
 /** The pointer below the item: `/data/3/properties/x` and `/properties/x` both become `/properties/x`. */
 function pointerInItem(field: string | null | undefined): string | null {
@@ -29,11 +36,13 @@ export function isTaken({ status }: Pick<BatchItemResult, 'status'>): boolean {
 /**
  * The outcome of an item that was answered. A 500 or 503 spends one of its attempts; after the last one it stays in doubt.
  * @param marks of an item that was taken: the baseline hashes of what was sent
+ * @param state of an item that was taken. Default: what its status says
  */
 export function itemOutcome(
   item: PlannedItem,
   result: BatchItemResult,
   marks: string | null = null,
+  state?: WrittenState,
 ): ItemOutcome {
   const { ordinal } = item
   const { status, problem } = result
@@ -42,7 +51,7 @@ export function itemOutcome(
     // Written out, because every row passes here: to spread the blank one takes a hundred times as long.
     return {
       ordinal,
-      state: outcome,
+      state: state ?? outcome,
       httpStatus: status,
       recordId: result.record?.id ?? null,
       code: null,

@@ -1,14 +1,16 @@
 // Push: the planned items of a segment go out, 50 at a time, in as many lanes as requests may be in flight
 // (design section 3). A permit comes first, the batch after: so every request is as full as it can be.
 
+import { operationOfMode } from '../../core/domain/import-modes.ts'
 import { ITEM_ATTEMPTS_MAX, LEDGER_ROWS_MAX } from '../../core/limits.ts'
 import type { Outbox, PlannedItem, RunSegment } from '../../ledger/ledger.ts'
 import { noteSentAgain } from '../../runs/sent-again.ts'
 import type { ImportDeps, StagedImport } from '../ports.ts'
+import { chosenRows, type RoundRows } from './chosen-rows.ts'
 import { Delivery } from './deliver.ts'
 import { resolveKeyForms } from './key-forms.ts'
 import { PushSlice } from './push-slice.ts'
-import type { ClaimedSegment, DeliveryLedger } from './settle.ts'
+import type { ClaimedSegment, DeliveryLedger } from './claimed-segment.ts'
 
 /** What a call of `push` reached. */
 export interface PushResult {
@@ -33,7 +35,7 @@ interface Job extends StagedImport {
 export async function push(deps: ImportDeps<DeliveryLedger>, job: Job): Promise<PushResult> {
   const { client, ledger } = deps
   const { run, segment } = job
-  const itemsPerRequest = await client.upsertsPerRequest()
+  const itemsPerRequest = await client.itemsPerRequest(operationOfMode(job.config.mode))
   const fence = await ledger.claimSegment(run, segment)
   const claimed = { refusedInRow: 0, ...job, itemsPerRequest, fence }
   const slice = new PushSlice(deps)
@@ -49,7 +51,7 @@ export async function push(deps: ImportDeps<DeliveryLedger>, job: Job): Promise<
   }
 }
 
-/** What was in flight when the last attempt ended: its outcome is unknown, so it is sent again as it was. */
+/** What was in flight when the last attempt ended: its outcome is unknown, so it is sent again as it was, or looked up. */
 async function resendLost(
   { ledger }: ImportDeps<Outbox>,
   { run, segment }: Job,
@@ -60,6 +62,10 @@ async function resendLost(
   await slice.inLanes(async () => {
     const batch = slice.mustStop() ? undefined : lost.shift()
     if (!batch) return false
+    if (!delivery.mayReplay) {
+      await delivery.chooser.settleLost(batch)
+      return true
+    }
     const body = delivery.bodyOf(batch)
     const permit = await slice.inTime(delivery.acquire(slice.signal))
     if (permit === null) return false
@@ -80,9 +86,13 @@ async function pushRounds(
 ): Promise<boolean> {
   const { ledger, clock, tuning, signal } = deps
   const sendAll = roundSender(delivery, slice)
+  const { chooser } = delivery
+  const choose = (items: readonly PlannedItem[]) => chooser.choose(items)
+  const limits = { limit: job.itemsPerRequest, mustStop: slice.mustStop, slice: slice.signal }
   let isNoted = false
   for (let round = 1; round <= ITEM_ATTEMPTS_MAX; round++) {
-    await sendAll(dispenser(ledger, job, round, slice.signal))
+    const planned = dispenser(ledger, job, round, slice.signal)
+    await sendAll(chooser.looksFirst ? chosenRows(planned, choose, limits) : planned)
     const again = delivery.takeAgain()
     if (again !== null || isNoted) await noteSentAgain(ledger, job.run, again)
     isNoted = again !== null
@@ -107,8 +117,10 @@ export async function firstPlanned(
 
 /** Sends what a dispenser hands out, unless the service refuses row after row. */
 function roundSender(delivery: Delivery, slice: PushSlice) {
-  return (planned: ReturnType<typeof dispenser>): Promise<void> =>
+  return (planned: RoundRows): Promise<void> =>
     slice.inLanes(async () => {
+      if (slice.mustStop() || planned.isEmpty()) return false
+      await planned.prepare()
       if (slice.mustStop() || planned.isEmpty()) return false
       const permit = await slice
         .inTime(delivery.acquire(planned.signal))
@@ -120,7 +132,7 @@ function roundSender(delivery: Delivery, slice: PushSlice) {
       const items = slice.mustStop() ? [] : await planned.take()
       if (items.length === 0) {
         permit.unused()
-        return false
+        return !planned.isEmpty()
       }
       await slice.timed(
         () => delivery.deliver(items, permit),
@@ -138,7 +150,7 @@ function dispenser(
   { run, segment, itemsPerRequest: limit }: ClaimedSegment,
   round: number,
   slice: AbortSignal,
-) {
+): RoundRows {
   let after = segment.first - 1
   let read: readonly PlannedItem[] = []
   let isReadToEnd = false
@@ -151,20 +163,20 @@ function dispenser(
     isReadToEnd = items.length < LEDGER_ROWS_MAX || after >= segment.last
     read = read.length === 0 ? items : [...read, ...items]
   }
-  const next = async (): Promise<readonly PlannedItem[]> => {
-    if (read.length < limit && !isReadToEnd) await readOn()
-    const items = read.slice(0, limit)
-    read = read.slice(limit)
+  const next = async (rows: number): Promise<readonly PlannedItem[]> => {
+    if (read.length < rows && !isReadToEnd) await readOn()
+    const items = read.slice(0, rows)
+    read = read.slice(rows)
     // A permit for which nothing is left would keep the request of another lane waiting.
     if (read.length === 0 && isReadToEnd) empty.abort()
     return items
   }
   return {
     isEmpty: () => empty.signal.aborted,
-    /** Aborts when the last item is handed out, and with the slice. */
     signal: AbortSignal.any([empty.signal, slice]),
-    take: () => {
-      const taking = last.then(next)
+    prepare: async () => {},
+    take: (rows = limit) => {
+      const taking = last.then(() => next(rows))
       last = taking.catch(() => {})
       return taking
     },

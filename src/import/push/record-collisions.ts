@@ -1,10 +1,12 @@
 // Collisions: two items of a run whose keys differ for us and whose record is one for the service (it normalises more than we
 // do). Their batches may have been carried out in any order, so the later row is sent once more, alone, last.
 
+import { OPERATIONS } from '../../contract/index.ts'
 import { SECOND_RECORD } from '../../core/domain/held-back.ts'
 import { isWritten } from '../../core/domain/item-states.ts'
 import type { AcceptedRecords, Runs, StepStates, Verification } from '../../ledger/ledger.ts'
 import { answerReader } from './answered.ts'
+import { operationOfMode } from '../../core/domain/import-modes.ts'
 import { bodyText, sendBody } from './send.ts'
 import { sendIfRunIsOpen } from './send-deadline.ts'
 import { itemOutcome } from './outcome.ts'
@@ -37,6 +39,8 @@ export async function resolveCollisions(
 ): Promise<number> {
   const { ledger, client, signal, priority } = deps
   const { run, config, schema } = job
+  // A second create would make a second record.
+  if (!OPERATIONS[operationOfMode(config.mode)].replay) return 0
   const readAnswer = answerReader(config, schema)
   const place = await stepPosition(ledger, run, 'twins', { after: 0 })
   let sent = 0
@@ -46,7 +50,7 @@ export async function resolveCollisions(
     const [item] = await ledger.collisions(run, { after, limit: 1 })
     if (!item) return sent
     after = item.ordinal
-    const body = bodyText([item])
+    const body = bodyText(operationOfMode(config.mode), [item])
     const sending = sendIfRunIsOpen(deps, run, (sendBefore) =>
       sendBody(client, config, { body, count: 1 }, { signal, priority, sendBefore }),
     )

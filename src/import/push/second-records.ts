@@ -70,7 +70,10 @@ export interface NotedOutcomes {
 export function secondRecordReader(
   deps: ImportDeps<AcceptedRecords & RowStaging & Runs & StepStates>,
   job: StagedImport,
-): (batch: SentBatch, outcomes: readonly ItemOutcome[]) => Promise<NotedOutcomes> {
+): (
+  batch: Pick<SentBatch, 'attempt' | 'items'>,
+  outcomes: readonly ItemOutcome[],
+) => Promise<NotedOutcomes> {
   const { ledger, tuning } = deps
   const { run, config, schema } = job
   const { name } = stagedMatchingProperty(config, schema)
@@ -158,7 +161,7 @@ function doubtReader(
   ledger: AcceptedRecords & StepStates,
   run: number,
 ): (
-  batch: SentBatch,
+  batch: Pick<SentBatch, 'attempt' | 'items'>,
   rows: readonly NewRow[],
   hidden: Hidden,
 ) => Promise<ReadonlyMap<number, string>> {

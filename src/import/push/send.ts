@@ -13,23 +13,34 @@ import { withHeartbeat } from '../../runs/heartbeat.ts'
 import type { ImportClient, ImportDeps } from '../ports.ts'
 
 /** The body of a batch: a pure function of its items, so that every sending has the same bytes. */
-export const bodyText = (items: readonly PlannedItem[]): string =>
-  `{"data":[${items.map((item) => item.payload).join(',')}]}`
+export const bodyText = (operation: ImportOperation, items: readonly PlannedItem[]): string =>
+  `{"data":[${items.map(operation === 'batchUpdate' ? updateText : payloadOf).join(',')}]}`
+
+const payloadOf = ({ payload }: PlannedItem): string => payload
+/** The payload is an object with properties. */
+const updateText = ({ recordId, payload }: PlannedItem): string =>
+  `{"id":${JSON.stringify(recordId)},${payload.slice(1)}`
 
 /** SHA-256 of a body, hex. */
 export const bodyDigest = (body: string): string => digestOf('sha256', body, 'hex')
 
 type Upsert = Parameters<ImportClient['batchUpsert']>
+/** The text of a batch, with the number of its items. */
+type Body = Extract<Upsert[2], { readonly count: number }>
 type Send = (
   client: ImportClient,
   config: ImportConfig,
-  body: Upsert[2],
+  body: Body,
   options: Upsert[3],
 ) => Promise<BatchAnswer>
 
 const OPERATIONS: Readonly<Record<ImportOperation, Send>> = {
   batchUpsert: (client, config, body, options) =>
     client.batchUpsert(config.object_type, config.matching_property, body, options),
+  batchCreate: (client, config, body, options) =>
+    client.batchCreate(config.object_type, body, options),
+  batchUpdate: (client, config, body, options) =>
+    client.batchUpdate(config.object_type, body, options),
 }
 
 /** Sends items with the operation of the import's mode. */

@@ -2,6 +2,8 @@
 
 import type { RecordRepresentation } from '../../contract/index.ts'
 import { excerpt, type DifferenceKind } from '../../core/domain/differences.ts'
+import { modeEntry } from '../../core/domain/import-modes.ts'
+import type { SparedState } from '../../core/domain/item-states.ts'
 import { KEY_CHANGED, NOT_VISIBLE, SECOND_RECORD } from '../../core/domain/held-back.ts'
 import { canonicalJson, type Json } from '../../core/json.ts'
 import type { ReconcileScope } from '../../core/domain/purpose.ts'
@@ -117,14 +119,29 @@ export class ItemComparer {
             ? { reason: KEY_CHANGED, detail: MOVED }
             : null,
     }
+    const spared = this.#sparedAs(record, found)
+    if (spared === 'absent') return { ...result, ...EQUAL, held: null, spared }
     const comparison =
       record === null
         ? await this.#missing(item, hidden, writer)
         : several !== null && found
           ? this.#ambiguous(item, record)
           : await this.#fields(item, record)
+    // A record that another one has made, or has changed since, is none that a create writes.
+    if (spared !== null && (comparison.kind !== null || !isOurs(item, record)))
+      return { ...result, ...EQUAL, held: null, spared }
     // What may be hidden is the better reason, since another key shows it.
     return { ...result, ...comparison, held: comparison.held ?? result.held }
+  }
+
+  /** The state of an item whose record the mode of the import does not write; null if it does. */
+  #sparedAs(
+    record: RecordRepresentation | null,
+    found: RecordRepresentation | undefined,
+  ): SparedState | null {
+    const { spares } = modeEntry(this.#job.config.mode)
+    if (spares === 'exists') return found === undefined ? null : spares
+    return record === null ? spares : null
   }
 
   /** The run that wrote each item before: of this sync, or of another one if the key finds no record. */
@@ -207,6 +224,10 @@ export class ItemComparer {
     return { stream: this.#job.config.object_type, key, ordinal, recordId }
   }
 }
+
+/** Whether the sync has written the record that the key finds. */
+const isOurs = ({ accepted }: Item, record: RecordRepresentation | null): boolean =>
+  record !== null && accepted?.recordId === record.id
 
 /** The JSON text of a value, as much of it as a report shows. */
 const shown = (value: Json | undefined): string | null =>

@@ -43,6 +43,8 @@ export async function compareRun(
     })
     if (isLate()) return false
   }
+  // An import that creates no record has none that is too many.
+  if (job.config.mode === 'update') return true
   // What the source lacks is known only if all of its rows were read.
   if (!isWholeScope(job.scope)) return true
   if (job.scope.repair && job.scope.deleteExtra) await noteDeletionView(deps, job)

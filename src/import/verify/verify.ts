@@ -7,6 +7,7 @@ import { IN_VALUES_MAX, type PropertyWire } from '../../contract/index.ts'
 import { VERIFY_SAMPLE_ROWS } from '../../core/limits.ts'
 import type { ImportConfig } from '../../../config/index.ts'
 import { SECOND_RECORD } from '../../core/domain/held-back.ts'
+import { modeEntry } from '../../core/domain/import-modes.ts'
 import { isWritten } from '../../core/domain/item-states.ts'
 import type {
   AcceptedRecords,
@@ -240,6 +241,7 @@ function verdictReader(ledger: Runs, job: Job) {
       ordinal: item.ordinal,
       recordId: record?.id ?? null,
       marks: hashesOf ? hashesOf(sent) : null,
+      found: modeEntry(config.mode).found,
     }
   }
 }

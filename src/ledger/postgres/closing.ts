@@ -3,7 +3,7 @@
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
 import type { RunClosing } from '../roles/closing.ts'
 import type { Run } from '../roles/runs.ts'
-import { isLeft, isUnanswered, openStates, writtenStates } from '../rows/items.ts'
+import { doneStates, isLeft, isUnanswered, LOOKED_UP_COUNT, openStates } from '../rows/items.ts'
 import { completeStates, liveStates, RUN_COLUMNS } from '../rows/runs.ts'
 import { createBooksSum } from '../rules/books.ts'
 import { ordinalSlices } from '../rules/ranges.ts'
@@ -68,7 +68,8 @@ export function closingMethods(
         const sum = createBooksSum()
         for (const { first, last } of ordinalSlices(Number(row?.['last'] ?? 0), BOOKED_MAX))
           for (const counted of await session.all(
-            `SELECT state, verified, normalised, count(*) AS items, sum(replayed) AS replayed, sum(in_doubt) AS in_doubt
+            `SELECT state, verified, normalised, count(*) AS items, sum(replayed) AS replayed, sum(in_doubt) AS in_doubt,
+               ${LOOKED_UP_COUNT} AS looked_up
              FROM items WHERE run = $1 AND ordinal BETWEEN $2 AND $3 GROUP BY state, verified, normalised`,
             [run, first, last],
           ))
@@ -81,7 +82,7 @@ export function closingMethods(
       await inSlices(
         run,
         `DELETE FROM payloads WHERE run = $1 AND ordinal BETWEEN $2 AND $3 AND
-           (SELECT state IN (${writtenStates}) AND NOT coalesce(${isLeft('items')}, false)
+           (SELECT state IN (${doneStates}) AND NOT coalesce(${isLeft('items')}, false)
             FROM items WHERE items.run = payloads.run AND items.ordinal = payloads.ordinal)`,
       )
       await db.transaction(async (session) => {

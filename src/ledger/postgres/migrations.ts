@@ -314,4 +314,8 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE accepted ADD COLUMN records text;
   CREATE INDEX accepted_several ON accepted (destination) WHERE records IS NOT NULL;
   `,
+  `
+  -- Rows that the mode of an import does not write.
+  ALTER TABLE segments ADD COLUMN spared integer NOT NULL DEFAULT 0;
+  `,
 ]

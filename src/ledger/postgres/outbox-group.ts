@@ -15,7 +15,7 @@ import { settlingStatements } from './settling.ts'
 
 type Batch = SentBatch<ItemPlace>
 
-/** What is written about one batch. */
+/** What is written about one batch, or about items that no batch has. */
 export type OutboxWrite =
   | {
       readonly kind: 'send'
@@ -36,6 +36,7 @@ export type OutboxWrite =
       readonly outcome: RequestOutcome
       readonly items: readonly ItemOutcome[]
     }
+  | { readonly kind: 'decide'; readonly items: readonly ItemOutcome[] }
   | {
       readonly kind: 'release'
       readonly batch: Batch
@@ -54,7 +55,7 @@ export interface ClaimedRange {
 
 /** Locks the segment, and counts; divides by zero if another worker claimed it. */
 const HOLD_SQL = `WITH held AS (UPDATE segments SET requests = requests + $4, created = created + $5, updated = updated + $6,
-      rejected = rejected + $7, failed = failed + $8 WHERE run = $1 AND first = $2 AND fence = $3 RETURNING 1)
+      rejected = rejected + $7, failed = failed + $8, spared = spared + $9 WHERE run = $1 AND first = $2 AND fence = $3 RETURNING 1)
   SELECT 1 / count(*) FROM held`
 
 const RELEASE_SQL = `UPDATE items SET state = 'planned', batch = NULL ${wanted} WHERE ${isWanted}`
@@ -80,6 +81,10 @@ const SEND_SQL = `WITH sent AS (
     FROM sent ORDER BY 2 OFFSET 0) AS item
   WHERE accepted.destination = item.destination AND accepted.key = item.key
     AND hashtextextended(accepted.key, 0) = item.hashed`
+
+/** `$3`: the records that updates are sent to. */
+const AIM_SQL = `UPDATE items SET record_id = wanted.record_id
+  FROM unnest($1::integer[], $2::integer[], $3::text[]) AS wanted (run, ordinal, record_id) WHERE ${isWanted}`
 
 const REQUEST_SQL = `INSERT INTO requests (run, sent_at, batch, attempt, operation, first, last, items, digest)
   SELECT $1, $2::timestamptz, *
@@ -112,6 +117,9 @@ export const settleRequests = (
   ],
 })
 
+/** Of items that are settled without a batch. */
+const NO_BATCH = { batch: 0, attempt: 0, digest: '' } as const
+
 const inOrder = (items: readonly ItemPlace[]) => items.toSorted((a, b) => a.ordinal - b.ordinal)
 
 /** The items of all these, in order; none: no statement. */
@@ -133,6 +141,14 @@ function sendStatement(run: number, sent: readonly Batch[]): SentStatement {
     text: SEND_SQL,
     values: [...itemsAt(run, items), items.map(({ ordinal }) => numbers.get(ordinal)!), run],
   }
+}
+
+/** Notes the records that items are sent to, if they are updates. */
+function aimStatements(run: number, sent: readonly Batch[]): readonly SentStatement[] {
+  const items = inOrder(sent.flatMap((batch) => batch.items))
+  return items.some(({ recordId }) => recordId !== undefined)
+    ? [{ text: AIM_SQL, values: [...itemsAt(run, items), ...listsOf(items, 'recordId')] }]
+    : []
 }
 
 const requestStatement = (
@@ -170,6 +186,7 @@ export async function storeWrites(
     writes.filter((write): write is Of<Kind> => write.kind === kind)
   const [sends, resends] = [of('send'), of('resend')]
   const [settles, releases] = [of('settle'), of('release')]
+  const decided = of('decide').map(({ items }) => ({ requestId: null, items }))
   const first = await firstNumber(db, run, sends.length)
   const batches = new Map<OutboxWrite, Batch>()
   sends.forEach((write, index) => {
@@ -179,17 +196,19 @@ export async function storeWrites(
   for (const write of resends)
     batches.set(write, { ...write.batch, attempt: write.batch.attempt + 1 })
   for (const write of [...settles, ...releases]) batches.set(write, write.batch)
+  for (const write of of('decide')) batches.set(write, { ...NO_BATCH, items: write.items })
   const batchOf = (write: OutboxWrite) => batches.get(write)!
-  const { counts, own, locked } = settlingStatements(
-    run,
-    settles.map(({ outcome: { requestId }, items }) => ({ requestId, items })),
-  )
-  const { created, updated, rejected, failed } = counts
+  const { counts, own, locked } = settlingStatements(run, [
+    ...settles.map(({ outcome: { requestId }, items }) => ({ requestId, items })),
+    ...decided,
+  ])
+  const { created, updated, rejected, failed, spared } = counts
   const requests = [...sends, ...resends].map((write) => ({
     ...batchOf(write),
     operation: write.operation,
   }))
-  const held = [run, segment.first, fence, requests.length, created, updated, rejected, failed]
+  const claim = [run, segment.first, fence]
+  const held = [...claim, requests.length, created, updated, rejected, failed, spared]
   const ended = [...settles, ...releases]
   const replayed = resends.filter((resend) => resend.replayed)
   await db.together([
@@ -199,6 +218,7 @@ export async function storeWrites(
     ...ofItems(RELEASE_SQL, run, releases),
     ...ofItems(REPLAYED_SQL, run, replayed),
     ...(sends.length > 0 ? [sendStatement(run, sends.map(batchOf))] : []),
+    ...aimStatements(run, sends.map(batchOf)),
     ...own,
     ...(locked.length > 0 ? [{ text: LOCK_RUN_SQL, values: [run] }] : []),
     ...locked,

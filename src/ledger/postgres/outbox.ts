@@ -109,6 +109,10 @@ export function outboxMethods(db: PostgresDatabase, now: () => string) {
       await store({ run, segment, fence }, items, { kind: 'settle', batch, outcome, items })
     },
 
+    async settleUnanswered(run, segment, fence, items) {
+      await store({ run, segment, fence }, items, { kind: 'decide', items })
+    },
+
     async release(run, segment, fence, batch, outcome) {
       const { items } = batch
       await store({ run, segment, fence }, items, { kind: 'release', batch, outcome, items })

@@ -24,6 +24,9 @@ const UNCOMPARED_SQL = `SELECT items.ordinal, items.key, payload, items.hash, at
 
 const ACCEPT_SQL = acceptItemsSql('excluded.marks', 'normalised = excluded.normalised')
 
+const DROP_PAYLOADS_SQL = `DELETE FROM payloads USING unnest($1::integer[], $2::integer[]) AS wanted (run, ordinal)
+  WHERE payloads.run = wanted.run AND payloads.ordinal = wanted.ordinal`
+
 /** Equal items are left as they are, and their records are accepted. */
 async function recordEqual(
   session: Session,
@@ -42,11 +45,27 @@ async function recordEqual(
     ],
   )
   await session.run(ACCEPT_SQL, [...itemsAt(run, equal), equal.map(({ marks }) => marks)])
+  await session.run(DROP_PAYLOADS_SQL, itemsAt(run, equal))
+}
+
+/** Items that the mode of the import does not write. */
+async function recordSpared(
+  session: Session,
+  run: number,
+  spared: readonly ItemComparison[],
+): Promise<void> {
+  if (spared.length === 0) return
   await session.run(
-    `DELETE FROM payloads USING unnest($1::integer[], $2::integer[]) AS wanted (run, ordinal)
-     WHERE payloads.run = wanted.run AND payloads.ordinal = wanted.ordinal`,
-    itemsAt(run, equal),
+    `UPDATE items SET state = spared.state, record_id = spared.record_id
+     FROM unnest($1::integer[], $2::integer[], $3::text[], $4::text[]) AS spared (run, ordinal, state, record_id)
+     WHERE items.run = spared.run AND items.ordinal = spared.ordinal`,
+    [
+      ...itemsAt(run, spared),
+      spared.map((item) => item.spared!),
+      spared.map(({ recordId }) => recordId),
+    ],
   )
+  await session.run(DROP_PAYLOADS_SQL, itemsAt(run, spared))
 }
 
 async function recordHeld(
@@ -86,8 +105,10 @@ async function recordPart(
   const items = part.filter(({ ordinal }) => planned.has(ordinal))
   const equal = items.filter((item) => stateOnceCompared(item) === 'unchanged')
   const held = items.filter((item) => stateOnceCompared(item) === 'unsent')
+  const spared = items.filter((item) => item.spared)
   await recordEqual(session, run, equal)
   await recordHeld(session, run, held)
+  await recordSpared(session, run, spared)
   await session.run(
     `DELETE FROM differences USING unnest($1::integer[], $2::integer[]) AS wanted (run, ordinal)
      WHERE ${isOfItem('wanted')}`,
@@ -99,7 +120,9 @@ async function recordPart(
   await insertDifferences(session, run, differences, false)
   for (const segment of segments) {
     const [first, last] = [Number(segment['first']), Number(segment['last'])]
-    const settled = [...equal, ...held].filter(({ ordinal }) => ordinal >= first && ordinal <= last)
+    const settled = [...equal, ...held, ...spared].filter(
+      ({ ordinal }) => ordinal >= first && ordinal <= last,
+    )
     await session.run('UPDATE segments SET planned = planned - $1 WHERE run = $2 AND first = $3', [
       settled.length,
       run,

@@ -1,6 +1,11 @@
 // What the answers to batches change in their items, and in what is accepted for their keys.
 
-import { isAcceptance, settlementOf, type Settlement } from '../rules/settlement.ts'
+import {
+  isAcceptance,
+  isMaybeWrittenSql,
+  settlementOf,
+  type Settlement,
+} from '../rules/settlement.ts'
 import type { ItemOutcome } from '../roles/outbox.ts'
 import {
   acceptItemsSql,
@@ -45,7 +50,7 @@ const BOOK_SQL = `UPDATE items SET state = booked.state, attempts = attempts + 1
     record_id = booked.record_id, request_id = booked.request_id, code = booked.code, reason = booked.reason,
     field = booked.field, detail = booked.detail, in_doubt = coalesce(booked.in_doubt, items.in_doubt),
     batch = CASE WHEN booked.state = 'planned' THEN NULL ELSE batch END,
-    replayed = CASE WHEN booked.state = 'planned' THEN 1 ELSE replayed END
+    replayed = CASE WHEN ${isMaybeWrittenSql('booked.state', 'booked.http_status')} THEN 1 ELSE replayed END
   FROM unnest($1::integer[], $2::integer[], $3::text[], $4::text[], $5::integer[], $6::text[], $7::text[],
     $8::text[], $9::text[], $10::text[], $11::smallint[])
     AS booked (run, ordinal, request_id, state, http_status, record_id, code, reason, field, detail, in_doubt)

@@ -30,12 +30,12 @@ const noted = (column: string) =>
 
 const BOOK_READ_SQL = `UPDATE items SET verified = reading.verdict, normalised = reading.normalised,
     ${['field', 'reason', 'detail', '"column"', 'value'].map(noted).join(', ')},
-    state = CASE WHEN ${isUnanswered} THEN (CASE WHEN reading.verdict = 'equal' THEN 'updated' ELSE 'failed' END) ELSE state END,
+    state = CASE WHEN ${isUnanswered} THEN (CASE WHEN reading.verdict = 'equal' THEN reading.found ELSE 'failed' END) ELSE state END,
     in_doubt = CASE WHEN ${isUnanswered} AND reading.verdict <> 'equal' THEN 1 ELSE 0 END,
     record_id = coalesce(items.record_id, reading.record_id)
   FROM unnest($1::integer[], $2::integer[], $3::text[], $4::text[], $5::text[], $6::smallint[], $7::text[],
-      $8::text[], $9::text[], $10::text[])
-    AS reading (run, ordinal, verdict, record_id, field, normalised, reason, detail, "column", value)
+      $8::text[], $9::text[], $10::text[], $11::text[])
+    AS reading (run, ordinal, verdict, record_id, field, normalised, reason, detail, "column", value, found)
   WHERE items.run = reading.run AND items.ordinal = reading.ordinal`
 
 const ACCEPT_READ_SQL = acceptItemsSql(marksOnceVerified)
@@ -72,7 +72,7 @@ export const verificationMethods = (db: PostgresDatabase): Verification => ({
       await session.run(BOOK_READ_SQL, [
         ...itemsAt(run, read),
         ...listsOf(read, 'verified', 'recordId', 'field', 'normalised'),
-        ...listsOf(read, 'reason', 'detail', 'column', 'value'),
+        ...listsOf(read, 'reason', 'detail', 'column', 'value', 'found'),
       ])
       await session.run(ACCEPT_READ_SQL, [...itemsAt(run, accepted), ...listsOf(accepted, 'marks')])
       await session.run(NOTE_READ_SQL, [

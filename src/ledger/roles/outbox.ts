@@ -23,10 +23,12 @@ export interface PlannedItem {
   readonly attempts: number
   /** The key as the source spells it, if it is sent in another form and the form is not decided yet. */
   readonly rawKey?: string | null
+  /** Of an update: the record that it is sent to. */
+  readonly recordId?: string | null
 }
 
-/** An item, by its place. */
-export type ItemPlace = Pick<PlannedItem, 'ordinal'>
+/** An item, by its place; of an update with its record. */
+export type ItemPlace = Pick<PlannedItem, 'ordinal' | 'recordId'>
 
 /** A batch that was written down before it was sent. */
 export interface SentBatch<Item extends ItemPlace = PlannedItem> {
@@ -132,6 +134,13 @@ export interface Outbox {
     fence: number,
     batch: SentBatch<ItemPlace>,
     outcome: RequestOutcome,
+    items: readonly ItemOutcome[],
+  ): Promise<void>
+  /** Settles items of the segment without an answer: those that are not sent, and those whose lost answer was looked up. */
+  settleUnanswered(
+    run: number,
+    segment: RunSegment,
+    fence: number,
     items: readonly ItemOutcome[],
   ): Promise<void>
   /** Puts a batch that was certainly not carried out back to planned; no attempt is counted. */

@@ -1,5 +1,6 @@
 // Reconciliation: planned items are compared with their records before any of them is sent.
 
+import type { SparedState } from '../../core/domain/item-states.ts'
 import type { Difference, OriginalDifferenceKind } from '../../core/domain/differences.ts'
 import type { AcceptedRecord } from './accepted-records.ts'
 import type { LedgerPage, PlannedItem } from './outbox.ts'
@@ -17,6 +18,8 @@ export interface ItemComparison {
   readonly kind: OriginalDifferenceKind | null
   /** Of an equal one: whether the service holds a form of its own, as an earlier run found. */
   readonly normalised?: boolean
+  /** That the mode of the import does not write it, whatever it is. Then no difference is recorded. */
+  readonly spared?: SparedState | null
   /** Baseline hashes of the item's values. */
   readonly marks: string
   /** Why it must not be sent by itself: it becomes `unsent` with this reason. Null: it stays planned. */
@@ -30,7 +33,7 @@ export interface Reconciliation {
   uncompared(run: number, page: LedgerPage): Promise<readonly UncomparedItem[]>
   /**
    * Records what comparing showed, for items that are still planned; at most 1,000. An equal one is `unchanged`, verified and
-   * accepted; the others stay planned, unless they are held, their differences replace earlier ones, and what was accepted
+   * accepted; one that is spared gets that state; the others stay planned, unless they are held, their differences replace earlier ones, and what was accepted
    * stays. The segments' counts of planned items fall with those that are planned no more.
    */
   recordCompared(run: number, items: readonly ItemComparison[]): Promise<void>

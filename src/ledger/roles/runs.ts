@@ -50,6 +50,8 @@ export interface PropertyFacts {
   readonly options: readonly string[]
   /** Of the matching property: whether the service ignores case in it. Runs of earlier versions lack it. */
   readonly folds?: boolean
+  /** Of the matching property: whether the service refuses a second record with a value. Runs of earlier versions lack it. */
+  readonly isUnique?: boolean
 }
 
 /** Where accepted values live: what was accepted in one destination says nothing about another. */
@@ -69,6 +71,8 @@ export interface RunCounters {
   readonly updated: number
   readonly rejected: number
   readonly failed: number
+  /** Rows that the mode does not write: `exists` and `absent`. */
+  readonly spared: number
   readonly requests: number
 }
 

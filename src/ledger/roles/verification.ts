@@ -1,6 +1,6 @@
 // Verification: written items are read back, and of several items that wrote one record the last one is sent once more.
 
-import type { ItemState } from '../../core/domain/books.ts'
+import type { ItemState, WrittenState } from '../../core/domain/books.ts'
 import type { ItemNote, ItemOutcome, LedgerPage, PlannedItem } from './outbox.ts'
 
 /** An item to read back: what was sent, and what is in doubt. */
@@ -47,6 +47,8 @@ export interface VerificationResult {
   readonly seen?: string | null
   /** If it is null, the item keeps the note that it has, unless it is equal. */
   readonly told?: ItemNote | null
+  /** What an item is whose answer was lost, and whose record is as it was sent. Default: updated. */
+  readonly found?: WrittenState
 }
 
 export interface Verification {

@@ -6,6 +6,7 @@ import {
   ACCEPTED_STATES,
   OPEN_STATES,
   REJECT_STATES,
+  SPARED_STATES,
   TIMED_STATES,
   WRITTEN_STATES,
   type ItemState,
@@ -21,6 +22,8 @@ export const acceptedStates = sqlList(ACCEPTED_STATES)
 export const openStates = sqlList(OPEN_STATES)
 export const timedStates = sqlList(TIMED_STATES)
 export const writtenStates = sqlList(WRITTEN_STATES)
+/** States whose payloads a closed run does not keep, unless the row is left. */
+export const doneStates = sqlList([...WRITTEN_STATES, ...SPARED_STATES])
 
 /**
  * Whether a closed run left an item over: what it brought in is accepted, and was found when it was read back. A row that a
@@ -37,11 +40,15 @@ export const isRetried = (item: string): string =>
 export const isReadBackDifferent = (item: string): string =>
   `(${item}.state IN (${writtenStates}) AND ${item}.verified <> 'equal')`
 
+/** How many of a group of items were written as a look-up has shown, and not by an answer. */
+export const LOOKED_UP_COUNT = `sum(CASE WHEN state IN (${writtenStates}) AND coalesce(http_status, 0) NOT BETWEEN 200 AND 299
+  THEN 1 ELSE 0 END)`
+
 /** Whether `item` is one whose values were accepted. */
 export const isBroughtIn = (item: string): string => `${item}.state IN (${acceptedStates})`
 
 /** The columns of a planned item with its payload. */
-export const PLANNED_COLUMNS = 'ordinal, key, payload, hash, attempts'
+export const PLANNED_COLUMNS = 'ordinal, key, payload, hash, attempts, record_id'
 
 /** Of `items` with its payload. */
 export const plannedOfRow = (row: Row): PlannedItem => ({
@@ -51,6 +58,7 @@ export const plannedOfRow = (row: Row): PlannedItem => ({
   hash: String(row['hash']),
   attempts: Number(row['attempts']),
   ...(typeof row['raw_key'] === 'string' && { rawKey: row['raw_key'] }),
+  ...(typeof row['record_id'] === 'string' && { recordId: row['record_id'] }),
 })
 
 /** The columns of an item in a report. */

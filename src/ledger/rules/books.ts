@@ -15,6 +15,7 @@ export function createBooksSum() {
   const readBack = { ...NOT_READ_BACK }
   let replayed = 0
   let inDoubt = 0
+  let lookedUp = 0
   return {
     add(row: Readonly<Record<string, unknown>>): void {
       const state = row['state'] as ItemState
@@ -28,12 +29,14 @@ export function createBooksSum() {
       })
       replayed += Number(row['replayed'])
       inDoubt += Number(row['in_doubt'])
+      lookedUp += Number(row['looked_up'])
     },
     /** @param isPart whether the source was not read to its end */
     books: (read: unknown, isPart: boolean): Books => ({
       read: Number(read ?? 0),
       states,
       replayed,
+      ...(lookedUp > 0 && { lookedUp }),
       inDoubt,
       readBack,
       ...(isPart && { readToEnd: false as const }),

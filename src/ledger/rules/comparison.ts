@@ -3,8 +3,12 @@
 import type { ItemComparison } from '../roles/reconciliation.ts'
 import { partition, REPLACED_MAX } from './ranges.ts'
 
-/** An equal item is left as it is; one that is held is not sent; the others are still to be sent. */
-export const stateOnceCompared = ({ kind, held }: ItemComparison) => {
+/**
+ * An equal item is left as it is, and so is one that the mode does not write; one that is held is not sent; the others are still to
+ * be sent.
+ */
+export const stateOnceCompared = ({ kind, held, spared }: ItemComparison) => {
+  if (spared) return spared
   if (kind === null) return 'unchanged'
   return held === null ? 'planned' : 'unsent'
 }

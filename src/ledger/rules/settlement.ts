@@ -14,13 +14,15 @@ export interface Settlement {
   readonly counts: Readonly<Record<SegmentCounter, number>>
 }
 
-type SegmentCounter = 'created' | 'updated' | 'rejected' | 'failed'
+type SegmentCounter = 'created' | 'updated' | 'rejected' | 'failed' | 'spared'
 
 /** The counter of the segment that an item adds to. One that stays sent is in doubt, and counts as failed. */
 const COUNTERS: Readonly<Record<AnsweredState, SegmentCounter | null>> = {
   created: 'created',
   updated: 'updated',
   rejected: 'rejected',
+  exists: 'spared',
+  absent: 'spared',
   planned: null,
   sent: 'failed',
 }
@@ -28,7 +30,7 @@ const COUNTERS: Readonly<Record<AnsweredState, SegmentCounter | null>> = {
 export function settlementOf(items: readonly ItemOutcome[]): Settlement {
   const booked = items.toSorted((a, b) => a.ordinal - b.ordinal)
   const written = booked.filter(({ state }) => isWritten(state))
-  const counts = { created: 0, updated: 0, rejected: 0, failed: 0 }
+  const counts = { created: 0, updated: 0, rejected: 0, failed: 0, spared: 0 }
   for (const { state } of booked) {
     const counter = COUNTERS[state]
     if (counter !== null) counts[counter]++
@@ -42,6 +44,12 @@ export function settlementOf(items: readonly ItemOutcome[]): Settlement {
 /** Whether the status shows what the record now is: earlier refusals of the item no longer count. */
 export const isAcceptance = ({ httpStatus }: ItemOutcome): boolean =>
   httpStatus === 200 || httpStatus === 201 || httpStatus === 204
+
+/**
+ * Of an update of `items`: whether the outcome in the state and with the status given leaves it open whether the item was written.
+ */
+export const isMaybeWrittenSql = (state: string, status: string): string =>
+  `${state} = 'planned' AND coalesce(${status}, 500) >= 500`
 
 /**
  * Flags for items that wrote one record: each knows the other.

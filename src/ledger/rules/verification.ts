@@ -12,7 +12,14 @@ export const NO_NOTE = {
 } as const
 
 /** The columns of an item that was read back. A form of the service's own counts as equal. */
-export function verifiedColumns({ ordinal, verdict, recordId, field, told }: VerificationResult) {
+export function verifiedColumns({
+  ordinal,
+  verdict,
+  recordId,
+  field,
+  told,
+  found,
+}: VerificationResult) {
   const isForm = verdict === 'normalised'
   return {
     ...NO_NOTE,
@@ -22,6 +29,7 @@ export function verifiedColumns({ ordinal, verdict, recordId, field, told }: Ver
     normalised: isForm ? 1 : 0,
     recordId,
     field,
+    found: found ?? ('updated' as const),
   }
 }
 

@@ -4,7 +4,7 @@ import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
 import type { RunClosing } from '../roles/closing.ts'
 import type { Run } from '../roles/runs.ts'
-import { isLeft, isUnanswered, openStates, writtenStates } from '../rows/items.ts'
+import { doneStates, isLeft, isUnanswered, LOOKED_UP_COUNT, openStates } from '../rows/items.ts'
 import { completeStates, liveStates } from '../rows/runs.ts'
 import { createBooksSum } from '../rules/books.ts'
 import { ordinalSlices } from '../rules/ranges.ts'
@@ -16,7 +16,7 @@ import { runOfRow } from './runs.ts'
 import { deleteWork } from './work.ts'
 
 /** Items that were accepted, and of which nothing is left to be done: they lose their payloads. */
-const IS_DONE = `items.state IN (${writtenStates}) AND NOT coalesce(${isLeft('items')}, 0)`
+const IS_DONE = `items.state IN (${doneStates}) AND NOT coalesce(${isLeft('items')}, 0)`
 const DROP_SOME_SQL = `DELETE FROM payloads WHERE run = ?1 AND ordinal BETWEEN ?2 AND ?3 AND EXISTS
   (SELECT 1 FROM items WHERE items.run = ?1 AND items.ordinal = payloads.ordinal AND ${IS_DONE})`
 /** The same where no item of the slice keeps its own, in two thirds of the time. */
@@ -66,7 +66,8 @@ export function closingMethods(
     async books(run) {
       const sum = createBooksSum()
       const slice = db.sql(
-        `SELECT state, verified, normalised, count(*) AS items, sum(replayed) AS replayed, sum(in_doubt) AS in_doubt
+        `SELECT state, verified, normalised, count(*) AS items, sum(replayed) AS replayed, sum(in_doubt) AS in_doubt,
+           ${LOOKED_UP_COUNT} AS looked_up
          FROM items WHERE run = ? AND ordinal BETWEEN ? AND ? GROUP BY state, verified, normalised`,
       )
       for (const { first, last } of ordinalSlices(lastOrdinal(run), 10 * LEDGER_ROWS_MAX)) {

@@ -292,4 +292,8 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE accepted ADD COLUMN records TEXT;
   CREATE INDEX accepted_several ON accepted (destination) WHERE records IS NOT NULL;
   `,
+  `
+  -- Rows that the mode of an import does not write.
+  ALTER TABLE segments ADD COLUMN spared INTEGER NOT NULL DEFAULT 0;
+  `,
 ]

@@ -89,6 +89,10 @@ export function outboxMethods(db: SqliteDatabase, now: () => string) {
           "UPDATE items SET state = 'sent', batch = ? WHERE run = ? AND ordinal BETWEEN ? AND ?",
         )
         for (const { first, last } of stretches(items)) send.run(sent.batch, run, first, last)
+        if (items.some(({ recordId }) => recordId !== undefined)) {
+          const aim = db.sql('UPDATE items SET record_id = ? WHERE run = ? AND ordinal = ?')
+          for (const { ordinal, recordId = null } of items) aim.run(recordId, run, ordinal)
+        }
         // What is in flight is not known: until it is settled, nothing counts as accepted for its keys.
         db.sql(
           `UPDATE accepted SET hash = NULL WHERE destination = ? AND key IN
@@ -121,6 +125,13 @@ export function outboxMethods(db: SqliteDatabase, now: () => string) {
         checkSegmentFence(db, run, segment, fence)
         settleBatch(db, run, segment, { batch, requestId: outcome.requestId, items })
         settleRequest(run, batch, outcome)
+      })
+    },
+
+    async settleUnanswered(run, segment, fence, items) {
+      db.transaction(() => {
+        checkSegmentFence(db, run, segment, fence)
+        settleBatch(db, run, segment, { batch: null, requestId: null, items })
       })
     },
 

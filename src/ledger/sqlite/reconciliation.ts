@@ -30,6 +30,15 @@ function setState(db: SqliteDatabase, run: number, item: ItemComparison): boolea
       db.sql('DELETE FROM payloads WHERE run = ? AND ordinal = ?').run(run, ordinal)
       return true
     }
+    case 'exists':
+    case 'absent': {
+      const { changes } = db
+        .sql(`UPDATE items SET state = ?, record_id = ? WHERE ${IS_PLANNED}`)
+        .run(item.spared!, recordId, run, ordinal)
+      if (changes === 0) return false
+      db.sql('DELETE FROM payloads WHERE run = ? AND ordinal = ?').run(run, ordinal)
+      return true
+    }
     case 'unsent': {
       const { changes } = db
         .sql(`UPDATE items SET state = 'unsent', reason = ?, detail = ? WHERE ${IS_PLANNED}`)

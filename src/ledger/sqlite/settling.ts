@@ -3,7 +3,12 @@
 import type { ItemOutcome, ItemPlace, RunSegment, SentBatch } from '../roles/outbox.ts'
 import { keepsLast } from '../rows/accepted.ts'
 import { stretches } from '../rules/ranges.ts'
-import { collisionFlags, isAcceptance, settlementOf } from '../rules/settlement.ts'
+import {
+  collisionFlags,
+  isAcceptance,
+  isMaybeWrittenSql,
+  settlementOf,
+} from '../rules/settlement.ts'
 import { bulkStatement, textsValue } from '../../sqlite/bulk.ts'
 import type { SqliteDatabase } from './database.ts'
 
@@ -20,7 +25,7 @@ export const BOOK_ANSWERED_SQL = `UPDATE items SET verified = ?3, reason = ?4, f
 
 const BOOK_SQL = `UPDATE items SET state = ?, attempts = attempts + 1, http_status = ?, record_id = ?, code = ?, reason = ?,
     field = ?, detail = ?, in_doubt = ?, request_id = ?, batch = CASE WHEN ?1 = 'planned' THEN NULL ELSE batch END,
-    replayed = CASE WHEN ?1 = 'planned' THEN 1 ELSE replayed END
+    replayed = CASE WHEN ${isMaybeWrittenSql('?1', '?2')} THEN 1 ELSE replayed END
   WHERE run = ? AND ordinal = ?`
 
 /** Of a stretch of items; the ids of their records are a list. */
@@ -55,12 +60,16 @@ const COLLISIONS_SQL = `SELECT items.ordinal, max(other.ordinal) AS twin
   WHERE items.run = ? AND items.ordinal BETWEEN ? AND ? AND items.batch = ?
   GROUP BY items.ordinal`
 
-/** Within the transaction that settles the request. */
+/** Within the transaction that settles the request, if there is one. */
 export function settleBatch(
   db: SqliteDatabase,
   run: number,
   { first }: RunSegment,
-  answer: { batch: SentBatch<ItemPlace>; requestId: string | null; items: readonly ItemOutcome[] },
+  answer: {
+    batch: SentBatch<ItemPlace> | null
+    requestId: string | null
+    items: readonly ItemOutcome[]
+  },
 ): void {
   const { requestId, batch } = answer
   const { booked, written, answered, counts } = settlementOf(answer.items)
@@ -86,14 +95,21 @@ export function settleBatch(
     db.sql(BOOK_ANSWERED_SQL).run(run, ordinal, 'answered', ...note)
     db.sql(DOUBT_SQL).run(destination, run, ordinal)
   }
-  const range = [batch.items[0]!.ordinal, batch.items.at(-1)!.ordinal]
-  const rows = db.sql(COLLISIONS_SQL).all(run, ...range, batch.batch)
+  if (batch !== null) flagCollisions(db, run, batch)
+  db.sql(
+    `UPDATE segments SET created = created + ?, updated = updated + ?, rejected = rejected + ?, failed = failed + ?,
+       spared = spared + ? WHERE run = ? AND first = ?`,
+  ).run(counts.created, counts.updated, counts.rejected, counts.failed, counts.spared, run, first)
+}
+
+function flagCollisions(
+  db: SqliteDatabase,
+  run: number,
+  { batch, items }: SentBatch<ItemPlace>,
+): void {
+  const rows = db.sql(COLLISIONS_SQL).all(run, items[0]!.ordinal, items.at(-1)!.ordinal, batch)
   for (const { ordinal, other } of collisionFlags(rows))
     db.sql('UPDATE items SET twin = ? WHERE run = ? AND ordinal = ?').run(other, run, ordinal)
-  db.sql(
-    `UPDATE segments SET created = created + ?, updated = updated + ?, rejected = rejected + ?, failed = failed + ?
-     WHERE run = ? AND first = ?`,
-  ).run(counts.created, counts.updated, counts.rejected, counts.failed, run, first)
 }
 
 const isAnsweredAlike = (a: ItemOutcome, b: ItemOutcome): boolean =>

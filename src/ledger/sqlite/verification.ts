@@ -28,7 +28,7 @@ const noted = (column: string, value: string) =>
 
 const BOOK_READ_SQL = `UPDATE items SET verified = ?1, normalised = ?6, ${noted('field', '?2')}, ${noted('reason', '?7')},
     ${noted('detail', '?8')}, ${noted('"column"', '?9')}, ${noted('value', '?10')},
-    state = CASE WHEN ${isUnanswered} THEN (CASE WHEN ?1 = 'equal' THEN 'updated' ELSE 'failed' END) ELSE state END,
+    state = CASE WHEN ${isUnanswered} THEN (CASE WHEN ?1 = 'equal' THEN ?11 ELSE 'failed' END) ELSE state END,
     in_doubt = CASE WHEN ${isUnanswered} AND ?1 <> 'equal' THEN 1 ELSE 0 END,
     record_id = coalesce(record_id, ?3)
   WHERE run = ?4 AND ordinal = ?5`
@@ -66,7 +66,7 @@ export const verificationMethods = (db: SqliteDatabase): Verification => ({
       for (const item of items) {
         const read = verifiedColumns(item)
         const { verified, field, recordId, ordinal, normalised } = read
-        const note = [read.reason, read.detail, read.column, read.value]
+        const note = [read.reason, read.detail, read.column, read.value, read.found]
         db.sql(BOOK_READ_SQL).run(verified, field, recordId, run, ordinal, normalised, ...note)
         if (isAcceptedOnceRead(item)) db.sql(ACCEPT_READ_SQL).run(item.marks ?? null, run, ordinal)
         if (isNotedOnceRead(item)) {

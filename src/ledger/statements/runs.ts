@@ -7,7 +7,7 @@ import { countsOfRow } from '../rows/values.ts'
 import type { SqlDialect, StatementRunner } from './engine.ts'
 
 /** Of the segments. */
-const SUMS = ['planned', 'created', 'updated', 'rejected', 'failed'] as const
+const SUMS = ['planned', 'created', 'updated', 'rejected', 'failed', 'spared'] as const
 
 export function runStatements(db: StatementRunner, dialect: SqlDialect) {
   const runOfRow = runReader(dialect)

@@ -164,7 +164,9 @@ async function firstMessage(channel: Channel, place: string): Promise<ThreadOpen
 
 /** The items by their places: the ledger has the rest of them. */
 const places = (items: readonly ItemPlace[]): readonly ItemPlace[] =>
-  items.map(({ ordinal }) => ({ ordinal }))
+  items.map(({ ordinal, recordId }) =>
+    recordId === undefined ? { ordinal } : { ordinal, recordId },
+  )
 const placed = (batch: SentBatch<ItemPlace>): SentBatch<ItemPlace> => ({
   ...batch,
   items: places(batch.items),

@@ -67,6 +67,7 @@ export function booksPart(books: BooksReport, isClosed: boolean): Markup {
       </table>
       <p class="balance ${tone}">${words}</p>
       ${books.read_back.map(({ name, rows: count, meaning }) => html`<p class="note${name === 'equal' ? '' : ' warn'}">${countText(count, 'row')} ${meaning}.</p>`)}
+      ${books.looked_up > 0 && html`<p class="note">${countText(books.looked_up, 'row')} ${books.looked_up === 1 ? 'was' : 'were'} settled by a look-up after a lost answer: the record was found as it was sent.</p>`}
       ${books.replayed > 0 && html`<p class="note">${countText(books.replayed, 'row')} ${books.replayed === 1 ? 'was' : 'were'} sent again after a lost answer: “created” may be a few too low, “updated” as many too high.</p>`}
       ${books.in_doubt > 0 && html`<p class="note warn">${countText(books.in_doubt, 'row')} in doubt: no answer came, and the service may hold ${books.in_doubt === 1 ? 'it' : 'them'}.</p>`}`,
   )

@@ -52,7 +52,15 @@ const stagings = fc
     ...torn.map((drawn) => ({ kind: 'torn stage' as const, keys: drawn })),
     { kind: chance === 0 ? 'torn stage' : 'stage', keys: last },
   ])
-const state = fc.constantFrom('created', 'updated', 'rejected', 'planned', 'sent')
+const state = fc.constantFrom(
+  'created',
+  'updated',
+  'rejected',
+  'exists',
+  'absent',
+  'planned',
+  'sent',
+)
 const event: fc.Arbitrary<Event> = fc.oneof(
   {
     weight: 6,

@@ -204,7 +204,15 @@ export function outcome(
   return {
     ordinal,
     state,
-    httpStatus: { created: 201, updated: 200, rejected: 422, planned: 503, sent: 503 }[state],
+    httpStatus: {
+      created: 201,
+      updated: 200,
+      rejected: 422,
+      exists: 409,
+      absent: 404,
+      planned: 503,
+      sent: 503,
+    }[state],
     recordId: isWritten ? `record ${ordinal}` : null,
     code: isWritten ? null : 'request_invalid',
     reason: isWritten ? null : 'schema_invalid',

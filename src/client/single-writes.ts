@@ -1,25 +1,35 @@
-// A batch upsert on a service that has none: one upsert for each item, in order, and one answer in the form of a batch's.
-// Promises kept here: a failure that stops the work after some items were written says that the outcome is unknown; sending the
-// batch again is safe, because upserts are.
+// A batch of writes on a service that has none: one request for each item, in order, and one answer in the form of a batch's.
+// Promises kept here: a failure that stops the work after some items were written says that the outcome is unknown, and is one
+// that is not sent again if the operation may not be.
 
-import { BATCH_ITEM_STATUSES, TITLES } from '../contract/index.ts'
-import type { BatchItemResult, ProblemCode, Properties } from '../contract/index.ts'
+import { BATCH_ITEM_STATUSES, OPERATIONS, TITLES } from '../contract/index.ts'
+import type {
+  BatchItemResult,
+  ProblemCode,
+  Properties,
+  RecordRepresentation,
+} from '../contract/index.ts'
+import type { ImportOperation } from '../core/domain/import-modes.ts'
 import { QuotaWait, ServiceFailure, SyncError } from '../core/errors.ts'
 import { parseJson } from '../core/json.ts'
 import type { Permit } from '../core/ports.ts'
-import type { Success } from './answers.ts'
+import { OutcomeUnknown, type Success } from './answers.ts'
 import { batchBody, type BatchAnswer, type BatchInput } from './batch.ts'
-import type { BodyOf } from './decode.ts'
 import type { RequestOptions } from './call.ts'
 
-export interface UpsertItem {
+export interface WriteItem {
+  /** Of an update. */
+  readonly id?: string
   readonly properties: Properties
 }
 
-export type UpsertOne = (
-  item: UpsertItem,
+/** One write. An upsert says in its answer whether it created, a create answers 201. */
+export type WriteOne = (
+  item: WriteItem,
   options: RequestOptions,
-) => Promise<Success<BodyOf<'upsertRecord'>>>
+) => Promise<
+  Success<{ readonly data: RecordRepresentation; readonly created?: boolean | undefined }>
+>
 
 /**
  * The quota may make each item wait this long: a batch that has begun is not left half done because of a wait, which is normal.
@@ -27,10 +37,11 @@ export type UpsertOne = (
 const ITEM_WAIT_MAX_MS = 600_000
 
 /** @throws ServiceFailure; before anything was sent also QuotaWait or the signal's reason */
-export async function upsertSingly(
-  items: readonly UpsertItem[],
+export async function writeSingly(
+  operation: ImportOperation,
+  items: readonly WriteItem[],
   options: RequestOptions,
-  upsert: UpsertOne,
+  write: WriteOne,
 ): Promise<BatchAnswer> {
   const { priority, sendBefore } = options
   const data: BatchItemResult[] = []
@@ -38,15 +49,16 @@ export async function upsertSingly(
   for (const [index, item] of items.entries()) {
     try {
       // The signal and the passed permit are for the first item: after it, the batch is under way.
-      const answer = await upsert(
+      const answer = await write(
         item,
         index === 0 ? options : { priority, sendBefore, maxWaitMs: ITEM_WAIT_MAX_MS },
       )
+      const { created = operation === 'batchCreate', data: record } = answer.body
       requestId = answer.requestId ?? null
-      data.push({ index, status: answer.body.created ? 201 : 200, record: answer.body.data })
+      data.push({ index, status: created ? 201 : 200, record })
     } catch (error) {
       const refused = error instanceof ServiceFailure ? refusedItem(error, index) : null
-      if (!refused) throw index === 0 ? error : halfDone(error, index, items.length)
+      if (!refused) throw index === 0 ? error : halfDone(operation, error, index, items.length)
       requestId = refused.problem?.request_id ?? null
       data.push(refused)
     }
@@ -57,10 +69,10 @@ export async function upsertSingly(
 }
 
 /** The items of a batch. @throws SyncError `batch_size`, `body_invalid`, after giving back the permit that the caller passed */
-export function batchItems(input: BatchInput<UpsertItem>, permit?: Permit): readonly UpsertItem[] {
+export function batchItems(input: BatchInput<WriteItem>, permit?: Permit): readonly WriteItem[] {
   const { body, count } = batchBody(input, permit)
   try {
-    const { data } = parseJson(body) as unknown as { data: UpsertItem[] }
+    const { data } = parseJson(body) as unknown as { data: WriteItem[] }
     if (Array.isArray(data) && data.length === count) return data
   } catch {
     // Reported below.
@@ -101,10 +113,15 @@ function refusedItem(failure: ServiceFailure, index: number): BatchItemResult | 
 }
 
 /** The same failure, for a batch that was partly carried out. */
-function halfDone(error: unknown, done: number, count: number): unknown {
+function halfDone(
+  operation: ImportOperation,
+  error: unknown,
+  done: number,
+  count: number,
+): unknown {
   const words = `${done} of ${count} items of the batch were answered before`
   if (error instanceof QuotaWait) {
-    return new ServiceFailure(`batchUpsert: ${error.message}; ${words}`, {
+    return unknownOutcome(operation, `${operation}: ${error.message}; ${words}`, {
       kind: 'no_answer',
       disposition: 'retry',
       block: 'service',
@@ -113,5 +130,14 @@ function halfDone(error: unknown, done: number, count: number): unknown {
     })
   }
   if (!(error instanceof ServiceFailure)) return error
-  return new ServiceFailure(`${error.message}; ${words}`, { ...error, outcomeUnknown: true })
+  return unknownOutcome(operation, `${error.message}; ${words}`, { ...error, outcomeUnknown: true })
 }
+
+const unknownOutcome = (
+  operation: ImportOperation,
+  message: string,
+  facts: ConstructorParameters<typeof ServiceFailure>[1],
+): ServiceFailure =>
+  OPERATIONS[operation].replay
+    ? new ServiceFailure(message, facts)
+    : new OutcomeUnknown(message, { ...facts, disposition: 'halt' })

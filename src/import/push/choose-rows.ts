@@ -1,0 +1,217 @@
+// What is sent of the planned rows, and with which record id, where the mode does not write each of them. Promises kept here: a row
+// is looked up right before its batch is recorded; one that may have been written already is sent again only if its record is not
+// there; what is not sent has its outcome in the ledger before anything else of it is done.
+
+import { ITEM_ATTEMPTS_MAX } from '../../core/limits.ts'
+import { modeEntry } from '../../core/domain/import-modes.ts'
+import type { ItemOutcome, PlannedItem } from '../../ledger/ledger.ts'
+import { stagedMatchingProperty } from '../mapping/types.ts'
+import type { ImportDeps } from '../ports.ts'
+import { createItemHasher } from '../verify/baseline-hashes.ts'
+import { SEVERAL_RECORDS } from '../verify/read-back.ts'
+import { answerReader } from './answered.ts'
+import { rowFinder, type FoundRow } from './found-records.ts'
+import { blankOutcome } from './outcome.ts'
+import { secondRecordReader } from './second-records.ts'
+import type { ClaimedSegment, DeliveryLedger } from './claimed-segment.ts'
+
+/** What answers say of several records with one key. */
+const AMBIGUOUS = { code: 'conflict', reason: 'ambiguous_match' } as const
+
+/** What a look-up means for rows of a run. */
+export class RowChooser {
+  readonly #deps: ImportDeps<DeliveryLedger>
+  readonly #job: ClaimedSegment
+  readonly #find: ReturnType<typeof rowFinder>
+  readonly #readAnswer: ReturnType<typeof answerReader>
+  readonly #hashesOf: ReturnType<typeof createItemHasher> | null
+  readonly #noteSecondRecords: ReturnType<typeof secondRecordReader>
+  readonly #field: string
+  /** Whether the service itself refuses a second record of a key. */
+  readonly #isUnique: boolean
+
+  constructor(deps: ImportDeps<DeliveryLedger>, job: ClaimedSegment) {
+    const { config, schema } = job
+    this.#deps = deps
+    this.#job = job
+    this.#find = rowFinder(deps, job)
+    this.#readAnswer = answerReader(config, schema)
+    this.#hashesOf = schema && createItemHasher(config, schema)
+    this.#noteSecondRecords = secondRecordReader(deps, job)
+    const { name } = stagedMatchingProperty(config, schema)
+    this.#field = `/properties/${name}`
+    this.#isUnique = schema?.[name]?.isUnique === true
+  }
+
+  /** Whether rows are looked up before they are sent. */
+  get looksFirst(): boolean {
+    return modeEntry(this.#job.config.mode).spares !== null
+  }
+
+  /** The rows of at most 100 that are to be sent; the others are settled. */
+  async choose(items: readonly PlannedItem[]): Promise<readonly PlannedItem[]> {
+    const send: PlannedItem[] = []
+    const settled: ItemOutcome[] = []
+    const isUpdate = this.#job.config.mode === 'update'
+    for (const [item, outcome] of isUpdate ? await this.#aimed(items) : await this.#new(items))
+      if (outcome === null) send.push(item)
+      else settled.push(outcome)
+    await this.#settle(settled, items)
+    return send
+  }
+
+  /** Settles the rows of a batch whose answer was lost, as far as their records say what became of them. */
+  async settleLost({ items }: { readonly items: readonly PlannedItem[] }): Promise<void> {
+    const found = await this.#find(items, { whole: true })
+    const outcomes = found.flatMap((row) => {
+      if (row.record !== null) return this.#doneOf(row) ?? []
+      const isSpent = row.item.attempts + 1 >= ITEM_ATTEMPTS_MAX
+      // A service whose index lags may have the record all the same: then only the service itself can refuse a second one.
+      return this.#isUnique && !isSpent ? [blankOutcome(row.item, 'planned')] : []
+    })
+    await this.#settle(outcomes, items)
+  }
+
+  /** The outcomes of an answer, with those that the mode and the look-up of their keys decide. */
+  async decide(
+    items: readonly PlannedItem[],
+    outcomes: readonly ItemOutcome[],
+  ): Promise<readonly ItemOutcome[]> {
+    const isUpdate = this.#job.config.mode === 'update'
+    const status = isUpdate ? 404 : 409
+    const asked = items.filter((_, index) => {
+      const { state, httpStatus } = outcomes[index]!
+      return state === 'rejected' && httpStatus === status
+    })
+    // The answer is recorded even if the look-up fails.
+    const found = await this.#find(asked, { whole: !isUpdate }).catch(() => [])
+    const rows = new Map(found.map((row) => [row.item.ordinal, row]))
+    const isAsked = new Set(asked)
+    return items.map((item, index) => {
+      const outcome = outcomes[index]!
+      const row = rows.get(item.ordinal)
+      if (isAsked.has(item))
+        return isUpdate ? this.#goneOf(item, outcome, row) : this.#conflictOf(item, outcome, row)
+      const isDoubtful = outcome.state === 'planned' && outcome.httpStatus === 500
+      // It may be there: without a service that refuses a second record it is not sent again.
+      return !isUpdate && isDoubtful && !this.#isUnique
+        ? { ...outcome, state: 'sent', inDoubt: true }
+        : outcome
+    })
+  }
+
+  /** Of a create: which keys are new. */
+  async #new(items: readonly PlannedItem[]): Promise<readonly Choice[]> {
+    const found = await this.#find(items, { whole: items.some(isMaybeWritten) })
+    return found.map((row): Choice => {
+      const { item, record } = row
+      if (record === null) return [item, null]
+      if (!isMaybeWritten(item)) return [item, existsOf(row)]
+      return [item, this.#doneOf(row) ?? inDoubt(item)]
+    })
+  }
+
+  /** Of an update: the records of the keys, by what was accepted, or by a look-up. */
+  async #aimed(items: readonly PlannedItem[]): Promise<readonly Choice[]> {
+    const { ledger } = this.#deps
+    // A row that was answered 404 has another record than the ledger knows, or none.
+    const first = items.filter((item) => !isMaybeWritten(item))
+    const keys = first.map(({ key }) => key)
+    const known = keys.length === 0 ? null : await ledger.acceptedRecords(this.#job.run, keys)
+    const idOf = (item: PlannedItem) => {
+      const accepted = isMaybeWritten(item) ? undefined : known?.get(item.key)
+      return accepted?.recordId != null && !accepted.records?.length ? accepted.recordId : null
+    }
+    const aimed = items.flatMap((item): Choice[] => {
+      const recordId = idOf(item)
+      return recordId === null ? [] : [[aimedAt(item, recordId), null]]
+    })
+    const found = await this.#find(
+      items.filter((item) => idOf(item) === null),
+      { whole: false },
+    )
+    const looked = found.map((row): Choice => {
+      const { item, record, isSeveral } = row
+      if (isSeveral) return [item, this.#ambiguousOf(item)]
+      if (record === null) return [item, blankOutcome(item, 'absent')]
+      return [aimedAt(item, record.id), null]
+    })
+    return [...aimed, ...looked]
+  }
+
+  /** The outcome of a row whose record is there as it was sent; null if it is another one, or is not alone. */
+  #doneOf({ item, record, isSeveral, isAsSent }: FoundRow): ItemOutcome | null {
+    if (record === null || isSeveral || !isAsSent) return null
+    const { found } = modeEntry(this.#job.config.mode)
+    const marks = this.#hashesOf && this.#hashesOf(item.sent)
+    const outcome = { ...blankOutcome(item, found), recordId: record.id, marks }
+    return this.#readAnswer(item, outcome, record)
+  }
+
+  /** Of a create that was answered 409. */
+  #conflictOf(item: PlannedItem, outcome: ItemOutcome, row: FoundRow | undefined): ItemOutcome {
+    const isThere = row?.record != null
+    // Another property may be the one that is taken.
+    if (!isThere && outcome.field !== this.#field) return outcome
+    const { httpStatus } = outcome
+    if (isMaybeWritten(item)) {
+      const done = row && this.#doneOf(row)
+      return { ...(done ?? inDoubt(item)), httpStatus }
+    }
+    return { ...(row ? existsOf(row) : blankOutcome(item, 'exists')), httpStatus }
+  }
+
+  /** Of an update that was answered 404. */
+  #goneOf(item: PlannedItem, outcome: ItemOutcome, row: FoundRow | undefined): ItemOutcome {
+    const { httpStatus } = outcome
+    const isSpent = item.attempts + 1 >= ITEM_ATTEMPTS_MAX
+    if (row === undefined)
+      return isSpent ? outcome : { ...blankOutcome(item, 'planned'), httpStatus }
+    if (row.isSeveral) return this.#ambiguousOf(item)
+    if (row.record === null) return { ...blankOutcome(item, 'absent'), httpStatus }
+    return isSpent ? outcome : { ...blankOutcome(item, 'planned'), httpStatus }
+  }
+
+  #ambiguousOf(item: PlannedItem): ItemOutcome {
+    const { name } = stagedMatchingProperty(this.#job.config, this.#job.schema)
+    return {
+      ...blankOutcome(item, 'rejected'),
+      ...AMBIGUOUS,
+      field: `/properties/${name}`,
+      detail: SEVERAL_RECORDS,
+    }
+  }
+
+  async #settle(outcomes: readonly ItemOutcome[], items: readonly PlannedItem[]): Promise<void> {
+    if (outcomes.length === 0) return
+    const { ledger } = this.#deps
+    const { run, segment, fence } = this.#job
+    // Where a row was written before, it was sent before.
+    const noted = await this.#noteSecondRecords({ items, attempt: 2 }, outcomes)
+    await ledger.settleUnanswered(run, segment, fence, noted.outcomes)
+    if (noted.later.length > 0) await ledger.noteRecordsOfKeys(run, noted.later)
+    this.#deps.beat(outcomes.length)
+  }
+}
+
+/** A row, and its outcome if it is not sent. */
+type Choice = readonly [PlannedItem, ItemOutcome | null]
+
+/** Written out: to spread each row takes longer. */
+const aimedAt = (
+  { ordinal, key, payload, hash, attempts }: PlannedItem,
+  recordId: string,
+): PlannedItem => ({ ordinal, key, payload, hash, attempts, recordId })
+
+/** Whether a sending of the row before this one had no certain outcome. */
+const isMaybeWritten = ({ attempts }: PlannedItem): boolean => attempts > 0
+
+const inDoubt = (item: PlannedItem): ItemOutcome => ({
+  ...blankOutcome(item, 'sent'),
+  inDoubt: true,
+})
+
+const existsOf = ({ item, record, isSeveral }: FoundRow): ItemOutcome => ({
+  ...blankOutcome(item, 'exists'),
+  recordId: isSeveral ? null : (record?.id ?? null),
+})

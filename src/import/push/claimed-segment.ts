@@ -1,0 +1,23 @@
+// What the steps of a delivery share.
+
+import type {
+  AcceptedRecords,
+  Outbox,
+  RowStaging,
+  Runs,
+  RunSegment,
+  StepStates,
+} from '../../ledger/ledger.ts'
+import type { StagedImport } from '../ports.ts'
+
+/** What delivering asks of the ledger: the outbox, and what is known of keys whose record has another id. */
+export type DeliveryLedger = AcceptedRecords & Outbox & RowStaging & Runs & StepStates
+
+/** A segment of a run that this worker has claimed. */
+export interface ClaimedSegment extends StagedImport {
+  readonly segment: RunSegment
+  readonly fence: number
+  readonly itemsPerRequest: number
+  /** Items that the service refused alone, one after the other, at the end of the slice before. */
+  readonly refusedInRow: number
+}

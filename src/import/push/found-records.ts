@@ -1,0 +1,68 @@
+// What a look-up by key shows of rows: those whose mode does not write each of them, and those whose answer was lost.
+
+import type { RecordRepresentation } from '../../contract/index.ts'
+import type { PlannedItem } from '../../ledger/ledger.ts'
+import { propertyTypes, stagedMatchingProperty } from '../mapping/types.ts'
+import type { ImportDeps, StagedImport } from '../ports.ts'
+import { differingFields } from '../verify/compare.ts'
+import {
+  lookUpItems,
+  payloadsProperties,
+  type ParsedItem,
+  type PropertyValues,
+} from '../verify/look-up.ts'
+import { isNormalisedForm } from '../verify/normalised.ts'
+
+/** A row, and the record of its key. */
+export interface FoundRow {
+  readonly item: ParsedItem<PlannedItem>
+  /** Null if there is none, or the API key does not see it. */
+  readonly record: RecordRepresentation | null
+  /** Whether the key has more records than that one. */
+  readonly isSeveral: boolean
+  /** Whether it holds what the row sends, or forms of it. False if only the key was read. */
+  readonly isAsSent: boolean
+}
+
+const NO_BASELINE = { before: null, held: '' }
+
+/** Looks up at most 100 rows. `whole`: with the values of all mapped properties, not only the key. */
+export function rowFinder(
+  deps: ImportDeps,
+  { config, schema }: StagedImport,
+): (
+  items: readonly PlannedItem[],
+  options: { readonly whole: boolean },
+) => Promise<readonly FoundRow[]> {
+  const matching = stagedMatchingProperty(config, schema)
+  const typeOf = propertyTypes(config, schema)
+  const isAsSent = (sent: PropertyValues, held: PropertyValues): boolean =>
+    differingFields(sent, held, typeOf).every((name) =>
+      isNormalisedForm(sent[name], held[name], typeOf(name), NO_BASELINE),
+    )
+
+  return async (items, { whole }) => {
+    if (items.length === 0) return []
+    const sent = payloadsProperties(items)
+    const asked = items.map(({ ordinal, key, payload, hash, attempts }, index) => ({
+      ordinal,
+      key,
+      payload,
+      hash,
+      attempts,
+      sent: sent[index]!,
+    }))
+    const names = whole ? Object.keys(config.properties) : [matching.name]
+    const found = await lookUpItems(deps, config, matching, asked, names)
+    return asked.map((item) => {
+      const record = found.get(item.key) ?? null
+      return {
+        item,
+        record,
+        isSeveral: found.several.has(item.key),
+        isAsSent:
+          whole && record !== null && isAsSent(item.sent, record.properties as PropertyValues),
+      }
+    })
+  }
+}

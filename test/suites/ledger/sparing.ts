@@ -1,0 +1,138 @@
+// Rows that the mode of an import does not write, records that updates are sent to, and rows whose lost answer was looked up.
+
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { FenceLost } from '../../../src/core/errors.ts'
+import { isBalanced } from '../../../src/core/domain/books.ts'
+import type { ItemComparison, Ledger } from '../../../src/ledger/ledger.ts'
+import { accepted, booked, outcome, rows, send, staged, type Open, type Opened } from './scene.ts'
+
+export function sparingTests(open: Open): void {
+  let opened: Opened
+  let ledger: Ledger
+  beforeEach(async () => {
+    opened = await open()
+    ledger = opened.ledger
+  })
+  afterEach(() => opened.cleanup())
+
+  /** Without an answer: no status, and nothing accepted but what `more` says. */
+  const found = (ordinal: number, state: 'created' | 'exists' | 'absent' | 'planned' | 'sent') =>
+    outcome(ordinal, state, {
+      httpStatus: null,
+      code: null,
+      reason: null,
+      field: null,
+      detail: null,
+      recordId: state === 'created' || state === 'exists' ? `record ${ordinal}` : null,
+    })
+
+  it('have states of their own, without a request', async () => {
+    const { run, segment, fence } = await staged(ledger, rows(5))
+    await ledger.settleUnanswered(run, segment, fence, [found(1, 'exists'), found(3, 'absent')])
+    expect(await booked(ledger, run)).toEqual({ exists: 1, absent: 1, planned: 3 })
+    expect(await ledger.progress(run)).toMatchObject({ planned: 5, spared: 2, requests: 0 })
+    const choice = { states: ['exists', 'absent'] as const, after: 0, limit: 9 }
+    expect(await ledger.report(run, choice)).toMatchObject([
+      { ordinal: 1, state: 'exists', recordId: 'record 1', inDoubt: false },
+      { ordinal: 3, state: 'absent', recordId: null },
+    ])
+    // Neither is accepted: the next run plans them again.
+    expect(await accepted(ledger, rows(5))).toEqual([])
+  })
+
+  it('are written by the holder of the segment alone', async () => {
+    const { run, segment, fence } = await staged(ledger, rows(2))
+    await ledger.claimSegment(run, segment)
+    const spare = ledger.settleUnanswered(run, segment, fence, [found(1, 'exists')])
+    await expect(spare).rejects.toThrow(FenceLost)
+    expect(await booked(ledger, run)).toEqual({ planned: 2 })
+  })
+
+  it('close a run as complete, are no rejects, and leave no payload to a retry', async () => {
+    const { run, segment, fence } = await staged(ledger, rows(2))
+    await ledger.settleUnanswered(run, segment, fence, [found(1, 'exists'), found(2, 'absent')])
+    await ledger.settleLeftovers(run)
+    const books = await ledger.books(run)
+    expect(isBalanced(books)).toBe(true)
+    await ledger.closeRun(run, { state: 'complete', books })
+    expect(await ledger.rejectGroups(run)).toEqual([])
+    expect(await ledger.retryRows(run, {}, { after: 0, limit: 9 })).toEqual([])
+    expect(await ledger.leftRows(run, { after: 0, limit: 9 })).toEqual([])
+    const choice = { states: ['exists', 'absent'] as const, after: 0, limit: 9 }
+    expect((await ledger.report(run, choice)).map(({ raw }) => raw)).toEqual([null, null])
+  })
+
+  it('keep the records that a batch of updates is sent to', async () => {
+    const claim = await staged(ledger, rows(3))
+    const { run, segment, fence } = claim
+    const planned = await ledger.nextPlanned(run, segment, { after: 0, attemptsBelow: 1, limit: 3 })
+    const items = planned.map((item) => ({ ...item, recordId: `r${item.ordinal}` }))
+    const batch = { operation: 'batchUpdate', digest: 'd', items }
+    await ledger.recordSend(run, segment, fence, batch)
+    const other = await opened.reopen()
+    const [lost] = await other.unsettledBatches(run, segment)
+    expect(lost!.items).toEqual(items)
+  })
+
+  it('are settled by a look-up after a lost answer, and the books say so', async () => {
+    const claim = await staged(ledger, rows(4))
+    const { run, segment, fence } = claim
+    await send(ledger, claim, 3)
+    await ledger.settleUnanswered(run, segment, fence, [found(1, 'created'), found(2, 'planned')])
+    const books = await ledger.books(run)
+    expect(books).toMatchObject({ states: { created: 1, planned: 2, sent: 1 }, lookedUp: 1 })
+    // It may be written: only the one that was found is sure.
+    expect(books.replayed).toBe(1)
+    expect(await accepted(ledger, rows(4))).toEqual([1])
+    const [lost] = await ledger.unsettledBatches(run, segment)
+    expect(lost!.items.map(({ ordinal }) => ordinal)).toEqual([3])
+  })
+
+  it('are flagged as sent again only if they may have been written', async () => {
+    const claim = await staged(ledger, rows(2))
+    const { run, segment, fence } = claim
+    const batch = await send(ledger, claim)
+    const gone = (ordinal: number, httpStatus: number) =>
+      outcome(ordinal, 'planned', { httpStatus, code: null })
+    const ended = { status: 200, requestId: null, durationMs: 1 }
+    await ledger.settle(run, segment, fence, batch, ended, [gone(1, 404), gone(2, 500)])
+    expect((await ledger.books(run)).replayed).toBe(1)
+  })
+
+  it('are created, if a look-up at the end finds what a create sent', async () => {
+    const claim = await staged(ledger, rows(2))
+    const { run } = claim
+    await send(ledger, claim)
+    const read = { recordId: 'r', field: null, marks: 'm', found: 'created' } as const
+    await ledger.recordVerified(run, [
+      { ...read, ordinal: 1, verdict: 'equal' },
+      { ...read, ordinal: 2, verdict: 'missing' },
+    ])
+    expect(await ledger.books(run)).toMatchObject({
+      states: { created: 1, failed: 1 },
+      lookedUp: 1,
+      inDoubt: 1,
+    })
+  })
+
+  it('are left as they are by a reconciliation', async () => {
+    const task = { purpose: 'reconcile' } as const
+    const { run } = await staged(ledger, rows(3), { skipUnchanged: false, task })
+    const spared = (ordinal: number, state: 'exists' | 'absent'): ItemComparison => ({
+      ordinal,
+      recordId: state === 'exists' ? `found ${ordinal}` : null,
+      kind: null,
+      spared: state,
+      marks: 'm',
+      held: null,
+      differences: [],
+    })
+    await ledger.recordCompared(run, [spared(1, 'exists'), spared(2, 'absent')])
+    expect(await booked(ledger, run)).toEqual({ exists: 1, absent: 1, planned: 1 })
+    expect(await ledger.progress(run)).toMatchObject({ planned: 1 })
+    expect(await accepted(ledger, rows(3))).toEqual([])
+    expect(
+      (await ledger.uncompared(run, { after: 0, limit: 9 })).map((one) => one.ordinal),
+    ).toEqual([3])
+  })
+}
