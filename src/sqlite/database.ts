@@ -10,7 +10,7 @@ import {
 } from '@photostructure/sqlite'
 import { decodeStoredText, encodeStoredText } from '../core/stored-text.ts'
 import { ChangeCounter } from './change-counter.ts'
-import { busyMaxMs, toFileError, type FileSubject } from './failures.ts'
+import { busyMaxMs, isBusy, toFileError, type FileSubject } from './failures.ts'
 import { countHardLinks, FileIdentity, isMountedAlone } from './file-identity.ts'
 import { checkEngine, migrate, sizeOf } from './migrate.ts'
 import { makePrivate } from './private-file.ts'
@@ -192,14 +192,14 @@ function statementCache(
   db: DatabaseSyncInstance,
   checkPeriodically: () => void,
   failure: ToError,
-  onFailure: () => void,
+  onFailure: (error: unknown) => void,
 ) {
   const prepared = new Map<string, Statement>()
   const tried = <Result>(work: () => Result): Result => {
     try {
       return work()
     } catch (error) {
-      onFailure()
+      onFailure(error)
       throw failure(error)
     }
   }
@@ -239,22 +239,66 @@ function statementCache(
   }
 }
 
+const SHORT_BUSY_MS = 100
+const SHORT_FOR_MS = 5_000
+
+/**
+ * How long statements wait for a lock. Once one has waited in vain, those behind it wait for a short time only: together they would
+ * stand still for minutes, and nobody would hear why.
+ */
+class LockPatience {
+  readonly #db: DatabaseSyncInstance
+  readonly #busyMs: number
+  #shortUntil: number | null = null
+
+  constructor(db: DatabaseSyncInstance, busyMs: number) {
+    this.#db = db
+    this.#busyMs = busyMs
+  }
+
+  note(error: unknown): void {
+    if (this.#shortUntil !== null || !isBusy(error)) return
+    this.#shortUntil = performance.now() + SHORT_FOR_MS
+    this.#set(Math.min(SHORT_BUSY_MS, this.#busyMs))
+  }
+
+  restore(): void {
+    if (this.#shortUntil === null || performance.now() < this.#shortUntil) return
+    this.#shortUntil = null
+    this.#set(this.#busyMs)
+  }
+
+  #set(ms: number): void {
+    this.#db.exec(`PRAGMA busy_timeout = ${ms}`)
+  }
+}
+
 /** Ends a group of which a part failed. */
 class GroupFailed extends Error {}
+
+interface FileParts {
+  readonly watch: FileWatch
+  readonly counter: ChangeCounter | null
+  readonly failure: ToError
+  readonly patience: LockPatience
+}
 
 /** The transactions of an open file. */
 function transactionsOf(
   db: DatabaseSyncInstance,
-  {
-    watch,
-    counter,
-    failure,
-  }: { watch: FileWatch; counter: ChangeCounter | null; failure: ToError },
+  { watch, counter, failure, patience }: FileParts,
 ) {
   /** Whether a group is open, and whether anything in it failed. */
   const group = { isOpen: false, failed: false }
-  const onFailure = () => (group.failed = true)
-  const sql = statementCache(db, () => watch.checkPeriodically(), failure, onFailure)
+  const onFailure = (error: unknown) => {
+    group.failed = true
+    patience.note(error)
+  }
+  const beforeEach = () => {
+    patience.restore()
+    watch.checkPeriodically()
+  }
+  const sql = statementCache(db, beforeEach, failure, onFailure)
 
   const stored = <Result>(work: () => Result): Result => {
     watch.check()
@@ -318,9 +362,10 @@ export function openSqliteFile(
   const { db, counter } = connect(path, subject, options)
   const watch = new FileWatch(path, subject, counter)
   const failure: ToError = (error) => toFileError(error, path, subject)
+  const patience = new LockPatience(db, busyMaxMs(subject))
   return {
     path,
-    ...transactionsOf(db, { watch, counter, failure }),
+    ...transactionsOf(db, { watch, counter, failure, patience }),
     close() {
       if (!db.isOpen) return
       try {

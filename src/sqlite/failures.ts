@@ -25,19 +25,27 @@ const BUSY_MAX_MS = 10_000
 /** How long a statement waits for another process. */
 export const busyMaxMs = (subject: FileSubject): number => subject.busyMaxMs ?? BUSY_MAX_MS
 
+/** Whether another process holds the lock of the file. */
+export function isBusy(error: unknown): boolean {
+  const number = error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : 0
+  return number === 5 || number === 6 || /SQLITE_BUSY|database is locked/i.test(textOf(error))
+}
+
+const textOf = (error: unknown): string =>
+  error instanceof Error ? `${'code' in error ? String(error.code) : ''} ${error.message}` : ''
+
 /** The error in our words; a message of the driver goes no further than this. */
 export function toFileError(error: unknown, path: string, subject: FileSubject): SyncError {
   const fail = (what: string, sentence: string, reason: 'file' | 'disk' = 'file') =>
     subject.fail(`${subject.code}_${what}`, `The ${subject.noun} ${path} ${sentence}`, reason)
   if (error instanceof SyncError) return error
-  const text =
-    error instanceof Error ? `${'code' in error ? String(error.code) : ''} ${error.message}` : ''
+  const text = textOf(error)
   const number = error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : 0
   if (number === 13 || /SQLITE_FULL|disk is full|^ENOSPC /i.test(text))
     return fail('full', 'has no room left on its disk; free some space', 'disk')
   if (number === 8 || /readonly|read-only/i.test(text))
     return fail('read_only', 'cannot be written; check its permissions')
-  if (number === 5 || number === 6 || /SQLITE_BUSY|database is locked/i.test(text))
+  if (isBusy(error))
     return fail('busy', `stayed locked by another process for ${busyMaxMs(subject) / 1_000} s`)
   if (number === 14 || /unable to open|^(ENOTDIR|EEXIST|EACCES|EPERM|EROFS|ENOENT) /i.test(text))
     return fail('unopened', 'cannot be opened; check the folder and its permissions')

@@ -1,8 +1,8 @@
 // `kill -9` of the worker at random moments. After each restart the work goes on; at the end the books balance and what
 // the service holds equals the file. RECORDS_SYNC_KILLS sets the number of kills (default 1).
 
-import { HANG_MS, HEARTBEAT_MS } from '../hang.ts'
-import { afterEach, expect, test } from 'vitest'
+import { HANG_MS, HEARTBEAT_MS, untilHung } from '../hang.ts'
+import { afterEach, expect, test, vi } from 'vitest'
 import { isBalanced } from '../../src/core/domain/books.ts'
 import { seededRandom } from '../../src/service/limits/faults.ts'
 import { contactsCsv, createProject, fastTuning, type Project } from '../e2e/project.ts'
@@ -39,7 +39,11 @@ test(
       const result = handle.result().finally(() => (ended = true))
       result.catch(() => {})
       while (!ended && killed < kills) {
-        await new Promise((resolve) => setTimeout(resolve, 700 + next() * 1_800))
+        // Most of them while it works, the others at any moment of its start.
+        const { requests } = project.service.stats()
+        const works = () => ended || project.service.stats().requests > requests
+        if (next() < 0.8) await vi.waitUntil(works, untilHung)
+        await new Promise((resolve) => setTimeout(resolve, next() * 1_500))
         if (ended) break
         worker.kill('SIGKILL')
         killed++

@@ -3,6 +3,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from '@photostructure/sqlite'
 import { afterEach, expect, test } from 'vitest'
 import { HEARTBEAT_MS } from '../hang.ts'
 import { isBalanced } from '../../src/core/domain/books.ts'
@@ -51,6 +52,31 @@ test('a disk that is full blocks the run: disk; with room again it goes on to it
   expect(isBalanced(await ledger.books(1))).toBe(true)
   await ledger.close()
   expect(project.held().size).toBe(5_000)
+})
+
+test('a ledger that another process has locked cannot say what blocks the run; status says it all the same', async () => {
+  project = await createProject({ service: { latencyMs: 100 } })
+  project.write('contacts.csv', contactsCsv(2_000))
+  const worker = await project.startWorker()
+  const handle = await project.start('contacts', { ...fastTuning, in_flight: 1 })
+  await expect.poll(() => project.held().size).toBeGreaterThan(100)
+  const holder = new DatabaseSync(project.ledgerFile)
+  holder.exec('BEGIN IMMEDIATE')
+  const known = async () => {
+    const { out } = await project.command('--json', 'status')
+    return JSON.parse(out)[0] as { state: string; reason: string; message: string }
+  }
+  await expect.poll(known).toMatchObject({
+    state: 'blocked',
+    reason: 'ledger',
+    message: expect.stringContaining('locked'),
+  })
+  expect((await project.command('status')).out).toMatch(/blocked: ledger, sending/)
+  holder.exec('ROLLBACK')
+  holder.close()
+  expect(await handle.result()).toMatchObject({ state: 'complete', books: { read: 2_000 } })
+  expect(project.held().size).toBe(2_000)
+  worker.shutdown()
 })
 
 test.each([

@@ -12,6 +12,7 @@ import { requestsOf } from '../../import/index.ts'
 import type { Run } from '../../ledger/ledger.ts'
 import { tunable, tuningProblem } from '../../core/domain/tuning.ts'
 import { findParts } from '../../dev/parts.ts'
+import { heldUpRun, type HeldUp } from '../../temporal/held-up.ts'
 import type { TemporalSettings } from '../../temporal/settings.ts'
 import {
   connectTemporal,
@@ -352,6 +353,7 @@ async function follow(
     // Without a forecast, as without the key in this terminal, the run goes on all the same.
     announce(context, { sync, priority, rows, signal: following.signal }).catch(() => {})
   })
+  let held: HeldUp | null = null
   return await followRun({
     terminal: context.terminal,
     patience,
@@ -360,12 +362,14 @@ async function follow(
     sync: sync.name,
     workflowId,
     untilEnded: async (signal, noteAway) => {
-      const ended = waitForEnd(waiting, handle, { signal, noteAway })
+      const noteHeldUp = (now: HeldUp | null) => void (held = now)
+      const ended = waitForEnd(waiting, handle, { signal, noteAway, noteHeldUp })
       const failed = local?.failed.then((error) => Promise.reject(leftByParts(error, local.goOn)))
       await (failed ? Promise.race([ended, failed]) : ended)
     },
     ...(local?.isOwn && { interrupted: local.interrupted, isEnough: wait }),
-    line: context.json || options.detach ? null : line,
+    line:
+      context.json || options.detach ? null : (ledger, run) => line(ledger, heldUpRun(run, held)),
     ...(options.detach ? { isEnough: openedOr(options.beginMaxMs ?? BEGIN_MAX_MS) } : {}),
   }).finally(() => following.abort())
 }

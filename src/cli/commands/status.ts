@@ -12,7 +12,8 @@ import { runToJson } from '../views/run-summary.ts'
 import { EXIT, type CommandContext } from '../shared/context.ts'
 import { closedUntil, findQuotas, readKeyQuota } from '../shared/forecast.ts'
 import { lostLedgerText } from '../shared/lost-ledger.ts'
-import { whyIdle } from '../shared/worked-on.ts'
+import { heldUpRun, type HeldUp } from '../../temporal/held-up.ts'
+import { workOn } from '../shared/worked-on.ts'
 import { scheduleLines, readScheduleStatuses, scheduleToJson } from '../views/schedule-status.ts'
 import { liveProgressOf, phaseText, type LiveProgress } from '../views/live-progress.ts'
 import { formatNumber, outputWidth, safeText, table, utc } from '../shared/terminal.ts'
@@ -153,11 +154,19 @@ export async function status(context: CommandContext): Promise<number> {
   const config = await context.loadConfig()
   const ledger = await context.findLedger()
   try {
-    const syncs = await readStatuses(context, Object.keys(config.syncs), ledger)
+    const read = await readStatuses(context, Object.keys(config.syncs), ledger)
     const schedules = await readScheduleStatuses(context, config)
     const isAtWork = ({ run }: SyncStatus) =>
       run !== undefined && LIVE_STATES.includes(run.state) && run.state !== 'paused'
-    const idle = syncs.some(isAtWork) ? await whyIdle(context, config) : null
+    const atWork = read.filter(isAtWork).map(({ run }) => run!)
+    const { idle, held } =
+      atWork.length > 0
+        ? await workOn(context, config, atWork)
+        : { idle: null, held: new Map<number, HeldUp>() }
+    const syncs = read.map((each) => ({
+      ...each,
+      run: each.run && heldUpRun(each.run, held.get(each.run.id) ?? null),
+    }))
     const lost = ledger === null ? lostLedgerText(config) : null
     if (lost !== null) context.terminal.err(context.terminal.style('yellow', lost))
     if (context.json)

@@ -11,6 +11,7 @@ import {
 } from '@temporalio/client'
 import { SyncError } from '../../core/errors.ts'
 import { systemClock } from '../../core/ports.ts'
+import { heldUpBy, type HeldUp } from '../../temporal/held-up.ts'
 
 const askMaxMs = 5_000
 const askEveryMs = 2_000
@@ -32,6 +33,8 @@ export interface WaitOptions {
   readonly signal: AbortSignal
   /** Called when the server no longer answers, and when it does again. */
   noteAway(isAway: boolean): void
+  /** Called every 2 s with what holds the run up, or null. */
+  noteHeldUp?(held: HeldUp | null): void
   /** Default 10 minutes. */
   readonly awayMaxMs?: number
 }
@@ -88,15 +91,18 @@ function isAway(error: unknown): boolean {
 async function watchServer(
   client: Client,
   handle: WorkflowHandle,
-  { signal, noteAway, awayMaxMs = AWAY_MAX_MS }: WaitOptions,
+  { signal, noteAway, noteHeldUp, awayMaxMs = AWAY_MAX_MS }: WaitOptions,
 ): Promise<never> {
   let since: number | null = null
   for (;;) {
     await systemClock.sleep(askEveryMs, signal)
     const isThere = await client
-      .withDeadline(Date.now() + askMaxMs, () => client.workflowService.getSystemInfo({}))
+      .withDeadline(Date.now() + askMaxMs, () => handle.describe())
       .then(
-        () => true,
+        (description) => {
+          noteHeldUp?.(heldUpBy(description))
+          return true
+        },
         (error: unknown) => !isAway(error),
       )
     signal.throwIfAborted()

@@ -3,7 +3,10 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { DatabaseSync } from '@photostructure/sqlite'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { SyncError } from '../../../src/core/errors.ts'
+import { openSqliteFile } from '../../../src/sqlite/database.ts'
 import { openLedgerDatabase, type SqliteDatabase } from '../../../src/ledger/sqlite/database.ts'
 
 let folder: string
@@ -53,4 +56,32 @@ it('of a group in which the file has no room left, nothing is stored', () => {
   db.sql('PRAGMA max_page_count = 100000').run()
   expect(db.group([work(4), work(5)])).toBe(true)
   expect(numbers()).toEqual([{ number: 4 }, { number: 5 }])
+})
+
+it('behind a statement that waited for a lock in vain, others wait for a short time only, until 5 s have passed', () => {
+  const subject = {
+    noun: 'file',
+    code: 'file',
+    hints: { missing: 'make it', older: 'open it' },
+    migrations: ['CREATE TABLE rows (id INTEGER PRIMARY KEY) STRICT'],
+    busyMaxMs: 200,
+    fail: (code: string, message: string) => new SyncError(code, message),
+  }
+  const file = openSqliteFile(join(folder, 'file.db'), subject)
+  const waits = () => file.sql('PRAGMA busy_timeout').get()
+  const write = () => file.sql('INSERT INTO rows VALUES (NULL)').run()
+  const holder = new DatabaseSync(join(folder, 'file.db'))
+  holder.exec('BEGIN IMMEDIATE')
+  expect(waits()).toEqual({ timeout: 200 })
+  expect(write).toThrow(/stayed locked by another process/)
+  expect(waits()).toEqual({ timeout: 100 })
+  expect(write).toThrow(/stayed locked by another process/)
+  holder.exec('ROLLBACK')
+  write()
+  const now = performance.now()
+  vi.spyOn(performance, 'now').mockReturnValue(now + 5_000)
+  expect(waits()).toEqual({ timeout: 200 })
+  vi.restoreAllMocks()
+  holder.close()
+  file.close()
 })
