@@ -113,7 +113,11 @@ export function checkMatchingProperty(
     wrong(`matching_property ${name} must carry exactly one value; its constant does not`)
   if (!property.is_unique)
     warnings.push(
-      `${name} is not unique on ${config.object_type}: a value that two records share is refused as ambiguous_match`,
+      `${name} is not unique on ${config.object_type}: ${
+        config.mode === 'create'
+          ? 'the service does not refuse a second record with a value, so a row whose answer is lost may stay in doubt'
+          : 'a value that two records share is refused as ambiguous_match'
+      }`,
     )
 }
 

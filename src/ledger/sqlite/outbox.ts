@@ -4,6 +4,7 @@
 import type { ItemPlace, Outbox, RequestOutcome, RunSegment, SentBatch } from '../roles/outbox.ts'
 import { PLANNED_COLUMNS, plannedOfRow } from '../rows/items.ts'
 import { stretches } from '../rules/ranges.ts'
+import { textsValue } from '../../sqlite/bulk.ts'
 import type { SqliteDatabase } from './database.ts'
 import { checkSegmentFence } from './fences.ts'
 import { settleBatch } from './settling.ts'
@@ -13,6 +14,21 @@ const UNSETTLED_SQL = `SELECT batch, attempt, digest, first, last FROM
     (SELECT batch, max(attempt) AS attempt, digest, first, last, status FROM requests
      WHERE run = ? AND first BETWEEN ? AND ? GROUP BY batch)
   WHERE status IS NULL OR status NOT BETWEEN 200 AND 299 ORDER BY batch`
+
+const SEND_SQL =
+  "UPDATE items SET state = 'sent', batch = ?1 WHERE run = ?2 AND ordinal BETWEEN ?3 AND ?4"
+/** The same of updates; the ids of their records are a list. */
+const AIM_SQL = `UPDATE items SET state = 'sent', batch = ?1, record_id = ?5 ->> (ordinal - ?3)
+  WHERE run = ?2 AND ordinal BETWEEN ?3 AND ?4`
+
+function markSent(db: SqliteDatabase, run: number, { batch, items }: SentBatch<ItemPlace>): void {
+  const isAimed = items.some(({ recordId }) => recordId !== undefined)
+  for (const { first, last, items: some } of stretches(items)) {
+    const at = [batch, run, first, last]
+    if (isAimed) db.sql(AIM_SQL).run(...at, textsValue(some.map(({ recordId = null }) => recordId)))
+    else db.sql(SEND_SQL).run(...at)
+  }
+}
 
 // oxlint-disable-next-line max-lines-per-function -- a table of methods, none of them long
 export function outboxMethods(db: SqliteDatabase, now: () => string) {
@@ -85,14 +101,7 @@ export function outboxMethods(db: SqliteDatabase, now: () => string) {
           .sql('UPDATE runs SET batches = batches + 1 WHERE id = ? RETURNING batches, destination')
           .get(run)
         const sent = { batch: Number(row?.['batches']), attempt: 1, digest, items }
-        const send = db.sql(
-          "UPDATE items SET state = 'sent', batch = ? WHERE run = ? AND ordinal BETWEEN ? AND ?",
-        )
-        for (const { first, last } of stretches(items)) send.run(sent.batch, run, first, last)
-        if (items.some(({ recordId }) => recordId !== undefined)) {
-          const aim = db.sql('UPDATE items SET record_id = ? WHERE run = ? AND ordinal = ?')
-          for (const { ordinal, recordId = null } of items) aim.run(recordId, run, ordinal)
-        }
+        markSent(db, run, sent)
         // What is in flight is not known: until it is settled, nothing counts as accepted for its keys.
         db.sql(
           `UPDATE accepted SET hash = NULL WHERE destination = ? AND key IN
