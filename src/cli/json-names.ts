@@ -236,6 +236,7 @@ export const OTHER_JSON_NAMES = [
   'regime',
   'rejected',
   'remaining',
+  'remaining_ignored_until',
   'removed',
   'repair',
   'repaired',

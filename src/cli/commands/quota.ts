@@ -107,6 +107,8 @@ function quotaToJson(view: QuotaView) {
     limit_is_guessed: view.isLimitGuessed,
     regime: view.regime,
     remaining: view.remaining,
+    remaining_ignored_until:
+      view.remainingIgnoredUntilMs === null ? null : iso(view.remainingIgnoredUntilMs),
     resets_at: resetsAtMs && { from: iso(resetsAtMs.from), to: iso(resetsAtMs.to) },
     closed_until: view.closedUntilMs === null ? null : iso(view.closedUntilMs),
     closed_for_long: view.isClosedForLong,

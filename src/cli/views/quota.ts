@@ -112,6 +112,7 @@ interface Fact {
 
 function factsOf(view: QuotaView, { nowMs }: Screen): Fact[] {
   const { limitPerMinute: limit, closedUntilMs, remaining, reserve, totals } = view
+  const { remainingIgnoredUntilMs: ignoredUntilMs } = view
   const guessed = view.isLimitGuessed ? ', guessed from refusals: no answer has it' : ''
   const facts: Fact[] = [{ label: 'limit', text: `${limitInWords(limit)}${guessed}` }]
   const isLimited = limit !== null && limit < UNLIMITED_PER_MINUTE
@@ -123,6 +124,11 @@ function factsOf(view: QuotaView, { nowMs }: Screen): Fact[] {
       label: 'remaining',
       text: `${formatNumber(remaining)}${quietFor(view, nowMs) > 0 ? ' when last asked' : ', as the newest answer said'}`,
     })
+  if (isLimited && ignoredUntilMs !== null) {
+    const until = `not believed until ${utc(ignoredUntilMs, nowMs)}, or until it moves`
+    const text = `${until}: it did not change with our requests, which are counted here instead`
+    facts.push({ label: 'remaining', text, style: 'yellow' })
+  }
   if (isLimited && reserve > 0) {
     const kept = formatNumber(Math.round(reserve * limit))
     const text = `${percentOfShare(reserve)} %: ${kept} ${minute} are kept for people and other applications`

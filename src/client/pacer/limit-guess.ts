@@ -27,6 +27,12 @@ export class LimitGuess {
     return guess
   }
 
+  /** A limit that was reported counts as a guess from now on. */
+  begin(t: number): void {
+    this.refusedAt = t
+    this.grownAt = t
+  }
+
   onAccepted(t: number): void {
     this.accepted += 1
     if (this.since < 0) this.since = t

@@ -7,6 +7,7 @@ import { OtherLimits } from './other-limits.ts'
 import { OwnUsage } from './own-usage.ts'
 import { ReportedNumbers } from './reported-numbers.ts'
 import { PERIOD_S } from './reset-clock.ts'
+import { RefusedLimit } from './refused-limit.ts'
 import { RollingEstimates } from './rolling-estimates.ts'
 import { EvenSpacing, RetryAfterGate, SafetyMargin } from './throttles.ts'
 import { WindowTracker } from './window-tracker.ts'
@@ -54,6 +55,7 @@ export class PacerMemory {
   sentLearning = 0
   caution = new SafetyMargin()
   told = new ReportedNumbers()
+  refusedLimit = new RefusedLimit()
   otherLimits = new OtherLimits()
   /** If no answer reports the limit: the guess from its refusals. */
   guess = new LimitGuess()
@@ -99,6 +101,7 @@ const RESTORE: { readonly [Field in Part]: (data: object) => PacerMemory[Field] 
   caution: (data) => Object.assign(new SafetyMargin(), data),
   pace: (data) => Object.assign(new EvenSpacing(), data),
   told: (data) => Object.assign(new ReportedNumbers(), data),
+  refusedLimit: (data) => Object.assign(new RefusedLimit(), data),
   otherLimits: (data) => Object.assign(new OtherLimits(), data),
   guess: LimitGuess.restore,
 }

@@ -57,7 +57,7 @@ export function onAnswer(
   known.sentAt = sentAt
   // Field by field, here and below: a spread is slow, and every answer comes by.
   learn(memory, {
-    seen,
+    seen: accepted ? memory.refusedLimit.heard(seen, t) : seen,
     sentAt,
     endedAt,
     t,
@@ -119,33 +119,61 @@ function numbersOf(memory: PacerMemory, seen: ParsedAnswer, t: number): Numbers 
 }
 
 /** What an answer reports, or omits, about the numbers themselves. */
-function hear(memory: PacerMemory, { seen, sent, wait, t }: KnownAnswer): void {
-  const { told, guess } = memory
+function hear(memory: PacerMemory, answer: KnownAnswer): void {
+  const { seen, sent, wait, t } = answer
+  const { told } = memory
   const wasSilent = told.isSilent()
   const used = memory.own.lastMinute(t)
   const isIdle = memory.limit !== null && used < 0.5 * memory.limit
   if (seen.status === 429) {
     if (memory.limit !== null) told.refused(memory.limit, t)
+    memory.refusedLimit.refused(seen.limit, memory.limit, used, t)
     if (seen.limit === null && (memory.limit === null || memory.isGuess)) {
       memory.isProbing = true
-      const limit = guess.onRefusal({ sentAt: sent.sentAt, wait, used }, memory.limit, t)
+      const limit = memory.guess.onRefusal({ sentAt: sent.sentAt, wait, used }, memory.limit, t)
       if (limit !== null) goBlind(memory, limit, true, t)
     }
   } else if (isAccepted(seen.status) && seen.status < 500) {
-    told.accepted(seen.remaining, t, isIdle)
-    memory.otherLimits.accepted(sent.sentAt)
-    guess.onAccepted(t)
-    if (memory.isGuess) memory.limit = guess.grow(memory.limit!, used, t)
-    if (memory.limit === null && seen.limit === null) memory.isMute = true
-    const isNew = seen.limit !== null && seen.limit !== memory.limit
-    if (seen.remaining === null && isNew) goBlind(memory, seen.limit!, false, t)
+    told.accepted(seen, t, isIdle)
+    hearLimit(memory, answer, used)
   }
   const isSilent = told.isSilent()
   if (isSilent && memory.limit !== null && (!wasSilent || memory.regime !== 'rolling'))
     goBlind(memory, memory.limit, memory.isGuess, t)
   if (isSilent) memory.rolling.fadeOthers(t, BLIND_OTHERS_S)
-  // Remaining is reported again.
-  if (wasSilent && !isSilent) switchTo(memory, 'learning', t)
+  if (wasSilent && !isSilent) believe(memory, answer)
+}
+
+/** What an accepted answer reports of the limit, if that is all that counts of its numbers; `used`: ours in the last minute. */
+function hearLimit(memory: PacerMemory, { seen, sent, t }: KnownAnswer, used: number): void {
+  const { told, guess } = memory
+  memory.otherLimits.accepted(sent.sentAt)
+  guess.onAccepted(t)
+  if (memory.isGuess) memory.limit = guess.grow(memory.limit!, used, t)
+  if (memory.limit === null && seen.limit === null) memory.isMute = true
+  if (told.remainingOf(seen, t) !== null) return
+  if (seen.limit === null) {
+    // Its last limit is as old as the numbers that proved wrong.
+    if (told.ignoredUntil(t) === null || memory.limit === null || memory.isGuess) return
+    if (memory.refusedLimit.has(memory.limit)) return
+    guess.begin(t)
+    memory.isGuess = true
+    return
+  }
+  const isNew = seen.limit !== memory.limit || memory.isGuess
+  if (!isNew || sent.sentAt < memory.limitSentAt) return
+  memory.limitSentAt = sent.sentAt
+  goBlind(memory, seen.limit, false, t)
+}
+
+/** Remaining is reported again. */
+function believe(memory: PacerMemory, { seen, sent, t }: KnownAnswer): void {
+  if (seen.remaining !== null) {
+    memory.newest = seen.remaining
+    memory.newestSentAt = sent.sentAt
+    memory.highest = seen.remaining
+  }
+  switchTo(memory, 'learning', t)
 }
 
 /** No answer reports what remains: our own log is compared with the limit. */

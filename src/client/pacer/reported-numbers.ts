@@ -17,8 +17,11 @@ export interface ParsedAnswer {
 const UNREPORTED_MIN = 5
 /** After this many with the very same Remaining, although each used one, it does not count requests. */
 const STUCK_MIN = 30
-/** How long a Remaining that proved wrong is ignored. */
+/** How long a Remaining that proved wrong is ignored, if it does not move again before. */
 const WRONG_S = 3_600
+/** As many changes of it, more than answers without one, and it counts again; twice as many each time that it proves wrong again. */
+const MOVES_MIN = 10
+const DOUBLED_MAX = 10
 const COUNT_MAX = 1_000_000
 
 export class ReportedNumbers {
@@ -27,6 +30,10 @@ export class ReportedNumbers {
   /** The last reported Remaining, and how many accepted answers in a row reported it. */
   private same = { remaining: -1, count: 0 }
   private wrongUntil = 0
+  /** While it is ignored: the last one with its limit, and how many answers more changed it than did not. */
+  private moved = { remaining: -1, limit: -1, count: 0 }
+  /** How often it proved wrong again soon after it was ignored. */
+  private again = 0
 
   /** Accepted requests are answered without Remaining, or with one that is not reliable. */
   isSilent(): boolean {
@@ -40,8 +47,14 @@ export class ReportedNumbers {
     return t < this.wrongUntil ? null : remaining
   }
 
+  /** Until when the reported Remaining is ignored, unless it moves before; null if it is not. */
+  ignoredUntil(t: number): number | null {
+    return t < this.wrongUntil ? this.wrongUntil : null
+  }
+
   /** An accepted answer. `isIdle`: far less than the limit was used in the last minute. */
-  accepted(remaining: number | null, t: number, isIdle: boolean): void {
+  accepted({ limit, remaining }: ParsedAnswer, t: number, isIdle: boolean): void {
+    if (remaining !== null && t < this.wrongUntil) this.watch(limit, remaining, t)
     if (remaining === null || t < this.wrongUntil) {
       this.unreported = Math.min(COUNT_MAX, this.unreported + 1)
       return
@@ -53,6 +66,18 @@ export class ReportedNumbers {
     if (remaining === 0 && isIdle && this.same.count >= STUCK_MIN) this.ignoreReported(t)
   }
 
+  /** Whether a Remaining that is ignored moves again: it changes with most answers, or has another limit. */
+  private watch(limit: number | null, remaining: number, t: number): void {
+    const { moved } = this
+    const needed = MOVES_MIN * 2 ** this.again
+    const isFirst = moved.remaining < 0
+    const step = remaining !== moved.remaining ? 1 : -1
+    const change = limit === null || limit === moved.limit ? step : MOVES_MIN
+    const count = isFirst ? 0 : Math.max(0, moved.count + change)
+    this.moved = { remaining, limit: limit ?? moved.limit, count }
+    if (count >= needed) this.wrongUntil = t
+  }
+
   /** A refusal. If the reported Remaining has not changed for long, it does not count requests at all. */
   refused(limit: number, t: number): void {
     const { remaining, count } = this.same
@@ -61,7 +86,10 @@ export class ReportedNumbers {
   }
 
   private ignoreReported(t: number): void {
+    const isAgain = this.wrongUntil > 0 && t < this.wrongUntil + WRONG_S
+    this.again = isAgain ? Math.min(DOUBLED_MAX, this.again + 1) : 0
     this.wrongUntil = t + WRONG_S
+    this.moved = { remaining: -1, limit: -1, count: 0 }
     this.same = { remaining: -1, count: 0 }
     this.unreported = UNREPORTED_MIN
   }

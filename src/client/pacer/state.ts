@@ -78,6 +78,7 @@ export class PacerState {
       isGuess: memory.isGuess,
       regime: memory.regime,
       remaining: limit === null || memory.told.isSilent() ? null : memory.newest,
+      ignoredUntil: memory.told.ignoredUntil(t),
       reset: clock && { from: clock.from + passed, to: clock.to + passed },
       gate: gate.until,
       isGateLong: gate.isLong,

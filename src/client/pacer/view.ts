@@ -16,6 +16,8 @@ export interface QuotaView {
   readonly regime: LimiterModelName
   /** The newest Remaining; null if answers do not report it. */
   readonly remaining: number | null
+  /** Remaining has not moved with our requests: until then at most the pacer ignores it, and counts requests itself. */
+  readonly remainingIgnoredUntilMs: number | null
   /** Of a window: when the next one begins. */
   readonly resetsAtMs: { readonly from: number; readonly to: number } | null
   /** A Retry-After that is in force. */
@@ -51,6 +53,7 @@ export function readQuotaView(org: string, state: string, nowMs: number): QuotaV
     isLimitGuessed: seen.isGuess,
     regime: seen.regime,
     remaining: seen.remaining,
+    remainingIgnoredUntilMs: seen.ignoredUntil && seen.ignoredUntil * 1_000,
     resetsAtMs: seen.reset && { from: seen.reset.from * 1_000, to: seen.reset.to * 1_000 },
     closedUntilMs: isClosed ? seen.gate * 1_000 : null,
     isClosedForLong: isShut,

@@ -116,6 +116,16 @@ test('each kind of window in plain words', () => {
   expect(windowOf(seen(works.unlimited))).toBeUndefined()
 })
 
+test('numbers that are not believed, and until when', () => {
+  const { view, nowMs } = seen(works.rolling)
+  const remainingIgnoredUntilMs = nowMs + 3_600_000
+  const lines = printed({ view: { ...view, remaining: null, remainingIgnoredUntilMs }, nowMs }, 200)
+  expect(lineOf(lines, 'remaining')).toMatch(
+    /^ *remaining +not believed until 15:02:42 UTC, or until it moves: it did not change with our requests/,
+  )
+  expect(lineOf(printed({ view, nowMs }, 200), 'remaining')).not.toContain('not believed')
+})
+
 test('who used what and who waits, by process and priority', () => {
   const { view, nowMs } = seen(works.fixed)
   const lines = printed({ view, nowMs }).map((line) => line.trim().replaceAll(/ {2,}/g, '  '))

@@ -149,6 +149,7 @@ test('--json has everything, in requests and times of ISO 8601', async () => {
         limit_is_guessed: false,
         regime: 'window',
         remaining: expect.any(Number),
+        remaining_ignored_until: null,
         resets_at: { from: time, to: time },
         closed_until: null,
         closed_for_long: false,

@@ -20,7 +20,8 @@ test.each(['learning', 'window', 'rolling', 'bucket'])('%s', (regime) => {
   const { savedMs, row, then } = rows[regime]!
   expect(readQuotaView('org', row, savedMs).regime).toBe(regime)
   const quota = OrgQuota.restore(row, savedMs)
-  expect(JSON.parse(quota.state(savedMs))).toEqual(JSON.parse(row))
+  // What this version adds is at its beginning.
+  expect(JSON.parse(quota.state(savedMs))).toMatchObject(JSON.parse(row) as object)
   for (const { afterMs, granted } of then) {
     const asked = {
       user: { id: 'a', name: 'worker a' },
