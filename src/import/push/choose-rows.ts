@@ -119,7 +119,7 @@ export class RowChooser {
     const keys = first.map(({ key }) => key)
     const known = keys.length === 0 ? null : await ledger.acceptedRecords(this.#job.run, keys)
     const idOf = (item: PlannedItem) => {
-      const accepted = isMaybeWritten(item) ? undefined : known?.get(item.key)
+      const accepted = known?.get(item.key)
       return accepted?.recordId != null && !accepted.records?.length ? accepted.recordId : null
     }
     const aimed = items.flatMap((item): Choice[] => {

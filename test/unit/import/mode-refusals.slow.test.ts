@@ -138,8 +138,14 @@ it('a lost create whose row was answered 500 is not sent again where a second re
   )
   await seed(scene, 'create', 3)
   let calls = 0
+  // The index of the service does not show the record yet.
+  let isLagging = true
   const through = (client: ImportClient) =>
     clientWith(client, {
+      queryRecords: async (...given) => {
+        const page = await client.queryRecords(...given)
+        return isLagging ? { ...page, data: [] } : page
+      },
       batchCreate: async (...given) => {
         calls++
         const answer = await client.batchCreate(...given)
@@ -151,7 +157,8 @@ it('a lost create whose row was answered 500 is not sent again where a second re
         }
       },
     })
-  const end = await scene.run({ ...fast, through })
+  const beforeClose = async () => (isLagging = false)
+  const end = await scene.run({ ...fast, through, beforeClose })
   expect(calls).toBe(1)
   expect(scene.service.records(CONTACT)).toHaveLength(3)
   expect(end).toMatchObject({ state: 'complete', books: { states: { created: 3 }, lookedUp: 1 } })
