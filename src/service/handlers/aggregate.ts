@@ -12,7 +12,8 @@ import type { SortPosition, StoredValues } from '../store/slots.ts'
 import type { VisibleRecords } from '../auth/visible-records.ts'
 import type { Handler } from './handler.ts'
 
-export const aggregateRecords: Handler = async ({ org, key, params, body, scan }) => {
+export const aggregateRecords: Handler = async (call) => {
+  const { org, key, params, body, scan } = call
   const type = org.listableType(key, params['object_type']!)
   const {
     aggregations,
@@ -29,11 +30,10 @@ export const aggregateRecords: Handler = async ({ org, key, params, body, scan }
   const view = org.view(key, type)
   const query = { op, property, groupBy, filter: node }
   await scan.begin()
-  const { groups, endsAt } = await org.keptGroups.of(view, query, offset, () =>
+  const reader = { key: key.hash, connection: call.connection }
+  const data = await org.keptGroups.page(view, query, { reader, limit, offset }, () =>
     groupsOf(matching(view, filter, scan), query, scan),
   )
-  const data = groups.page(limit, offset)
-  if (data.has_more) endsAt(offset + limit)
   return { status: 200, body: { data } }
 }
 

@@ -15,6 +15,8 @@ export interface HandlerCall {
   readonly query: Readonly<Record<string, string>>
   readonly body: unknown
   readonly requestId: string
+  /** What the request came over; others of the same client may come over it too. */
+  readonly connection: WeakRef<object>
   readonly site: Site
   /** The fault that this request was chosen for, and the source of faults. */
   readonly fault: FaultKind | null

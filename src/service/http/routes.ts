@@ -87,6 +87,7 @@ function answerWith(
       query,
       body: request.body,
       requestId: request.id,
+      connection: new WeakRef(request.raw.socket),
       site: site(),
       fault,
       faults,

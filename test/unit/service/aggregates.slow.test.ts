@@ -2,6 +2,7 @@
 // written. The refusals and one example of each rule are golden exchanges.
 
 import fc from 'fast-check'
+import { Client } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { AggregateData, FieldTypeWire } from '../../../src/contract/index.ts'
 import { groupsOf } from '../../../src/service/query/aggregates.ts'
@@ -497,6 +498,53 @@ describe('pages of groups while others write', () => {
     expect(await names(run, { limit: 1, offset: 1 }, other)).toEqual([1])
     expect(await names(run, { limit: 1, offset: 1 }, own)).toEqual([2, 'p-2'])
     expect(await names(run, {})).toEqual([2, 'p-1', 'p-2'])
+  })
+})
+
+describe('two readers who page the same groups while others write', () => {
+  const ids = Array.from({ length: 60 }, (_, index) => `two-${100 + index}`)
+  type Read = (offset: number) => Promise<unknown[]>
+  const reader = (run: string, more: { key?: string; dispatcher?: Client }): Read => {
+    const body = {
+      aggregations: [{ op: 'count' }],
+      filter: { property: 'svc_job_title', op: 'eq', value: run },
+      group_by: ['svc_external_id'],
+      limit: 10,
+    }
+    return async (offset) => {
+      const answer = await api.send('POST', path, { body: { ...body, offset }, ...more })
+      const { results } = answer.body.data as AggregateData
+      return results.map(({ group_by }) => group_by['svc_external_id'])
+    }
+  }
+
+  /** The first of them begins; a page of groups is deleted; then both take turns. */
+  async function expectAll(run: string, [first, second]: [Read, Read]): Promise<void> {
+    const items = ids.map((svc_external_id) => ({ svc_external_id, svc_job_title: run }))
+    for (const part of [items.slice(0, 50), items.slice(50)])
+      await api.batch(type, 'svc_external_id', part)
+    const seen = { first: await first(0), second: [] as unknown[] }
+    for (const { id } of (await api.query(type, { filter: ofRun(run), limit: 7 })).body.data)
+      await api.remove(type, id)
+    for (let offset = 0; offset < 60; offset += 10) {
+      seen.second.push(...(await second(offset)))
+      if (offset > 0) seen.first.push(...(await first(offset)))
+    }
+    expect(seen).toEqual({ first: ids, second: ids.slice(7) })
+    for (const { id } of (await api.query(type, { filter: ofRun(run), limit: 100 })).body.data)
+      await api.remove(type, id)
+  }
+
+  it('each see every group, by keys of their own', async () => {
+    const key = api.service.mintKey({ userId: 'usr_admin', reach: 'org' })
+    await expectAll('own-keys', [reader('own-keys', {}), reader('own-keys', { key })])
+  })
+
+  it('each see every group, by one key over connections of their own', async () => {
+    const clients = [new Client(api.service.url), new Client(api.service.url)]
+    const [first, second] = clients.map((dispatcher) => reader('one-key', { dispatcher }))
+    await expectAll('one-key', [first!, second!])
+    await Promise.all(clients.map(async (each) => await each.close()))
   })
 })
 

@@ -40,6 +40,8 @@ export interface SendOptions {
   body?: unknown
   key?: string | null
   headers?: Record<string, string>
+  /** The connections that it may be sent over. */
+  dispatcher?: Dispatcher
 }
 
 export async function startApi(options: ServiceOptions = {}): Promise<Api> {
@@ -49,10 +51,15 @@ export async function startApi(options: ServiceOptions = {}): Promise<Api> {
 }
 
 function callerWith({ url }: RunningService, ownKey: string): Caller {
-  const send: Caller['send'] = async (method, path, { body, key = ownKey, headers } = {}) => {
+  const send: Caller['send'] = async (
+    method,
+    path,
+    { body, key = ownKey, headers, dispatcher } = {},
+  ) => {
     // Not `fetch`: its streams cost more than the service's answer.
     const answer = await request(url + (path.startsWith('/docs') ? '' : '/rest/v1') + path, {
       method: method as Dispatcher.HttpMethod,
+      ...(dispatcher === undefined ? {} : { dispatcher }),
       headers: {
         accept: '*/*',
         ...(key === null ? {} : { authorization: `Bearer ${key}` }),
