@@ -54,3 +54,21 @@ export async function withBehind<Result>(
     await settled()
   }
 }
+
+/** Gives a function that runs tasks, at most `limit` at a time; the others wait, in order. */
+export function atMost(limit: number): <Result>(task: () => Promise<Result>) => Promise<Result> {
+  let running = 0
+  const waiting: (() => void)[] = []
+  return async (task) => {
+    if (running < limit) running++
+    // Its place is handed on by the task that ends.
+    else await new Promise<void>((resolve) => waiting.push(resolve))
+    try {
+      return await task()
+    } finally {
+      const next = waiting.shift()
+      if (next) next()
+      else running--
+    }
+  }
+}

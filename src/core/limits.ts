@@ -2,6 +2,10 @@
 
 /** Rows that one ledger transaction may touch: a longer one would hold the lock for too long. */
 export const LEDGER_ROWS_MAX = 1_000
+/** Characters of values that one call of the ledger takes or gives, except for the first row: rows may be of a megabyte each. */
+export const LEDGER_CHARS_MAX = 4 * 1_048_576
+/** Characters of a row's cells and of what is sent of it, as JSON: what every part of the program can hold several of. */
+export const ROW_CHARS_MAX = 16 * 1_048_576
 /** Whole-request failures in a row after which a run is `blocked: service`. */
 export const SERVICE_FAILURES_MAX = 5
 /** Attempts of an item that is answered 500 or 503 inside an answer. */

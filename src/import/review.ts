@@ -119,7 +119,6 @@ const percent = (part: number, whole: number): number => Math.ceil((part / whole
 /** Pages of the items that `next` returns, in order. Bounded by the run's items. */
 async function* pages(
   deps: ImportDeps,
-  limit: number,
   next: (after: number) => Promise<readonly PlannedItem[]>,
   first = 0,
 ): AsyncGenerator<readonly PlannedItem[]> {
@@ -129,7 +128,6 @@ async function* pages(
     if (items.length === 0) return
     yield items
     deps.beat()
-    if (items.length < limit) return
     after = items.at(-1)!.ordinal
   }
 }
@@ -139,12 +137,11 @@ async function clearedValues(
   deps: ImportDeps<Outbox>,
   run: number,
 ): Promise<{ cleared: number; values: number }> {
-  const limit = LEDGER_ROWS_MAX
   const whole = { first: 1, last: Number.MAX_SAFE_INTEGER }
   const next = (after: number) =>
-    deps.ledger.nextPlanned(run, whole, { after, attemptsBelow: 1, limit })
+    deps.ledger.nextPlanned(run, whole, { after, attemptsBelow: 1, limit: LEDGER_ROWS_MAX })
   const counts = { cleared: 0, values: 0 }
-  for await (const items of pages(deps, limit, next))
+  for await (const items of pages(deps, next))
     for (const { payload } of items) {
       const { properties } = JSON.parse(payload) as { properties: Record<string, unknown> }
       for (const value of Object.values(properties)) {
@@ -164,11 +161,11 @@ async function missing(
   // Staging found it a moment ago; without it nothing can be found, and the push reports why.
   if (!properties.some(({ name }) => name === config.matching_property)) return 0
   const matching = currentMatchingProperty(config, properties, schema)
-  const limit = IN_VALUES_MAX
-  const next = (after: number) => deps.ledger.keysWithoutRecord(run, { after, limit })
+  const next = (after: number) =>
+    deps.ledger.keysWithoutRecord(run, { after, limit: IN_VALUES_MAX })
   const place = await stepPosition(deps.ledger, run, CREATES, { after: 0, creates: 0 })
   let { creates } = place.kept
-  for await (const items of pages(deps, limit, next, place.kept.after)) {
+  for await (const items of pages(deps, next, place.kept.after)) {
     const found = await lookUpItems(deps, config, matching, items.map(parsed), [matching.name])
     creates += items.filter(({ key }) => !found.has(key)).length
     await place.keep({ after: items.at(-1)!.ordinal, creates })

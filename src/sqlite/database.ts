@@ -28,6 +28,8 @@ export interface Statement {
   run(...values: Value[]): { changes: number }
   get(...values: Value[]): SqliteRow | undefined
   all(...values: Value[]): SqliteRow[]
+  /** The first rows, until they have `charsMax` characters of text, and how many they have. */
+  upTo(charsMax: number, ...values: Value[]): { rows: SqliteRow[]; chars: number }
 }
 
 /** An open file. Statements are prepared once and kept. */
@@ -60,6 +62,22 @@ function rowOf(names: readonly string[], values: DriverRow): SqliteRow {
     row[names[index]!] = typeof value === 'string' ? decodeStoredText(value) : value
   }
   return row
+}
+
+/** Reads rows until they have `charsMax` characters of text. */
+function rowsUpTo(
+  statement: StatementSyncInstance,
+  charsMax: number,
+  values: readonly Value[],
+): { readonly rows: readonly DriverRow[]; readonly chars: number } {
+  const rows: DriverRow[] = []
+  let chars = 0
+  for (const row of statement.iterate(...values) as Iterable<unknown> as Iterable<DriverRow>) {
+    rows.push(row)
+    for (const value of row) if (typeof value === 'string') chars += value.length
+    if (chars >= charsMax) break
+  }
+  return { rows, chars }
 }
 
 /** SQLite's own words: when a write waits for the disk. A killed process loses nothing of what was stored by any of them. */
@@ -222,6 +240,11 @@ function statementCache(
       all: (...values) => {
         checkPeriodically()
         return tried(() => rowsOf(statement, values.map(bound))).map(restored)
+      },
+      upTo: (charsMax, ...values) => {
+        checkPeriodically()
+        const found = tried(() => rowsUpTo(statement, charsMax, values.map(bound)))
+        return { rows: found.rows.map(restored), chars: found.chars }
       },
     }
   }

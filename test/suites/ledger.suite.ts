@@ -5,6 +5,7 @@ import { closingTests } from './ledger/closing.ts'
 import { exportingTests } from './ledger/exporting.ts'
 import { incrementalTests } from './ledger/incremental.ts'
 import { interleavingTests } from './ledger/interleavings.ts'
+import { largeRowTests } from './ledger/large-rows.ts'
 import { pushingTests } from './ledger/pushing.ts'
 import { reconcilingTests } from './ledger/reconciling.ts'
 import { retryingTests } from './ledger/retrying.ts'
@@ -23,6 +24,7 @@ const PARTS = {
   staging: stagingTests,
   pushing: pushingTests,
   sparing: sparingTests,
+  largeRows: largeRowTests,
   closing: closingTests,
   incremental: incrementalTests,
   interleavings: interleavingTests,

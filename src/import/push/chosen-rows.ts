@@ -3,6 +3,7 @@
 
 import { IN_VALUES_MAX } from '../../contract/index.ts'
 import type { PlannedItem } from '../../ledger/ledger.ts'
+import { itemsOfBody } from './body-room.ts'
 
 /** Hands out the rows of a round, each once, to whichever lane asks. */
 export interface RoundRows {
@@ -11,7 +12,7 @@ export interface RoundRows {
   readonly signal: AbortSignal
   /** Before a permit is asked for: what takes requests of its own. */
   prepare(): Promise<void>
-  /** Rows in ordinal order; none if another lane was faster. */
+  /** Rows in ordinal order, as many as one body may have; none if another lane was faster. */
   take(limit?: number): Promise<readonly PlannedItem[]>
 }
 
@@ -40,7 +41,7 @@ export function chosenRows(
     signal: AbortSignal.any([empty.signal, slice]),
     async prepare() {
       // Bounded by the rows: each turn takes some, or waits for a lane that has.
-      while (ready.length < limit && !mustStop()) {
+      while (itemsOfBody(ready, limit) === ready.length && ready.length < limit && !mustStop()) {
         if (!rows.isEmpty()) {
           const next = chooseNext()
           choosing.add(next)
@@ -56,8 +57,9 @@ export function chosenRows(
       noteEnd()
     },
     async take() {
-      const taken = ready.slice(0, limit)
-      ready = ready.slice(limit)
+      const count = itemsOfBody(ready, limit)
+      const taken = ready.slice(0, count)
+      ready = ready.slice(count)
       noteEnd()
       return taken
     },

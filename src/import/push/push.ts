@@ -3,9 +3,10 @@
 
 import { operationOfMode } from '../../core/domain/import-modes.ts'
 import { ITEM_ATTEMPTS_MAX, LEDGER_ROWS_MAX } from '../../core/limits.ts'
-import type { Outbox, PlannedItem, RunSegment } from '../../ledger/ledger.ts'
+import type { Outbox, PlannedItem, RunSegment, SentBatch } from '../../ledger/ledger.ts'
 import { noteSentAgain } from '../../runs/sent-again.ts'
 import type { ImportDeps, StagedImport } from '../ports.ts'
+import { BodyRoom, itemsOfBody } from './body-room.ts'
 import { chosenRows, type RoundRows } from './chosen-rows.ts'
 import { Delivery } from './deliver.ts'
 import { resolveKeyForms } from './key-forms.ts'
@@ -58,10 +59,24 @@ async function resendLost(
   delivery: Delivery,
   slice: PushSlice,
 ): Promise<void> {
-  const lost = [...(await ledger.unsettledBatches(run, segment))]
-  await slice.inLanes(async () => {
-    const batch = slice.mustStop() ? undefined : lost.shift()
-    if (!batch) return false
+  const room = new BodyRoom()
+  let after = 0
+  let read: readonly SentBatch[] = []
+  const take = inTurn(async () => {
+    await room.enter(slice.signal)
+    try {
+      if (slice.mustStop()) return null
+      if (read.length === 0) read = await ledger.unsettledBatches(run, segment, after)
+      const [batch, ...others] = read
+      if (batch === undefined) return null
+      read = others
+      after = batch.batch
+      return { batch, end: room.take(batch.items) }
+    } finally {
+      room.leave()
+    }
+  })
+  const resend = async (batch: SentBatch): Promise<boolean> => {
     if (!delivery.mayReplay) {
       await delivery.chooser.settleLost(batch)
       return true
@@ -71,7 +86,23 @@ async function resendLost(
     if (permit === null) return false
     await delivery.redeliver(batch, body, permit)
     return true
+  }
+  await slice.inLanes(async () => {
+    const lost = await take()
+    return lost !== null && (await resend(lost.batch).finally(lost.end))
   })
+}
+
+/** Calls of `work` one after the other. */
+function inTurn<Given extends unknown[], Result>(
+  work: (...given: Given) => Promise<Result>,
+): (...given: Given) => Promise<Result> {
+  let last: Promise<unknown> = Promise.resolve()
+  return (...given) => {
+    const working = last.then(() => work(...given))
+    last = working.catch(() => {})
+    return working
+  }
 }
 
 /**
@@ -117,9 +148,15 @@ export async function firstPlanned(
 
 /** Sends what a dispenser hands out, unless the service refuses row after row. */
 function roundSender(delivery: Delivery, slice: PushSlice) {
-  return (planned: RoundRows): Promise<void> =>
-    slice.inLanes(async () => {
-      if (slice.mustStop() || planned.isEmpty()) return false
+  return async (planned: RoundRows): Promise<void> => {
+    const room = new BodyRoom()
+    const takeBody = inTurn(async () => {
+      if (room.isFull) return null
+      const items = slice.mustStop() ? [] : await planned.take()
+      return { items, end: room.take(items) }
+    })
+    /** A body and its permit; otherwise, whether there may be more of them. */
+    const prepared = async () => {
       await planned.prepare()
       if (slice.mustStop() || planned.isEmpty()) return false
       const permit = await slice
@@ -129,19 +166,34 @@ function roundSender(delivery: Delivery, slice: PushSlice) {
           throw error
         })
       if (permit === null) return false
-      const items = slice.mustStop() ? [] : await planned.take()
-      if (items.length === 0) {
+      try {
+        const body = await takeBody()
+        if (body !== null && body.items.length > 0) return { ...body, permit }
+      } catch (error) {
         permit.unused()
-        return !planned.isEmpty()
+        throw error
       }
-      await slice.timed(
-        () => delivery.deliver(items, permit),
-        () => delivery.failures,
-      )
+      // Bodies were larger than expected, and this lane waits until there is room; or another lane was faster.
+      permit.unused()
+      return !planned.isEmpty()
+    }
+    await slice.inLanes(async () => {
+      if (slice.mustStop() || planned.isEmpty()) return false
+      await room.enter(planned.signal)
+      const body = await prepared().finally(() => room.leave())
+      if (typeof body === 'boolean') return body
+      const { items, permit, end } = body
+      await slice
+        .timed(
+          () => delivery.deliver(items, permit),
+          () => delivery.failures,
+        )
+        .finally(end)
       const { blocked } = delivery
       if (blocked !== null) throw blocked
       return true
     })
+  }
 }
 
 /** Hands out the planned items of a round, in ordinal order, each once, to whichever lane asks. */
@@ -154,31 +206,31 @@ function dispenser(
   let after = segment.first - 1
   let read: readonly PlannedItem[] = []
   let isReadToEnd = false
-  let last: Promise<unknown> = Promise.resolve()
   const empty = new AbortController()
   const readOn = async () => {
     const options = { after, attemptsBelow: round, limit: LEDGER_ROWS_MAX }
     const items = await ledger.nextPlanned(run, segment, options)
     after = items.at(-1)?.ordinal ?? segment.last
-    isReadToEnd = items.length < LEDGER_ROWS_MAX || after >= segment.last
+    // Only a page without items shows that there are no more.
+    isReadToEnd = items.length === 0 || after >= segment.last
     read = read.length === 0 ? items : [...read, ...items]
   }
   const next = async (rows: number): Promise<readonly PlannedItem[]> => {
-    if (read.length < rows && !isReadToEnd) await readOn()
-    const items = read.slice(0, rows)
-    read = read.slice(rows)
+    const isOneBody = read.length < rows && itemsOfBody(read, rows) === read.length
+    if (isOneBody && !isReadToEnd) await readOn()
+    const count = itemsOfBody(read, rows)
+    const items = read.slice(0, count)
+    read = read.slice(count)
+    if (read.length === 0 && !isReadToEnd) await readOn()
     // A permit for which nothing is left would keep the request of another lane waiting.
     if (read.length === 0 && isReadToEnd) empty.abort()
     return items
   }
+  const take = inTurn(next)
   return {
     isEmpty: () => empty.signal.aborted,
     signal: AbortSignal.any([empty.signal, slice]),
     prepare: async () => {},
-    take: (rows = limit) => {
-      const taking = last.then(() => next(rows))
-      last = taking.catch(() => {})
-      return taking
-    },
+    take: (rows = limit) => take(rows),
   }
 }

@@ -279,7 +279,7 @@ async function keysOfOpenRows(ledger: RunReports, run: number): Promise<Readonly
     const page = { states: UNSETTLED_STATES, after, limit: LEDGER_ROWS_MAX }
     const items = await ledger.report(run, page)
     for (const { key } of items) if (key !== null) keys.add(foldCase(key))
-    if (items.length < LEDGER_ROWS_MAX) return keys
+    if (items.length === 0) return keys
     after = items.at(-1)!.ordinal
   }
 }

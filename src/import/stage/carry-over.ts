@@ -4,6 +4,7 @@
 import type { Json } from '../../core/json.ts'
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
 import type { LastReading, Leftovers, RowStaging } from '../../ledger/ledger.ts'
+import { stagedParts } from './staged-parts.ts'
 import type { MappingPlan } from '../mapping/map.ts'
 import type { ImportDeps } from '../ports.ts'
 
@@ -36,11 +37,8 @@ export async function carryOver(
     const keys = items.flatMap(({ key }) => (key === null ? [] : [key]))
     const returned = await ledger.stagedKeys(run, keys, { upTo: rows })
     const missing = items.filter(({ key }) => key === null || !returned.has(key))
-    await ledger.stageItems(
-      run,
-      fence,
-      missing.map((item, index) => ({ ...item, ordinal: rows + carried + index + 1 })),
-    )
+    const staged = missing.map((item, index) => ({ ...item, ordinal: rows + carried + index + 1 }))
+    for (const part of stagedParts(staged)) await ledger.stageItems(run, fence, part)
     carried += missing.length
     deps.beat(missing.length)
   }

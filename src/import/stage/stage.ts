@@ -29,6 +29,7 @@ import { isCaseFoldable } from '../mapping/key.ts'
 import { readTarget } from '../mapping/target.ts'
 import { filterRows } from './row-filter.ts'
 import { noteSourceVisibility } from './source-visibility.ts'
+import { stagedParts } from './staged-parts.ts'
 import { emptySourceWarning, keyTypeOf, keyWarnings, notComparedText } from './warnings.ts'
 
 type StagingLedger = Leftovers & RowStaging & RunClosing & Runs & StepStates
@@ -148,7 +149,8 @@ async function stageRows(
     for await (const rows of heartbeatEach(deps, source.chunks(LEDGER_ROWS_MAX, signal))) {
       signal.throwIfAborted()
       const items = rows.map((row) => plan.map(row))
-      await writes.start(() => ledger.stageItems(run, fence, items))
+      for (const part of stagedParts(items))
+        await writes.start(() => ledger.stageItems(run, fence, part))
       await noteShare(source.readShare?.() ?? null)
       deps.beat(rows.length)
     }

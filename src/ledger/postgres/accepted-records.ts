@@ -8,6 +8,7 @@ import { isBroughtIn, PLANNED_COLUMNS, plannedOfRow } from '../rows/items.ts'
 import { isOfSubject } from './differences.ts'
 import { withPayload } from './items.ts'
 import { itemAt, itemsWith, originOf } from './origins.ts'
+import { pageOfTexts } from './pages.ts'
 import type { PostgresDatabase } from './session.ts'
 
 const DESTINATION = '(SELECT destination FROM runs WHERE id = $1)'
@@ -87,11 +88,13 @@ export const acceptedRecordMethods = (db: PostgresDatabase): AcceptedRecords => 
   },
 
   async keysWithoutRecord(run, { after, limit }) {
-    const rows = await db.all(
+    const { rows } = await pageOfTexts(
+      db,
       `SELECT ${PLANNED_COLUMNS}, raw_key FROM items ${withPayload}
        WHERE run = $1 AND ordinal > $2 AND state = 'planned' AND ${IS_KNOWN} IS NULL
        ORDER BY ordinal LIMIT $3`,
       [run, after, limit],
+      'payload',
     )
     return rows.map(plannedOfRow)
   },

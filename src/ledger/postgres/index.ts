@@ -13,6 +13,7 @@ import { postgresDialect } from './dialect.ts'
 import { differenceMethods } from './differences.ts'
 import { leftoverMethods } from './leftovers.ts'
 import { outboxMethods } from './outbox.ts'
+import { pagedRunner } from './pages.ts'
 import { reconciliationMethods } from './reconciliation.ts'
 import { runMethods } from './runs.ts'
 import { stagingMethods } from './staging.ts'
@@ -31,10 +32,11 @@ export async function openPostgresLedger(
   const clock = options.clock ?? systemClock
   const now = () => new Date(clock.now()).toISOString()
   const db = await openPostgresDatabase(connection, subject, options)
+  const runner = pagedRunner(db)
   return {
     place: db.place,
-    ...sharedMethods(db, postgresDialect),
-    ...archiveStatements(db, exportSelects(db)),
+    ...sharedMethods(runner, postgresDialect),
+    ...archiveStatements(runner, exportSelects(db)),
     ...runMethods(db, now),
     ...stagingMethods(db),
     ...leftoverMethods(db),

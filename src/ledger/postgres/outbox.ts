@@ -2,10 +2,9 @@
 // segment's fence.
 
 import { FenceLost } from '../../core/errors.ts'
-import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
-import type { ItemPlace, Outbox, PlannedItem, SentBatch } from '../roles/outbox.ts'
-import { PLANNED_COLUMNS, plannedOfRow } from '../rows/items.ts'
-import type { Row } from '../rows/values.ts'
+import { LEDGER_CHARS_MAX, LEDGER_ROWS_MAX } from '../../core/limits.ts'
+import type { ItemPlace, Outbox, SentBatch } from '../roles/outbox.ts'
+import { payloadChars, PLANNED_COLUMNS, plannedOfRow, sentOfRow } from '../rows/items.ts'
 import { inGroups } from './groups.ts'
 import { isWanted, itemsAt, wanted, withPayload } from './items.ts'
 import { settleRequests, storeWrites, type ClaimedRange, type OutboxWrite } from './outbox-group.ts'
@@ -13,32 +12,14 @@ import type { PostgresDatabase } from './session.ts'
 
 type Store = (write: OutboxWrite, size: number) => Promise<SentBatch<ItemPlace>>
 
-/** The items of the segment's batches whose last attempts have no answer 2xx. */
-const UNSETTLED_SQL = `SELECT request.batch, request.attempt, request.digest, sent.*
+/** The last attempts of the segment's batches that have no answer 2xx. */
+const UNSETTLED_SQL = `SELECT batch, attempt, digest, first, last
   FROM (SELECT DISTINCT ON (batch) batch, attempt, digest, first, last, status FROM requests
-        WHERE run = $1 AND first BETWEEN $2 AND $3 ORDER BY batch, attempt DESC) AS request
-    JOIN LATERAL (SELECT ${PLANNED_COLUMNS} FROM items ${withPayload}
-      WHERE run = $1 AND ordinal BETWEEN request.first AND request.last
-        AND items.batch = request.batch AND state = 'sent' OFFSET 0) AS sent ON true
-  WHERE request.status IS NULL OR request.status NOT BETWEEN 200 AND 299
-  ORDER BY request.batch, sent.ordinal`
+        WHERE run = $1 AND first BETWEEN $2 AND $3 AND batch > $4 ORDER BY batch, attempt DESC) AS request
+  WHERE status IS NULL OR status NOT BETWEEN 200 AND 299 ORDER BY batch`
 
-function batchesOf(rows: readonly Row[]): readonly SentBatch[] {
-  const batches = new Map<number, SentBatch & { items: PlannedItem[] }>()
-  for (const row of rows) {
-    const batch = Number(row['batch'])
-    const known = batches.get(batch)
-    if (known) known.items.push(plannedOfRow(row))
-    else
-      batches.set(batch, {
-        batch,
-        attempt: Number(row['attempt']),
-        digest: String(row['digest']),
-        items: [plannedOfRow(row)],
-      })
-  }
-  return [...batches.values()]
-}
+const MEMBERS_SQL = `SELECT ${PLANNED_COLUMNS} FROM items ${withPayload}
+  WHERE run = $1 AND ordinal BETWEEN $2 AND $3 AND items.batch = $4 AND state = 'sent' ORDER BY ordinal`
 
 // oxlint-disable-next-line max-lines-per-function -- a table of methods, none of them long
 export function outboxMethods(db: PostgresDatabase, now: () => string) {
@@ -68,8 +49,18 @@ export function outboxMethods(db: PostgresDatabase, now: () => string) {
   }
 
   return {
-    async unsettledBatches(run, segment) {
-      return batchesOf(await db.all(UNSETTLED_SQL, [run, segment.first, segment.last]))
+    async unsettledBatches(run, segment, after = 0) {
+      const { first: from, last: to } = segment
+      const batches: SentBatch[] = []
+      let chars = 0
+      for (const row of await db.all(UNSETTLED_SQL, [run, from, to, after])) {
+        const { batch, first, last, ...sent } = sentOfRow(row)
+        const items = (await db.all(MEMBERS_SQL, [run, first, last, batch])).map(plannedOfRow)
+        if (items.length > 0) batches.push({ batch, ...sent, items })
+        chars += payloadChars(items)
+        if (chars >= LEDGER_CHARS_MAX) break
+      }
+      return batches
     },
 
     async settleKeys(run, items) {

@@ -5,6 +5,7 @@ import { ACCEPTED_COLUMNS, uncomparedOfRow } from '../rows/accepted.ts'
 import { comparisonParts, stateOnceCompared } from '../rules/comparison.ts'
 import { insertDifferences } from './differences.ts'
 import { acceptItemsSql, isWanted, itemsAt, wanted, withPayload } from './items.ts'
+import { pageOfTexts } from './pages.ts'
 import type { PostgresDatabase, Session } from './session.ts'
 
 /** Whether `differences` has a row of the item that the columns `run` and `ordinal` of `other` name; by its index only. */
@@ -133,7 +134,8 @@ async function recordPart(
 
 export const reconciliationMethods = (db: PostgresDatabase): Reconciliation => ({
   async uncompared(run, { after, limit }) {
-    return (await db.all(UNCOMPARED_SQL, [run, after, limit])).map(uncomparedOfRow)
+    const { rows } = await pageOfTexts(db, UNCOMPARED_SQL, [run, after, limit], 'payload')
+    return rows.map(uncomparedOfRow)
   },
 
   async recordCompared(run, items) {

@@ -1,11 +1,13 @@
 // Staging: one item per source row, then decisions by SQL, slice by slice.
 
 import { FenceLost } from '../../core/errors.ts'
+import { LEDGER_CHARS_MAX } from '../../core/limits.ts'
 import type { RunSegment } from '../roles/outbox.ts'
 import type { RowStaging, StagedItem } from '../roles/staging.ts'
 import { liveStates } from '../rows/runs.ts'
 import { countsOfRow } from '../rows/values.ts'
-import { partition, sampleOrderSql, sampleStart, ordinalSlices } from '../rules/ranges.ts'
+import { partition } from '../../core/slices.ts'
+import { sampleOrderSql, sampleStart, ordinalSlices } from '../rules/ranges.ts'
 import {
   KEY_COUNT_ROWS,
   KEY_COUNTS,
@@ -23,8 +25,6 @@ import { gaveWayToNewer } from './origins.ts'
 import type { PostgresDatabase, Session, SentStatement } from './session.ts'
 import { deleteWork } from './work.ts'
 
-/** Characters of payloads that one statement writes: a row can have a million. */
-const STATEMENT_CHARS_MAX = 4_000_000
 const charsOf = (item: StagedItem): number =>
   item.raw.length + (item.valid ? item.payload.length : 0)
 
@@ -62,7 +62,7 @@ function insertItems(run: number, items: readonly StagedItem[]): readonly SentSt
       invalid(({ more }) => (more ? JSON.stringify(more) : null)),
     ],
   }
-  const payloads = partition(items, charsOf, STATEMENT_CHARS_MAX).map((part): SentStatement => ({
+  const payloads = partition(items, charsOf, LEDGER_CHARS_MAX).map((part): SentStatement => ({
     text: INSERT_PAYLOADS_SQL,
     values: [
       run,

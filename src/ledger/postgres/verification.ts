@@ -18,6 +18,7 @@ import {
 } from '../rules/verification.ts'
 import { acceptItemsSql, itemsAt, listsOf, NOTE_READ_SQL, withPayload } from './items.ts'
 import { isLive } from './fences.ts'
+import { pageOfTexts } from './pages.ts'
 import type { PostgresDatabase } from './session.ts'
 import { BOOK_ANSWERED_SQL, TAKE_OVER_SQL } from './settling.ts'
 
@@ -43,7 +44,8 @@ const ACCEPT_READ_SQL = acceptItemsSql(marksOnceVerified)
 // oxlint-disable-next-line max-lines-per-function -- a table of methods, none of them long
 export const verificationMethods = (db: PostgresDatabase): Verification => ({
   async written(run, { after, every, limit }) {
-    const rows = await db.all(
+    const { rows } = await pageOfTexts(
+      db,
       `SELECT ordinal, items.key, payload, items.hash, state, items.record_id, in_doubt,
          CASE WHEN verified = 'answered' THEN reason END AS answered, answered_key,
          CASE WHEN known_seen_run < $1 THEN last_read END AS last_read, known_run, known_marks, known_last_run,
@@ -57,6 +59,7 @@ export const verificationMethods = (db: PostgresDatabase): Verification => ({
          AND ((state IN (${writtenStates}) AND ordinal % $3::bigint = 0) OR in_doubt = 1 OR ${isUnanswered}))
        ORDER BY ordinal LIMIT $4`,
       [run, after, every, limit],
+      'payload',
     )
     return rows.map(writtenOfRow)
   },
@@ -84,7 +87,8 @@ export const verificationMethods = (db: PostgresDatabase): Verification => ({
   },
 
   async collisions(run, { after, limit }) {
-    const rows = await db.all(
+    const { rows } = await pageOfTexts(
+      db,
       `SELECT ${PLANNED_COLUMNS} FROM items ${withPayload}
        WHERE run = $1 AND ordinal > $2 AND twin IS NOT NULL AND state IN (${writtenStates})
          AND ordinal = (SELECT same.ordinal FROM items AS same
@@ -93,6 +97,7 @@ export const verificationMethods = (db: PostgresDatabase): Verification => ({
            ORDER BY same.ordinal::bigint DESC LIMIT 1)
        ORDER BY ordinal LIMIT $3`,
       [run, after, limit],
+      'payload',
     )
     return rows.map(plannedOfRow)
   },

@@ -8,7 +8,10 @@ export interface RunSegment {
   readonly last: number
 }
 
-/** At most `limit` of what is above `after`, in order. */
+/**
+ * At most `limit` of what is above `after`, in order. Where rows come with their payloads or cells, a page ends sooner, once these
+ * have LEDGER_CHARS_MAX characters: only an empty page says that there are no more.
+ */
 export interface LedgerPage {
   readonly after: number
   readonly limit: number
@@ -90,8 +93,11 @@ export interface Outbox {
   finishSegment(run: number, segment: RunSegment, fence: number): Promise<void>
   /** When the last of the run's requests was written down whose end is not known; null if there is none. */
   lastSentAt(run: number): Promise<string | null>
-  /** Batches of the segment that were sent and never settled, oldest first. */
-  unsettledBatches(run: number, segment: RunSegment): Promise<readonly SentBatch[]>
+  /**
+   * Batches of the segment that were sent and never settled, oldest first: those behind the batch `after`, until they have
+   * LEDGER_CHARS_MAX characters, and none if there are no more.
+   */
+  unsettledBatches(run: number, segment: RunSegment, after?: number): Promise<readonly SentBatch[]>
   /** The next planned items above `after`, in ordinal order, that had fewer than `attemptsBelow` attempts. */
   nextPlanned(
     run: number,

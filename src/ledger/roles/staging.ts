@@ -81,7 +81,7 @@ export type OnSlice = () => void | Promise<void>
 export interface RowStaging {
   /** Starts staging from the beginning: a higher fence, and no items. */
   beginStage(run: number, columns: readonly string[]): Promise<number>
-  /** Writes at most 1,000 items. */
+  /** Writes at most 1,000 items, of LEDGER_CHARS_MAX characters together unless it is one. */
   stageItems(run: number, fence: number, items: readonly StagedItem[]): Promise<void>
   /**
    * Marks superseded and unchanged items, slice by slice, and divides the run into segments. Notes the watermark that was

@@ -12,7 +12,7 @@ import {
   type ItemState,
 } from '../../core/domain/item-states.ts'
 import type { LeftRow, RetriedRow } from '../roles/leftovers.ts'
-import type { PlannedItem } from '../roles/outbox.ts'
+import type { PlannedItem, RunSegment, SentBatch } from '../roles/outbox.ts'
 import type { RejectGroup, ReportedItem } from '../roles/run-reports.ts'
 import type { CellError } from '../roles/staging.ts'
 import type { WrittenItem } from '../roles/verification.ts'
@@ -59,6 +59,18 @@ export const plannedOfRow = (row: Row): PlannedItem => ({
   attempts: Number(row['attempts']),
   ...(typeof row['raw_key'] === 'string' && { rawKey: row['raw_key'] }),
   ...(typeof row['record_id'] === 'string' && { recordId: row['record_id'] }),
+})
+
+export const payloadChars = (items: readonly PlannedItem[]): number =>
+  items.reduce((chars, { payload }) => chars + payload.length, 0)
+
+/** Of `requests`: a batch, and the first and last of its items. */
+export const sentOfRow = (row: Row): Omit<SentBatch, 'items'> & RunSegment => ({
+  batch: Number(row['batch']),
+  attempt: Number(row['attempt']),
+  digest: String(row['digest']),
+  first: Number(row['first']),
+  last: Number(row['last']),
 })
 
 /** The columns of an item in a report. */

@@ -1,7 +1,8 @@
 // What comparing an item with its record means for the item.
 
 import type { ItemComparison } from '../roles/reconciliation.ts'
-import { partition, REPLACED_MAX } from './ranges.ts'
+import { partition } from '../../core/slices.ts'
+import { REPLACED_MAX } from './ranges.ts'
 
 /**
  * An equal item is left as it is, and so is one that the mode does not write; one that is held is not sent; the others are still to

@@ -34,26 +34,6 @@ export function stretches<Item extends ItemPlace>(
 /** Rows that one transaction replaces: it deletes so many, and writes as many. */
 export const REPLACED_MAX = LEDGER_ROWS_MAX / 2
 
-/** The list in order, in parts whose sizes sum up to at most `max`, or of one element that is larger. */
-export function partition<Element>(
-  list: readonly Element[],
-  sizeOf: (element: Element) => number,
-  max: number,
-): Element[][] {
-  const parts: Element[][] = []
-  let room = 0
-  for (const element of list) {
-    const size = sizeOf(element)
-    if (size > room || parts.length === 0) {
-      parts.push([])
-      room = max
-    }
-    parts.at(-1)!.push(element)
-    room -= size
-  }
-  return parts
-}
-
 /** The highest ordinal that every ledger can hold. */
 const ORDINAL_MAX = 2_147_483_647
 

@@ -1,6 +1,7 @@
 // What was accepted, by key and by record. Keys are asked one by one: in a JSON list SQLite ends a text at U+0000.
 
 import { OTHER_KEY } from '../../core/domain/held-back.ts'
+import { LEDGER_CHARS_MAX } from '../../core/limits.ts'
 import type { AcceptedRecords } from '../roles/accepted-records.ts'
 import { acceptedOfKey, acceptedOfRow, readCorrectedRow, recordsColumn } from '../rows/accepted.ts'
 import { subjectOf } from '../rows/differences.ts'
@@ -94,8 +95,8 @@ export const acceptedRecordMethods = (db: SqliteDatabase): AcceptedRecords => ({
          WHERE run = ?1 AND ordinal > ?2 AND state = 'planned' AND NOT ${IS_KNOWN}
          ORDER BY ordinal LIMIT ?3`,
       )
-      .all(run, after, limit)
-      .map(plannedOfRow)
+      .upTo(LEDGER_CHARS_MAX, run, after, limit)
+      .rows.map(plannedOfRow)
   },
 
   async acceptedRecords(run, keys) {

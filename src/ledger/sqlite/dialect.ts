@@ -1,5 +1,6 @@
 // What is special about SQLite's SQL, and its file as a runner of single statements.
 
+import { LEDGER_CHARS_MAX } from '../../core/limits.ts'
 import type { SqlDialect, StatementRunner, StatementValue } from '../statements/engine.ts'
 import type { SqliteDatabase } from './database.ts'
 import { leftOf, withRaw } from './left.ts'
@@ -37,6 +38,8 @@ const single = (values: readonly StatementValue[]) => values as readonly (string
 export function statementRunner(db: SqliteDatabase): StatementRunner {
   return {
     all: async (text, values = []) => db.sql(sqliteText(text)).all(...single(values)),
+    page: async (text, values) =>
+      db.sql(sqliteText(text)).upTo(LEDGER_CHARS_MAX, ...single(values)),
     one: async (text, values = []) => db.sql(sqliteText(text)).get(...single(values)),
     run: async (text, values = []) => db.sql(sqliteText(text)).run(...single(values)),
   }

@@ -5,7 +5,8 @@ import type { Difference } from '../../core/domain/differences.ts'
 import type { Differences } from '../roles/differences.ts'
 import { byRecord, DIFFERENCE_COLUMNS, differenceValues, subjectOf } from '../rows/differences.ts'
 import { writtenStates } from '../rows/items.ts'
-import { partition, REPLACED_MAX, ordinalSlices } from '../rules/ranges.ts'
+import { partition } from '../../core/slices.ts'
+import { REPLACED_MAX, ordinalSlices } from '../rules/ranges.ts'
 import type { SqliteDatabase } from './database.ts'
 
 const INSERT_SQL = `INSERT INTO differences (run, number, repaired, ${DIFFERENCE_COLUMNS.join(', ')})

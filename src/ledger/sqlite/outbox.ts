@@ -1,8 +1,9 @@
 // Sending: every batch is written down before it is sent and settled after; both in one short transaction, under the
 // segment's fence.
 
+import { LEDGER_CHARS_MAX } from '../../core/limits.ts'
 import type { ItemPlace, Outbox, RequestOutcome, RunSegment, SentBatch } from '../roles/outbox.ts'
-import { PLANNED_COLUMNS, plannedOfRow } from '../rows/items.ts'
+import { payloadChars, PLANNED_COLUMNS, plannedOfRow, sentOfRow } from '../rows/items.ts'
 import { stretches } from '../rules/ranges.ts'
 import { textsValue } from '../../sqlite/bulk.ts'
 import type { SqliteDatabase } from './database.ts'
@@ -12,7 +13,7 @@ import { settleBatch } from './settling.ts'
 /** The last attempts of the segment's batches that have no answer 2xx. */
 const UNSETTLED_SQL = `SELECT batch, attempt, digest, first, last FROM
     (SELECT batch, max(attempt) AS attempt, digest, first, last, status FROM requests
-     WHERE run = ? AND first BETWEEN ? AND ? GROUP BY batch)
+     WHERE run = ? AND first BETWEEN ? AND ? AND batch > ? GROUP BY batch)
   WHERE status IS NULL OR status NOT BETWEEN 200 AND 299 ORDER BY batch`
 
 const SEND_SQL =
@@ -60,23 +61,21 @@ export function outboxMethods(db: SqliteDatabase, now: () => string) {
       .run(now(), outcome.status, outcome.requestId, outcome.durationMs, run, batch, attempt)
 
   return {
-    async unsettledBatches(run, segment) {
+    async unsettledBatches(run, segment, after = 0) {
       const members = db.sql(
         `SELECT ${PLANNED_COLUMNS} FROM items JOIN payloads USING (run, ordinal)
          WHERE run = ? AND ordinal BETWEEN ? AND ? AND state = 'sent' AND batch = ? ORDER BY ordinal`,
       )
-      return db
-        .sql(UNSETTLED_SQL)
-        .all(run, segment.first, segment.last)
-        .map((row) => ({
-          batch: Number(row['batch']),
-          attempt: Number(row['attempt']),
-          digest: String(row['digest']),
-          items: members
-            .all(run, Number(row['first']), Number(row['last']), Number(row['batch']))
-            .map(plannedOfRow),
-        }))
-        .filter((batch) => batch.items.length > 0)
+      const batches: SentBatch[] = []
+      let chars = 0
+      for (const row of db.sql(UNSETTLED_SQL).all(run, segment.first, segment.last, after)) {
+        const { batch, first, last, ...sent } = sentOfRow(row)
+        const items = members.all(run, first, last, batch).map(plannedOfRow)
+        if (items.length > 0) batches.push({ batch, ...sent, items })
+        chars += payloadChars(items)
+        if (chars >= LEDGER_CHARS_MAX) break
+      }
+      return batches
     },
 
     async settleKeys(run, items) {

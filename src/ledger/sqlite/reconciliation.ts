@@ -1,6 +1,7 @@
 // Reconciling: what is to be compared, and what comparing showed.
 
 import { setImmediate as yieldToOthers } from 'node:timers/promises'
+import { LEDGER_CHARS_MAX } from '../../core/limits.ts'
 import type { ItemComparison, Reconciliation } from '../roles/reconciliation.ts'
 import { ACCEPTED_COLUMNS, keepsLast, uncomparedOfRow } from '../rows/accepted.ts'
 import { comparisonParts, stateOnceCompared } from '../rules/comparison.ts'
@@ -79,8 +80,8 @@ export const reconciliationMethods = (db: SqliteDatabase): Reconciliation => ({
              WHERE differences.run = ?1 AND differences.ordinal = items.ordinal)
          ORDER BY items.ordinal LIMIT ?3`,
       )
-      .all(run, after, limit)
-      .map(uncomparedOfRow)
+      .upTo(LEDGER_CHARS_MAX, run, after, limit)
+      .rows.map(uncomparedOfRow)
   },
 
   async recordCompared(run, items) {

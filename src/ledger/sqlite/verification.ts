@@ -1,5 +1,6 @@
 // Verifying: what was read back, and which item of a record was sent last.
 
+import { LEDGER_CHARS_MAX } from '../../core/limits.ts'
 import type { Verification } from '../roles/verification.ts'
 import { keepsLast, KNOWN_COLUMNS, marksOnceVerified } from '../rows/accepted.ts'
 import {
@@ -55,8 +56,8 @@ export const verificationMethods = (db: SqliteDatabase): Verification => ({
            AND ((state IN (${writtenStates}) AND items.ordinal % ?3 = 0) OR in_doubt = 1 OR ${isUnanswered}))
          ORDER BY items.ordinal LIMIT ?4`,
       )
-      .all(run, after, every, limit)
-      .map(writtenOfRow)
+      .upTo(LEDGER_CHARS_MAX, run, after, every, limit)
+      .rows.map(writtenOfRow)
   },
 
   async recordVerified(run, items) {
@@ -86,8 +87,8 @@ export const verificationMethods = (db: SqliteDatabase): Verification => ({
              WHERE same.run = ?1 AND same.record_id = items.record_id AND same.state <> 'unchanged')
          ORDER BY ordinal LIMIT ?3`,
       )
-      .all(run, after, limit)
-      .map(plannedOfRow)
+      .upTo(LEDGER_CHARS_MAX, run, after, limit)
+      .rows.map(plannedOfRow)
   },
 
   async recordCollision(run, ordinal, { reason, detail, answered = null }) {

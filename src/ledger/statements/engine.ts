@@ -6,9 +6,20 @@ import type { Row } from '../rows/values.ts'
 
 export type StatementValue = string | number | null | readonly (string | number | null)[]
 
+/** The first rows of a statement, and how much text they have: there may be more from LEDGER_CHARS_MAX characters on. */
+export interface RowPage {
+  readonly rows: readonly Row[]
+  readonly chars: number
+}
+
 /** Runs single statements, each in a transaction of its own. */
 export interface StatementRunner {
   all(text: string, values?: readonly StatementValue[]): Promise<readonly Row[]>
+  /**
+   * The rows of a statement, in the order of their `ordinal`, until the texts of `column` have LEDGER_CHARS_MAX characters: at least one, if
+   * there is any.
+   */
+  page(text: string, values: readonly StatementValue[], column: 'payload' | 'raw'): Promise<RowPage>
   one(text: string, values?: readonly StatementValue[]): Promise<Row | undefined>
   run(text: string, values?: readonly StatementValue[]): Promise<unknown>
 }

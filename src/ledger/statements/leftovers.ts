@@ -2,6 +2,7 @@
 
 import type { Watermark } from '../../core/domain/watermark.ts'
 import type { Leftovers, RetriedRow } from '../roles/leftovers.ts'
+import { LEDGER_CHARS_MAX } from '../../core/limits.ts'
 import { isRetried, leftRowOfRow, retriedOfRow } from '../rows/items.ts'
 import { completeStates } from '../rows/runs.ts'
 import { remainingRanges } from '../rules/ranges.ts'
@@ -34,10 +35,11 @@ export function leftoverStatements(db: StatementRunner, dialect: SqlDialect) {
 
     async leftRows(run, { after, limit }) {
       // Payloads first: a closed run has only those of rows that were not accepted.
-      const rows = await db.all(
+      const { rows } = await db.page(
         `SELECT own.ordinal, last.raw FROM ${leftOf('payloads', 'kept.ordinal > $2')} ${withRaw}
          WHERE now.key IS NOT NULL AND last.raw IS NOT NULL ORDER BY own.ordinal LIMIT $3`,
         [run, after, limit],
+        'raw',
       )
       return rows.map(leftRowOfRow)
     },
@@ -56,8 +58,9 @@ export function leftoverStatements(db: StatementRunner, dialect: SqlDialect) {
           AND ${isRetried('now')}
         ORDER BY own.ordinal LIMIT $6`
       const chosen: RetriedRow[] = []
+      let chars = 0
       for (const [first, last] of remainingRanges(rows, after)) {
-        const found = await db.all(text, [
+        const values = [
           run,
           first,
           last,
@@ -65,9 +68,11 @@ export function leftoverStatements(db: StatementRunner, dialect: SqlDialect) {
           reasons ? list(reasons) : null,
           limit - chosen.length,
           ...(isCorrected ? [correction] : []),
-        ])
-        chosen.push(...found.map(retriedOfRow))
-        if (chosen.length === limit) break
+        ]
+        const found = await db.page(text, values, 'raw')
+        for (const row of found.rows) chosen.push(retriedOfRow(row))
+        chars += found.chars
+        if (chosen.length === limit || chars >= LEDGER_CHARS_MAX) break
       }
       return chosen
     },

@@ -38,21 +38,23 @@ export const outboxStatements = (
     },
 
     async nextPlanned(run, segment, { after, attemptsBelow, limit }) {
-      const rows = await db.all(
+      const { rows } = await db.page(
         `SELECT ${PLANNED_COLUMNS} FROM items ${withPayload}
          WHERE run = $1 AND ordinal > $2 AND ordinal <= $3 AND state = 'planned' AND attempts < $4
          ORDER BY ordinal LIMIT $5`,
         [run, Math.max(after, segment.first - 1), segment.last, attemptsBelow, limit],
+        'payload',
       )
       return rows.map(plannedOfRow)
     },
 
     async looseKeys(run, segment, { limit }) {
-      const rows = await db.all(
+      const { rows } = await db.page(
         `SELECT ${PLANNED_COLUMNS}, raw_key FROM items ${indexedBy('items_raw_key')} ${withPayload}
          WHERE run = $1 AND ordinal BETWEEN $2 AND $3 AND state = 'planned' AND raw_key IS NOT NULL
          ORDER BY ordinal LIMIT $4`,
         [run, segment.first, segment.last, Math.min(limit, LEDGER_ROWS_MAX)],
+        'payload',
       )
       return rows.map(plannedOfRow)
     },

@@ -19,12 +19,13 @@ export function runReportStatements(db: StatementRunner, dialect: SqlDialect): R
     async report(run, { states, after, limit, isLeft = false, readBack = false }) {
       const wanted = `items.ordinal > $2
         AND (${isOneOf('items.state', '$3')} ${readBack ? `OR ${isReadBackDifferent('items')}` : ''})`
-      const rows = await db.all(
+      const { rows } = await db.page(
         isLeft
           ? `SELECT ${LEFT_COLUMNS} FROM ${leftOf(null, wanted)} ${withRaw} ORDER BY own.ordinal LIMIT $4`
           : `SELECT ${REPORTED_COLUMNS} FROM items LEFT ${withPayload}
              WHERE run = $1 AND ${wanted} ORDER BY ordinal LIMIT $4`,
         [run, after, list(states), limit],
+        'raw',
       )
       return rows.map((row) => (isLeft ? leftOfRow(run, row) : reportedOfRow(row)))
     },

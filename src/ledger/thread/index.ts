@@ -2,6 +2,7 @@
 
 import { once, type EventEmitter } from 'node:events'
 import { Worker } from 'node:worker_threads'
+import { atMost } from '../../core/concurrency.ts'
 import { LedgerError } from '../../core/errors.ts'
 import type { ItemPlace, Ledger, Outbox, SentBatch } from '../ledger.ts'
 import {
@@ -12,8 +13,30 @@ import {
   type ToThread,
 } from './messages.ts'
 
-/** Its heap holds a few thousand rows at most. */
-const HEAP = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 16 }
+/**
+ * What V8 may take in the thread: a limit that is never reached, because the driver ends the whole process where memory ends in
+ * it. The largest calls have LEDGER_CHARS_MAX characters and one more row, of ROW_CHARS_MAX: 40 MiB at two bytes each. They are
+ * copied twice as they cross the driver, and two of them are asked at once: 240 MiB.
+ */
+const HEAP = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 16 }
+
+/** Methods that take or give the values of rows, and how many of them are asked at once, whoever asks. */
+const LARGE: ReadonlySet<string> = new Set<keyof Ledger>([
+  'addCorrections',
+  'collisions',
+  'keysWithoutRecord',
+  'leftRows',
+  'looseKeys',
+  'nextPlanned',
+  'report',
+  'retryRows',
+  'settleKeys',
+  'stageItems',
+  'uncompared',
+  'unsettledBatches',
+  'written',
+])
+const LARGE_AT_ONCE = 2
 
 /** The way to a thread that serves a ledger. */
 export type Channel = Pick<Worker, 'postMessage' | 'ref' | 'unref'> & EventEmitter
@@ -219,8 +242,14 @@ export async function openThreadedLedger(
     }
     return await current.call(method, values)
   }
+  const inTurn = atMost(LARGE_AT_ONCE)
   const ledger = Object.fromEntries(
-    methods.map((method) => [method, (...values: unknown[]) => call(method, values)]),
+    methods.map((method) => [
+      method,
+      LARGE.has(method)
+        ? (...values: unknown[]) => inTurn(() => call(method, values))
+        : (...values: unknown[]) => call(method, values),
+    ]),
   ) as unknown as Ledger
   return {
     ...ledger,
