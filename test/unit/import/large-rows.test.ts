@@ -6,7 +6,6 @@ import { LEDGER_CHARS_MAX, ROW_CHARS_MAX } from '../../../src/core/limits.ts'
 import { BODY_CHARS_MAX, BodyRoom, itemsOfBody } from '../../../src/import/push/body-room.ts'
 import { stagedParts } from '../../../src/import/stage/staged-parts.ts'
 import type { PlannedItem, StagedItem } from '../../../src/ledger/ledger.ts'
-import { clientWith, importScene } from './scene.ts'
 
 const item = (chars: number, ordinal = 1): PlannedItem => ({
   ordinal,
@@ -76,43 +75,4 @@ it('a lane that waits for room ends with the slice', async () => {
   slice.abort()
   await waiting
   expect(room.isFull).toBe(true)
-})
-
-it('an import of large rows sends bodies of 2 MiB, and has few of them on their way', async () => {
-  const scene = await importScene({
-    svc_external_id: { column: 'id' },
-    svc_notes: { column: 'notes' },
-  })
-  const notes = 'x'.repeat(600_000)
-  scene.rows(
-    ['id', 'notes'],
-    Array.from({ length: 40 }, (_, index) => [`c-${index}`, notes]),
-  )
-  const counts: number[] = []
-  let chars = 0
-  let most = 0
-  const end = await scene.run({
-    tuning: { in_flight: 64 },
-    through: (client) =>
-      clientWith(client, {
-        async batchUpsert(...given) {
-          const [, , input] = given
-          if (!('body' in input)) throw new Error('it has no text')
-          const { body, count } = input
-          counts.push(count)
-          chars += body.length
-          most = Math.max(most, chars)
-          await wait(20)
-          try {
-            return await client.batchUpsert(...given)
-          } finally {
-            chars -= body.length
-          }
-        },
-      }),
-  })
-  expect(end).toMatchObject({ state: 'complete', books: { states: { created: 40 } } })
-  expect(counts.filter((count) => count === 3)).toHaveLength(13)
-  expect(counts).toHaveLength(14)
-  expect(most).toBeLessThan(6 * BODY_CHARS_MAX)
 })
