@@ -65,11 +65,7 @@ function rowOf(names: readonly string[], values: DriverRow): SqliteRow {
 }
 
 /** Reads rows until they have `charsMax` characters of text. */
-function rowsUpTo(
-  statement: StatementSyncInstance,
-  charsMax: number,
-  values: readonly Value[],
-): { readonly rows: readonly DriverRow[]; readonly chars: number } {
+function rowsUpTo(statement: StatementSyncInstance, charsMax: number, values: readonly Value[]) {
   const rows: DriverRow[] = []
   let chars = 0
   for (const row of statement.iterate(...values) as Iterable<unknown> as Iterable<DriverRow>) {
