@@ -46,7 +46,9 @@ const isLeftOver = (item: string): string =>
   `${isLeft('attempt')} AND (its.state NOT IN ('running', 'paused', 'blocked') OR attempt.run = ${item}.run)`
 
 /** A row that gave way to a newer one with its key came in with that one. */
-const cameIn = `max(CASE WHEN ${isBroughtIn('attempt')} AND coalesce(attempt.verified, 'equal') = 'equal'
+const cameIn = (
+  settled: string,
+): string => `max(CASE WHEN ${settled} OR ${isBroughtIn('attempt')} AND coalesce(attempt.verified, 'equal') = 'equal'
   OR attempt.state = 'superseded' AND (SELECT true FROM accepted
     WHERE accepted.destination = its.destination
       AND hashtextextended(accepted.key, 0) = hashtextextended(attempt.key, 0)
@@ -69,7 +71,8 @@ const broughtInLater = `(SELECT true FROM (SELECT ${newestOf('results')} AS plac
       AND brought.key = accepted.key AND brought.run + 0 = accepted.run AND ${isBroughtIn('brought')}
       AND ${originOf('brought')} < ${originOf('now')} LIMIT 1) IS NULL)`
 
-export const ATTEMPT_VIEWS = `
+/** @param settled whether an attempt is done with the row, besides those that brought it in */
+const attemptViews = (settled: string): string => `
   CREATE OR REPLACE VIEW results AS
     SELECT runs.sync, items.run, items.ordinal, items.line, items.key, items.state, items.record_id,
       items.http_status, items.code, items.reason, items."column", items.field, items.value, items.detail,
@@ -77,8 +80,8 @@ export const ATTEMPT_VIEWS = `
       runs.purpose, runs.of_run, items.of_ordinal,
       CASE WHEN ${isLeft('items')} AND ${hasAttempts('items')} THEN ${ofAttempts(
         'items',
-        cameIn,
-        `HAVING ${cameIn} > max(CASE WHEN ${isLeftOver('items')} THEN attempt.run ELSE 0 END)`,
+        cameIn(settled),
+        `HAVING ${cameIn(settled)} > max(CASE WHEN ${isLeftOver('items')} THEN attempt.run ELSE 0 END)`,
       )} END AS mended_by
     FROM items JOIN runs ON runs.id = items.run
     WHERE runs.mode = 'run';
@@ -92,3 +95,8 @@ export const ATTEMPT_VIEWS = `
     SELECT * FROM results
     WHERE in_doubt = 1 AND coalesce(verified, '') <> 'equal' AND mended_by IS NULL AND ${broughtInLater} IS NULL;
 `
+
+export const ATTEMPT_VIEWS = attemptViews('false')
+
+/** The same where an attempt may find that its mode does not write the row. */
+export const SPARING_VIEWS = attemptViews("attempt.state IN ('exists', 'absent')")

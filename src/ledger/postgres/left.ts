@@ -1,7 +1,7 @@
 // What a closed run left over: each row as its newest attempt had it. A row's attempts are the row itself, those of retries of
 // its run, of retries of these, and of the runs that it is itself a retry of.
 
-import { acceptedStates, isLeft } from '../rows/items.ts'
+import { isDone, isLeft } from '../rows/items.ts'
 import { liveStates } from '../rows/runs.ts'
 import { isOfOlder, itemAt } from './origins.ts'
 
@@ -38,7 +38,7 @@ const newest = `(WITH RECURSIVE
       SELECT
         max(${packed}) FILTER (WHERE runs.state NOT IN (${liveStates}) AND ${isLeft('attempt')}) AS left_over,
         max(${packed}) FILTER (WHERE
-          attempt.state IN (${acceptedStates}) AND coalesce(attempt.verified, 'equal') = 'equal'
+          ${isDone('attempt')}
           OR attempt.state = 'superseded' AND ${isAccepted(
             'attempt',
             'runs.destination',

@@ -6,7 +6,7 @@
 // them follow, and where it has a choice it would sooner or later read a whole run for each of its rows. So the run is
 // part of the hash in the indexes by key and by record, and the ordinal in them is of another type.
 
-import { ATTEMPT_VIEWS } from './attempt-views.ts'
+import { ATTEMPT_VIEWS, SPARING_VIEWS } from './attempt-views.ts'
 
 /** Applied in order, in the ledger's own schema; `schema_version` holds their number. Never edit one that was released. */
 export const MIGRATIONS: readonly string[] = [
@@ -318,4 +318,5 @@ export const MIGRATIONS: readonly string[] = [
   -- Rows that the mode of an import does not write.
   ALTER TABLE segments ADD COLUMN spared integer NOT NULL DEFAULT 0;
   `,
+  SPARING_VIEWS,
 ]

@@ -32,6 +32,11 @@ export const doneStates = sqlList([...WRITTEN_STATES, ...SPARED_STATES])
 export const isLeft = (item: string): string =>
   `(${item}.state IN (${sqlList(REJECT_STATES)}) OR ${item}.verified NOT IN ('equal', 'overwritten'))`
 
+/** Whether an attempt is done with its row: the service has it as it was sent, or the mode of the import does not write it. */
+export const isDone = (item: string): string =>
+  `(${item}.state IN (${acceptedStates}) AND coalesce(${item}.verified, 'equal') = 'equal'
+    OR ${item}.state IN (${sqlList(SPARED_STATES)}))`
+
 /** Whether a retry takes an item. */
 export const isRetried = (item: string): string =>
   `coalesce(${item}.reason, '') NOT IN (${sqlList(HELD_BACK_REASONS)})`

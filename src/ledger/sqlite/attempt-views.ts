@@ -40,7 +40,9 @@ const isLeftOver = (item: string): string =>
   `${isLeft('attempt')} AND (its.state NOT IN ('running', 'paused', 'blocked') OR attempt.run = ${item}.run)`
 
 /** A row that gave way to a newer one with its key came in with that one. */
-const cameIn = `(${isBroughtIn('attempt')} AND coalesce(attempt.verified, 'equal') = 'equal'
+const cameIn = (
+  settled: string,
+): string => `(${settled} OR ${isBroughtIn('attempt')} AND coalesce(attempt.verified, 'equal') = 'equal'
   OR attempt.state = 'superseded' AND EXISTS (SELECT 1 FROM accepted
     WHERE accepted.destination = its.destination AND accepted.key = attempt.key AND accepted.hash IS NOT NULL
       AND (accepted.run >= attempt.run OR attempt.twin IS NULL)))`
@@ -58,7 +60,8 @@ const broughtInLater = `EXISTS (SELECT 1 FROM (SELECT ${newestOf('results')} AS 
       WHERE brought.run = accepted.run AND brought.key = accepted.key AND ${isBroughtIn('brought')}
         AND ${originOf('brought')} < ${originOf('now')}))`
 
-export const ATTEMPT_VIEWS = `
+/** @param settled whether an attempt is done with the row, besides those that brought it in */
+const attemptViews = (settled: string): string => `
   DROP VIEW in_doubt;
   DROP VIEW rejects;
   DROP VIEW results;
@@ -70,7 +73,7 @@ export const ATTEMPT_VIEWS = `
       runs.purpose, runs.of_run, items.of_ordinal,
       CASE WHEN ${isLeft('items')} AND ${hasAttempts('items')} THEN ${ofAttempts(
         'items',
-        `max(CASE WHEN ${cameIn} THEN attempt.run END) AS came_in`,
+        `max(CASE WHEN ${cameIn(settled)} THEN attempt.run END) AS came_in`,
         `HAVING came_in > max(CASE WHEN ${isLeftOver('items')} THEN attempt.run ELSE 0 END)`,
       )} END AS mended_by
     FROM items JOIN runs ON runs.id = items.run
@@ -85,3 +88,8 @@ export const ATTEMPT_VIEWS = `
     SELECT * FROM results
     WHERE in_doubt = 1 AND coalesce(verified, '') <> 'equal' AND mended_by IS NULL AND NOT ${broughtInLater};
 `
+
+export const ATTEMPT_VIEWS = attemptViews('false')
+
+/** The same where an attempt may find that its mode does not write the row. */
+export const SPARING_VIEWS = attemptViews("attempt.state IN ('exists', 'absent')")

@@ -1,7 +1,7 @@
 // What a closed run left over: each row as its newest attempt had it. A row's attempts are the row itself, those of retries of
 // its run, of retries of these, and of the runs that it is itself a retry of.
 
-import { acceptedStates, isLeft } from '../rows/items.ts'
+import { isDone, isLeft } from '../rows/items.ts'
 import { liveStates } from '../rows/runs.ts'
 import { isOfOlder } from './origins.ts'
 
@@ -32,7 +32,7 @@ const newest = `(WITH RECURSIVE
   FROM family CROSS JOIN items AS attempt ON attempt.run = family.run AND attempt.ordinal = family.ordinal
     CROSS JOIN runs ON runs.id = attempt.run
   HAVING left_over > coalesce(max(CASE
-    WHEN attempt.state IN (${acceptedStates}) AND coalesce(attempt.verified, 'equal') = 'equal'
+    WHEN ${isDone('attempt')}
       OR attempt.state = 'superseded' AND EXISTS (SELECT 1 FROM accepted
         WHERE accepted.destination = runs.destination AND accepted.key = attempt.key
           AND (accepted.run >= attempt.run OR attempt.twin IS NULL) AND accepted.hash IS NOT NULL)

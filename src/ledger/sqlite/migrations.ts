@@ -1,7 +1,7 @@
 // The ledger's tables, as numbered migrations (design section 5). They are the users' too: documented in
 // docs/ledger.md, stable, to be queried with SQL.
 
-import { ATTEMPT_VIEWS } from './attempt-views.ts'
+import { ATTEMPT_VIEWS, SPARING_VIEWS } from './attempt-views.ts'
 
 /** Applied in order; `user_version` holds the number of those applied. Never edit one that was released. */
 export const MIGRATIONS: readonly string[] = [
@@ -296,4 +296,5 @@ export const MIGRATIONS: readonly string[] = [
   -- Rows that the mode of an import does not write.
   ALTER TABLE segments ADD COLUMN spared INTEGER NOT NULL DEFAULT 0;
   `,
+  SPARING_VIEWS,
 ]

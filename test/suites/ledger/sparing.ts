@@ -4,7 +4,21 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { FenceLost } from '../../../src/core/errors.ts'
 import { isBalanced } from '../../../src/core/domain/books.ts'
 import type { ItemComparison, Ledger } from '../../../src/ledger/ledger.ts'
-import { accepted, booked, outcome, rows, send, staged, type Open, type Opened } from './scene.ts'
+import {
+  accepted,
+  badRow,
+  booked,
+  close,
+  openRun,
+  outcome,
+  row,
+  rows,
+  send,
+  stage,
+  staged,
+  type Open,
+  type Opened,
+} from './scene.ts'
 
 export function sparingTests(open: Open): void {
   let opened: Opened
@@ -60,6 +74,26 @@ export function sparingTests(open: Open): void {
     expect(await ledger.leftRows(run, { after: 0, limit: 9 })).toEqual([])
     const choice = { states: ['exists', 'absent'] as const, after: 0, limit: 9 }
     expect((await ledger.report(run, choice)).map(({ raw }) => raw)).toEqual([null, null])
+  })
+
+  it('of a retry are done: the run that left them over no longer does', async () => {
+    const first = await openRun(ledger)
+    const unmapped = [badRow(1, null, 'key_missing'), badRow(2, 'b'), badRow(3, 'c')]
+    await stage(ledger, first.id, unmapped)
+    await close(ledger, first.id)
+    const again = (ordinal: number, key: string) => ({ ...row(ordinal, key), of: ordinal })
+    const task = { purpose: 'retry', of: first.id } as const
+    const { id } = await openRun(ledger, 'run', 'contacts', 'import', task)
+    await stage(ledger, id, [again(1, 'a'), again(2, 'b'), again(3, 'c')])
+    const [segment] = await ledger.openSegments(id)
+    const fence = await ledger.claimSegment(id, segment!)
+    await ledger.settleUnanswered(id, segment!, fence, [found(1, 'exists'), found(2, 'absent')])
+    await close(ledger, id)
+    const left = await ledger.retryRows(first.id, {}, { after: 0, limit: 9 })
+    expect(left.map(({ ordinal }) => ordinal)).toEqual([3])
+    expect(await ledger.leftByRun(first.id)).toEqual([{ run: id, rows: 1 }])
+    const rejects = await opened.query(`SELECT ordinal FROM rejects WHERE run = ${first.id}`)
+    expect(rejects.map((reject) => Number(reject['ordinal']))).toEqual([3])
   })
 
   it('keep the records that a batch of updates is sent to', async () => {
