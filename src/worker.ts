@@ -173,7 +173,9 @@ async function openParts(options: WorkerOptions, onClose: OnClose) {
     clock: systemClock,
     logger,
   })
-  const quotas = await openQuotaStore(ledgerPlace)
+  const quotas = await openQuotaStore(ledgerPlace, {
+    onSetAside: (to) => logger.warn({ to }, 'quota_set_aside'),
+  })
   onClose(() => quotas.close())
   const isMonitored = listens && config.worker.listen !== undefined
   const temporalPage = await installRuntime(logger, isMonitored ? temporalPageOnFreePort : null)

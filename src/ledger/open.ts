@@ -73,12 +73,19 @@ function unlinked(path: string): string {
   }
 }
 
-/** The quotas of orgs, next to the ledger. @throws SyncError */
-export async function openQuotaStore(place: LedgerPlace): Promise<QuotaStore> {
+/**
+ * The quotas of orgs, next to the ledger.
+ * @param options.onSetAside what is done after a damaged file was set aside; without it, a damaged file is an error
+ * @throws SyncError
+ */
+export async function openQuotaStore(
+  place: LedgerPlace,
+  options: { readonly onSetAside?: (to: string) => void } = {},
+): Promise<QuotaStore> {
   if ('sqlite' in place) {
     const { openSqliteQuota } = await import('./sqlite/quota.ts')
     // Next to the file itself: two processes that name it by different links share one quota.
-    return openSqliteQuota(join(dirname(unlinked(place.sqlite)), 'quota.db'))
+    return openSqliteQuota(join(dirname(unlinked(place.sqlite)), 'quota.db'), options)
   }
   const { openPostgresQuota } = await import('./postgres/quota.ts')
   return await openPostgresQuota(place)

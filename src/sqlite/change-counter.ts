@@ -6,6 +6,7 @@ import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite'
+import { readHeader } from './read-value.ts'
 
 /** It counts at most this often, so that 31 bits last. */
 const COUNT_MS = 1_000
@@ -16,7 +17,7 @@ const BACKUP = -1
 export class ChangeCounter {
   readonly #path: string
   readonly #db: DatabaseSyncInstance
-  readonly #number: { get(): unknown }
+  #number: { get(): unknown } | null = null
   /** The highest numbers that were seen: through the log, and in the file. */
   #seen = 0
   #seenInFile = BACKUP
@@ -33,13 +34,12 @@ export class ChangeCounter {
   constructor(path: string, db: DatabaseSyncInstance, whenRestored?: string) {
     this.#path = path
     this.#db = db
-    this.#number = db.prepare(NUMBER)
     this.#isBackInFile()
     // A file without a number cannot be distinguished from an older copy.
     if (this.#seenInFile <= 0) {
       db.exec('BEGIN IMMEDIATE')
       // Asked again: another process may have opened it meanwhile.
-      if (whenRestored !== undefined && numberOf(this.#number.get()) === BACKUP)
+      if (whenRestored !== undefined && readHeader(db, 'application_id') === BACKUP)
         db.exec(whenRestored)
       this.count()
       db.exec('COMMIT')
@@ -56,10 +56,16 @@ export class ChangeCounter {
   isBack(): boolean {
     this.#isOver ||= this.#isBackInFile()
     if (this.#isOver) return true
-    const now = numberOf(this.#number.get())
+    const now = this.#now()
     this.#isOver = now < this.#seen
     this.#seen = now
     return this.#isOver
+  }
+
+  /** Through the log. Prepared when it is first asked: a file that cannot be opened leaves no statement behind. */
+  #now(): number {
+    const row = (this.#number ??= this.#db.prepare(NUMBER)).get()
+    return Number((row as { application_id: number }).application_id)
   }
 
   /** The same for the file itself; it is read only if it was written to since. */
@@ -78,7 +84,7 @@ export class ChangeCounter {
   count(): void {
     this.#next = null
     if (performance.now() - this.#countedAt < COUNT_MS) return
-    this.#next = Math.max(0, numberOf(this.#number.get())) + 1
+    this.#next = Math.max(0, readHeader(this.#db, 'application_id')) + 1
     this.#db.exec(`${NUMBER} = ${this.#next}`)
   }
 
@@ -109,7 +115,7 @@ export class ChangeCounter {
     try {
       const file = new DatabaseSync(url.href, { readOnly: true })
       try {
-        return numberOf(file.prepare(NUMBER).get())
+        return readHeader(file, 'application_id')
       } finally {
         file.close()
       }
@@ -118,9 +124,6 @@ export class ChangeCounter {
     }
   }
 }
-
-const numberOf = (row: unknown): number =>
-  Number((row as { application_id: number }).application_id)
 
 /** Marks a copy as a backup, in place of its number. */
 export function markAsBackup(copy: DatabaseSyncInstance): void {

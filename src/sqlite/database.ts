@@ -12,6 +12,8 @@ import { decodeStoredText, encodeStoredText } from '../core/stored-text.ts'
 import { ChangeCounter } from './change-counter.ts'
 import { busyMaxMs, isBusy, toFileError, type FileSubject } from './failures.ts'
 import { countHardLinks, FileIdentity, isMountedAlone } from './file-identity.ts'
+import { LockPatience } from './lock-patience.ts'
+import { LogLimit, type LogLimitOptions } from './log-limit.ts'
 import { checkEngine, migrate, sizeOf } from './migrate.ts'
 import { makePrivate } from './private-file.ts'
 
@@ -89,6 +91,8 @@ export interface FileOptions {
   readonly synchronous?: Synchronous
   /** Where the mounts are read; default: Linux's list for this process. */
   readonly mountInfo?: string
+  /** How long its log gets. */
+  readonly log?: LogLimitOptions
 }
 
 /** Refuses a file that SQLite cannot share or keep safely. */
@@ -127,24 +131,39 @@ function checkPlace(
 function connect(
   path: string,
   subject: FileSubject,
-  { readOnly = false, synchronous = 'normal' }: FileOptions,
-): { db: DatabaseSyncInstance; counter: ChangeCounter | null } {
+  { readOnly = false, synchronous = 'normal', log: logOptions }: FileOptions,
+): { db: DatabaseSyncInstance; counter: ChangeCounter | null; log: LogLimit | null } {
+  let db: DatabaseSyncInstance | null = null
   try {
     if (!readOnly) makePrivate(path)
-    const db = new DatabaseSync(path, { readOnly, timeout: busyMaxMs(subject) })
+    db = new DatabaseSync(path, { readOnly, timeout: busyMaxMs(subject) })
     checkEngine(db, subject)
     if (!readOnly) {
-      db.exec('PRAGMA journal_mode = WAL')
+      useLog(db, path, subject)
       db.exec(`PRAGMA synchronous = ${synchronous}`)
-      db.exec('PRAGMA wal_autocheckpoint = 20000')
-      db.exec('PRAGMA journal_size_limit = 67108864')
     }
+    const log = readOnly ? null : new LogLimit(path, db, logOptions)
     db.exec('PRAGMA cache_size = -32768')
     migrate(db, path, readOnly, subject)
     const counter = readOnly ? null : new ChangeCounter(path, db, subject.whenRestored)
-    return { db, counter }
+    return { db, counter, log }
   } catch (error) {
+    db?.close()
     throw toFileError(error, path, subject)
+  }
+}
+
+/** A file in use has a log; one that has none, and that others hold, is not the file that they opened. */
+function useLog(db: DatabaseSyncInstance, path: string, subject: FileSubject): void {
+  try {
+    db.exec('PRAGMA journal_mode = WAL')
+  } catch (error) {
+    if (!isBusy(error)) throw error
+    throw subject.fail(
+      `${subject.code}_corrupt`,
+      `The ${subject.noun} ${path} was emptied or overwritten while another process has it open`,
+      'file',
+    )
   }
 }
 
@@ -258,40 +277,6 @@ function statementCache(
   }
 }
 
-const SHORT_BUSY_MS = 100
-const SHORT_FOR_MS = 5_000
-
-/**
- * How long statements wait for a lock. Once one has waited in vain, those behind it wait for a short time only: together they would
- * stand still for minutes, and nobody would hear why.
- */
-class LockPatience {
-  readonly #db: DatabaseSyncInstance
-  readonly #busyMs: number
-  #shortUntil: number | null = null
-
-  constructor(db: DatabaseSyncInstance, busyMs: number) {
-    this.#db = db
-    this.#busyMs = busyMs
-  }
-
-  note(error: unknown): void {
-    if (this.#shortUntil !== null || !isBusy(error)) return
-    this.#shortUntil = performance.now() + SHORT_FOR_MS
-    this.#set(Math.min(SHORT_BUSY_MS, this.#busyMs))
-  }
-
-  restore(): void {
-    if (this.#shortUntil === null || performance.now() < this.#shortUntil) return
-    this.#shortUntil = null
-    this.#set(this.#busyMs)
-  }
-
-  #set(ms: number): void {
-    this.#db.exec(`PRAGMA busy_timeout = ${ms}`)
-  }
-}
-
 /** Ends a group of which a part failed. */
 class GroupFailed extends Error {}
 
@@ -300,23 +285,34 @@ interface FileParts {
   readonly counter: ChangeCounter | null
   readonly failure: ToError
   readonly patience: LockPatience
+  readonly log: LogLimit | null
+}
+
+/** What is done before each statement, after one that failed, and after its transaction. */
+function aroundStatements(group: { failed: boolean }, { watch, patience, log }: FileParts) {
+  const makeRoom = () => log?.makeRoom((work) => patience.briefly(work))
+  return {
+    makeRoom,
+    beforeEach() {
+      patience.restore()
+      log?.adjust()
+      watch.checkPeriodically()
+    },
+    onFailure(error: unknown) {
+      group.failed = true
+      patience.note(error)
+      log?.note(error)
+      makeRoom()
+    },
+  }
 }
 
 /** The transactions of an open file. */
-function transactionsOf(
-  db: DatabaseSyncInstance,
-  { watch, counter, failure, patience }: FileParts,
-) {
+function transactionsOf(db: DatabaseSyncInstance, parts: FileParts) {
+  const { watch, counter, failure } = parts
   /** Whether a group is open, and whether anything in it failed. */
   const group = { isOpen: false, failed: false }
-  const onFailure = (error: unknown) => {
-    group.failed = true
-    patience.note(error)
-  }
-  const beforeEach = () => {
-    patience.restore()
-    watch.checkPeriodically()
-  }
+  const { beforeEach, onFailure, makeRoom } = aroundStatements(group, parts)
   const sql = statementCache(db, beforeEach, failure, onFailure)
 
   const stored = <Result>(work: () => Result): Result => {
@@ -332,6 +328,7 @@ function transactionsOf(
       return result
     } catch (error) {
       if (db.isTransaction) sql('ROLLBACK').run()
+      makeRoom()
       throw failure(error)
     }
   }
@@ -378,13 +375,13 @@ export function openSqliteFile(
 ): SqliteDatabase {
   const { readOnly = false } = options
   checkPlace(path, subject, options)
-  const { db, counter } = connect(path, subject, options)
+  const { db, counter, log } = connect(path, subject, options)
   const watch = new FileWatch(path, subject, counter)
   const failure: ToError = (error) => toFileError(error, path, subject)
   const patience = new LockPatience(db, busyMaxMs(subject))
   return {
     path,
-    ...transactionsOf(db, { watch, counter, failure, patience }),
+    ...transactionsOf(db, { watch, counter, failure, patience, log }),
     close() {
       if (!db.isOpen) return
       try {

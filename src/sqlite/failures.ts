@@ -27,9 +27,23 @@ export const busyMaxMs = (subject: FileSubject): number => subject.busyMaxMs ?? 
 
 /** Whether another process holds the lock of the file. */
 export function isBusy(error: unknown): boolean {
-  const number = error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : 0
+  const number = resultOf(error) & 0xff
   return number === 5 || number === 6 || /SQLITE_BUSY|database is locked/i.test(textOf(error))
 }
+
+/** SQLite's extended results: the file is shorter than its header says, or the file system calls it damaged. */
+const DAMAGED = new Set([522, 8_458])
+/** The log's index found no room: it is in the same folder. */
+const NO_ROOM_FOR_INDEX = 4_874
+
+const resultOf = (error: unknown): number =>
+  error instanceof Error && 'errcode' in error ? Number(error.errcode) : 0
+
+/** Whether a write found no room on the disk. */
+export const isFull = (error: unknown): boolean =>
+  (resultOf(error) & 0xff) === 13 ||
+  resultOf(error) === NO_ROOM_FOR_INDEX ||
+  /SQLITE_FULL|disk is full|^ENOSPC /i.test(textOf(error))
 
 const textOf = (error: unknown): string =>
   error instanceof Error ? `${'code' in error ? String(error.code) : ''} ${error.message}` : ''
@@ -40,15 +54,16 @@ export function toFileError(error: unknown, path: string, subject: FileSubject):
     subject.fail(`${subject.code}_${what}`, `The ${subject.noun} ${path} ${sentence}`, reason)
   if (error instanceof SyncError) return error
   const text = textOf(error)
-  const number = error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : 0
-  if (number === 13 || /SQLITE_FULL|disk is full|^ENOSPC /i.test(text))
-    return fail('full', 'has no room left on its disk; free some space', 'disk')
+  const number = resultOf(error) & 0xff
+  if (isFull(error)) return fail('full', 'has no room left on its disk; free some space', 'disk')
   if (number === 8 || /readonly|read-only/i.test(text))
     return fail('read_only', 'cannot be written; check its permissions')
   if (isBusy(error))
     return fail('busy', `stayed locked by another process for ${busyMaxMs(subject) / 1_000} s`)
   if (number === 14 || /unable to open|^(ENOTDIR|EEXIST|EACCES|EPERM|EROFS|ENOENT) /i.test(text))
     return fail('unopened', 'cannot be opened; check the folder and its permissions')
+  if (DAMAGED.has(resultOf(error)))
+    return fail('corrupt', 'is shorter than it was, or damaged: it was truncated or overwritten')
   if (number === 11 || number === 26 || /malformed|not a database/i.test(text))
     return fail('corrupt', 'is not a SQLite file, or it is damaged')
   if (number === 10 || /disk I\/O/i.test(text))

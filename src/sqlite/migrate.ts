@@ -3,6 +3,7 @@
 import { statSync } from 'node:fs'
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite'
 import type { FileSubject } from './failures.ts'
+import { readHeader, readValue } from './read-value.ts'
 
 /** Older engines can corrupt a file that several processes write (SQLite's WAL-reset bug). */
 const ENGINE_MIN = [3, 51, 3] as const
@@ -17,8 +18,7 @@ export function sqliteEngine(): { readonly version: string; readonly min: string
   }
 }
 
-const versionOf = (db: DatabaseSyncInstance): string =>
-  (db.prepare('SELECT sqlite_version() AS version').get() as { version: string }).version
+const versionOf = (db: DatabaseSyncInstance): string => String(readValue(db, 'sqlite_version()'))
 
 export function checkEngine(db: DatabaseSyncInstance, subject: FileSubject): void {
   const version = versionOf(db)
@@ -42,8 +42,7 @@ export function migrate(
   readOnly: boolean,
   { migrations, noun, code, hints, fail }: FileSubject,
 ): void {
-  const version = () =>
-    Number((db.prepare('PRAGMA user_version').get() as { user_version: number }).user_version)
+  const version = () => readHeader(db, 'user_version')
   if (version() > migrations.length)
     throw fail(
       `${code}_newer`,

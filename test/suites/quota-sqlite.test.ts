@@ -2,7 +2,8 @@
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { existsSync, readdirSync, readlinkSync, truncateSync, writeFileSync } from 'node:fs'
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
@@ -98,7 +99,8 @@ describe('the quota file', () => {
       code: 'quota_corrupt',
       message:
         `The quota file ${path} is not a SQLite file, or it is damaged. ` +
-        'It may be removed: what it holds is learned again in a minute',
+        'It may be removed, with its -wal and -shm, also while workers run: what it holds is learned again in a minute. ' +
+        'A worker that needs it sets it aside by itself',
     })
   })
 
@@ -128,4 +130,96 @@ describe('the quota file', () => {
     expect(await increment()).toBe('x')
     await store.close()
   })
+
+  /** 40 orgs, all of them in the file, none in its log. */
+  async function fill(store: QuotaStore): Promise<void> {
+    for (let org = 10; org < 50; org++)
+      await store.update(`org ${org}`, () => ({ state: `kept ${org}`.padEnd(3_000), result: null }))
+    outside('PRAGMA wal_checkpoint(RESTART)')
+  }
+  const stateOf = async (store: QuotaStore, org: string) =>
+    (await store.update(org, (state) => ({ state: state ?? '', result: state })))?.trim() ?? null
+
+  const damages = {
+    'cut short': () => truncateSync(path, 8_192),
+    emptied: () => truncateSync(path, 0),
+    'overwritten with a text': () => writeFileSync(path, 'x'.repeat(40_000)),
+  }
+
+  it.each(Object.entries(damages))(
+    'that is %s while it is open is called so, not a failed disk or a lock, with what to do',
+    async (_, damage) => {
+      const store = openSqliteQuota(path)
+      await fill(store)
+      damage()
+      const error = await store.all().then(
+        () => expect.unreachable('it was read'),
+        (thrown: unknown) => thrown,
+      )
+      expect(error).toMatchObject({
+        code: 'quota_corrupt',
+        message: expect.stringMatching(
+          /(truncated|overwritten|damaged).* It may be removed, with its -wal and -shm/,
+        ),
+      })
+      await store.close()
+    },
+  )
+
+  it.each(Object.entries(damages))(
+    'that is %s is set aside once by the workers that have it open; they share the new one, with what they knew',
+    async (_, damage) => {
+      const asides: string[] = []
+      const open = () => openSqliteQuota(path, { onSetAside: (to) => asides.push(to) })
+      const [one, two] = [open(), open()]
+      await fill(one)
+      damage()
+      expect(await stateOf(one, 'org 49')).toBe('kept 49')
+      expect(await stateOf(two, 'org 10')).toBe('kept 10')
+      await two.update('org 49', () => ({ state: 'of two', result: null }))
+      expect(await stateOf(one, 'org 49')).toBe('of two')
+      expect(asides).toEqual([`${path}.damaged`])
+      expect(await readdir(folder)).toContain('quota.db.damaged')
+      await one.close()
+      await two.close()
+    },
+  )
+
+  it('that is emptied with its log is not called locked', async () => {
+    const store = openSqliteQuota(path)
+    await fill(store)
+    for (const name of [path, `${path}-wal`]) truncateSync(name, 0)
+    expect(refusal()).toMatchObject({
+      code: 'quota_corrupt',
+      message: expect.stringContaining(
+        'was emptied or overwritten while another process has it open',
+      ),
+    })
+    await store.close()
+  })
+
+  // Only Linux lists the descriptors of a process.
+  it.runIf(existsSync('/proc/self/fd'))(
+    'that cannot be read leaves no descriptors open',
+    async () => {
+      const opened = () =>
+        readdirSync('/proc/self/fd').filter((name) => {
+          try {
+            return readlinkSync(`/proc/self/fd/${name}`).startsWith(path)
+          } catch {
+            return false
+          }
+        }).length
+      const store = openSqliteQuota(path)
+      await fill(store)
+      const before = opened()
+      damages['cut short']()
+      for (let count = 0; count < 20; count++) {
+        await stateOf(store, 'org 49').catch(() => {})
+        await stateOf(store, 'org 10').catch(() => {})
+      }
+      expect(opened()).toBeLessThanOrEqual(before + 5)
+      await store.close()
+    },
+  )
 })
