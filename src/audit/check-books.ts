@@ -7,6 +7,7 @@ import {
   NOT_READ_BACK,
   READ_BACK_NAMES,
   sumOfStates,
+  wholeBooks,
   type Books,
 } from '../core/domain/books.ts'
 import type { Run, RunClosing, RunReports } from '../ledger/ledger.ts'
@@ -22,7 +23,7 @@ export async function checkBooks(
   nowMs: number,
   report: ReportProblem,
 ): Promise<'booked' | 'pruned' | 'wrong'> {
-  const { counts } = run
+  const counts = run.counts && wholeBooks(run.counts)
   if (counts === null) {
     report('books_altered', 'it is closed and has no books: the counts of its states were removed')
     return 'wrong'

@@ -10,6 +10,7 @@ import {
   meaningOf,
   REJECT_STATES,
   sumOfStates,
+  wholeBooks,
   type Books,
 } from '../core/domain/books.ts'
 import type {
@@ -45,7 +46,8 @@ export async function readRunAccount(ledger: AccountLedger, run: Run): Promise<R
 
 /** The account of a run as it is now: the items of a live import are counted. */
 export async function countRunAccount(ledger: AccountLedger, run: Run): Promise<RunAccount> {
-  const books = run.kind === 'import' ? (run.counts ?? (await ledger.books(run.id))) : null
+  const books =
+    run.kind === 'import' ? wholeBooks(run.counts ?? (await ledger.books(run.id))) : null
   const streams = run.kind === 'mirror' ? await ledger.streams(run.id) : null
   const differences = await differencesOf(ledger, run)
   return {

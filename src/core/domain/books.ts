@@ -61,6 +61,14 @@ export function sumOfStates(states: Readonly<Record<ItemState, number>>): number
   return ITEM_STATES.reduce((sum, state) => sum + states[state], 0)
 }
 
+/** Books as this version has them: those of earlier ones lack the states that there were not yet. */
+export const wholeBooks = (books: Books): Books => ({
+  ...books,
+  states: Object.fromEntries(
+    ITEM_STATES.map((state) => [state, books.states[state] ?? 0]),
+  ) as Books['states'],
+})
+
 /** True if every row read is in exactly one terminal state. */
 export function isBalanced(books: Books): boolean {
   return (
