@@ -1,11 +1,12 @@
 // `kill -9` of the worker at random moments. After each restart the work goes on; at the end the books balance and what
 // the service holds equals the file. RECORDS_SYNC_KILLS sets the number of kills (default 1).
 
-import { HANG_MS, HEARTBEAT_MS, untilHung } from '../hang.ts'
-import { afterEach, expect, test, vi } from 'vitest'
+import { HANG_MS } from '../hang.ts'
+import { afterEach, expect, test } from 'vitest'
 import { isBalanced } from '../../src/core/domain/books.ts'
 import { seededRandom } from '../../src/service/limits/faults.ts'
-import { contactsCsv, createProject, fastTuning, type Project } from '../e2e/project.ts'
+import { contactsCsv, createProject, type Project } from '../e2e/project.ts'
+import { runKilled } from './killed-run.ts'
 
 const kills = Number(process.env['RECORDS_SYNC_KILLS'] ?? 1)
 const seed = Number(process.env['RECORDS_SYNC_SEED'] ?? Date.now() % 100_000)
@@ -29,30 +30,7 @@ test(
         'contacts.csv',
         contactsCsv(rows, (_, cells) => [cells[0]!, name, cells[2]!, cells[3]!]),
       )
-      let worker = project.spawnWorker()
-      const handle = await project.start('contacts', {
-        ...fastTuning,
-        in_flight: 2,
-        heartbeat_timeout_ms: HEARTBEAT_MS,
-      })
-      let ended = false
-      const result = handle.result().finally(() => (ended = true))
-      result.catch(() => {})
-      while (!ended && killed < kills) {
-        // Most of them while it works, the others at any moment of its start.
-        const { requests } = project.service.stats()
-        const works = () => ended || project.service.stats().requests > requests
-        if (next() < 0.8) await vi.waitUntil(works, untilHung)
-        await new Promise((resolve) => setTimeout(resolve, next() * 1_500))
-        if (ended) break
-        worker.kill('SIGKILL')
-        killed++
-        // Nobody kills the last one: it works in this process.
-        if (killed < kills) worker = project.spawnWorker()
-        else await project.startWorker()
-      }
-      expect(await result).toMatchObject({ state: 'complete' })
-      worker.kill('SIGKILL')
+      killed += await runKilled(project, kills - killed, next)
 
       const ledger = project.ledger()
       const books = await ledger.books(round)

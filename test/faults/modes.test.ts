@@ -5,14 +5,9 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { isBalanced } from '../../src/core/domain/books.ts'
 import { seededRandom } from '../../src/service/limits/faults.ts'
-import {
-  contactsConfig,
-  contactsCsv,
-  createProject,
-  fastTuning,
-  type Project,
-} from '../e2e/project.ts'
-import { HANG_MS, HEARTBEAT_MS } from '../hang.ts'
+import { contactsConfig, contactsCsv, createProject, type Project } from '../e2e/project.ts'
+import { HANG_MS } from '../hang.ts'
+import { runKilled } from './killed-run.ts'
 import { startProxy } from './proxy.ts'
 
 const kills = Number(process.env['RECORDS_SYNC_KILLS'] ?? 1)
@@ -127,26 +122,7 @@ describe.each(['create', 'update'] as const)('mode %s', (mode) => {
         const key = `r${round}`
         await theirs(known, key)
         project.write('contacts.csv', file(rows, 'ours', key))
-        let worker = project.spawnWorker()
-        const handle = await project.start('contacts', {
-          ...fastTuning,
-          in_flight: 2,
-          heartbeat_timeout_ms: HEARTBEAT_MS,
-        })
-        let ended = false
-        const result = handle.result().finally(() => (ended = true))
-        result.catch(() => {})
-        while (!ended && killed < kills) {
-          await new Promise((resolve) => setTimeout(resolve, 700 + next() * 1_800))
-          if (ended) break
-          worker.kill('SIGKILL')
-          killed++
-          // Nobody kills the last one: it works in this process.
-          if (killed < kills) worker = project.spawnWorker()
-          else await project.startWorker()
-        }
-        expect(await result).toMatchObject({ state: 'complete' })
-        worker.kill('SIGKILL')
+        killed += await runKilled(project, kills - killed, next)
         const books = await booksOf(round)
         expect(isBalanced(books)).toBe(true)
         expect(books.states).toMatchObject(statesOf(mode, rows, known))
