@@ -3,12 +3,10 @@
 
 import { expect, it } from 'vitest'
 import { isBalanced, type Books } from '../../src/core/domain/books.ts'
-import { importSceneOn } from '../unit/import/scene.ts'
-import { COLUMNS, cells, contactDifferences, mappingOf, rowOf } from './contacts.ts'
+import { COLUMNS, cells, contactDifferences, rowOf } from './contacts.ts'
 import type { Row } from './contacts.ts'
 import { dice, habitsOf } from './random-habits.ts'
-import { startOtherService } from './index.ts'
-import type { Json } from './index.ts'
+import { randomScene } from './random-scene.ts'
 
 const rounds = Number(process.env['RECORDS_SYNC_ROUNDS'] ?? 1)
 const first = Number(process.env['RECORDS_SYNC_SEED'] ?? 4)
@@ -27,31 +25,8 @@ it.each(seeds.flatMap((seed) => [['create', seed] as const, ['update', seed] as 
     // A single update is answered with its record (specification section 4).
     const singles = lacks.length > 0 ? ({ singleWrites: 'record' } as const) : {}
     const options = { ...habitsOf(chance, seed), ...singles, lacks }
-    const { prefix = '', fieldTypes = 'plain' } = options
-    const made = await importSceneOn(
-      () => startOtherService(options),
-      mappingOf({ prefix, fieldTypes }),
-      {
-        object_type: `${prefix}contact`,
-        matching_property: `${prefix}external_id`,
-        verify: one('none', 'sample', 'all'),
-      },
-    )
-    const { service } = made
-    const contact = `${prefix}contact`
-    const fold = (value: Json, name: string): Json => {
-      const type = service.org.type(contact)!
-      const property = service.org.property(type, `${prefix}${name}`)!
-      const folded = service.org.normalised(property, value)
-      return property.multi ? folded : folded[0]!
-    }
-    const tuning = {
-      resend_backoff_ms: [1],
-      item_backoff_ms: [1],
-      segment_ms: one(20, 60_000),
-      in_flight: 1 + below(6),
-    }
-    const how = { tuning, tries: 400 }
+    const scene = await randomScene(chance, options, one('none', 'sample', 'all'))
+    const { made, service, contact, prefix, fold, how } = scene
     const size = options.lacks.length > 0 ? 60 : 100 + below(200)
     const all = Array.from({ length: size }, (_, index) => rowOf(index + 1))
     const theirs = all.filter(() => often(0.4))

@@ -3,13 +3,13 @@
 
 import { describe, expect, it } from 'vitest'
 import type { Books } from '../../src/core/domain/books.ts'
-import { importSceneOn } from '../unit/import/scene.ts'
 import { mirrorSceneOn } from '../unit/mirror/scene.ts'
-import { COLUMNS, cells, contactDifferences, mappingOf, rowOf } from './contacts.ts'
+import { COLUMNS, cells, contactDifferences, rowOf } from './contacts.ts'
 import type { Row } from './contacts.ts'
 import { dice, habitsOf } from './random-habits.ts'
+import { randomScene } from './random-scene.ts'
 import { Num, startOtherService } from './index.ts'
-import type { Json, Rec } from './index.ts'
+import type { Rec } from './index.ts'
 import { tableDifferences } from './table.ts'
 
 const rounds = Number(process.env['RECORDS_SYNC_ROUNDS'] ?? 1)
@@ -29,31 +29,8 @@ describe('imports', () => {
     const chance = dice(seed)
     const { below, often, one } = chance
     const options = habitsOf(chance, seed)
-    const { prefix = '', fieldTypes = 'plain' } = options
-    const made = await importSceneOn(
-      () => startOtherService(options),
-      mappingOf({ prefix, fieldTypes }),
-      {
-        object_type: `${prefix}contact`,
-        matching_property: `${prefix}external_id`,
-        verify: one('none', 'sample', 'all', 'all'),
-      },
-    )
-    const contact = `${prefix}contact`
-    const { service } = made
-    const fold = (value: Json, name: string): Json => {
-      const type = service.org.type(contact)!
-      const property = service.org.property(type, `${prefix}${name}`)!
-      const folded = service.org.normalised(property, value)
-      return property.multi ? folded : folded[0]!
-    }
-    const tuning = {
-      resend_backoff_ms: [1],
-      item_backoff_ms: [1],
-      segment_ms: one(20, 60_000),
-      in_flight: 1 + below(6),
-    }
-    const how = { tuning, tries: 400 }
+    const scene = await randomScene(chance, options, one('none', 'sample', 'all', 'all'))
+    const { made, service, contact, prefix, fold, how } = scene
     /** By key, what the service holds when a run is complete; of rows that left the file, what it held. */
     const model = new Map<string, Row>()
     const wrong = () =>
