@@ -4,14 +4,11 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { FilterNode, QueryBody } from '../../src/contract/index.ts'
-import { FIELD_TYPES } from '../../src/service/schema/field-types.ts'
-import { SYSTEM_ASSOCIATIONS, SYSTEM_TYPES } from '../../src/service/schema/system-types.ts'
+import { CONTACT, typeAnswer } from './type-answers.ts'
 
-const CONTACT = 'svc_contact'
 const CREATED = 'svc_created_at'
 const UPDATED = 'svc_updated_at'
 const FIRST_MS = Date.UTC(2026, 0, 1)
-const TYPE = SYSTEM_TYPES.get(CONTACT)!
 /** Records repeat after so many but for what is their own. */
 const KINDS = 1_000
 const NAMES = ['Ada', 'Bela', 'Chiara', 'Dmitri', 'Elif', 'Farid', 'Greta', 'Hugo', 'Ines', 'Jonas']
@@ -257,18 +254,11 @@ function answer(records: Records, request: string, body: string): Buffer {
       const value = records.countOf(records.span(JSON.parse(body) as QueryBody))
       return data({ total_groups: 1, results: [{ group_by: {}, value }], has_more: false })
     }
-    case 'GET /self/':
-      return data({ org_id: 1, reach: 'org' })
-    case 'GET /objects/':
-      return data([TYPE.summary])
-    case `GET /objects/${CONTACT}/`:
-      return data(TYPE.schema)
-    case 'GET /field_types/':
-      return data([...FIELD_TYPES.values()].map(({ wire }) => wire))
-    case 'GET /associations/':
-      return data([...SYSTEM_ASSOCIATIONS.values()])
-    default:
-      throw new Refusal(404, 'not_found', 'there is no such operation')
+    default: {
+      const types = typeAnswer(request)
+      if (types === undefined) throw new Refusal(404, 'not_found', 'there is no such operation')
+      return data(types)
+    }
   }
 }
 

@@ -3,11 +3,8 @@
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { FIELD_TYPES } from '../../src/service/schema/field-types.ts'
-import { SYSTEM_ASSOCIATIONS, SYSTEM_TYPES } from '../../src/service/schema/system-types.ts'
+import { CONTACT, typeAnswer } from './type-answers.ts'
 
-const CONTACT = 'svc_contact'
-const TYPE = SYSTEM_TYPES.get(CONTACT)!
 const UNLIMITED = '1000000000'
 const CREATED = '2026-01-01T00:00:00.000Z'
 
@@ -35,23 +32,9 @@ function upserted(body: string): string {
 
 /** The body of an answer; null where there is no such operation. */
 function answer(request: string, body: string): string | null {
-  const data = (value: unknown) => JSON.stringify({ data: value })
-  switch (request) {
-    case `POST /objects/${CONTACT}/records/batch/upsert/`:
-      return upserted(body)
-    case 'GET /self/':
-      return data({ org_id: 1, reach: 'org' })
-    case 'GET /objects/':
-      return data([TYPE.summary])
-    case `GET /objects/${CONTACT}/`:
-      return data(TYPE.schema)
-    case 'GET /field_types/':
-      return data([...FIELD_TYPES.values()].map(({ wire }) => wire))
-    case 'GET /associations/':
-      return data([...SYSTEM_ASSOCIATIONS.values()])
-    default:
-      return null
-  }
+  if (request === `POST /objects/${CONTACT}/records/batch/upsert/`) return upserted(body)
+  const types = typeAnswer(request)
+  return types === undefined ? null : JSON.stringify({ data: types })
 }
 
 function respond(request: IncomingMessage, response: ServerResponse, body: string): void {
