@@ -36,7 +36,8 @@ const DAMAGED = new Set([522, 8_458])
 /** The log's index found no room: it is in the same folder. */
 const NO_ROOM_FOR_INDEX = 4_874
 
-const resultOf = (error: unknown): number =>
+/** SQLite's extended result code; 0 if the error has none. */
+export const resultOf = (error: unknown): number =>
   error instanceof Error && 'errcode' in error ? Number(error.errcode) : 0
 
 /** Whether a write found no room on the disk. */

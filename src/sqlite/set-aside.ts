@@ -3,7 +3,7 @@
 
 import { renameSync, rmSync } from 'node:fs'
 import { DatabaseSync } from '@photostructure/sqlite'
-import { busyMaxMs, toFileError, type FileSubject } from './failures.ts'
+import { busyMaxMs, resultOf, toFileError, type FileSubject } from './failures.ts'
 import { acquireFileLock } from './file-lock.ts'
 import { sizeOf } from './migrate.ts'
 import { readValue } from './read-value.ts'
@@ -51,7 +51,7 @@ export function isDamaged(path: string, subject: FileSubject): boolean {
       db.close()
     }
   } catch (error) {
-    const number = error instanceof Error && 'errcode' in error ? Number(error.errcode) : 0
+    const number = resultOf(error)
     return [11, 26].includes(number & 0xff) || number === 522
   }
 }

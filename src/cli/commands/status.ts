@@ -12,7 +12,7 @@ import { runToJson } from '../views/run-summary.ts'
 import { EXIT, type CommandContext } from '../shared/context.ts'
 import { closedUntil, findQuotas, readKeyQuota } from '../shared/forecast.ts'
 import { lostLedgerText } from '../shared/lost-ledger.ts'
-import { heldUpRun, type HeldUp } from '../../temporal/held-up.ts'
+import { heldUpRun } from '../../temporal/held-up.ts'
 import { workOn } from '../shared/worked-on.ts'
 import { scheduleLines, readScheduleStatuses, scheduleToJson } from '../views/schedule-status.ts'
 import { liveProgressOf, phaseText, type LiveProgress } from '../views/live-progress.ts'
@@ -159,10 +159,7 @@ export async function status(context: CommandContext): Promise<number> {
     const isAtWork = ({ run }: SyncStatus) =>
       run !== undefined && LIVE_STATES.includes(run.state) && run.state !== 'paused'
     const atWork = read.filter(isAtWork).map(({ run }) => run!)
-    const { idle, held } =
-      atWork.length > 0
-        ? await workOn(context, config, atWork)
-        : { idle: null, held: new Map<number, HeldUp>() }
+    const { idle, held } = await workOn(context, config, atWork)
     const syncs = read.map((each) => ({
       ...each,
       run: each.run && heldUpRun(each.run, held.get(each.run.id) ?? null),

@@ -33,16 +33,17 @@ export interface Work {
   readonly held: ReadonlyMap<number, HeldUp>
 }
 
-/** @param live runs that the ledger calls live */
+/** @param live runs that the ledger calls live; without any, no server is asked */
 export async function workOn(
   context: CommandContext,
   config: Config,
   live: readonly Run[],
 ): Promise<Work> {
+  const held = new Map<number, HeldUp>()
+  if (live.length === 0) return { idle: null, held }
   const { connectClient } = await import('../../temporal/client.ts')
   const settings = temporalOf(config, context.env)
   const patience = { maxMs: 0, firstMs: ANSWER_MAX_MS, report: () => {} }
-  const held = new Map<number, HeldUp>()
   try {
     const { client, close } = await connectClient(settings, patience)
     try {
