@@ -1,19 +1,14 @@
 // Where an import spends its processor time, step by step: one import of N rows in a process of its own, as its activities make
 // it, without Temporal. First without a profiler, for the processor time of the process; then with one, for the shares.
 
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve, sep } from 'node:path'
-import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
-import { contactsImport, startServiceProcess, WIDE_SCHEMA, writeCsv } from './import-parts.ts'
+import { runImport } from './import-process.ts'
+import { writeCsv } from './import-parts.ts'
 import { readThread, STEP_NAMES, type CpuProfile, type ThreadProfile } from './profile-steps.ts'
-import type { Ended, Job } from './sync-run.ts'
+import type { Ended } from './sync-run.ts'
 
-const here = fileURLToPath(new URL('../../', import.meta.url))
-const compiled = new URL('./compiled.mjs', import.meta.url).href
 /** Between two looks at the stack, µs. */
 const INTERVAL_US = 500
 /** A thread that worked less than this share of the busiest one is not shown. */
@@ -30,62 +25,6 @@ interface Options {
   readonly detail: boolean
   /** Another checkout, compiled, that takes turns with this one. */
   readonly against: string | null
-}
-
-/** One import into a new ledger and a new service, as a checkout makes it. With `profiles` its threads leave a profile there. */
-async function run(
-  options: Options,
-  { csv, dir, root = here }: { csv: string; dir: string; root?: string },
-  profiles: string | null = null,
-): Promise<Ended> {
-  const schema = join(dir, 'schema.json')
-  writeFileSync(schema, JSON.stringify(WIDE_SCHEMA))
-  const service = await startServiceProcess(
-    options.latencyMs,
-    options.wide ? ['--schema', schema] : [],
-  )
-  const place = mkdtempSync(join(dir, 'run-'))
-  try {
-    const { url, key } = service
-    const job: Job = {
-      url,
-      key,
-      ledger: join(place, 'ledger.db'),
-      scope: null,
-      sync: contactsImport(csv, options.wide),
-    }
-    const file = join(place, 'job.json')
-    writeFileSync(file, JSON.stringify(job))
-    const flags =
-      profiles === null
-        ? []
-        : ['--cpu-prof', '--cpu-prof-interval', String(INTERVAL_US), '--cpu-prof-dir', profiles]
-    const child = spawn(
-      process.execPath,
-      [
-        ...flags,
-        '--import',
-        'tsx',
-        '--import',
-        `${compiled}?root=${encodeURIComponent(root)}`,
-        join(root, 'test/bench/sync-run.ts'),
-        file,
-      ],
-      { stdio: ['ignore', 'pipe', 'inherit'], cwd: root },
-    )
-    let last = ''
-    createInterface(child.stdout!).on('line', (line) => {
-      last = line
-    })
-    const [code] = (await once(child, 'close')) as [number]
-    if (code !== 0) throw new Error(`the import ended with ${code}`)
-    const ended = JSON.parse(last) as Ended
-    if (ended.state !== 'complete') throw new Error(`the run is ${ended.state}: ${ended.message}`)
-    return ended
-  } finally {
-    service.child.kill('SIGTERM')
-    rmSync(place, { recursive: true, force: true })
-  }
 }
 
 /** The threads of a run, the busiest first. */
@@ -133,9 +72,9 @@ export async function benchProfile(options: Options): Promise<void> {
     console.error(`import of ${rows} rows, ${wide ? 19 : 10} columns, ${latencyMs} ms`)
     const [ours, others]: [Ended[], Ended[]] = [[], []]
     for (let round = 0; round < rounds; round++) {
-      ours.push(await run(options, { csv, dir }))
+      ours.push(await runImport(options, { csv, dir }))
       if (against !== null)
-        others.push(await run(options, { csv, dir, root: resolve(against, '.') + sep }))
+        others.push(await runImport(options, { csv, dir }, { root: resolve(against, '.') + sep }))
     }
     tell('this checkout', ours)
     if (against !== null) {
@@ -145,7 +84,13 @@ export async function benchProfile(options: Options): Promise<void> {
       return
     }
     const profiles = mkdtempSync(join(dir, 'profiles-'))
-    await run(options, { csv, dir }, profiles)
+    await runImport(
+      options,
+      { csv, dir },
+      {
+        flags: ['--cpu-prof', '--cpu-prof-interval', `${INTERVAL_US}`, '--cpu-prof-dir', profiles],
+      },
+    )
     threadsOf(profiles).forEach((thread, index) => show(thread, index, options))
   } finally {
     rmSync(dir, { recursive: true, force: true })

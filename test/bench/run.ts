@@ -5,6 +5,7 @@
 
 import { benchFleet } from './fleet.ts'
 import { benchImport } from './import.ts'
+import { benchImportSpeed } from './import-speed.ts'
 import { benchLedger } from './ledger.ts'
 import { benchMemory } from './memory.ts'
 import { benchMirror } from './mirror.ts'
@@ -18,6 +19,7 @@ import { benchWorkers } from './workers.ts'
 
 const [, , ...words] = process.argv
 const quick = words.includes('--quick')
+const against = words.includes('--against') ? (words[words.indexOf('--against') + 1] ?? null) : null
 const chosen = words.filter((word) => !word.startsWith('--'))
 const wants = (name: string) => chosen.length === 0 || chosen.includes(name)
 
@@ -26,10 +28,20 @@ if (wants('service'))
     ...(quick ? { seconds: 1, large: 100_000 } : { seconds: 4, large: 1_000_000 }),
     words: chosen,
   })
-if (wants('import'))
-  await benchImport(
-    quick ? { rows: 20_000, memoryRows: [] } : { rows: 200_000, memoryRows: [100_000, 1_000_000] },
-  )
+// `import speed` is a part of it, `import worker` the other one.
+if (wants('import')) {
+  if (!chosen.includes('worker'))
+    await benchImportSpeed({
+      ...(quick ? { rows: 20_000, rounds: 1 } : { rows: 100_000, rounds: 5 }),
+      against,
+    })
+  if (!chosen.includes('speed'))
+    await benchImport(
+      quick
+        ? { rows: 20_000, memoryRows: [] }
+        : { rows: 200_000, memoryRows: [100_000, 1_000_000] },
+    )
+}
 if (wants('mirror'))
   await benchMirror({
     ...(quick
@@ -50,7 +62,7 @@ if (chosen.includes('profile'))
     wide: words.includes('--wide'),
     detail: words.includes('--detail'),
     latencyMs: 0,
-    against: words.includes('--against') ? (words[words.indexOf('--against') + 1] ?? null) : null,
+    against,
   })
 if (chosen.includes('ledger'))
   await benchLedger({
