@@ -18,6 +18,7 @@ import { SECRET_FORMS } from '../src/settings/parts.ts'
 import { WAREHOUSES, type WarehouseDriver } from '../src/warehouses/index.ts'
 import { pathText, type ConfigDocument } from './document.ts'
 import { quoteValue, valueAt } from './issues.ts'
+import { mappingSettings } from './imports.ts'
 import { configSchema } from './schema.ts'
 import { repeatedNames } from './tests.ts'
 
@@ -26,6 +27,9 @@ const TAKEN_SCHEMAS: readonly (readonly [RegExp, string])[] = [
   [/^(main|public)$/, 'is where a database puts what names no schema'],
   [/^(information_schema|temp|system|pg_.*)$/, 'belongs to the database itself'],
 ]
+
+/** Sections that every configuration has. */
+const REQUIRED: readonly string[] = ['connections', 'syncs']
 
 const CHECKS: readonly ((checked: Checked) => void)[] = [
   checkMarked,
@@ -103,6 +107,9 @@ function checkMarked(checked: Checked): void {
       path.some((_, index) => unused.has(pathText(path.slice(0, index + 1))))
     )
       return
+    // Without its section, or with another thing in its place, that is what is wrong.
+    const section = valueAt(checked.document.data, [mark.of])
+    if (!isJsonObject(section) && (section !== undefined || REQUIRED.includes(mark.of))) return
     const valid = checked.mapping(mark.of)
     if (!Object.hasOwn(valid, value as string))
       checked.complain(path, checked.unknown(path, mark.of.replace(/s$/, ''), valid))
@@ -143,7 +150,11 @@ function checkChoice(
 
 function checkLedger(checked: Checked): void {
   const ledger = checked.mapping('ledger')
-  if (Object.hasOwn(ledger, 'schema') && !Object.hasOwn(ledger, 'postgres'))
+  if (
+    Object.hasOwn(ledger, 'schema') &&
+    Object.hasOwn(ledger, 'sqlite') &&
+    !Object.hasOwn(ledger, 'postgres')
+  )
     checked.complain(['ledger', 'schema'], 'a SQLite file has no `schema`', 'key')
 }
 
@@ -311,7 +322,9 @@ function checkMapping(
 ): void {
   const has = (name: string) => Object.hasOwn(mapping, name)
   const withValue = ['value', 'column', 'compare']
-  const others = Object.keys(mapping).filter((name) => !withValue.includes(name))
+  const others = Object.keys(mapping).filter(
+    (name) => !withValue.includes(name) && Object.hasOwn(mappingSettings.shape, name),
+  )
   if (has('column') === has('value'))
     checked.complain(
       path,
@@ -326,7 +339,8 @@ function checkMapping(
     )
   if (has('unit') && has('unit_column'))
     checked.complain([...path, 'unit_column'], 'expected `unit` or `unit_column`, not both', 'key')
-  if (has('thousands') && mapping['thousands'] === (mapping['decimal'] ?? '.'))
+  const { decimal = '.' } = mapping
+  if (has('thousands') && mapping['thousands'] === decimal)
     checked.complain(
       [...path, 'thousands'],
       'expected two different characters as `decimal` and `thousands`',

@@ -52,7 +52,7 @@ export function isZone(name: string): boolean {
   }
 }
 
-const mapping = z.strictObject({
+export const mappingSettings = z.strictObject({
   column: textSetting()
     .optional()
     .describe('Column of the source. Exactly one of `column` and `value`.'),
@@ -170,7 +170,7 @@ export const importSettings = z.strictObject({
     .record(
       textSetting(),
       z
-        .union([textSetting(), mapping])
+        .union([textSetting(), mappingSettings])
         .transform((given) => (typeof given === 'string' ? { column: given } : given)),
     )
     .describe('Where each property gets its value: the name of a column, or a mapping.'),

@@ -32,13 +32,19 @@ export async function load(content: string | Uint8Array, env: Environment = {}):
   return loadConfig(await configFile(content), env)
 }
 
-/** The issues of a configuration, each as `line:column: message`; empty where it loads. */
+/**
+ * The issues of a configuration, each as `line:column: message`; empty where it loads.
+ * @param file where it is written. Default: a folder of its own
+ */
 export async function issuesOf(
   content: string | Uint8Array,
   env: Environment = {},
+  file?: string,
 ): Promise<string[]> {
+  const path = file ?? (await configFile(content))
+  if (file !== undefined) await writeFile(file, content)
   try {
-    await load(content, env)
+    await loadConfig(path, env)
     return []
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
