@@ -34,6 +34,21 @@ function send(limit: InFlightLimit, count: number, { latencyMs, perSecond }: Ser
   return ((count - half) * 1_000) / (now - halfAt)
 }
 
+/** The same with a service that answers so many a second while so many are in flight. */
+function sendShared(limit: InFlightLimit, count: number, answers: (out: number) => number): number {
+  let now = 0
+  let halfAt = 0
+  const half = Math.floor(count / 2)
+  const out: ((at: number, failed: boolean) => void)[] = []
+  for (let ended = 1; ended <= count; ended++) {
+    while (out.length < limit.limit) out.push(limit.begin())
+    now += 1_000 / answers(out.length)
+    out.shift()!(now, false)
+    if (ended === half) halfAt = now
+  }
+  return ((count - half) * 1_000) / (now - halfAt)
+}
+
 describe('how many batches are in flight', () => {
   it('hides the latency up to what the service answers, and does not flood it', () => {
     fc.assert(
@@ -56,12 +71,37 @@ describe('how many batches are in flight', () => {
     )
   })
 
-  it('never exceeds the most that is set', () => {
+  it('reaches the most that is set, and never exceeds it', () => {
     for (const max of [1, 3, 8, 64]) {
       const limit = new InFlightLimit(max)
-      send(limit, 2_000, { latencyMs: 500, perSecond: 10_000 })
-      expect(limit.limit).toBe(max)
+      const rate = send(limit, 4_000, { latencyMs: 500, perSecond: 10_000 })
+      expect(rate).toBeGreaterThan(0.9 * (max / 0.5))
+      expect(rate).toBeLessThanOrEqual(max / 0.5)
     }
+  })
+
+  it('falls back where a service becomes slower with more than it takes', () => {
+    fc.assert(
+      fc.property(
+        fc.record({
+          /** So many it works on side by side. */
+          takes: fc.integer({ min: 1, max: 40 }),
+          latencyMs: fc.integer({ min: 5, max: 100 }),
+          /** What is left of its throughput with more. */
+          share: fc.double({ min: 0.05, max: 0.4, noNaN: true }),
+        }),
+        ({ takes, latencyMs, share }) => {
+          const limit = new InFlightLimit(64)
+          const most = (takes * 1_000) / latencyMs
+          const answers = (out: number) => (out <= takes ? (out * 1_000) / latencyMs : share * most)
+          const rate = sendShared(limit, 20_000, answers)
+          // Half as many at a time may be too few, and half as many more too many.
+          expect(rate).toBeGreaterThan(0.5 * most)
+          expect(limit.limit).toBeLessThanOrEqual(2 * takes)
+        },
+      ),
+      { numRuns: runs(100) },
+    )
   })
 
   it('halves where a request failed, down to one, and grows again', () => {
