@@ -177,6 +177,7 @@ export const OTHER_JSON_NAMES = [
   'matching_property',
   'max',
   'meaning',
+  'maybe_created',
   'mended',
   'mirror',
   'misfits',

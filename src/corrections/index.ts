@@ -3,5 +3,5 @@
 export { exampleCell } from './accepted-values.ts'
 export { rawRows } from './raw-rows.ts'
 export { readCorrections, type CorrectionsAccount, type SpreadsheetRow } from './read.ts'
-export { BYTE_ORDER_MARK, rejectReason, createRejectsSheet } from './rejects-sheet.ts'
+export { BYTE_ORDER_MARK, rejectDetail, rejectReason, createRejectsSheet } from './rejects-sheet.ts'
 export { openTable } from './spreadsheet-table.ts'

@@ -1,6 +1,9 @@
 // Writes rejects as lines of CSV for a spreadsheet: the original columns, then what is wrong with the row and what would be
 // accepted.
 
+import type { ImportConfig } from '../../config/index.ts'
+import { propertyOfField } from '../core/domain/error-field.ts'
+import { IN_DOUBT, inDoubtDetail } from '../core/domain/in-doubt.ts'
 import type { Json } from '../core/json.ts'
 import { jobOf } from '../runs/job.ts'
 import type { ReportedItem, Run } from '../ledger/ledger.ts'
@@ -12,14 +15,18 @@ import { rejectColumnNames, REJECT_COLUMNS, rowReference } from './reject-column
 export const BYTE_ORDER_MARK = '\uFEFF'
 
 /** What was expected; for several cells, each with its column. */
-const detailOf = ({ detail, column, more }: ReportedItem): string =>
+const expectedOf = ({ detail, column, more }: ReportedItem): string | null =>
   more.length === 0
-    ? (detail ?? '')
+    ? detail
     : [{ column, detail }, ...more].map((one) => `${one.column}: ${one.detail}`).join('; ')
+
+/** The same, and of a row in doubt why it is. */
+export const rejectDetail = (item: ReportedItem, { mode }: Pick<ImportConfig, 'mode'>): string =>
+  (item.inDoubt ? inDoubtDetail(mode, expectedOf(item)) : expectedOf(item)) ?? ''
 
 /** What is wrong with a row, in one word. */
 export const rejectReason = (item: ReportedItem): string =>
-  item.reason ?? item.code ?? (item.inDoubt ? 'in_doubt' : item.state)
+  item.reason ?? item.code ?? (item.inDoubt ? IN_DOUBT : item.state)
 
 /**
  * How the rows of a run are written. `header` and `line` return lines of CSV; `propertyOf` returns the property that an error is
@@ -38,11 +45,8 @@ export function createRejectsSheet(
   const lineOf = (cells: readonly (Json | undefined)[]) =>
     `${cells.map((cell) => csvCell(cellText(cell), exact)).join(',')}\n`
 
-  const propertyOf = ({ field }: ReportedItem): string | null => {
-    if (field === null || Object.hasOwn(config.properties, field)) return field
-    const name = field.replace(/^(?:\/data\/\d+)?\/properties\//, '')
-    return name === field ? null : name.split('/')[0]!.replaceAll('~1', '/').replaceAll('~0', '~')
-  }
+  const isMapped = (property: string) => Object.hasOwn(config.properties, property)
+  const propertyOf = ({ field }: ReportedItem): string | null => propertyOfField(field, isMapped)
   const acceptedFor = (property: string): string => {
     const known = accepted.get(property)
     if (known !== undefined) return known
@@ -56,9 +60,7 @@ export function createRejectsSheet(
     line(item: ReportedItem): string {
       const property = propertyOf(item)
       const mapping =
-        property !== null && Object.hasOwn(config.properties, property)
-          ? config.properties[property]
-          : undefined
+        property !== null && isMapped(property) ? config.properties[property] : undefined
       const about: Record<(typeof REJECT_COLUMNS)[number], string> = {
         line: String(item.line),
         row: rowReference(run.id, item.ordinal, item.attempt?.run),
@@ -69,7 +71,7 @@ export function createRejectsSheet(
           ...item.more.map(({ column, field }) => column ?? field ?? ''),
         ].join(', '),
         value: item.value ?? '',
-        detail: detailOf(item),
+        detail: rejectDetail(item, config),
         accepted: property !== null && mapping ? acceptedFor(property) : '',
         request_id: item.requestId ?? '',
       }

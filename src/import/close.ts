@@ -6,7 +6,7 @@ import {
   sumOfDifferences,
   type DifferenceCounts,
 } from '../core/domain/differences.ts'
-import { formatNumber, joinTexts } from '../core/format.ts'
+import { countText, joinTexts } from '../core/format.ts'
 import { finalState, isBalanced, type Books, type RunState } from '../core/domain/books.ts'
 import { readBackText } from '../core/domain/read-back.ts'
 import { sparedText } from '../core/domain/spared.ts'
@@ -37,12 +37,12 @@ const equalText = ({ states: { invalid, unchanged } }: Books): string =>
     ? 'no row was compared'
     : invalid === 0
       ? 'both sides are equal'
-      : `both sides are equal, but for ${formatNumber(invalid)} rows that do not map`
+      : `both sides are equal, but for ${countText(invalid, 'row that does', 'rows that do')} not map`
 
 /** Of a run that ended before its source was read to its end. */
 const partText = ({ read, readToEnd }: Books): string | null =>
   readToEnd === false
-    ? `the source was not read to its end: ${formatNumber(read)} rows of it were, and nothing was sent`
+    ? `the source was not read to its end: ${countText(read, 'row of it was', 'rows of it were')}, and nothing was sent`
     : null
 
 /** Closes a run. Safe to call again. @param findings of a reconciliation that came to its end */

@@ -96,6 +96,7 @@ function runFacts(
     balanced: books && isBalanced(books) && isClosed,
     read_to_end: books && isClosed ? books.readToEnd !== false : null,
     replayed: books?.replayed ?? null,
+    maybe_created: books && maybeCreated(run, books),
     looked_up: books && (books.lookedUp ?? 0),
     in_doubt: books?.inDoubt ?? null,
     read_back: books?.readBack ?? null,
@@ -107,6 +108,10 @@ function runFacts(
     verified_through: run.verifiedThrough,
   }
 }
+
+/** The answer to an upsert that is sent again says `updated` of a record that the first one created. */
+const maybeCreated = (run: Run, { replayed }: Books): number =>
+  replayed > 0 && jobOf(run, 'import').sync.import.mode === 'upsert' ? replayed : 0
 
 function booksOf(run: Run, books: Books): BooksReport {
   return {
@@ -120,6 +125,7 @@ function booksOf(run: Run, books: Books): BooksReport {
       meaning: meaningOf(state, run.purpose),
     })),
     replayed: books.replayed,
+    maybe_created: maybeCreated(run, books),
     looked_up: books.lookedUp ?? 0,
     in_doubt: books.inDoubt,
     read_back: readBackCounts(books),

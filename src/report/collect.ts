@@ -19,6 +19,7 @@ import {
 import { collectWork } from './collect-work.ts'
 import { comparisonOf } from './comparison.ts'
 import { secondsBetween } from './format.ts'
+import { readRejectGroups } from './reject-groups.ts'
 import { countBroughtIn, readLeftovers } from './leftovers.ts'
 import type {
   ErrorsReport,
@@ -56,7 +57,7 @@ export async function collectReport(
   const account = await countRunAccount(ledger, run)
   const comparison = comparisonOf(run, account)
   const found = { ...account, comparison }
-  const rejects = groups ?? (account.books ? await ledger.rejectGroups(run.id) : [])
+  const rejects = groups ?? (await readRejectGroups(ledger, run))
   const errors = errorsOf(run, account, rejects)
   return {
     v: 1,

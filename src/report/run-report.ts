@@ -42,6 +42,9 @@ const runFacts = z.object({
   balanced: z.boolean().nullable().describe('Whether every row has exactly one outcome.'),
   read_to_end: z.boolean().nullable().describe('Whether the source was read to its end.'),
   replayed: countOrNull.describe('Rows that were sent again after a lost answer.'),
+  maybe_created: countOrNull.describe(
+    'Those of them that were upserts: so many may be counted as `updated` although the run created them. 0 where `created` is exact.',
+  ),
   looked_up: countOrNull.describe(
     'Rows whose answer was lost, and whose record was then found as it was sent.',
   ),
@@ -102,6 +105,7 @@ const booksReport = z
       .array(z.object({ state: z.enum(ITEM_STATES), rows: count, meaning: text }))
       .describe('Every state with a row, in the order of all reports.'),
     replayed: count,
+    maybe_created: count,
     looked_up: count,
     in_doubt: count,
     read_back: z

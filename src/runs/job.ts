@@ -61,8 +61,9 @@ export function jobOf(run: StoredRun, kind = run.kind): RunJob {
     retry,
     reconcile,
     tuned = {},
-    ...sync
+    ...stored
   } = run.config as unknown as SyncConfig & Partial<Limits> & { readonly tuned?: StoredTuning }
+  const sync = withMode(stored)
   switch (run.purpose) {
     case 'sync':
       return { sync, tuned, purpose: 'sync' }
@@ -79,6 +80,12 @@ export function jobOf(run: StoredRun, kind = run.kind): RunJob {
       return { sync, tuned, purpose: 'reconcile', reconcile: { ...WHOLE_SCOPE, ...reconcile } }
   }
 }
+
+/** Imports of version 0.1.0 name no mode: they are upserts. */
+const withMode = (sync: SyncConfig): SyncConfig =>
+  'import' in sync
+    ? { ...sync, import: { ...sync.import, mode: sync.import.mode ?? 'upsert' } }
+    : sync
 
 /** What the ledger keeps of a job, for `jobOf` to read. */
 export function storedJob(

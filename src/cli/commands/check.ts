@@ -129,7 +129,7 @@ function permissionFindings(config: Config, fixes: boolean, context: CommandCont
     ]
   const left = restrictFiles(open)
   const done = open.length - left.length
-  const message = `${done} of ${open.length} files and folders are their owner's alone now`
+  const message = `${done} of ${countText(open.length, 'file or folder', 'files and folders')} ${done === 1 ? 'is its' : 'are their'} owner's alone now`
   return [{ subject, ok: left.length === 0, message, warnings: shortList(named(left)) }]
 }
 

@@ -4,6 +4,7 @@ import { systemClock } from '../../core/ports.ts'
 import type { Ledger, NotedDifference, Run } from '../../ledger/ledger.ts'
 import { collectReport } from '../../report/collect.ts'
 import { leftoversText } from '../../report/leftovers.ts'
+import { readRejectGroups } from '../../report/reject-groups.ts'
 import type { ShownRun } from '../../report/run-report.ts'
 import { jobOf } from '../../runs/job.ts'
 import { EXIT, withLedger, type CommandContext } from '../shared/context.ts'
@@ -32,7 +33,7 @@ export async function show(context: CommandContext, runText?: string): Promise<n
 
 /** The report as the ledger alone knows it: `show` works although the rest of the configuration is wrong. */
 async function readShown(context: CommandContext, ledger: Ledger, run: Run): Promise<ShownRun> {
-  const rejects = run.kind === 'import' ? await ledger.rejectGroups(run.id) : []
+  const rejects = await readRejectGroups(ledger, run)
   const { run: facts, ...report } = await collectReport(
     ledger,
     run,
@@ -54,7 +55,7 @@ async function readShown(context: CommandContext, ledger: Ledger, run: Run): Pro
     rejects: rejects.map(rejectGroupToJson),
     left: left && {
       ...left,
-      rejects: (await ledger.rejectGroups(run.id, { isLeft: true })).map(rejectGroupToJson),
+      rejects: (await readRejectGroups(ledger, run, { isLeft: true })).map(rejectGroupToJson),
     },
   }
 }

@@ -88,7 +88,7 @@ async function ofImport(ledger: ProgressLedger, run: Run): Promise<LiveProgress>
   const verified = await readShare(ledger, run.id, 'verify')
   const percent = verified === null ? null : Math.floor(100 * verified)
   const phase = verified === null ? 'closing' : 'verifying'
-  const amount = `${formatNumber(done - spared)} rows sent`
+  const amount = `${countText(done - spared, 'row')} sent`
   return { phase, percent, counters, amount, work: null, details }
 }
 
@@ -107,7 +107,7 @@ export function stagingProgress(read: number, share: number | null): LiveProgres
     phase: 'staging',
     percent: share === null ? null : Math.floor(100 * share),
     counters: null,
-    amount: `${formatNumber(read)} rows read`,
+    amount: `${countText(read, 'row')} read`,
     // The rows that are left are as long as those that were read.
     work: { done: read, total: share === null || share === 0 ? null : Math.round(read / share) },
     details: [],
@@ -157,7 +157,7 @@ async function ofMirror(ledger: Streams, run: Run): Promise<LiveProgress> {
     work: isKnown ? { done: read, total: null } : null,
     details: isKnown
       ? [
-          `${formatNumber(read)} rows read`,
+          `${countText(read, 'row')} read`,
           ...(waiting > 0 ? [`${formatNumber(waiting)} waiting for approval`] : []),
           `${formatNumber(inserted + changed)} changed`,
           `${formatNumber(deleted)} deleted`,

@@ -5,6 +5,7 @@ import { jobOf } from '../../runs/job.ts'
 import { reconcileText } from '../../core/domain/purpose.ts'
 import type { Run } from '../../ledger/ledger.ts'
 import { factsOf, type RunAccount } from '../../report/account.ts'
+import { booksNotes } from '../../report/books-notes.ts'
 import type { BooksReport } from '../../report/run-report.ts'
 import { printRunDifferences } from './differences.ts'
 import { printStreams } from './streams.ts'
@@ -40,16 +41,8 @@ function printBooks(terminal: Terminal, books: BooksReport): void {
   for (const { name, rows, meaning } of books.read_back)
     for (const line of screenLines(head(name, rows) + meaning, head(name, rows).length))
       terminal.out(terminal.style(name === 'equal' ? 'dim' : 'yellow', line))
-  if (books.replayed > 0)
-    terminal.out(
-      `  ${formatNumber(books.replayed)} rows were sent again after a lost answer: "created" is a lower bound.`,
-    )
-  if (books.looked_up > 0)
-    terminal.out(
-      `  ${formatNumber(books.looked_up)} rows were settled by a look-up, because their answer was lost: the record was found as it was sent.`,
-    )
-  if (books.in_doubt > 0)
-    terminal.out(`  ${formatNumber(books.in_doubt)} rows are in doubt: the service may hold them.`)
+  for (const { text, warns } of booksNotes(books))
+    terminal.out(warns ? terminal.style('yellow', `  ${text}`) : `  ${text}`)
 }
 
 export function printRunAccount(

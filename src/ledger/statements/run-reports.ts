@@ -1,6 +1,7 @@
 // What people ask about a run, as every engine reads it.
 
 import { REJECT_STATES } from '../../core/domain/books.ts'
+import { IN_DOUBT } from '../../core/domain/in-doubt.ts'
 import type { RunReports } from '../roles/run-reports.ts'
 import {
   isReadBackDifferent,
@@ -31,14 +32,25 @@ export function runReportStatements(db: StatementRunner, dialect: SqlDialect): R
     },
 
     async rejectGroups(run, { isLeft = false } = {}) {
-      const columns = ['state', 'verified', 'code', 'reason', '"column"', 'field', 'more']
+      const columns = [
+        'state',
+        'verified',
+        'code',
+        'reason',
+        '"column"',
+        'field',
+        'more',
+        'in_doubt',
+      ]
       const items = isLeft
         ? `SELECT own.ordinal, ${columns.map((name) => `now.${name}`).join(', ')} FROM ${leftOf('payloads')}`
         : `SELECT ordinal, ${columns.join(', ')} FROM items WHERE run = $1`
       const rows = await db.all(
         `WITH reported AS (${items})
          SELECT state, code, reason, "column", field, is_more, count(*) AS items, min(ordinal) AS example FROM (
-           SELECT ordinal, state, verified, code, reason, "column", field, 0 AS is_more FROM reported
+           SELECT ordinal, state, verified, code,
+             CASE WHEN in_doubt = 1 AND code IS NULL THEN coalesce(reason, '${IN_DOUBT}') ELSE reason END AS reason,
+             "column", field, 0 AS is_more FROM reported
            UNION ALL
            SELECT ordinal, state, verified, code, each.value ->> 'reason', each.value ->> 'column', each.value ->> 'field', 1
            FROM reported, ${eachOf('reported.more')} WHERE more IS NOT NULL) AS errors

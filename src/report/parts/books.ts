@@ -3,6 +3,7 @@
 import { stackedBar, swatch } from '../charts.ts'
 import { html, type Markup } from '../escape.ts'
 import { countText, formatNumber, percentText } from '../format.ts'
+import { booksNotes } from '../books-notes.ts'
 import type { BooksReport } from '../run-report.ts'
 import type { Series } from '../style.ts'
 import { part, tableHead } from './part.ts'
@@ -38,7 +39,7 @@ export function booksPart(books: BooksReport, isClosed: boolean): Markup {
           ? ['no', 'Not balanced: some rows have no final outcome.']
           : [
               'no',
-              `Not balanced: ${formatNumber(read)} rows were read, and ${formatNumber(sum)} have an outcome.`,
+              `Not balanced: ${countText(read, 'row was', 'rows were')} read, and ${countText(sum, 'has', 'have')} an outcome.`,
             ]
   return part(
     'books',
@@ -67,8 +68,6 @@ export function booksPart(books: BooksReport, isClosed: boolean): Markup {
       </table>
       <p class="balance ${tone}">${words}</p>
       ${books.read_back.map(({ name, rows: count, meaning }) => html`<p class="note${name === 'equal' ? '' : ' warn'}">${countText(count, 'row')} ${meaning}.</p>`)}
-      ${books.looked_up > 0 && html`<p class="note">${countText(books.looked_up, 'row')} ${books.looked_up === 1 ? 'was' : 'were'} settled by a look-up after a lost answer: the record was found as it was sent.</p>`}
-      ${books.replayed > 0 && html`<p class="note">${countText(books.replayed, 'row')} ${books.replayed === 1 ? 'was' : 'were'} sent again after a lost answer: “created” may be a few too low, “updated” as many too high.</p>`}
-      ${books.in_doubt > 0 && html`<p class="note warn">${countText(books.in_doubt, 'row')} in doubt: no answer came, and the service may hold ${books.in_doubt === 1 ? 'it' : 'them'}.</p>`}`,
+      ${booksNotes(books).map(({ text, warns }) => html`<p class="note${warns ? ' warn' : ''}">${text}</p>`)}`,
   )
 }

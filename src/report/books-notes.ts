@@ -1,0 +1,39 @@
+// What the books of an import leave open, in sentences: of rows whose answer was lost.
+
+import { countText, formatNumber } from '../core/format.ts'
+import type { BooksReport } from './run-report.ts'
+
+export interface BooksNote {
+  readonly text: string
+  /** Whether a person has to know of it. */
+  readonly warns: boolean
+}
+
+export function booksNotes(
+  books: Pick<BooksReport, 'in_doubt' | 'looked_up' | 'maybe_created' | 'replayed'>,
+): BooksNote[] {
+  const { in_doubt: doubts, looked_up: found, maybe_created: maybe, replayed } = books
+  const again = `${countText(replayed, 'row was', 'rows were')} sent again after a lost answer`
+  const off = `up to ${formatNumber(maybe)} of "updated" may have been created by this run`
+  return [
+    ...(found > 0
+      ? [
+          {
+            text: `${countText(found, 'row was', 'rows were')} settled by a look-up after a lost answer: the record was found as it was sent.`,
+            warns: false,
+          },
+        ]
+      : []),
+    ...(replayed > 0
+      ? [{ text: maybe > 0 ? `${again}: ${off}.` : `${again}.`, warns: false }]
+      : []),
+    ...(doubts > 0
+      ? [
+          {
+            text: `${countText(doubts, 'row is', 'rows are')} in doubt: no answer came, and the service may hold ${doubts === 1 ? 'it' : 'them'}.`,
+            warns: true,
+          },
+        ]
+      : []),
+  ]
+}
