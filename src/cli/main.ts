@@ -4,7 +4,9 @@
 import { readFileSync } from 'node:fs'
 import { CommanderError } from 'commander'
 import type { Execute } from './shared/arguments.ts'
+import { watchOutput } from './shared/output.ts'
 import { createContext, EXIT, reportError, type GlobalOptions } from './shared/context.ts'
+import { createTerminal } from './shared/terminal.ts'
 import { createProgram } from './program.ts'
 
 const up = import.meta.url.endsWith('.ts') ? '../../' : '../../../'
@@ -23,11 +25,19 @@ const isBeside = dashes > 0 && process.argv.slice(2, dashes).includes('dev')
 const ownArguments = isBeside ? process.argv.slice(0, dashes) : process.argv
 const besideDev = isBeside ? process.argv.slice(dashes + 1) : []
 
+const output = watchOutput(process)
+process.on('exit', (code) => {
+  process.exitCode = output.exitCode(code)
+})
+
 const execute: Execute = async (work) => {
-  const context = createContext(program.opts<GlobalOptions>())
-  const code = await work(context).catch((error: unknown) => reportError(error, context))
+  const terminal = createTerminal({ out: process.stdout, err: process.stderr }, output.requireOpen)
+  const context = createContext(program.opts<GlobalOptions>(), terminal)
+  const code = await work(context).catch((error: unknown) =>
+    output.isCause(error) ? EXIT.done : reportError(error, context),
+  )
   // Explicitly: a native connection that is still closing would keep the process alive.
-  process.stdout.write('', () => process.exit(code))
+  output.drained(() => process.exit(code))
 }
 const program = createProgram({ version, execute, umask, besideDev })
 

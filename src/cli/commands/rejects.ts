@@ -4,7 +4,12 @@
 import { appendFile, mkdir, readdir } from 'node:fs/promises'
 import type { Writable } from 'node:stream'
 import { join } from 'node:path'
-import { BYTE_ORDER_MARK, rejectReason, createRejectsSheet } from '../../corrections/index.ts'
+import {
+  BYTE_ORDER_MARK,
+  createRejectsSheet,
+  rejectDetail,
+  rejectReason,
+} from '../../corrections/index.ts'
 import { ConfigError } from '../../core/errors.ts'
 import { writeJson, type Json } from '../../core/json.ts'
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
@@ -14,7 +19,9 @@ import {
   REJECT_STATES,
   countRejects,
 } from '../../core/domain/books.ts'
+import type { ImportConfig } from '../../../config/index.ts'
 import type { ReportedItem, Run, RunReports } from '../../ledger/ledger.ts'
+import { jobOf } from '../../runs/job.ts'
 import { allCsvOf } from '../shared/command-line.ts'
 import { EXIT, withLedger, type CommandContext } from '../shared/context.ts'
 import { hintHere } from '../shared/hint-here.ts'
@@ -109,8 +116,9 @@ function countTried(tried: Map<number, number>, items: readonly ReportedItem[]):
 }
 
 /** With the names that the JSON of other commands has, next to those that it had first. */
-const spelled = (item: ReportedItem) => ({
+const spelled = (item: ReportedItem, config: ImportConfig) => ({
   ...item,
+  detail: item.inDoubt ? rejectDetail(item, config) : item.detail,
   http_status: item.httpStatus,
   record_id: item.recordId,
   request_id: item.requestId,
@@ -128,27 +136,34 @@ async function writeOne(
   const isFile = output !== '-'
   const stream = isFile ? await openOutput(output) : process.stdout
   const isScreen = !isFile && process.stdout.isTTY
-  const failed = new Promise<never>((_, reject) => stream.once('error', reject))
+  let failure: Error | null = null
+  const failed = new Promise<never>((_, reject) =>
+    stream.once('error', (error) => reject((failure = error))),
+  )
   failed.catch(() => {})
   const write = async (text: string) => {
+    if (failure) throw failure
     if (!stream.write(text))
       await Promise.race([failed, new Promise<void>((resolve) => stream.once('drain', resolve))])
   }
   const sheet = createRejectsSheet(run, exact)
+  const { import: config } = jobOf(run, 'import').sync
   if (!context.json) await write((isFile ? BYTE_ORDER_MARK : '') + sheet.header)
   let written = 0
   for await (const items of pagesOf(ledger, run)) {
     written += items.length
     countTried(tried, items)
     const lines = items.map((item) =>
-      context.json ? `${writeJson(spelled(item) as unknown as Json)}\n` : sheet.line(item),
+      context.json ? `${writeJson(spelled(item, config) as unknown as Json)}\n` : sheet.line(item),
     )
     // A program gets what was stored; a terminal would obey it.
     await write(isScreen ? stripControls(lines.join('')) : lines.join(''))
   }
   if (isFile) {
     await Promise.race([failed, new Promise<void>((resolve) => stream.end(resolve))])
-    context.terminal.err(`${formatNumber(written)} rejects of run ${run.id} are in ${output}`)
+    context.terminal.err(
+      `${countText(written, 'reject')} of run ${run.id} ${written === 1 ? 'is' : 'are'} in ${output}`,
+    )
   }
   return written
 }

@@ -22,10 +22,11 @@ export interface Terminal {
 
 const plainEveryMs = 5_000
 
-export function createTerminal(streams: {
-  out: NodeJS.WriteStream
-  err: NodeJS.WriteStream
-}): Terminal {
+/** @param requireOpen of `out`: throws where nobody reads it any more */
+export function createTerminal(
+  streams: { out: NodeJS.WriteStream; err: NodeJS.WriteStream },
+  requireOpen = () => {},
+): Terminal {
   const isTerminal = Boolean(streams.err.isTTY)
   const { NO_COLOR, FORCE_COLOR } = process.env
   const colours = NO_COLOR === undefined && (isTerminal || FORCE_COLOR === '1')
@@ -39,6 +40,7 @@ export function createTerminal(streams: {
   return {
     isScreen: isTerminal,
     out(line = '') {
+      requireOpen()
       clear()
       streams.out.write(`${line}\n`)
     },
