@@ -3,9 +3,10 @@
 
 import type { ReconcileScope, RetryTask } from '../src/core/domain/purpose.ts'
 import { LIVE_STATES } from '../src/core/domain/books.ts'
-import type { ImportSync, SyncConfig } from '../config/index.ts'
+import type { SyncConfig } from '../config/index.ts'
 import { countHeldBack, heldBackText } from '../src/core/domain/held-back.ts'
 import { DEFAULT_IMPORT_TUNING } from '../src/import/index.ts'
+import { scopeProblem } from '../src/runs/scope-problem.ts'
 import { findSyncByName, type BackfillActivityDeps } from './backfill.ts'
 import { createSharedActivities } from './shared.ts'
 
@@ -44,31 +45,7 @@ export function repairActivities(deps: BackfillActivityDeps): RepairActivities {
       activity(null, DEFAULT_IMPORT_TUNING, async () => {
         const found = findSyncByName(await deps.loadSyncs(), name)
         if ('problem' in found) return { kind: null, problem: found.problem }
-        const { kind } = found.sync
-        const problem =
-          found.sync.kind === 'import' ? ofImport(found.sync, scope) : ofMirror(name, scope)
-        return { kind, problem }
+        return { kind: found.sync.kind, problem: scopeProblem(found.sync, scope) }
       }),
   }
-}
-
-function ofImport(
-  { name, import: { mode } }: ImportSync,
-  { only, full, deleteExtra, repair, sample, where }: ReconcileScope,
-) {
-  if (only !== null || full)
-    return `${name} is an import, which has no ${full ? 'full' : 'object_types'}; all of it is compared anyway`
-  if (deleteExtra && !repair) return 'delete_extra deletes, so it needs repair too'
-  if (deleteExtra && mode === 'update')
-    return `delete_extra deletes records that a sync has created, and ${name} creates none (mode update)`
-  if (deleteExtra && (sample !== null || where !== null))
-    return 'delete_extra needs all rows: leave out sample and where'
-  return null
-}
-
-function ofMirror(name: string, { where, deleteExtra, sample, full }: ReconcileScope) {
-  if (where !== null || deleteExtra)
-    return `${name} is a mirror, which has no ${where === null ? 'delete_extra: repair deletes its extra rows' : 'where'}`
-  if (sample !== null && full) return 'full reads everything; leave out full, or sample'
-  return null
 }

@@ -5,6 +5,7 @@ import { ConfigError } from '../../core/errors.ts'
 import type { ReconcileScope } from '../../core/domain/purpose.ts'
 import { findSync } from '../../../config/index.ts'
 import { textHash } from '../../import/index.ts'
+import { asOption, scopeProblem } from '../../runs/scope-problem.ts'
 import { commandLine } from '../shared/command-line.ts'
 import type { CommandContext } from '../shared/context.ts'
 import { parseTuning, startRun } from './run.ts'
@@ -28,7 +29,7 @@ function whereOf(text: string): ReconcileScope['where'] {
   throw new ConfigError('--where', `"${text}": expected column=value, such as country=DE`)
 }
 
-/** The workflow refuses invalid options, as in the Temporal UI. */
+/** @throws ConfigError for options that the sync cannot have; the workflow asks again, as of one that the Temporal UI has started */
 export async function reconcileSync(
   context: CommandContext,
   name: string,
@@ -37,12 +38,19 @@ export async function reconcileSync(
   const config = await context.loadConfig()
   const sync = findSync(config, name)
   const { repair, deleteExtra, sample, where, objectTypes, full, tuning } = options
+  const digest = where === undefined ? null : whereOf(where)
+  const problem = scopeProblem(
+    sync,
+    { repair, deleteExtra, full, where: digest, sample: sample ?? null, only: objectTypes ?? null },
+    asOption,
+  )
+  if (problem !== null) throw new ConfigError('reconcile', problem)
   const input = {
     sync: sync.name,
     repair,
     ...(deleteExtra && { delete_extra: true }),
     ...(sample !== undefined && { sample }),
-    ...(where !== undefined && { where: whereOf(where) }),
+    ...(digest !== null && { where: digest }),
     ...(objectTypes !== undefined && { object_types: objectTypes }),
     ...(full && { full }),
     ...(tuning !== undefined && { tuning: parseTuning(tuning, sync.kind, context.env) }),

@@ -8,6 +8,7 @@ import { backfillSync } from '../../../src/cli/commands/backfill.ts'
 import { describe as describeService } from '../../../src/cli/commands/describe.ts'
 import { init } from '../../../src/cli/commands/init.ts'
 import { plan } from '../../../src/cli/commands/plan.ts'
+import { reconcileSync } from '../../../src/cli/commands/reconcile.ts'
 import { retryRun } from '../../../src/cli/commands/retry.ts'
 import { show } from '../../../src/cli/commands/show.ts'
 import type { CommandContext } from '../../../src/cli/shared/context.ts'
@@ -33,6 +34,14 @@ syncs:
       object_type: svc_contact
       matching_property: svc_external_id
       properties: { svc_external_id: id }
+  updates:
+    import:
+      from: { csv: ./contacts.csv }
+      to: crm
+      object_type: svc_contact
+      matching_property: svc_external_id
+      mode: update
+      properties: { svc_external_id: id, svc_email: mail }
   crm_copy:
     mirror: { from: crm, to: lake, object_types: all }
 `,
@@ -55,6 +64,28 @@ test.each([
   ['contacts', { objectTypes: ['svc_contact'] }, '--object-types: "contacts" is an import'],
 ])('backfill %s with %j', async (name, options, message) => {
   const refused = await ended((context) => backfillSync(context, name, { ...detached, ...options }))
+  expect(refused).toEqual({ code: 2, message: expect.stringContaining(message) })
+})
+
+test.each([
+  [
+    'updates',
+    { repair: true, deleteExtra: true },
+    '--delete-extra deletes records that a sync has',
+  ],
+  ['contacts', { deleteExtra: true }, '--delete-extra deletes, so it needs --repair too'],
+  ['contacts', { repair: true, deleteExtra: true, sample: 5 }, 'leave out --sample and --where'],
+  ['contacts', { full: true }, 'contacts is an import, which has no --full'],
+  ['crm_copy', { where: 'id=1' }, 'crm_copy is a mirror, which has no --where'],
+  [
+    'crm_copy',
+    { repair: true, deleteExtra: true },
+    'which has no --delete-extra: --repair deletes',
+  ],
+  ['crm_copy', { full: true, sample: 5 }, 'leave out --full, or --sample'],
+])('reconcile %s with %j', async (name, options, message) => {
+  const plain = { repair: false, deleteExtra: false, ...detached }
+  const refused = await ended((context) => reconcileSync(context, name, { ...plain, ...options }))
   expect(refused).toEqual({ code: 2, message: expect.stringContaining(message) })
 })
 
