@@ -130,11 +130,14 @@ export function foreignOrgFailure(
   key: string | null,
 ): ServiceFailure {
   const ours = `the run is for org ${home.orgId} at ${home.origin}`
-  const what =
-    found.origin === home.origin
-      ? `the key in use${key === null ? '' : ` (key#${fingerprintOf(key)})`} is of ${found.orgId === null ? 'changing orgs' : `org ${found.orgId}`}`
-      : `the connection leads to ${found.origin}`
-  const remedy =
-    'Put back what it had, and the run goes on; or cancel the run and start another (a mirror of another org needs a schema of its own)'
+  const schema = 'a mirror needs a schema of its own for that'
+  if (found.origin !== home.origin)
+    return keyFailure(
+      `the address of the connection has changed: it leads to ${found.origin} now, and ${ours}; nothing is sent there. Let the service answer at ${home.origin} again, and the run goes on; or cancel the run and run the sync anew, which sends all its rows to the new address (${schema})`,
+      'contract',
+    )
+  const whose = found.orgId === null ? 'changing orgs' : `org ${found.orgId}`
+  const what = `the key in use${key === null ? '' : ` (key#${fingerprintOf(key)})`} is of ${whose}`
+  const remedy = `Put back one of org ${home.orgId}, and the run goes on; or cancel the run and start another (${schema})`
   return keyFailure(`${what}, ${ours}; nothing is sent there. ${remedy}`, 'contract')
 }

@@ -1,7 +1,6 @@
 // One terminal: `run SYNC --local` and `dev -- COMMAND` bring what they need with them. What a stop or a kill leaves, the next start
 // goes on with: each row is sent by one run, and none is lost.
 
-import { spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, inject, onTestFinished, test, vi } from 'vitest'
@@ -10,7 +9,8 @@ import { isAnswering } from '../../src/dev/temporal-server.ts'
 import { HEARTBEAT_MS, untilHung } from '../hang.ts'
 import { startProxy } from '../faults/proxy.ts'
 import { slowly } from './batch-gate.ts'
-import { contactsConfig, contactsCsv, createProject, main, type Project } from './project.ts'
+import { contactsConfig, contactsCsv, createProject, type Project } from './project.ts'
+import { startCommand as start } from './watched-command.ts'
 
 const tuning = JSON.stringify({ in_flight: 2, heartbeat_timeout_ms: HEARTBEAT_MS })
 
@@ -21,21 +21,6 @@ async function lonely(options: Parameters<typeof createProject>[0] = {}): Promis
   delete project.env['TEMPORAL_ADDRESS']
   project.env['PATH'] = `${dirname(inject('temporalCli'))}:${project.env['PATH']}`
   return project
-}
-
-/** A command that is watched while it runs. */
-function start({ configFile, dir, env }: Project, ...args: string[]) {
-  const child = spawn(process.execPath, [main, '--config', configFile, ...args], {
-    cwd: dir,
-    env,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  onTestFinished(() => void child.kill('SIGKILL'))
-  let said = ''
-  for (const stream of [child.stdout, child.stderr])
-    stream.on('data', (chunk: Buffer) => (said += chunk.toString()))
-  const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
-  return { child, ended, said: () => said }
 }
 
 const partsOf = ({ dir }: Project) => join(dir, '.records-sync', 'dev.json')
@@ -180,13 +165,15 @@ test('dev -- COMMAND runs it beside all parts, passes its exit code on, and keep
   // A second process in the folder would open the same database.
   const dev = start(project, 'dev', ...ports)
   await vi.waitUntil(
-    () => dev.child.exitCode !== null || dev.said().includes('A worker is polling'),
+    () => dev.child.exitCode !== null || dev.said().includes('stops all parts'),
     untilHung,
   )
   expect(dev.said()).toContain('In another terminal: records-sync')
   const busy = await project.command('dev', '--no-service')
   expect(busy.code).toBe(3)
-  expect(busy.err).toContain(`"records-sync dev" (process ${dev.child.pid}) runs the parts of`)
+  expect(busy.err).toContain(
+    `"records-sync dev ${ports.join(' ')}" (process ${dev.child.pid}) runs the parts of`,
+  )
   const doctor = await project.cli('doctor', '--json')
   const found = new Map(
     (JSON.parse(doctor.out) as { findings: { subject: string; message: string }[] }).findings.map(
@@ -200,7 +187,7 @@ test('dev -- COMMAND runs it beside all parts, passes its exit code on, and keep
     new RegExp(`^process ${dev.child.pid} on .*, of this build`),
   )
   expect(found.get('dev')!.message).toContain(
-    `"records-sync dev" (process ${dev.child.pid}) runs here`,
+    `"records-sync dev ${ports.join(' ')}" (process ${dev.child.pid}) runs here`,
   )
   expect(found.get('connection crm')).toMatchObject({ verdict: 'ok' })
   const second = await project.command('run', 'contacts', '--json')
@@ -208,4 +195,19 @@ test('dev -- COMMAND runs it beside all parts, passes its exit code on, and keep
   expect((await project.command('run', 'contacts', '--local')).out).toContain('Run 3 of contacts')
   dev.child.kill('SIGINT')
   expect(await dev.ended).toBe(0)
+
+  // At another port it is another service to the retry of a run.
+  const [moved, port] = [await freePort(), ports[1]!]
+  const elsewhere = ['--service-port', String(moved), '--temporal-port', '0']
+  const blocked = await project.cli('dev', ...elsewhere, '--', 'retry', '1')
+  expect(blocked.code).toBe(3)
+  const said = blocked.err.replaceAll(/\s+/g, ' ')
+  expect(said).toMatch(
+    new RegExp(
+      `it leads to http://127.0.0.1:${moved} now, and the run is for org \\d+ at http://127.0.0.1:${port}; nothing is sent`,
+    ),
+  )
+  expect(said).toContain(
+    `go on with it: records-sync dev --temporal-port 0 --service-port ${port} -- retry 1.`,
+  )
 })

@@ -11,6 +11,7 @@ import { isServicePortTaken, onFreePorts, SERVICE_PORT, TEMPORAL_PORT } from '..
 import { SyncError } from '../../core/errors.ts'
 import { projectsAt } from '../../temporal/projects.ts'
 import { DEFAULT_ORIGIN, temporalSettings } from '../../temporal/settings.ts'
+import { commandLine } from '../shared/command-line.ts'
 import { EXIT, type CommandContext } from '../shared/context.ts'
 import { onInterrupt } from '../shared/interrupt.ts'
 import { terminalLogger } from '../shared/logging.ts'
@@ -44,7 +45,7 @@ export async function dev(context: CommandContext, options: DevOptions): Promise
       configFile: context.configFile,
       env: context.env,
       stateDir,
-      command: 'dev',
+      command: commandLine(['dev'], given(options)),
       sync: null,
       servicePort: ports.service,
       serviceLimit: options.limit ?? null,
@@ -76,6 +77,14 @@ export async function dev(context: CommandContext, options: DevOptions): Promise
   if (failed !== null) throw failed
   return EXIT.done
 }
+
+/** The options as they were typed. */
+const given = ({ service, servicePort, limit, temporalPort }: DevOptions) => ({
+  noService: !service,
+  servicePort,
+  limit,
+  temporalPort,
+})
 
 function placeLines({ temporal, service, keyFile }: Embedded): string[] {
   const lines = [`Temporal UI      ${temporal.uiUrl}`, `Temporal server  ${temporal.address}`]

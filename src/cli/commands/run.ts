@@ -24,7 +24,7 @@ import {
 import { commandLine, withinDev, withLocal } from '../shared/command-line.ts'
 import { BEGIN_MAX_MS, heldBy, openedOr, printStarted } from '../shared/detached.ts'
 import { followRun, type FollowResult } from '../shared/follow.ts'
-import { forecast, readKeyQuota } from '../shared/forecast.ts'
+import { devAt } from '../shared/dev-service.ts'
 import { createLedgerRetry, type LedgerRetry } from '../shared/ledger-retry.ts'
 import { progressLine } from '../views/progress-line.ts'
 import { isOver, leftByParts, printLeft, stopParts } from '../shared/leave.ts'
@@ -192,26 +192,37 @@ export async function startRun(
   job: Job,
   options: StartOptions,
 ): Promise<number> {
-  const isWithinDev = !options.detach && findParts(context.configFile)?.pid === process.ppid
-  if (!options.local && !isWithinDev) {
-    const place = { temporal: temporalOf(config, context.env), local: null }
-    return await startRunAt(context, place, job, options)
+  const parts = findParts(context.configFile)
+  const dev = !options.detach && parts?.pid === process.ppid ? parts.command : null
+  if (!options.local && dev === null) {
+    const place = { temporal: temporalOf(config, context.env), local: null, goOnAt: null }
+    return await startRunAt(context, config, place, job, options)
   }
   if (options.detach)
     throw new ConfigError('--local', 'the run ends with this process; leave --detach out')
   await requireServices(context, config, { sync: job.sync, command: job.line })
   boundHeap()
+  /** The command line that goes on with a run which writes to this origin; null where the run goes on elsewhere. */
+  readonly goOnAt: ((origin: string | null) => string) | null
   const { startLocal } = await import('../shared/local.ts')
-  const form = isWithinDev ? withinDev : withLocal
+  const form = (line: string, origin: string | null = null) =>
+    context.hint(dev === null ? withLocal(line) : withinDev(line, devAt(dev, origin)))
+  const goOnAt = (origin: string | null) => form(job.goOn ?? job.line, origin)
   const wanted = {
     sync: job.sync.name,
     command: job.command,
-    again: context.hint(form(job.line)),
-    goOn: context.hint(form(job.goOn ?? job.line)),
+    again: form(job.line),
+    goOn: goOnAt(null),
   }
   const local = await startLocal(context, config, wanted)
   try {
-    return await startRunAt(context, { temporal: local.temporal, local }, job, options)
+    return await startRunAt(
+      context,
+      config,
+      { temporal: local.temporal, local, goOnAt },
+      job,
+      options,
+    )
   } finally {
     await local.stop()
   }
@@ -225,7 +236,8 @@ interface Place {
 
 async function startRunAt(
   context: CommandContext,
-  { temporal, local }: Place,
+  config: Config,
+  { temporal, local, goOnAt }: Place,
   job: Job,
   options: StartOptions,
 ): Promise<number> {
@@ -262,7 +274,7 @@ async function startRunAt(
     // The process before was killed between the start of a workflow and the opening of its run, which has come first now.
     if (done.second !== null && local !== null) done = await once()
     if (done.second !== null) throw done.second
-    return await reportFollowed(context, job, { ...options, ...done, local, patience, again })
+    return await reportFollowed(context, job, { ...options, ...done, local, patience, goOnAt })
   } finally {
     for (const each of closing) await each()
   }
@@ -277,11 +289,11 @@ async function reportFollowed(
     readonly followed: FollowResult
     readonly local: LocalParts | null
     readonly patience: LedgerRetry
-    readonly again: string
+    readonly goOnAt: Place['goOnAt']
     readonly detach: boolean
   },
 ): Promise<number> {
-  const { workflowId, followed, local, patience, again } = of
+  const { workflowId, followed, local, patience, goOnAt } = of
   const { run } = followed
   const isUnderWay = followed.kind === 'detached' || (followed.error === null && run !== null)
   if (of.detach && isUnderWay) return printStarted(context, { sync: sync.name, workflowId }, run)
@@ -292,7 +304,7 @@ async function reportFollowed(
     if (isOver(left.run)) return await reportEnd(context, ended, { patience, workflowId })
     const isBlocked = !local.interrupted.aborted
     // What has not begun needs all that was given.
-    const next = left.run === null ? local.again : again
+    const next = left.run === null ? local.again : (goOnAt?.(left.origin) ?? local.goOn)
     return printLeft(context, { ...left, again: next, isBlocked })
   }
   const watch = context.hint(`watch ${sync.name}`)

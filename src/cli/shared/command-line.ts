@@ -30,8 +30,8 @@ export function commandLine(words: readonly string[], options: object): string {
   return [...words.map(shellWord), ...given].join(' ')
 }
 
-/** The same, where all parts are started for it. */
-export const withinDev = (line: string): string => `dev -- ${line}`
+/** The same, where all parts are started for it. @param dev `dev`, with the options that it was given */
+export const withinDev = (line: string, dev = 'dev'): string => `${dev} -- ${line}`
 /** The same, where Temporal server and worker are started for it. */
 export const withLocal = (line: string): string => `${line} --local`
 

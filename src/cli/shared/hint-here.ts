@@ -9,7 +9,7 @@ import { probeServer } from '../../temporal/probe.ts'
 import { DEFAULT_ORIGIN, temporalSettings, type TemporalSettings } from '../../temporal/settings.ts'
 import { withinDev, withLocal } from './command-line.ts'
 import { orNull, type CommandContext } from './context.ts'
-import { isOfDev } from './dev-service.ts'
+import { devCommand, isOfDev } from './dev-service.ts'
 
 /** What nobody sees as a wait. */
 const PROBE_MAX_MS = 1_000
@@ -31,11 +31,14 @@ export async function hintHere(context: CommandContext, sync: string): Promise<F
 async function formOf(context: CommandContext, sync: string): Promise<Form> {
   const { configFile, env } = context
   const parts = findParts(configFile)
-  if (parts !== null && parts.pid === process.ppid) return withinDev
+  if (parts !== null && parts.pid === process.ppid) return (line) => withinDev(line, parts.command)
   // Those of a local run end with it.
   if (parts !== null && parts.sync === null) return asItIs
   const config = await context.loadConfig()
-  if (isWithDev(configFile, config, sync)) return withinDev
+  if (isWithDev(configFile, config, sync)) {
+    const dev = await devCommand(context, sync)
+    return (line) => withinDev(line, dev)
+  }
   const settings = temporalSettings(config, env)
   if (settings.origin !== DEFAULT_ORIGIN) return asItIs
   return (await isServed(context, settings)) ? asItIs : withLocal

@@ -6,23 +6,25 @@ import { SyncError } from '../../core/errors.ts'
 import type { Ledger, Run } from '../../ledger/ledger.ts'
 import { runToJson } from '../views/run-summary.ts'
 import { EXIT, type CommandContext } from './context.ts'
+import { originOfRun } from './dev-service.ts'
 import type { LocalParts } from './local.ts'
-import { formatNumber, messageLines } from './terminal.ts'
+import { countText, formatNumber, messageLines } from './terminal.ts'
 import { printJson } from '../json.ts'
 
-/** Stops the parts. Returns the run as they leave it: ended, if it has in the meantime; null if it was not opened. */
+/** Stops the parts. Returns the run as they leave it, ended if it has in the meantime, null if it was not opened; and where it writes to. */
 export async function stopParts(
   context: CommandContext,
   local: LocalParts,
   seen: Run | null,
-): Promise<{ readonly run: Run | null; readonly done: string }> {
+): Promise<{ readonly run: Run | null; readonly done: string; readonly origin: string | null }> {
   context.terminal.err('Stopping: batches in flight are settled first. Once more ends at once.')
   await local.stop()
-  if (seen === null) return { run: null, done: '' }
+  if (seen === null) return { run: null, done: '', origin: null }
   const ledger = await context.openLedger()
   try {
     const run = (await ledger.run(seen.id)) ?? seen
-    return { run, done: await doneText(ledger, run) }
+    const origin = await originOfRun(ledger, run)
+    return { run, done: await doneText(ledger, run), origin }
   } finally {
     await ledger.close()
   }
@@ -72,7 +74,7 @@ async function doneText(ledger: Ledger, run: Run): Promise<string> {
   const { read, planned, created, updated, rejected, failed, spared } = await ledger.progress(
     run.id,
   )
-  if (run.rowsRead === null) return `: ${formatNumber(read)} rows were read`
+  if (run.rowsRead === null) return `: ${countText(read, 'row was', 'rows were')} read`
   const settled = created + updated + rejected + failed + spared
-  return `: ${formatNumber(settled)} of ${formatNumber(planned)} rows are settled`
+  return `: ${formatNumber(settled)} of ${countText(planned, 'row')} ${settled === 1 ? 'is' : 'are'} settled`
 }

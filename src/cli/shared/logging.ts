@@ -13,12 +13,27 @@ export function jsonLogger(level = process.env['RECORDS_SYNC_LOG'] ?? 'info'): L
   )
 }
 
+/** What `check` says in sentences: beside a command of a person it would be a line that nobody asked for. */
+const BESIDE_NO_COMMAND: ReadonlySet<string> = new Set(['operations_resolved'])
+
+const isText = (value: unknown): value is string => typeof value === 'string'
+
+/** A list of texts is one text; what else has parts has no place in a line. */
+const shownFact = (value: unknown): string | null =>
+  Array.isArray(value) && value.length > 0 && value.every(isText)
+    ? value.join('; ')
+    : value === null || value === undefined || typeof value === 'object'
+      ? null
+      : String(value)
+
 /** One short line per event, for people. */
 export function terminalLogger(terminal: Terminal, least: 'info' | 'warn' = 'info'): Logger {
   const write = (style: 'dim' | 'yellow' | 'red') => (fields: object, event: string) => {
-    const facts = Object.entries(fields)
-      .filter(([, value]) => value !== undefined && value !== null && typeof value !== 'object')
-      .map(([name, value]) => `${name}=${safeText(String(value), 160)}`)
+    if (least === 'warn' && BESIDE_NO_COMMAND.has(event)) return
+    const facts = Object.entries(fields).flatMap(([name, value]) => {
+      const text = shownFact(value)
+      return text === null ? [] : [`${name}=${safeText(text, 160)}`]
+    })
     terminal.err(
       terminal.style(
         style,

@@ -5,7 +5,8 @@ import { placedService, type Config, type SyncConfig } from '../../../config/ind
 import { isOfKey, SyncError } from '../../core/errors.ts'
 import { findParts } from '../../dev/parts.ts'
 import { createClients, type CommandContext } from './context.ts'
-import { isOfDev } from './dev-service.ts'
+import { withinDev } from './command-line.ts'
+import { devCommand, isOfDev } from './dev-service.ts'
 import { findQuotas } from './forecast.ts'
 
 /** After this time a service counts as slow: the run itself waits for it. */
@@ -26,7 +27,8 @@ export async function requireServices(
         const { client } = await clients.connect(name)
         await client.readSelf({ signal, priority: 'interactive' })
       } catch (error) {
-        if (!signal.aborted) throw await refusal(context, config, { name, command, error })
+        if (!signal.aborted)
+          throw await refusal(context, config, { name, sync: sync.name, command, error })
       }
     }
   } finally {
@@ -43,18 +45,26 @@ function connectionsOf(sync: SyncConfig): string[] {
 }
 
 async function refusal(
-  { configFile, env, hint }: CommandContext,
+  context: CommandContext,
   config: Config,
-  of: { readonly name: string; readonly command: string; readonly error: unknown },
+  of: {
+    readonly name: string
+    readonly sync: string
+    readonly command: string
+    readonly error: unknown
+  },
 ): Promise<unknown> {
-  const { name, command, error } = of
+  const { configFile, env, hint } = context
+  const { name, sync, command, error } = of
   const connection = config.connections[name]
   const isMissing = findParts(configFile)?.service == null
-  if (connection && isMissing && isOfDev(configFile, connection))
+  if (connection && isMissing && isOfDev(configFile, connection)) {
+    const dev = await devCommand(context, sync)
     return new SyncError(
       'dev_service_missing',
-      `Connection ${name} leads to the Records Service of "records-sync dev" (${connection.service}), which does not run. Run it with the sync: ${hint(`dev -- ${command}`)}`,
+      `Connection ${name} leads to the Records Service of "records-sync dev" (${connection.service}), which does not run. Run it with the sync: ${hint(withinDev(command, dev))}`,
     )
+  }
   const placed = await placedService(error, name, configFile, env)
   if (isOfKey(error) || !(placed instanceof SyncError)) return placed
   const message = `${placed.message}${placed.message.endsWith('?') ? '' : '.'} Nothing was started`

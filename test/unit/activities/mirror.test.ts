@@ -258,7 +258,9 @@ test('tables of another org: nothing is read into them, and the run waits for th
   // The connection leads elsewhere.
   openTables = tablesFailing(new QuotaWait(60_000), holding('https://a.test org 3'))
   expect(await attempt()).toMatchObject({ type: 'Blocked', nonRetryable: false })
-  expect((await stateOf()).message).toContain(`leads to ${client.origin}, the run is for org 3 at`)
+  expect((await stateOf()).message).toContain(
+    `leads to ${client.origin} now, and the run is for org 3 at`,
+  )
   openTables = tablesFailing(new QuotaWait(60_000))
   expect(await attempt()).toMatchObject({ type: 'QuotaWait' })
   expect(await stateOf()).toMatchObject({ state: 'running' })

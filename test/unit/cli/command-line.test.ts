@@ -13,11 +13,12 @@ import { run } from '../../../src/cli/commands/run.ts'
 import { createProgram } from '../../../src/cli/program.ts'
 import { allCsvOf, commandLine, shellWord } from '../../../src/cli/shared/command-line.ts'
 import type { CommandContext } from '../../../src/cli/shared/context.ts'
+import { devAt } from '../../../src/cli/shared/dev-service.ts'
 import { leftByParts } from '../../../src/cli/shared/leave.ts'
 import { SyncError } from '../../../src/core/errors.ts'
 import { hintHere } from '../../../src/cli/shared/hint-here.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
-import { close, openRun } from '../../suites/ledger/scene.ts'
+import { close, openRun, stage } from '../../suites/ledger/scene.ts'
 import { said } from './said.ts'
 
 let home: string
@@ -188,6 +189,26 @@ test('a hint that starts a run has the form that works here, and no other one ch
   expect((await hints())[0]).toBe('retry 1')
   writeFileSync(config, configOf('.records-sync/dev.key'))
   expect((await hints())[0]).toBe('dev -- retry 1')
+  const ledger = openSqliteLedger(join(home, 'ledger.db'))
+  const { id } = await openRun(ledger)
+  await stage(ledger, id, [], { destination: { origin: 'http://127.0.0.1:4100' } })
+  await ledger.close()
+  // Nothing that was accepted at the one port counts at another.
+  expect((await hints())[0]).toBe('dev --service-port 4100 -- retry 1')
   writeFileSync(config, 'syncs: [')
   expect((await hints())[0]).toBe('retry 1')
+})
+
+test.each([
+  ['dev', 'http://127.0.0.1:4100', 'dev --service-port 4100'],
+  [
+    'dev --service-port 4101 --limit 60',
+    'http://127.0.0.1:4100',
+    'dev --limit 60 --service-port 4100',
+  ],
+  ['dev --limit 60', null, 'dev --limit 60'],
+  ['dev', 'https://api.example.com', 'dev'],
+  ['dev', 'https://api.example.com:8443', 'dev'],
+])('%s for a run that writes to %s is %s', (dev, origin, expected) => {
+  expect(devAt(dev, origin)).toBe(expected)
 })

@@ -105,7 +105,7 @@ test('another service is refused without a request', async () => {
   const home = { origin: 'https://a.test', orgId: service.orgId }
   expect(() => client.forHome(home)).toThrow(ServiceFailure)
   expect(() => client.forHome(home)).toThrow(
-    `the connection leads to ${client.origin}, the run is for org ${service.orgId} at https://a.test`,
+    `the address of the connection has changed: it leads to ${client.origin} now, and the run is for org ${service.orgId} at https://a.test; nothing is sent there. Let the service answer at https://a.test again`,
   )
   expect(service.stats().requests).toBe(before)
 })
