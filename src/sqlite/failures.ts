@@ -1,6 +1,7 @@
 // What SQLite and the operating system refuse, in our own words.
 
 import { SyncError } from '../core/errors.ts'
+import { holderText, writeLockHolder } from './lock-holder.ts'
 
 /** What the file is to its users: the words and the class of its errors. */
 export interface FileSubject {
@@ -59,8 +60,11 @@ export function toFileError(error: unknown, path: string, subject: FileSubject):
   if (isFull(error)) return fail('full', 'has no room left on its disk; free some space', 'disk')
   if (number === 8 || /readonly|read-only/i.test(text))
     return fail('read_only', 'cannot be written; check its permissions')
-  if (isBusy(error))
-    return fail('busy', `stayed locked by another process for ${busyMaxMs(subject) / 1_000} s`)
+  if (isBusy(error)) {
+    const holder = writeLockHolder(path)
+    const by = holder === null ? 'another process' : holderText(holder)
+    return fail('busy', `stayed locked by ${by} for ${busyMaxMs(subject) / 1_000} s`)
+  }
   if (number === 14 || /unable to open|^(ENOTDIR|EEXIST|EACCES|EPERM|EROFS|ENOENT) /i.test(text))
     return fail('unopened', 'cannot be opened; check the folder and its permissions')
   if (DAMAGED.has(resultOf(error)))

@@ -5,8 +5,9 @@ import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { afterEach, expect, test } from 'vitest'
-import { HEARTBEAT_MS } from '../hang.ts'
+import { HANG_MS, HEARTBEAT_MS } from '../hang.ts'
 import { isBalanced } from '../../src/core/domain/books.ts'
+import { startCommand } from '../e2e/watched-command.ts'
 import { contactsCsv, createProject, fastTuning, main, type Project } from '../e2e/project.ts'
 
 let project: Project
@@ -60,7 +61,7 @@ test('a ledger that another process has locked cannot say what blocks the run; s
   const worker = await project.startWorker()
   const handle = await project.start('contacts', { ...fastTuning, in_flight: 1 })
   await expect.poll(() => project.held().size).toBeGreaterThan(100)
-  const holder = new DatabaseSync(project.ledgerFile)
+  const holder = new DatabaseSync(project.ledgerFile, { timeout: HANG_MS })
   holder.exec('BEGIN IMMEDIATE')
   const known = async () => {
     const { out } = await project.command('--json', 'status')
@@ -71,11 +72,41 @@ test('a ledger that another process has locked cannot say what blocks the run; s
     reason: 'ledger',
     message: expect.stringContaining('locked'),
   })
-  expect((await project.command('status')).out).toMatch(/blocked: ledger, sending/)
+  await expect
+    .poll(async () => (await project.command('status')).out)
+    .toMatch(/blocked: ledger, sending/)
   holder.exec('ROLLBACK')
   holder.close()
   expect(await handle.result()).toMatchObject({ state: 'complete', books: { read: 2_000 } })
   expect(project.held().size).toBe(2_000)
+  worker.shutdown()
+})
+
+test('a ledger that another program has locked before a run is opened: run and status say who has it', async () => {
+  project = await createProject()
+  project.write('contacts.csv', contactsCsv(60))
+  const worker = await project.startWorker()
+  const holder = new DatabaseSync(project.ledgerFile, { timeout: HANG_MS })
+  holder.exec('BEGIN EXCLUSIVE')
+  const locked = new RegExp(
+    `the ledger ${project.ledgerFile} is locked by .+ \\(process ${process.pid}\\)`,
+  )
+  const run = startCommand(project, 'run', 'contacts', '--json')
+  await expect.poll(run.said).toMatch(locked)
+  expect(run.said()).toMatch(/^contacts waits to begin: .*\. It begins by itself$/m)
+  const { out } = await project.cli('status')
+  expect(out.replaceAll(/\s+/g, ' ')).toMatch(locked)
+  const known = JSON.parse((await project.cli('status', '--json')).out) as object[]
+  expect(known[0]).toMatchObject({
+    run: null,
+    ledger_locked_by: expect.stringContaining(`(process ${process.pid})`),
+  })
+  holder.exec('ROLLBACK')
+  holder.close()
+  expect(await run.ended).toBe(0)
+  expect(project.held().size).toBe(60)
+  const { out: after } = await project.cli('status', '--json')
+  expect(JSON.parse(after)[0]).toMatchObject({ state: 'complete', ledger_locked_by: null })
   worker.shutdown()
 })
 

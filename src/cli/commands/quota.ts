@@ -12,6 +12,7 @@ import { unknownName } from '../../core/unknown-name.ts'
 import { EXIT, type CommandContext } from '../shared/context.ts'
 import { percentOfShare } from '../shared/forecast.ts'
 import { printQuota } from '../views/quota.ts'
+import { refusalsToJson } from '../shared/run-quota.ts'
 import { outputWidth, safeText } from '../shared/terminal.ts'
 import { printJson } from '../json.ts'
 
@@ -112,6 +113,7 @@ function quotaToJson(view: QuotaView) {
     resets_at: resetsAtMs && { from: iso(resetsAtMs.from), to: iso(resetsAtMs.to) },
     closed_until: view.closedUntilMs === null ? null : iso(view.closedUntilMs),
     closed_for_long: view.isClosedForLong,
+    refuses_all: refusalsToJson(view),
     reserve_percent: percentOfShare(view.reserve),
     last_minute: view.lastMinute,
     users: view.users.map((user) => ({

@@ -1,35 +1,31 @@
 // `records-sync run SYNC`: starts a run on the Temporal server and follows it. Ctrl-C detaches; the run goes on.
 
 import type { Client, WorkflowHandle } from '@temporalio/client'
-import { findSync, type Config, type ImportSync, type SyncConfig } from '../../../config/index.ts'
+import { findSync, type Config, type SyncConfig } from '../../../config/index.ts'
 import { importSync, mirrorSync, reconcile } from '../../../workflows/names.ts'
 import { taskQueueOf } from '../../../workflows/queues.ts'
 import { ConfigError } from '../../core/errors.ts'
-import { countText } from '../../core/format.ts'
 import type { BulkPriority } from '../../core/ports.ts'
 import { PURPOSES } from '../../core/domain/purpose.ts'
-import { requestsOf } from '../../import/index.ts'
 import type { Run } from '../../ledger/ledger.ts'
 import { tunable, tuningProblem } from '../../core/domain/tuning.ts'
 import { findParts } from '../../dev/parts.ts'
 import { heldUpRun, type HeldUp } from '../../temporal/held-up.ts'
 import type { TemporalSettings } from '../../temporal/settings.ts'
-import {
-  connectTemporal,
-  createClients,
-  EXIT,
-  temporalOf,
-  type CommandContext,
-} from '../shared/context.ts'
+import { connectTemporal, EXIT, temporalOf, type CommandContext } from '../shared/context.ts'
+import { announce } from '../shared/announce.ts'
 import { commandLine, withinDev, withLocal } from '../shared/command-line.ts'
 import { BEGIN_MAX_MS, heldBy, openedOr, printStarted } from '../shared/detached.ts'
 import { followRun, type FollowResult } from '../shared/follow.ts'
 import { devAt } from '../shared/dev-service.ts'
 import { createLedgerRetry, type LedgerRetry } from '../shared/ledger-retry.ts'
+import { lockWatch } from '../shared/ledger-lock.ts'
+import { safeText } from '../shared/terminal.ts'
 import { progressLine } from '../views/progress-line.ts'
 import { isOver, leftByParts, printLeft, stopParts } from '../shared/leave.ts'
 import { createLocalWait } from '../shared/local-wait.ts'
 import { askAgain } from '../shared/ask-again.ts'
+import { RunQuotas } from '../shared/run-quota.ts'
 import { requireServices } from '../shared/preflight.ts'
 import type { LocalParts } from '../shared/local.ts'
 import { reportEnd } from '../shared/report-end.ts'
@@ -110,30 +106,6 @@ function workflowOf(sync: SyncConfig, tuning: object, options: RunOptions) {
     : { type: mirrorSync, input: { ...input, full: options.full ?? false } }
 }
 
-/** One line on what will be sent and how long that takes. */
-async function announce(
-  context: CommandContext,
-  sending: { sync: ImportSync; priority: BulkPriority; rows: number; signal: AbortSignal },
-): Promise<void> {
-  const { sync, priority, rows, signal } = sending
-  const quotas = await context.openQuotas()
-  const connections = await createClients(context, 'run', quotas)
-  try {
-    const { client, keyFingerprint } = await connections.connect(sync.import.to)
-    const { text } = forecast(
-      await requestsOf(client, sync.import, { rows, known: 0 }),
-      priority,
-      await readKeyQuota(quotas, { origin: client.origin, fingerprint: keyFingerprint }),
-      { limit: null, reserve: 0 },
-    )
-    if (!signal.aborted)
-      context.terminal.err(`${sync.name}  ${countText(rows, 'row')} to send: ${text}`)
-  } finally {
-    await connections.close()
-    await quotas.close()
-  }
-}
-
 /** What is started: a workflow, its id's beginning, and its input. */
 export interface Job {
   readonly sync: SyncConfig
@@ -202,8 +174,6 @@ export async function startRun(
     throw new ConfigError('--local', 'the run ends with this process; leave --detach out')
   await requireServices(context, config, { sync: job.sync, command: job.line })
   boundHeap()
-  /** The command line that goes on with a run which writes to this origin; null where the run goes on elsewhere. */
-  readonly goOnAt: ((origin: string | null) => string) | null
   const { startLocal } = await import('../shared/local.ts')
   const form = (line: string, origin: string | null = null) =>
     context.hint(dev === null ? withLocal(line) : withinDev(line, devAt(dev, origin)))
@@ -232,6 +202,8 @@ interface Place {
   readonly temporal: TemporalSettings
   /** What the run is done by, if it was asked for with `--local`. */
   readonly local: LocalParts | null
+  /** The command line that goes on with a run which writes to this origin; null where the run goes on elsewhere. */
+  readonly goOnAt: ((origin: string | null) => string) | null
 }
 
 async function startRunAt(
@@ -265,7 +237,15 @@ async function startRunAt(
       const isAnnounced = held === null && job.type !== reconcile
       const isFresh = held === null || !local?.isOwn || (await askAgain(context, client, held))
       const wait = createLocalWait(context, { again, endsForPerson: isFresh })
-      const parts = { workflow, waiting: waiting.client, patience, isAnnounced, local, wait }
+      const parts = {
+        config,
+        workflow,
+        waiting: waiting.client,
+        patience,
+        isAnnounced,
+        local,
+        wait,
+      }
       const followed = await follow(context, job, options, parts)
       const second = heldBy(followed.kind === 'ended' ? followed.error : null)
       return { workflowId: workflow.workflowId, followed, second }
@@ -346,6 +326,7 @@ async function follow(
   { sync, priority }: Job,
   options: Pick<RunOptions, 'detach' | 'beginMaxMs'>,
   parts: {
+    readonly config: Config
     readonly workflow: WorkflowRef
     readonly waiting: Client
     readonly patience: LedgerRetry
@@ -356,32 +337,51 @@ async function follow(
     readonly wait: (run: Run | null) => boolean
   },
 ): Promise<FollowResult> {
-  const { workflow, waiting, patience, isAnnounced, local, wait } = parts
+  const { config, workflow, waiting, patience, isAnnounced, local, wait } = parts
   const { workflowId, workflowRunId } = workflow
   const handle: WorkflowHandle = waiting.workflow.getHandle(workflowId, workflowRunId)
   const following = new AbortController()
-  const line = progressLine(context, (rows) => {
-    if (sync.kind !== 'import' || !isAnnounced || rows === 0) return
-    // Without a forecast, as without the key in this terminal, the run goes on all the same.
-    announce(context, { sync, priority, rows, signal: following.signal }).catch(() => {})
-  })
-  let held: HeldUp | null = null
-  return await followRun({
-    terminal: context.terminal,
-    patience,
-    // Made by the worker when the run opens.
-    ledger: () => context.findLedger(),
-    sync: sync.name,
-    workflowId,
-    untilEnded: async (signal, noteAway) => {
-      const noteHeldUp = (now: HeldUp | null) => void (held = now)
-      const ended = waitForEnd(waiting, handle, { signal, noteAway, noteHeldUp })
-      const failed = local?.failed.then((error) => Promise.reject(leftByParts(error, local.goOn)))
-      await (failed ? Promise.race([ended, failed]) : ended)
+  const quotas = new RunQuotas(context, config)
+  const line = progressLine(
+    context,
+    (rows) => {
+      if (sync.kind !== 'import' || !isAnnounced || rows === 0) return
+      // Without a forecast, as without the key in this terminal, the run goes on all the same.
+      announce(context, { sync, priority, rows, signal: following.signal }).catch(() => {})
     },
-    ...(local?.isOwn && { interrupted: local.interrupted, isEnough: wait }),
-    line:
-      context.json || options.detach ? null : (ledger, run) => line(ledger, heldUpRun(run, held)),
-    ...(options.detach ? { isEnough: openedOr(options.beginMaxMs ?? BEGIN_MAX_MS) } : {}),
-  }).finally(() => following.abort())
+    (run) => quotas.of(run),
+  )
+  let held: HeldUp | null = null
+  const lock = lockWatch(config)
+  let wasLocked = false
+  try {
+    return await followRun({
+      terminal: context.terminal,
+      patience,
+      // Made by the worker when the run opens.
+      ledger: () => context.findLedger(),
+      sync: sync.name,
+      workflowId,
+      untilEnded: async (signal, noteAway) => {
+        const noteHeldUp = (now: HeldUp | null) => void (held = now)
+        const ended = waitForEnd(waiting, handle, { signal, noteAway, noteHeldUp })
+        const failed = local?.failed.then((error) => Promise.reject(leftByParts(error, local.goOn)))
+        await (failed ? Promise.race([ended, failed]) : ended)
+      },
+      beforeOpened: () => {
+        const locked = lock.look()?.text ?? null
+        wasLocked ||= locked !== null
+        // The work is tried again a while after the lock has ended.
+        const why = locked ?? (wasLocked ? null : (held?.message ?? null))
+        return why && `${sync.name} waits to begin: ${safeText(why, 500)}. It begins by itself`
+      },
+      ...(local?.isOwn && { interrupted: local.interrupted, isEnough: wait }),
+      line:
+        context.json || options.detach ? null : (ledger, run) => line(ledger, heldUpRun(run, held)),
+      ...(options.detach ? { isEnough: openedOr(options.beginMaxMs ?? BEGIN_MAX_MS) } : {}),
+    })
+  } finally {
+    following.abort()
+    await quotas.close()
+  }
 }

@@ -10,7 +10,10 @@ import type { Differences, Ledger, Run, Runs, Syncs } from '../../ledger/ledger.
 import { readRunAccount, streamTotals, type RunAccount } from '../../report/account.ts'
 import { runToJson } from '../views/run-summary.ts'
 import { EXIT, type CommandContext } from '../shared/context.ts'
-import { closedUntil, findQuotas, readKeyQuota } from '../shared/forecast.ts'
+import type { QuotaView } from '../../client/pacer/view.ts'
+import { findQuotas } from '../shared/forecast.ts'
+import { readRunQuota, refusalsText, refusalsToJson } from '../shared/run-quota.ts'
+import { ledgerLock, type LedgerLock } from '../shared/ledger-lock.ts'
 import { lostLedgerText } from '../shared/lost-ledger.ts'
 import { heldUpRun } from '../../temporal/held-up.ts'
 import { workOn } from '../shared/worked-on.ts'
@@ -99,27 +102,32 @@ async function latestOf(ledger: Runs | null, sync: string): Promise<Latest> {
   return { run: (await first(false)) ?? newest, reconciliation }
 }
 
-/** Until when a run at work waits for the quota of its org, as all processes know it; null if it does not. */
-async function quotaWaitOf(
+/** The quota of a run at work; null if nothing is known of it. */
+async function quotaOf(
   context: CommandContext,
   quotas: QuotaStore | null,
   run: Run | undefined,
-): Promise<number | null> {
+): Promise<QuotaView | null> {
   if (!quotas || !run || !LIVE_STATES.includes(run.state)) return null
-  const { connections, syncs } = await context.loadConfig()
-  const sync = syncs[run.sync]
-  const connection = sync && connections[sync.kind === 'import' ? sync.import.to : sync.mirror.from]
-  if (!connection) return null
-  const { origin } = new URL(connection.service)
-  const { keyFingerprint: fingerprint } = run
-  if (fingerprint === null) return await closedUntil(quotas, origin)
-  return (await readKeyQuota(quotas, { origin, fingerprint }))?.closedUntilMs ?? null
+  return await readRunQuota(await context.loadConfig(), quotas, run)
 }
 
 /** Says which syncs wait for their quota, and what to do about it. */
-function quotaWaitText(context: CommandContext, run: Run, untilMs: number): string {
+function quotaWaitTexts(context: CommandContext, run: Run, quota: QuotaView): string[] {
   const sync = safeText(run.sync, 60)
-  return `${sync} waits for the quota until ${utc(untilMs, Date.now())}, as the service asked; see ${context.hint('quota')}`
+  const { closedUntilMs: until } = quota
+  const refused = refusalsText(quota, Date.now())
+  const see = `see ${context.hint('quota')}`
+  return [
+    ...(refused === null
+      ? []
+      : [`${sync}: ${refused}. The run asks again by itself; a person has to ask the service why`]),
+    ...(until === null
+      ? []
+      : [
+          `${sync} waits for the quota until ${utc(until, Date.now())}, as the service asked; ${see}`,
+        ]),
+  ]
 }
 
 /** That a run is live in the ledger alone, and how it goes on. */
@@ -127,6 +135,12 @@ const idleText =
   ({ hint }: CommandContext, why: string) =>
   ({ sync, run }: SyncStatus): string =>
     `Run ${run!.id} of ${safeText(sync, 60)}: nobody works on it, ${safeText(why, 200)}. It goes on with ${hint('worker')}, or ${hint(`run ${sync} --local`)}`
+
+/** That nothing can be written, as long as another program lets nobody. */
+const lockLines = (lock: LedgerLock | null): string[] =>
+  lock === null
+    ? []
+    : [`Now ${lock.text}: runs wait, also to begin, and go on by themselves when it ends`]
 
 /** What the last run has not written, because its mode does not. */
 function sparedLines({ sync, run }: SyncStatus): string[] {
@@ -164,6 +178,7 @@ export async function status(context: CommandContext): Promise<number> {
       ...each,
       run: each.run && heldUpRun(each.run, held.get(each.run.id) ?? null),
     }))
+    const lock = ledger === null ? null : await ledgerLock(config)
     const lost = ledger === null ? lostLedgerText(config) : null
     if (lost !== null) context.terminal.err(context.terminal.style('yellow', lost))
     if (context.json)
@@ -171,6 +186,7 @@ export async function status(context: CommandContext): Promise<number> {
         context.terminal,
         syncs.map((each) => ({
           ...statusToJson(each),
+          ledger_locked_by: lock?.holder ?? null,
           ...(isAtWork(each) && { nobody_works: idle !== null }),
           schedule: scheduleToJson(config, each.sync, schedules),
         })),
@@ -179,7 +195,7 @@ export async function status(context: CommandContext): Promise<number> {
       printStatuses(context, syncs, lost === null ? 'never run' : 'not known')
       const idleLines = idle === null ? [] : syncs.filter(isAtWork).map(idleText(context, idle))
       for (const line of syncs.flatMap(sparedLines)) context.terminal.out(line)
-      for (const line of [...idleLines, ...scheduleLines(context, schedules)])
+      for (const line of [...lockLines(lock), ...idleLines, ...scheduleLines(context, schedules)])
         context.terminal.out(context.terminal.style('yellow', line))
     }
     return EXIT.done
@@ -203,8 +219,7 @@ async function readStatuses(
         ledger && of ? await readRunAccount(ledger, of) : null
       if (run && LIVE_STATES.includes(run.state)) quotas ??= await findQuotas(context)
       statuses.push({
-        /** Epoch ms; null if no quota holds the run up. */
-        quotaWait: await quotaWaitOf(context, quotas, run),
+        quota: await quotaOf(context, quotas, run),
         sync,
         run,
         account: await account(run),
@@ -226,14 +241,16 @@ const progressToJson = ({ phase, percent, counters }: LiveProgress) => ({
 })
 
 const statusToJson = (status: SyncStatus) => {
-  const { sync, run, account, compared, progress, verified, quotaWait } = status
+  const { sync, run, account, compared, progress, verified, quota } = status
+  const closedUntil = quota?.closedUntilMs ?? null
   return {
     ...(run ? runToJson(run, account) : { sync, run: null }),
     ...(progress && progressToJson(progress)),
     latest_reconciliation: compared ? runToJson(compared.run, compared.account) : null,
     verified_through: verified.through,
     differences_left: verified.left,
-    waits_for_quota_until: quotaWait === null ? null : new Date(quotaWait).toISOString(),
+    waits_for_quota_until: closedUntil === null ? null : new Date(closedUntil).toISOString(),
+    refuses_all: quota && refusalsToJson(quota),
   }
 }
 
@@ -276,7 +293,7 @@ function printStatuses(context: CommandContext, syncs: readonly SyncStatus[], no
   for (const { run, progress } of syncs)
     if (run && progress?.waits !== undefined)
       terminal.out(`Run ${run.id} of ${run.sync}: ${progress.waits}`)
-  for (const { run, quotaWait } of syncs)
-    if (run && quotaWait !== null)
-      terminal.out(terminal.style('yellow', quotaWaitText(context, run, quotaWait)))
+  for (const { run, quota } of syncs)
+    for (const text of run && quota ? quotaWaitTexts(context, run, quota) : [])
+      terminal.out(terminal.style('yellow', text))
 }

@@ -50,6 +50,8 @@ interface FollowOptions {
   untilEnded(signal: AbortSignal, noteAway: (isAway: boolean) => void): Promise<unknown>
   /** What a person sees of the run while it goes on; null shows nothing. */
   readonly line: ((ledger: Ledger, run: Run) => Promise<string>) | null
+  /** What keeps the run from being opened; null: nothing that is known. A person sees it once for each text. */
+  beforeOpened?(): string | null
   /** Whether what is known is enough to stop following. Default: never. */
   isEnough?(run: Run | null): boolean
 }
@@ -132,6 +134,11 @@ function watchInterrupt() {
 function runReader(options: FollowOptions) {
   let ledger: Ledger | null = null
   let run: Run | null = null
+  let reported: string | null = null
+  const report = (text: string | null) => {
+    if (text !== null && text !== reported) options.terminal.err(text)
+    reported = text ?? reported
+  }
   const read = async () => {
     ledger ??= await options.ledger()
     const runs = (await ledger?.runs({ sync: options.sync, limit: 10 })) ?? []
@@ -140,6 +147,7 @@ function runReader(options: FollowOptions) {
   }
   const show = async () => {
     const found = await read()
+    if (found === null) report(options.beforeOpened?.() ?? null)
     if (found && ledger && options.line) options.terminal.live(await options.line(ledger, found))
     return found
   }

@@ -21,14 +21,15 @@ export interface Forecast {
 export const findQuotas = (context: CommandContext): Promise<QuotaStore | null> =>
   orNull(() => context.openQuotas())
 
-/** Until when whatever is closed at an origin stays so; null if nothing is, or it cannot be read. */
-export async function closedUntil(store: QuotaStore, origin: string): Promise<number | null> {
+/** The quota at an origin that is closed for longest, or that refuses every request; null if none is, or it cannot be read. */
+export async function readHeldUp(store: QuotaStore, origin: string): Promise<QuotaView | null> {
   return await orNull(async () => {
     const { nowMs, orgs } = await store.all()
-    const times = orgs
+    const held = orgs
       .filter(({ org }) => org.startsWith(`${origin} `))
-      .map(({ org, state }) => readQuotaView(org, state, nowMs).closedUntilMs)
-    return times.reduce((latest, time) => Math.max(latest ?? 0, time ?? 0) || null, null)
+      .map(({ org, state }) => readQuotaView(org, state, nowMs))
+      .filter(({ closedUntilMs, refusals }) => closedUntilMs !== null || refusals !== null)
+    return held.toSorted((a, b) => (b.closedUntilMs ?? 0) - (a.closedUntilMs ?? 0))[0] ?? null
   })
 }
 

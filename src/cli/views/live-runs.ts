@@ -1,34 +1,29 @@
 // The live runs of the ledger, read again and again: how far each is, how fast it moves, and since when it has not.
 
 import type { Config } from '../../../config/index.ts'
-import { systemClock, type QuotaStore } from '../../core/ports.ts'
+import { systemClock } from '../../core/ports.ts'
 import type { Ledger, Run } from '../../ledger/ledger.ts'
 import type { CommandContext } from '../shared/context.ts'
-import { findQuotas } from '../shared/forecast.ts'
-import { quotaText, readRunQuota } from '../shared/run-quota.ts'
+import { quotaLeftMs, quotaText, RunQuotas } from '../shared/run-quota.ts'
 import { liveProgressOf } from './live-progress.ts'
 import { paceOf } from './progress-line.ts'
 import { RateMeter } from './rate.ts'
 import type { WatchedRun } from './watched-runs.ts'
 
-const QUOTA_EVERY_MS = 2_000
-
 export class LiveRuns {
   readonly #context: CommandContext
-  readonly #config: Config
   readonly #sync: string | undefined
   readonly #meters = new Map<number, RateMeter>()
   readonly #changes = new Map<number, { readonly text: string; readonly at: number }>()
-  readonly #quotaTexts = new Map<number, { readonly text: string | null; readonly at: number }>()
+  readonly #quotas: RunQuotas
   #ledger: Ledger | null = null
-  #quotas: QuotaStore | null = null
   /** Runs that were live when they were read last. */
   #live: readonly number[] = []
   #wereSeen = false
 
   constructor(context: CommandContext, config: Config, sync: string | undefined) {
     this.#context = context
-    this.#config = config
+    this.#quotas = new RunQuotas(context, config)
     this.#sync = sync
   }
 
@@ -49,7 +44,9 @@ export class LiveRuns {
     for (const id of gone) {
       const run = await ledger.run(id)
       if (run) ended.push(run)
-      for (const kept of [this.#meters, this.#changes, this.#quotaTexts]) kept.delete(id)
+      this.#meters.delete(id)
+      this.#changes.delete(id)
+      this.#quotas.forget(id)
     }
     this.#wereSeen ||= ids.length > 0
     this.#live = ids
@@ -68,7 +65,7 @@ export class LiveRuns {
   }
 
   async close(): Promise<void> {
-    await this.#quotas?.close()
+    await this.#quotas.close()
     await this.#ledger?.close()
   }
 
@@ -82,22 +79,13 @@ export class LiveRuns {
     const text = JSON.stringify([run.state, progress])
     const change = this.#changes.get(run.id)
     if (change?.text !== text) this.#changes.set(run.id, { text, at: now })
+    const quota = await this.#quotas.of(run)
     return {
       run,
       progress,
-      pace: paceOf(meter, now, progress),
-      quota: await this.#quotaOf(run, now),
+      pace: paceOf(meter, now, progress, quota && quotaLeftMs(quota, progress, run)),
+      quota: quota && quotaText(quota, now),
       stillMs: change?.text === text ? now - change.at : 0,
     }
-  }
-
-  async #quotaOf(run: Run, now: number): Promise<string | null> {
-    const known = this.#quotaTexts.get(run.id)
-    if (known && now - known.at < QUOTA_EVERY_MS) return known.text
-    this.#quotas ??= await findQuotas(this.#context)
-    const view = this.#quotas && (await readRunQuota(this.#config, this.#quotas, run))
-    const text = view && quotaText(view, now)
-    this.#quotaTexts.set(run.id, { text, at: now })
-    return text
   }
 }

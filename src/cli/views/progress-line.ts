@@ -1,7 +1,9 @@
 // The one line that a person sees of a run while it goes on.
 
 import type { Run } from '../../ledger/ledger.ts'
+import type { QuotaView } from '../../client/pacer/view.ts'
 import type { CommandContext } from '../shared/context.ts'
+import { quotaLeftMs, refusalsText } from '../shared/run-quota.ts'
 import { bar, elapsedText, formatNumber, safeText } from '../shared/terminal.ts'
 import {
   liveProgressOf,
@@ -38,9 +40,20 @@ export function paceText({ rate, leftMs }: Pace): string | null {
   return leftMs === null ? speed : `${speed}, ${elapsedText(leftMs)} left`
 }
 
-/** The pace of what a run does; of one that does not move it is not asked. */
-export const paceOf = (meter: RateMeter, nowMs: number, { phase, work }: LiveProgress): Pace =>
-  work === null ? { rate: null, leftMs: null } : meter.pace(nowMs, phase, work)
+/**
+ * The pace of what a run does; of one that does not move it is not asked.
+ * @param leastMs what the rest takes at least, by the quota: after a pause a run goes faster than the quota lets it go on
+ */
+export function paceOf(
+  meter: RateMeter,
+  nowMs: number,
+  { phase, work }: LiveProgress,
+  leastMs: number | null = null,
+): Pace {
+  if (work === null) return { rate: null, leftMs: null }
+  const { rate, leftMs } = meter.pace(nowMs, phase, work)
+  return { rate, leftMs: leftMs && Math.max(leftMs, leastMs ?? 0) }
+}
 
 /** The parts of the line, the important first: what does not fit falls off its end. */
 export function progressParts(progress: LiveProgress, pace: Pace): string[] {
@@ -50,10 +63,14 @@ export function progressParts(progress: LiveProgress, pace: Pace): string[] {
   return [`${share}${phaseText({ phase, percent })}`, amount, ...(speed ? [speed] : []), ...details]
 }
 
-/** Of a run of any kind. `planned` is called once: an import is staged, and so many rows are to be sent. */
+/**
+ * Of a run of any kind. `planned` is called once: an import is staged, and so many rows are to be sent.
+ * @param quotaOf what is known of its quota
+ */
 export function progressLine(
   context: Pick<CommandContext, 'hint' | 'terminal'>,
   planned: (rows: number) => void = () => {},
+  quotaOf: (run: Run) => Promise<QuotaView | null> = async () => null,
 ): Line {
   const meter = new RateMeter()
   const report = waitReporter(context)
@@ -73,8 +90,11 @@ export function progressLine(
       return `${run.sync}  ${held}`
     }
     if (progress === null) return `${run.sync}  ${run.state}`
-    const pace = paceOf(meter, Date.now(), progress)
-    return [run.sync, ...progressParts(progress, pace)].join('  ')
+    const quota = await quotaOf(run)
+    const now = Date.now()
+    const refused = quota && refusalsText(quota, now)
+    const pace = paceOf(meter, now, progress, quota && quotaLeftMs(quota, progress, run))
+    return [run.sync, ...(refused ? [refused] : []), ...progressParts(progress, pace)].join('  ')
   }
 }
 

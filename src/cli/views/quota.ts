@@ -6,6 +6,7 @@ import type { QuotaView } from '../../client/pacer/view.ts'
 import { BATCH_ITEMS_MAX } from '../../contract/index.ts'
 import { BULK_PRIORITIES, PRIORITIES, type Priority } from '../../core/ports.ts'
 import { percentOfShare } from '../shared/forecast.ts'
+import { refusalsText } from '../shared/run-quota.ts'
 import {
   elapsedText,
   formatNumber,
@@ -52,6 +53,8 @@ function printState(terminal: Terminal, view: QuotaView, { nowMs, width }: Scree
   const say = (style: 'red' | 'dim' | 'yellow' | 'green', text: string) =>
     printWrapped(terminal, text, { indent, width, style })
   const { closedUntilMs, limitPerMinute: limit, lastMinute } = view
+  const refused = refusalsText(view, nowMs)
+  if (refused !== null) say('red', refused)
   if (closedUntilMs !== null) {
     const why = view.isClosedForLong
       ? 'the service asked for a longer wait than a quota a minute can need; one request asks then'

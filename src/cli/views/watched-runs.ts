@@ -39,7 +39,7 @@ const BAR_WIDTHS = [24, 10]
 function whyStill({ run, quota, stillMs }: WatchedRun, context: Hints): string | null {
   const held = heldUpText(run, context)
   if (held !== null) return held
-  if (stillMs < STILL_MAX_MS || quota?.startsWith('waits')) return null
+  if (stillMs < STILL_MAX_MS || /^(?:waits|the service refuses) /.test(quota ?? '')) return null
   return `nothing has changed for ${elapsedText(stillMs)}; is a worker running? Start one with ${context.hint('worker')}`
 }
 

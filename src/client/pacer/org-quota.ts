@@ -7,6 +7,7 @@ import type { Answer, BulkPriority, Priority } from '../../core/ports.ts'
 import { FairShares, type Weights } from './fair-shares.ts'
 import { parseDraftFields, parseLimit, parseRetryAfter } from './headers.ts'
 import { PacerState } from './state.ts'
+import { RefusalStreak } from './refusals.ts'
 import type { ParsedAnswer } from './reported-numbers.ts'
 import { Consumers, type ByPriority } from './consumers.ts'
 
@@ -73,6 +74,8 @@ interface Kept {
   readonly totals: RequestTotals
   readonly lastId: number
   readonly at: number
+  /** Left out by earlier versions. */
+  readonly refusals?: object
 }
 
 /** Requests since a time, in ms. */
@@ -88,6 +91,7 @@ export class OrgQuota {
   readonly users: Consumers
   readonly shares: FairShares
   readonly totals: RequestTotals
+  readonly refusals: RefusalStreak
   settings: QuotaSettings
   private lastId: number
   /** Set if this is one process's own copy: its ids must differ from those of the row. */
@@ -101,6 +105,7 @@ export class OrgQuota {
     this.users = new Consumers((kept?.users ?? {}) as never)
     this.settings = kept?.settings ?? DEFAULT_QUOTA_SETTINGS
     this.totals = kept?.totals ?? { sinceMs: t * 1_000, requests: 0, refused: 0, unavailable: 0 }
+    this.refusals = RefusalStreak.restore(kept?.refusals ?? {})
     this.lastId = kept?.lastId ?? 0
     this.at = kept?.at ?? t
   }
@@ -199,6 +204,7 @@ export class OrgQuota {
       totals: this.totals,
       lastId: this.lastId,
       at: this.time(nowMs),
+      refusals: this.refusals,
     }
     return JSON.stringify(kept)
   }
@@ -215,7 +221,10 @@ export class OrgQuota {
     if (end === 'lost') return this.pacer.onLost(id, t)
     const endedAt = Math.min(endedMs / 1_000, t + STALE_S)
     const sentAt = Math.min(sentMs / 1_000, endedAt)
-    this.pacer.onAnswer(id, seenOf(end, endedMs), sentAt, endedAt, t)
+    const seen = seenOf(end, endedMs)
+    this.pacer.onAnswer(id, seen, sentAt, endedAt, t)
+    if (end.status === 429) this.refusals.refused(sentAt, endedAt, seen.retryAfter)
+    else this.refusals.answered(sentAt)
     if (end.status === 429) this.totals.refused++
     else if (end.status === 503) this.totals.unavailable++
     else this.users.used(user.id, priorityOf(id), t)

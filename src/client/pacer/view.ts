@@ -24,6 +24,13 @@ export interface QuotaView {
   readonly closedUntilMs: number | null
   /** The service asked for a longer wait than is accepted: after the accepted one, one request asks again. */
   readonly isClosedForLong: boolean
+  /** Refusals since the last answer, if the service refuses every request; null if it does not. */
+  readonly refusals: {
+    readonly sinceMs: number
+    readonly requests: number
+    /** What the newest one asked for; null if it did not say. */
+    readonly retryAfterMs: number | null
+  } | null
   /** Share of the limit that is left to others. */
   readonly reserve: number
   /** Accepted requests; those of others are estimated. */
@@ -57,6 +64,7 @@ export function readQuotaView(org: string, state: string, nowMs: number): QuotaV
     resetsAtMs: seen.reset && { from: seen.reset.from * 1_000, to: seen.reset.to * 1_000 },
     closedUntilMs: isClosed ? seen.gate * 1_000 : null,
     isClosedForLong: isShut,
+    refusals: refusalsOf(quota),
     reserve,
     lastMinute: { ours: seen.ours, others: seen.others },
     users,
@@ -74,6 +82,17 @@ export function readQuotaView(org: string, state: string, nowMs: number): QuotaV
             }),
           ) as Record<BulkPriority, number>),
   }
+}
+
+function refusalsOf({ refusals }: OrgQuota): QuotaView['refusals'] {
+  const seen = refusals.view()
+  return (
+    seen && {
+      sinceMs: seen.since * 1_000,
+      requests: seen.requests,
+      retryAfterMs: seen.retryAfter === null ? null : seen.retryAfter * 1_000,
+    }
+  )
 }
 
 /** Minutes that so many requests take; null if unknown, 0 if nothing limits. */

@@ -11,6 +11,8 @@ import { show } from '../../../src/cli/commands/show.ts'
 import { status } from '../../../src/cli/commands/status.ts'
 import { run as runCommand } from '../../../src/cli/commands/run.ts'
 import { sendVerdict } from '../../../src/cli/commands/approve.ts'
+import { DEFAULT_QUOTA_SETTINGS, OrgQuota } from '../../../src/client/pacer/org-quota.ts'
+import type { PermitOutcome } from '../../../src/client/pacer/org-quota.ts'
 import { NOT_READ_BACK, type RunState } from '../../../src/core/domain/books.ts'
 import type { Ledger, StreamBooks } from '../../../src/ledger/ledger.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
@@ -76,6 +78,39 @@ test('a run that waits for its quota says so in the status', async () => {
   const rows = JSON.parse(json.out[0]!) as { sync: string; waits_for_quota_until: string | null }[]
   expect(rows.find(({ sync }) => sync === 'crm')!.waits_for_quota_until).toMatch(/^\d{4}-/)
   expect(rows.find(({ sync }) => sync === 'idle')!.waits_for_quota_until).toBeNull()
+})
+
+test('a service that refuses every request is said, since when and with its Retry-After', async () => {
+  await openRun(ledger, 'run', 'crm', 'mirror')
+  const startMs = Date.now() - 60_000
+  const quota = OrgQuota.restore(null, startMs)
+  const user = { id: 'w', name: 'w' }
+  const wanted = { interactive: 0, import: 0, mirror: 1, backfill: 0 }
+  const exchange = { user, wanted, everyMs: 0, settings: DEFAULT_QUOTA_SETTINGS }
+  let reports: PermitOutcome[] = []
+  for (let nowMs = startMs; nowMs < startMs + 30_000; nowMs += 100) {
+    const { permits } = quota.exchange({ ...exchange, reports }, nowMs)
+    const end = { status: 429, retryAfter: '2' }
+    reports = permits.map(({ id }) => ({ id, sentMs: nowMs, endedMs: nowMs + 50, end }))
+  }
+  await said(config, async (context) => {
+    const quotas = await context.openQuotas()
+    const state = quota.state(startMs + 30_000)
+    await quotas.update('http://127.0.0.1:1 org 7', () => ({ state, result: undefined }))
+    await quotas.close()
+    return 0
+  })
+  const { out } = await said(config, (context) => status(context))
+  expect(out.join('\n')).toMatch(
+    /^crm: the service refuses every request \(429\) since .* UTC: \d+ refusals, Retry-After 2 s\./m,
+  )
+  const json = await said(config, (context) => status(context), true)
+  const rows = JSON.parse(json.out[0]!) as { sync: string; refuses_all: object | null }[]
+  expect(rows.find(({ sync }) => sync === 'crm')!.refuses_all).toMatchObject({
+    since: new Date(startMs + 50).toISOString(),
+    retry_after_seconds: 2,
+  })
+  expect(rows.find(({ sync }) => sync === 'idle')!.refuses_all).toBeNull()
 })
 
 const contact: StreamBooks = stream('svc_contact', {

@@ -1,0 +1,32 @@
+// What a run will send, and how long that takes, before it is sent.
+
+import type { ImportSync } from '../../../config/index.ts'
+import { countText } from '../../core/format.ts'
+import type { BulkPriority } from '../../core/ports.ts'
+import { requestsOf } from '../../import/index.ts'
+import { createClients, type CommandContext } from './context.ts'
+import { forecast, readKeyQuota } from './forecast.ts'
+
+/** Prints it in one line. */
+export async function announce(
+  context: CommandContext,
+  sending: { sync: ImportSync; priority: BulkPriority; rows: number; signal: AbortSignal },
+): Promise<void> {
+  const { sync, priority, rows, signal } = sending
+  const quotas = await context.openQuotas()
+  const connections = await createClients(context, 'run', quotas)
+  try {
+    const { client, keyFingerprint } = await connections.connect(sync.import.to)
+    const { text } = forecast(
+      await requestsOf(client, sync.import, { rows, known: 0 }),
+      priority,
+      await readKeyQuota(quotas, { origin: client.origin, fingerprint: keyFingerprint }),
+      { limit: null, reserve: 0 },
+    )
+    if (!signal.aborted)
+      context.terminal.err(`${sync.name}  ${countText(rows, 'row')} to send: ${text}`)
+  } finally {
+    await connections.close()
+    await quotas.close()
+  }
+}

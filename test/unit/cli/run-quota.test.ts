@@ -1,0 +1,77 @@
+// What a run says of its quota: that every request is refused, and how long the rest takes at least.
+
+import { expect, test } from 'vitest'
+import { refusalsText, quotaLeftMs, quotaText } from '../../../src/cli/shared/run-quota.ts'
+import { paceOf } from '../../../src/cli/views/progress-line.ts'
+import { RateMeter } from '../../../src/cli/views/rate.ts'
+import type { LiveProgress } from '../../../src/cli/views/live-progress.ts'
+import { readQuotaView, type QuotaView } from '../../../src/client/pacer/view.ts'
+import { quotaRow } from './quota-row.ts'
+
+const nowMs = Date.UTC(2026, 10, 21, 14, 30)
+const since = { sinceMs: Date.UTC(2026, 10, 21, 14, 3, 2), requests: 27, retryAfterMs: 60_000 }
+
+test('says that the service refuses every request, since when, and its Retry-After', () => {
+  const text = (more: object) => refusalsText({ refusals: { ...since, ...more } }, nowMs)
+  expect(text({})).toBe(
+    'the service refuses every request (429) since 14:03:02 UTC: 27 refusals, Retry-After 1 min 00 s',
+  )
+  expect(text({ requests: 1, retryAfterMs: null })).toMatch(/: 1 refusal, no Retry-After$/)
+  expect(refusalsText({ refusals: null }, nowMs)).toBeNull()
+})
+
+/** Of a service that allows 60 requests a minute, after a minute of work. */
+function viewOf(more: Partial<QuotaView> = {}): QuotaView {
+  const row = quotaRow({ limit: 60, seconds: 60, users: { w: { import: 5 } } })
+  return { ...readQuotaView('org', row.state, row.nowMs), closedUntilMs: null, ...more }
+}
+
+test('says both what the run waits for, and that all is refused', () => {
+  expect(quotaText(viewOf({ refusals: since, closedUntilMs: nowMs + 5_000 }), nowMs)).toMatch(
+    /^waits for the quota until 14:30:05 UTC: the service refuses every request/,
+  )
+  expect(quotaText(viewOf({ refusals: since }), nowMs)).toMatch(/^the service refuses every/)
+})
+
+const sending = (done: number, requests: number): LiveProgress => ({
+  phase: 'sending',
+  percent: null,
+  counters: { requests } as LiveProgress['counters'],
+  amount: '',
+  work: { done, total: 100_000 },
+  details: [],
+})
+const run = { kind: 'import', purpose: 'sync' } as const
+
+test('the time that is left after a pause is no shorter than the quota allows', () => {
+  const view = viewOf()
+  const perMinute = view.available!.import
+  expect(perMinute).toBeLessThanOrEqual(60)
+  const meter = new RateMeter()
+  meter.reset()
+  const pace = (ms: number, done: number) =>
+    paceOf(meter, ms, sending(done, done / 50), quotaLeftMs(view, sending(done, done / 50), run))
+  pace(0, 10_000)
+  // What was saved up during the pause goes at once.
+  const { rate, leftMs } = pace(1_000, 12_000)
+  expect(rate).toBe(2_000)
+  expect(leftMs).toBe((Math.ceil(88_000 / 50) / perMinute) * 60_000)
+  // A run that is slower than the quota allows keeps its own measure.
+  const slow = new RateMeter()
+  paceOf(slow, 0, sending(10_000, 200), 0)
+  expect(paceOf(slow, 10_000, sending(10_010, 201), 5_000).leftMs).toBe(89_990_000)
+})
+
+test('rows a request are those of the run so far', () => {
+  const view = viewOf()
+  const minutes = (done: number, requests: number) =>
+    quotaLeftMs(view, sending(done, requests), run)! / 60_000
+  expect(minutes(1_000, 1_000)).toBeCloseTo(99_000 / view.available!.import)
+  expect(minutes(0, 0)).toBeCloseTo(2_000 / view.available!.import)
+})
+
+test('nothing is known where nothing is sent, or nothing limits', () => {
+  expect(quotaLeftMs(viewOf(), { ...sending(0, 0), phase: 'staging' }, run)).toBeNull()
+  expect(quotaLeftMs(viewOf(), { ...sending(0, 0), work: null }, run)).toBeNull()
+  expect(quotaLeftMs(viewOf({ limitPerMinute: null }), sending(0, 0), run)).toBeNull()
+})
