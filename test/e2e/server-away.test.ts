@@ -13,6 +13,7 @@ import { importSync } from '../../workflows/names.ts'
 import { startPostgres } from '../postgres.ts'
 import { startWay as openWay } from '../way.ts'
 import { contactsCsv, createProject, defaultConfig, fastTuning, type Project } from './project.ts'
+import { startCommand } from './watched-command.ts'
 import { startWorkerHere } from './worker.ts'
 
 const soon = { timeout: 600_000, interval: 200 }
@@ -70,23 +71,23 @@ test('while the ledger is away, run asks it again and tells how the run ended', 
   const far = new URL(url)
   far.host = way.address
   project.env['LEDGER_URL'] = far.href
-  const following = project.cli('run', 'contacts', '--tuning', '{"in_flight":1}')
+  const following = startCommand(project, 'run', 'contacts', '--tuning', '{"in_flight":1}')
   // The worker's configuration still names the ledger that it has open.
   project.env['LEDGER_URL'] = url.href
   const ledger = await openPostgresLedger({ url: url.href, schema: 'records_sync' })
   stops.push(() => ledger.close())
   await vi.waitFor(async () => expect(await ledger.run(1)).not.toBeNull(), soon)
   way.set(false)
+  const away = 'The ledger does not answer; the run goes on. Asking again'
+  await vi.waitFor(() => expect(following.said()).toContain(away), soon)
   await vi.waitFor(
     async () => expect(await ledger.run(1)).toMatchObject({ state: 'complete' }),
     soon,
   )
   way.set(true)
-  const { code, out, err } = await following
-  expect(err).toContain('The ledger does not answer; the run goes on. Asking again')
-  expect(err).toContain('The ledger is back')
-  expect(out).toMatch(/Run 1 of contacts: complete/)
-  expect(code).toBe(0)
+  expect(await following.ended).toBe(0)
+  expect(following.said()).toContain('The ledger is back')
+  expect(following.said()).toMatch(/Run 1 of contacts: complete/)
 }, 600_000)
 
 test('the wait goes on when the server is back, and ends where it stays away', async () => {
@@ -150,9 +151,11 @@ test('a server that lost its database: attributes, runs and schedules are looked
     worker.shutdown()
     await worker.stopped.catch(() => {})
   })
-  await vi.waitFor(() => expect(told).toContain('run_abandoned'), soon)
-  expect(await ledger.run(1)).toMatchObject({ state: 'failed', reason: 'abandoned' })
-  expect(told).toContain('schedule_missing')
+  // It is logged before the run is closed.
+  const abandoned = { state: 'failed', reason: 'abandoned' }
+  await vi.waitFor(async () => expect(await ledger.run(1)).toMatchObject(abandoned), soon)
+  await vi.waitFor(() => expect(told).toContain('schedule_missing'), soon)
+  expect(told).toContain('run_abandoned')
   expect(told).not.toContain('search_attributes_lost')
 
   await first.stop()

@@ -76,11 +76,14 @@ test(
         const answer = await send('POST', path, { data: items })
         expect(answer.summary.failed).toBe(0)
         acknowledged.set(batch, mine)
+        timer ??= setTimeout(() => child!.kill('SIGKILL'), afterMs)
         inFlight.delete(batch)
         for (let index = 0; index < batchSize; index++) deleted.delete(`${batch}-${index}`)
         return answer.data as { record: Held }[]
       }
-      const timer = setTimeout(() => child!.kill('SIGKILL'), 50 + next() * 400)
+      // At a random moment after the first acknowledgement of this life: before it there is nothing that could be lost.
+      const afterMs = next() * 450
+      let timer: NodeJS.Timeout | undefined
       const gone = once(child!, 'close')
       // One writer, so that what is in flight at the kill is known; it ends when its request fails.
       try {
