@@ -53,6 +53,8 @@ export class PlainRecords {
   // Bytes as characters: those of UTF-8 beyond ASCII are decoded cell by cell.
   #text = ''
   #hasOthers = false
+  /** Of what has come: a record may end there once more has come, or it is the first half of a break. */
+  #endsWithBreak = false
   #cells: string[] = []
   #hasBreaks = false
   #isStopped = false
@@ -87,8 +89,14 @@ export class PlainRecords {
 
   /** The rows that `piece` completes, up to one that is not plain. */
   read(piece: Buffer): SourceRow[] {
-    const text = this.#text + piece.toString('latin1')
+    const come = piece.toString('latin1')
+    const text = this.#text + come
     this.#hasOthers ||= !isAscii(piece)
+    if (!this.#mayEnd(come)) {
+      this.#text = text
+      this.#isStopped = this.#isTooLong(text.length)
+      return []
+    }
     const place = this.#place
     const rows: SourceRow[] = []
     let at = 0
@@ -108,6 +116,17 @@ export class PlainRecords {
     }
     this.#text = text.slice(at)
     return rows
+  }
+
+  /**
+   * Whether a record may end in this piece. Where none can, nothing is read again: a long record would be read from its beginning with
+   * each of its pieces.
+   */
+  #mayEnd(come: string): boolean {
+    const isBegun = this.#text !== ''
+    const hasBreak = this.#endsWithBreak || BREAK.test(come)
+    if (come !== '') this.#endsWithBreak = come.endsWith('\r') || come.endsWith('\n')
+    return !isBegun || hasBreak
   }
 
   #isTooLong(bytes: number): boolean {

@@ -1,6 +1,6 @@
 // What is plain is read without csv-parse, wherever its pieces are cut; what is not is left to csv-parse, with all behind it.
 
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import type { SourceError } from '../../../src/core/errors.ts'
 import { csvFaults } from '../../../src/sources/csv/faults.ts'
 import { PlainRecords } from '../../../src/sources/csv/plain-records.ts'
@@ -32,6 +32,32 @@ describe('plain records', () => {
       expect(plain.rest).toHaveLength(0)
       expect(plain.place).toMatchObject({ header: ['id', 'name'], headerLine: 3, line: 11 })
     }
+  })
+
+  it('of many pieces are read once, not from the beginning with each piece', () => {
+    const bytes = Buffer.from(`id,name\n1,${'x'.repeat(100_000)}\n2,"${'y'.repeat(100_000)}"\n`)
+    const plain = new PlainRecords({
+      ...dialect,
+      recordBytesMax: 1_000_000,
+      mayHave: (cells, columns) => cells === columns,
+    })
+    const looks = vi.spyOn(String.prototype, 'charCodeAt')
+    const rows = []
+    for (let at = 0; at < bytes.length; at += 1_000)
+      for (const row of plain.read(bytes.subarray(at, at + 1_000))) rows.push(row)
+    const count = looks.mock.calls.length
+    looks.mockRestore()
+    expect(rows.map(({ cells }) => String(cells[1]).length)).toEqual([100_000, 100_000])
+    expect(count).toBeLessThan(2 * bytes.length)
+  })
+
+  it('that do not end, or are too long, are found in however many pieces they come', () => {
+    const plain = plainOf()
+    for (const piece of ['id,na', 'me\n1,', 'x'.repeat(60)]) plain.read(Buffer.from(piece))
+    expect(plain.isStopped).toBe(false)
+    expect(plain.read(Buffer.from('x'.repeat(60)))).toEqual([])
+    expect(plain.isStopped).toBe(true)
+    expect(plain.rest.toString()).toBe(`1,${'x'.repeat(120)}`)
   })
 
   it.each([
