@@ -9,6 +9,7 @@ import {
   FenceLost,
   LedgerError,
   MappingError,
+  NotYet,
   QuotaWait,
   ServiceFailure,
   SourceError,
@@ -67,6 +68,7 @@ export function toApplicationFailure(
   context: { attempt: number; serviceProbeMs: number; blockedProbeMs: number; logger: Logger },
 ): ActivityFailure {
   if (error instanceof QuotaWait) return later('QuotaWait', error.message, error.retryAfterMs)
+  if (error instanceof NotYet) return later('NotYet', error.message, error.retryAfterMs)
   if (error instanceof StillInFlight)
     return later('StillUnderWay', error.message, error.retryAfterMs)
   if (error instanceof Blocked) return blockedBy(error)

@@ -6,10 +6,13 @@ import {
   type BackfillActivities,
   type BackfillActivityDeps,
 } from './backfill.ts'
+import { groupActivities, type GroupActivities, type GroupActivityDeps } from './group.ts'
 import { importActivities, type ImportActivities, type ImportActivityDeps } from './import.ts'
 import { mirrorActivities, type MirrorActivities, type MirrorActivityDeps } from './mirror.ts'
 import { repairActivities, type RepairActivities } from './repair.ts'
 
+export type { EndedRun } from './group.ts'
+export type { GroupMember, GroupPlan } from '../src/runs/group-plan.ts'
 export type { SyncSummary } from './backfill.ts'
 export type { RunCounters } from '../src/ledger/ledger.ts'
 export type { RowError } from '../src/import/index.ts'
@@ -22,9 +25,16 @@ export type {
 } from '../src/mirror/index.ts'
 
 /** What the composition root hands in. */
-export type ActivityDeps = ImportActivityDeps & MirrorActivityDeps & BackfillActivityDeps
+export type ActivityDeps = ImportActivityDeps &
+  MirrorActivityDeps &
+  BackfillActivityDeps &
+  GroupActivityDeps
 
-export type Activities = ImportActivities & MirrorActivities & BackfillActivities & RepairActivities
+export type Activities = ImportActivities &
+  MirrorActivities &
+  BackfillActivities &
+  RepairActivities &
+  GroupActivities
 
 export function createActivities(deps: ActivityDeps): Activities {
   return {
@@ -32,5 +42,6 @@ export function createActivities(deps: ActivityDeps): Activities {
     ...mirrorActivities(deps),
     ...backfillActivities(deps),
     ...repairActivities(deps),
+    ...groupActivities(deps),
   }
 }

@@ -16,6 +16,7 @@ import {
 } from '../src/settings/marks.ts'
 import { SECRET_FORMS } from '../src/settings/parts.ts'
 import { WAREHOUSES, type WarehouseDriver } from '../src/warehouses/index.ts'
+import { checkGroups, checkOrder } from './checks-groups.ts'
 import { pathText, type ConfigDocument } from './document.ts'
 import { quoteValue, valueAt } from './issues.ts'
 import { mappingSettings } from './imports.ts'
@@ -37,6 +38,7 @@ const CHECKS: readonly ((checked: Checked) => void)[] = [
   checkConnections,
   checkTemporal,
   checkSchedules,
+  checkTogether,
   checkMirrors,
   checkImports,
   checkTests,
@@ -178,15 +180,23 @@ function checkTemporal(checked: Checked): void {
 }
 
 function checkSchedules(checked: Checked): void {
-  for (const [name] of checked.members('syncs')) {
-    const schedule = checked.mapping('syncs', name, 'schedule')
-    if (Object.hasOwn(schedule, 'every') && Object.hasOwn(schedule, 'time_zone'))
-      checked.complain(
-        ['syncs', name, 'schedule', 'time_zone'],
-        '`every` knows no time zone; remove it, or write `cron`',
-        'key',
-      )
-  }
+  for (const section of ['syncs', 'groups'])
+    for (const [name] of checked.members(section)) {
+      const schedule = checked.mapping(section, name, 'schedule')
+      if (Object.hasOwn(schedule, 'every') && Object.hasOwn(schedule, 'time_zone'))
+        checked.complain(
+          [section, name, 'schedule', 'time_zone'],
+          '`every` knows no time zone; remove it, or write `cron`',
+          'key',
+        )
+    }
+}
+
+function checkTogether(checked: Checked): void {
+  const complain: Complain = (path, message, at) => checked.complain(path, message, at)
+  const syncs = checked.mapping('syncs')
+  checkOrder(syncs, complain)
+  checkGroups(checked.mapping('groups'), syncs, complain)
 }
 
 function checkMirrors(checked: Checked): void {

@@ -22,6 +22,7 @@ export type { SecretSource } from '../src/settings/parts.ts'
 export { findSync } from './sync.ts'
 export type {
   EmptyPolicy,
+  GroupConfig,
   ImportConfig,
   ImportSync,
   MirrorConfig,

@@ -98,15 +98,17 @@ function issuesOf(
       return [at(path, document, `missing key \`${String(path.at(-1))}\`${place}`)]
     }
     if (problem.code === 'invalid_union') {
-      // The form that was meant is the one whose own kind fits; if several fit, the one with the fewest wrong keys.
+      // The form that was meant is the one whose own kind fits; if several fit, the one with the fewest wrong keys. A list or a
+      // mapping is no word.
       const [meant] = problem.errors
         .filter((errors) =>
           errors.every((one) => one.path.length > 0 || one.code !== 'invalid_type'),
         )
-        .toSorted((a, b) => wrongKeys(a) - wrongKeys(b))
+        .toSorted(
+          (a, b) => Number(isWordForm(a)) - Number(isWordForm(b)) || wrongKeys(a) - wrongKeys(b),
+        )
       // The setting takes one of a few words or another kind of value: all of them were possible.
-      const isWord = meant?.length === 1 && isWordOf(meant[0]!)
-      if (meant && !isWord) return issuesOf(meant, document, path)
+      if (meant && !isWordForm(meant)) return issuesOf(meant, document, path)
       return [
         at(path, document, wrong(path, document, `expected ${kindsOf(problem.errors.flat())}`)),
       ]
@@ -136,6 +138,10 @@ const kindsOf = (problems: readonly SchemaIssue[]): string =>
 /** Whether the value itself should have been one of some words. */
 const isWordOf = (problem: SchemaIssue): problem is z.core.$ZodIssueInvalidValue =>
   problem.code === 'invalid_value' && problem.path.length === 0
+
+/** Whether that alone is wrong: the form is a few words. */
+const isWordForm = (problems: readonly SchemaIssue[]): boolean =>
+  problems.length === 1 && isWordOf(problems[0]!)
 
 /** Keys that are missing, unknown or hold something wrong. */
 const wrongKeys = (problems: readonly SchemaIssue[]): number =>

@@ -15,14 +15,15 @@ import type { Environment } from './environment.ts'
 import { validate } from './issues.ts'
 import { ledgerOf, type LedgerConfig } from './ledger.ts'
 import { configSchema, type ConfigOutput } from './schema.ts'
-import type { SyncConfig } from './sync.ts'
+import type { GroupConfig, SyncConfig } from './sync.ts'
 
 /** A loaded configuration: plain JSON data, as the schema describes it, with absolute paths. */
-export type Config = Frozen<Omit<ConfigOutput, 'ledger' | 'syncs'>> & {
+export type Config = Frozen<Omit<ConfigOutput, 'ledger' | 'syncs' | 'groups'>> & {
   /** Absolute path of the file it came from. */
   readonly file: string
   readonly ledger: LedgerConfig
   readonly syncs: Readonly<Record<string, SyncConfig>>
+  readonly groups: Readonly<Record<string, GroupConfig>>
 }
 export type ConnectionConfig = Config['connections'][string]
 export type WarehouseConfig = Config['warehouses'][string]
@@ -117,13 +118,19 @@ function inOrder(issues: readonly Issue[]): Issue[] {
 }
 
 function resolved(file: string, output: ConfigOutput): Config {
-  const { ledger, syncs, ...rest } = withAbsolutePaths(output, dirname(file))
+  const { ledger, syncs, groups, ...rest } = withAbsolutePaths(output, dirname(file))
   return {
     file,
     ...rest,
     ledger: ledgerOf(ledger),
     syncs: Object.fromEntries(
       Object.entries(syncs).map(([name, sync]) => [name, syncOf(name, sync)]),
+    ),
+    groups: Object.fromEntries(
+      Object.entries(groups).map(([name, group]) => [
+        name,
+        groupOf(name, group, Object.keys(syncs)),
+      ]),
     ),
   }
 }
@@ -139,11 +146,25 @@ const withAbsolutePaths = (output: ConfigOutput, folder: string): ConfigOutput =
 type SyncOutput = ConfigOutput['syncs'][string]
 
 /** One of the two is given; otherwise the configuration was refused. */
-function syncOf(name: string, { import: importing, mirror, schedule }: SyncOutput): SyncConfig {
-  const when = schedule === undefined ? {} : { schedule: scheduleOf(schedule) }
+function syncOf(name: string, sync: SyncOutput): SyncConfig {
+  const { import: importing, mirror, after = [], schedule } = sync
+  const when = {
+    ...(after.length > 0 && { after }),
+    ...(schedule !== undefined && { schedule: scheduleOf(schedule) }),
+  }
   return mirror === undefined
     ? { name, kind: 'import', import: importing!, ...when }
     : { name, kind: 'mirror', mirror: { ...mirror, schema: mirror.schema ?? name }, ...when }
+}
+
+/** @param all the names of all syncs */
+function groupOf(
+  name: string,
+  { syncs, schedule }: ConfigOutput['groups'][string],
+  all: readonly string[],
+): GroupConfig {
+  const when = schedule === undefined ? {} : { schedule: scheduleOf(schedule) }
+  return { name, syncs: syncs === 'all' ? all : syncs, ...when }
 }
 
 /** The long form of a schedule. One of `every` and `cron` is given; otherwise the configuration was refused. */

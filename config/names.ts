@@ -11,7 +11,7 @@ const ALIASES_MAX = 1_000
 /** A name of the configuration, and what every shell takes as it is. */
 const PLAIN = /^[a-z]\w{0,62}$/
 
-export type NamedSection = 'syncs' | 'connections' | 'warehouses' | 'notifications'
+export type NamedSection = 'syncs' | 'groups' | 'connections' | 'warehouses' | 'notifications'
 
 export interface WrittenNames {
   namesOf(section: NamedSection): readonly string[]

@@ -151,6 +151,8 @@ export const NOTIFICATION_KINDS = {
   rejects: 'a run ended with more rejects than `rejects_max`',
   differences:
     'a run ended and knows that the two sides do not hold the same; a webhook that takes `rejects` alone gets it as `rejects`',
+  skipped:
+    'a sync of a group did not begin, because one that it is `after` did not end well: docs/groups.md',
   recovered: 'a run goes on, or the first one that succeeds after one that did not',
 } as const satisfies Record<string, string | null>
 

@@ -5,7 +5,7 @@
 import { z } from 'zod'
 import { choiceOf } from '../src/settings/choice.ts'
 import { marked } from '../src/settings/marks.ts'
-import { namedMap } from '../src/settings/parts.ts'
+import { namedMap, nameList, nameOf } from '../src/settings/parts.ts'
 import { WAREHOUSES } from '../src/warehouses/index.ts'
 import { connectionSettings } from './connections.ts'
 import { importSettings } from './imports.ts'
@@ -34,6 +34,11 @@ const sync = marked(
       .describe(
         'Of an import: rows with what becomes of them. `records-sync test` compares, and asks no service: docs/imports.md.',
       ),
+    after: nameList(nameOf('syncs'))
+      .optional()
+      .describe(
+        'Syncs that have to end before it begins, where they run together: `run --all`, `run` with several names, or a group. docs/groups.md describes it.',
+      ),
     schedule: scheduleSettings
       .optional()
       .describe(
@@ -46,6 +51,19 @@ const sync = marked(
   },
 )
 
+const group = z.strictObject({
+  syncs: z
+    .union([z.literal('all'), nameList(nameOf('syncs'))])
+    .describe(
+      'Its syncs: a list of names, or `all`. Each begins when those that it is `after` have ended.',
+    ),
+  schedule: scheduleSettings
+    .optional()
+    .describe(
+      'When they run by themselves, as for a sync. Its syncs need no schedules of their own.',
+    ),
+})
+
 export const configSchema = z.strictObject({
   ledger: ledgerSettings
     .default('.records-sync/ledger.db')
@@ -57,6 +75,9 @@ export const configSchema = z.strictObject({
     .default({})
     .describe('The databases that queries are asked of and that mirrors write to, by name.'),
   syncs: namedMap(sync).describe('The jobs, by name.'),
+  groups: namedMap(group)
+    .default({})
+    .describe('Syncs that run together, in their order, by name. No group has the name of a sync.'),
   temporal: temporalSettingsSchema
     .default({})
     .describe(

@@ -23,6 +23,15 @@ export type SchemaChanges = MirrorConfig['schema_changes']
 
 interface Sync {
   readonly name: string
+  /** The syncs that it begins after, where they run together. Left out if there are none. */
+  readonly after?: readonly string[]
+  readonly schedule?: ScheduleConfig
+}
+
+/** Syncs that run together. */
+export interface GroupConfig {
+  readonly name: string
+  readonly syncs: readonly string[]
   readonly schedule?: ScheduleConfig
 }
 

@@ -18,6 +18,7 @@ import {
   placedMapping,
   readLedgerPlace,
   readSigningKey,
+  type GroupConfig,
   type SyncConfig,
 } from '../config/index.ts'
 import { importSync, mirrorSync } from '../workflows/names.ts'
@@ -41,6 +42,7 @@ import { projectOf } from './runs/project.ts'
 import { orphanCleanup } from './runs/orphaned-runs.ts'
 import { notifyObservers } from './runs/observers.ts'
 import { pauseOnAuthFailure } from './schedules/auth-pause.ts'
+import { scheduleJobs } from './schedules/definition.ts'
 import { hasLegacySchedule, isOwnLegacySchedule, missingSchedules } from './schedules/missing.ts'
 import { openSource } from './sources/index.ts'
 import { readCodec } from './temporal/codec.ts'
@@ -226,7 +228,15 @@ function activityDeps(options: WorkerOptions, parts: Parts): ActivityDeps {
     env,
     watch: notifyObservers([
       signalRunState(client, { logger }),
-      pauseOnAuthFailure(client, { logger, project }),
+      pauseOnAuthFailure(client, {
+        logger,
+        project,
+        groupsOf: async (sync) => {
+          const groups = Object.values((await loadConfig(configFile, env)).groups)
+          const isOf = ({ syncs, schedule }: GroupConfig) => schedule && syncs.includes(sync)
+          return groups.filter(isOf).map(({ name }) => name)
+        },
+      }),
       monitor.runs,
     ]),
     loadSync: async (name, kind) => {
@@ -241,6 +251,7 @@ function activityDeps(options: WorkerOptions, parts: Parts): ActivityDeps {
     },
     placed: async (error) => await placedMapping(error, configFile, env),
     loadSyncs: async () => Object.values((await loadConfig(configFile, env)).syncs),
+    loadGroups: () => loadConfig(configFile, env),
     connect: connections.connect,
     openSource: (sync, signal, extent) => openSource(sync, openers, signal, extent),
     openMirrorTables: createMirrorOpener(options),
@@ -294,7 +305,8 @@ async function start(
     ...(await pollers(taskQueueOf(project.id), guardActivities(activities, ledger, isAlone))),
     await createBeacon(shared, workerIdentity(project.id, configFile, copy)),
   ]
-  const place = { client, project, loadSyncs: deps.loadSyncs }
+  const loadJobs = async () => scheduleJobs(await deps.loadGroups())
+  const place = { client, project, loadJobs }
   const mayOpen = isStartedBySchedule(client, (id) => isOwnLegacySchedule(place, id))
   const old = legacyQueue({
     client,

@@ -1,6 +1,7 @@
 // Entry of the workflow bundle: every workflow type by its name.
 
 export { backfill } from './backfill.ts'
+export { groupSync } from './group.ts'
 export { importSync } from './import.ts'
 export { mirrorSync } from './mirror.ts'
 export { reconcile } from './reconcile.ts'

@@ -6,7 +6,7 @@ import type { RowError } from '../activities/index.ts'
 import type { DifferenceCounts } from '../src/core/domain/differences.ts'
 import type { BlockReason } from '../src/core/errors.ts'
 import type { Books, RunState } from '../src/core/domain/books.ts'
-import { approve, pause, reject, resume, stateChanged } from './names.ts'
+import { approve, groupRunChanged, pause, reject, resume, stateChanged } from './names.ts'
 
 /** Times and sizes of an import. An input that leaves them out gets the values of production. */
 export const TuningInput = z
@@ -176,6 +176,76 @@ export interface StateChange {
   readonly reason: BlockReason | 'abandoned' | null
   readonly message: string | null
 }
+
+/** Syncs of one group that run at the same time, if nothing else is set. */
+export const SYNCS_IN_FLIGHT = 8
+
+const GroupNames = z.preprocess(
+  (value) => (typeof value === 'string' && value !== 'all' ? value.split(/[\s,]+/) : value),
+  z.union([z.literal('all'), z.array(z.string().trim().min(1)).min(1)], {
+    error: 'expected "all", or a list of names such as ["companies", "contacts"]',
+  }),
+)
+
+/** Input of `groupSync`: a group of the configuration, or syncs. */
+export const GroupInput = z
+  .strictObject({
+    group: z.string({ error: 'expected the name of a group' }).trim().min(1).optional(),
+    syncs: GroupNames.optional(),
+    tuning: z
+      .strictObject({
+        syncs_in_flight: z.coerce.number().int().min(1).max(64),
+        /** Of each of its imports, */
+        import: TuningInput,
+        /** and of each of its mirrors. */
+        mirror: MirrorTuningInput,
+      })
+      .partial()
+      .default({}),
+  })
+  .refine(({ group, syncs }) => (group === undefined) !== (syncs === undefined), {
+    error: 'expected exactly one of "group" and "syncs"',
+  })
+export type GroupInput = z.infer<typeof GroupInput>
+
+/** How far a sync of a group is; `waiting`: for those before it, or for one of the places. */
+export interface GroupedSync {
+  readonly sync: string
+  readonly kind: 'import' | 'mirror'
+  readonly after: readonly string[]
+  readonly state: RunState | 'waiting'
+  /** Number of its run; null before it is opened. */
+  readonly run: number | null
+  /** The workflow that its run belongs to; null before it begins. */
+  readonly workflow: string | null
+  /** Why it is so, in one line; null without one. */
+  readonly reason: string | null
+}
+
+/** Answer of the query `progress` of a group. */
+export interface GroupProgress {
+  /** Name of the group, or of its syncs. */
+  readonly group: string
+  readonly step: 'plan' | 'run' | 'closed'
+  readonly state: RunState
+  readonly syncs: readonly GroupedSync[]
+  /** What `after` names and is not run with them. */
+  readonly ignored: readonly { readonly sync: string; readonly after: readonly string[] }[]
+}
+
+/** What a group returns; one that is not complete fails, with this in the details of its failure. */
+export type GroupResult = Pick<GroupProgress, 'group' | 'state' | 'syncs'>
+
+/** What a run tells the group that began it. */
+export interface GroupRunChange {
+  readonly sync: string
+  readonly run: number
+  readonly state: RunState
+  readonly message: string | null
+}
+
+export const groupProgressQuery = defineQuery<GroupProgress>('progress')
+export const groupRunChangedSignal = defineSignal<[GroupRunChange]>(groupRunChanged)
 
 export const approveUpdate = defineUpdate<ApprovalAnswer, [unknown]>(approve)
 export const rejectUpdate = defineUpdate<ApprovalAnswer, [unknown]>(reject)

@@ -14,6 +14,9 @@ export const retry = 'retry'
 /** Input: `{"sync": "contacts"}`; with `"repair": true` it makes both sides equal. */
 export const reconcile = 'reconcile'
 
+/** Input: `{"group": "nightly"}`, or `{"syncs": ["companies", "contacts"]}`. */
+export const groupSync = 'groupSync'
+
 /** Update of every run: what waits may proceed. Input: `{"stream": "svc_contact"}`, or nothing for all that wait. */
 export const approve = 'approve'
 /** Update of every run: what waits is not done. Input as for `approve`. */
@@ -24,6 +27,11 @@ export const pause = 'pause'
 export const resume = 'resume'
 /** Signal of every run, sent by workers: the run's present state in the ledger. */
 export const stateChanged = 'stateChanged'
+
+/** Signal of a group, sent by its runs: number and state of a run. */
+export const groupRunChanged = 'groupRunChanged'
+/** Memo of a run that a group has begun: it reports to the group. */
+export const GROUP_MEMO = 'group'
 
 /** Memo of a `backfill` that does nothing: it exists only as a template for new ones. */
 export const TEMPLATE_MEMO = 'template'

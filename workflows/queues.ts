@@ -45,6 +45,9 @@ export const ACTIVITY_KINDS = {
   checkBackfill: 'short',
   checkRetry: 'short',
   checkReconcile: 'short',
+  planGroup: 'short',
+  awaitRun: 'short',
+  noteSkipped: 'short',
 } as const satisfies Record<keyof Activities, 'short' | 'streaming'>
 
 type NamesOf<Kind> = {
@@ -66,3 +69,12 @@ export function projectOfQueue(taskQueue: string): string | null {
 /** `backfill-contacts-3f9ac2b1`: id of the backfills of a sync that the Temporal UI starts, and of its template. */
 export const backfillId = (sync: string, project: string | null): string =>
   project === null ? `backfill-${sync}` : `backfill-${sync}-${project}`
+
+/** `import-contacts-3f9ac2b1-2026-11-23T09-00-00-000Z`: id of a workflow that begins now. */
+export const idOfStart = (name: string, project: string, nowMs: number): string =>
+  `${name}-${project}-${stampOf(nowMs)}`
+
+const stampOf = (ms: number): string => new Date(ms).toISOString().replaceAll(/[:.]/g, '-')
+
+/** `group-nightly-3f9ac2b1`: id of the runs of a group that people begin, so that there is one at a time. */
+export const groupId = (label: string, project: string): string => `group-${label}-${project}`

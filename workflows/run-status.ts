@@ -3,6 +3,7 @@
 
 import { defineSearchAttributeKey } from '@temporalio/common'
 import {
+  getExternalWorkflowHandle,
   setCurrentDetails,
   setHandler,
   upsertSearchAttributes,
@@ -18,6 +19,7 @@ import {
 import type { RunState } from '../src/core/domain/books.ts'
 import { startLink } from '../src/core/temporal/temporal-ui.ts'
 import {
+  groupRunChangedSignal,
   lastErrorsQuery,
   progressQuery,
   stateChangedSignal,
@@ -25,11 +27,13 @@ import {
   type RunProgress,
   type StateChange,
 } from './messages.ts'
-import { backfill } from './names.ts'
+import { backfill, GROUP_MEMO } from './names.ts'
 import { backfillId, projectOfQueue } from './queues.ts'
 import { statusText } from './status-text.ts'
 
 const errorsMax = 50
+/** Changes that a run tells its group: the group's history has room for so many of each of its runs. */
+const TOLD_MAX = 20
 
 const syncName = defineSearchAttributeKey(SYNC_NAME, 'KEYWORD')
 const syncKind = defineSearchAttributeKey(SYNC_KIND, 'KEYWORD')
@@ -53,6 +57,8 @@ export class RunStatus<Progress extends RunProgress> {
   #pause: PauseStatus | null = null
   /** The state that lists show. */
   #listed: RunState = 'running'
+  /** What the group of the run was told last, and how often it was told something. */
+  #told = { what: '', times: 0 }
 
   /** Answers the queries from now on. `table` returns the lines below the headline. */
   constructor(
@@ -154,8 +160,23 @@ export class RunStatus<Progress extends RunProgress> {
         backfillUrl: this.#backfillUrl,
       }),
     )
+    this.#tellGroup()
     if (state === this.#listed) return
     this.#listed = state
     upsertSearchAttributes([{ key: syncState, value: state }])
+  }
+
+  /** Tells the group that began the run, if one did: its number, and its state while it is live. How it ends is its result. */
+  #tellGroup(): void {
+    const { memo, parent } = workflowInfo()
+    const { sync, run, state, step, message } = this.#progress
+    if (memo?.[GROUP_MEMO] !== true || !parent || run === null || step === 'closed') return
+    const what = `${run} ${state}`
+    if (what === this.#told.what || this.#told.times >= TOLD_MAX) return
+    this.#told = { what, times: this.#told.times + 1 }
+    getExternalWorkflowHandle(parent.workflowId, parent.runId)
+      .signal(groupRunChangedSignal, { sync, run, state, message })
+      // A group that is over is told nothing.
+      .catch(() => {})
   }
 }

@@ -44,6 +44,7 @@ function nextStep(
     case 'complete':
     case 'cancelled':
     case 'failed':
+    case 'skipped':
       return step === 'closed' ? `The books: \`records-sync show ${run}\`` : null
   }
 }

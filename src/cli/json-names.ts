@@ -5,6 +5,7 @@
 export const COMMON_JSON_NAMES = {
   run: 'number of a run',
   sync: 'name of a sync',
+  group: 'name of a group, or of the syncs that run together',
   kind: 'what the sync is: `import` or `mirror`',
   mode: 'how a run or a stream reads; `plan` of a run that was only planned',
   purpose: 'what a run is for: `sync`, `backfill`, `retry`, `reconcile`',
@@ -56,6 +57,7 @@ export const OTHER_JSON_NAMES = [
   'about',
   'absent',
   'action',
+  'after',
   'added',
   'allows_custom_properties',
   'answers',

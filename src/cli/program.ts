@@ -146,13 +146,14 @@ function describeRun({ program, execute, action }: Parts): void {
     .action(action(async () => (await import('./commands/plan.ts')).plan))
   program
     .command('run')
-    .argument('<sync>')
+    .argument(
+      '[syncs...]',
+      'a sync; several, or a group: each begins when those it is after have ended',
+    )
+    .option('--all', 'every sync of the configuration, in their order', false)
     .option('--detach', 'start the run, and return once a worker has it', false)
     .option('--local', LOCAL_HELP, false)
-    .option(
-      '--attach',
-      'follow a run of the sync that is at work, if there is one; start none then',
-    )
+    .option('--attach', 'follow the run that is at work, if there is one; start none then')
     .option('--full', 'of a mirror: read everything again, not only what changed', false)
     .option('--tuning <json>', 'times and sizes of this run, as a JSON object')
     .addOption(
@@ -161,8 +162,10 @@ function describeRun({ program, execute, action }: Parts): void {
         'a backfill gives way to other runs where they share a quota; default: the kind of the sync',
       ).choices(['import', 'mirror', 'backfill']),
     )
-    .description('start a run and follow it; Ctrl-C detaches, the run goes on')
-    .action(action(async () => (await import('./commands/run.ts')).run))
+    .description(
+      'start a run of a sync, or of several in their order, and follow it; Ctrl-C detaches',
+    )
+    .action(action(async () => (await import('./commands/run-named.ts')).runNamed))
   describeControl(program, execute)
 }
 

@@ -171,6 +171,16 @@ export class StillInFlight extends SyncError {
   }
 }
 
+/** What is waited for has not come yet. Nothing is wrong; no attempt is used up. */
+export class NotYet extends SyncError {
+  readonly retryAfterMs: number
+  /** @param what what is so still: `run 12 of contacts is running` */
+  constructor(what: string, retryAfterMs: number) {
+    super('not_yet', `Waiting: ${what}`)
+    this.retryAfterMs = retryAfterMs
+  }
+}
+
 /** The quota asks for a wait that is too long for an activity. Waiting is normal; no attempt is used up. */
 export class QuotaWait extends SyncError {
   readonly retryAfterMs: number

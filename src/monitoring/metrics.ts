@@ -48,11 +48,11 @@ export function createMetrics(clock: Clock) {
     ),
     lateAfter: gauge(
       'late_after_seconds',
-      'Age of the last success after which a sync with a schedule is late.',
+      'Age of the last success after which a sync with a schedule, or of a group with one, is late.',
     ),
     scheduleMissing: gauge(
       'schedule_missing',
-      'Whether the schedule that a sync is configured with is not on the Temporal server: 1 or 0.',
+      'Whether the schedule that a sync or a group is configured with is not on the Temporal server: 1 or 0.',
     ),
     oldestPlanned: gauge(
       'oldest_planned_seconds',

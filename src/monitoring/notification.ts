@@ -46,6 +46,7 @@ function textOf({ change, rejects, differences }: News, event: NotificationKind)
         : `is blocked by ${reason ?? 'something'}${where}${why}`,
     failed: run === null ? `could not be started${why}` : `failed${where}${why}`,
     rejects: ended,
+    skipped: `did not begin${where}${why}`,
     differences: differs,
     recovered: change.to === 'running' ? `goes on${where}` : `succeeded again${where}`,
   } satisfies Record<NotificationKind, string>

@@ -58,10 +58,14 @@ export class RunNews {
       case 'cancelled':
         this.#blocked.delete(run)
         return null
+      case 'skipped': {
+        const [before] = await previousRuns(this.#ledger, sync, run)
+        return before?.state === 'skipped' && before.message === message ? null : news('skipped')
+      }
       case 'failed': {
         this.#blocked.delete(run)
         const wasUnopened = this.#unopened.delete(sync)
-        const before = await previousRun(this.#ledger, sync, run)
+        const [before] = await previousRuns(this.#ledger, sync, run)
         const isSame =
           before?.state === 'failed' && before.reason === reason && before.message === message
         return isSame && !wasUnopened ? null : news('failed')
@@ -94,10 +98,12 @@ export class RunNews {
         ...(differs ? (['differences', 'rejects'] as const) : []),
         ...(wasBlocked ? (['recovered'] as const) : []),
       ]
-    const before = await previousRun(this.#ledger, sync, run)
+    const previous = await previousRuns(this.#ledger, sync, run)
+    const before = previous.find(({ state }) => state !== 'skipped')
+    const wasSkipped = previous[0]?.state === 'skipped'
     const isNew = rejects !== (before?.counts ? countRejects(before.counts) : 0)
     const isKnown = differs && before?.state === to && before.message === message
-    const recovers = wasBlocked || wasUnopened || before?.state === 'failed'
+    const recovers = wasBlocked || wasUnopened || wasSkipped || before?.state === 'failed'
     return [
       ...(isNew && (rejects ?? 0) > 0 ? (['rejects'] as const) : []),
       ...(differs && !isKnown ? (['differences', 'rejects'] as const) : []),
@@ -122,15 +128,15 @@ function newsOf(change: RunChange) {
 export const knowsDifferences = ({ to }: RunChange, differences: number | null): boolean =>
   isComplete(to) && (to === 'complete_with_differences' || (differences ?? 0) > 0)
 
-/** The previous regular run that ended by itself; null if there is none, or the ledger does not say. */
-async function previousRun(
+/** The previous regular runs that ended by themselves or were skipped, the newest first; none if the ledger does not say. */
+async function previousRuns(
   ledger: Pick<Runs, 'runs'>,
   sync: string,
   run: number,
-): Promise<Run | null> {
+): Promise<readonly Run[]> {
   const runs = await withTimeout(ledger.runs({ sync, limit: RUNS_BACK }), LEDGER_MAX_MS)
   const counts = (one: Run) => one.state !== 'cancelled' && REGULAR_PURPOSES.includes(one.purpose)
-  return runs?.find((one) => one.id < run && counts(one)) ?? null
+  return runs?.filter((one) => one.id < run && counts(one)) ?? []
 }
 
 function keep<Key, Value>(map: Map<Key, Value>, key: Key, value: Value): void {

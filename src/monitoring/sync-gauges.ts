@@ -5,7 +5,7 @@
 import { COUNTED_WHEN_CLOSED, COUNTED_WHEN_SETTLED } from '../core/domain/item-states.ts'
 import type { Clock } from '../core/ports.ts'
 import { FINAL_STATES } from '../core/domain/books.ts'
-import type { SyncConfig } from '../../config/index.ts'
+import type { GroupConfig, SyncConfig } from '../../config/index.ts'
 import type { SyncHealth, Syncs } from '../ledger/ledger.ts'
 import { MIRROR_OUTCOMES } from './ledger-metrics.ts'
 import { overdueAfterSeconds } from './overdue.ts'
@@ -18,6 +18,7 @@ const WAIT_MAX_MS = 5_000
 /** What the collector needs from a configuration. */
 export interface CollectedConfig {
   readonly syncs: Readonly<Record<string, SyncConfig>>
+  readonly groups: Readonly<Record<string, GroupConfig>>
   readonly notifications: Readonly<Record<string, unknown>>
 }
 
@@ -88,8 +89,14 @@ function makeKnown(
 
 function showSchedules({ lateAfter }: Metrics, config: CollectedConfig): void {
   lateAfter.clear()
-  for (const [sync, { schedule }] of Object.entries(config.syncs))
-    if (schedule) lateAfter.set({ sync }, overdueAfterSeconds(schedule))
+  const { syncs, groups } = config
+  for (const [sync, { schedule }] of Object.entries(syncs)) {
+    const ofGroups = Object.values(groups).filter((group) => group.syncs.includes(sync))
+    const after = [schedule, ...ofGroups.map((group) => group.schedule)].flatMap((each) =>
+      each ? [overdueAfterSeconds(each)] : [],
+    )
+    if (after.length > 0) lateAfter.set({ sync }, Math.min(...after))
+  }
 }
 
 function showSyncHealth(

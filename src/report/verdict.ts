@@ -60,6 +60,13 @@ export function reportVerdict(run: Run, found: VerdictInput, hint: Hint): Report
               }`,
         next: [step('Start again; what was accepted is not sent again:', `run ${word(run.sync)}`)],
       }
+    case 'skipped':
+      return {
+        tone: 'look',
+        words: 'Skipped',
+        meaning: `The sync did not begin${run.message === null ? '' : ` (${run.message})`}: what it runs after did not end well. Nothing was read, and nothing was sent.`,
+        next: [step('Put that right, and run it:', `run ${word(run.sync)}`)],
+      }
     case 'complete':
     case 'complete_with_rejects':
     case 'complete_with_differences':

@@ -6,12 +6,12 @@ import type { Purpose } from '../core/domain/purpose.ts'
 import type { Books, RunState } from '../core/domain/books.ts'
 import type { Run } from '../ledger/ledger.ts'
 
-/** A run that changed its state, or that could not be opened. No values of rows, no keys. */
+/** A run that changed its state, or that could not be opened; a group of which none could be. No values of rows, no keys. */
 export interface RunChange {
   /** Null if it could not be opened. */
   readonly run: number | null
   readonly sync: string
-  readonly kind: 'import' | 'mirror'
+  readonly kind: 'import' | 'mirror' | 'group'
   readonly purpose: Purpose
   /** Null if the run begins, or could not be opened. */
   readonly from: RunState | null

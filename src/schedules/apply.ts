@@ -6,22 +6,31 @@
 import { ScheduleAlreadyRunning, type ScheduleDescription } from '@temporalio/client'
 import { forEachConcurrent } from '../core/concurrency.ts'
 import { scheduleText } from '../core/domain/schedule.ts'
-import type { SyncConfig } from '../../config/index.ts'
-import { findLegacySchedule, orphanedSchedules, scheduleIdOf, type ScheduleScope } from './find.ts'
+import {
+  findLegacySchedule,
+  orphanedSchedules,
+  prefixOf,
+  scheduleIdOf,
+  type ScheduleScope,
+  type TimedPrefix,
+} from './find.ts'
 import {
   configurationChanges,
   isOurs,
   isScheduled,
   scheduleOptions,
   SCHEDULE_MEMO,
-  type ScheduledSync,
+  type ScheduledJob,
+  type ScheduleJobs,
 } from './definition.ts'
 import { describeSchedule, serverRefusal } from './read.ts'
 import { copyLegacySchedule, removeSchedule, updateSchedule } from './update.ts'
 
 /** What one schedule needs. */
 export interface ScheduleStep {
+  /** Name of the sync, or of the group. */
   readonly sync: string
+  readonly isGroup: boolean
   /**
    * `move`: an older release made it, for all projects of the namespace; it becomes the project's own. `foreign`: records-sync
    * did not make the schedule with that id, and leaves it alone. `prune`: it is no longer configured; only `pruneSchedules`
@@ -40,28 +49,36 @@ const inFlight = 8
 /** Another process may make, change or remove the same schedule meanwhile. */
 const triesMax = 5
 
-type Syncs = Readonly<Record<string, SyncConfig>>
-
 /** What `applySchedules` would do, and what `pruneSchedules` would. Changes nothing. */
-export async function planSchedules(place: ScheduleScope, syncs: Syncs): Promise<ScheduleStep[]> {
-  return await stepsOf(place, syncs, stepOf)
+export async function planSchedules(
+  place: ScheduleScope,
+  jobs: ScheduleJobs,
+): Promise<ScheduleStep[]> {
+  return await stepsOf(place, jobs, stepOf)
 }
 
 /**
  * Applies the configured schedules.
  * @returns what was done; if the server refused a schedule, why. The others are applied anyway.
  */
-export async function applySchedules(place: ScheduleScope, syncs: Syncs): Promise<ScheduleStep[]> {
-  return await stepsOf(place, syncs, applyOne)
+export async function applySchedules(
+  place: ScheduleScope,
+  jobs: ScheduleJobs,
+): Promise<ScheduleStep[]> {
+  return await stepsOf(place, jobs, applyOne)
 }
 
 /** Removes the schedules that are no longer configured; their live runs continue. */
-export async function pruneSchedules(place: ScheduleScope, syncs: Syncs): Promise<ScheduleStep[]> {
+export async function pruneSchedules(
+  place: ScheduleScope,
+  jobs: ScheduleJobs,
+): Promise<ScheduleStep[]> {
   const { client, project } = place
-  const steps = await orphanSteps(place, Object.values(syncs).filter(isScheduled))
-  await forEachConcurrent(steps, inFlight, async ({ sync }) => {
-    const { ours: old } = await findLegacySchedule(client, 'sync:', sync, project)
-    await removeSchedule(client, scheduleIdOf('sync:', sync, project))
+  const steps = await orphanSteps(place, Object.values(jobs).filter(isScheduled))
+  await forEachConcurrent(steps, inFlight, async ({ sync, isGroup }) => {
+    const start: TimedPrefix = isGroup ? 'group:' : 'sync:'
+    const { ours: old } = await findLegacySchedule(client, start, sync, project)
+    await removeSchedule(client, scheduleIdOf(start, sync, project))
     if (old !== null) await removeSchedule(client, old.scheduleId)
   })
   return steps
@@ -69,13 +86,13 @@ export async function pruneSchedules(place: ScheduleScope, syncs: Syncs): Promis
 
 async function stepsOf(
   place: ScheduleScope,
-  syncs: Syncs,
-  work: (place: ScheduleScope, sync: ScheduledSync) => Promise<ScheduleStep>,
+  jobs: ScheduleJobs,
+  work: (place: ScheduleScope, job: ScheduledJob) => Promise<ScheduleStep>,
 ): Promise<ScheduleStep[]> {
-  const scheduled = Object.values(syncs).filter(isScheduled)
+  const scheduled = Object.values(jobs).filter(isScheduled)
   const steps = new Map<string, ScheduleStep>()
-  await forEachConcurrent(scheduled, inFlight, async (sync) => {
-    steps.set(sync.name, await work(place, sync))
+  await forEachConcurrent(scheduled, inFlight, async (job) => {
+    steps.set(job.name, await work(place, job))
   })
   const inOrder = scheduled.map(({ name }) => steps.get(name)!)
   return [...inOrder, ...(await orphanSteps(place, scheduled))]
@@ -83,52 +100,55 @@ async function stepsOf(
 
 async function orphanSteps(
   place: ScheduleScope,
-  scheduled: readonly ScheduledSync[],
+  scheduled: readonly ScheduledJob[],
 ): Promise<ScheduleStep[]> {
   const orphans = await orphanedSchedules(place, scheduled)
   const step = { what: 'prune', when: null, changes: [], refused: null } as const
-  return orphans.map(({ sync }) => ({ ...step, sync }))
+  return orphans.map(({ name: sync, start }) => ({ ...step, sync, isGroup: start === 'group:' }))
 }
 
-/** What exists on the server for a sync. */
-async function found({ client, project }: ScheduleScope, { name }: ScheduledSync) {
-  const own = await describeSchedule(client, scheduleIdOf('sync:', name, project))
-  const { ours: old } = await findLegacySchedule(client, 'sync:', name, project)
+/** What exists on the server for a sync or a group. */
+async function found({ client, project }: ScheduleScope, job: ScheduledJob) {
+  const start = prefixOf(job)
+  const own = await describeSchedule(client, scheduleIdOf(start, job.name, project))
+  const { ours: old } = await findLegacySchedule(client, start, job.name, project)
   return { own, old }
 }
 
-async function stepOf(place: ScheduleScope, sync: ScheduledSync): Promise<ScheduleStep> {
-  const { own, old } = await found(place, sync)
-  const step = toward(own ?? old, sync)
+async function stepOf(place: ScheduleScope, job: ScheduledJob): Promise<ScheduleStep> {
+  const { own, old } = await found(place, job)
+  const step = toward(own ?? old, job)
   return old === null ? step : { ...step, what: 'move' }
 }
 
 /** The step from the existing schedule to the configured one. */
-function toward(found: ScheduleDescription | null, sync: ScheduledSync): ScheduleStep {
-  const step = { sync: sync.name, when: scheduleText(sync.schedule), changes: [], refused: null }
+function toward(found: ScheduleDescription | null, job: ScheduledJob): ScheduleStep {
+  const { name: sync, kind, schedule } = job
+  const when = scheduleText(schedule)
+  const step = { sync, isGroup: kind === 'group', when, changes: [], refused: null }
   if (found === null) return { ...step, what: 'create' }
   if (!isOurs(found)) return { ...step, what: 'foreign' }
-  const changes = configurationChanges(found, sync)
+  const changes = configurationChanges(found, job)
   return { ...step, changes, what: changes.length > 0 ? 'update' : 'same' }
 }
 
-async function applyOne(place: ScheduleScope, sync: ScheduledSync): Promise<ScheduleStep> {
+async function applyOne(place: ScheduleScope, job: ScheduledJob): Promise<ScheduleStep> {
   const { client, project } = place
   let isMoved = false
   for (let attempt = 1; ; attempt++) {
-    const { own, old } = await found(place, sync)
-    const step = toward(own, sync)
+    const { own, old } = await found(place, job)
+    const step = toward(own, job)
     const done = (): ScheduleStep => (isMoved ? { ...step, what: 'move' } : step)
     try {
       if (old !== null) {
         // Nothing is lost if this ends between the two calls: the next time only the older one is left to remove.
-        if (own === null) await copyLegacySchedule(client, old, sync, project)
+        if (own === null) await copyLegacySchedule(client, old, job, project)
         await removeSchedule(client, old.scheduleId)
         isMoved = true
       } else if (step.what === 'create') {
-        if (await create(place, sync)) return done()
+        if (await create(place, job)) return done()
       } else if (step.what === 'update') {
-        if (await updateSchedule(client, own!, sync, project)) return done()
+        if (await updateSchedule(client, own!, job, project)) return done()
       } else return done()
     } catch (error) {
       return { ...step, refused: serverRefusal(error) }
@@ -138,10 +158,10 @@ async function applyOne(place: ScheduleScope, sync: ScheduledSync): Promise<Sche
 }
 
 /** @returns false if another process was faster */
-async function create({ client, project }: ScheduleScope, sync: ScheduledSync): Promise<boolean> {
+async function create({ client, project }: ScheduleScope, job: ScheduledJob): Promise<boolean> {
   try {
-    const id = { scheduleId: scheduleIdOf('sync:', sync.name, project), memo: SCHEDULE_MEMO }
-    await client.schedule.create({ ...scheduleOptions(sync, project), ...id })
+    const id = { scheduleId: scheduleIdOf(prefixOf(job), job.name, project), memo: SCHEDULE_MEMO }
+    await client.schedule.create({ ...scheduleOptions(job, project), ...id })
     return true
   } catch (error) {
     if (error instanceof ScheduleAlreadyRunning) return false

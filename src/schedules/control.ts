@@ -2,15 +2,16 @@
 
 import { ScheduleNotFoundError, type Client, type ScheduleDescription } from '@temporalio/client'
 import { scheduleText } from '../core/domain/schedule.ts'
-import type { SyncConfig } from '../../config/index.ts'
 import type { Project } from '../runs/project.ts'
-import { findSchedule, orphanedSchedules } from './find.ts'
-import { isOurs, isScheduled } from './definition.ts'
+import { findNamedSchedule, findSchedule, orphanedSchedules, prefixOf } from './find.ts'
+import { isOurs, isScheduled, type ScheduleJobs } from './definition.ts'
 import { scheduleFailed } from './read.ts'
 import { scheduleTimesText } from './text.ts'
 
 export interface ScheduleView {
+  /** Name of the sync, or of the group. */
   readonly sync: string
+  readonly isGroup: boolean
   /** `missing`: not applied yet. `foreign`: records-sync did not make it. */
   readonly state: 'active' | 'paused' | 'missing' | 'foreign'
   /** Whether it is in the configuration. */
@@ -27,26 +28,28 @@ export interface ScheduleView {
 /** The configured schedules in the configuration's order, then ours that are no longer configured. */
 export async function listSchedules(
   client: Client,
-  syncs: Readonly<Record<string, SyncConfig>>,
+  jobs: ScheduleJobs,
   project: Project,
 ): Promise<ScheduleView[]> {
   const views: ScheduleView[] = []
-  const scheduled = Object.values(syncs).filter(isScheduled)
-  for (const { name, schedule } of scheduled) {
-    const found = await findSchedule(client, name, project)
+  const scheduled = Object.values(jobs).filter(isScheduled)
+  for (const job of scheduled) {
+    const { name, kind, schedule } = job
+    const found = await findSchedule(client, name, project, prefixOf(job))
     const missing = { state: 'missing', note: null, lastRun: null, next: null } as const
     views.push({
       sync: name,
+      isGroup: kind === 'group',
       configured: true,
       ...(found === null ? { ...missing, when: scheduleText(schedule) } : viewOf(found)),
     })
   }
-  for (const { sync, found } of await orphanedSchedules({ client, project }, scheduled))
-    views.push({ sync, configured: false, ...viewOf(found) })
+  for (const { name, start, found } of await orphanedSchedules({ client, project }, scheduled))
+    views.push({ sync: name, isGroup: start === 'group:', configured: false, ...viewOf(found) })
   return views
 }
 
-function viewOf(found: ScheduleDescription): Omit<ScheduleView, 'sync' | 'configured'> {
+function viewOf(found: ScheduleDescription): Omit<ScheduleView, 'sync' | 'isGroup' | 'configured'> {
   const { paused, note } = found.state
   const last = found.info.recentActions.at(-1)
   const active = paused ? 'paused' : 'active'
@@ -59,7 +62,7 @@ function viewOf(found: ScheduleDescription): Omit<ScheduleView, 'sync' | 'config
   }
 }
 
-/** A schedule is controlled by the name of its sync. */
+/** A schedule is controlled by the name of its sync, or of its group. */
 type ScheduleChange = { readonly sync: string; readonly project: Project }
 
 /** `note`: 1 to 1,000 bytes. The server ignores a pause without one. */
@@ -83,7 +86,7 @@ async function applyScheduleChange(
   { sync, project }: ScheduleChange,
   work: (handle: ReturnType<Client['schedule']['getHandle']>) => Promise<void>,
 ): Promise<boolean> {
-  const found = await findSchedule(client, sync, project)
+  const found = await findNamedSchedule(client, sync, project)
   if (found === null) return false
   try {
     await work(client.schedule.getHandle(found.scheduleId))

@@ -1,22 +1,41 @@
-// The definition of a sync's schedule for Temporal, and how it is recognised later. Promise kept here: what the configuration
+// The definition of the schedule of a sync or a group for Temporal, and how it is recognised later. Promise kept here: what the configuration
 // decides has one hash, in whatever order it was written. The hash is kept in the memo of the schedule's action, which an edit in
 // the UI leaves alone; the server's own form of a schedule cannot be compared.
 
 import { createHash } from 'node:crypto'
 import type { ScheduleDescription, ScheduleUpdateOptions } from '@temporalio/client'
 import { defineSearchAttributeKey } from '@temporalio/common'
-import { importSync, mirrorSync } from '../../workflows/names.ts'
-import { taskQueueOf } from '../../workflows/queues.ts'
+import { groupSync, importSync, mirrorSync } from '../../workflows/names.ts'
+import { groupId, taskQueueOf } from '../../workflows/queues.ts'
 import { canonicalJson, isJsonObject, type Json } from '../core/json.ts'
 import { scheduleText, type ScheduleConfig } from '../core/domain/schedule.ts'
 import { SYNC_KIND, SYNC_NAME } from '../core/temporal/search-attributes.ts'
-import type { SyncConfig } from '../../config/index.ts'
+import type { Config, SyncConfig } from '../../config/index.ts'
 import type { Project } from '../runs/project.ts'
 
-export type ScheduledSync = SyncConfig & { readonly schedule: ScheduleConfig }
+/** What a schedule may be for: a sync, or a group. No group has the name of a sync. */
+export interface ScheduleJob {
+  readonly name: string
+  readonly kind: SyncConfig['kind'] | 'group'
+  readonly schedule?: ScheduleConfig
+}
+export type ScheduleJobs = Readonly<Record<string, ScheduleJob>>
 
-export function isScheduled(sync: SyncConfig): sync is ScheduledSync {
-  return sync.schedule !== undefined
+/** The syncs of a configuration, then its groups. */
+export const scheduleJobs = ({
+  syncs,
+  groups,
+}: Pick<Config, 'syncs' | 'groups'>): ScheduleJobs => ({
+  ...syncs,
+  ...Object.fromEntries(
+    Object.entries(groups).map(([name, group]) => [name, { ...group, kind: 'group' as const }]),
+  ),
+})
+
+export type ScheduledJob = ScheduleJob & { readonly schedule: ScheduleConfig }
+
+export function isScheduled(job: ScheduleJob): job is ScheduledJob {
+  return job.schedule !== undefined
 }
 
 /** Version of the function below: another number makes `apply` update every schedule, and overwrite what people edited. */
@@ -31,10 +50,10 @@ export const SCHEDULE_MEMO = { managedBy: MANAGED_BY }
 /** What the configuration decides of a schedule. */
 export interface ConfiguredSchedule extends ScheduleConfig {
   readonly form: number
-  readonly kind: SyncConfig['kind']
+  readonly kind: ScheduleJob['kind']
 }
 
-const decidedOf = ({ kind, schedule }: ScheduledSync): ConfiguredSchedule => ({
+const decidedOf = ({ kind, schedule }: ScheduledJob): ConfiguredSchedule => ({
   form: FORM,
   kind,
   ...schedule,
@@ -46,13 +65,19 @@ export function configurationHash(decided: ConfiguredSchedule): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 32)
 }
 
-/** The schedule of a sync, without its state: the configuration does not decide whether it is paused. */
+const WORKFLOWS: Readonly<Record<ScheduleJob['kind'], string>> = {
+  import: importSync,
+  mirror: mirrorSync,
+  group: groupSync,
+}
+
+/** The schedule of a job, without its state: the configuration does not decide whether it is paused. */
 export function scheduleOptions(
-  sync: ScheduledSync,
+  job: ScheduledJob,
   project: Pick<Project, 'id'>,
 ): Omit<ScheduleUpdateOptions, 'state'> {
-  const { name, kind, schedule } = sync
-  const decided = decidedOf(sync)
+  const { name, kind, schedule } = job
+  const decided = decidedOf(job)
   return {
     spec: {
       ...(schedule.every_ms === undefined
@@ -62,13 +87,13 @@ export function scheduleOptions(
     },
     action: {
       type: 'startWorkflow',
-      workflowType: kind === 'import' ? importSync : mirrorSync,
+      workflowType: WORKFLOWS[kind],
       taskQueue: taskQueueOf(project.id),
       // The server appends the time.
-      workflowId: workflowIdOf(sync, project),
-      args: [{ sync: name }],
+      workflowId: workflowIdOf(job, project),
+      args: [kind === 'group' ? { group: name } : { sync: name }],
       staticSummary: `${kind} ${name}`,
-      staticDetails: detailsOf(sync),
+      staticDetails: detailsOf(job),
       memo: { ...SCHEDULE_MEMO, configHash: configurationHash(decided), configuration: decided },
       typedSearchAttributes: [
         { key: SYNC_NAME_KEY, value: name },
@@ -85,10 +110,10 @@ export function scheduleOptions(
 }
 
 /** The prefix of the ids of the runs that a schedule begins. */
-export const workflowIdOf = ({ kind, name }: SyncConfig, { id }: Pick<Project, 'id'>): string =>
-  `${kind}-${name}-${id}`
+export const workflowIdOf = ({ kind, name }: ScheduleJob, { id }: Pick<Project, 'id'>): string =>
+  kind === 'group' ? groupId(name, id) : `${kind}-${name}-${id}`
 
-const detailsOf = ({ name, kind, schedule }: ScheduledSync): string =>
+const detailsOf = ({ name, kind, schedule }: ScheduledJob): string =>
   [
     `The ${kind} **${name}**, begun by its schedule: \`${scheduleText(schedule)}\`.`,
     '',
@@ -103,9 +128,9 @@ export function isOurs({ action, memo }: Pick<ScheduleDescription, 'action' | 'm
 /** What `apply` would change, such as `every 15 minutes → every 5 minutes`; nothing if the configuration is the same. */
 export function configurationChanges(
   { action }: Pick<ScheduleDescription, 'action'>,
-  sync: ScheduledSync,
+  job: ScheduledJob,
 ): string[] {
-  const decided = decidedOf(sync)
+  const decided = decidedOf(job)
   if (action.memo?.['configHash'] === configurationHash(decided)) return []
   const before = textsOf(action.memo?.['configuration'])
   if (before === null) return ['it was edited with another tool, which took its configuration away']

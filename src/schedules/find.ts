@@ -5,7 +5,7 @@
 import type { Client, ScheduleDescription } from '@temporalio/client'
 import { SyncError } from '../core/errors.ts'
 import type { Project } from '../runs/project.ts'
-import { isOurs, type ScheduledSync } from './definition.ts'
+import { isOurs, type ScheduledJob, type ScheduleJob } from './definition.ts'
 import { describeSchedule, listScheduleIds, UNREADABLE } from './read.ts'
 
 /** A connection, and the project whose schedules are meant. */
@@ -14,8 +14,14 @@ export interface ScheduleScope {
   readonly project: Project
 }
 
-/** What a schedule is for, and the prefix of its id: a sync that runs on a schedule, or the button of a backfill. */
-export type ScheduleIdPrefix = 'sync:' | 'backfill:'
+/** What a schedule is for, and the prefix of its id: a sync or a group that runs on a schedule, or the button of a backfill. */
+export type ScheduleIdPrefix = 'sync:' | 'group:' | 'backfill:'
+/** Those that run by themselves. */
+const TIMED = ['sync:', 'group:'] as const
+export type TimedPrefix = (typeof TIMED)[number]
+
+export const prefixOf = ({ kind }: Pick<ScheduleJob, 'kind'>): TimedPrefix =>
+  kind === 'group' ? 'group:' : 'sync:'
 
 /** `sync:contacts:3f9ac2b1` */
 export const scheduleIdOf = (
@@ -27,12 +33,22 @@ export const scheduleIdOf = (
 /** The project's schedule; or that of an older release, which keeps running until `schedules apply` moves it. */
 export async function findSchedule(
   client: Client,
-  sync: string,
+  name: string,
   project: Project,
+  start: TimedPrefix = 'sync:',
 ): Promise<ScheduleDescription | null> {
-  const own = await describeSchedule(client, scheduleIdOf('sync:', sync, project))
-  return own ?? (await findLegacySchedule(client, 'sync:', sync, project)).ours
+  const own = await describeSchedule(client, scheduleIdOf(start, name, project))
+  return own ?? (await findLegacySchedule(client, start, name, project)).ours
 }
+
+/** That of the sync, or else of the group of that name. */
+export const findNamedSchedule = async (
+  client: Client,
+  name: string,
+  project: Project,
+): Promise<ScheduleDescription | null> =>
+  (await findSchedule(client, name, project)) ??
+  (await findSchedule(client, name, project, 'group:'))
 
 /** What an older release has left for a sync: `ours`, or the id of a schedule whose owner cannot be determined. */
 export async function findLegacySchedule(
@@ -41,6 +57,8 @@ export async function findLegacySchedule(
   sync: string,
   project: Project,
 ) {
+  // Those releases had no groups.
+  if (start === 'group:') return { ours: null, unclaimed: null }
   // The id in releases without projects.
   const found = await describeSchedule(client, `${start}${sync}`).catch(unreadableSchedule)
   if (found === null || !isOurs(found)) return { ours: null, unclaimed: null }
@@ -69,18 +87,19 @@ export async function scheduledSyncs(
   return [...syncs].toSorted()
 }
 
-/** The project's schedules of syncs that are not configured with one. One made in the last second may be missing: the server's list lags. */
+/** The project's schedules of syncs and groups that are not configured with one. One made in the last second may be missing: the server's list lags. */
 export async function orphanedSchedules(
   { client, project }: ScheduleScope,
-  scheduled: readonly ScheduledSync[],
-): Promise<{ readonly sync: string; readonly found: ScheduleDescription }[]> {
-  const configured = new Set(scheduled.map(({ name }) => name))
+  scheduled: readonly ScheduledJob[],
+): Promise<{ readonly name: string; start: TimedPrefix; readonly found: ScheduleDescription }[]> {
+  const configured = new Set(scheduled.map((job) => prefixOf(job) + job.name))
   const orphans = []
-  for (const sync of await scheduledSyncs(client, 'sync:', project)) {
-    if (configured.has(sync)) continue
-    const found = await findSchedule(client, sync, project).catch(unreadableSchedule)
-    if (found !== null && isOurs(found)) orphans.push({ sync, found })
-  }
+  for (const start of TIMED)
+    for (const name of await scheduledSyncs(client, start, project)) {
+      if (configured.has(start + name)) continue
+      const found = await findSchedule(client, name, project, start).catch(unreadableSchedule)
+      if (found !== null && isOurs(found)) orphans.push({ name, start, found })
+    }
   return orphans
 }
 

@@ -3,26 +3,27 @@
 
 import type { Logger } from '../core/ports.ts'
 import { scheduleText } from '../core/domain/schedule.ts'
-import type { SyncConfig } from '../../config/index.ts'
 import {
   findLegacySchedule,
   findSchedule,
+  prefixOf,
   scheduleIdOf,
   type ScheduleIdPrefix,
   type ScheduleScope,
 } from './find.ts'
-import { isScheduled } from './definition.ts'
+import { isScheduled, type ScheduledJob, type ScheduleJobs } from './definition.ts'
 import { listScheduleIds } from './read.ts'
 
 export interface WatchDeps extends ScheduleScope {
-  loadSyncs(): Promise<readonly SyncConfig[]>
+  /** The syncs and groups of the configuration. */
+  loadJobs(): Promise<ScheduleJobs>
 }
 
 const STARTS: readonly ScheduleIdPrefix[] = ['sync:', 'backfill:']
 
 export interface MissingDeps extends WatchDeps {
   readonly logger: Logger
-  /** Called after each check with whether each sync's schedule is missing; null if the server did not answer. */
+  /** Called after each check with whether the schedule of each sync and group is missing; null if the server did not answer. */
   note(isMissing: ReadonlyMap<string, boolean> | null): void
 }
 
@@ -32,14 +33,15 @@ export function missingSchedules(deps: MissingDeps) {
   return async (): Promise<void> => {
     const isMissing = new Map<string, boolean>()
     try {
-      const scheduled = (await deps.loadSyncs()).filter(isScheduled)
+      const scheduled = Object.values(await deps.loadJobs()).filter(isScheduled)
       const listed = new Set(scheduled.length > 0 ? await listScheduleIds(deps.client, '') : [])
       // Only what is not listed is asked for by name: the list lags a second behind, and hundreds of questions would take too long.
-      const isThere = async (sync: string) =>
-        listed.has(scheduleIdOf('sync:', sync, deps.project)) ||
-        (await findSchedule(deps.client, sync, deps.project)) !== null
-      for (const { name: sync, schedule } of scheduled) {
-        isMissing.set(sync, !(await isThere(sync)))
+      const isThere = async (job: ScheduledJob) =>
+        listed.has(scheduleIdOf(prefixOf(job), job.name, deps.project)) ||
+        (await findSchedule(deps.client, job.name, deps.project, prefixOf(job))) !== null
+      for (const job of scheduled) {
+        const { name: sync, schedule } = job
+        isMissing.set(sync, !(await isThere(job)))
         if (isMissing.get(sync) === false) reported.delete(sync)
         else if (!reported.has(sync)) {
           reported.add(sync)
@@ -57,8 +59,8 @@ export function missingSchedules(deps: MissingDeps) {
 
 /** Whether an older release has left a schedule or a button of a configured sync that is ours. */
 export async function hasLegacySchedule(deps: WatchDeps): Promise<boolean> {
-  const { client, project, loadSyncs } = deps
-  const names = new Set((await loadSyncs()).map(({ name }) => name))
+  const { client, project, loadJobs } = deps
+  const names = new Set(Object.keys(await loadJobs()))
   // One list, however many syncs there are.
   const listed = await listScheduleIds(client, '')
   for (const start of STARTS)

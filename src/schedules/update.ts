@@ -11,10 +11,9 @@ import {
 import { randomUUID } from 'node:crypto'
 import { systemClock } from '../core/ports.ts'
 import { taskQueueOf } from '../../workflows/queues.ts'
-import type { SyncConfig } from '../../config/index.ts'
 import type { Project } from '../runs/project.ts'
 import { scheduleIdOf } from './find.ts'
-import { scheduleOptions, workflowIdOf, type ScheduledSync } from './definition.ts'
+import { scheduleOptions, workflowIdOf, type ScheduledJob } from './definition.ts'
 import { describeSchedule, scheduleFailed, statusName } from './read.ts'
 
 /** A schedule in the form that the server takes. */
@@ -27,10 +26,10 @@ const pollEveryMs = { first: 10, most: 200 }
 export async function updateSchedule(
   client: Client,
   found: ScheduleDescription,
-  sync: ScheduledSync,
+  job: ScheduledJob,
   project: Project,
 ): Promise<boolean> {
-  const { spec, action, policies } = scheduleOptions(sync, project)
+  const { spec, action, policies } = scheduleOptions(job, project)
   const { namespace, loadedDataConverter } = client.options
   const headers = found.raw.schedule?.action?.startWorkflow?.header?.fields ?? {}
   // Ours names its workflow by a string and has arguments, and that is everything a compiled action contains.
@@ -43,7 +42,6 @@ export async function updateSchedule(
   }
   const { configHash } = action.memo!
   return await replace(client, found, {
-    sync: sync.name,
     schedule,
     isDone: (now) => now.action.memo?.['configHash'] === configHash,
   })
@@ -53,12 +51,11 @@ export async function updateSchedule(
 export async function setPaused(
   client: Client,
   found: ScheduleDescription,
-  wanted: { readonly sync: string; readonly paused: boolean; readonly note: string },
+  wanted: { readonly paused: boolean; readonly note: string },
 ): Promise<boolean> {
-  const { sync, paused, note } = wanted
+  const { paused, note } = wanted
   const { schedule } = found.raw
   return await replace(client, found, {
-    sync,
     schedule: { ...schedule, state: { ...schedule?.state, paused, notes: note } },
     isDone: ({ state }) => state.paused === paused && state.note === note,
   })
@@ -71,7 +68,7 @@ export async function setPaused(
 export async function copyLegacySchedule(
   client: Client,
   old: ScheduleDescription,
-  sync: SyncConfig,
+  job: ScheduledJob,
   project: Project,
 ): Promise<void> {
   const { namespace, identity } = client.options
@@ -79,11 +76,11 @@ export async function copyLegacySchedule(
   const startWorkflow = {
     ...schedule?.action?.startWorkflow,
     taskQueue: { name: taskQueueOf(project.id) },
-    workflowId: workflowIdOf(sync, project),
+    workflowId: workflowIdOf(job, project),
   }
   await client.workflowService.createSchedule({
     namespace,
-    scheduleId: scheduleIdOf('sync:', sync.name, project),
+    scheduleId: scheduleIdOf('sync:', job.name, project),
     schedule: { ...schedule, action: { ...schedule?.action, startWorkflow } },
     memo: memo ?? null,
     identity,
@@ -109,7 +106,6 @@ async function replace(
   client: Client,
   found: ScheduleDescription,
   wanted: {
-    readonly sync: string
     readonly schedule: Raw
     isDone(now: ScheduleDescription): boolean
   },

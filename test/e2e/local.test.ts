@@ -211,3 +211,47 @@ test('dev -- COMMAND runs it beside all parts, passes its exit code on, and keep
     `go on with it: records-sync dev --temporal-port 0 --service-port ${port} -- retry 1.`,
   )
 })
+
+test('a group in one terminal: a stop leaves its runs, and the next start goes on with them; a refused key ends it', async () => {
+  const project = await lonely({
+    config: `${contactsConfig()}  people:
+    import:
+      from: { csv: ./people.csv }
+      to: crm
+      object_type: svc_contact
+      matching_property: svc_external_id
+      verify: none
+      properties: { svc_external_id: id, svc_first_name: first_name }
+    after: [contacts]
+groups:
+  nightly: { syncs: all }
+`,
+    gate: slowly,
+  })
+  project.write('contacts.csv', contactsCsv(500))
+  project.write('people.csv', 'id,first_name\np-1,Ada\np-2,Grace\n')
+  const group = JSON.stringify({ import: JSON.parse(tuning) })
+  const line = ['run', 'nightly', '--local', '--tuning', group]
+  const first = start(project, ...line)
+  await vi.waitUntil(() => project.gate.arrived > 2, untilHung)
+  first.child.kill('SIGINT')
+  expect(await first.ended).toBe(4)
+  expect(first.said()).toMatch(/The group stays where it is\. Go on with it: .*run nightly/)
+  expect(await runsOf(project)).toMatchObject([{ id: 1, state: 'running' }])
+
+  project.gate.open()
+  const second = start(project, ...line)
+  expect(await second.ended).toBe(0)
+  expect(second.said()).toContain('nightly is at work: this follows it')
+  expect(second.said()).toContain('Group nightly: complete')
+  expect(await runsOf(project)).toEqual([
+    { id: 2, state: 'complete', read: 2 },
+    { id: 1, state: 'complete', read: 500 },
+  ])
+
+  project.write('key', 'a-key-that-nobody-has')
+  const refused = start(project, ...line)
+  expect(await refused.ended).toBe(3)
+  expect(refused.said()).toMatch(/refused/)
+  expect(await runsOf(project)).toHaveLength(2)
+})

@@ -33,7 +33,7 @@ import { scheduleIdOf, type ScheduleScope } from '../../src/schedules/find.ts'
 import {
   scheduleOptions,
   SCHEDULE_MEMO,
-  type ScheduledSync,
+  type ScheduledJob,
 } from '../../src/schedules/definition.ts'
 import { pauseOnAuthFailure } from '../../src/schedules/auth-pause.ts'
 import { updateSchedule, setPaused } from '../../src/schedules/update.ts'
@@ -193,7 +193,7 @@ describe('apply', () => {
     await handle('moment').pause('just now')
     await expect.poll(async () => (await stands('moment')).state.paused, SOON).toBe(true)
     const of = syncs({ moment: every(300) })
-    expect(await updateSchedule(client, found, of['moment'] as ScheduledSync, project)).toBe(false)
+    expect(await updateSchedule(client, found, of['moment'] as ScheduledJob, project)).toBe(false)
     const resumed = { sync: 'moment', paused: false, note: 'on an old state' }
     expect(await setPaused(client, found, resumed)).toBe(false)
     const paused = { paused: true, note: 'just now' }
@@ -290,7 +290,7 @@ describe('apply', () => {
 
 describe('what a release made that knew no projects', () => {
   /** As that release made it. */
-  async function older(of: ScheduledSync, state: { paused: boolean; note?: string }) {
+  async function older(of: ScheduledJob, state: { paused: boolean; note?: string }) {
     const { action, ...rest } = scheduleOptions(of, project)
     await client.schedule.create({
       ...rest,
@@ -311,7 +311,7 @@ describe('what a release made that knew no projects', () => {
 
   test('becomes the project’s own with its edits, pause and note, where the ledger has one of its runs', async () => {
     const of = syncs({ moved: every(900) })
-    const old = await older(of['moved'] as ScheduledSync, { paused: true, note: 'I look at it' })
+    const old = await older(of['moved'] as ScheduledJob, { paused: true, note: 'I look at it' })
     await old.update((before) => ({ ...before, spec: { intervals: [{ every: 45_000 }] } }))
     begun.add(await runOf(old))
     expect(await views(of)).toMatchObject([{ sync: 'moved', state: 'paused' }])
@@ -331,7 +331,7 @@ describe('what a release made that knew no projects', () => {
 
   test('is left alone, and named, where no run of it is in the ledger', async () => {
     const of = syncs({ unknown: every(900) })
-    const old = await older(of['unknown'] as ScheduledSync, { paused: false })
+    const old = await older(of['unknown'] as ScheduledJob, { paused: false })
     await runOf(old)
     expect(await steps(applySchedules, of)).toEqual({ unknown: ['create'] })
     expect(await unclaimedSchedules(place, ['unknown'])).toEqual(['sync:unknown'])

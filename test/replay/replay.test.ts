@@ -14,9 +14,12 @@ test('there are recorded histories', () => {
   expect(histories.toSorted()).toEqual([
     'backfill-help.json',
     'backfill-window.json',
+    'group-complete.json',
+    'group-failed.json',
     'import-cancelled.json',
     'import-complete.json',
     'import-failed.json',
+    'import-of-group.json',
     'import-paused.json',
     'import-reconcile.json',
     'import-rejected.json',
@@ -37,6 +40,7 @@ test.each(histories)('%s replays', async (name) => {
 test.each([
   { history: 'import-complete', activity: 'stageImport' },
   { history: 'mirror-approved', activity: 'noteVerdict' },
+  { history: 'group-failed', activity: 'noteSkipped' },
 ])('a $history that does not fit is refused', async ({ history: name, activity }) => {
   const text = readFileSync(`${folder}${name}.json`, 'utf8')
   const history: unknown = JSON.parse(text.replaceAll(`"${activity}"`, '"somethingElse"'))

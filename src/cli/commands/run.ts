@@ -3,7 +3,7 @@
 import type { Client, WorkflowHandle } from '@temporalio/client'
 import { findSync, type Config, type SyncConfig } from '../../../config/index.ts'
 import { importSync, mirrorSync, reconcile } from '../../../workflows/names.ts'
-import { taskQueueOf } from '../../../workflows/queues.ts'
+import { idOfStart, taskQueueOf } from '../../../workflows/queues.ts'
 import { ConfigError } from '../../core/errors.ts'
 import type { BulkPriority } from '../../core/ports.ts'
 import { PURPOSES } from '../../core/domain/purpose.ts'
@@ -172,7 +172,7 @@ export async function startRun(
   }
   if (options.detach)
     throw new ConfigError('--local', 'the run ends with this process; leave --detach out')
-  await requireServices(context, config, { sync: job.sync, command: job.line })
+  await requireServices(context, config, { syncs: [job.sync], command: job.line })
   boundHeap()
   const { startLocal } = await import('../shared/local.ts')
   const form = (line: string, origin: string | null = null) =>
@@ -306,11 +306,10 @@ async function startWorkflow(
   job: Job,
   project: string,
 ): Promise<WorkflowRef> {
-  const stamp = new Date().toISOString().replaceAll(/[:.]/g, '-')
   const { workflowId, firstExecutionRunId } = await client.workflow
     .start(job.type, {
       taskQueue: taskQueueOf(project),
-      workflowId: `${job.id}-${project}-${stamp}`,
+      workflowId: idOfStart(job.id, project, Date.now()),
       args: [job.input],
       staticSummary: job.summary,
     })

@@ -23,6 +23,7 @@ import {
   triggerSchedule,
   type ScheduleView,
 } from '../../schedules/control.ts'
+import { scheduleJobs } from '../../schedules/definition.ts'
 import { ensureSearchAttributes } from '../../temporal/search-attributes.ts'
 import { connectTemporal, EXIT, temporalOf, type CommandContext } from '../shared/context.ts'
 import { NO_PROJECT } from '../../runs/project.ts'
@@ -39,17 +40,17 @@ export async function schedulesCommand(
   verb: 'plan' | 'apply' | 'prune' | 'list',
 ): Promise<number> {
   const config = await context.loadConfig()
+  const jobs = scheduleJobs(config)
   // Schedules name the project, so there has to be one.
   if (verb === 'apply') await (await context.openLedger({ readOnly: false })).close()
   const project = (await findProject(context)) ?? NO_PROJECT
   const { client, close } = await connectTemporal(temporalOf(config, context.env))
   try {
-    if (verb === 'list')
-      return printList(context, await listSchedules(client, config.syncs, project))
+    if (verb === 'list') return printList(context, await listSchedules(client, jobs, project))
     const place = { client, project }
     if (verb === 'apply') await ensureSearchAttributes(client.connection, client.options.namespace)
     const work = { plan: planSchedules, apply: applySchedules, prune: pruneSchedules }[verb]
-    const steps = await work(place, config.syncs)
+    const steps = await work(place, jobs)
     const names = Object.keys(config.syncs)
     const buttons = await planButtons(place, names)
     if (verb === 'apply') await makeButtons(place, buttons.missing)
@@ -82,7 +83,8 @@ function printSteps(
   found: { steps: readonly ScheduleStep[]; buttons: BackfillButtons; left: readonly string[] },
 ): void {
   const { steps, buttons, left } = found
-  if (json) return printJson(terminal, { schedules: steps, buttons, unclaimed: left })
+  if (json)
+    return printJson(terminal, { schedules: steps.map(stepToJson), buttons, unclaimed: left })
   if (left.length > 0)
     terminal.err(
       `An older release made ${left.map((id) => safeText(id, 80)).join(', ')}, for a project that is not known: no run that they began is in this ledger. If they are of this project, delete them: they would begin its runs where no worker takes them`,
@@ -91,7 +93,7 @@ function printSteps(
     terminal.out(
       verb === 'prune'
         ? 'Nothing to remove: every schedule is configured.'
-        : 'No sync has a `schedule` in the configuration.',
+        : 'No sync and no group has a `schedule` in the configuration.',
     )
     return printButtons(terminal, verb, buttons)
   }
@@ -100,7 +102,7 @@ function printSteps(
     refused === null ? SAID[what][verb]! : 'refused',
     safeText(changes.join('; ') || (when ?? '–'), 200),
   ])
-  terminal.out(table(['sync', 'schedule', 'when'], rows))
+  terminal.out(table([headOf(steps), 'schedule', 'when'], rows))
   printButtons(terminal, verb, buttons)
   for (const { sync, refused } of steps)
     if (refused !== null)
@@ -153,7 +155,7 @@ function printList(
     return EXIT.done
   }
   if (views.length === 0) {
-    terminal.out('No sync has a `schedule` in the configuration.')
+    terminal.out('No sync and no group has a `schedule` in the configuration.')
     return EXIT.done
   }
   const nowMs = Date.now()
@@ -164,7 +166,7 @@ function printList(
     view.lastRun && utc(view.lastRun.at.getTime(), nowMs),
     view.next ? utc(view.next.getTime(), nowMs) : view.state === 'active' ? 'never' : null,
   ])
-  terminal.out(table(['sync', 'when', 'state', 'last run', 'next'], rows))
+  terminal.out(table([headOf(views), 'when', 'state', 'last run', 'next'], rows))
   for (const { sync, state, note } of views)
     if (state === 'paused')
       terminal.out(`${safeText(sync, 63)}: ${safeText(note ?? 'no reason given', 1_000)}`)
@@ -178,16 +180,29 @@ function printList(
   return EXIT.done
 }
 
+const headOf = (all: readonly Pick<ScheduleStep, 'isGroup'>[]): string =>
+  all.some(({ isGroup }) => isGroup) ? 'sync or group' : 'sync'
+
+/** For programs: whose schedule it is. */
+const ofJson = ({ sync, isGroup }: Pick<ScheduleStep, 'sync' | 'isGroup'>) =>
+  isGroup ? { group: sync } : { sync }
+
+const stepToJson = ({ sync, isGroup, ...step }: ScheduleStep) => ({
+  ...ofJson({ sync, isGroup }),
+  ...step,
+})
+
 /** For programs: times are ISO 8601 in UTC. */
-function viewToJson({ lastRun, next, ...view }: ScheduleView) {
+function viewToJson({ sync, isGroup, lastRun, next, ...view }: ScheduleView) {
   return {
+    ...ofJson({ sync, isGroup }),
     ...view,
     last_run: lastRun && { at: lastRun.at.toISOString(), workflow_id: lastRun.workflowId },
     next: next?.toISOString() ?? null,
   }
 }
 
-/** @throws ConfigError if the sync has no schedule on the server */
+/** @param sync or a group @throws ConfigError if it has no schedule on the server */
 export async function scheduleCommand(
   context: CommandContext,
   verb: 'pause' | 'resume' | 'trigger',

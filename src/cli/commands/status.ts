@@ -1,13 +1,14 @@
 // `records-sync status`: every configured sync with its latest run.
 
-import { isComplete, LIVE_STATES, countRejects } from '../../core/domain/books.ts'
+import { isComplete, LIVE_STATES } from '../../core/domain/books.ts'
 import { sparedText } from '../../core/domain/spared.ts'
 import { sumOfDifferences } from '../../core/domain/differences.ts'
 import { jobOf } from '../../runs/job.ts'
 import { isWholeScope } from '../../core/domain/purpose.ts'
 import type { QuotaStore } from '../../core/ports.ts'
 import type { Differences, Ledger, Run, Runs, Syncs } from '../../ledger/ledger.ts'
-import { readRunAccount, streamTotals, type RunAccount } from '../../report/account.ts'
+import { readRunAccount, type RunAccount } from '../../report/account.ts'
+import { figuresOf } from '../views/run-figures.ts'
 import { runToJson } from '../views/run-summary.ts'
 import { EXIT, type CommandContext } from '../shared/context.ts'
 import type { QuotaView } from '../../client/pacer/view.ts'
@@ -21,35 +22,6 @@ import { scheduleLines, readScheduleStatuses, scheduleToJson } from '../views/sc
 import { liveProgressOf, phaseText, type LiveProgress } from '../views/live-progress.ts'
 import { formatNumber, outputWidth, safeText, table, utc } from '../shared/terminal.ts'
 import { printJson } from '../json.ts'
-
-/**
- * Rows that were read, those that were written (records, or rows of tables), those that were not, and those that are known to
- * differ although they were written.
- */
-function figuresOf(
-  run: Run,
-  account: RunAccount | null,
-  progress: LiveProgress | null,
-): (number | null)[] {
-  if (progress?.counters) {
-    const { read, created, updated, rejected, failed } = progress.counters
-    return [run.rowsRead ?? read, created + updated, rejected + failed, null]
-  }
-  if (!account) return [run.rowsRead, null, null, null]
-  const { run: facts, streams } = account
-  if (streams) {
-    const { read, inserted, changed, deleted } = streamTotals(streams)
-    return [read, inserted + changed + deleted, null, null]
-  }
-  const states = facts.states!
-  // What a reconciliation only compared is unsent, and nothing has rejected it.
-  const onlyCompared = jobOf(run).reconcile?.repair === false
-  // Nor has anything rejected the rows that a cancelled run did not come to.
-  const isUnsentOnly = onlyCompared || run.state === 'cancelled'
-  const rejects = countRejects({ states }) - (isUnsentOnly ? states.unsent : 0)
-  const written = states.created + states.updated + (facts.deleted ?? 0)
-  return [run.rowsRead, written, rejects, facts.rows_different]
-}
 
 /** How far both sides of a sync are known to be equal. */
 interface Verified {
@@ -286,7 +258,8 @@ function printStatuses(context: CommandContext, syncs: readonly SyncStatus[], no
   // A column without anything goes where a table is too wide.
   terminal.out(table(COLUMNS, isTight ? rows.map((row) => row.with(DIFFER, null)) : rows))
   for (const { run } of syncs) {
-    const isStopped = run?.state === 'paused' || run?.state === 'blocked'
+    const isStopped =
+      run?.state === 'paused' || run?.state === 'blocked' || run?.state === 'skipped'
     if (isStopped && run.message)
       terminal.out(`Run ${run.id} of ${run.sync}: ${safeText(run.message, 2_000)}`)
   }

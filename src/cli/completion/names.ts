@@ -11,6 +11,7 @@ const RUNS_MAX = 30
 
 const SECTIONS: Readonly<Record<Exclude<NameKind, 'run' | 'live run'>, NamedSection>> = {
   sync: 'syncs',
+  'sync or group': 'syncs',
   connection: 'connections',
   warehouse: 'warehouses',
   notification: 'notifications',
@@ -24,8 +25,11 @@ export async function completionNames(
     const { readWrittenNames } = await import('../../../config/names.ts')
     const written = await readWrittenNames(configFile)
     if (kind === 'run' || kind === 'live run') return await runsOf(written, kind === 'live run')
-    const about = (name: string) => (kind === 'sync' && written.kindOf(name)) || kind
-    return written.namesOf(SECTIONS[kind]).map((word) => ({ word, about: about(word) }))
+    const isSync = SECTIONS[kind] === 'syncs'
+    const about = (name: string) => (isSync ? (written.kindOf(name) ?? 'sync') : kind)
+    const names = written.namesOf(SECTIONS[kind]).map((word) => ({ word, about: about(word) }))
+    if (kind !== 'sync or group') return names
+    return [...names, ...written.namesOf('groups').map((word) => ({ word, about: 'group' }))]
   } catch {
     return []
   }

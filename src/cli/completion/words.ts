@@ -4,7 +4,14 @@ import type { Argument, Command, Option } from 'commander'
 import { isHidden } from '../shared/help.ts'
 
 /** What the names that a word may be are the names of. */
-export type NameKind = 'sync' | 'connection' | 'warehouse' | 'notification' | 'run' | 'live run'
+export type NameKind =
+  | 'sync'
+  | 'sync or group'
+  | 'connection'
+  | 'warehouse'
+  | 'notification'
+  | 'run'
+  | 'live run'
 
 export interface CompletionWord {
   readonly word: string
@@ -121,8 +128,13 @@ function nameKindOf(name: string, command: Command): NameKind | undefined {
   const kind = Object.hasOwn(NAME_KINDS, name) ? NAME_KINDS[name] : undefined
   // The objects of other commands have names too, and no section of the configuration has them.
   if (kind === 'notification' && command.name() !== 'notify') return undefined
+  if (kind === 'sync' && isOfGroups(command)) return 'sync or group'
   return kind === 'run' && STEERING.includes(command.name()) ? 'live run' : kind
 }
+
+/** `run`, and what `schedules` does with one. */
+const isOfGroups = (command: Command): boolean =>
+  command.name() === 'run' || command.parent?.name() === 'schedules'
 
 function argumentAt({ registeredArguments: all }: Command, at: number): Argument | undefined {
   const last = all.at(-1)

@@ -1,4 +1,4 @@
-// Whether the services of a run answer and accept its keys, asked before anything is started for it: a person at one terminal corrects
+// Whether the services of one run or of several answer and accept its keys, asked before anything is started for it: a person at one terminal corrects
 // an address or a key at once, and a run that waits for that helps nobody.
 
 import { placedService, type Config, type SyncConfig } from '../../../config/index.ts'
@@ -16,19 +16,18 @@ const MAX_MS = 10_000
 export async function requireServices(
   context: CommandContext,
   config: Config,
-  { sync, command }: { readonly sync: SyncConfig; readonly command: string },
+  { syncs, command }: { readonly syncs: readonly SyncConfig[]; readonly command: string },
 ): Promise<void> {
   const quotas = await findQuotas(context)
   const clients = await createClients(context, 'run', quotas)
   try {
-    for (const name of connectionsOf(sync)) {
+    for (const [name, sync] of byConnection(syncs)) {
       const signal = AbortSignal.timeout(MAX_MS)
       try {
         const { client } = await clients.connect(name)
         await client.readSelf({ signal, priority: 'interactive' })
       } catch (error) {
-        if (!signal.aborted)
-          throw await refusal(context, config, { name, sync: sync.name, command, error })
+        if (!signal.aborted) throw await refusal(context, config, { name, sync, command, error })
       }
     }
   } finally {
@@ -37,11 +36,19 @@ export async function requireServices(
   }
 }
 
+/** Each connection once, with the first of the syncs that use it. */
+function byConnection(syncs: readonly SyncConfig[]): ReadonlyMap<string, string> {
+  const first = new Map<string, string>()
+  for (const sync of syncs)
+    for (const name of connectionsOf(sync)) if (!first.has(name)) first.set(name, sync.name)
+  return first
+}
+
 /** Those that it reads or writes. */
-function connectionsOf(sync: SyncConfig): string[] {
+function connectionsOf(sync: SyncConfig): readonly string[] {
   if (sync.kind === 'mirror') return [sync.mirror.from]
   const { from, to } = sync.import
-  return [...new Set(['records' in from ? from.records.connection : to, to])]
+  return ['records' in from ? from.records.connection : to, to]
 }
 
 async function refusal(

@@ -114,7 +114,10 @@ function printEnded(
 }
 
 /** Where a person sees what a run of this state left, if anything. */
-function whatToSee({ hint }: Pick<CommandContext, 'hint'>, { id, state }: Run): string | null {
+export function whatToSee(
+  { hint }: Pick<CommandContext, 'hint'>,
+  { id, state }: Run,
+): string | null {
   const look = lookOf(state)
   const steps: Readonly<Record<RunLook, string | null>> = {
     blocked: null,

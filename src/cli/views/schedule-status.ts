@@ -1,9 +1,10 @@
 // The state of the schedules on the Temporal server, for `status`. A server that does not answer is not waited for.
 
-import type { Config } from '../../../config/index.ts'
+import type { Config, GroupConfig } from '../../../config/index.ts'
 import { SyncError } from '../../core/errors.ts'
 import { NO_PROJECT } from '../../runs/project.ts'
 import type { ScheduleView } from '../../schedules/control.ts'
+import { isScheduled, scheduleJobs } from '../../schedules/definition.ts'
 import { temporalOf, type CommandContext } from '../shared/context.ts'
 import { findProject } from '../shared/require-worker.ts'
 import { safeText } from '../shared/terminal.ts'
@@ -11,7 +12,7 @@ import { safeText } from '../shared/terminal.ts'
 const answerMaxMs = 5_000
 
 export interface ScheduleStatuses {
-  /** By sync; those that have none, and are configured with none, are not in it. Null if the server does not answer. */
+  /** By the name of the sync, or of the group; those that have none, and are configured with none, are not in it. Null if the server does not answer. */
   readonly views: ReadonlyMap<string, ScheduleView> | null
   /** Why it is not known. */
   readonly unknown: string | null
@@ -22,8 +23,8 @@ export async function readScheduleStatuses(
   context: CommandContext,
   config: Config,
 ): Promise<ScheduleStatuses> {
-  const isScheduled = Object.values(config.syncs).some(({ schedule }) => schedule !== undefined)
-  if (!isScheduled) return { views: new Map(), unknown: null }
+  const jobs = scheduleJobs(config)
+  if (!Object.values(jobs).some(isScheduled)) return { views: new Map(), unknown: null }
   try {
     const { connectClient } = await import('../../temporal/client.ts')
     const { listSchedules } = await import('../../schedules/control.ts')
@@ -31,7 +32,7 @@ export async function readScheduleStatuses(
     const { client, close } = await connectClient(temporalOf(config, context.env))
     try {
       const views = await client.withDeadline(Date.now() + answerMaxMs, () =>
-        listSchedules(client, config.syncs, project),
+        listSchedules(client, jobs, project),
       )
       return { views: new Map(views.map((view) => [view.sync, view])), unknown: null }
     } finally {
@@ -45,15 +46,19 @@ export async function readScheduleStatuses(
   }
 }
 
-/** For programs; null for a sync that is not scheduled. */
+/** For programs: what begins runs of a sync, its own schedule or that of its group; null for one that is not scheduled. */
 export function scheduleToJson(config: Config, sync: string, { views }: ScheduleStatuses) {
-  const isScheduled = config.syncs[sync]?.schedule !== undefined
-  if (views === null) return isScheduled ? { state: 'unknown', next: null } : null
-  const view = views.get(sync)
-  return view ? { state: view.state, next: view.next?.toISOString() ?? null } : null
+  const own = config.syncs[sync]?.schedule !== undefined
+  const isOf = ({ syncs, schedule }: GroupConfig) => schedule !== undefined && syncs.includes(sync)
+  const group = own ? undefined : Object.values(config.groups).find(isOf)?.name
+  const of = group === undefined ? {} : { group }
+  if (views === null)
+    return own || group !== undefined ? { state: 'unknown', next: null, ...of } : null
+  const view = views.get(group ?? sync)
+  return view ? { state: view.state, next: view.next?.toISOString() ?? null, ...of } : null
 }
 
-/** What keeps a sync from running by itself, a line each. */
+/** What keeps a sync or a group from running by itself, a line each. */
 export function scheduleLines(
   { hint }: Pick<CommandContext, 'hint'>,
   { views, unknown }: ScheduleStatuses,

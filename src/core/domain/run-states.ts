@@ -28,6 +28,8 @@ const RUN_STATE = {
   complete_with_differences: { phase: 'complete', exit: 'rejects', look: 'differences' },
   cancelled: { phase: 'stopped', exit: 'stopped', look: null },
   failed: { phase: 'stopped', exit: 'stopped', look: null },
+  /** It did not begin: what its sync is after in a group did not end well. */
+  skipped: { phase: 'stopped', exit: 'stopped', look: null },
 } as const satisfies Record<string, RunStateEntry>
 export type RunState = keyof typeof RUN_STATE
 

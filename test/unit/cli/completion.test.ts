@@ -62,21 +62,27 @@ test('values of options: choices, paths, and what is no option of the command', 
 })
 
 test('names, of the configuration that the line gives', async () => {
-  expect(await offered('run', '')).toEqual([`sync of ${FILE}`])
-  expect(await offered('--config', 'other.yaml', 'run', '')).toEqual(['sync of other.yaml'])
-  expect(await offered('run', '-c', 'other.yaml', '')).toEqual(['sync of other.yaml'])
+  expect(await offered('run', '')).toEqual([`sync or group of ${FILE}`])
+  expect(await offered('plan', '')).toEqual([`sync of ${FILE}`])
+  expect(await offered('--config', 'other.yaml', 'run', '')).toEqual([
+    'sync or group of other.yaml',
+  ])
+  expect(await offered('run', '-c', 'other.yaml', '')).toEqual(['sync or group of other.yaml'])
   expect(await offered('show', '')).toEqual([`run of ${FILE}`])
   expect(await offered('pause', '')).toEqual([`live run of ${FILE}`])
   expect(await offered('ledger', 'export', 'books', '--run', '')).toEqual([`run of ${FILE}`])
   expect(await offered('sql', '')).toEqual([`warehouse of ${FILE}`])
   expect(await offered('notify', '')).toEqual([`notification of ${FILE}`])
-  expect(await offered('run', 'contacts', '')).toEqual([])
-  expect(await offered('schedules', 'pause', '')).toEqual([`sync of ${FILE}`])
+  expect(await offered('run', 'contacts', '')).toEqual([`sync or group of ${FILE}`])
+  expect(await offered('plan', 'contacts', '')).toEqual([])
+  expect(await offered('schedules', 'pause', '')).toEqual([`sync or group of ${FILE}`])
 })
 
 test('the command line behind dev --', async () => {
   expect(await offered('dev', '--', 'rec')).toEqual(['reconcile'])
-  expect(await offered('dev', '--limit', '600', '--', 'run', '')).toEqual([`sync of ${FILE}`])
+  expect(await offered('dev', '--limit', '600', '--', 'run', '')).toEqual([
+    `sync or group of ${FILE}`,
+  ])
 })
 
 let dir: string

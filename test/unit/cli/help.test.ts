@@ -104,7 +104,7 @@ test.each(['--help', 'help', 'run --help', 'help run', 'schedules --help', 'serv
 )
 
 test.each([
-  ['run', 'run'],
+  ['plan', 'plan'],
   ['check --bogus', 'check'],
   ['ledger backup', 'ledger backup'],
 ])('a wrong use, %s, names the help of the command', async (line, name) => {

@@ -4,7 +4,14 @@ import { expect, test } from 'vitest'
 import { scheduleLines } from '../../../src/cli/views/schedule-status.ts'
 
 const sync = 'contacts_of_all_branches_and_partners_with_a_long_name_as_it_may_be'.slice(0, 63)
-const view = { sync, configured: true, when: 'every day', lastRun: null, next: null } as const
+const view = {
+  sync,
+  isGroup: false,
+  configured: true,
+  when: 'every day',
+  lastRun: null,
+  next: null,
+} as const
 const told = (note: string) =>
   scheduleLines(
     { hint: (command) => `records-sync ${command}` },

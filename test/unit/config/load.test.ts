@@ -75,6 +75,7 @@ describe('a good configuration', () => {
       temporal: {},
       worker: { slots: 4 },
       notifications: {},
+      groups: {},
     })
   })
 
@@ -257,14 +258,14 @@ describe('a bad setting is named with its place', () => {
       'syncs:',
       'schedules: {}\nsyncs:',
       [
-        '3:1: unknown key `schedules`; valid keys: `ledger`, `connections`, `warehouses`, `syncs`, `temporal`, `worker`, `notifications`',
+        '3:1: unknown key `schedules`; valid keys: `ledger`, `connections`, `warehouses`, `syncs`, `groups`, `temporal`, `worker`, `notifications`',
       ],
     ],
     [
       'an unknown kind of sync',
       '    import:',
       '    webhook: {}\n    import:',
-      ['5:5: unknown key `webhook`; valid keys: `import`, `mirror`, `tests`, `schedule`'],
+      ['5:5: unknown key `webhook`; valid keys: `import`, `mirror`, `tests`, `after`, `schedule`'],
     ],
     [
       'an unknown key of a mapping',

@@ -246,6 +246,18 @@ describe('what is read when the page is asked for', () => {
         },
         crm: { name: 'crm', kind: 'mirror', mirror: {} as never },
       },
+      groups: {
+        slow: {
+          name: 'slow',
+          syncs: ['contacts', 'crm'],
+          schedule: {
+            every_ms: 7_200_000,
+            time_zone: 'UTC',
+            jitter_seconds: 0,
+            catch_up_minutes: 1,
+          },
+        },
+      },
       notifications: { ops: {} },
     }
     let broken = false
@@ -278,7 +290,9 @@ describe('what is read when the page is asked for', () => {
     const { page, pass } = scene(ledger)
     const empty = await page()
     expect(empty.value('records_sync_run_state')).toBeUndefined()
-    expect(empty.value('records_sync_late_after_seconds')).toBe(10_800)
+    expect(empty.value('records_sync_late_after_seconds', { sync: 'contacts' })).toBe(10_800)
+    // It has no schedule, and its group has one.
+    expect(empty.value('records_sync_late_after_seconds', { sync: 'crm' })).toBe(21_600)
     expect(empty.value('records_sync_rows_total', { sync: 'crm', outcome: 'deleted' })).toBe(0)
     expect(empty.value('records_sync_notifications_total', { outcome: 'failed' })).toBe(0)
     const run = await openRun(ledger)
@@ -338,7 +352,7 @@ describe('what is read when the page is asked for', () => {
       const away = await page()
       expect(away.value('records_sync_run_state')).toBeUndefined()
       expect(away.value(errors, { part: 'ledger' })).toBe(1)
-      expect(away.value('records_sync_late_after_seconds')).toBe(10_800)
+      expect(away.value('records_sync_late_after_seconds', { sync: 'contacts' })).toBe(10_800)
       isAway = false
       pass(10)
       expect((await page()).value('records_sync_run_state')).toBe(1)
@@ -354,7 +368,7 @@ describe('what is read when the page is asked for', () => {
         .filter(({ name }) => name === 'records_sync_run_state')
         .map(({ labels }) => labels['sync'])
     expect(await syncs()).toEqual(['contacts', 'crm'])
-    change({ syncs: { more: { ...importing, name: 'more' } }, notifications: {} })
+    change({ syncs: { more: { ...importing, name: 'more' } }, groups: {}, notifications: {} })
     pass(10)
     expect(await syncs()).toEqual(['more'])
     breakConfig()
@@ -583,7 +597,7 @@ describe('notifications', () => {
     const time = testClock()
     const metrics = createMetrics(time.clock)
     const defaults = {
-      on: ['blocked', 'failed', 'rejects', 'differences', 'recovered'] as const,
+      on: ['blocked', 'failed', 'rejects', 'differences', 'skipped', 'recovered'] as const,
       rejects_max: 0,
     }
     const names = Object.keys(urls)
@@ -714,6 +728,27 @@ describe('notifications', () => {
     expect(await tell('complete_with_rejects', 7)).toEqual(['rejects'])
     expect(await tell('failed', 0, 'x')).toEqual(['failed'])
     expect(await tell('complete_with_rejects', 3)).toEqual(['recovered'])
+  })
+
+  test('tell of a skipped sync once for the same reason, that it ran again, and rejects as if it had not been skipped', async () => {
+    const hook = await receiver(accepts)
+    const { changed, ledger } = await scene({ ops: hook.url })
+    const tell = async (...end: [state: RunState, rejected?: number, message?: string]) => {
+      const before = hook.received.length
+      await changed(await ended(ledger, ...end))
+      return hook.events().slice(before)
+    }
+    expect(await tell('complete_with_rejects', 6)).toEqual(['rejects'])
+    expect(await tell('skipped', 0, 'skipped: after companies')).toEqual(['skipped'])
+    expect(hook.received.at(-1)!.body['text']).toMatch(
+      /^contacts did not begin \(run \d+\): skipped: after companies$/,
+    )
+    expect(await tell('skipped', 0, 'skipped: after companies')).toEqual([])
+    expect(await tell('skipped', 0, 'skipped: after notes')).toEqual(['skipped'])
+    expect(await tell('complete_with_rejects', 6)).toEqual(['recovered'])
+    expect(await tell('failed', 0, 'x')).toEqual(['failed'])
+    expect(await tell('skipped', 0, 'skipped: after companies')).toEqual(['skipped'])
+    expect(await tell('failed', 0, 'x')).toEqual(['failed'])
   })
 
   test('tell what a reconciliation left different; a retry says nothing new of its rejects', async () => {

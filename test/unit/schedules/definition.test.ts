@@ -10,7 +10,7 @@ import {
   isOurs,
   scheduleOptions,
   type ConfiguredSchedule,
-  type ScheduledSync,
+  type ScheduledJob,
 } from '../../../src/schedules/definition.ts'
 import { scheduleTimesText } from '../../../src/schedules/text.ts'
 
@@ -26,10 +26,10 @@ const daily: ScheduleConfig = { ...noInterval, cron: '0 6 * * *', time_zone: 'Eu
 
 /** A sync of which only its schedule matters. */
 const sync = (schedule: ScheduleConfig, kind: 'import' | 'mirror' = 'import') =>
-  ({ name: 'contacts', kind, [kind]: {}, schedule }) as unknown as ScheduledSync
+  ({ name: 'contacts', kind, [kind]: {}, schedule }) as unknown as ScheduledJob
 
 /** The schedule as the server gives it back: memo keys in an order of its own. */
-function described(of: ScheduledSync, memo: object = {}): ScheduleDescription {
+function described(of: ScheduledJob, memo: object = {}): ScheduleDescription {
   const { action } = scheduleOptions(of, project)
   const { configuration, ...rest } = action.memo as { configuration: object }
   const turned = Object.fromEntries(Object.entries(configuration).toReversed())
@@ -99,7 +99,7 @@ describe('what would change', () => {
   })
 
   it('is said in words', () => {
-    const changes = (before: ScheduledSync, after: ScheduledSync) =>
+    const changes = (before: ScheduledJob, after: ScheduledJob) =>
       configurationChanges(described(before), after)
     expect(changes(sync(hourly), sync({ ...hourly, every_ms: 300_000 }))).toEqual([
       'every hour → every 5 minutes',

@@ -1,0 +1,36 @@
+// The figures of a run in a table, whatever its kind.
+
+import { countRejects } from '../../core/domain/books.ts'
+import type { Run } from '../../ledger/ledger.ts'
+import { streamTotals, type RunAccount } from '../../report/account.ts'
+import { jobOf } from '../../runs/job.ts'
+import type { LiveProgress } from './live-progress.ts'
+
+/**
+ * Rows that were read, those that were written (records, or rows of tables), those that were not, and those that are known to
+ * differ although they were written.
+ */
+export function figuresOf(
+  run: Run,
+  account: RunAccount | null,
+  progress: LiveProgress | null,
+): (number | null)[] {
+  if (progress?.counters) {
+    const { read, created, updated, rejected, failed } = progress.counters
+    return [run.rowsRead ?? read, created + updated, rejected + failed, null]
+  }
+  if (!account) return [run.rowsRead, null, null, null]
+  const { run: facts, streams } = account
+  if (streams) {
+    const { read, inserted, changed, deleted } = streamTotals(streams)
+    return [read, inserted + changed + deleted, null, null]
+  }
+  const states = facts.states!
+  // What a reconciliation only compared is unsent, and nothing has rejected it.
+  const onlyCompared = jobOf(run).reconcile?.repair === false
+  // Nor has anything rejected the rows that a cancelled run did not come to.
+  const isUnsentOnly = onlyCompared || run.state === 'cancelled'
+  const rejects = countRejects({ states }) - (isUnsentOnly ? states.unsent : 0)
+  const written = states.created + states.updated + (facts.deleted ?? 0)
+  return [run.rowsRead, written, rejects, facts.rows_different]
+}
