@@ -370,6 +370,25 @@ export function closingTests(open: Open): void {
       })
     })
 
+    it('gives a row in doubt a reason, unless the service gave one', async () => {
+      const claim = await staged(ledger, rows(3))
+      const batch = await send(ledger, claim)
+      const silent = { code: null, reason: null, field: null, detail: null }
+      await ledger.settle(claim.run, claim.segment, claim.fence, batch, answered, [
+        outcome(1, 'sent', silent),
+        outcome(2, 'sent', { ...silent, code: 'internal' }),
+        outcome(3, 'created'),
+      ])
+      await close(ledger, claim.run)
+      for (const isLeft of [false, true]) {
+        const groups = await ledger.rejectGroups(claim.run, { isLeft })
+        expect(groups.map(({ state, code, reason }) => [state, code, reason])).toEqual([
+          ['failed', null, 'in_doubt'],
+          ['failed', 'internal', null],
+        ])
+      }
+    })
+
     it('tells what else is wrong with a row, in a group of its own', async () => {
       const more = [
         { reason: 'not_a_number', column: 'age', field: 'svc_age', value: 'x', detail: 'a number' },
