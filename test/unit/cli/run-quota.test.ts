@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { refusalsText, quotaLeftMs, quotaText } from '../../../src/cli/shared/run-quota.ts'
-import { paceOf } from '../../../src/cli/views/progress-line.ts'
+import { paceOf, progressLine } from '../../../src/cli/views/progress-line.ts'
 import { RateMeter } from '../../../src/cli/views/rate.ts'
 import type { LiveProgress } from '../../../src/cli/views/live-progress.ts'
 import { readQuotaView, type QuotaView } from '../../../src/client/pacer/view.ts'
@@ -32,6 +32,17 @@ test('says both what the run waits for, and that all is refused', () => {
   )
   expect(quotaText(viewOf({ refusals: since }), nowMs)).toMatch(/^the service refuses every/)
 })
+
+const zeroCounters = {
+  read: 1_000,
+  planned: 0,
+  created: 0,
+  updated: 0,
+  rejected: 0,
+  failed: 0,
+  spared: 0,
+  requests: 0,
+}
 
 const sending = (done: number, requests: number): LiveProgress => ({
   phase: 'sending',
@@ -68,6 +79,20 @@ test('rows a request are those of the run so far', () => {
     quotaLeftMs(view, sending(done, requests), run)! / 60_000
   expect(minutes(1_000, 1_000)).toBeCloseTo(99_000 / view.available!.import)
   expect(minutes(0, 0)).toBeCloseTo(2_000 / view.available!.import)
+})
+
+test('the line of a run has it first', async () => {
+  const view = viewOf({ refusals: since })
+  const terminal = {} as never
+  const line = progressLine({ hint: (command) => command, terminal }, undefined, async () => view)
+  const ledger = {
+    progress: async () => ({ ...zeroCounters, planned: 1_000, created: 100, requests: 2 }),
+    loadStepState: async () => null,
+  } as never
+  const live = { ...run, id: 1, sync: 'contacts', state: 'running', rowsRead: 1_000 } as never
+  expect(await line(ledger, live)).toMatch(
+    /^contacts  the service refuses every request \(429\) since .*  .* sending 10 %  100 of 1,000 rows/,
+  )
 })
 
 test('nothing is known where nothing is sent, or nothing limits', () => {
