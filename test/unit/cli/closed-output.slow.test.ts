@@ -43,7 +43,7 @@ async function ended(args: readonly string[], readsFirst = false) {
   if (!readsFirst) child.stdout.destroy()
   child.stdin.end('\n')
   if (readsFirst) {
-    await once(child.stdout, 'data')
+    await Promise.race([once(child.stdout, 'data'), exited])
     child.stdout.destroy()
   }
   const [code, signal] = await exited
