@@ -4,21 +4,32 @@ import { RETENTION_MS } from '../core/limits.ts'
 import {
   isBalanced,
   ITEM_STATES,
+  LINK_STATES,
   NOT_READ_BACK,
   READ_BACK_NAMES,
+  sumOfLinkStates,
   sumOfStates,
   wholeBooks,
   type Books,
+  type LinkState,
 } from '../core/domain/books.ts'
-import type { Run, RunClosing, RunReports } from '../ledger/ledger.ts'
+import {
+  BEFORE_LINKS,
+  type LinkReports,
+  type Run,
+  type RunClosing,
+  type RunReports,
+} from '../ledger/ledger.ts'
 import type { ReportProblem } from './finding.ts'
+
+type BooksLedger = RunClosing & RunReports & LinkReports
 
 /**
  * Whether the items agree, were removed in their time, or something is wrong.
  * @param nowMs decides whether the items of the run should still exist
  */
 export async function checkBooks(
-  ledger: RunClosing & RunReports,
+  ledger: BooksLedger,
   run: Run,
   nowMs: number,
   report: ReportProblem,
@@ -41,22 +52,32 @@ export async function checkBooks(
   if (!isBalanced(counts))
     complain(
       'books_unbalanced',
-      `its books do not balance: ${counts.read} rows read, ${sumOfStates(counts.states)} items, of which ${counts.states.planned + counts.states.sent} have no outcome; not every row has exactly one`,
+      `its books do not balance: ${counts.read} rows read, ${sumOfStates(counts.states)} items, of which ${counts.states.planned + counts.states.sent} have no outcome; not every row has exactly one${unbalancedLinks(counts)}`,
     )
   const now = await ledger.books(run.id)
   const changes = changesOf(counts, now)
   if (changes.length === 0) return isRight ? 'booked' : 'wrong'
-  const gone = sumOfStates(counts.states) - sumOfStates(now.states)
-  if (gone > 0 && (await isPruned(ledger, run, gone, counts, now, nowMs)))
+  const items = sumOfStates(counts.states) - sumOfStates(now.states)
+  const gone = items + sumOfLinks(counts) - sumOfLinks(now)
+  if (gone > 0 && (await isPruned(ledger, run, items, counts, now, nowMs)))
     return isRight ? 'pruned' : 'wrong'
   report(
     gone > 0 ? 'items_missing' : 'books_altered',
     gone > 0
-      ? `${gone} of its items are gone, or in a state that there is not, before their time of ${RETENTION_MS / 86_400_000} days, or out of the middle (${changes.join('; ')}): the outcome of those rows was removed`
+      ? `${gone} of its items ${counts.links ? 'and links ' : ''}are gone, or in a state that there is not, before their time of ${RETENTION_MS / 86_400_000} days, or out of the middle (${changes.join('; ')}): the outcome of those rows was removed`
       : `its items were changed after it was closed: ${changes.join('; ')}`,
   )
   return 'wrong'
 }
+
+const linksIn = ({ links }: Books, state: LinkState): number => links?.states[state] ?? 0
+const sumOfLinks = ({ links }: Books): number => (links ? sumOfLinkStates(links.states) : 0)
+
+/** Of books with links: their figures too. */
+const unbalancedLinks = ({ links }: Books): string =>
+  links
+    ? `; ${links.read} links read, ${sumOfLinkStates(links.states)} booked, of which ${links.states.planned + links.states.sent} have no outcome`
+    : ''
 
 /** Counts that differ from the books. */
 function changesOf(booked: Books, now: Books): string[] {
@@ -67,6 +88,7 @@ function changesOf(booked: Books, now: Books): string[] {
     ['looked up', booked.lookedUp ?? now.lookedUp ?? 0, now.lookedUp ?? 0],
     ['in doubt', booked.inDoubt, now.inDoubt],
     ...readBackChanges(booked, now),
+    ...linkChanges(booked, now),
   ]
   return figures
     .filter(([, before, after]) => before !== after)
@@ -83,9 +105,24 @@ function readBackChanges(booked: Books, now: Books): (readonly [string, number, 
   )
 }
 
-/** Whether items were removed as pruning does: in their time, from the first one on; the remaining ones are as booked. */
+/** Books of earlier versions have no links. */
+function linkChanges(
+  { links: booked }: Books,
+  { links: now }: Books,
+): (readonly [string, number, number])[] {
+  if (booked === undefined && now === undefined) return []
+  return [
+    ['links read', booked?.read ?? 0, now?.read ?? 0] as const,
+    ...LINK_STATES.map(
+      (state) => [`links ${state}`, booked?.states[state] ?? 0, now?.states[state] ?? 0] as const,
+    ),
+    ['links replaced', booked?.replaced ?? 0, now?.replaced ?? 0] as const,
+  ]
+}
+
+/** Whether items and links were removed as pruning does: in their time, from the first one on; the remaining ones are as booked. */
 async function isPruned(
-  ledger: RunClosing & RunReports,
+  ledger: BooksLedger,
   run: Run,
   gone: number,
   booked: Books,
@@ -94,6 +131,16 @@ async function isPruned(
 ): Promise<boolean> {
   if (run.closedAt === null || nowMs - Date.parse(run.closedAt) < RETENTION_MS) return false
   if (ITEM_STATES.some((state) => now.states[state] > booked.states[state])) return false
+  if (LINK_STATES.some((state) => linksIn(now, state) > linksIn(booked, state))) return false
+  if (gone > 0) {
+    // Links go first: an item that is pruned has none any more.
+    const page = await ledger.reportLinks(run.id, {
+      states: LINK_STATES,
+      after: BEFORE_LINKS,
+      limit: 1,
+    })
+    if (page.links.length > 0 || page.next !== null) return false
+  }
   const [first] = await ledger.report(run.id, { states: ITEM_STATES, after: 0, limit: 1 })
   return first === undefined || first.ordinal > gone
 }

@@ -5,6 +5,7 @@
 import { LIVE_STATES } from '../core/domain/books.ts'
 import type {
   Archive,
+  LinkReports,
   Run,
   RunClosing,
   RunReports,
@@ -21,7 +22,7 @@ export type { AuditFinding, FindingKind, SyncAudit } from './finding.ts'
 
 type AuditOptions = Parameters<typeof runAudit>[1]
 
-type AuditedLedger = Archive & RunClosing & RunReports & Runs & Streams & Syncs
+type AuditedLedger = Archive & LinkReports & RunClosing & RunReports & Runs & Streams & Syncs
 
 /**
  * Checks every run of the ledger; not those that are opened meanwhile.

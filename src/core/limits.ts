@@ -22,3 +22,5 @@ export const VERIFY_SAMPLE_ROWS = 1_000
 export const RETENTION_MS = 30 * 24 * 60 * 60 * 1_000
 /** Values of a property's list of options that are kept. */
 export const OPTIONS_KEPT_MAX = 100
+/** Characters of the target of a link: a key of another record, or its id. A page of 1,000 links is far below LEDGER_CHARS_MAX. */
+export const LINK_TARGET_CHARS_MAX = 2_000

@@ -8,6 +8,7 @@ import {
 } from '../core/domain/differences.ts'
 import { countText, joinTexts } from '../core/format.ts'
 import { finalState, isBalanced, type Books, type RunState } from '../core/domain/books.ts'
+import { linksText } from '../core/domain/link-text.ts'
 import { readBackText } from '../core/domain/read-back.ts'
 import { sparedText } from '../core/domain/spared.ts'
 import type { RunClosing } from '../ledger/ledger.ts'
@@ -65,6 +66,7 @@ export async function closeImport(
           findings && (differencesText(findings) ?? equalText(books)),
           sparedText(books),
           readBackText(books),
+          linksText(books),
         )
       : joinTexts(ending.message ?? null, partText(books))
   await ledger.closeRun(run, {

@@ -8,6 +8,7 @@ import type { RunClosing } from './roles/closing.ts'
 import type { Differences } from './roles/differences.ts'
 import type { LedgerIdentity } from './roles/identity.ts'
 import type { Leftovers } from './roles/leftovers.ts'
+import type { Links } from './roles/links.ts'
 import type { Outbox } from './roles/outbox.ts'
 import type { Reconciliation } from './roles/reconciliation.ts'
 import type { RunReports } from './roles/run-reports.ts'
@@ -27,6 +28,7 @@ export interface Ledger
     Runs,
     Syncs,
     RowStaging,
+    Links,
     Leftovers,
     Outbox,
     Verification,
@@ -47,6 +49,8 @@ export type * from './roles/closing.ts'
 export type * from './roles/differences.ts'
 export type * from './roles/identity.ts'
 export type * from './roles/leftovers.ts'
+export * from './roles/links.ts'
+export type * from './roles/on-slice.ts'
 export type * from './roles/outbox.ts'
 export type * from './roles/reconciliation.ts'
 export type * from './roles/run-reports.ts'

@@ -13,6 +13,9 @@ const HANDLES = 4
 const TABLES = [
   'accepted',
   'requests',
+  'links',
+  'link_steps',
+  'known_links',
   'segments',
   'items',
   'payloads',

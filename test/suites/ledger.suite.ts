@@ -5,6 +5,7 @@ import { closingTests } from './ledger/closing.ts'
 import { exportingTests } from './ledger/exporting.ts'
 import { incrementalTests } from './ledger/incremental.ts'
 import { interleavingTests } from './ledger/interleavings.ts'
+import { linkTests } from './ledger/links.ts'
 import { largeRowTests } from './ledger/large-rows.ts'
 import { pushingTests } from './ledger/pushing.ts'
 import { reconcilingTests } from './ledger/reconciling.ts'
@@ -25,6 +26,7 @@ const PARTS = {
   pushing: pushingTests,
   sparing: sparingTests,
   largeRows: largeRowTests,
+  links: linkTests,
   closing: closingTests,
   incremental: incrementalTests,
   interleavings: interleavingTests,

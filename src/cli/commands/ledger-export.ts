@@ -22,6 +22,8 @@ const COLUMNS: Readonly<Record<ExportName, string>> = {
     purpose of_run properties verified_through`,
   results: `sync run ordinal line key state record_id http_status code reason column field value detail request_id attempts
     replayed in_doubt verified purpose of_run of_ordinal mended_by`,
+  link_results: `sync run ordinal number line association key target_type by target column state source_id target_id
+    replaced_id http_status code reason detail request_id attempts replayed in_doubt purpose of_run`,
   differences: `run number stream subject key record_id ordinal kind field whose ours theirs repaired
     version`,
   last_accepted: `sync origin org_id object_type matching_property destination key record_id hash run`,

@@ -2,10 +2,12 @@
 // Promise kept here: rows read equals the sum of the item states, always.
 
 import { ITEM_STATES, OPEN_STATES, REJECT_STATES, type ItemState } from './item-states.ts'
+import { LINK_REJECT_STATES, LINK_STATES, OPEN_LINK_STATES, type LinkState } from './link-states.ts'
 import { zeroCounts } from '../register.ts'
 import type { CompleteState } from './run-states.ts'
 
 export * from './item-states.ts'
+export * from './link-states.ts'
 export * from './run-states.ts'
 
 /** What reading back showed, as counts of rows that were written. */
@@ -45,6 +47,17 @@ export interface Books {
   readonly readToEnd?: false
   /** Left out by versions that did not record it. */
   readonly readBack?: ReadBack
+  /** Left out if the run has no links. */
+  readonly links?: LinkBooks
+}
+
+/** The account of a run's links. */
+export interface LinkBooks {
+  /** Read from its rows, or carried over from earlier runs. A link that a row names twice counts once. */
+  readonly read: number
+  readonly states: Readonly<Record<LinkState, number>>
+  /** New links that took the place of another one, as the definition of their association has it. Left out if none. */
+  readonly replaced?: number
 }
 
 /** Rows that were accepted, and that the service does not hold as they were sent. */
@@ -55,11 +68,21 @@ export const countReadBackDifferent = ({ readBack = NOT_READ_BACK }: Books): num
 export const countRejects = ({ states }: Pick<Books, 'states'>): number =>
   REJECT_STATES.reduce((sum, state) => sum + states[state], 0)
 
+/** Links in a state that needs a person's attention. */
+export const countLinkRejects = ({ links }: Pick<Books, 'links'>): number =>
+  links === undefined ? 0 : LINK_REJECT_STATES.reduce((sum, state) => sum + links.states[state], 0)
+
+/** Links whose targets do not exist yet. */
+export const countParked = ({ links }: Pick<Books, 'links'>): number => links?.states.parked ?? 0
+
 export const emptyStates = (): Record<ItemState, number> => zeroCounts(ITEM_STATES)
 
 export function sumOfStates(states: Readonly<Record<ItemState, number>>): number {
   return ITEM_STATES.reduce((sum, state) => sum + states[state], 0)
 }
+
+export const sumOfLinkStates = (states: LinkBooks['states']): number =>
+  LINK_STATES.reduce((sum, state) => sum + states[state], 0)
 
 /** Books as this version has them: those of earlier ones lack the states that there were not yet. */
 export const wholeBooks = (books: Books): Books => ({
@@ -67,28 +90,44 @@ export const wholeBooks = (books: Books): Books => ({
   states: Object.fromEntries(
     ITEM_STATES.map((state) => [state, books.states[state] ?? 0]),
   ) as Books['states'],
+  ...(books.links && {
+    links: {
+      ...books.links,
+      states: Object.fromEntries(
+        LINK_STATES.map((state) => [state, books.links?.states[state] ?? 0]),
+      ) as LinkBooks['states'],
+    },
+  }),
 })
 
-/** True if every row read is in exactly one terminal state. */
+/** True if every link read is in exactly one terminal state. */
+const areLinksBalanced = ({ read, states }: LinkBooks): boolean =>
+  read === sumOfLinkStates(states) && OPEN_LINK_STATES.every((state) => states[state] === 0)
+
+/** True if every row read is in exactly one terminal state, and every link. */
 export function isBalanced(books: Books): boolean {
   return (
     books.read === sumOfStates(books.states) &&
-    OPEN_STATES.every((state) => books.states[state] === 0)
+    OPEN_STATES.every((state) => books.states[state] === 0) &&
+    (books.links === undefined || areLinksBalanced(books.links))
   )
 }
 
 /**
  * The final state of a run that ended by itself. Books that do not balance are never complete, and neither is a run that
  * knows of a difference.
- * @param found of a reconciliation: `left`, the records that still differ, and whether it only compared. Rows of a run that only
- * compared are `unsent`, and nothing has rejected them.
+ * @param found of a reconciliation: `left`, the records that still differ, and whether it only compared. Rows and links of a run
+ * that only compared are `unsent`, and nothing has rejected them.
  */
 export function finalState(
   books: Books,
   found: { readonly left: number; readonly isLook: boolean } = { left: 0, isLook: false },
 ): CompleteState | 'failed' {
   if (!isBalanced(books)) return 'failed'
-  const rejects = countRejects(books) - (found.isLook ? books.states.unsent : 0)
+  const unsent = books.states.unsent + (books.links?.states.unsent ?? 0)
+  const rejects = countRejects(books) + countLinkRejects(books) - (found.isLook ? unsent : 0)
   if (rejects > 0) return 'complete_with_rejects'
-  return found.left + countReadBackDifferent(books) > 0 ? 'complete_with_differences' : 'complete'
+  return found.left + countReadBackDifferent(books) + countParked(books) > 0
+    ? 'complete_with_differences'
+    : 'complete'
 }

@@ -8,10 +8,12 @@ import { completeStates, liveStates, RUN_COLUMNS } from '../rows/runs.ts'
 import { createBooksSum } from '../rules/books.ts'
 import { ordinalSlices } from '../rules/ranges.ts'
 import { ADD_MANIFEST_SQL, manifestValues, PREVIOUS_MANIFEST_SQL } from '../statements/archive.ts'
+import { linkBooks, type LinkClosing } from '../statements/links/closing.ts'
 import { STREAMS_SQL } from '../statements/streams.ts'
 import { lockChain } from './fences.ts'
 import { runOfRow } from './runs.ts'
 import type { PostgresDatabase, Session } from './session.ts'
+import { transactionsIn } from './transactions.ts'
 import { deleteWork } from './work.ts'
 
 /** Items that one statement counts. */
@@ -29,6 +31,7 @@ export function closingMethods(
   db: PostgresDatabase,
   now: () => string,
   signingKey: string | null,
+  links: LinkClosing,
 ): RunClosing {
   /** Runs a statement with the values run, first and last for every slice of 1,000 ordinals. */
   const inSlices = async (run: number, statement: string) => {
@@ -54,6 +57,7 @@ export function closingMethods(
            state = CASE WHEN ${isUnanswered} THEN 'failed' ELSE 'unsent' END
          WHERE run = $1 AND ordinal BETWEEN $2 AND $3 AND state IN (${openStates})`,
       )
+      await links.settleLeftovers(run)
     },
 
     async books(run) {
@@ -74,7 +78,8 @@ export function closingMethods(
             [run, first, last],
           ))
             sum.add(counted)
-        return sum.books(row?.['read'], row?.['is_part'] === true)
+        const linked = await linkBooks(transactionsIn(session), run)
+        return sum.books(row?.['read'], row?.['is_part'] === true, linked)
       })
     },
 
@@ -102,6 +107,7 @@ export function closingMethods(
       await deleteWork(db, run)
       await db.transaction(async (session) => {
         await session.run('DELETE FROM segments WHERE run = $1', [run])
+        await session.run('DELETE FROM link_steps WHERE run = $1', [run])
         await session.run('DELETE FROM streams WHERE run = $1', [run])
         await session.run('DELETE FROM runs WHERE id = $1', [run])
       })
@@ -111,7 +117,8 @@ export function closingMethods(
       const old = await db.all(
         `SELECT id FROM runs WHERE (closed_at < $1::timestamptz OR (mode = 'plan' AND opened_at < $1::timestamptz))
            AND ((SELECT true FROM items WHERE run = runs.id LIMIT 1)
-             OR (SELECT true FROM differences WHERE run = runs.id LIMIT 1))
+             OR (SELECT true FROM differences WHERE run = runs.id LIMIT 1)
+             OR (SELECT true FROM links WHERE run = runs.id LIMIT 1))
            AND (watermark IS NULL OR state NOT IN (${completeStates}) OR
              (SELECT true FROM runs AS next WHERE next.destination = runs.destination AND next.id > runs.id
                 AND next.watermark IS NOT NULL AND next.state IN (${completeStates}) LIMIT 1))

@@ -3,6 +3,9 @@
 import { systemClock, type Clock } from '../../core/ports.ts'
 import type { Ledger } from '../ledger.ts'
 import { archiveStatements } from '../statements/archive.ts'
+import { linkClosing } from '../statements/links/closing.ts'
+import { linkMethods } from '../statements/links/index.ts'
+import { linkDecisions } from '../statements/links/staging.ts'
 import { sharedMethods } from '../statements/index.ts'
 import { acceptedRecordMethods } from './accepted-records.ts'
 import { exportSelects } from './archive.ts'
@@ -12,12 +15,14 @@ import { openPostgresDatabase } from './database.ts'
 import { postgresDialect } from './dialect.ts'
 import { differenceMethods } from './differences.ts'
 import { leftoverMethods } from './leftovers.ts'
+import { postgresLinkSql } from './link-sql.ts'
 import { outboxMethods } from './outbox.ts'
 import { pagedRunner } from './pages.ts'
 import { reconciliationMethods } from './reconciliation.ts'
 import { runMethods } from './runs.ts'
 import { stagingMethods } from './staging.ts'
 import { subject } from './subject.ts'
+import { postgresTransactions } from './transactions.ts'
 import { verificationMethods } from './verification.ts'
 
 /**
@@ -32,20 +37,27 @@ export async function openPostgresLedger(
   const clock = options.clock ?? systemClock
   const now = () => new Date(clock.now()).toISOString()
   const db = await openPostgresDatabase(connection, subject, options)
-  const runner = pagedRunner(db)
+  const transactions = postgresTransactions(db)
+  const runner = { ...pagedRunner(db), ...transactions }
   return {
     place: db.place,
     ...sharedMethods(runner, postgresDialect),
     ...archiveStatements(runner, exportSelects(db)),
     ...runMethods(db, now),
-    ...stagingMethods(db),
+    ...stagingMethods(db, linkDecisions(transactions, postgresLinkSql)),
+    ...linkMethods(runner, postgresLinkSql, now),
     ...leftoverMethods(db),
     ...outboxMethods(db, now),
     ...verificationMethods(db),
     ...acceptedRecordMethods(db),
     ...reconciliationMethods(db),
     ...differenceMethods(db),
-    ...closingMethods(db, now, options.signingKey ?? null),
+    ...closingMethods(
+      db,
+      now,
+      options.signingKey ?? null,
+      linkClosing(transactions, postgresLinkSql),
+    ),
     close: () => db.close(),
   }
 }

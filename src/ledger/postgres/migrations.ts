@@ -7,6 +7,7 @@
 // part of the hash in the indexes by key and by record, and the ordinal in them is of another type.
 
 import { ATTEMPT_VIEWS, SPARING_VIEWS } from './attempt-views.ts'
+import { LINK_TABLES } from './link-tables.ts'
 
 /** Applied in order, in the ledger's own schema; `schema_version` holds their number. Never edit one that was released. */
 export const MIGRATIONS: readonly string[] = [
@@ -319,4 +320,5 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE segments ADD COLUMN spared integer NOT NULL DEFAULT 0;
   `,
   SPARING_VIEWS,
+  LINK_TABLES,
 ]

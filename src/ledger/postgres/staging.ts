@@ -17,6 +17,7 @@ import {
   type Reliance,
   type SliceCounts,
 } from '../rules/staging.ts'
+import type { LinkDecisions } from '../statements/links/staging.ts'
 import { newestRunElsewhere } from '../statements/origins.ts'
 import { postgresDialect } from './dialect.ts'
 import { checkStageFence } from './fences.ts'
@@ -116,10 +117,11 @@ async function decide(
   { first, last }: RunSegment,
   destination: number | null,
   relied: Reliance,
+  keysRepeat: boolean,
 ): Promise<SliceCounts> {
   const slice = [run, first, last]
   const newer = await session.run(GIVE_WAY_SQL, slice)
-  const superseded = newer + (await session.run(SUPERSEDE_SQL, slice))
+  const superseded = newer + (keysRepeat ? 0 : await session.run(SUPERSEDE_SQL, slice))
   const unchanged = relied
     ? await session.run(UNCHANGED_SQL, [...slice, destination, relied.after])
     : 0
@@ -142,7 +144,7 @@ const isAccepted = (key: string) => `(SELECT true FROM accepted
     AND accepted.key = ${key} AND accepted.record_id IS NOT NULL LIMIT 1)`
 
 // oxlint-disable-next-line max-lines-per-function -- a table of methods, none of them long
-export function stagingMethods(db: PostgresDatabase) {
+export function stagingMethods(db: PostgresDatabase, links: LinkDecisions) {
   return {
     async beginStage(run, columns) {
       const row = await db.one(
@@ -153,7 +155,7 @@ export function stagingMethods(db: PostgresDatabase) {
       // A closed run is not staged again.
       if (!row) throw new FenceLost(run, 0)
       const fence = Number(row['stage_fence'])
-      // The count falls with the items, so that the books balance whenever this is interrupted; and a worker that is overtaken
+      // The counts fall with the items and links, so that the books balance whenever this is interrupted; and a worker that is overtaken
       // here must not delete what the next one stages.
       await deleteWork(
         db,
@@ -165,11 +167,14 @@ export function stagingMethods(db: PostgresDatabase) {
               rows,
               run,
             ])
+          if (table === 'links')
+            await session.run('UPDATE link_steps SET read = read - $1 WHERE run = $2', [rows, run])
         },
       )
       await db.transaction(async (session) => {
         await checkStageFence(session, run, fence)
         await session.run('DELETE FROM segments WHERE run = $1', [run])
+        await session.run('DELETE FROM link_steps WHERE run = $1', [run])
       })
       return fence
     },
@@ -191,9 +196,10 @@ export function stagingMethods(db: PostgresDatabase) {
       const decideSlice = (slice: RunSegment) =>
         db.transaction(async (session) => {
           const destination = await checkStageFence(session, run, fence)
-          return await decide(session, run, slice, destination, relied)
+          return await decide(session, run, slice, destination, relied, source.keysRepeat ?? false)
         })
       const { segments, counts } = await decideSlices(source, decideSlice, onSlice)
+      const linked = await links.decide(run, fence, source, relied, onSlice)
       await db.transaction(async (session) => {
         await checkStageFence(session, run, fence)
         await session.run(
@@ -207,7 +213,7 @@ export function stagingMethods(db: PostgresDatabase) {
           [source.rows, source.digest, watermark, run],
         )
       })
-      return counts
+      return { ...counts, ...(linked && { links: linked }) }
     },
 
     async keepSample(run, fence, rows) {
@@ -242,6 +248,7 @@ export function stagingMethods(db: PostgresDatabase) {
             [removed, run],
           )
         })
+      await links.dropOrphans(run, fence)
       return await db.transaction(async (session) => {
         await checkStageFence(session, run, fence)
         const counted = await session.all(

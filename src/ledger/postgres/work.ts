@@ -16,24 +16,29 @@ export async function deleteWork(
 ): Promise<number> {
   let removed = 0
   for (const { table, key } of WORK_TABLES) {
-    let deleted = -1
+    const columns = key.split(', ')
+    const [from, to] = [0, columns.length].map(
+      (first) => `(${columns.map((_, at) => `$${first + at + 2}`).join(', ')})`,
+    )
+    let deleted = columns.map(() => -1)
     // Bounded by the table's rows: every pass goes beyond the last one, over what it deleted, or ends.
     for (;;) {
+      const passed = deleted
       const slice = await db.transaction(async (session) => {
         await before(session)
-        const row = await session.one(
-          `SELECT max(${key}) AS last FROM
-             (SELECT ${key} FROM ${table} WHERE run = $1 AND ${key} > $2 ORDER BY ${key} LIMIT $3) AS slice`,
-          [run, deleted, LEDGER_ROWS_MAX],
+        const rows = await session.all(
+          `SELECT ${key} FROM ${table} WHERE run = $1 AND (${key}) > ${from} ORDER BY ${key} LIMIT ${LEDGER_ROWS_MAX}`,
+          [run, ...passed],
         )
-        if (!row || row['last'] === null) return null
-        const last = Number(row['last'])
-        const rows = await session.run(
-          `DELETE FROM ${table} WHERE run = $1 AND ${key} > $2 AND ${key} <= $3`,
-          [run, deleted, last],
+        const row = rows.at(-1)
+        if (!row) return null
+        const last = columns.map((column) => Number(row[column]))
+        const count = await session.run(
+          `DELETE FROM ${table} WHERE run = $1 AND (${key}) > ${from} AND (${key}) <= ${to}`,
+          [run, ...passed, ...last],
         )
-        await after(session, table, rows)
-        return { last, rows }
+        await after(session, table, count)
+        return { last, rows: count }
       })
       if (!slice) break
       deleted = slice.last

@@ -18,6 +18,7 @@ export interface StoredManifest {
 export const EXPORTS = [
   'runs',
   'results',
+  'link_results',
   'differences',
   'last_accepted',
   'requests',

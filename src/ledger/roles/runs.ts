@@ -73,6 +73,23 @@ export interface RunCounters {
   readonly failed: number
   /** Rows that the mode does not write: `exists` and `absent`. */
   readonly spared: number
+  /** Those of links included. */
+  readonly requests: number
+  /** Left out if the run has no links. */
+  readonly links?: LinkCounters
+}
+
+/** The same of the links of a run. `planned`: all that are or were to be sent; `unchanged` and `skipped`: as staging decided. */
+export interface LinkCounters {
+  readonly read: number
+  readonly planned: number
+  readonly unchanged: number
+  readonly linked: number
+  readonly parked: number
+  readonly skipped: number
+  readonly rejected: number
+  readonly failed: number
+  readonly unsent: number
   readonly requests: number
 }
 

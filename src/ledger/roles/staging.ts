@@ -1,6 +1,8 @@
 // Staging: the rows of a source become the items of a run.
 
 import type { Watermark } from '../../core/domain/watermark.ts'
+import type { LinkBounds, StagedLinkCounts } from './links.ts'
+import type { OnSlice } from './on-slice.ts'
 
 /** What is wrong with a cell. */
 export interface CellError {
@@ -49,6 +51,10 @@ export interface StagedSource {
    * service instead.
    */
   readonly skipUnchanged?: boolean
+  /** Whether rows with one key stand each for itself, as in a source of links: then none is superseded. Default false. */
+  readonly keysRepeat?: boolean
+  /** Of an import with links: what the definitions of their associations allow. */
+  readonly linkBounds?: LinkBounds
 }
 
 /** What staging decided, in rows. */
@@ -61,6 +67,8 @@ export interface StageCounts {
   readonly invalid: number
   /** Those of `planned` that were accepted as they are, before the ledger was restored from a backup. */
   readonly distrusted?: number
+  /** Left out if no links were staged. */
+  readonly links?: StagedLinkCounts
 }
 
 /** How the keys of a staged run differ from their forms in the source, and from each other. */
@@ -74,9 +82,6 @@ export interface KeyCounts {
   /** Keys with capitals whose form in small letters is a key too, of the run or of what was accepted. */
   readonly variants: number
 }
-
-/** Called after each slice; what it throws ends the work. */
-export type OnSlice = () => void | Promise<void>
 
 export interface RowStaging {
   /** Starts staging from the beginning: a higher fence, and no items. */

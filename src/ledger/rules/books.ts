@@ -6,6 +6,7 @@ import {
   NOT_READ_BACK,
   type Books,
   type ItemState,
+  type LinkBooks,
   type ReadBack,
 } from '../../core/domain/books.ts'
 
@@ -32,7 +33,7 @@ export function createBooksSum() {
       lookedUp += Number(row['looked_up'])
     },
     /** @param isPart whether the source was not read to its end */
-    books: (read: unknown, isPart: boolean): Books => ({
+    books: (read: unknown, isPart: boolean, links: LinkBooks | undefined): Books => ({
       read: Number(read ?? 0),
       states,
       replayed,
@@ -40,6 +41,7 @@ export function createBooksSum() {
       inDoubt,
       readBack,
       ...(isPart && { readToEnd: false as const }),
+      ...(links && { links }),
     }),
   }
 }

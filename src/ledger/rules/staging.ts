@@ -2,7 +2,8 @@
 
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
 import type { RunSegment } from '../roles/outbox.ts'
-import type { OnSlice, StageCounts, StagedSource } from '../roles/staging.ts'
+import type { OnSlice } from '../roles/on-slice.ts'
+import type { StageCounts, StagedSource } from '../roles/staging.ts'
 import { sampleBound, ordinalSlices } from './ranges.ts'
 
 /** What is counted of the keys of a run, slice by slice: a count of all at once would keep others waiting, or run into its bound. */
@@ -10,7 +11,7 @@ export const KEY_COUNTS = ['loose', 'keyless', 'merged', 'variants'] as const
 export const KEY_COUNT_ROWS = 10 * LEDGER_ROWS_MAX
 
 /** What was decided about the items of a slice, in rows. */
-export type SliceCounts = Required<StageCounts>
+export type SliceCounts = Required<Omit<StageCounts, 'links'>>
 
 export interface PlannedSegment extends RunSegment {
   readonly planned: number
@@ -73,10 +74,11 @@ export const keptBelow = (rows: number, planned: unknown, lowest: unknown): numb
   Math.max(sampleBound(rows, Number(planned)), Number(lowest ?? 0) + 1)
 
 /**
- * The tables of a run's work, and by which column their rows are deleted in order. Items go last: while a run has any, what
+ * The tables of a run's work, and by which columns their rows are deleted in order. Items go last: while a run has any, what
  * is left of the others is still found.
  */
 export const WORK_TABLES = [
+  { table: 'links', key: 'ordinal, number' },
   { table: 'payloads', key: 'ordinal' },
   { table: 'requests', key: 'batch' },
   { table: 'corrections', key: 'ordinal' },

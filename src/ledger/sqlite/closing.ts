@@ -9,7 +9,9 @@ import { completeStates, liveStates } from '../rows/runs.ts'
 import { createBooksSum } from '../rules/books.ts'
 import { ordinalSlices } from '../rules/ranges.ts'
 import { ADD_MANIFEST_SQL, manifestValues, PREVIOUS_MANIFEST_SQL } from '../statements/archive.ts'
+import { linkBooks, type LinkClosing } from '../statements/links/closing.ts'
 import { STREAMS_SQL } from '../statements/streams.ts'
+import type { TransactionRunner } from '../statements/transaction.ts'
 import type { SqliteDatabase } from './database.ts'
 import { sqliteText } from './dialect.ts'
 import { runOfRow } from './runs.ts'
@@ -36,6 +38,8 @@ export function closingMethods(
   db: SqliteDatabase,
   now: () => string,
   signingKey: string | null,
+  links: LinkClosing,
+  transactions: TransactionRunner,
 ): RunClosing {
   const lastOrdinal = (run: number): number =>
     Number(db.sql('SELECT max(ordinal) AS last FROM items WHERE run = ?').get(run)?.['last'] ?? 0)
@@ -61,6 +65,7 @@ export function closingMethods(
          WHERE run = ? AND ordinal BETWEEN ? AND ? AND state IN (${openStates})`,
       )
       await inSlices(run, (first, last) => settle.run(run, first, last))
+      await links.settleLeftovers(run)
     },
 
     async books(run) {
@@ -74,8 +79,10 @@ export function closingMethods(
         for (const row of slice.all(run, first, last)) sum.add(row)
         await yieldToOthers()
       }
+      const linked = await linkBooks(transactions, run)
       const row = db.sql('SELECT rows_read, rows_staged FROM runs WHERE id = ?').get(run)
-      return sum.books(row?.['rows_read'] ?? row?.['rows_staged'], row?.['rows_read'] === null)
+      const read = row?.['rows_read'] ?? row?.['rows_staged']
+      return sum.books(read, row?.['rows_read'] === null, linked)
     },
 
     async closeRun(run, { state, reason = null, message = null, books, verifiedThrough = null }) {
@@ -99,6 +106,7 @@ export function closingMethods(
       await deleteWork(db, run)
       db.transaction(() => {
         db.sql('DELETE FROM segments WHERE run = ?').run(run)
+        db.sql('DELETE FROM link_steps WHERE run = ?').run(run)
         db.sql('DELETE FROM streams WHERE run = ?').run(run)
         db.sql('DELETE FROM runs WHERE id = ?').run(run)
       })
@@ -109,7 +117,8 @@ export function closingMethods(
         .sql(
           `SELECT id FROM runs WHERE (closed_at < ?1 OR (mode = 'plan' AND opened_at < ?1))
              AND (EXISTS (SELECT 1 FROM items WHERE run = runs.id)
-               OR EXISTS (SELECT 1 FROM differences WHERE run = runs.id))
+               OR EXISTS (SELECT 1 FROM differences WHERE run = runs.id)
+               OR EXISTS (SELECT 1 FROM links WHERE run = runs.id))
              AND (watermark IS NULL OR state NOT IN (${completeStates}) OR EXISTS
                (SELECT 1 FROM runs AS next WHERE next.destination = runs.destination AND next.id > runs.id
                   AND next.watermark IS NOT NULL AND next.state IN (${completeStates})))

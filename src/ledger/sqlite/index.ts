@@ -3,6 +3,9 @@
 import { systemClock, type Clock } from '../../core/ports.ts'
 import type { Ledger } from '../ledger.ts'
 import { archiveStatements } from '../statements/archive.ts'
+import { linkClosing } from '../statements/links/closing.ts'
+import { linkMethods } from '../statements/links/index.ts'
+import { linkDecisions } from '../statements/links/staging.ts'
 import { sharedMethods } from '../statements/index.ts'
 import { acceptedRecordMethods } from './accepted-records.ts'
 import { exportSelect } from './archive.ts'
@@ -11,10 +14,12 @@ import { openLedgerDatabase, type SqliteDatabase } from './database.ts'
 import { sqliteDialect, statementRunner } from './dialect.ts'
 import { differenceMethods } from './differences.ts'
 import { leftoverMethods } from './leftovers.ts'
+import { sqliteLinkSql } from './link-sql.ts'
 import { outboxMethods } from './outbox.ts'
 import { reconciliationMethods } from './reconciliation.ts'
 import { runMethods } from './runs.ts'
 import { stagingMethods } from './staging.ts'
+import { sqliteTransactions } from './transactions.ts'
 import { verificationMethods } from './verification.ts'
 
 /**
@@ -36,20 +41,28 @@ export function ledgerOn(
 ): Ledger {
   const clock = options.clock ?? systemClock
   const now = () => new Date(clock.now()).toISOString()
-  const runner = statementRunner(db)
+  const transactions = sqliteTransactions(db)
+  const runner = { ...statementRunner(db), ...transactions }
   return {
     place: db.path,
     ...sharedMethods(runner, sqliteDialect),
     ...archiveStatements(runner, exportSelect),
     ...runMethods(db, now),
-    ...stagingMethods(db),
+    ...stagingMethods(db, linkDecisions(transactions, sqliteLinkSql)),
+    ...linkMethods(runner, sqliteLinkSql, now),
     ...leftoverMethods(db),
     ...outboxMethods(db, now),
     ...verificationMethods(db),
     ...acceptedRecordMethods(db),
     ...reconciliationMethods(db),
     ...differenceMethods(db),
-    ...closingMethods(db, now, options.signingKey ?? null),
+    ...closingMethods(
+      db,
+      now,
+      options.signingKey ?? null,
+      linkClosing(transactions, sqliteLinkSql),
+      transactions,
+    ),
     async close() {
       db.close()
     },

@@ -2,6 +2,7 @@
 // docs/ledger.md, stable, to be queried with SQL.
 
 import { ATTEMPT_VIEWS, SPARING_VIEWS } from './attempt-views.ts'
+import { LINK_TABLES } from './link-tables.ts'
 
 /** Applied in order; `user_version` holds the number of those applied. Never edit one that was released. */
 export const MIGRATIONS: readonly string[] = [
@@ -297,4 +298,5 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE segments ADD COLUMN spared INTEGER NOT NULL DEFAULT 0;
   `,
   SPARING_VIEWS,
+  LINK_TABLES,
 ]

@@ -16,6 +16,7 @@ import {
   type Reliance,
   type SliceCounts,
 } from '../rules/staging.ts'
+import type { LinkDecisions } from '../statements/links/staging.ts'
 import { newestRunElsewhere } from '../statements/origins.ts'
 import { bulkStatement } from '../../sqlite/bulk.ts'
 import type { SqliteDatabase, Value } from './database.ts'
@@ -87,11 +88,12 @@ function decide(
   run: number,
   { first, last }: RunSegment,
   relied: Reliance,
+  keysRepeat: boolean,
 ): SliceCounts {
   const slice = [run, first, last] as const
   const [supersede, giveWay] = [db.sql(SUPERSEDE_SQL), db.sql(GIVE_WAY_SQL)]
   const newer = giveWay.run(...slice).changes
-  const superseded = newer + supersede.run(...slice).changes
+  const superseded = newer + (keysRepeat ? 0 : supersede.run(...slice).changes)
   const unchanged = relied ? db.sql(UNCHANGED_SQL).run(...slice, relied.after).changes : 0
   if (superseded + unchanged > 0) db.sql(DROP_SQL).run(...slice)
   const distrusted =
@@ -104,7 +106,7 @@ function decide(
 }
 
 // oxlint-disable-next-line max-lines-per-function -- a table of methods, none of them long
-export function stagingMethods(db: SqliteDatabase) {
+export function stagingMethods(db: SqliteDatabase, links: LinkDecisions) {
   return {
     async beginStage(run, columns) {
       const row = db
@@ -117,15 +119,18 @@ export function stagingMethods(db: SqliteDatabase) {
       if (!row) throw new FenceLost(run, 0)
       const fence = Number(row['stage_fence'])
       const uncount = db.sql('UPDATE runs SET rows_staged = rows_staged - ? WHERE id = ?')
-      // The count falls with the items, so that the books balance whenever this is interrupted; and a worker that is overtaken
+      const uncountLinks = db.sql('UPDATE link_steps SET read = read - ? WHERE run = ?')
+      // The counts fall with the items and links, so that the books balance whenever this is interrupted; and a worker that is overtaken
       // here must not delete what the next one stages.
       await deleteWork(db, run, (table, rows) => {
         checkStageFence(db, run, fence)
         if (table === 'items') uncount.run(rows, run)
+        if (table === 'links') uncountLinks.run(rows, run)
       })
       db.transaction(() => {
         checkStageFence(db, run, fence)
         db.sql('DELETE FROM segments WHERE run = ?').run(run)
+        db.sql('DELETE FROM link_steps WHERE run = ?').run(run)
       })
       return fence
     },
@@ -170,12 +175,13 @@ export function stagingMethods(db: SqliteDatabase) {
       const decideSlice = async (slice: RunSegment) => {
         const counts = db.transaction(() => {
           checkStageFence(db, run, fence)
-          return decide(db, run, slice, relied)
+          return decide(db, run, slice, relied, source.keysRepeat ?? false)
         })
         await yieldToOthers()
         return counts
       }
       const { segments, counts } = await decideSlices(source, decideSlice, onSlice)
+      const linked = await links.decide(run, fence, source, relied, onSlice)
       db.transaction(() => {
         checkStageFence(db, run, fence)
         const insert = db.sql(
@@ -190,7 +196,7 @@ export function stagingMethods(db: SqliteDatabase) {
           run,
         )
       })
-      return counts
+      return { ...counts, ...(linked && { links: linked }) }
     },
 
     async keepSample(run, fence, rows) {
@@ -222,6 +228,7 @@ export function stagingMethods(db: SqliteDatabase) {
         })
         await yieldToOthers()
       }
+      await links.dropOrphans(run, fence)
       return db.transaction(() => {
         checkStageFence(db, run, fence)
         const counted = db

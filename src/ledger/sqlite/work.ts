@@ -19,8 +19,9 @@ export async function deleteWork(
     // Bounded by the table's rows: every pass removes at least one or ends.
     for (;;) {
       const remove = db.sql(
-        `DELETE FROM ${table} WHERE run = ?1 AND ${key} <=
-           (SELECT max(${key}) FROM (SELECT ${key} FROM ${table} WHERE run = ?1 ORDER BY ${key} LIMIT ?2))`,
+        `DELETE FROM ${table} WHERE run = ?1 AND (${key}) <= (SELECT ${key} FROM
+           (SELECT ${key} FROM ${table} WHERE run = ?1 ORDER BY ${key} LIMIT ?2) AS slice
+           ORDER BY ${key.replaceAll(/(\w+)/g, '$1 DESC')} LIMIT 1)`,
       )
       const begun = performance.now()
       const rows = db.transaction(() => {

@@ -11,6 +11,7 @@ import type { StatementRunner } from './engine.ts'
 export const EXPORT_KEYS: Readonly<Record<ExportName, readonly string[]>> = {
   runs: ['id'],
   results: ['run', 'ordinal'],
+  link_results: ['run', 'ordinal', 'number'],
   differences: ['run', 'number'],
   last_accepted: ['destination', 'key'],
   requests: ['run', 'batch', 'attempt'],

@@ -15,5 +15,6 @@ export const newestRunElsewhere = (
     ${join} destinations AS elsewhere ON elsewhere.sync = mine.sync AND elsewhere.org_id = mine.org_id
       AND elsewhere.object_type = mine.object_type AND elsewhere.id <> mine.id
     ${join} runs AS since ON since.sync = mine.sync AND since.mode = 'run' AND since.destination = elsewhere.id
-      AND (since.batches > 0 OR since.purpose = 'reconcile')
+      AND (since.batches > 0 OR since.purpose = 'reconcile'
+        OR EXISTS (SELECT 1 FROM link_steps WHERE link_steps.run = since.id AND link_steps.requests > 0))
   WHERE mine.id = ${destination})`

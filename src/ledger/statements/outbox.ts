@@ -31,7 +31,11 @@ export const outboxStatements = (
 
     async lastSentAt(run) {
       const row = await db.one(
-        'SELECT max(sent_at) AS last FROM requests WHERE run = $1 AND settled_at IS NULL',
+        `SELECT max(sent_at) AS last FROM (
+           SELECT sent_at FROM requests WHERE run = $1 AND settled_at IS NULL
+           UNION ALL
+           SELECT sent_at FROM link_steps WHERE run = $1 AND EXISTS (SELECT 1 FROM links ${indexedBy('links_sent')}
+             WHERE links.run = link_steps.run AND links.state = 'sent')) AS unsettled`,
         [run],
       )
       return row?.['last'] == null ? null : time(row['last'])

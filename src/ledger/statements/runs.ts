@@ -1,13 +1,29 @@
 // Runs and destinations, as every engine reads them.
 
 import type { LedgerIdentity } from '../roles/identity.ts'
-import type { Runs } from '../roles/runs.ts'
+import type { RunCounters, Runs } from '../roles/runs.ts'
 import { destinationOfRow, liveStates, RUN_COLUMNS, runReader } from '../rows/runs.ts'
 import { countsOfRow } from '../rows/values.ts'
+import { LINK_COUNTERS } from './links/slices.ts'
 import type { SqlDialect, StatementRunner } from './engine.ts'
 
 /** Of the segments. */
 const SUMS = ['planned', 'created', 'updated', 'rejected', 'failed', 'spared'] as const
+
+/** The counters of a run with those of its links, if it has any. */
+async function withLinks(
+  db: StatementRunner,
+  run: number,
+  counts: RunCounters,
+): Promise<RunCounters> {
+  const step = await db.one(
+    `SELECT ${LINK_COUNTERS.join(', ')} FROM link_steps WHERE run = $1 AND read > 0`,
+    [run],
+  )
+  if (!step) return counts
+  const links = countsOfRow(LINK_COUNTERS, step)
+  return { ...counts, requests: counts.requests + links.requests, links }
+}
 
 export function runStatements(db: StatementRunner, dialect: SqlDialect) {
   const runOfRow = runReader(dialect)
@@ -73,7 +89,7 @@ export function runStatements(db: StatementRunner, dialect: SqlDialect) {
          FROM runs LEFT JOIN segments ON segments.run = runs.id WHERE runs.id = $1 GROUP BY runs.id`,
         [id],
       )
-      return countsOfRow(['read', ...SUMS, 'requests'], row)
+      return await withLinks(db, id, countsOfRow(['read', ...SUMS, 'requests'], row))
     },
   } satisfies Partial<LedgerIdentity & Runs>
 }

@@ -55,7 +55,8 @@ export const syncStatements = (
     // While rows are staged there are no segments yet.
     const waits = await db.one(
       `SELECT 1 FROM runs WHERE id = $1 AND closed_at IS NULL AND ((rows_read IS NULL AND rows_staged > 0)
-         OR EXISTS (SELECT 1 FROM segments WHERE run = $1 AND state = 'open'))`,
+         OR EXISTS (SELECT 1 FROM segments WHERE run = $1 AND state = 'open')
+         OR EXISTS (SELECT 1 FROM link_steps WHERE run = $1 AND open > 0))`,
       [id],
     )
     const left = mayLeaveDifferences(newest)

@@ -32,6 +32,7 @@ const LARGE: ReadonlySet<string> = new Set<keyof Ledger>([
   'retryRows',
   'settleKeys',
   'stageItems',
+  'stageLinks',
   'uncompared',
   'unsettledBatches',
   'written',

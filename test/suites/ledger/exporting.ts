@@ -23,6 +23,7 @@ import {
   type Open,
   type Opened,
 } from './scene.ts'
+import { linkedRun, stagedLinks } from './link-scene.ts'
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
@@ -47,7 +48,7 @@ export function exportingTests(open: Open): void {
     }
   }
 
-  /** Some of everything: two syncs, a mirror, a plan, and a retry that mended a row. */
+  /** Some of everything: three syncs, a mirror, plans, links, and a retry that mended a row. */
   async function something() {
     const claim = await staged(ledger, [...rows(4), badRow(5, null), row(6, "o'ü", 'ü')])
     await settle(ledger, claim, await send(ledger, claim), [
@@ -71,6 +72,17 @@ export function exportingTests(open: Open): void {
     await settle(ledger, again, await send(ledger, again), 'updated')
     await close(ledger, retry)
     await stage(ledger, (await openRun(ledger, 'plan')).id, rows(2))
+    const people = { destination: { sync: 'people' } } as const
+    await linkedRun(
+      ledger,
+      [
+        ['a', 'x', 'y'],
+        ['b', "o'ü"],
+      ],
+      undefined,
+      people,
+    )
+    await stagedLinks(ledger, [['c', 'x']], { ...people, mode: 'plan' })
     const { id: mirror } = await openRun(ledger, 'run', 'crm', 'mirror')
     for (const name of ['svc_b', 'svc_a', 'svc_c'])
       await ledger.noteStream(mirror, stream(name, { read: 3_000_000_001 }))
@@ -108,7 +120,7 @@ export function exportingTests(open: Open): void {
     const distinct = new Set(whole.map((each) => JSON.stringify(each)))
     expect(distinct.size).toBe(whole.length)
     const [counted] = await opened.query(`SELECT count(*) AS rows FROM ${name}`)
-    const plans = name === 'runs' ? 1 : 0
+    const plans = name === 'runs' ? 2 : 0
     expect(whole.length + plans).toBe(Number(counted!['rows']))
     const columns = Object.keys((await opened.query(`SELECT * FROM ${name} LIMIT 1`))[0]!)
     for (const each of whole) {
@@ -167,7 +179,12 @@ export function exportingTests(open: Open): void {
       'r2',
       'r3',
     ])
-    expect((await all('manifests', 10)).map((each) => each['run'])).toEqual([run, run + 1, retry])
+    expect((await all('manifests', 10)).map((each) => each['run'])).toEqual([
+      run,
+      run + 1,
+      retry,
+      retry + 1,
+    ])
   })
 
   it.each(ITEM_STATES)('shows users an item that is %s where its state belongs', async (state) => {

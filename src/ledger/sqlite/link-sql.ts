@@ -1,0 +1,53 @@
+// How links are found in SQLite.
+
+import type { LinkSql } from '../statements/link-sql.ts'
+import { sqliteDialect } from './dialect.ts'
+
+export const sqliteLinkSql: LinkSql = {
+  ...sqliteDialect,
+  lock: '',
+  hashed: (text) => text,
+  linksOfEdge: (alias, run, own) => ({
+    table: `links AS ${alias} INDEXED BY links_edge`,
+    on: `${alias}.run = ${run} AND ${alias}.target = ${own}.target AND ${alias}.key = ${own}.key
+      AND ${alias}.association = ${own}.association`,
+  }),
+  linksOfTarget: (alias, run, own) => ({
+    table: `links AS ${alias} INDEXED BY links_edge`,
+    on: `${alias}.run = ${run} AND ${alias}.target = ${own}.target AND ${alias}.association = ${own}.association`,
+  }),
+  itemsOfKey: (alias, run, key) => ({
+    table: `items AS ${alias} INDEXED BY items_key`,
+    on: `${alias}.run = ${run} AND ${alias}.key = ${key}`,
+  }),
+  acceptedOfKey: (alias, destination, key) => ({
+    table: `accepted AS ${alias}`,
+    on: `${alias}.destination = ${destination} AND ${alias}.key = ${key}`,
+  }),
+  knownOfEdge: (alias, destination, own) => ({
+    table: `known_links AS ${alias}`,
+    on: `${alias}.destination = ${destination} AND ${alias}.key = ${own}.key AND ${alias}.target = ${own}.target
+      AND ${alias}.association = ${own}.association`,
+  }),
+  knownOfKey: (alias, destination, key) => ({
+    table: `known_links AS ${alias}`,
+    on: `${alias}.destination = ${destination} AND ${alias}.key = ${key}`,
+  }),
+  knownOfTarget: (alias, destination, own) => ({
+    table: `known_links AS ${alias} INDEXED BY known_links_one_source`,
+    on: `${alias}.destination = ${destination} AND ${alias}.target = ${own}.target AND ${alias}.one_source = 1
+      AND ${alias}.association = ${own}.association`,
+  }),
+  knownLeft: (alias, destination) => ({
+    table: `known_links AS ${alias} INDEXED BY known_links_left`,
+    on: `${alias}.destination = ${destination} AND ${alias}.state <> 'linked'`,
+  }),
+  knownParked: (alias, destination, type) => ({
+    table: `known_links AS ${alias} INDEXED BY known_links_parked`,
+    on: `${alias}.destination = ${destination} AND ${alias}.target_type = ${type} AND ${alias}.state = 'parked'`,
+  }),
+  deleteKnown: (select, fits) => `DELETE FROM known_links AS known
+    WHERE (destination, key, target, association) IN (${select}) AND ${fits}`,
+  // SQLite reads the tables of a cross join in their order.
+  joined: ({ table, on }) => `CROSS JOIN ${table} ON ${on}`,
+}

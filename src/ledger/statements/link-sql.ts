@@ -1,0 +1,58 @@
+// How statements about links find rows, each in the words of an engine.
+
+import type { SqlDialect } from './engine.ts'
+
+/** A table under a name, such as `links AS other`, and the condition by which an index of it finds rows. */
+export interface Found {
+  readonly table: string
+  readonly on: string
+}
+
+export interface LinkSql extends SqlDialect {
+  /** Behind a SELECT of one row: nobody else changes it until the transaction ends. */
+  readonly lock: string
+  /** A text, or a column, as the indexes have it that find keys and targets. */
+  hashed(text: string): string
+  /** The links of a run with the edge of `own`. */
+  linksOfEdge(alias: string, run: string, own: string): Found
+  /** The links of a run with the association and the target of `own`. */
+  linksOfTarget(alias: string, run: string, own: string): Found
+  /** The items of a run with a key. */
+  itemsOfKey(alias: string, run: string, key: string): Found
+  /** What is accepted for a key. */
+  acceptedOfKey(alias: string, destination: string, key: string): Found
+  /** What is known of the edge of `own`. */
+  knownOfEdge(alias: string, destination: string, own: string): Found
+  /** What is known of the links of a key. */
+  knownOfKey(alias: string, destination: string, key: string): Found
+  /** What is known of the links to the target of `own`, which may have one source. */
+  knownOfTarget(alias: string, destination: string, own: string): Found
+  /** What is known of links that are not linked; in the order of `knownOrder`. */
+  knownLeft(alias: string, destination: string): Found
+  /** What is known of links that are parked, to an object type; in the same order. */
+  knownParked(alias: string, destination: string, type: string): Found
+  /** Deletes what is known, as `known`, of the edges that a statement selects with their destination, where it fits. */
+  deleteKnown(select: string, fits: string): string
+  /** Joins what is found, with these columns, to each of the rows in front. */
+  joined(found: Found, alias: string, columns: string): string
+}
+
+/** Whether a row is found that fits. No engine can turn it into a search of the whole table. */
+export const exists = ({ table, on }: Found, fits = 'true'): string =>
+  `(SELECT 1 FROM ${table} WHERE ${on} AND ${fits} LIMIT 1) IS NOT NULL`
+
+/** The order of known links within a destination, as columns of `alias`. */
+export const knownOrder = ({ hashed }: LinkSql, alias: string): string =>
+  `${hashed(`${alias}.key`)}, ${hashed(`${alias}.target`)}, ${alias}.association`
+
+/** The destination of the run `$1`. */
+export const DESTINATION = '(SELECT destination FROM runs WHERE id = $1)'
+
+/** The item of the row of a link. */
+export const itemOf = (alias: string, own: string): Found => ({
+  table: `items AS ${alias}`,
+  on: `${alias}.run = ${own}.run AND ${alias}.ordinal = ${own}.ordinal`,
+})
+
+/** Whether an item is one whose links count. */
+export const hasLinks = (item: string): string => `${item}.state NOT IN ('superseded', 'invalid')`

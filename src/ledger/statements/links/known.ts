@@ -1,0 +1,139 @@
+// What is known of links beyond a run, and of the records at their ends.
+
+import { LEDGER_ROWS_MAX } from '../../../core/limits.ts'
+import type { AcceptedOfKey } from '../../roles/accepted-records.ts'
+import type { KnownLink, KnownLinks, ParkedElsewhere } from '../../roles/links.ts'
+import { acceptedOfKey } from '../../rows/accepted.ts'
+import { edgeColumns, knownLinkOfRow } from '../../rows/links.ts'
+import type { StatementRunner } from '../engine.ts'
+import { DESTINATION, exists, knownOrder, type LinkSql } from '../link-sql.ts'
+import { readGiven, type Given, type TransactionRunner } from '../transaction.ts'
+import { knownPlaceOfRow, knownRange, placeColumns, type KnownPlace } from './known-slices.ts'
+
+const KNOWN_COLUMNS = `${edgeColumns('known')}, known.state, known.source_id, known.target_id, known.run`
+
+/** Parked links of which one statement finds out whether a target may exist. */
+const ASKED_MAX = 10 * LEDGER_ROWS_MAX
+
+const keysOf = (keys: readonly string[]): Given => ({
+  columns: { key: 'text' },
+  rows: keys.map((key) => [key]),
+})
+
+/** Parked links of other syncs to the object type of the run `$1`, in the destination of the newest run of each. */
+const PARKED_SQL = (sql: LinkSql) => {
+  const { join } = sql
+  const { table, on } = sql.knownParked('known', 'theirs.id', 'mine.object_type')
+  return `SELECT theirs.id, theirs.sync, mine.id AS own, mine.object_type, mine.matching_property,
+      (SELECT count(*) FROM ${table} WHERE ${on}) AS links
+    FROM runs ${join} destinations AS mine ON mine.id = runs.destination
+      ${join} destinations AS theirs ON theirs.origin = mine.origin AND theirs.org_id = mine.org_id
+        AND theirs.sync <> mine.sync
+    WHERE runs.id = $1 AND theirs.id = (SELECT newest.destination FROM runs AS newest
+      WHERE newest.sync = theirs.sync AND newest.mode = 'run' AND newest.destination IS NOT NULL
+      ORDER BY newest.id DESC LIMIT 1)`
+}
+
+/** Whether one of the parked links of a page may have a target by now: null, if the page has none that is left. */
+const mayExistSql = (sql: LinkSql, after: KnownPlace | null): string => {
+  const { table, on } = sql.knownParked('known', '$1', '$2')
+  const held = exists(sql.acceptedOfKey('held', '$3', 'page.target'), 'held.record_id IS NOT NULL')
+  return `SELECT max(CASE WHEN page."by" IS NULL OR page."by" <> $4 OR ${held} THEN 1 ELSE 0 END) AS found
+    FROM (SELECT known.target, known."by" FROM ${table} WHERE ${on} AND ${knownRange(sql, after, null, 5)}
+      ORDER BY ${knownOrder(sql, 'known')} LIMIT $5) AS page`
+}
+
+// oxlint-disable-next-line max-lines-per-function -- a table of methods, none of them long
+export function knownLinkMethods(
+  db: StatementRunner & TransactionRunner,
+  sql: LinkSql,
+): KnownLinks {
+  const ofKey = sql.knownOfKey('known', DESTINATION, 'given.key')
+  const ofKeySql = `SELECT ${KNOWN_COLUMNS} FROM given ${sql.joined(ofKey, 'known', KNOWN_COLUMNS)}`
+  const held = sql.acceptedOfKey('held', '$1', 'given.key')
+  const heldSql = `SELECT held.key, held.record_id, held.run, held.records
+    FROM given ${sql.joined(held, 'held', 'held.key, held.record_id, held.run, held.records')}
+    WHERE held.record_id IS NOT NULL`
+  const parkedSql = PARKED_SQL(sql)
+
+  const mayExist = async (values: readonly (string | number)[]): Promise<boolean> => {
+    let after: KnownPlace | null = null
+    // Bounded by the parked links: every page goes beyond the last one, or ends.
+    for (;;) {
+      const from: KnownPlace | null = after
+      const row = await db.one(mayExistSql(sql, from), [...values, ASKED_MAX, ...(from ?? [])])
+      if (Number(row?.['found'] ?? 0) === 1) return true
+      const { table, on } = sql.knownParked('known', '$1', '$2')
+      const end = await db.one(
+        `SELECT ${placeColumns(sql, 'known')} FROM ${table} WHERE ${on} AND ${knownRange(sql, from, null, 2)}
+         ORDER BY ${knownOrder(sql, 'known')} LIMIT 1 OFFSET ${ASKED_MAX - 1}`,
+        [values[0]!, values[1]!, ...(from ?? [])],
+      )
+      if (!end) return false
+      after = knownPlaceOfRow(end)
+    }
+  }
+
+  return {
+    async recordsOfType({ origin, orgId, objectType, matchingProperty }, keys) {
+      const destinations = await db.all(
+        `SELECT id FROM destinations
+         WHERE origin = $1 AND org_id = $2 AND object_type = $3 AND matching_property = $4`,
+        [origin, orgId, objectType, matchingProperty],
+      )
+      const records = new Map<string, AcceptedOfKey>()
+      for (const { id } of destinations)
+        for (const row of await db.transact(() => readGiven(keysOf(keys), heldSql, [Number(id)]))) {
+          const found = acceptedOfKey(row)
+          const key = String(row['key'])
+          if (found.run >= (records.get(key)?.run ?? 0)) records.set(key, found)
+        }
+      return records
+    },
+
+    async parkedElsewhere(run) {
+      const parked: ParkedElsewhere[] = []
+      for (const row of await db.all(parkedSql, [run])) {
+        const links = Number(row['links'])
+        if (links === 0) continue
+        const own = [row['id'], row['object_type'], row['own'], row['matching_property']]
+        parked.push({
+          sync: String(row['sync']),
+          links,
+          mayExist: await mayExist(own as (string | number)[]),
+        })
+      }
+      return parked.toSorted((a, b) => (a.sync < b.sync ? -1 : 1))
+    },
+
+    async knownLinksOf(run, keys) {
+      const found = await db.transact(() => readGiven(keysOf(keys), ofKeySql, [run]))
+      const known = new Map<string, KnownLink[]>()
+      for (const link of found.map(knownLinkOfRow)) {
+        const others = known.get(link.key)
+        if (others) others.push(link)
+        else known.set(link.key, [link])
+      }
+      return known
+    },
+
+    async knownLinks(run, { after, limit }) {
+      const from = after === null ? null : (JSON.parse(after) as KnownPlace)
+      const rows = await db.all(
+        `SELECT ${KNOWN_COLUMNS}, ${placeColumns(sql, 'known')} FROM known_links AS known
+         WHERE known.destination = ${DESTINATION} AND ${knownRange(sql, from, null, 2)}
+         ORDER BY ${knownOrder(sql, 'known')} LIMIT $2`,
+        [run, limit, ...(from ?? [])],
+      )
+      return {
+        links: rows.map(knownLinkOfRow),
+        next: rows.length < limit ? null : JSON.stringify(knownPlaceOfRow(rows.at(-1)!)),
+      }
+    },
+
+    async hasLeftLinks(run) {
+      const { table, on } = sql.knownLeft('known', DESTINATION)
+      return (await db.one(`SELECT 1 FROM ${table} WHERE ${on} LIMIT 1`, [run])) !== undefined
+    },
+  }
+}

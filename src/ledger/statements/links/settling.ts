@@ -1,0 +1,202 @@
+// What the outcome of a link changes: the link itself, what is known of it, and what is known of those that it takes the place of.
+
+import type { LinkState } from '../../../core/domain/link-states.ts'
+import { zeroCounts } from '../../../core/register.ts'
+import { isMaybeWrittenSql } from '../../rules/settlement.ts'
+import type { LinkBounds, LinkOutcome } from '../../roles/links.ts'
+import { knownStateSql, leftLinkStates, openLinkStates } from '../../rows/links.ts'
+import { text, type Row } from '../../rows/values.ts'
+import { DESTINATION, type Found, type LinkSql } from '../link-sql.ts'
+import { readGiven, writeGiven, type Given, type Transaction } from '../transaction.ts'
+import { addCounts, type LinkDeltas } from './slices.ts'
+
+const SETTLED_COLUMNS = {
+  run: 'integer',
+  ordinal: 'integer',
+  number: 'integer',
+  state: 'text',
+  source_id: 'text',
+  target_id: 'text',
+  http_status: 'integer',
+  request_id: 'text',
+  code: 'text',
+  reason: 'text',
+  detail: 'text',
+} as const
+
+const given = (run: number, links: readonly LinkOutcome[]): Given => ({
+  columns: SETTLED_COLUMNS,
+  rows: links.map((link) => [
+    run,
+    link.ordinal,
+    link.number,
+    link.state,
+    link.sourceId,
+    link.targetId,
+    link.httpStatus,
+    link.requestId,
+    link.code,
+    link.reason,
+    link.detail,
+  ]),
+})
+
+const PLACES = { run: 'integer', ordinal: 'integer', number: 'integer' } as const
+const IS_GIVEN =
+  'links.run = given.run AND links.ordinal = given.ordinal AND links.number = given.number'
+
+/** Only an open link is settled. An answer of 500 or 503 leaves open whether it was linked. */
+const SETTLE_SQL = `UPDATE links SET state = given.state, source_id = coalesce(given.source_id, links.source_id),
+    target_id = coalesce(given.target_id, links.target_id), http_status = given.http_status, request_id = given.request_id,
+    code = given.code, reason = given.reason, detail = given.detail,
+    attempts = links.attempts + CASE WHEN given.http_status IS NULL THEN 0 ELSE 1 END,
+    in_doubt = CASE WHEN given.state = 'failed' AND coalesce(given.http_status, 500) >= 500 THEN 1 ELSE 0 END,
+    replayed = CASE WHEN given.http_status IS NOT NULL AND ${isMaybeWrittenSql('given.state', 'given.http_status')} THEN 1 ELSE links.replayed END
+  FROM given WHERE ${IS_GIVEN} AND links.state IN (${openLinkStates})
+  RETURNING links.ordinal, links.number, links.state, links.association`
+
+const EDGES = { key: 'text', target: 'text', association: 'text' } as const
+/** The counters of links that left an open state. */
+const SETTLED_COUNTERS = [
+  'linked',
+  'unchanged',
+  'parked',
+  'skipped',
+  'rejected',
+  'failed',
+  'unsent',
+] as const satisfies readonly LinkState[]
+const REPLACED_COLUMNS = { ...PLACES, replaced_id: 'text' } as const
+const REPLACED_SQL = `UPDATE links SET replaced_id = given.replaced_id FROM given WHERE ${IS_GIVEN}`
+
+/** A link that was not sent does not show that it is linked no more. */
+const noteConflict = (hashed: LinkSql['hashed']): string => `
+  ON CONFLICT (destination, ${hashed('key')}, ${hashed('target')}, association) DO UPDATE SET
+    target_type = excluded.target_type, "by" = excluded."by", "column" = excluded."column", state = excluded.state,
+    source_id = excluded.source_id, target_id = excluded.target_id, one_source = excluded.one_source, run = excluded.run
+  WHERE NOT (excluded.state = 'unsent' AND known_links.state = 'linked')`
+
+/**
+ * Notes what is known of links that `from` gives, as `links` and `runs`.
+ * @param state of the link, as SQL
+ * @param oneSource whether its target may have one source, as SQL
+ */
+export const noteKnownSql = (
+  { hashed }: LinkSql,
+  from: string,
+  state: string,
+  oneSource: string,
+): string => `INSERT INTO known_links (destination, key, target, association, target_type, "by", "column", state, source_id,
+    target_id, one_source, run)
+  SELECT runs.destination, links.key, links.target, links.association, links.target_type, links."by", links."column",
+    ${knownStateSql(state)}, links.source_id, links.target_id, ${oneSource}, links.run
+  ${from} ${noteConflict(hashed)}`
+
+export type SettlingTexts = ReturnType<typeof settlingTexts>
+
+export function settlingTexts(sql: LinkSql) {
+  const { join } = sql
+  const fromGiven = `FROM given ${join} links ON ${IS_GIVEN} ${join} runs ON runs.id = links.run`
+  const isOneSource = `CASE WHEN ${sql.isOneOf('links.association', '$1')} THEN 1 ELSE 0 END`
+  const taken = (found: Found, one: 'target' | 'key', recordId: string) =>
+    `SELECT links.ordinal, links.number, links.state, old.key, old.target, old.association, old.state AS old_state,
+       old.${recordId} AS record_id
+     ${fromGiven} ${sql.joined(
+       found,
+       'old',
+       'old.key, old.target, old.association, old.state, old.source_id, old.target_id',
+     )}
+     WHERE ${sql.isOneOf('links.association', '$1')} AND old.association = links.association AND old.${one} <> links.${one}`
+  const edge = 'links.key, links.target, links.association'
+  return {
+    /** `$1`: the associations that allow one source. */
+    note: noteKnownSql(
+      sql,
+      `${fromGiven} WHERE ${knownStateSql('links.state')} IS NOT NULL`,
+      'links.state',
+      isOneSource,
+    ),
+    forget: sql.deleteKnown(
+      `SELECT runs.destination, ${edge} ${fromGiven}`,
+      `known.state IN (${leftLinkStates})`,
+    ),
+    /** `$1`: the run. */
+    remove: sql.deleteKnown(
+      `SELECT ${DESTINATION} AS destination, given.key, given.target, given.association FROM given`,
+      'true',
+    ),
+    takenTargets: taken(
+      sql.knownOfKey('old', 'runs.destination', 'links.key'),
+      'target',
+      'target_id',
+    ),
+    takenSources: taken(sql.knownOfTarget('old', 'runs.destination', 'links'), 'key', 'source_id'),
+  }
+}
+
+const places = (run: number, links: readonly Row[]): Given => ({
+  columns: PLACES,
+  rows: links.map((row) => [run, Number(row['ordinal']), Number(row['number'])]),
+})
+
+/** Forgets what the new links of a group take the place of; returns their number. */
+function* takePlace(
+  sql: LinkSql,
+  texts: SettlingTexts,
+  run: number,
+  links: readonly Row[],
+  { oneTarget, oneSource }: LinkBounds,
+): Transaction<number> {
+  const given = places(run, links)
+  const taken: Row[] = []
+  if (oneTarget.length > 0)
+    taken.push(...(yield* readGiven(given, texts.takenTargets, [sql.list(oneTarget)])))
+  if (oneSource.length > 0)
+    taken.push(...(yield* readGiven(given, texts.takenSources, [sql.list(oneSource)])))
+  const edges = taken.map((row) => [
+    String(row['key']),
+    String(row['target']),
+    String(row['association']),
+  ])
+  yield* writeGiven({ columns: EDGES, rows: edges }, texts.remove, [run])
+  const replaced = new Map(
+    taken
+      .filter((row) => row['state'] === 'linked' && row['old_state'] === 'linked')
+      .map((row) => [
+        `${String(row['ordinal'])} ${String(row['number'])}`,
+        [run, Number(row['ordinal']), Number(row['number']), text(row['record_id'])] as const,
+      ]),
+  )
+  yield* writeGiven({ columns: REPLACED_COLUMNS, rows: [...replaced.values()] }, REPLACED_SQL)
+  return replaced.size
+}
+
+/** Within the transaction that checked the fence; returns how many links took the place of another one. */
+export function* settleGroup(
+  sql: LinkSql,
+  texts: SettlingTexts,
+  run: number,
+  outcomes: readonly LinkOutcome[],
+  bounds: LinkBounds,
+): Transaction<number> {
+  const settled = yield* readGiven(given(run, outcomes), SETTLE_SQL)
+  const inState = (...states: readonly LinkState[]) =>
+    settled.filter((row) => states.includes(row['state'] as LinkState))
+  yield* writeGiven(places(run, settled), texts.note, [sql.list(bounds.oneSource)])
+  yield* writeGiven(places(run, inState('skipped')), texts.forget)
+  const replaced = yield* takePlace(sql, texts, run, inState('linked', 'unchanged'), bounds)
+  yield* addCounts(run, deltasOf(settled))
+  return replaced
+}
+
+/** What the counters change by. */
+function deltasOf(settled: readonly Row[]): LinkDeltas {
+  const deltas = zeroCounts([...SETTLED_COUNTERS, 'open'])
+  for (const row of settled) {
+    const counter = SETTLED_COUNTERS.find((name) => name === row['state'])
+    if (counter === undefined) continue
+    deltas[counter]++
+    deltas.open--
+  }
+  return deltas
+}

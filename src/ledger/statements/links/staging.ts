@@ -1,0 +1,222 @@
+// Staging links: one row for each link that a row asks for, then decisions by SQL, slice by slice.
+
+import { LEDGER_ROWS_MAX } from '../../../core/limits.ts'
+import type { LinkBounds, LinkStaging, StagedLink, StagedLinkCounts } from '../../roles/links.ts'
+import type { OnSlice } from '../../roles/on-slice.ts'
+import type { StagedSource } from '../../roles/staging.ts'
+import type { Reliance } from '../../rules/staging.ts'
+import { DESTINATION, exists, hasLinks, itemOf, type LinkSql } from '../link-sql.ts'
+import {
+  read,
+  write,
+  writeGiven,
+  type Given,
+  type Transaction,
+  type TransactionRunner,
+} from '../transaction.ts'
+import { eachKnownSlice } from './known-slices.ts'
+import { addCounts, checkStage, eachSlice, SLICE, sliceValues, sumOf } from './slices.ts'
+
+const STAGED_COLUMNS = {
+  ordinal: 'integer',
+  number: 'integer',
+  association: 'text',
+  key: 'text',
+  target_type: 'text',
+  target_by: 'text',
+  target: 'text',
+  source_column: 'text',
+} as const
+
+const given = (links: readonly StagedLink[]): Given => ({
+  columns: STAGED_COLUMNS,
+  rows: links.map(({ ordinal, number, association, key, to, by, target, column }) => [
+    ordinal,
+    number,
+    association,
+    key,
+    to,
+    by,
+    target,
+    column,
+  ]),
+})
+
+const LINK_COLUMNS =
+  'run, ordinal, number, association, key, target_type, "by", target, "column", state'
+
+const INSERT_SQL = `INSERT INTO links (${LINK_COLUMNS})
+  SELECT $1, ordinal, number, association, key, target_type, target_by, target, source_column, 'planned' FROM given`
+
+/** Counts links of a run that may be its first. */
+const COUNT_SQL = `INSERT INTO link_steps (run, read) VALUES ($1, $2)
+  ON CONFLICT (run) DO UPDATE SET read = link_steps.read + excluded.read`
+
+const isLater = '(other.ordinal, other.number) > (links.ordinal, links.number)'
+
+/** The row of a link is gone, or does not count. */
+const REMOVE_SQL = `DELETE FROM links WHERE ${SLICE} AND links.ordinal > 0
+  AND NOT ${exists(itemOf('own', 'links'), hasLinks('own'))}`
+
+const decisions = (sql: LinkSql) => {
+  const counts = exists(itemOf('own', 'other'), hasLinks('own'))
+  const otherTarget = exists(
+    {
+      table: 'links AS other',
+      on: 'other.run = later.run AND other.ordinal = later.ordinal',
+    },
+    `other.association = links.association AND other.target <> links.target AND ${isLater}`,
+  )
+  const isOf = (place: string) => sql.isOneOf('links.association', place)
+  const linked = (run: string) =>
+    exists(
+      sql.knownOfEdge('known', DESTINATION, 'links'),
+      `known.state = 'linked' AND known.run ${run}`,
+    )
+  return {
+    repeated: `DELETE FROM links WHERE ${SLICE}
+      AND ${exists(sql.linksOfEdge('other', 'links.run', 'links'), `${isLater} AND ${counts}`)}`,
+    oneTarget: `UPDATE links SET state = 'skipped', reason = 'one_target' WHERE ${SLICE} AND state = 'planned'
+      AND ${isOf('$6')} AND ${exists(
+        sql.itemsOfKey('later', 'links.run', 'links.key'),
+        `later.ordinal >= links.ordinal AND ${hasLinks('later')} AND ${otherTarget}`,
+      )}`,
+    oneSource: `UPDATE links SET state = 'skipped', reason = 'one_source' WHERE ${SLICE} AND state = 'planned'
+      AND ${isOf('$6')} AND ${exists(
+        sql.linksOfTarget('other', 'links.run', 'links'),
+        `other.key <> links.key AND ${isLater} AND ${counts}`,
+      )}`,
+    unchanged: `UPDATE links SET state = 'unchanged' WHERE ${SLICE} AND state = 'planned' AND ${linked('> $6')}`,
+    distrusted: `SELECT count(*) AS links FROM links WHERE ${SLICE} AND state = 'planned' AND ${linked('<= $6')}`,
+  }
+}
+
+/** Decides about the links of a slice. */
+function* decideSlice(
+  sql: LinkSql,
+  text: ReturnType<typeof decisions>,
+  slice: readonly number[],
+  { relied, bounds }: { readonly relied: Reliance; readonly bounds: LinkBounds },
+): Transaction<Required<StagedLinkCounts>> {
+  const run = slice[0]!
+  const removed = (yield* write(REMOVE_SQL, slice)) + (yield* write(text.repeated, slice))
+  for (const name of ['oneTarget', 'oneSource'] as const)
+    if (bounds[name].length > 0) yield* write(text[name], [...slice, sql.list(bounds[name])])
+  if (relied) yield* write(text.unchanged, [...slice, relied.after])
+  const [doubted] =
+    relied && relied.restored > 0 ? yield* read(text.distrusted, [...slice, relied.restored]) : []
+  const counted = { planned: 0, unchanged: 0, skipped: 0 }
+  const states = yield* read(
+    `SELECT state, count(*) AS links FROM links WHERE ${SLICE} GROUP BY state`,
+    slice,
+  )
+  for (const row of states) counted[row['state'] as keyof typeof counted] = Number(row['links'])
+  yield* addCounts(run, { ...counted, open: counted.planned, read: -removed })
+  return { ...counted, distrusted: Number(doubted?.['links'] ?? 0) }
+}
+
+const STAGED = ['planned', 'unchanged', 'skipped', 'distrusted'] as const
+const NO_BOUNDS: LinkBounds = { oneTarget: [], oneSource: [] }
+
+/** What staging of rows does about their links. */
+export function linkDecisions(db: TransactionRunner, sql: LinkSql) {
+  const text = decisions(sql)
+  const hasStaged = (run: number) =>
+    db.transact(function* () {
+      const [row] = yield* read('SELECT read FROM link_steps WHERE run = $1', [run])
+      return Number(row?.['read'] ?? 0) > 0
+    })
+  return {
+    /** After the items are decided; undefined if no links were staged. */
+    async decide(
+      run: number,
+      fence: number,
+      { linkBounds: bounds = NO_BOUNDS }: StagedSource,
+      relied: Reliance,
+      onSlice: OnSlice | undefined,
+    ): Promise<StagedLinkCounts | undefined> {
+      if (!(await hasStaged(run))) return undefined
+      await db.transact(function* () {
+        yield* checkStage(sql, run, fence)
+        // An interrupted call is repeated.
+        yield* write(
+          'UPDATE link_steps SET planned = 0, unchanged = 0, skipped = 0, open = 0 WHERE run = $1',
+          [run],
+        )
+      })
+      const found = await eachSlice(
+        db,
+        run,
+        function* (slice) {
+          yield* checkStage(sql, run, fence)
+          return yield* decideSlice(sql, text, sliceValues(run, slice), { relied, bounds })
+        },
+        { onSlice },
+      )
+      const { distrusted, ...counts } = sumOf(found, STAGED)
+      return { ...counts, ...(distrusted > 0 && { distrusted }) }
+    },
+
+    /** Removes the links of items that a sample has not kept. */
+    async dropOrphans(run: number, fence: number): Promise<void> {
+      if (!(await hasStaged(run))) return
+      await eachSlice(db, run, function* (slice) {
+        yield* checkStage(sql, run, fence)
+        const removed = yield* read(`${REMOVE_SQL} RETURNING state`, sliceValues(run, slice))
+        const deltas = { planned: 0, unchanged: 0, skipped: 0 }
+        for (const row of removed) deltas[row['state'] as keyof typeof deltas]--
+        yield* addCounts(run, { ...deltas, open: deltas.planned, read: -removed.length })
+      })
+    },
+  }
+}
+export type LinkDecisions = ReturnType<typeof linkDecisions>
+
+export const linkStaging = (db: TransactionRunner, sql: LinkSql): LinkStaging => ({
+  async stageLinks(run, fence, links) {
+    if (links.length === 0) return
+    await db.transact(function* () {
+      yield* checkStage(sql, run, fence)
+      yield* writeGiven(given(links), INSERT_SQL, [run])
+      yield* write(COUNT_SQL, [run, links.length])
+    })
+  },
+
+  async carryLinks(run, fence, { of }, onSlice) {
+    const isUnread =
+      of === 'all left' ? '' : `AND NOT ${exists(sql.itemsOfKey('own', '$1', 'known.key'))}`
+    const { table, on } = sql.knownLeft('known', DESTINATION)
+    await eachKnownSlice(
+      db,
+      sql,
+      { run, found: sql.knownLeft('known', DESTINATION), rows: LEDGER_ROWS_MAX, onSlice },
+      function* ({ range, values }) {
+        yield* checkStage(sql, run, fence)
+        const [row] = yield* read(
+          'SELECT coalesce(max(number), 0) AS last FROM links WHERE run = $1 AND ordinal = 0',
+          [run],
+        )
+        // The value behind those of the range.
+        const last = `$${values.length + 1}`
+        const carried = yield* write(
+          `INSERT INTO links (${LINK_COLUMNS})
+           SELECT $1, 0, CAST(${last} AS integer) + CAST(row_number() OVER () AS integer), known.association, known.key,
+             known.target_type, known."by", known.target, known."column", 'planned'
+           FROM ${table} WHERE ${on} AND ${range} ${isUnread}
+             AND NOT ${exists(sql.linksOfEdge('other', '$1', 'known'))}`,
+          [...values, Number(row?.['last'])],
+        )
+        if (carried === 0) return
+        yield* write(COUNT_SQL, [run, carried])
+        yield* addCounts(run, { planned: carried, open: carried })
+      },
+    )
+    return await db.transact(function* () {
+      const [row] = yield* read(
+        'SELECT count(*) AS links FROM links WHERE run = $1 AND ordinal = 0',
+        [run],
+      )
+      return Number(row?.['links'])
+    })
+  },
+})
