@@ -248,6 +248,7 @@ export const OTHER_JSON_NAMES = [
   'removed',
   'repair',
   'repaired',
+  'replaced',
   'replayed',
   'request',
   'request_id',

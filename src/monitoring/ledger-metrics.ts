@@ -9,7 +9,7 @@ import {
   WRITTEN_STATES,
 } from '../core/domain/item-states.ts'
 import type { Clock } from '../core/ports.ts'
-import { LIVE_STATES } from '../core/domain/books.ts'
+import { ENDED_LINK_STATES, LIVE_STATES } from '../core/domain/books.ts'
 import type { ItemOutcome, Ledger, Run, RunEnd, VerificationResult } from '../ledger/ledger.ts'
 import type { Metrics } from './metrics.ts'
 
@@ -107,13 +107,17 @@ function countEach(
 }
 
 function countClosed(
-  { rows, runs, runDuration }: Metrics,
+  { rows, links, runs, runDuration }: Metrics,
   { sync, kind, openedAt }: Run,
   { state, books }: RunEnd,
   clock: Clock,
 ): void {
   for (const outcome of COUNTED_WHEN_CLOSED)
     if (books) rows.add({ sync, outcome }, books.states[outcome])
+  for (const outcome of ENDED_LINK_STATES) {
+    const count = books?.links?.states[outcome] ?? 0
+    if (count > 0) links.add({ sync, outcome }, count)
+  }
   runs.add({ sync, kind, state })
   const seconds = (clock.now() - Date.parse(openedAt)) / 1_000
   runDuration.record({ sync, kind }, Math.max(0, seconds))

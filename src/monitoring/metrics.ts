@@ -28,6 +28,7 @@ export function createMetrics(clock: Clock) {
       'rows_total',
       'Rows that this worker settled, by outcome; of a mirror, rows of its tables.',
     ),
+    links: counter('links_total', 'Links of imports, by outcome; counted when their run closes.'),
     runs: counter('runs_total', 'Runs that this worker closed, by final state.'),
     runDuration: registry.histogram(
       'records_sync_run_duration_seconds',

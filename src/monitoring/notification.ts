@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import type { NotificationKind } from '../../config/index.ts'
+import { countLinkRejects } from '../core/domain/books.ts'
 import type { Clock } from '../core/ports.ts'
 import type { RunChange } from '../runs/observers.ts'
 import { knowsDifferences, type News } from './run-news.ts'
@@ -38,7 +39,7 @@ function textOf({ change, rejects, differences }: News, event: NotificationKind)
   const ended =
     change.purpose === 'reconcile' || (rejects ?? 0) === 0
       ? differs
-      : `ended with ${rejects} rejected ${rejects === 1 ? 'row' : 'rows'}${where}; "records-sync rejects ${run}" lists them${knowsDifferences(change, differences) ? `; it does not agree with the other side${why}` : ''}`
+      : `ended with ${rejectsText(change, rejects ?? 0)}${where}; "records-sync rejects ${run}" lists them${knowsDifferences(change, differences) ? `; it does not agree with the other side${why}` : ''}`
   const says = {
     blocked:
       reason === 'approval'
@@ -52,6 +53,13 @@ function textOf({ change, rejects, differences }: News, event: NotificationKind)
   } satisfies Record<NotificationKind, string>
   // In Slack these characters make links and mention people.
   return `${sync} ${says[event]}`.replaceAll('<', '‹').replaceAll('>', '›')
+}
+
+/** `3 rejected rows`, `2 rejected rows or links`, `1 rejected link`. */
+function rejectsText({ books }: RunChange, rejects: number): string {
+  const links = books ? countLinkRejects(books) : 0
+  const noun = links === 0 ? 'row' : links === rejects ? 'link' : 'rows or link'
+  return `${rejects} rejected ${noun}${rejects === 1 ? '' : 's'}`
 }
 
 /** One bounded line; a block's own message begins with what is already said. */

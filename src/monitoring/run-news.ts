@@ -2,7 +2,14 @@
 
 import type { NotificationKind } from '../../config/index.ts'
 import { REGULAR_PURPOSES } from '../core/domain/purpose.ts'
-import { countReadBackDifferent, countRejects, isComplete } from '../core/domain/books.ts'
+import {
+  countLinkRejects,
+  countParked,
+  countReadBackDifferent,
+  countRejects,
+  isComplete,
+  type Books,
+} from '../core/domain/books.ts'
 import type { Run, Runs } from '../ledger/ledger.ts'
 import type { RunChange } from '../runs/observers.ts'
 import { withTimeout } from './timeout.ts'
@@ -101,7 +108,7 @@ export class RunNews {
     const previous = await previousRuns(this.#ledger, sync, run)
     const before = previous.find(({ state }) => state !== 'skipped')
     const wasSkipped = previous[0]?.state === 'skipped'
-    const isNew = rejects !== (before?.counts ? countRejects(before.counts) : 0)
+    const isNew = rejects !== (before?.counts ? rejectsOf(before.counts) : 0)
     const isKnown = differs && before?.state === to && before.message === message
     const recovers = wasBlocked || wasUnopened || wasSkipped || before?.state === 'failed'
     return [
@@ -112,10 +119,14 @@ export class RunNews {
   }
 }
 
+/** Rows and links that need a person's attention. */
+const rejectsOf = (books: Books): number => countRejects(books) + countLinkRejects(books)
+
 function newsOf(change: RunChange) {
   const { books, purpose } = change
-  const rejects = purpose === 'reconcile' ? change.differences : books && countRejects(books)
-  const differences = change.differences ?? (books && countReadBackDifferent(books))
+  const rejects = purpose === 'reconcile' ? change.differences : books && rejectsOf(books)
+  const differences =
+    change.differences ?? (books && countReadBackDifferent(books) + countParked(books))
   return (...events: readonly NotificationKind[]): News => ({
     change,
     events,

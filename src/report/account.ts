@@ -7,11 +7,17 @@ import {
   countReadBackDifferent,
   isBalanced,
   ITEM_STATES,
+  LINK_REJECT_STATES,
+  LINK_STATES,
+  linkMeaningOf,
   meaningOf,
   REJECT_STATES,
+  sumOfLinkStates,
   sumOfStates,
   wholeBooks,
   type Books,
+  type LinkBooks,
+  type LinkState,
 } from '../core/domain/books.ts'
 import type {
   Differences,
@@ -93,6 +99,7 @@ function runFacts(
     closed_at: run.closedAt,
     rows_read: books?.read ?? run.rowsRead,
     states: books?.states ?? null,
+    links: books?.links ? { ...books.links, replaced: books.links.replaced ?? 0 } : null,
     balanced: books && isBalanced(books) && isClosed,
     read_to_end: books && isClosed ? books.readToEnd !== false : null,
     replayed: books?.replayed ?? null,
@@ -129,8 +136,20 @@ function booksOf(run: Run, books: Books): BooksReport {
     looked_up: books.lookedUp ?? 0,
     in_doubt: books.inDoubt,
     read_back: readBackCounts(books),
+    links: books.links ? linksOf(run, books.links) : null,
   }
 }
+
+const linksOf = ({ purpose }: Run, { read, states, replaced = 0 }: LinkBooks) => ({
+  read,
+  sum: sumOfLinkStates(states),
+  states: LINK_STATES.filter((state) => states[state] > 0).map((state) => ({
+    state,
+    links: states[state],
+    meaning: linkMeaningOf(state, purpose),
+  })),
+  replaced,
+})
 
 const streamOf = (stream: StreamBooks): StreamReport => ({
   stream: stream.stream,
@@ -155,6 +174,19 @@ const streamOf = (stream: StreamBooks): StreamReport => ({
 /** Rows that were not accepted. */
 export const rejectedRows = ({ states }: BooksReport): number =>
   states.reduce((sum, { state, rows }) => sum + (REJECT_STATES.includes(state) ? rows : 0), 0)
+
+/** Links of a run in some states. */
+const linksIn = ({ links }: BooksReport, states: readonly LinkState[]): number =>
+  (links?.states ?? []).reduce(
+    (sum, { state, links: count }) => sum + (states.includes(state) ? count : 0),
+    0,
+  )
+
+/** Links that were not accepted. */
+export const rejectedLinks = (books: BooksReport): number => linksIn(books, LINK_REJECT_STATES)
+
+/** Links whose targets do not exist yet. */
+export const parkedLinks = (books: BooksReport): number => linksIn(books, ['parked'])
 
 /** Rows that were accepted, and that the service does not hold as they were sent. */
 export const readBackDifferent = ({ read_back }: BooksReport): BooksReport['read_back'] =>

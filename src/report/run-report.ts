@@ -6,6 +6,7 @@ import { z } from 'zod'
 import { CHANGED_BY, DIFFERENCE_KINDS } from '../core/domain/differences.ts'
 import { PURPOSES } from '../core/domain/purpose.ts'
 import { ITEM_STATES, READ_BACK_NAMES, RUN_STATES, TIMED_STATES } from '../core/domain/books.ts'
+import { linkSchemas } from './link-schemas.ts'
 
 const count = z.int().meta({ id: 'Count' })
 const text = z.string()
@@ -16,6 +17,7 @@ const timeOrNull = time.nullable()
 const countEach = <Name extends string>(names: readonly Name[]) =>
   Object.fromEntries(names.map((name) => [name, count])) as Record<Name, typeof count>
 const eachOf = <Name extends string>(names: readonly Name[]) => z.object(countEach(names))
+const links = linkSchemas(count)
 
 /** What every command prints of a run. */
 const runFacts = z.object({
@@ -39,7 +41,11 @@ const runFacts = z.object({
   closed_at: timeOrNull.describe('Null while the run is live.'),
   rows_read: countOrNull,
   states: eachOf(ITEM_STATES).nullable().describe('Of an import: rows by the state of their item.'),
-  balanced: z.boolean().nullable().describe('Whether every row has exactly one outcome.'),
+  links: links.facts,
+  balanced: z
+    .boolean()
+    .nullable()
+    .describe('Whether every row, and every link, has exactly one outcome.'),
   read_to_end: z.boolean().nullable().describe('Whether the source was read to its end.'),
   replayed: countOrNull.describe('Rows that were sent again after a lost answer.'),
   maybe_created: countOrNull.describe(
@@ -95,7 +101,7 @@ const booksReport = z
     sum: count,
     balanced: z
       .boolean()
-      .describe('Every row has exactly one outcome. Not yet true of a live run.'),
+      .describe('Every row and every link has exactly one outcome. Not yet true of a live run.'),
     read_to_end: z
       .boolean()
       .describe(
@@ -111,6 +117,7 @@ const booksReport = z
     read_back: z
       .array(z.object({ name: z.enum(READ_BACK_NAMES), rows: count, meaning: text }))
       .describe('What reading back showed, the worst first.'),
+    links: links.books,
   })
   .meta({ id: 'BooksReport' })
 

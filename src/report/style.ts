@@ -5,7 +5,7 @@
 import { hash as digestOf } from 'node:crypto'
 import type { ChangedBy, DifferenceKind } from '../core/domain/differences.ts'
 import { namesOf } from '../core/register.ts'
-import type { ItemState } from '../core/domain/books.ts'
+import type { ItemState, LinkState } from '../core/domain/books.ts'
 
 type Colours = readonly [light: string, dark: string]
 
@@ -39,6 +39,9 @@ const SERIES = {
   rejected: ['#cf5a3c', '#d9694b'],
   failed: ['#85201c', '#f6b5ab'],
   unsent: ['#b49cc0', '#8d72a0'],
+  linked: ['#0e5a4a', '#7fdcc0'],
+  parked: ['#e9b04f', '#d99c34'],
+  skipped: ['#dde1e5', '#363c44'],
   planned: ['#d3deeb', '#2f3f55'],
   sent: ['#7ea6d6', '#5d8ac2'],
   lost: ['#16181c', '#f4f4f4'],
@@ -54,7 +57,7 @@ const SERIES = {
   'by-warehouse': ['#7b5c93', '#b796cf'],
   'by-unknown': ['#c5cad1', '#59616b'],
 } as const satisfies Record<
-  ItemState | DifferenceKind | `by-${ChangedBy}` | 'lost' | 'equal' | 'request',
+  ItemState | LinkState | DifferenceKind | `by-${ChangedBy}` | 'lost' | 'equal' | 'request',
   Colours
 >
 export type Series = keyof typeof SERIES

@@ -5,7 +5,13 @@ import { kindsText, sumOfDifferences } from '../core/domain/differences.ts'
 import type { BlockReason } from '../core/errors.ts'
 import { commandOf } from '../core/domain/purpose.ts'
 import type { Run } from '../ledger/ledger.ts'
-import { countsDiffer, readBackDifferent, rejectedRows } from './account.ts'
+import {
+  countsDiffer,
+  parkedLinks,
+  readBackDifferent,
+  rejectedLinks,
+  rejectedRows,
+} from './account.ts'
 import { countText, formatNumber } from './format.ts'
 import type {
   BooksReport,
@@ -214,7 +220,7 @@ function endedImport(run: Run, books: BooksReport, step: MakeStep): ReportVerdic
         rejects < books.read
           ? `; the other ${formatNumber(books.read - rejects)} have their outcome`
           : ''
-      }.${readBack === null ? '' : ` ${readBack.text}.`}`,
+      }.${readBack === null ? '' : ` ${readBack.text}.`}${linksMeaning(books)}`,
       next: [
         step(
           'Write them to files with their original columns, and correct them there:',
@@ -228,13 +234,38 @@ function endedImport(run: Run, books: BooksReport, step: MakeStep): ReportVerdic
     return {
       tone: 'look',
       words: 'Complete, with differences',
-      meaning: `${readBack.text}; the service does not hold what was sent. The next run sends ${readBack.rows === 1 ? 'it' : 'them'} once more.`,
+      meaning: `${readBack.text}; the service does not hold what was sent. The next run sends ${readBack.rows === 1 ? 'it' : 'them'} once more.${linksMeaning(books)}`,
       next: [
         step('Write them to a file, each with what differs:', `rejects ${run.id}`),
         step('Send them again now:', `retry ${run.id}`),
       ],
     }
+  const linked = linksMeaning(books)
+  if (linked !== '')
+    return {
+      tone: 'look',
+      words:
+        rejectedLinks(books) > 0 ? 'Complete, with rejected links' : 'Complete, with parked links',
+      meaning: `${withoutRejects(run, books)}${linked}`,
+      next: rejectedLinks(books) > 0 ? [step('See which and why:', `rejects ${run.id}`)] : [],
+    }
   return { tone: 'good', words: 'Complete', meaning: withoutRejects(run, books), next: [] }
+}
+
+/** What of the links needs a person, or waits for another run, as sentences behind others; empty if nothing does. */
+function linksMeaning(books: BooksReport): string {
+  const [rejected, parked] = [rejectedLinks(books), parkedLinks(books)]
+  const texts = [
+    ...(rejected > 0
+      ? [`${countText(rejected, 'link')} ${rejected === 1 ? 'was' : 'were'} not accepted.`]
+      : []),
+    ...(parked > 0
+      ? [
+          `${countText(parked, 'link')} ${parked === 1 ? 'waits for its target' : 'wait for their targets'}: a later run links ${parked === 1 ? 'it' : 'them'} once the target exists.`,
+        ]
+      : []),
+  ]
+  return texts.map((text) => ` ${text}`).join('')
 }
 
 function withoutRejects({ purpose }: Run, { read }: BooksReport): string {

@@ -5,6 +5,7 @@ import { closingTests } from './ledger/closing.ts'
 import { exportingTests } from './ledger/exporting.ts'
 import { incrementalTests } from './ledger/incremental.ts'
 import { interleavingTests } from './ledger/interleavings.ts'
+import { linkModelTests } from './ledger/link-model.ts'
 import { linkTests } from './ledger/links.ts'
 import { largeRowTests } from './ledger/large-rows.ts'
 import { pushingTests } from './ledger/pushing.ts'
@@ -27,6 +28,7 @@ const PARTS = {
   sparing: sparingTests,
   largeRows: largeRowTests,
   links: linkTests,
+  linkModel: linkModelTests,
   closing: closingTests,
   incremental: incrementalTests,
   interleavings: interleavingTests,

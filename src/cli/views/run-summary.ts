@@ -7,6 +7,7 @@ import type { Run } from '../../ledger/ledger.ts'
 import { factsOf, type RunAccount } from '../../report/account.ts'
 import { booksNotes } from '../../report/books-notes.ts'
 import type { BooksReport } from '../../report/run-report.ts'
+import { countText } from '../../core/format.ts'
 import { printRunDifferences } from './differences.ts'
 import { printStreams } from './streams.ts'
 import { formatNumber, screenLines, type Terminal } from '../shared/terminal.ts'
@@ -41,8 +42,33 @@ function printBooks(terminal: Terminal, books: BooksReport): void {
   for (const { name, rows, meaning } of books.read_back)
     for (const line of screenLines(head(name, rows) + meaning, head(name, rows).length))
       terminal.out(terminal.style(name === 'equal' ? 'dim' : 'yellow', line))
+  if (books.links) printLinks(terminal, books.links)
   for (const { text, warns } of booksNotes(books))
     terminal.out(warns ? terminal.style('yellow', `  ${text}`) : `  ${text}`)
+}
+
+/** The books of links, as those of rows. */
+function printLinks(terminal: Terminal, links: NonNullable<BooksReport['links']>): void {
+  const width = Math.max(
+    ...[links.read, links.sum, ...links.states.map((each) => each.links)].map(
+      (count) => formatNumber(count).length,
+    ),
+  )
+  const head = (name: string, count: number) =>
+    `  ${name.padEnd(11)} ${formatNumber(count).padStart(width)}  `
+  terminal.out()
+  terminal.out('  Links')
+  for (const { state, links: count, meaning } of links.states)
+    for (const line of screenLines(head(state, count) + meaning, head(state, count).length))
+      terminal.out(line)
+  terminal.out(`${head('sum', links.sum)}links read ${formatNumber(links.read)}`)
+  if (links.replaced > 0)
+    terminal.out(
+      terminal.style(
+        'yellow',
+        `  ${countText(links.replaced, 'new link')} took the place of another one, as the association has it.`,
+      ),
+    )
 }
 
 export function printRunAccount(

@@ -69,6 +69,11 @@ export const LINK_STATES = namesOf(LINK_STATE)
 /** States that a link may leave. */
 export const OPEN_LINK_STATES = namesWith(LINK_STATE, { outcome: null })
 
+/** States that a link never leaves. */
+export const ENDED_LINK_STATES: readonly LinkState[] = LINK_STATES.filter(
+  (state) => LINK_STATE[state].outcome !== null,
+)
+
 /** States of links that need a person's attention. */
 export const LINK_REJECT_STATES = namesWith(LINK_STATE, { outcome: 'reject' })
 

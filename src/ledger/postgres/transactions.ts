@@ -2,7 +2,7 @@
 
 import type {
   Given,
-  Step,
+  TransactionStep,
   StepResult,
   Transaction,
   TransactionRunner,
@@ -24,7 +24,7 @@ function givenText(text: string, { columns }: Given, shared: number): string {
 
 async function carryOut(
   session: Session,
-  { text, values, given, returns }: Step,
+  { text, values, given, returns }: TransactionStep,
 ): Promise<StepResult> {
   const own = given === null ? text : givenText(text, given, values.length)
   const all =

@@ -174,13 +174,13 @@ export interface LinkStaging {
   stageLinks(run: number, fence: number, links: readonly StagedLink[]): Promise<void>
   /**
    * After `finishStage`: adds what earlier runs of the destination left over (parked, rejected, failed, unsent) as planned links of
-   * ordinal 0, slice by slice. `unread keys`: of keys that no item of the run has; `all left`: all of them. An interrupted call is
-   * repeated without harm. Returns how many it added in all.
+   * ordinal 0, slice by slice. `unread keys`: of keys that no item of the run has; `all left`: all of them. Where `bounds` allow a
+   * source one target, it is the newest one. An interrupted call is repeated without harm. Returns how many it added in all.
    */
   carryLinks(
     run: number,
     fence: number,
-    options: { readonly of: 'unread keys' | 'all left' },
+    options: { readonly of: 'unread keys' | 'all left'; readonly bounds?: LinkBounds },
     onSlice?: OnSlice,
   ): Promise<number>
 }

@@ -2,7 +2,12 @@
 
 import type { Row } from '../rows/values.ts'
 import type { StatementValue } from '../statements/engine.ts'
-import type { Given, Step, StepResult, TransactionRunner } from '../statements/transaction.ts'
+import type {
+  Given,
+  TransactionStep,
+  StepResult,
+  TransactionRunner,
+} from '../statements/transaction.ts'
 import type { SqliteDatabase, Value } from './database.ts'
 import { sqliteText } from './dialect.ts'
 
@@ -29,7 +34,10 @@ function givenText(text: string, { columns }: Given, rows: number, shared: numbe
 /** Lists are bound as `sqliteDialect.list` gives them. */
 const single = (values: readonly StatementValue[]) => values as readonly Value[]
 
-function carryOut(db: SqliteDatabase, { text, values, given, returns }: Step): StepResult {
+function carryOut(
+  db: SqliteDatabase,
+  { text, values, given, returns }: TransactionStep,
+): StepResult {
   const parts =
     given === null
       ? [[sqliteText(text), single(values)] as const]

@@ -3,7 +3,7 @@
 import type { SqlDialect } from './engine.ts'
 
 /** A table under a name, such as `links AS other`, and the condition by which an index of it finds rows. */
-export interface Found {
+export interface FoundRows {
   readonly table: string
   readonly on: string
 }
@@ -14,31 +14,31 @@ export interface LinkSql extends SqlDialect {
   /** A text, or a column, as the indexes have it that find keys and targets. */
   hashed(text: string): string
   /** The links of a run with the edge of `own`. */
-  linksOfEdge(alias: string, run: string, own: string): Found
+  linksOfEdge(alias: string, run: string, own: string): FoundRows
   /** The links of a run with the association and the target of `own`. */
-  linksOfTarget(alias: string, run: string, own: string): Found
+  linksOfTarget(alias: string, run: string, own: string): FoundRows
   /** The items of a run with a key. */
-  itemsOfKey(alias: string, run: string, key: string): Found
+  itemsOfKey(alias: string, run: string, key: string): FoundRows
   /** What is accepted for a key. */
-  acceptedOfKey(alias: string, destination: string, key: string): Found
+  acceptedOfKey(alias: string, destination: string, key: string): FoundRows
   /** What is known of the edge of `own`. */
-  knownOfEdge(alias: string, destination: string, own: string): Found
+  knownOfEdge(alias: string, destination: string, own: string): FoundRows
   /** What is known of the links of a key. */
-  knownOfKey(alias: string, destination: string, key: string): Found
+  knownOfKey(alias: string, destination: string, key: string): FoundRows
   /** What is known of the links to the target of `own`, which may have one source. */
-  knownOfTarget(alias: string, destination: string, own: string): Found
+  knownOfTarget(alias: string, destination: string, own: string): FoundRows
   /** What is known of links that are not linked; in the order of `knownOrder`. */
-  knownLeft(alias: string, destination: string): Found
+  knownLeft(alias: string, destination: string): FoundRows
   /** What is known of links that are parked, to an object type; in the same order. */
-  knownParked(alias: string, destination: string, type: string): Found
+  knownParked(alias: string, destination: string, type: string): FoundRows
   /** Deletes what is known, as `known`, of the edges that a statement selects with their destination, where it fits. */
   deleteKnown(select: string, fits: string): string
   /** Joins what is found, with these columns, to each of the rows in front. */
-  joined(found: Found, alias: string, columns: string): string
+  joined(found: FoundRows, alias: string, columns: string): string
 }
 
 /** Whether a row is found that fits. No engine can turn it into a search of the whole table. */
-export const exists = ({ table, on }: Found, fits = 'true'): string =>
+export const exists = ({ table, on }: FoundRows, fits = 'true'): string =>
   `(SELECT 1 FROM ${table} WHERE ${on} AND ${fits} LIMIT 1) IS NOT NULL`
 
 /** The order of known links within a destination, as columns of `alias`. */
@@ -49,7 +49,7 @@ export const knownOrder = ({ hashed }: LinkSql, alias: string): string =>
 export const DESTINATION = '(SELECT destination FROM runs WHERE id = $1)'
 
 /** The item of the row of a link. */
-export const itemOf = (alias: string, own: string): Found => ({
+export const itemOf = (alias: string, own: string): FoundRows => ({
   table: `items AS ${alias}`,
   on: `${alias}.run = ${own}.run AND ${alias}.ordinal = ${own}.ordinal`,
 })

@@ -1,6 +1,6 @@
 // What a sync's runs say about it: metrics ask every few seconds.
 
-import { countReadBackDifferent, type Books } from '../../core/domain/books.ts'
+import { countParked, countReadBackDifferent, type Books } from '../../core/domain/books.ts'
 import type { Run } from '../roles/runs.ts'
 import type { Syncs } from '../roles/syncs.ts'
 import { completeStates, regularPurposes } from '../rows/runs.ts'
@@ -13,7 +13,9 @@ export const STREAM_RUNS_MAX = 20
 /** Whether a run ended and its state or its books say that the two sides differ. Rejects outweigh it as a state. */
 const knowsOfDifferences = (state: unknown, counts: Books | null): boolean =>
   state === 'complete_with_differences' ||
-  (state === 'complete_with_rejects' && counts !== null && countReadBackDifferent(counts) > 0)
+  (state === 'complete_with_rejects' &&
+    counts !== null &&
+    countReadBackDifferent(counts) + countParked(counts) > 0)
 
 /** Whether only `differences` says so of a run. */
 const mayLeaveDifferences = ({ state, purpose }: Row): boolean =>

@@ -14,7 +14,7 @@ export interface Given {
 }
 
 /** A statement of a transaction; `$1` is the first of its values. */
-export interface Step {
+export interface TransactionStep {
   readonly text: string
   readonly values: readonly StatementValue[]
   readonly given: Given | null
@@ -28,7 +28,7 @@ export interface StepResult {
   readonly changes: number
 }
 
-export type Transaction<Result> = Generator<Step, Result, StepResult>
+export type Transaction<Result> = Generator<TransactionStep, Result, StepResult>
 
 export interface TransactionRunner {
   /** Runs it as one transaction, which any error undoes. `work` may be called again, if the transaction clashed with another one. */

@@ -15,6 +15,31 @@ interface Outcome {
   readonly meaning: string
 }
 
+/** The links of the rows, by what became of them. */
+const linksTable = ({ read, sum, states, replaced }: NonNullable<BooksReport['links']>): Markup =>
+  html`<h3>Links</h3>
+    <table>
+      ${tableHead(['Outcome'], ['Links', 'Share'])}
+      <tbody>
+        ${states.map(
+          ({ state, links, meaning }) =>
+            html`<tr>
+              <th scope="row">${swatch(state)}${state} <span class="mean">${meaning}</span></th>
+              <td class="n">${formatNumber(links)}</td>
+              <td class="n">${percentText(links, sum)}</td>
+            </tr>`,
+        )}
+      </tbody>
+      <tfoot>
+        <tr>
+          <th scope="row">Sum <span class="mean">of ${countText(read, 'link')} read</span></th>
+          <td class="n">${formatNumber(sum)}</td>
+          <td></td>
+        </tr>
+      </tfoot>
+    </table>
+    ${replaced > 0 && html`<p class="note warn">${countText(replaced, 'new link')} took the place of another one, as the association has it.</p>`}`
+
 export function booksPart(books: BooksReport, isClosed: boolean): Markup {
   const { read, sum, balanced, states } = books
   const lost = isClosed ? Math.max(0, read - sum) : 0
@@ -67,6 +92,7 @@ export function booksPart(books: BooksReport, isClosed: boolean): Markup {
         </tfoot>
       </table>
       <p class="balance ${tone}">${words}</p>
+      ${books.links && linksTable(books.links)}
       ${books.read_back.map(({ name, rows: count, meaning }) => html`<p class="note${name === 'equal' ? '' : ' warn'}">${countText(count, 'row')} ${meaning}.</p>`)}
       ${booksNotes(books).map(({ text, warns }) => html`<p class="note${warns ? ' warn' : ''}">${text}</p>`)}`,
   )

@@ -640,6 +640,26 @@ export function linkTests(open: Open): void {
       expect((await allLinks(ledger, run))[0]).toMatchObject({ replacedId: 'record 1' })
     })
 
+    it('keeps the later one of two that cannot be next to each other', async () => {
+      // Left by runs of which none came to the other's link.
+      await linkedRun(ledger, [['a', 'x']], () => 'failed')
+      const { run: second } = await stagedLinks(ledger, [['a', 'y']])
+      await close(ledger, second)
+      const known = await knownTexts(ledger, second)
+      expect(known).toEqual(['a→x failed', 'a→y unsent'])
+      const newest = await stagedLinks(ledger, [], { mode: 'plan' })
+      const options = { of: 'unread keys', bounds: ONE_TARGET } as const
+      expect(await ledger.carryLinks(newest.run, newest.stageFence, options)).toBe(1)
+      expect(await linkTexts(ledger, newest.run)).toEqual(['a→y planned'])
+      const { run, stageFence } = await stagedLinks(ledger, [])
+      expect(await ledger.carryLinks(run, stageFence, { of: 'all left' })).toBe(2)
+      const { replaced } = await sendLinks(ledger, run, () => 'linked', ONE_TARGET)
+      expect(replaced).toBe(1)
+      const links = await allLinks(ledger, run)
+      expect(await knownTexts(ledger, run)).toEqual([`a→${links[1]!.target} linked`])
+      expect(links[1]!.replacedId).toBe(`id of ${links[0]!.target}`)
+    })
+
     it('replaces nothing where the definition allows several', async () => {
       await linkedRun(ledger, [['a', 'x']])
       const { run, replaced } = await linkedRun(ledger, [['a', 'y']])

@@ -228,6 +228,32 @@ const TAMPERINGS: readonly (readonly [
     /created: booked 2, counted 3/,
   ],
   [
+    'the state of a link',
+    run(`UPDATE links SET state = 'parked' WHERE run = ${young} AND number = 1`),
+    [`books_altered ${young}`],
+    /links linked: booked 1, counted 0; links parked: booked 0, counted 1/,
+  ],
+  [
+    'a link that was deleted',
+    run(`DELETE FROM links WHERE run = ${young} AND number = 1`),
+    [`items_missing ${young}`],
+    /1 of its items and links are gone/,
+  ],
+  [
+    'the number of links read',
+    run(`UPDATE link_steps SET read = 9 WHERE run = ${young}`),
+    [`books_altered ${young}`],
+    /links read: booked 2, counted 9/,
+  ],
+  [
+    'the links in the books of a run',
+    run(
+      `UPDATE runs SET counts = json_set(counts, '$.links.states.unsent', 0) WHERE id = ${young}`,
+    ),
+    [`run_altered ${young}`, `books_unbalanced ${young}`, `books_altered ${young}`],
+    /2 links read, 1 booked/,
+  ],
+  [
     'the books of a run',
     run(`UPDATE runs SET counts = NULL WHERE id = ${mixed}`),
     [`run_altered ${mixed}`, `books_altered ${mixed}`],

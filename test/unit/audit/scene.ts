@@ -21,6 +21,8 @@ import {
   stream,
 } from '../../suites/ledger/scene.ts'
 
+import { link, NO_BOUNDS, outcome as linkOutcome } from '../../suites/ledger/link-scene.ts'
+
 const DAY_MS = 86_400_000
 /** When the ledger is looked at. */
 export const NOW = Date.parse('2026-03-31T12:00:00.000Z')
@@ -146,6 +148,13 @@ export async function fill(open: (clock: Clock) => Ledger | Promise<Ledger>): Pr
       return outcome(ordinal, 'rejected', texts)
     }),
   )
+  await ledger.stageLinks(young.run, 1, [
+    link(1, 1, `key ${STRANGE[0]!}`, STRANGE[1]!),
+    link(1, 2, `key ${STRANGE[0]!}`, 'x'),
+  ])
+  const step = await ledger.claimLinks(young.run)
+  const linked = linkOutcome({ ordinal: 1, number: 1 }, 'linked', { sourceId: 's', targetId: 't' })
+  await ledger.settleLinks(young.run, step, [linked], NO_BOUNDS)
   await close(ledger, young.run)
 
   daysAgo(1)

@@ -15,10 +15,14 @@ import { LedgerError } from '../../../src/core/errors.ts'
 import { silentLogger, systemClock, type Clock, type Logger } from '../../../src/core/ports.ts'
 import {
   emptyStates,
+  LINK_STATES,
   NOT_READ_BACK,
+  sumOfLinkStates,
   type Books,
+  type LinkState,
   type RunState,
 } from '../../../src/core/domain/books.ts'
+import { zeroCounts } from '../../../src/core/register.ts'
 import type { Ledger } from '../../../src/ledger/ledger.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
 import { syncGauges } from '../../../src/monitoring/sync-gauges.ts'
@@ -792,6 +796,22 @@ describe('notifications', () => {
     expect(all.received[0]!.body).toMatchObject({ rejects: 0, differences: 2 })
     expect(all.received[0]!.body['text']).toContain(`does not agree with the other side`)
     expect(all.received[0]!.body['text']).toContain(message)
+  })
+
+  test('tell rejected links as rejects, and parked ones as differences', async () => {
+    const hook = await receiver(accepts)
+    const { changed, ledger } = await scene({ ops: hook.url })
+    const withLinks = async (state: RunState, states: Partial<Record<LinkState, number>>) => {
+      const change = await ended(ledger, state, 0, 'links')
+      const all = { ...zeroCounts(LINK_STATES), ...states }
+      const links = { read: sumOfLinkStates(all), states: all }
+      await changed({ ...change, books: { ...change.books!, links } })
+    }
+    await withLinks('complete_with_rejects', { linked: 5, rejected: 2, parked: 1 })
+    expect(hook.received[0]!.body).toMatchObject({ event: 'rejects', rejects: 2, differences: 1 })
+    expect(hook.received[0]!.body['text']).toContain('ended with 2 rejected links (run')
+    await withLinks('complete_with_differences', { linked: 5, parked: 1 })
+    expect(hook.received.at(-1)!.body).toMatchObject({ event: 'differences', differences: 1 })
   })
 
   test('tell differences of a run with rejects too, once for the same message', async () => {

@@ -33,6 +33,7 @@ export function booksData(
     looked_up: 0,
     read_back: [],
     in_doubt: 0,
+    links: null,
     ...more,
   }
 }
@@ -43,6 +44,7 @@ const noFacts = {
   backfill: null,
   rows_read: null,
   states: null,
+  links: null,
   balanced: null,
   read_to_end: null,
   replayed: null,

@@ -16,6 +16,8 @@ import { html } from '../../../src/report/escape.ts'
 import { timeText, durationText, percentText, shortNumber } from '../../../src/report/format.ts'
 import { renderReport } from '../../../src/report/html.ts'
 import type { RunReport } from '../../../src/report/run-report.ts'
+import { reportVerdict } from '../../../src/report/verdict.ts'
+import { linkedRun } from '../../suites/ledger/link-scene.ts'
 import { row } from '../../suites/ledger/scene.ts'
 import { quotaRow } from '../cli/quota-row.ts'
 import { said } from '../cli/said.ts'
@@ -130,6 +132,48 @@ describe('a report', () => {
       0.8,
     ])
     expect(renderReport(await collect(id))).toContain('Requests a minute, in shares of 1 min 15 s')
+  })
+
+  test('of an import with links: their books, and what becomes of those that are left', async () => {
+    const rejected = await linkedRun(
+      ledger,
+      [
+        ['a', 'x', 'y'],
+        ['b', 'z'],
+      ],
+      ({ target }) => (target === 'x' ? 'linked' : target === 'y' ? 'parked' : 'rejected'),
+    )
+    const data = await collect(rejected.run)
+    expect(data.run.links).toMatchObject({ read: 3, replaced: 0, states: { linked: 1, parked: 1 } })
+    expect(data.books!.balanced).toBe(true)
+    expect(data.books!.links!.states.map(({ state, links }) => [state, links])).toEqual([
+      ['linked', 1],
+      ['parked', 1],
+      ['rejected', 1],
+    ])
+    const page = renderReport(data)
+    expect(page).toContain('<h3>Links</h3>')
+    expect(page).toContain('of 3 links read')
+    const run = { ...(await ledger.run(rejected.run))!, state: 'complete_with_rejects' } as const
+    const hint = (command: string) => command
+    expect(reportVerdict(run, { ...data, comparison: null }, hint)).toMatchObject({
+      tone: 'look',
+      words: 'Complete, with rejected links',
+      meaning:
+        'All 2 rows have their outcome, and none needs you. 1 link was not accepted. 1 link waits for its target: a later run links it once the target exists.',
+      next: [{ command: `rejects ${rejected.run}` }],
+    })
+    const parked = await linkedRun(ledger, [['a', 'y', 'x']], () => 'parked')
+    const later = await collect(parked.run)
+    expect(later.verdict).toMatchObject({
+      tone: 'look',
+      words: 'Complete, with parked links',
+      next: [],
+    })
+    expect(await collect((await linkedRun(ledger, [['c']])).run)).toMatchObject({
+      books: { links: null },
+      run: { links: null },
+    })
   })
 
   test('of a retry, and of the run that it mended', async () => {

@@ -4,7 +4,7 @@ import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import type { OnSlice } from '../../roles/on-slice.ts'
 import type { Row } from '../../rows/values.ts'
 import type { StatementValue } from '../engine.ts'
-import { knownOrder, type Found, type LinkSql } from '../link-sql.ts'
+import { knownOrder, type FoundRows, type LinkSql } from '../link-sql.ts'
 import { read, type Transaction, type TransactionRunner } from '../transaction.ts'
 
 /** Where a known link is in that order. */
@@ -51,7 +51,7 @@ export async function eachKnownSlice<Result>(
   sql: LinkSql,
   source: {
     readonly run: number
-    readonly found: Found
+    readonly found: FoundRows
     readonly rows: number
     readonly onSlice?: OnSlice | undefined
   },

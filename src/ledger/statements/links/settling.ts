@@ -6,7 +6,7 @@ import { isMaybeWrittenSql } from '../../rules/settlement.ts'
 import type { LinkBounds, LinkOutcome } from '../../roles/links.ts'
 import { knownStateSql, leftLinkStates, openLinkStates } from '../../rows/links.ts'
 import { text, type Row } from '../../rows/values.ts'
-import { DESTINATION, type Found, type LinkSql } from '../link-sql.ts'
+import { DESTINATION, type FoundRows, type LinkSql } from '../link-sql.ts'
 import { readGiven, writeGiven, type Given, type Transaction } from '../transaction.ts'
 import { addCounts, type LinkDeltas } from './slices.ts'
 
@@ -53,7 +53,7 @@ const SETTLE_SQL = `UPDATE links SET state = given.state, source_id = coalesce(g
     in_doubt = CASE WHEN given.state = 'failed' AND coalesce(given.http_status, 500) >= 500 THEN 1 ELSE 0 END,
     replayed = CASE WHEN given.http_status IS NOT NULL AND ${isMaybeWrittenSql('given.state', 'given.http_status')} THEN 1 ELSE links.replayed END
   FROM given WHERE ${IS_GIVEN} AND links.state IN (${openLinkStates})
-  RETURNING links.ordinal, links.number, links.state, links.association`
+  RETURNING links.ordinal, links.number, links.state, links.association, links.key, links.target`
 
 const EDGES = { key: 'text', target: 'text', association: 'text' } as const
 /** The counters of links that left an open state. */
@@ -98,7 +98,7 @@ export function settlingTexts(sql: LinkSql) {
   const { join } = sql
   const fromGiven = `FROM given ${join} links ON ${IS_GIVEN} ${join} runs ON runs.id = links.run`
   const isOneSource = `CASE WHEN ${sql.isOneOf('links.association', '$1')} THEN 1 ELSE 0 END`
-  const taken = (found: Found, one: 'target' | 'key', recordId: string) =>
+  const taken = (found: FoundRows, one: 'target' | 'key', recordId: string) =>
     `SELECT links.ordinal, links.number, links.state, old.key, old.target, old.association, old.state AS old_state,
        old.${recordId} AS record_id
      ${fromGiven} ${sql.joined(
@@ -139,6 +139,11 @@ const places = (run: number, links: readonly Row[]): Given => ({
   rows: links.map((row) => [run, Number(row['ordinal']), Number(row['number'])]),
 })
 
+const edgeText = (row: Row): string =>
+  JSON.stringify([row['association'], row['key'], row['target']])
+/** In the order of places. */
+const placeNumber = (row: Row): number => Number(row['ordinal']) * 2 ** 21 + Number(row['number'])
+
 /** Forgets what the new links of a group take the place of; returns their number. */
 function* takePlace(
   sql: LinkSql,
@@ -153,14 +158,17 @@ function* takePlace(
     taken.push(...(yield* readGiven(given, texts.takenTargets, [sql.list(oneTarget)])))
   if (oneSource.length > 0)
     taken.push(...(yield* readGiven(given, texts.takenSources, [sql.list(oneSource)])))
-  const edges = taken.map((row) => [
+  // Of two links of a group that cannot be next to each other the later one stays.
+  const placeOf = new Map(links.map((row) => [edgeText(row), placeNumber(row)]))
+  const gone = taken.filter((row) => (placeOf.get(edgeText(row)) ?? 0) < placeNumber(row))
+  const edges = gone.map((row) => [
     String(row['key']),
     String(row['target']),
     String(row['association']),
   ])
   yield* writeGiven({ columns: EDGES, rows: edges }, texts.remove, [run])
   const replaced = new Map(
-    taken
+    gone
       .filter((row) => row['state'] === 'linked' && row['old_state'] === 'linked')
       .map((row) => [
         `${String(row['ordinal'])} ${String(row['number'])}`,

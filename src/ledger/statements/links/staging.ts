@@ -182,10 +182,14 @@ export const linkStaging = (db: TransactionRunner, sql: LinkSql): LinkStaging =>
     })
   },
 
-  async carryLinks(run, fence, { of }, onSlice) {
+  async carryLinks(run, fence, { of, bounds = NO_BOUNDS }, onSlice) {
     const isUnread =
       of === 'all left' ? '' : `AND NOT ${exists(sql.itemsOfKey('own', '$1', 'known.key'))}`
     const { table, on } = sql.knownLeft('known', DESTINATION)
+    const newer = exists(
+      sql.knownOfKey('other', DESTINATION, 'known.key'),
+      `other.association = known.association AND (other.run > known.run OR other.run = known.run AND other.target > known.target)`,
+    )
     await eachKnownSlice(
       db,
       sql,
@@ -196,15 +200,19 @@ export const linkStaging = (db: TransactionRunner, sql: LinkSql): LinkStaging =>
           'SELECT coalesce(max(number), 0) AS last FROM links WHERE run = $1 AND ordinal = 0',
           [run],
         )
-        // The value behind those of the range.
-        const last = `$${values.length + 1}`
+        // The values behind those of the range.
+        const [last, single] = [1, 2].map((behind) => `$${values.length + behind}`) as [
+          string,
+          string,
+        ]
         const carried = yield* write(
           `INSERT INTO links (${LINK_COLUMNS})
            SELECT $1, 0, CAST(${last} AS integer) + CAST(row_number() OVER () AS integer), known.association, known.key,
              known.target_type, known."by", known.target, known."column", 'planned'
            FROM ${table} WHERE ${on} AND ${range} ${isUnread}
-             AND NOT ${exists(sql.linksOfEdge('other', '$1', 'known'))}`,
-          [...values, Number(row?.['last'])],
+             AND NOT ${exists(sql.linksOfEdge('other', '$1', 'known'))}
+             AND NOT (${sql.isOneOf('known.association', single)} AND ${newer})`,
+          [...values, Number(row?.['last']), sql.list(bounds.oneTarget)],
         )
         if (carried === 0) return
         yield* write(COUNT_SQL, [run, carried])
