@@ -2,7 +2,7 @@
 
 import type { OrgRef } from '../src/core/domain/org-ref.ts'
 import type { Priority } from '../src/core/ports.ts'
-import type { ImportSync } from '../config/index.ts'
+import type { ImportSync, SyncConfig } from '../config/index.ts'
 import {
   DEFAULT_IMPORT_TUNING,
   type ImportClient,
@@ -28,6 +28,8 @@ export interface ImportActivityDeps extends SharedDeps {
   ): Promise<{ client: ImportClient; keyFingerprint: string }>
   /** Ends with `signal`. */
   openSource(sync: ImportSync, signal: AbortSignal, extent: Extent): Promise<Source>
+  /** Every sync of the configuration, as the file has it now. Default: none other than that of the run. */
+  loadSyncs?(): Promise<readonly SyncConfig[]>
 }
 
 export type ImportStep = {

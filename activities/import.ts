@@ -15,22 +15,26 @@ import {
   finishImport,
   firstPlanned,
   hasLimits,
+  linkRows,
   noteOtherKey,
   openLeftoverRows,
+  openNoRows,
   push,
   readsAll,
   reviewLimits,
   rowErrors,
   settleInFlight,
   stage,
+  syncsToLink,
   type CloseResult,
   type PushResult,
   type ReconcileFindings,
   type RowError,
   type StageResult,
 } from '../src/import/index.ts'
-import type { Run, RunCounters, RunSegment } from '../src/ledger/ledger.ts'
+import type { LinkCounters, Run, RunCounters, RunSegment } from '../src/ledger/ledger.ts'
 import { withHeartbeat } from '../src/runs/heartbeat.ts'
+import { jobOf } from '../src/runs/job.ts'
 import type { RunOutcome } from '../src/runs/outcome.ts'
 import {
   ImportWork,
@@ -51,6 +55,8 @@ export interface ImportActivities {
       errors: readonly RowError[]
       /** Whether a review is due. */
       hasLimits: boolean
+      /** Whether its rows have links. Left out if they have none. */
+      hasLinks?: true
     }
   >
   /** Compares what a reconciliation has staged, for a while. `planned`: rows that differ so far. */
@@ -76,6 +82,8 @@ export interface ImportActivities {
       next?: number | null
     }
   >
+  /** Sends the links of the run, for a while. */
+  linkRows(input: ImportStep): Promise<{ done: boolean; requests: number; links: LinkCounters }>
   closeImport(input: ImportStep & { ending: RunOutcome }): Promise<
     CloseResult &
       Partial<Pick<ReconcileFindings, 'found' | 'left'>> & {
@@ -84,6 +92,8 @@ export interface ImportActivities {
         requests?: number
         /** Of a reconciliation: extra records that are gone now. */
         deleted?: number
+        /** Other syncs with parked links whose targets may exist now. Left out if there is none. */
+        resolves?: readonly string[]
       }
   >
   /** A person has paused a run of any kind, or resumed it. Returns an import's counts. */
@@ -95,6 +105,20 @@ export interface ImportActivities {
 }
 
 export type { ImportActivityDeps } from './import-work.ts'
+
+/** Those of a run whose ledger counts none. */
+const NO_LINKS: LinkCounters = {
+  read: 0,
+  planned: 0,
+  unchanged: 0,
+  linked: 0,
+  parked: 0,
+  skipped: 0,
+  rejected: 0,
+  failed: 0,
+  unsent: 0,
+  requests: 0,
+}
 
 type Input<Name extends keyof ImportActivities> = Parameters<ImportActivities[Name]>[0]
 
@@ -114,6 +138,7 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
     compareImport: work.connected(compare),
     reviewImport: work.connected((scope) => review(work, scope)),
     pushSegment: work.connected(pushRows),
+    linkRows: work.connected(sendLinks),
     closeImport: (input) => work.step(input, (env) => close(work, env, input)),
 
     noteImportVerdict: ({ run, approved }) =>
@@ -137,13 +162,16 @@ async function stageRun(
   { run, window = null }: Input<'stageImport'>,
 ) {
   const { ledger, logger } = deps
-  const { retry, reconcile = null } = job
+  const { retry, links, reconcile = null } = job
   const old = retry && (await shared.runOf(retry.of))
-  const staging = { run, sync, keyFingerprint, window, reconcile, isRetry: retry !== undefined }
+  const kind = { isRetry: retry !== undefined, isOfLinks: links !== undefined }
+  const staging = { run, sync, keyFingerprint, window, reconcile, ...kind }
   const { rows, planned, invalid, warnings } = await stage(importDeps, staging, async (extent) =>
-    retry && old
-      ? openLeftoverRows(ledger, retry, old)
-      : await deps.openSource(sync, importDeps.signal, extent),
+    links
+      ? openNoRows(sync.import)
+      : retry && old
+        ? openLeftoverRows(ledger, retry, old)
+        : await deps.openSource(sync, importDeps.signal, extent),
   )
   const held = retry ? await countHeldBack(ledger, retry.of) : 0
   if (held > 0) await ledger.addWarnings(run, [heldBackText(held, retry!.of)])
@@ -157,6 +185,7 @@ async function stageRun(
     segments: await ledger.openSegments(run),
     errors: invalid === 0 ? [] : await rowErrors(ledger, choice),
     hasLimits: hasLimits(sync.import),
+    ...(sync.import.links && { hasLinks: true as const }),
   }
 }
 
@@ -214,6 +243,18 @@ async function pushRows(
   return { ...pushed, next: next?.ordinal ?? null, progress, errors }
 }
 
+async function sendLinks(
+  { row, keyFingerprint, importDeps }: ImportScope,
+  { run }: Input<'linkRows'>,
+) {
+  const { ledger, logger } = importDeps
+  await noteOtherKey(ledger, row, keyFingerprint)
+  const done = await linkRows(importDeps, row)
+  const { requests, links = NO_LINKS } = await ledger.progress(run)
+  logger.info({ run, done, ...links }, 'run_linked')
+  return { done, requests, links }
+}
+
 /** A run that ends before its time asks for what is in flight. */
 const settle = ({ deps }: ImportWork, run: Run, env: ImportEnv): Promise<void> =>
   settleInFlight(
@@ -230,14 +271,16 @@ async function close(work: ImportWork, env: ImportEnv, { run, ending }: Input<'c
   // A retry of a close that was already recorded.
   if (!LIVE_STATES.includes(row.state) && row.counts) {
     const { state, counts: books, message } = row
-    return { state, books, message, manifest: await manifestOf(row) }
+    const closed = { state, books, message }
+    return { ...closed, manifest: await manifestOf(row), ...(await resolved(work, row, closed)) }
   }
   const isFinished = ending.kind === 'finished'
   const findings = isFinished
     ? await finishImport((await work.scopeOf(run, env)).importDeps, row)
     : await settle(work, row, env).then(() => null)
   // Minutes for millions of rows.
-  const closed = await withHeartbeat(env, closeImport(ledger, run, ending, findings))
+  const { mode } = jobOf(row, 'import').sync.import
+  const closed = await withHeartbeat(env, closeImport(ledger, run, ending, findings, mode))
   const differences = findings
     ? sumOfDifferences(findings.left)
     : countReadBackDifferent(closed.books) || null
@@ -250,5 +293,22 @@ async function close(work: ImportWork, env: ImportEnv, { run, ending }: Input<'c
     deleted: findings.found.extra - findings.left.extra,
   }
   const { requests } = await ledger.progress(run)
-  return { ...closed, ...found, requests, manifest }
+  return { ...closed, ...found, requests, manifest, ...(await resolved(work, row, closed)) }
+}
+
+/** What other syncs may link now. The run is closed: nothing of it fails for their sake. */
+async function resolved(
+  { deps }: ImportWork,
+  row: Run,
+  closed: CloseResult,
+): Promise<{ readonly resolves?: readonly string[] }> {
+  try {
+    const syncs = (await deps.loadSyncs?.()) ?? []
+    const resolves = await syncsToLink(deps.ledger, { row, ...closed }, syncs)
+    return resolves.length > 0 ? { resolves } : {}
+  } catch (error) {
+    const name = error instanceof Error ? error.name : typeof error
+    deps.logger.warn({ run: row.id, error: name }, 'links_not_tried')
+    return {}
+  }
 }

@@ -7,6 +7,7 @@ import {
   type BackfillActivityDeps,
 } from './backfill.ts'
 import { groupActivities, type GroupActivities, type GroupActivityDeps } from './group.ts'
+import { linksActivities, type LinksActivities } from './links.ts'
 import { importActivities, type ImportActivities, type ImportActivityDeps } from './import.ts'
 import { mirrorActivities, type MirrorActivities, type MirrorActivityDeps } from './mirror.ts'
 import { repairActivities, type RepairActivities } from './repair.ts'
@@ -31,6 +32,7 @@ export type ActivityDeps = ImportActivityDeps &
   GroupActivityDeps
 
 export type Activities = ImportActivities &
+  LinksActivities &
   MirrorActivities &
   BackfillActivities &
   RepairActivities &
@@ -39,6 +41,7 @@ export type Activities = ImportActivities &
 export function createActivities(deps: ActivityDeps): Activities {
   return {
     ...importActivities(deps),
+    ...linksActivities(deps),
     ...mirrorActivities(deps),
     ...backfillActivities(deps),
     ...repairActivities(deps),

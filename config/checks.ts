@@ -265,6 +265,7 @@ function checkImports(checked: Checked): void {
     const path = ['syncs', name, 'import']
     const { matching_property: matching, properties } = checked.mapping(...path)
     checkMode(checked, path)
+    checkLinks(checked, path)
     if (!isJsonObject(properties)) continue
     if (typeof matching === 'string' && !Object.hasOwn(properties, matching)) {
       const at = [...path, 'matching_property']
@@ -274,6 +275,29 @@ function checkImports(checked: Checked): void {
     for (const [property, mapping] of Object.entries(properties))
       if (isJsonObject(mapping))
         checkMapping(checked, [...path, 'properties', property], mapping, property === matching)
+  }
+}
+
+/** Links of one association may come from several columns; what they lead to, and how it is found, is the same in all of them. */
+function checkLinks(checked: Checked, path: Path): void {
+  const links = valueAt(checked.document.data, [...path, 'links'])
+  if (!Array.isArray(links)) return
+  const firsts = new Map<unknown, JsonObject>()
+  for (const [index, link] of links.entries()) {
+    if (!isJsonObject(link) || typeof link['association'] !== 'string') continue
+    const first = firsts.get(link['association'])
+    if (first === undefined) firsts.set(link['association'], link)
+    else
+      for (const setting of ['to', 'by', 'missing'] as const) {
+        const isOf = ({ [setting]: given = setting === 'missing' ? 'park' : null }: JsonObject) =>
+          given
+        if (isOf(link) === isOf(first)) continue
+        const is = isOf(first) === null ? 'has none' : `has \`${quoteValue(String(isOf(first)))}\``
+        checked.complain(
+          [...path, 'links', index, ...(Object.hasOwn(link, setting) ? [setting] : [])],
+          `expected the same \`${setting}\` as the first link of ${quoteValue(link['association'])}, which ${is}`,
+        )
+      }
   }
 }
 

@@ -13,6 +13,7 @@ import {
   textSetting,
 } from '../src/settings/parts.ts'
 import { SOURCES } from '../src/sources/index.ts'
+import { linkSettings } from './links.ts'
 
 export const CELL_TYPES = [
   'text',
@@ -174,4 +175,11 @@ export const importSettings = z.strictObject({
         .transform((given) => (typeof given === 'string' ? { column: given } : given)),
     )
     .describe('Where each property gets its value: the name of a column, or a mapping.'),
+  links: z
+    .array(linkSettings)
+    .min(1, 'expected at least one link')
+    .optional()
+    .describe(
+      'What the records of the rows are linked to, once they are written: docs/imports.md, "Links". Default: nothing.',
+    ),
 })

@@ -25,6 +25,7 @@ export type {
   GroupConfig,
   ImportConfig,
   ImportSync,
+  LinkMapping,
   MirrorConfig,
   MirrorSync,
   PropertyMapping,

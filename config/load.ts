@@ -14,6 +14,7 @@ import { readDocument } from './document.ts'
 import type { Environment } from './environment.ts'
 import { validate } from './issues.ts'
 import { ledgerOf, type LedgerConfig } from './ledger.ts'
+import { importOfLink } from './link-sync.ts'
 import { configSchema, type ConfigOutput } from './schema.ts'
 import type { GroupConfig, SyncConfig } from './sync.ts'
 
@@ -145,16 +146,16 @@ const withAbsolutePaths = (output: ConfigOutput, folder: string): ConfigOutput =
 
 type SyncOutput = ConfigOutput['syncs'][string]
 
-/** One of the two is given; otherwise the configuration was refused. */
+/** One of them is given; otherwise the configuration was refused. */
 function syncOf(name: string, sync: SyncOutput): SyncConfig {
-  const { import: importing, mirror, after = [], schedule } = sync
+  const { import: importing, link, mirror, after = [], schedule } = sync
   const when = {
     ...(after.length > 0 && { after }),
     ...(schedule !== undefined && { schedule: scheduleOf(schedule) }),
   }
-  return mirror === undefined
-    ? { name, kind: 'import', import: importing!, ...when }
-    : { name, kind: 'mirror', mirror: { ...mirror, schema: mirror.schema ?? name }, ...when }
+  if (mirror !== undefined)
+    return { name, kind: 'mirror', mirror: { ...mirror, schema: mirror.schema ?? name }, ...when }
+  return { name, kind: 'import', import: importing ?? importOfLink(link!), ...when }
 }
 
 /** @param all the names of all syncs */

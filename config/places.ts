@@ -13,6 +13,7 @@ import {
 import { readDocument, type ConfigDocument } from './document.ts'
 import type { Environment } from './environment.ts'
 import { valueAt } from './issues.ts'
+import { placeInLink } from './link-sync.ts'
 import { readText } from './load.ts'
 
 /**
@@ -27,9 +28,10 @@ export async function placedMapping(
   if (error instanceof SourceError) return await placedSource(error, file, env)
   const isMirror = error instanceof MirrorInvalid
   if (!isMirror && !(error instanceof MappingError && error.sync !== null)) return error
-  const sync = ['syncs', error.sync!, isMirror ? 'mirror' : 'import']
   try {
     const document = readDocument(await readText(file), env)
+    const kind = isMirror ? 'mirror' : kindOfImport(document, error.sync!)
+    const sync = ['syncs', error.sync!, kind]
     if (!document.has(sync)) return error
     const place = isMirror ? placeInMirror : placeInImport
     const placed = (problem: MappingProblem) =>
@@ -53,9 +55,9 @@ async function placedSource(
   env: Environment,
 ): Promise<SourceError> {
   if (error.sync === null) return error
-  const path = ['syncs', error.sync, 'import', 'from', 'csv']
   try {
     const document = readDocument(await readText(file), env)
+    const path = ['syncs', error.sync, kindOfImport(document, error.sync), 'from', 'csv']
     if (!document.has(path)) return error
     const { line, column } = document.place(path)
     return error.of(null, `${file}:${line}:${column}: ${error.message}`)
@@ -113,13 +115,27 @@ async function placeOfConnection(
 
 type Place = ReturnType<ConfigDocument['place']>
 
-function placeInImport(document: ConfigDocument, sync: string[], { path }: MappingProblem): Place {
+/** How the file writes an import. */
+const kindOfImport = (document: ConfigDocument, sync: string): 'import' | 'link' =>
+  document.has(['syncs', sync, 'link']) ? 'link' : 'import'
+
+function placeInImport(document: ConfigDocument, sync: string[], problem: MappingProblem): Place {
+  const isLink = sync.at(-1) === 'link'
+  const path = isLink ? placeInLink(problem.path) : problem.path
+  if (isLink || path[0] === 'links') return placeBelow(document, sync, path)
   // `svc_id: id` is short for a mapping with a column.
   const [at, isShort] = document.has([...sync, ...path])
     ? [[...sync, ...path], false]
     : [[...sync, ...path.slice(0, 2)], path.length === 3]
   const isName = path.length === 2 && !isShort
   return document.place(at, isName ? 'key' : 'value')
+}
+
+/** The value at `path`, or that of the nearest setting above it which is there. */
+function placeBelow(document: ConfigDocument, sync: string[], path: readonly string[]): Place {
+  const steps = path.map((step) => (/^\d+$/.test(step) ? Number(step) : step))
+  const length = steps.findIndex((_, at) => !document.has([...sync, ...steps.slice(0, at + 1)]))
+  return document.place([...sync, ...(length < 0 ? steps : steps.slice(0, length))], 'value')
 }
 
 /** The entry of a list that is meant. */

@@ -10,6 +10,7 @@ import { WAREHOUSES } from '../src/warehouses/index.ts'
 import { connectionSettings } from './connections.ts'
 import { importSettings } from './imports.ts'
 import { ledgerSettings } from './ledger.ts'
+import { linkSyncSettings } from './links.ts'
 import { mirrorSettings } from './mirrors.ts'
 import { testSettings } from './tests.ts'
 import {
@@ -23,7 +24,12 @@ const sync = marked(
   z.strictObject({
     import: importSettings
       .optional()
-      .describe('Rows become records. Exactly one of `import` and `mirror`.'),
+      .describe('Rows become records. Exactly one of `import`, `link` and `mirror`.'),
+    link: linkSyncSettings
+      .optional()
+      .describe(
+        'Rows become links between records that are there; no record is written: docs/imports.md, "Links".',
+      ),
     mirror: mirrorSettings
       .optional()
       .describe(
@@ -47,7 +53,11 @@ const sync = marked(
   }),
   {
     is: 'choice',
-    among: [{ name: 'import', settings: { tests: testSettings } }, { name: 'mirror' }],
+    among: [
+      { name: 'import', settings: { tests: testSettings } },
+      { name: 'link' },
+      { name: 'mirror' },
+    ],
   },
 )
 

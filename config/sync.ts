@@ -2,13 +2,19 @@
 // schema makes of the file, so that what is stored has the names that people wrote, and no setting is stated twice.
 
 import { unknownName } from '../src/core/unknown-name.ts'
+import type { ImportMode } from '../src/core/domain/import-modes.ts'
 import type { ScheduleConfig } from '../src/core/domain/schedule.ts'
 import type { Frozen } from '../src/settings/choice.ts'
 import type { ConfigOutput } from './schema.ts'
 
 type SyncOutput = Frozen<ConfigOutput['syncs'][string]>
 
-export type ImportConfig = NonNullable<SyncOutput['import']>
+/** Also that of a sync with `link`: it writes no record (mode `link`), and its property is the one that finds a row's record. */
+export type ImportConfig = Omit<NonNullable<SyncOutput['import']>, 'mode'> & {
+  readonly mode: ImportMode
+}
+/** What the records of the rows are linked to. */
+export type LinkMapping = NonNullable<ImportConfig['links']>[number]
 /** How one property gets its value: from a column, or a constant. */
 export type PropertyMapping = ImportConfig['properties'][string]
 /** What an empty cell means: leave the property alone, clear it, or refuse the row. */

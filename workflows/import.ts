@@ -11,6 +11,7 @@ import { forEachConcurrent } from '../src/core/concurrency.ts'
 import type { BackfillLimits } from '../src/core/domain/backfill.ts'
 import type { ReconcileScope, Task } from '../src/core/domain/purpose.ts'
 import { takeApprovals, type Approvals } from './approvals.ts'
+import { linksProgress, startLinks } from './start-links.ts'
 import { ImportInput, type ImportProgress, type ImportResult } from './messages.ts'
 import {
   APPROVAL_MS,
@@ -25,7 +26,16 @@ import { RunStatus } from './run-status.ts'
 import { RunControl } from './run-control.ts'
 import { nextPushMs } from './time-slices.ts'
 
-const table = ({ rows, planned, created, updated, rejected, found, deleted }: ImportProgress) => [
+const table = ({
+  rows,
+  planned,
+  created,
+  updated,
+  rejected,
+  found,
+  deleted,
+  links,
+}: ImportProgress) => [
   '',
   '| what | rows |',
   '|:--|--:|',
@@ -36,6 +46,9 @@ const table = ({ rows, planned, created, updated, rejected, found, deleted }: Im
   `| rejected | ${formatNumber(rejected)} |`,
   ...(deleted === undefined ? [] : [`| deleted | ${formatNumber(deleted)} |`]),
   ...(found ? DIFFERENCE_KINDS.map((kind) => `| ${kind} | ${formatNumber(found[kind])} |`) : []),
+  ...(links
+    ? Object.entries(links).map(([name, count]) => `| links: ${name} | ${formatNumber(count)} |`)
+    : []),
 ]
 
 const BEGINNING: Omit<ImportProgress, 'sync'> = {
@@ -125,11 +138,15 @@ class ImportRun {
       const atOnce = tuning.segments_in_flight ?? 2
       const push = (segment: SegmentRef) => this.#pushSegment(segment)
       if (sends) await forEachConcurrent(staged.segments, atOnce, push)
+      // Not in results of older releases.
+      if (sends && staged.hasLinks) await this.#link()
       this.#status.note({ step: 'close' })
       const closed = await this.#control.pausable(() => this.#close({ kind: 'finished' }))
       if (closed.state === 'failed')
         throw stacklessFailure(`Run ${run}: the books do not balance`, 'BooksUnbalanced')
-      return { run, ...closed }
+      const { resolves = [], ...result } = closed
+      await startLinks(run, resolves)
+      return { run, ...result }
     } catch (error) {
       this.#control.end()
       const ending = isCancellation(error)
@@ -182,6 +199,21 @@ class ImportRun {
     }
     const { segments } = this.#status.progress
     this.#status.note({ segments: { ...segments, done: segments.done + 1 } })
+  }
+
+  /** Sends the links of the rows, which need the records of all of them. */
+  async #link(): Promise<void> {
+    this.#status.note({ step: 'link' })
+    const summary = `link ${this.#input.sync}`
+    // Bounded by the slices that a run may have.
+    for (let done = false; !done;) {
+      const slice = this.#nextSlice()
+      const linked = await this.#control.pausable(() =>
+        this.#streaming.linkRows.executeWithOptions({ summary }, [slice]),
+      )
+      done = linked.done
+      this.#status.note({ links: linksProgress(linked.links) })
+    }
   }
 
   #notePushed({ progress, errors, requests }: PushedSlice): void {

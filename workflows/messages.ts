@@ -65,7 +65,16 @@ export interface RunProgress {
 
 /** The same for an import. The counts are those at the end of the last slice, at most a few minutes ago. */
 export interface ImportProgress extends RunProgress {
-  readonly step: 'open' | 'stage' | 'compare' | 'review' | 'approval' | 'push' | 'close' | 'closed'
+  readonly step:
+    | 'open'
+    | 'stage'
+    | 'compare'
+    | 'review'
+    | 'approval'
+    | 'push'
+    | 'link'
+    | 'close'
+    | 'closed'
   readonly rows: number
   readonly planned: number
   readonly created: number
@@ -78,6 +87,8 @@ export interface ImportProgress extends RunProgress {
   readonly deleted?: number
   /** Of a reconciliation: the records that differ. */
   readonly found?: DifferenceCounts
+  /** Links of the rows, if they have any. */
+  readonly links?: Readonly<Record<'read' | 'linked' | 'unchanged' | 'parked' | 'rejected', number>>
 }
 
 export const progressQuery = defineQuery<RunProgress>('progress')

@@ -13,6 +13,8 @@ export const backfill = 'backfill'
 export const retry = 'retry'
 /** Input: `{"sync": "contacts"}`; with `"repair": true` it makes both sides equal. */
 export const reconcile = 'reconcile'
+/** Input: `{"sync": "contacts"}`: links that earlier runs of it left are tried again. */
+export const links = 'links'
 
 /** Input: `{"group": "nightly"}`, or `{"syncs": ["companies", "contacts"]}`. */
 export const groupSync = 'groupSync'

@@ -8,7 +8,7 @@ export const COMMON_JSON_NAMES = {
   group: 'name of a group, or of the syncs that run together',
   kind: 'what the sync is: `import` or `mirror`',
   mode: 'how a run or a stream reads; `plan` of a run that was only planned',
-  purpose: 'what a run is for: `sync`, `backfill`, `retry`, `reconcile`',
+  purpose: 'what a run is for: `sync`, `backfill`, `retry`, `reconcile`, `links`',
   state: 'state of a run, a stream or a row',
   reason: 'why it is so, as a word that stays the same; null without one',
   message: 'the same for a person; the words may change',

@@ -155,6 +155,7 @@ function describeRun({ program, execute, action }: Parts): void {
     .option('--local', LOCAL_HELP, false)
     .option('--attach', 'follow the run that is at work, if there is one; start none then')
     .option('--full', 'of a mirror: read everything again, not only what changed', false)
+    .option('--links', 'of an import: only try the links again that are parked or left', false)
     .option('--tuning <json>', 'times and sizes of this run, as a JSON object')
     .addOption(
       new Option(
@@ -256,7 +257,7 @@ function describeOperate({ program, execute, action }: Parts): void {
   program
     .command('links')
     .description("addresses that open Temporal's start form, filled in for a backfill of each sync")
-    .action(action(async () => (await import('./commands/links.ts')).links))
+    .action(action(async () => (await import('./commands/links.ts')).backfillLinks))
   program
     .command('notify')
     .argument('<name>', 'a notification of the configuration')

@@ -103,6 +103,12 @@ export class RecordsClient {
     return lackingWrite(await this.discovery.resolution(), operation)
   }
 
+  /** Those of these operations that the document of the service does not have. */
+  async lackingOperations(operations: readonly OperationId[]): Promise<readonly OperationId[]> {
+    const resolution = await this.discovery.resolution()
+    return operations.filter((id) => resolution.operations[id].source === 'absent')
+  }
+
   /** 12 hexadecimal digits that identify the key. */
   keyFingerprint(): Promise<string> {
     return this.deps.keys.fingerprint()

@@ -6,6 +6,7 @@ import {
   sumOfDifferences,
   type DifferenceCounts,
 } from '../core/domain/differences.ts'
+import { writesRecords, type ImportMode } from '../core/domain/import-modes.ts'
 import { countText, joinTexts } from '../core/format.ts'
 import { finalState, isBalanced, type Books, type RunState } from '../core/domain/books.ts'
 import { linksText } from '../core/domain/link-text.ts'
@@ -46,12 +47,17 @@ const partText = ({ read, readToEnd }: Books): string | null =>
     ? `the source was not read to its end: ${countText(read, 'row of it was', 'rows of it were')}, and nothing was sent`
     : null
 
-/** Closes a run. Safe to call again. @param findings of a reconciliation that came to its end */
+/**
+ * Closes a run. Safe to call again.
+ * @param findings of a reconciliation that came to its end
+ * @param mode of the import: rows that only link are not said to be left alone
+ */
 export async function closeImport(
   ledger: RunClosing,
   run: number,
   ending: RunOutcome,
   findings: ReconcileFindings | null = null,
+  mode: ImportMode = 'upsert',
 ): Promise<CloseResult> {
   await ledger.settleLeftovers(run)
   const books = await ledger.books(run)
@@ -64,7 +70,7 @@ export async function closeImport(
     : isFinished
       ? joinTexts(
           findings && (differencesText(findings) ?? equalText(books)),
-          sparedText(books),
+          writesRecords(mode) ? sparedText(books) : null,
           readBackText(books),
           linksText(books),
         )

@@ -6,6 +6,7 @@ import { isWholeScope } from '../core/domain/purpose.ts'
 import type { Ledger, Run } from '../ledger/ledger.ts'
 import { jobOf } from '../runs/job.ts'
 import type { ReconcileFindings } from './close.ts'
+import { noteRepairedLinks } from './links/link-differences.ts'
 import type { ImportDeps } from './ports.ts'
 import { resolveCollisions } from './push/record-collisions.ts'
 import { deleteExtra, notDeletedTexts } from './reconcile/delete-extra.ts'
@@ -38,6 +39,7 @@ export async function finishImport(
     return null
   }
   await ledger.settleDifferences(run)
+  if (isRepair && config.links) await noteRepairedLinks(ledger, run)
   const counts = await ledger.differenceCounts(run)
   if (isWholeScope(scope) && counts.left.extra === 0) await noteNothingExtra(ledger, run)
   return { ...counts, isLook: !isRepair, wholeSince: isWholeScope(scope) ? row.openedAt : null }

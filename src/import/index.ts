@@ -2,6 +2,9 @@
 
 export { closeImport, type CloseResult, type ReconcileFindings } from './close.ts'
 export { finishImport } from './finish.ts'
+export { linkRows } from './links/link-rows.ts'
+export { openNoRows } from './links/no-rows.ts'
+export { isLinking, syncsToLink } from './links/waiting-syncs.ts'
 export { compileMapping, textHash } from './mapping/map.ts'
 export { readTarget, type Target } from './mapping/target.ts'
 export {
@@ -20,7 +23,8 @@ export {
 export type { ReadingSettings } from './proposal/reading.ts'
 export type { SourceSample } from './proposal/columns.ts'
 export { checkDrained, checkSingleWritesDrained, drainInFlight } from './push/drain.ts'
-export { firstPlanned, push, type PushResult } from './push/push.ts'
+export type { PushResult } from './push/claimed-segment.ts'
+export { firstPlanned, push } from './push/push.ts'
 export { noteOtherKey } from './push/second-records.ts'
 export { settleInFlight } from './push/settle-in-flight.ts'
 export { compareRun } from './reconcile/reconcile.ts'

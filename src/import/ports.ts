@@ -18,6 +18,10 @@ export type ImportClient = Pick<
   | ImportOperation
   | 'itemsPerRequest'
   | 'lackingWrite'
+  | 'lackingOperations'
+  | 'listAssociations'
+  | 'associationEdgePages'
+  | 'call'
   | 'queryRecords'
   | 'readRecord'
   | 'batchDelete'

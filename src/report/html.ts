@@ -89,6 +89,8 @@ function kindOf({ run, retry_of }: RunReport): string {
       return `${kind}, backfill`
     case 'retry':
       return `${kind}, retry of run ${retry_of}`
+    case 'links':
+      return `${kind}, links that earlier runs left`
     case 'reconcile':
       return run.kind === 'import'
         ? 'Reconciliation, source against service'

@@ -10,6 +10,7 @@ const RANGES_SHOWN_MAX = 8
 export function limitsText(job: RunJob): string | null {
   switch (job.purpose) {
     case 'sync':
+    case 'links':
       return null
     case 'backfill':
       return backfillText(job.backfill)

@@ -178,7 +178,8 @@ function failed(run: Run, { books, streams }: VerdictInput, step: MakeStep): Rep
 /** The command that starts a run of the same purpose. */
 function again(run: Run): string {
   const command = commandOf(run.purpose)
-  return `${command} ${command === 'retry' ? run.of : word(run.sync)}`
+  const links = run.purpose === 'links' ? ' --links' : ''
+  return `${command} ${command === 'retry' ? run.of : word(run.sync)}${links}`
 }
 
 function endedMirror(run: Run, streams: readonly StreamReport[], step: MakeStep): ReportVerdict {

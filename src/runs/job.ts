@@ -6,6 +6,7 @@ import { SyncError } from '../core/errors.ts'
 import type { Json } from '../core/json.ts'
 import {
   WHOLE_SCOPE,
+  type LinksTask,
   type Purpose,
   type ReconcileScope,
   type RetryTask,
@@ -22,6 +23,7 @@ interface Limits {
   readonly backfill: BackfillLimits
   readonly retry: RetryTask
   readonly reconcile: ReconcileScope
+  readonly links: LinksTask
 }
 
 /** The limits of that name, and no others. */
@@ -38,6 +40,7 @@ export type RunJob<Sync extends SyncConfig = SyncConfig> = {
   | ({ readonly purpose: 'backfill' } & Only<'backfill'>)
   | ({ readonly purpose: 'retry' } & Only<'retry'>)
   | ({ readonly purpose: 'reconcile' } & Only<'reconcile'>)
+  | ({ readonly purpose: 'links' } & Only<'links'>)
 )
 
 /** A run as far as its job is concerned. */
@@ -60,6 +63,7 @@ export function jobOf(run: StoredRun, kind = run.kind): RunJob {
     backfill,
     retry,
     reconcile,
+    links: _links,
     tuned = {},
     ...stored
   } = run.config as unknown as SyncConfig & Partial<Limits> & { readonly tuned?: StoredTuning }
@@ -78,6 +82,8 @@ export function jobOf(run: StoredRun, kind = run.kind): RunJob {
       return { sync, tuned, purpose: 'retry', retry: { of: run.of!, choice: {}, ...retry } }
     case 'reconcile':
       return { sync, tuned, purpose: 'reconcile', reconcile: { ...WHOLE_SCOPE, ...reconcile } }
+    case 'links':
+      return { sync, tuned, purpose: 'links', links: {} }
   }
 }
 
@@ -101,8 +107,10 @@ export function storedJob(
   }
   return {
     config: config as unknown as Json,
-    purpose:
-      task === null ? (limits ? 'backfill' : 'sync') : 'retry' in task ? 'retry' : 'reconcile',
+    purpose: task === null ? (limits ? 'backfill' : 'sync') : purposeOf(task),
     of: task !== null && 'retry' in task ? task.retry.of : null,
   }
 }
+
+const purposeOf = (task: Task): Purpose =>
+  'retry' in task ? 'retry' : 'reconcile' in task ? 'reconcile' : 'links'

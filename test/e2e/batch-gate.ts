@@ -8,6 +8,8 @@ export interface GateOptions {
   readonly free: number
   /** After those, one batch passes in this time, in milliseconds. Well below the client's time-out of 30 s. */
   readonly everyMs: number
+  /** What is in the URL of a request that is paced. Default: that of batches. */
+  readonly at?: string
   /** Which bodies of batches are paced; the others pass at once. Default all. */
   readonly paces?: (body: string) => boolean
 }
@@ -27,7 +29,7 @@ export interface BatchGate {
 export const slowly: GateOptions = { free: 2, everyMs: 3_000 }
 
 export async function startBatchGate(target: string, options: GateOptions): Promise<BatchGate> {
-  const { everyMs, paces = () => true } = options
+  const { everyMs, at = '/batch/', paces = () => true } = options
   let { free } = options
   let arrived = 0
   let isOpen = false
@@ -50,7 +52,7 @@ export async function startBatchGate(target: string, options: GateOptions): Prom
     passed()
   }
   const proxy = await startProxy(target, async (url, body) => {
-    if (url.includes('/batch/')) {
+    if (url.includes(at)) {
       arrived++
       if (!isOpen && paces(body)) await turn()
     }

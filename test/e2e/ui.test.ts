@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, test } from 'vitest'
-import { links, backfillTemplate } from '../../src/cli/commands/links.ts'
+import { backfillLinks, backfillTemplate } from '../../src/cli/commands/links.ts'
 import { findSync, loadConfig, type SyncConfig } from '../../config/index.ts'
 import { listLink, runLink, startLink } from '../../src/core/temporal/temporal-ui.ts'
 import { backfill } from '../../workflows/names.ts'
@@ -85,7 +85,7 @@ interface Link {
 }
 
 async function linksNow(): Promise<{ syncs: readonly Link[]; lists: { blocked: string } }> {
-  const { code, out, err } = await said(site.configFile, links, true)
+  const { code, out, err } = await said(site.configFile, backfillLinks, true)
   expect({ code, err }).toEqual({ code: 0, err: [] })
   return JSON.parse(out[0]!)
 }
@@ -125,7 +125,7 @@ test('what a form is filled in with has a window where the sync has a time', asy
 })
 
 test('links open the start form, filled in for a backfill of each sync', async () => {
-  const { code, out } = await said(site.configFile, links)
+  const { code, out } = await said(site.configFile, backfillLinks)
   expect(code).toBe(0)
   const contacts = await linkOf('contacts')
   expect(out.find((line) => line.startsWith('contacts '))).toContain(contacts.link)
@@ -158,7 +158,7 @@ test('links ask for the address of the UI where it cannot be told', async () => 
   const text = readFileSync(site.configFile, 'utf8')
   writeFileSync(file, text.replace(/^temporal: .*$/m, 'temporal: { address: "10.0.0.1:7233" }'))
   delete process.env['TEMPORAL_ADDRESS']
-  const { code, err } = await said(file, links)
+  const { code, err } = await said(file, backfillLinks)
   process.env['TEMPORAL_ADDRESS'] = site.address
   expect(code).toBe(2)
   expect(err.join()).toMatch(

@@ -1,6 +1,7 @@
 // What connections and syncs of one configuration share: connections of one org its quota, imports the properties that they write.
 
 import type { Config, ImportSync } from '../../../config/index.ts'
+import { writesRecords } from '../../core/domain/import-modes.ts'
 import { joinSome } from '../../core/format.ts'
 import { BULK_PRIORITIES } from '../../core/ports.ts'
 import { percentOfShare } from '../shared/forecast.ts'
@@ -34,7 +35,10 @@ export function quotaConflicts(
  */
 export function sharedProperties(config: Config, sync: ImportSync): string[] {
   const addressOf = ({ import: { to } }: ImportSync) => config.connections[to]?.service
-  const imports = Object.values(config.syncs).filter((one) => one.kind === 'import')
+  const imports = Object.values(config.syncs)
+    .filter((one) => one.kind === 'import')
+    .filter(({ import: { mode } }) => writesRecords(mode))
+  if (!imports.includes(sync)) return []
   const names: string[] = []
   const shared = new Set<string>()
   for (const other of imports.slice(0, imports.indexOf(sync))) {

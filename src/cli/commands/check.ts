@@ -12,9 +12,10 @@ import {
   type MirrorSync,
 } from '../../../config/index.ts'
 import type { RecordsClient } from '../../client/index.ts'
+import { writesRecords } from '../../core/domain/import-modes.ts'
 import { MappingError, SourceError, SyncError } from '../../core/errors.ts'
 import { systemClock } from '../../core/ports.ts'
-import { compileMapping, readTarget } from '../../import/index.ts'
+import { compileMapping, openNoRows, readTarget } from '../../import/index.ts'
 import { saveSchema, savedSchemaPath, type ReadSchema } from '../../mapping-tests/index.ts'
 import { readWebhookUrl } from '../../monitoring/webhook.ts'
 import { openSource, sourceOf } from '../../sources/index.ts'
@@ -334,7 +335,7 @@ async function checkImport(
     read.push({ sync, service: client.origin, target, columns: source.columns })
     const mapping = compileMapping(sync.name, sync.import, target, source.columns)
     return {
-      message: `${Object.keys(sync.import.properties).length} properties of ${sync.import.object_type} from ${source.columns.length} columns, matched by ${sync.import.matching_property}`,
+      message: importMessage(sync, source.columns.length),
       warnings: [
         ...(source.warnings ?? []),
         ...mapping.warnings,
@@ -349,6 +350,18 @@ async function checkImport(
   }
 }
 
+function importMessage({ import: config }: ImportSync, columns: number): string {
+  const { object_type: type, matching_property: matching, properties, links = [] } = config
+  const linked = links.map(
+    ({ association, to, by }) => `${association} to ${to} by ${by ?? 'record id'}`,
+  )
+  if (!writesRecords(config.mode))
+    return `links of ${type}, found by ${matching}, from ${countText(columns, 'column')}: ${linked.join(', ')}`
+  const count = Object.keys(properties).length
+  const with_ = linked.length === 0 ? '' : `; links: ${linked.join(', ')}`
+  return `${count} properties of ${type} from ${columns} columns, matched by ${matching}${with_}`
+}
+
 /** The error of a source that cannot be opened; with it what is wrong with the names on the service, which needs no source. */
 async function withNames(
   error: unknown,
@@ -357,9 +370,7 @@ async function withNames(
 ): Promise<unknown> {
   if (!(error instanceof SourceError)) return error
   const ofSource = error.of(sync.name)
-  const columns = Object.values(sync.import.properties).flatMap(({ column, unit_column: unit }) =>
-    [column, unit].filter((name) => name !== undefined),
-  )
+  const { columns } = openNoRows(sync.import)
   try {
     const signal = new AbortController().signal
     const client = await clientOf(sync.import.to)

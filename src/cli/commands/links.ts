@@ -43,7 +43,7 @@ export function backfillTemplate(sync: SyncConfig, now: Date): Readonly<Record<s
   return { sync: sync.name, from: month(-1), to: month(0) }
 }
 
-export async function links(context: CommandContext): Promise<number> {
+export async function backfillLinks(context: CommandContext): Promise<number> {
   const { terminal } = context
   const config = await context.loadConfig()
   const temporal = temporalOf(config, context.env)

@@ -121,11 +121,19 @@ async function makePlan(
   const { planned, invalid } = staged
   const noneValid = invalid > 0 && invalid === staged.rows ? [noneValidText(invalid)] : []
   const known = await ledger.knownKeys(run.id)
-  const requests = await requestsOf(client, sync.import, { rows: planned, known })
+  const links = (await ledger.progress(run.id)).links ?? null
+  const requests = await requestsOf(client, sync.import, {
+    rows: planned,
+    known,
+    links: links?.planned ?? 0,
+    targets: links?.planned ?? 0,
+  })
   return {
     staged: { ...staged, warnings: [...staged.warnings, ...noneValid] },
     /** Keys that were accepted before. */
     known,
+    /** Null if the sync has none. */
+    links,
     groups: await describedGroups(ledger, run.id),
     /** Limits of the sync that the plan exceeds. */
     excesses: await reviewLimits(deps, {
@@ -154,7 +162,14 @@ async function writeRejects(
 
 const planToJson = (
   sync: ImportSync,
-  { staged, known, groups, excesses, forecast }: ImportPlan,
+  {
+    staged: { links: _counts, carriedLinks: _carried, ...staged },
+    known,
+    links,
+    groups,
+    excesses,
+    forecast,
+  }: ImportPlan,
 ) => ({
   sync: sync.name,
   kind: sync.kind,
@@ -166,6 +181,9 @@ const planToJson = (
     superseded: staged.superseded,
     invalid: staged.invalid,
   },
+  ...(links && {
+    links: { read: links.read, planned: links.planned, unchanged: links.unchanged },
+  }),
   known_keys: known,
   new_keys: staged.planned - known,
   requests: forecast.requests,
@@ -176,7 +194,7 @@ const planToJson = (
 })
 
 function printPlan(terminal: Terminal, sync: ImportSync, plan: ImportPlan): void {
-  const { staged, known, groups, forecast } = plan
+  const { staged, known, links, groups, forecast } = plan
   const created = staged.planned - known
   terminal.out(`Plan of ${sync.name} (nothing was written):`)
   terminal.out(
@@ -191,6 +209,13 @@ function printPlan(terminal: Terminal, sync: ImportSync, plan: ImportPlan): void
         ['superseded by a later row', staged.superseded],
         ['invalid', staged.invalid],
         ['cells that clear a property', staged.cleared],
+        ...(links
+          ? [
+              ['links', links.read],
+              ['  to send, at most', links.planned],
+              ['  linked before', links.unchanged],
+            ]
+          : []),
       ],
     ),
   )

@@ -29,7 +29,7 @@ import { requireServices } from '../shared/preflight.ts'
 import { groupToJson, readAccounts, reportGroup, type GroupRef } from '../shared/report-group.ts'
 import { requireWorker } from '../shared/require-worker.ts'
 import { printJson } from '../json.ts'
-import type { RunOptions } from './run.ts'
+import type { RunOptions } from '../shared/run-options.ts'
 
 interface GroupJob {
   readonly config: Config
@@ -72,9 +72,10 @@ export async function runGroup(
 }
 
 /** @throws ConfigError for what means one sync */
-function checkOptions({ full, priority, attach, detach }: RunOptions): void {
+function checkOptions({ full, links, priority, attach, detach }: RunOptions): void {
   const alone = 'it is of one sync; run that one alone'
   if (full) throw new ConfigError('--full', alone)
+  if (links) throw new ConfigError('--links', alone)
   if (priority !== undefined) throw new ConfigError('--priority', alone)
   if (attach && detach)
     throw new ConfigError('--attach', 'it follows a group at work; leave out --detach')

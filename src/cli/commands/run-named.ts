@@ -6,7 +6,8 @@ import type { GroupChoice } from '../../core/domain/sync-order.ts'
 import { unknownName } from '../../core/unknown-name.ts'
 import type { CommandContext } from '../shared/context.ts'
 import { safeText } from '../shared/terminal.ts'
-import { run, type RunOptions } from './run.ts'
+import type { RunOptions } from '../shared/run-options.ts'
+import { run } from './run.ts'
 import { runGroup } from './run-group.ts'
 
 export interface RunNamedOptions extends RunOptions {

@@ -2,7 +2,12 @@
 
 import type { Client, WorkflowHandle } from '@temporalio/client'
 import { findSync, type Config, type SyncConfig } from '../../../config/index.ts'
-import { importSync, mirrorSync, reconcile } from '../../../workflows/names.ts'
+import {
+  importSync,
+  links as linksWorkflow,
+  mirrorSync,
+  reconcile,
+} from '../../../workflows/names.ts'
 import { idOfStart, taskQueueOf } from '../../../workflows/queues.ts'
 import { ConfigError } from '../../core/errors.ts'
 import type { BulkPriority } from '../../core/ports.ts'
@@ -29,28 +34,12 @@ import { RunQuotas } from '../shared/run-quota.ts'
 import { requireServices } from '../shared/preflight.ts'
 import type { LocalParts } from '../shared/local.ts'
 import { reportEnd } from '../shared/report-end.ts'
+import { checkOptions, isSpecial, type RunOptions } from '../shared/run-options.ts'
 import { requireWorker } from '../shared/require-worker.ts'
 import { attachTo, findHolder, mayAttach } from '../shared/second-run.ts'
 import { notStarted } from '../shared/not-started.ts'
 import { waitForEnd } from '../shared/wait-for-end.ts'
 import { boundHeap } from '../../worker/heap.ts'
-
-export interface RunOptions {
-  /** Start, and return once a worker has opened the run. */
-  readonly detach: boolean
-  /** Start what is missing in this process, and end with the run. */
-  readonly local?: boolean
-  /** How long that may take, ms; default 60 s. */
-  readonly beginMaxMs?: number
-  /** A JSON object of `tuning` settings. */
-  readonly tuning?: string | undefined
-  /** What the run is to others that share the org's quota. Default: what it is, an import or a mirror. */
-  readonly priority?: BulkPriority | undefined
-  /** Of a mirror: everything is read again. */
-  readonly full?: boolean | undefined
-  /** Follow a run of the sync that is at work, instead of starting one. Default: at a terminal, where no other option is given. */
-  readonly attach?: boolean | undefined
-}
 
 /** @throws ConfigError for what a run of that kind cannot be tuned to */
 export function parseTuning(
@@ -73,32 +62,9 @@ export function parseTuning(
   return parsed
 }
 
-/** @throws ConfigError for what the sync's kind does not have, or what contradicts itself */
-function checkOptions({ name, kind }: SyncConfig, options: RunOptions): void {
-  const { full, priority } = options
-  if (options.attach && (options.detach || isSpecial(options)))
-    throw new ConfigError(
-      '--attach',
-      'it follows a run as it is; leave out --detach, --full, --tuning and --priority',
-    )
-  if (full && kind !== 'mirror')
-    throw new ConfigError(
-      '--full',
-      `"${name}" is an import; only a mirror reads everything on request`,
-    )
-  if (priority !== undefined && priority !== 'backfill' && priority !== kind)
-    throw new ConfigError(
-      '--priority',
-      `"${name}" is of the kind ${kind}; expected ${kind} or backfill`,
-    )
-}
-
-/** Whether a run is asked for that is not like every other one. */
-const isSpecial = ({ full, priority, tuning }: RunOptions): boolean =>
-  full === true || priority !== undefined || tuning !== undefined
-
 /** The workflow of a sync, and its input. */
 function workflowOf(sync: SyncConfig, tuning: object, options: RunOptions) {
+  if (options.links) return { type: linksWorkflow, input: { sync: sync.name, tuning } }
   const priority = options.priority === 'backfill' ? { priority: 'backfill' } : {}
   const input = { sync: sync.name, tuning, ...priority }
   return sync.kind === 'import'
@@ -136,8 +102,8 @@ export async function run(
     options,
   )
   const label = {
-    id: `${sync.kind}-${sync.name}`,
-    summary: `${sync.kind} ${sync.name}`,
+    id: `${options.links ? 'links' : sync.kind}-${sync.name}`,
+    summary: `${options.links ? 'links of' : sync.kind} ${sync.name}`,
     command: `run ${sync.name}`,
     line: commandLine(['run', sync.name], options),
   }
@@ -234,7 +200,7 @@ async function startRunAt(
       const isLeft = held !== null && local !== null && isOfJob(held, job)
       if (held) attachTo(context, held, isLeft || (options.isFollowed?.(held) ?? false))
       const workflow = held ?? (await startWorkflow(context, client, job, project))
-      const isAnnounced = held === null && job.type !== reconcile
+      const isAnnounced = held === null && job.type !== reconcile && job.type !== linksWorkflow
       const isFresh = held === null || !local?.isOwn || (await askAgain(context, client, held))
       const wait = createLocalWait(context, { again, endsForPerson: isFresh })
       const parts = {

@@ -24,6 +24,7 @@ type Phase =
   | 'comparing'
   | 'deleting'
   | 'sending'
+  | 'linking'
   | 'verifying'
   | 'closing'
   /** Of a mirror. */
@@ -85,11 +86,34 @@ async function ofImport(ledger: ProgressLedger, run: Run): Promise<LiveProgress>
     const amount = rowsOf(done, planned)
     return { phase: 'sending', percent, counters, amount, work, details, ...waits }
   }
+  const linking = linkingProgress(counters)
+  if (linking !== null) return linking
   const verified = await readShare(ledger, run.id, 'verify')
   const percent = verified === null ? null : Math.floor(100 * verified)
   const phase = verified === null ? 'closing' : 'verifying'
   const amount = `${countText(done - spared, 'row')} sent`
   return { phase, percent, counters, amount, work: null, details }
+}
+
+/** Of a run whose rows are all sent; null if no link is left to be sent. */
+function linkingProgress(counters: RunCounters): LiveProgress | null {
+  const { links, requests } = counters
+  if (links === undefined) return null
+  const { planned: total, linked, parked, rejected, failed, unsent } = links
+  const done = linked + parked + rejected + failed + unsent
+  if (done >= total) return null
+  return {
+    phase: 'linking',
+    percent: percentOf(done, total),
+    counters,
+    amount: rowsOf(done, total, 'links'),
+    work: { done, total },
+    details: [
+      countText(requests, 'request'),
+      ...(parked > 0 ? [`${formatNumber(parked)} parked`] : []),
+      ...(rejected + failed > 0 ? [`${formatNumber(rejected + failed)} rejected`] : []),
+    ],
+  }
 }
 
 async function ofStaging(

@@ -92,6 +92,8 @@ export function runPurposeText(run: Run): string | null {
       return `${backfillText(job.backfill)}: nothing else was read`
     case 'retry':
       return `retry of run ${job.retry.of}`
+    case 'links':
+      return 'links that earlier runs left: nothing was read'
     case 'reconcile': {
       const text = reconcileText(job.reconcile)
       return text === '' ? 'reconciliation' : `reconciliation: ${text}`

@@ -1,11 +1,15 @@
 // What became of the links of a run, in words.
 
-import { formatNumber } from '../format.ts'
+import { countText, formatNumber } from '../format.ts'
 import { countLinkRejects, countParked, type Books } from './books.ts'
 
-/** `3 links are parked: their targets do not exist yet; 1 link was not accepted`; null if all were linked, or there are none. */
+/**
+ * `3 links are parked: their targets do not exist yet; 1 link was not accepted`; null if all were linked and took no other's place, or
+ * there are none.
+ */
 export function linksText(books: Pick<Books, 'links'>): string | null {
   const [parked, rejects] = [countParked(books), countLinkRejects(books)]
+  const replaced = books.links?.replaced ?? 0
   const texts = [
     ...(parked > 0
       ? [
@@ -19,6 +23,11 @@ export function linksText(books: Pick<Books, 'links'>): string | null {
           rejects === 1
             ? '1 link was not accepted'
             : `${formatNumber(rejects)} links were not accepted`,
+        ]
+      : []),
+    ...(replaced > 0
+      ? [
+          `${countText(replaced, 'link')} took the place of ${replaced === 1 ? 'another one' : 'others'}, because the association allows one only`,
         ]
       : []),
   ]

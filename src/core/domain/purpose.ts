@@ -17,6 +17,8 @@ const PURPOSE = {
   backfill: { regular: true, command: 'run' },
   retry: { regular: false, command: 'retry' },
   reconcile: { regular: false, command: 'reconcile' },
+  /** Tries the links again that earlier runs left, and reads no row. */
+  links: { regular: false, command: 'run' },
 } as const satisfies Record<string, PurposeEntry>
 export type Purpose = keyof typeof PURPOSE
 
@@ -90,5 +92,11 @@ export function reconcileText(scope: ReconcileScope): string {
   return parts.join(', ')
 }
 
+/** Links of earlier runs that were not linked: all of the sync. */
+export type LinksTask = Readonly<Record<string, never>>
+
 /** What a run is for if it is not a regular one; null: regular, or a backfill. */
-export type Task = { readonly retry: RetryTask } | { readonly reconcile: ReconcileScope }
+export type Task =
+  | { readonly retry: RetryTask }
+  | { readonly reconcile: ReconcileScope }
+  | { readonly links: LinksTask }

@@ -19,7 +19,7 @@ const swapped = (text: string): string =>
 /** @param fieldType of the matching property, as the mapping has it */
 export async function foldsCase(
   deps: Pick<ImportDeps, 'client' | 'signal' | 'priority' | 'beat' | 'clock'>,
-  config: ImportConfig,
+  config: Pick<ImportConfig, 'object_type' | 'matching_property'>,
   fieldType: string,
 ): Promise<boolean> {
   if (!isCaseFoldable(fieldType)) return false

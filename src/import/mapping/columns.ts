@@ -61,7 +61,7 @@ export function compileColumn(
 }
 
 /** The values of a multi-value cell. */
-function partsOf(cell: Json, split: string | undefined): readonly Json[] {
+export function partsOf(cell: Json, split: string | undefined): readonly Json[] {
   if (Array.isArray(cell)) return cell as readonly Json[]
   if (split === undefined || typeof cell !== 'string' || !cell.includes(split)) return [cell]
   return cell.split(split).filter((part) => !isBlank(part))

@@ -4,6 +4,7 @@
 import { hash as digestOf } from 'node:crypto'
 import type { PropertyWire } from '../../contract/index.ts'
 import { MappingError, type MappingProblem } from '../../core/errors.ts'
+import { writesRecords } from '../../core/domain/import-modes.ts'
 import { canonicalJson, writeJson, type Json } from '../../core/json.ts'
 import { OPTIONS_KEPT_MAX, REPORT_VALUE_CHARS_MAX } from '../../core/limits.ts'
 import type { ImportConfig } from '../../../config/index.ts'
@@ -11,6 +12,8 @@ import type { CellError, RunSchema, StagedItem } from '../../ledger/ledger.ts'
 import { sourceOf } from '../../sources/index.ts'
 import type { SourceRow } from '../../sources/source.ts'
 import { sourceCellText, type Coerced } from './coerce.ts'
+import { checkLinks } from '../links/link-target.ts'
+import { compileLinks, type LinksOfRow } from '../links/map-links.ts'
 import { coerceColumn, compileColumn, isEmpty, type Column } from './columns.ts'
 import { itemKey, normaliseValue } from './key.ts'
 import {
@@ -33,6 +36,8 @@ export interface MappingPlan {
   readonly warnings: readonly string[]
   /** The item of a row. */
   map(row: SourceRow): StagedItem
+  /** What the record of a row is linked to; none of a row that does not map. Null if the import has no links. */
+  readonly links: LinksOfRow | null
   /** How many cells so far would clear a property. */
   cleared(): number
 }
@@ -61,10 +66,13 @@ export function compileMapping(
   sourceColumns: readonly string[],
   /** Whether the service takes capitals and small letters of the matching property for the same. */
   folds = false,
+  /** The same of what finds the targets of links, by `targetKeyName`. */
+  linkFolds: ReadonlyMap<string, boolean> = new Map(),
 ): MappingPlan {
   const problems: MappingProblem[] = []
   const warnings: string[] = []
-  const source = { columns: sourceColumns, hasUnits: sourceOf(config.from).hasUnits }
+  const { hasUnits } = sourceOf(config.from)
+  const source = { columns: sourceColumns, hasUnits, isWritten: writesRecords(config.mode) }
   checkTargetType(config, target, problems)
   checkMatchingProperty(config, target, problems, warnings)
   const columns: Column[] = []
@@ -86,6 +94,8 @@ export function compileMapping(
         value,
       })
   }
+  const { links = null, schema } = target
+  if (links) checkLinks(config, schema, links, sourceColumns, { problems, warnings })
   suggestNames(config, source, target, problems)
   if (problems.length > 0) throw new MappingError(sync, problems)
   const rows = new RowMapper(config, target, { sourceColumns, columns, constants, folds })
@@ -93,6 +103,7 @@ export function compileMapping(
     schema: schemaOf(config, target, folds),
     warnings,
     map: (row) => rows.map(row),
+    links: links && compileLinks(config, { ...target, links }, sourceColumns, linkFolds),
     cleared: () => rows.cleared,
   }
 }

@@ -3,12 +3,18 @@
 
 import type { FieldTypeWire, ObjectSchema, PropertyWire, Self } from '../../contract/index.ts'
 import { MappingError, ServiceFailure, type MappingProblem } from '../../core/errors.ts'
-import { modeEntry, modeOfOperation, operationOfMode } from '../../core/domain/import-modes.ts'
+import {
+  modeEntry,
+  modeOfOperation,
+  operationOfMode,
+  writesRecords,
+} from '../../core/domain/import-modes.ts'
 import { joinSome } from '../../core/format.ts'
 import { isJsonObject, ownValue } from '../../core/json.ts'
 import { joinWords, nearestWord, suggestWord } from '../../core/suggest.ts'
 import type { ImportConfig, ImportSync, PropertyMapping } from '../../../config/index.ts'
 import { COERCIONS, dateFormatPattern, readWithoutType } from './coerce.ts'
+import { readLinkTarget, type LinkDefinitions } from '../links/link-target.ts'
 import { itemKey } from './key.ts'
 import type { ImportClient, ImportDeps } from '../ports.ts'
 import { isUnit } from './units.ts'
@@ -20,9 +26,11 @@ export interface Target {
   readonly fieldTypes: readonly FieldTypeWire[]
   /** That the service has no operation for the mode of the import, and what it has; null if it has one. */
   readonly lacking?: Awaited<ReturnType<ImportClient['lackingWrite']>>
+  /** What it says of the links of the import; null or left out: it has none, or they are not looked at. */
+  readonly links?: LinkDefinitions | null
 }
 
-/** Asks the service what it accepts: three requests. @throws MappingError if there is no such object type */
+/** Asks the service what it accepts: three requests, and those of its links. @throws MappingError if there is no such object type */
 export async function readTarget(
   deps: Pick<ImportDeps, 'client' | 'signal' | 'priority'>,
   { name: sync, import: config }: Pick<ImportSync, 'name' | 'import'>,
@@ -43,8 +51,9 @@ export async function readTarget(
       ])
     })
   const fieldTypes = await deps.client.listFieldTypes(options)
-  const lacking = await deps.client.lackingWrite(operationOfMode(mode))
-  return { self, schema, fieldTypes, lacking }
+  const lacking = writesRecords(mode) ? await deps.client.lackingWrite(operationOfMode(mode)) : null
+  const links = await readLinkTarget(deps, config, schema)
+  return { self, schema, fieldTypes, lacking, ...(links && { links }) }
 }
 
 /** Whether the type takes creates and updates, and the key may write it. */
@@ -114,9 +123,11 @@ export function checkMatchingProperty(
   if (!property.is_unique)
     warnings.push(
       `${name} is not unique on ${config.object_type}: ${
-        config.mode === 'create'
-          ? 'the service does not refuse a second record with a value, so a row whose answer is lost may stay in doubt'
-          : 'a value that two records share is refused as ambiguous_match'
+        config.mode === 'link'
+          ? 'a row whose value two records share is not linked (ambiguous_match)'
+          : config.mode === 'create'
+            ? 'the service does not refuse a second record with a value, so a row whose answer is lost may stay in doubt'
+            : 'a value that two records share is refused as ambiguous_match'
       }`,
     )
 }
@@ -126,6 +137,8 @@ export interface SourceShape {
   readonly columns: readonly string[]
   /** Whether its amounts may come as `{amount, unit}`. */
   readonly hasUnits: boolean
+  /** Whether its rows become records; otherwise their records are looked up. */
+  readonly isWritten: boolean
 }
 
 const DELIMITERS = [';', '\t', '|', ',']
@@ -206,6 +219,7 @@ export function checkProperty(
       )
   }
   if (!property) return null
+  if (!source.isWritten) return property
   if (property.writability === 'read_only') wrong(`property ${name} is read-only`)
   if (property.writability === 'create_only' && mapping.column !== undefined)
     warnings.push(`${name} can be set once only: a changed value of an existing record is rejected`)

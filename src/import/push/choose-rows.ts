@@ -16,7 +16,7 @@ import { secondRecordReader } from './second-records.ts'
 import type { ClaimedSegment, DeliveryLedger } from './claimed-segment.ts'
 
 /** What answers say of several records with one key. */
-const AMBIGUOUS = { code: 'conflict', reason: 'ambiguous_match' } as const
+export const AMBIGUOUS = { code: 'conflict', reason: 'ambiguous_match' } as const
 
 /** What a look-up means for rows of a run. */
 export class RowChooser {

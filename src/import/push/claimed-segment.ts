@@ -21,3 +21,12 @@ export interface ClaimedSegment extends StagedImport {
   /** Items that the service refused alone, one after the other, at the end of the slice before. */
   readonly refusedInRow: number
 }
+
+/** What a call of `push` reached. */
+export interface PushResult {
+  /** False if time ran out first: call again. */
+  readonly done: boolean
+  readonly requests: number
+  /** Rows refused one after the other, none taken in between: the next slice of the segment goes on counting. */
+  readonly refusedInRow: number
+}

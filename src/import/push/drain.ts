@@ -4,7 +4,7 @@
 import { StillInFlight } from '../../core/errors.ts'
 import { jobOf } from '../../runs/job.ts'
 import type { Clock } from '../../core/ports.ts'
-import type { Outbox, Run, Runs } from '../../ledger/ledger.ts'
+import type { LinkOutbox, Outbox, Run, Runs } from '../../ledger/ledger.ts'
 import { maxWriteAgeMs } from './send-deadline.ts'
 import { DEFAULT_IMPORT_TUNING } from '../ports.ts'
 
@@ -12,17 +12,19 @@ import { DEFAULT_IMPORT_TUNING } from '../ports.ts'
 const RUNS_MAX = 5
 
 interface Deps {
-  readonly ledger: Outbox & Runs
+  readonly ledger: LinkOutbox & Outbox & Runs
   readonly clock: Pick<Clock, 'now'>
 }
 
 /**
- * Takes the run's segments from the worker that has them, so that it records no further batch. Returns the time until the recorded
+ * Takes the run's segments, and its links, from the worker that has them, so that it records no further batch. Returns the time until the recorded
  * ones can no longer be sent, ms.
  */
 export async function drainInFlight({ ledger, clock }: Deps, run: Run): Promise<number> {
   for (const segment of await ledger.openSegments(run.id))
     await ledger.claimSegment(run.id, segment)
+  if (run.kind === 'import' && jobOf(run, 'import').sync.import.links)
+    await ledger.claimLinks(run.id)
   return waitAfter(await ledger.lastSentAt(run.id), run, clock)
 }
 

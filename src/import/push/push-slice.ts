@@ -71,12 +71,12 @@ export class PushSlice {
   }
 
   /** Delivers a batch; how long it takes, and whether a request failed, decides how many may be in flight. */
-  async timed(deliver: () => Promise<void>, failures: () => number): Promise<void> {
+  async timed<Result>(deliver: () => Promise<Result>, failures: () => number): Promise<Result> {
     const { clock } = this.#deps
     const before = failures()
     const end = this.#inFlight.begin()
     try {
-      await deliver()
+      return await deliver()
     } finally {
       end(clock.now(), failures() > before)
     }

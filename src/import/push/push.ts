@@ -1,26 +1,18 @@
 // Push: the planned items of a segment go out, 50 at a time, in as many lanes as requests may be in flight
 // (design section 3). A permit comes first, the batch after: so every request is as full as it can be.
 
-import { operationOfMode } from '../../core/domain/import-modes.ts'
+import { operationOfMode, writesRecords } from '../../core/domain/import-modes.ts'
 import { ITEM_ATTEMPTS_MAX, LEDGER_ROWS_MAX } from '../../core/limits.ts'
-import type { Outbox, PlannedItem, RunSegment, SentBatch } from '../../ledger/ledger.ts'
+import type { KnownLinks, Outbox, PlannedItem, RunSegment, SentBatch } from '../../ledger/ledger.ts'
 import { noteSentAgain } from '../../runs/sent-again.ts'
+import { findRows } from '../links/find-rows.ts'
 import type { ImportDeps, StagedImport } from '../ports.ts'
 import { BodyRoom, itemsOfBody } from './body-room.ts'
 import { chosenRows, type RoundRows } from './chosen-rows.ts'
 import { Delivery } from './deliver.ts'
 import { resolveKeyForms } from './key-forms.ts'
 import { PushSlice } from './push-slice.ts'
-import type { ClaimedSegment, DeliveryLedger } from './claimed-segment.ts'
-
-/** What a call of `push` reached. */
-export interface PushResult {
-  /** False if time ran out first: call again. */
-  readonly done: boolean
-  readonly requests: number
-  /** Rows refused one after the other, none taken in between: the next slice of the segment goes on counting. */
-  readonly refusedInRow: number
-}
+import type { ClaimedSegment, DeliveryLedger, PushResult } from './claimed-segment.ts'
 
 interface Job extends StagedImport {
   readonly segment: RunSegment
@@ -33,8 +25,12 @@ interface Job extends StagedImport {
  * @throws Blocked if a person or the service has to mend something first; QuotaWait for a long wait;
  * FenceLost if another worker has taken the segment over
  */
-export async function push(deps: ImportDeps<DeliveryLedger>, job: Job): Promise<PushResult> {
+export async function push(
+  deps: ImportDeps<DeliveryLedger & KnownLinks>,
+  job: Job,
+): Promise<PushResult> {
   const { client, ledger } = deps
+  if (!writesRecords(job.config.mode)) return await findRows(deps, job)
   const { run, segment } = job
   const itemsPerRequest = await client.itemsPerRequest(operationOfMode(job.config.mode))
   const fence = await ledger.claimSegment(run, segment)

@@ -6,7 +6,7 @@ import { SECOND_RECORD } from '../../core/domain/held-back.ts'
 import { isWritten } from '../../core/domain/item-states.ts'
 import type { AcceptedRecords, Runs, StepStates, Verification } from '../../ledger/ledger.ts'
 import { answerReader } from './answered.ts'
-import { operationOfMode } from '../../core/domain/import-modes.ts'
+import { operationOfMode, writesRecords } from '../../core/domain/import-modes.ts'
 import { bodyText, sendBody } from './send.ts'
 import { sendIfRunIsOpen } from './send-deadline.ts'
 import { itemOutcome } from './outcome.ts'
@@ -39,6 +39,7 @@ export async function resolveCollisions(
 ): Promise<number> {
   const { ledger, client, signal, priority } = deps
   const { run, config, schema } = job
+  if (!writesRecords(config.mode)) return 0
   // A second create would make a second record.
   if (!OPERATIONS[operationOfMode(config.mode)].replay) return 0
   const readAnswer = answerReader(config, schema)

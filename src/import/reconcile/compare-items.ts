@@ -2,7 +2,7 @@
 
 import type { RecordRepresentation } from '../../contract/index.ts'
 import { excerpt, type DifferenceKind } from '../../core/domain/differences.ts'
-import { modeEntry } from '../../core/domain/import-modes.ts'
+import { modeEntry, writesRecords } from '../../core/domain/import-modes.ts'
 import type { SparedState } from '../../core/domain/item-states.ts'
 import { KEY_CHANGED, NOT_VISIBLE, SECOND_RECORD } from '../../core/domain/held-back.ts'
 import { canonicalJson, type Json } from '../../core/json.ts'
@@ -139,7 +139,10 @@ export class ItemComparer {
     record: RecordRepresentation | null,
     found: RecordRepresentation | undefined,
   ): SparedState | null {
-    const { spares } = modeEntry(this.#job.config.mode)
+    const { mode } = this.#job.config
+    // Of a row that only links, nothing is compared but its links.
+    if (!writesRecords(mode)) return found === undefined ? 'absent' : 'exists'
+    const { spares } = modeEntry(mode)
     if (spares === 'exists') return found === undefined ? null : spares
     return record === null ? spares : null
   }

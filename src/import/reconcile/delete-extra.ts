@@ -15,6 +15,7 @@ import type {
   StepStates,
 } from '../../ledger/ledger.ts'
 import { withHeartbeat } from '../../runs/heartbeat.ts'
+import { isOfLink } from '../links/link-differences.ts'
 import { foldCase } from '../mapping/key.ts'
 import { sendIfRunIsOpen } from '../push/send-deadline.ts'
 import { stepPosition } from '../step-position.ts'
@@ -95,7 +96,7 @@ export async function deleteExtra(
       choice as typeof choice & { kind: 'extra' },
     )
     // What the key in use did not find was not compared, even if it is in view now.
-    const seen = rows.filter(({ whose }) => whose !== 'unknown')
+    const seen = rows.filter((row) => row.whose !== 'unknown' && !isOfLink(row))
     const listed = seen.map(({ key, recordId, version }) => ({
       key: key!,
       recordId: recordId!,

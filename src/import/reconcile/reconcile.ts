@@ -6,8 +6,10 @@ import { IN_VALUES_MAX } from '../../contract/index.ts'
 import { forEachConcurrent } from '../../core/concurrency.ts'
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
 import { slicesOf } from '../../core/slices.ts'
+import { modeEntry } from '../../core/domain/import-modes.ts'
 import { isWholeScope } from '../../core/domain/purpose.ts'
-import type { LedgerIdentity } from '../../ledger/ledger.ts'
+import type { LedgerIdentity, Links } from '../../ledger/ledger.ts'
+import { compareLinks } from '../links/compare-links.ts'
 import type { ImportDeps } from '../ports.ts'
 import { ItemComparer, type ReconcileJob } from './compare-items.ts'
 import { noteDeletionView } from './deletion-view.ts'
@@ -20,7 +22,7 @@ import { recordReading } from './reading.ts'
  * @throws Blocked, ServiceFailure, QuotaWait: called again, it goes on; MappingError if the matching property no longer exists
  */
 export async function compareRun(
-  deps: ImportDeps<ExtraLedger & LedgerIdentity>,
+  deps: ImportDeps<ExtraLedger & LedgerIdentity & Links>,
   job: ReconcileJob,
 ): Promise<boolean> {
   const { ledger, clock, tuning, signal } = deps
@@ -43,8 +45,9 @@ export async function compareRun(
     })
     if (isLate()) return false
   }
+  if (!(await compareLinks(deps, job, isLate))) return false
   // An import that creates no record has none that is too many.
-  if (job.config.mode === 'update') return true
+  if (!modeEntry(job.config.mode).needs.includes('create')) return true
   // What the source lacks is known only if all of its rows were read.
   if (!isWholeScope(job.scope)) return true
   if (job.scope.repair && job.scope.deleteExtra) await noteDeletionView(deps, job)

@@ -3,7 +3,10 @@
 
 import type { Json } from '../../core/json.ts'
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
-import type { LastReading, Leftovers, RowStaging } from '../../ledger/ledger.ts'
+import { slicesOf } from '../../core/slices.ts'
+import type { LastReading, Leftovers, LinkStaging, RowStaging } from '../../ledger/ledger.ts'
+import type { SourceRow } from '../../sources/source.ts'
+import { linksOfRows } from '../links/map-links.ts'
 import { stagedParts } from './staged-parts.ts'
 import type { MappingPlan } from '../mapping/map.ts'
 import type { ImportDeps } from '../ports.ts'
@@ -16,7 +19,7 @@ const NO_LINE = 0
  * found by the names of the columns; of a column that the query did not have then they are empty.
  */
 export async function carryOver(
-  deps: Pick<ImportDeps<Leftovers & RowStaging>, 'ledger' | 'signal' | 'beat'>,
+  deps: Pick<ImportDeps<Leftovers & LinkStaging & RowStaging>, 'ledger' | 'signal' | 'beat'>,
   job: { run: number; fence: number; rows: number; columns: readonly string[]; plan: MappingPlan },
   last: LastReading,
 ): Promise<number> {
@@ -31,14 +34,26 @@ export async function carryOver(
     const left = await ledger.leftRows(last.run, { after, limit: LEDGER_ROWS_MAX })
     if (left.length === 0) return carried
     after = left.at(-1)!.ordinal
-    const items = left.map(({ raw }) =>
-      plan.map({ ordinal: 0, line: NO_LINE, cells: cellsOf(raw) }),
-    )
-    const keys = items.flatMap(({ key }) => (key === null ? [] : [key]))
+    const mapped = left.map(({ raw }) => {
+      const row: SourceRow = { ordinal: 0, line: NO_LINE, cells: cellsOf(raw) }
+      return { row, item: plan.map(row) }
+    })
+    const keys = mapped.flatMap(({ item: { key } }) => (key === null ? [] : [key]))
     const returned = await ledger.stagedKeys(run, keys, { upTo: rows })
-    const missing = items.filter(({ key }) => key === null || !returned.has(key))
-    const staged = missing.map((item, index) => ({ ...item, ordinal: rows + carried + index + 1 }))
+    const missing = mapped
+      .filter(({ item: { key } }) => key === null || !returned.has(key))
+      .map(({ row, item }, index) => {
+        const ordinal = rows + carried + index + 1
+        return { row: { ...row, ordinal }, item: { ...item, ordinal } }
+      })
+    const staged = missing.map(({ item }) => item)
     for (const part of stagedParts(staged)) await ledger.stageItems(run, fence, part)
+    const links = linksOfRows(
+      plan,
+      missing.map(({ row }) => row),
+      staged,
+    )
+    for (const part of slicesOf(links, LEDGER_ROWS_MAX)) await ledger.stageLinks(run, fence, part)
     carried += missing.length
     deps.beat(missing.length)
   }

@@ -4,13 +4,17 @@
 
 import { SourceError } from '../../core/errors.ts'
 import { withBehind } from '../../core/concurrency.ts'
+import { writesRecords } from '../../core/domain/import-modes.ts'
 import { LEDGER_ROWS_MAX, RETENTION_MS } from '../../core/limits.ts'
+import { slicesOf } from '../../core/slices.ts'
 import type { ReconcileScope } from '../../core/domain/purpose.ts'
 import type { ImportSync } from '../../../config/index.ts'
 import type { Window } from '../../core/domain/watermark.ts'
 import type {
   LastReading,
   Leftovers,
+  LinkBounds,
+  LinkStaging,
   RowStaging,
   RunClosing,
   Runs,
@@ -19,6 +23,9 @@ import type {
 } from '../../ledger/ledger.ts'
 import { sourceOf } from '../../sources/index.ts'
 import type { Extent, Source } from '../../sources/source.ts'
+import { linkBoundsOf } from '../links/link-target.ts'
+import { readLinkFolds } from '../links/link-folds.ts'
+import { linksOfRows } from '../links/map-links.ts'
 import { carryOver } from './carry-over.ts'
 import { compileMapping, type MappingPlan } from '../mapping/map.ts'
 import { heartbeatEach, withHeartbeat } from '../../runs/heartbeat.ts'
@@ -32,7 +39,7 @@ import { noteSourceVisibility } from './source-visibility.ts'
 import { stagedParts } from './staged-parts.ts'
 import { emptySourceWarning, keyTypeOf, keyWarnings, notComparedText } from './warnings.ts'
 
-type StagingLedger = Leftovers & RowStaging & RunClosing & Runs & StepStates
+type StagingLedger = Leftovers & LinkStaging & RowStaging & RunClosing & Runs & StepStates
 
 /** What staging found. */
 export interface StageResult extends StageCounts {
@@ -40,6 +47,8 @@ export interface StageResult extends StageCounts {
   readonly rows: number
   /** Rows of the run before that were not accepted, and that the query did not return. */
   readonly carried: number
+  /** Links of earlier runs that were not linked, and that this run takes up. */
+  readonly carriedLinks: number
   readonly warnings: readonly string[]
   /** Cells that will clear a property. */
   readonly cleared: number
@@ -54,6 +63,8 @@ export interface StageJob {
   readonly reconcile?: ReconcileScope | null
   /** Of a retry: its rows are not those of the source. */
   readonly isRetry?: boolean
+  /** Of a run that takes up the links that earlier ones left: it reads no row. */
+  readonly isOfLinks?: boolean
 }
 
 /**
@@ -81,7 +92,7 @@ async function stageSource(
   openSource: (extent: Extent) => Promise<Source>,
 ): Promise<StageResult> {
   const { ledger, client } = deps
-  const { run, sync, window = null, reconcile = null, isRetry = false } = job
+  const { run, sync, window = null, reconcile = null, isRetry = false, isOfLinks = false } = job
   const config = sync.import
   const target = await withHeartbeat(deps, readTarget(deps, sync))
   const destination = {
@@ -92,7 +103,7 @@ async function stageSource(
     matchingProperty: config.matching_property,
   }
   const isIncremental = sourceOf(config.from).isIncremental(config.from)
-  const isRegular = window === null && reconcile === null && !isRetry
+  const isRegular = window === null && reconcile === null && !isRetry && !isOfLinks
   const last = isIncremental && isRegular ? await ledger.lastReading(destination) : null
   const extent = { watermark: last?.watermark ?? null, window }
   const whole = await withHeartbeat(deps, openSource(extent))
@@ -100,14 +111,17 @@ async function stageSource(
     const source = reconcile?.where ? filterRows(whole, reconcile.where) : whole
     const keyType = keyTypeOf(config, target)
     const folds = await foldsCase(deps, config, keyType)
-    const plan = compileMapping(sync.name, config, target, source.columns, folds)
+    const linkFolds = await readLinkFolds(deps, run, { config, target })
+    const plan = compileMapping(sync.name, config, target, source.columns, folds, linkFolds)
     await ledger.bindDestination(run, destination, {
       keyFingerprint: job.keyFingerprint,
       warnings: plan.warnings,
       schema: plan.schema,
     })
-    const { counts, ...found } = await stageRows(deps, job, { source, plan, last })
-    const isWhole = !isIncremental && window === null && !isRetry && !reconcile?.where
+    const bounds = linkBoundsOf(config, target.links?.definitions ?? [])
+    const { counts, ...found } = await stageRows(deps, job, { source, plan, last, bounds })
+    const isOfSource = !isRetry && !isOfLinks
+    const isWhole = isOfSource && !isIncremental && window === null && !reconcile?.where
     const seen = isRetry ? undefined : whole.visibility?.()
     const read = { run, sync: sync.name, rows: isWhole ? found.all : null }
     const isExact = isCaseFoldable(keyType) && !folds
@@ -119,12 +133,13 @@ async function stageSource(
       ...notComparedText(config),
     ]
     await ledger.addWarnings(run, warnings)
-    const { planned, carried, all } = found
+    const { planned, carried, carriedLinks, all } = found
     return {
       ...counts,
       planned,
       rows: all - counts.planned + planned,
       carried,
+      carriedLinks,
       warnings: [...plan.warnings, ...warnings],
       cleared: plan.cleared(),
     }
@@ -136,9 +151,20 @@ async function stageSource(
 /** Reads the source to its end. `all`: its rows, and those that were carried over. */
 async function stageRows(
   deps: ImportDeps<StagingLedger>,
-  { run, window = null, reconcile = null, isRetry = false }: StageJob,
-  { source, plan, last }: { source: Source; plan: MappingPlan; last: LastReading | null },
-): Promise<{ all: number; carried: number; planned: number; counts: StageCounts }> {
+  { run, sync, window = null, reconcile = null, isRetry = false, isOfLinks = false }: StageJob,
+  {
+    source,
+    plan,
+    last,
+    bounds,
+  }: { source: Source; plan: MappingPlan; last: LastReading | null; bounds: LinkBounds },
+): Promise<{
+  all: number
+  carried: number
+  carriedLinks: number
+  planned: number
+  counts: StageCounts
+}> {
   const { ledger, signal, tuning } = deps
   // Minutes, where runs of millions of rows have become old.
   await withHeartbeat(deps, ledger.prune(new Date(deps.clock.now() - RETENTION_MS).toISOString()))
@@ -151,6 +177,8 @@ async function stageRows(
       const items = rows.map((row) => plan.map(row))
       for (const part of stagedParts(items))
         await writes.start(() => ledger.stageItems(run, fence, part))
+      for (const part of slicesOf(linksOfRows(plan, rows, items), LEDGER_ROWS_MAX))
+        await writes.start(() => ledger.stageLinks(run, fence, part))
       await noteShare(source.readShare?.() ?? null)
       deps.beat(rows.length)
     }
@@ -162,6 +190,10 @@ async function stageRows(
   const watermark = window === null && skipUnchanged ? reached : undefined
   const kept = { run, fence, rows: read, columns: source.columns, plan }
   const carried = last === null ? 0 : await carryOver(deps, kept, last)
+  const onSlice = () => {
+    signal.throwIfAborted()
+    deps.beat()
+  }
   const counts = await ledger.finishStage(
     run,
     fence,
@@ -171,14 +203,17 @@ async function stageRows(
       watermark,
       skipUnchanged,
       rowsPerSegment: tuning.rows_per_segment,
+      ...(plan.links && { linkBounds: bounds }),
+      // Each row of a source of links links for itself.
+      ...(!writesRecords(sync.import.mode) && { keysRepeat: true }),
     },
-    () => {
-      signal.throwIfAborted()
-      deps.beat()
-    },
+    onSlice,
   )
   const planned = reconcile?.sample
     ? await ledger.keepSample(run, fence, reconcile.sample)
     : counts.planned
-  return { all: read + carried, carried, planned, counts }
+  const of = isOfLinks ? 'all left' : 'unread keys'
+  const isCarrying = plan.links !== null && (isOfLinks || last !== null)
+  const carriedLinks = isCarrying ? await ledger.carryLinks(run, fence, { of }, onSlice) : 0
+  return { all: read + carried, carried, carriedLinks, planned, counts }
 }

@@ -63,7 +63,7 @@ const pagesPerSliceMax = 50
  */
 export async function lookUpItems(
   deps: ImportDeps,
-  config: ImportConfig,
+  config: Pick<ImportConfig, 'object_type'>,
   matching: MatchingProperty,
   items: readonly {
     readonly key: string
@@ -83,7 +83,7 @@ export async function lookUpItems(
 /** The same for at most 100 keys. */
 export async function lookUpKeys(
   deps: ImportDeps,
-  config: ImportConfig,
+  config: Pick<ImportConfig, 'object_type'>,
   matching: MatchingProperty,
   keys: readonly string[],
   names: readonly string[],
@@ -95,7 +95,7 @@ export async function lookUpKeys(
 /** Which of the texts of a property the service holds, as it holds them. */
 export async function lookUpValues(
   deps: ImportDeps,
-  config: ImportConfig,
+  config: Pick<ImportConfig, 'object_type'>,
   matching: MatchingProperty,
   values: readonly Json[],
 ): Promise<ReadonlySet<string>> {
@@ -116,7 +116,7 @@ export async function readImportedType(
 /** The record of an id; null if there is none, or the API key does not see it. */
 export async function readRecordById(
   deps: ImportDeps,
-  config: ImportConfig,
+  config: Pick<ImportConfig, 'object_type'>,
   id: string,
 ): Promise<RecordRepresentation | null> {
   const { signal, priority } = deps
@@ -140,7 +140,7 @@ function valueOfKey(key: string, fieldType: string): readonly Json[] {
 
 async function findValues(
   deps: ImportDeps,
-  config: ImportConfig,
+  config: Pick<ImportConfig, 'object_type'>,
   matching: MatchingProperty,
   given: readonly Json[],
   names: readonly string[],
@@ -154,7 +154,7 @@ async function findValues(
 
 async function readAll(
   deps: ImportDeps,
-  config: ImportConfig,
+  config: Pick<ImportConfig, 'object_type'>,
   matching: MatchingProperty,
   values: readonly Json[],
   names: readonly string[],

@@ -39,6 +39,8 @@ export const BEFORE_LINKS: LinkPlace = { ordinal: 0, number: 0 }
 export interface StagedLink extends LinkPlace, LinkEdge, LinkTarget {
   /** The source's column; null where it has no name. */
   readonly column: string | null
+  /** Why it cannot be a key of its target: it is `rejected` at once then, and `target` is as much of the cell as reports show. */
+  readonly reject?: { readonly reason: string; readonly detail: string } | null
 }
 
 /**
@@ -56,6 +58,8 @@ export interface StagedLinkCounts {
   readonly unchanged: number
   /** Those that a later link of the run takes the place of (`LinkBounds`). */
   readonly skipped: number
+  /** Those whose cell cannot be a key of its target. Left out if there are none. */
+  readonly rejected?: number
   /** Those of `planned` that were linked before the ledger was restored from a backup. Left out if there are none. */
   readonly distrusted?: number
 }

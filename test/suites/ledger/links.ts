@@ -22,7 +22,7 @@ import {
   stagedLinks,
   type LinkedRow,
 } from './link-scene.ts'
-import { badRow, close, openRun, row, stage, type Open, type Opened } from './scene.ts'
+import { badRow, close, destination, openRun, row, stage, type Open, type Opened } from './scene.ts'
 
 export function linkTests(open: Open): void {
   let opened: Opened
@@ -40,6 +40,38 @@ export function linkTests(open: Open): void {
       expect(await linkTexts(ledger, run)).toEqual(['a→y planned', 'a→x planned', 'c→x planned'])
       expect((await ledger.books(run)).links).toMatchObject({ read: 3, states: { planned: 3 } })
       expect((await ledger.progress(run)).links).toMatchObject({ read: 3, planned: 3, linked: 0 })
+    })
+
+    it('rejects a link whose cell is no key, which is never sent, known or in the place of another', async () => {
+      const reject = { reason: 'not_a_key', detail: 'expected a domain' }
+      const { id: run } = await openRun(ledger, 'run')
+      await ledger.bindDestination(run, destination, {
+        keyFingerprint: 'fp',
+        warnings: [],
+        schema: {},
+      })
+      const fence = await ledger.beginStage(run, ['id', 'domain'])
+      await ledger.stageItems(run, fence, [row(1, 'a')])
+      await ledger.stageLinks(run, fence, [
+        link(1, 1, 'a', 'acme.example'),
+        link(1, 2, 'a', 'two words', { reject }),
+      ])
+      const counts = await ledger.finishStage(run, fence, {
+        rows: 1,
+        digest: 'd',
+        rowsPerSegment: 100_000,
+        linkBounds: { oneTarget: [ASSOCIATION], oneSource: [ASSOCIATION] },
+      })
+      expect(counts.links).toEqual({ planned: 1, unchanged: 0, skipped: 0, rejected: 1 })
+      expect((await plannedLinks(ledger, run)).map(({ number }) => number)).toEqual([1])
+      expect((await allLinks(ledger, run))[1]).toMatchObject({
+        state: 'rejected',
+        reason: 'not_a_key',
+        detail: 'expected a domain',
+        column: 'domain',
+      })
+      expect((await ledger.progress(run)).links).toMatchObject({ read: 2, rejected: 1 })
+      expect(await ledger.knownLinksOf(run, ['a'])).toEqual(new Map())
     })
 
     it('keeps books without links as they were', async () => {

@@ -43,7 +43,7 @@ test('commands, and commands of commands', async () => {
 })
 
 test('options, those of all commands too, and none twice', async () => {
-  expect(await offered('run', '--l')).toEqual(['--local'])
+  expect(await offered('run', '--lo')).toEqual(['--local'])
   expect(await offered('run', 'contacts', '--local', '--')).not.toContain('--local')
   expect(await offered('run', '--js')).toEqual(['--json'])
   expect(await offered('retry', '1', '--file', 'a.csv', '--f')).toEqual(['--file'])

@@ -265,7 +265,9 @@ describe('a bad setting is named with its place', () => {
       'an unknown kind of sync',
       '    import:',
       '    webhook: {}\n    import:',
-      ['5:5: unknown key `webhook`; valid keys: `import`, `mirror`, `tests`, `after`, `schedule`'],
+      [
+        '5:5: unknown key `webhook`; valid keys: `import`, `link`, `mirror`, `tests`, `after`, `schedule`',
+      ],
     ],
     [
       'an unknown key of a mapping',

@@ -121,14 +121,14 @@ test.each([
   [
     'neither a mirror nor an import',
     but(`mirror: ${least}`, '{}'),
-    ['9:5: expected exactly one of `import` and `mirror`'],
+    ['9:5: expected exactly one of `import`, `link` and `mirror`'],
   ],
   [
     'a slip in `mirror`',
     but('mirror:', 'miror:'),
     [
       '9:5: unknown key `miror`; did you mean `mirror`?',
-      '9:5: expected exactly one of `import` and `mirror`',
+      '9:5: expected exactly one of `import`, `link` and `mirror`',
     ],
   ],
   [
@@ -249,7 +249,9 @@ test('a mirror and an import in one sync are refused', async () => {
       matching_property: id
       properties: { id: id }
 `
-  expect(await issuesOf(both)).toEqual(['9:5: expected exactly one of `import` and `mirror`'])
+  expect(await issuesOf(both)).toEqual([
+    '9:5: expected exactly one of `import`, `link` and `mirror`',
+  ])
 })
 
 test('the example of config/README.md loads', async () => {

@@ -41,6 +41,8 @@ export interface RunEnd {
   readonly differences: readonly (Difference & { readonly repaired: boolean })[]
   /** Requests that the service saw during the run. */
   readonly requests: number
+  /** Other syncs that may link now. */
+  readonly resolves?: readonly string[]
 }
 
 export interface RunOptions {
@@ -56,6 +58,8 @@ export interface RunOptions {
   readonly placed?: NonNullable<ImportActivityDeps['placed']>
   /** Another sync of the same ledger, over the same file. */
   readonly as?: { readonly name: string; readonly import?: Partial<ImportConfig> }
+  /** Other syncs of the configuration. */
+  readonly others?: readonly ImportSync[]
   /** Told why the run waits for a person. */
   readonly noteWait?: (message: string | null) => unknown
   /** Called before the run is closed. */
@@ -91,6 +95,8 @@ export interface Scene<Service extends SceneService = RunningService> {
   run(options?: RunOptions): Promise<RunEnd>
   retry(of: number, choice?: RetryChoice, options?: RunOptions): Promise<RunEnd>
   reconcile(scope?: Partial<ReconcileScope>, options?: RunOptions): Promise<RunEnd>
+  /** Takes up the links that earlier runs left. */
+  links(options?: RunOptions): Promise<RunEnd>
   /** The record of an external id; null where there is none. */
   held(externalId: string): Promise<{ id: string; properties: Record<string, unknown> } | null>
 }
@@ -117,6 +123,10 @@ export function clientWith(client: ImportClient, changes: Partial<ImportClient>)
     batchUpdate: (...given) => client.batchUpdate(...given),
     itemsPerRequest: (...given) => client.itemsPerRequest(...given),
     lackingWrite: (...given) => client.lackingWrite(...given),
+    lackingOperations: (...given) => client.lackingOperations(...given),
+    listAssociations: (...given) => client.listAssociations(...given),
+    associationEdgePages: (...given) => client.associationEdgePages(...given),
+    call: (...given) => client.call(...given),
     queryRecords: (...given) => client.queryRecords(...given),
     readRecord: (...given) => client.readRecord(...given),
     batchDelete: (...given) => client.batchDelete(...given),
@@ -181,6 +191,7 @@ export async function importSceneOn<Service extends SceneService>(
       isLive: async () => false,
       ...(options.placed && { placed: options.placed }),
       loadSync: async () => sync,
+      loadSyncs: async () => [sync, ...(options.others ?? [])],
       connect: options.connect ?? connectedAs(seen, 'test').connect,
       openSource: (one, signal, extent) =>
         openSource(
@@ -232,6 +243,8 @@ export async function importSceneOn<Service extends SceneService>(
           done = pushed.done
           refusedInRow = pushed.refusedInRow ?? 0
         }
+      if (staged.hasLinks)
+        for (let done = false; !done;) done = (await call(activities.linkRows, step)).done
     }
     // A run that is cancelled may be in trouble.
     if (!isRefused && (scope === null || scope.repair))
@@ -268,6 +281,7 @@ export async function importSceneOn<Service extends SceneService>(
     },
     run: (options = {}) => work(null, options),
     retry: (of, choice = {}, options = {}) => work({ retry: { of, choice } }, options),
+    links: (options = {}) => work({ links: {} }, options),
     reconcile: (scope = {}, options = {}) =>
       work({ reconcile: { ...WHOLE_SCOPE, ...scope } }, options),
     async held(externalId) {

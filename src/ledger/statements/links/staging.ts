@@ -26,11 +26,14 @@ const STAGED_COLUMNS = {
   target_by: 'text',
   target: 'text',
   source_column: 'text',
+  state: 'text',
+  reason: 'text',
+  detail: 'text',
 } as const
 
 const given = (links: readonly StagedLink[]): Given => ({
   columns: STAGED_COLUMNS,
-  rows: links.map(({ ordinal, number, association, key, to, by, target, column }) => [
+  rows: links.map(({ ordinal, number, association, key, to, by, target, column, reject }) => [
     ordinal,
     number,
     association,
@@ -39,14 +42,17 @@ const given = (links: readonly StagedLink[]): Given => ({
     by,
     target,
     column,
+    reject ? 'rejected' : 'planned',
+    reject?.reason ?? null,
+    reject?.detail ?? null,
   ]),
 })
 
 const LINK_COLUMNS =
   'run, ordinal, number, association, key, target_type, "by", target, "column", state'
 
-const INSERT_SQL = `INSERT INTO links (${LINK_COLUMNS})
-  SELECT $1, ordinal, number, association, key, target_type, target_by, target, source_column, 'planned' FROM given`
+const INSERT_SQL = `INSERT INTO links (${LINK_COLUMNS}, reason, detail)
+  SELECT $1, ordinal, number, association, key, target_type, target_by, target, source_column, state, reason, detail FROM given`
 
 /** Counts links of a run that may be its first. */
 const COUNT_SQL = `INSERT INTO link_steps (run, read) VALUES ($1, $2)
@@ -65,7 +71,7 @@ const decisions = (sql: LinkSql) => {
       table: 'links AS other',
       on: 'other.run = later.run AND other.ordinal = later.ordinal',
     },
-    `other.association = links.association AND other.target <> links.target AND ${isLater}`,
+    `other.association = links.association AND other.target <> links.target AND other.state <> 'rejected' AND ${isLater}`,
   )
   const isOf = (place: string) => sql.isOneOf('links.association', place)
   const linked = (run: string) =>
@@ -84,7 +90,7 @@ const decisions = (sql: LinkSql) => {
     oneSource: `UPDATE links SET state = 'skipped', reason = 'one_source' WHERE ${SLICE} AND state = 'planned'
       AND ${isOf('$6')} AND ${exists(
         sql.linksOfTarget('other', 'links.run', 'links'),
-        `other.key <> links.key AND ${isLater} AND ${counts}`,
+        `other.key <> links.key AND other.state <> 'rejected' AND ${isLater} AND ${counts}`,
       )}`,
     unchanged: `UPDATE links SET state = 'unchanged' WHERE ${SLICE} AND state = 'planned' AND ${linked('> $6')}`,
     distrusted: `SELECT count(*) AS links FROM links WHERE ${SLICE} AND state = 'planned' AND ${linked('<= $6')}`,
@@ -105,7 +111,7 @@ function* decideSlice(
   if (relied) yield* write(text.unchanged, [...slice, relied.after])
   const [doubted] =
     relied && relied.restored > 0 ? yield* read(text.distrusted, [...slice, relied.restored]) : []
-  const counted = { planned: 0, unchanged: 0, skipped: 0 }
+  const counted = { planned: 0, unchanged: 0, skipped: 0, rejected: 0 }
   const states = yield* read(
     `SELECT state, count(*) AS links FROM links WHERE ${SLICE} GROUP BY state`,
     slice,
@@ -115,7 +121,7 @@ function* decideSlice(
   return { ...counted, distrusted: Number(doubted?.['links'] ?? 0) }
 }
 
-const STAGED = ['planned', 'unchanged', 'skipped', 'distrusted'] as const
+const STAGED = ['planned', 'unchanged', 'skipped', 'rejected', 'distrusted'] as const
 const NO_BOUNDS: LinkBounds = { oneTarget: [], oneSource: [] }
 
 /** What staging of rows does about their links. */
@@ -140,7 +146,7 @@ export function linkDecisions(db: TransactionRunner, sql: LinkSql) {
         yield* checkStage(sql, run, fence)
         // An interrupted call is repeated.
         yield* write(
-          'UPDATE link_steps SET planned = 0, unchanged = 0, skipped = 0, open = 0 WHERE run = $1',
+          'UPDATE link_steps SET planned = 0, unchanged = 0, skipped = 0, rejected = 0, open = 0 WHERE run = $1',
           [run],
         )
       })
@@ -153,8 +159,9 @@ export function linkDecisions(db: TransactionRunner, sql: LinkSql) {
         },
         { onSlice },
       )
-      const { distrusted, ...counts } = sumOf(found, STAGED)
-      return { ...counts, ...(distrusted > 0 && { distrusted }) }
+      const { rejected, distrusted, ...counts } = sumOf(found, STAGED)
+      const some = { ...(rejected > 0 && { rejected }), ...(distrusted > 0 && { distrusted }) }
+      return { ...counts, ...some }
     },
 
     /** Removes the links of items that a sample has not kept. */
@@ -163,7 +170,7 @@ export function linkDecisions(db: TransactionRunner, sql: LinkSql) {
       await eachSlice(db, run, function* (slice) {
         yield* checkStage(sql, run, fence)
         const removed = yield* read(`${REMOVE_SQL} RETURNING state`, sliceValues(run, slice))
-        const deltas = { planned: 0, unchanged: 0, skipped: 0 }
+        const deltas = { planned: 0, unchanged: 0, skipped: 0, rejected: 0 }
         for (const row of removed) deltas[row['state'] as keyof typeof deltas]--
         yield* addCounts(run, { ...deltas, open: deltas.planned, read: -removed.length })
       })

@@ -1,0 +1,59 @@
+// The options of `run`, and which of them a sync takes.
+
+import type { SyncConfig } from '../../../config/index.ts'
+import { ConfigError } from '../../core/errors.ts'
+import type { BulkPriority } from '../../core/ports.ts'
+
+export interface RunOptions {
+  /** Start, and return once a worker has opened the run. */
+  readonly detach: boolean
+  /** Start what is missing in this process, and end with the run. */
+  readonly local?: boolean
+  /** How long that may take, ms; default 60 s. */
+  readonly beginMaxMs?: number
+  /** A JSON object of `tuning` settings. */
+  readonly tuning?: string | undefined
+  /** What the run is to others that share the org's quota. Default: what it is, an import or a mirror. */
+  readonly priority?: BulkPriority | undefined
+  /** Of a mirror: everything is read again. */
+  readonly full?: boolean | undefined
+  /** Of an import: only the links that earlier runs left are tried again. */
+  readonly links?: boolean | undefined
+  /** Follow a run of the sync that is at work, instead of starting one. Default: at a terminal, where no other option is given. */
+  readonly attach?: boolean | undefined
+}
+
+/** @throws ConfigError for what the sync's kind does not have, or what contradicts itself */
+export function checkOptions(sync: SyncConfig, options: RunOptions): void {
+  const { name, kind } = sync
+  const { full, links, priority } = options
+  if (options.attach && (options.detach || isSpecial(options)))
+    throw new ConfigError(
+      '--attach',
+      'it follows a run as it is; leave out --detach, --full, --links, --tuning and --priority',
+    )
+  if (full && kind !== 'mirror')
+    throw new ConfigError(
+      '--full',
+      `"${name}" is an import; only a mirror reads everything on request`,
+    )
+  if (links && !(sync.kind === 'import' && sync.import.links))
+    throw new ConfigError(
+      '--links',
+      `"${name}" has no links; write some under \`links\` of its import`,
+    )
+  if (links && priority !== undefined)
+    throw new ConfigError(
+      '--links',
+      'such a run has the priority of its sync; leave out --priority',
+    )
+  if (priority !== undefined && priority !== 'backfill' && priority !== kind)
+    throw new ConfigError(
+      '--priority',
+      `"${name}" is of the kind ${kind}; expected ${kind} or backfill`,
+    )
+}
+
+/** Whether a run is asked for that is not like every other one. */
+export const isSpecial = ({ full, links, priority, tuning }: RunOptions): boolean =>
+  full === true || links === true || priority !== undefined || tuning !== undefined

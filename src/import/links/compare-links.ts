@@ -1,0 +1,231 @@
+// Compares the links of a reconciliation with the edges that the service has: one listing for each record with links. What a row asks
+// for and the service has is `unchanged`; what it lacks stays planned, for a repair to send; what no row asks for is reported and left,
+// because the service has no operation that unlinks.
+
+import { forEachConcurrent } from '../../core/concurrency.ts'
+import { isWholeScope, type ReconcileScope } from '../../core/domain/purpose.ts'
+import { ServiceFailure } from '../../core/errors.ts'
+import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
+import type {
+  Differences,
+  KnownLink,
+  LinkOutcome,
+  LinkPage,
+  LinkPlace,
+  PlannedLink,
+  RowStaging,
+} from '../../ledger/ledger.ts'
+import { heartbeatEach } from '../../runs/heartbeat.ts'
+import type { ImportDeps, StagedImport } from '../ports.ts'
+import { stepPosition } from '../step-position.ts'
+import { chooseLinks } from './choose-links.ts'
+import { extraLink, missingLink } from './link-differences.ts'
+import { unanswered, type LinkToSend } from './link-outcome.ts'
+import { readLinkScene, type LinkLedger, type LinkScene } from './link-scene.ts'
+import { FIRST_LINK_PLACE } from './places.ts'
+
+type ComparingLedger = LinkLedger & Differences & RowStaging
+type Deps = ImportDeps<ComparingLedger>
+
+export interface LinkComparison extends StagedImport {
+  readonly scope: ReconcileScope
+}
+
+/** Steps: how far the rows of the run are compared, and what else is known. */
+const ROWS = 'links_compared'
+const KNOWN = 'known_links_compared'
+/** Pages of a listing of one record. */
+const PAGES_MAX = 1_000
+
+/** Returns whether it came to the end before its time was over; what it did is in the ledger. */
+export async function compareLinks(
+  deps: Deps,
+  job: LinkComparison,
+  isLate: () => boolean,
+): Promise<boolean> {
+  const { ledger, signal } = deps
+  const { run, config } = job
+  if (config.links === undefined) return true
+  const fence = await ledger.claimLinks(run)
+  const scene = await readLinkScene(deps, job)
+  const place = await stepPosition<{ after: LinkPlace | null }>(ledger, run, ROWS, {
+    after: FIRST_LINK_PLACE,
+  })
+  // Bounded by the links: every page goes on behind the one before it.
+  for (let { after } = place.kept; after !== null;) {
+    signal.throwIfAborted()
+    const { links, next } = await wholeRows(deps, run, after)
+    await compareRows(deps, job, { scene, fence, links })
+    after = next
+    await place.keep({ after })
+    if (isLate()) return false
+  }
+  return !isWholeScope(job.scope) || (await compareKnown(deps, job, scene, isLate))
+}
+
+/** A page that ends with the last link of a row; of a row with more links than a page has, all of them. */
+async function wholeRows(
+  { ledger }: Deps,
+  run: number,
+  first: LinkPlace,
+): Promise<LinkPage<PlannedLink>> {
+  const links: PlannedLink[] = []
+  // Bounded by the links of one row and a page.
+  for (let after = first; ;) {
+    const page = await ledger.plannedLinks(run, {
+      after,
+      limit: LEDGER_ROWS_MAX,
+      attemptsBelow: Number.MAX_SAFE_INTEGER,
+    })
+    links.push(...page.links)
+    if (page.next === null) return { links, next: null }
+    after = page.next
+    const last = links.at(-1)
+    const isOfLast = ({ ordinal }: PlannedLink) => ordinal === last?.ordinal
+    const from = links.findIndex(isOfLast)
+    if (from <= 0) continue
+    const whole = links.slice(0, from)
+    const { ordinal, number } = whole.at(-1)!
+    return { links: whole, next: { ordinal, number } }
+  }
+}
+
+async function compareRows(
+  deps: Deps,
+  { run, config }: LinkComparison,
+  { scene, fence, links }: { scene: LinkScene; fence: number; links: readonly PlannedLink[] },
+): Promise<void> {
+  const { ledger, tuning } = deps
+  // A record that is missing itself is made by the repair of its row, and its links after that.
+  const isMissing = ({ row, sourceId }: PlannedLink) => row === 'planned' && sourceId === null
+  const missing = links.filter(isMissing)
+  const there = links
+    .filter((link) => !isMissing(link))
+    .map((link) => (link.row === 'planned' ? { ...link, row: 'unchanged' as const } : link))
+  const { send, settled } = await chooseLinks(scene, config.mode, there)
+  const groups = new Map<string, LinkToSend[]>()
+  for (const one of send) groups.set(one.sourceId, [...(groups.get(one.sourceId) ?? []), one])
+  const outcomes: LinkOutcome[] = [...settled]
+  const differences = missing.map((link) => missingLink(link, null))
+  await forEachConcurrent([...groups], tuning.in_flight, async ([sourceId, group]) => {
+    const edges = await readEdges(deps, config.object_type, sourceId)
+    const compared = await compareRecord(scene, group, edges)
+    outcomes.push(...compared.equal)
+    differences.push(...compared.missing.map(({ link }) => missingLink(link, sourceId)))
+    // Rows of a source of links may share a record: what the others ask for is not known here.
+    if (config.mode !== 'link')
+      for (const edge of compared.extra)
+        differences.push(extraLink({ ...edge, key: group[0]!.link.key, sourceId }))
+    deps.beat()
+  })
+  for (let at = 0; at < differences.length; at += LEDGER_ROWS_MAX)
+    await ledger.noteDifferences(run, differences.slice(at, at + LEDGER_ROWS_MAX), {
+      repaired: false,
+    })
+  for (let at = 0; at < outcomes.length; at += LEDGER_ROWS_MAX)
+    await ledger.settleLinks(run, fence, outcomes.slice(at, at + LEDGER_ROWS_MAX), scene.bounds)
+}
+
+interface Edge {
+  readonly association: string
+  readonly targetId: string
+}
+
+/** The edges of a record; none of one that is gone. */
+async function readEdges(deps: Deps, type: string, id: string): Promise<readonly Edge[]> {
+  const { client, signal, priority } = deps
+  const edges: Edge[] = []
+  let pages = 0
+  try {
+    const read = client.associationEdgePages(type, id, { signal, priority })
+    for await (const { data } of heartbeatEach(deps, read)) {
+      for (const { association_type: association, target_id: targetId } of data)
+        edges.push({ association, targetId })
+      if (++pages >= PAGES_MAX) break
+    }
+  } catch (error) {
+    if (error instanceof ServiceFailure && error.kind === 'problem' && error.status === 404)
+      return []
+    throw error
+  }
+  return edges
+}
+
+async function compareRecord(
+  scene: LinkScene,
+  group: readonly LinkToSend[],
+  edges: readonly Edge[],
+) {
+  const has = (association: string, id: string) =>
+    edges.some((edge) => edge.association === association && edge.targetId === id)
+  const equal: LinkOutcome[] = []
+  const missing: LinkToSend[] = []
+  const named = new Set<string>()
+  for (const sent of group) {
+    const { link, sourceId } = sent
+    let { targetId } = sent
+    if (!has(link.association, targetId)) {
+      // The ledger may know a record that is gone by now.
+      const found = await scene.targets(link)?.findAgain(link.target)
+      if (typeof found === 'object') targetId = found.id
+    }
+    named.add(JSON.stringify([link.association, targetId]))
+    if (has(link.association, targetId))
+      equal.push(unanswered(link, 'unchanged', null, { sourceId, targetId }))
+    else missing.push(sent)
+  }
+  const associations = new Set(group.map(({ link }) => link.association))
+  const extra = edges.filter(
+    ({ association, targetId }) =>
+      associations.has(association) && !named.has(JSON.stringify([association, targetId])),
+  )
+  return { equal, missing, extra }
+}
+
+/** Links that earlier runs made, and that no row of this run asks for: which of them the service still has. */
+async function compareKnown(
+  deps: Deps,
+  { run, config }: LinkComparison,
+  scene: LinkScene,
+  isLate: () => boolean,
+): Promise<boolean> {
+  const { ledger, signal, tuning } = deps
+  const place = await stepPosition<{ after: string | null; isDone: boolean }>(ledger, run, KNOWN, {
+    after: null,
+    isDone: false,
+  })
+  // Bounded by what is known: every page goes on behind the one before it.
+  for (let { after, isDone } = place.kept; !isDone;) {
+    signal.throwIfAborted()
+    const { links, next } = await ledger.knownLinks(run, { after, limit: LEDGER_ROWS_MAX })
+    const stale = links.filter(
+      (link) => link.state === 'linked' && link.run !== run && scene.configured(link) !== null,
+    )
+    const keys = [...new Set(stale.map(({ key }) => key))]
+    const upTo = Number.MAX_SAFE_INTEGER
+    // Of keys with rows all edges were looked at.
+    const rows =
+      config.mode === 'link' ? new Set<string>() : await ledger.stagedKeys(run, keys, { upTo })
+    const bySource = new Map<string, KnownLink[]>()
+    for (const link of stale)
+      if (link.sourceId !== null && !rows.has(link.key))
+        bySource.set(link.sourceId, [...(bySource.get(link.sourceId) ?? []), link])
+    await forEachConcurrent([...bySource], tuning.in_flight, async ([sourceId, known]) => {
+      const edges = await readEdges(deps, config.object_type, sourceId)
+      const extra = known.filter(({ association, targetId }) =>
+        edges.some((edge) => edge.association === association && edge.targetId === targetId),
+      )
+      const differences = extra.map(({ association, key, targetId }) =>
+        extraLink({ association, key, sourceId, targetId: targetId! }),
+      )
+      if (differences.length > 0)
+        await ledger.noteDifferences(run, differences, { repaired: false })
+      deps.beat()
+    })
+    after = next
+    isDone = next === null
+    await place.keep({ after, isDone })
+    if (isLate()) return isDone
+  }
+  return true
+}

@@ -1,0 +1,47 @@
+// What the workflow of an import does about links: it shows how far they are, and starts a run of each sync whose parked links may find
+// their targets now.
+
+import { ParentClosePolicy, startChild, workflowInfo } from '@temporalio/workflow'
+import type { Activities } from '../activities/index.ts'
+import type { ImportProgress } from './messages.ts'
+import { links } from './names.ts'
+import { projectOfQueue } from './queues.ts'
+
+type LinkCounters = Awaited<ReturnType<Activities['linkRows']>>['links']
+
+export const linksProgress = ({
+  read,
+  linked,
+  unchanged,
+  parked,
+  rejected,
+  failed,
+}: LinkCounters): NonNullable<ImportProgress['links']> => ({
+  read,
+  linked,
+  unchanged,
+  parked,
+  rejected: rejected + failed,
+})
+
+/**
+ * Starts a run of each sync, which goes on by itself. One that cannot be started is left out: its next run takes the links up.
+ * @param run the one that has written their targets
+ */
+export async function startLinks(run: number, syncs: readonly string[]): Promise<void> {
+  const { taskQueue } = workflowInfo()
+  const project = projectOfQueue(taskQueue)
+  for (const sync of syncs)
+    try {
+      await startChild(links, {
+        args: [{ sync }],
+        workflowId: [`links-${sync}`, project, `after-${run}`]
+          .filter((part) => part !== null)
+          .join('-'),
+        parentClosePolicy: ParentClosePolicy.ABANDON,
+        staticSummary: `links of ${sync}`,
+      })
+    } catch {
+      continue
+    }
+}
