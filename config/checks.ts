@@ -19,7 +19,7 @@ import { WAREHOUSES, type WarehouseDriver } from '../src/warehouses/index.ts'
 import { checkGroups, checkOrder } from './checks-groups.ts'
 import { pathText, type ConfigDocument } from './document.ts'
 import { quoteValue, valueAt } from './issues.ts'
-import { mappingSettings } from './imports.ts'
+import { checkMapping } from './mapping-checks.ts'
 import { configSchema } from './schema.ts'
 import { repeatedNames } from './tests.ts'
 
@@ -347,53 +347,3 @@ function checkMode(checked: Checked, path: Path): void {
         '`clear` empties a property of a record that exists, and `mode: create` writes none of these; valid: omit, reject',
       )
 }
-
-function checkMapping(
-  checked: Checked,
-  path: Path,
-  mapping: JsonObject,
-  isMatching: boolean,
-): void {
-  const has = (name: string) => Object.hasOwn(mapping, name)
-  const withValue = ['value', 'column', 'compare']
-  const others = Object.keys(mapping).filter(
-    (name) => !withValue.includes(name) && Object.hasOwn(mappingSettings.shape, name),
-  )
-  if (has('column') === has('value'))
-    checked.complain(
-      path,
-      `\`${pathText(path)}\`: expected exactly one of \`column\` and \`value\``,
-      'key',
-    )
-  else if (has('value') && others.length > 0)
-    checked.complain(
-      [...path, others[0]!],
-      `a constant \`value\` stands alone; remove ${joinWords(others)}`,
-      'key',
-    )
-  if (has('unit') && has('unit_column'))
-    checked.complain([...path, 'unit_column'], 'expected `unit` or `unit_column`, not both', 'key')
-  const { decimal = '.' } = mapping
-  if (has('thousands') && mapping['thousands'] === decimal)
-    checked.complain(
-      [...path, 'thousands'],
-      'expected two different characters as `decimal` and `thousands`',
-    )
-  const yes = wordsOf(mapping['true'])
-  if (wordsOf(mapping['false']).some((word) => yes.includes(word)))
-    checked.complain(
-      [...path, 'false'],
-      'a word means both true and false; keep it in one of the lists',
-    )
-  if (isMatching && mapping['compare'] === false)
-    checked.complain(
-      [...path, 'compare'],
-      'records are found by the matching property, so it is always compared; remove `compare`',
-      'key',
-    )
-}
-
-const wordsOf = (value: unknown): string[] =>
-  Array.isArray(value)
-    ? value.flatMap((word) => (typeof word === 'string' ? [word.trim().toLowerCase()] : []))
-    : []

@@ -14,6 +14,7 @@ import {
 } from '../src/settings/parts.ts'
 import { SOURCES } from '../src/sources/index.ts'
 import { linkSettings } from './links.ts'
+import { transformationSettings } from './transformations.ts'
 
 export const CELL_TYPES = [
   'text',
@@ -56,7 +57,8 @@ export function isZone(name: string): boolean {
 export const mappingSettings = z.strictObject({
   column: textSetting()
     .optional()
-    .describe('Column of the source. Exactly one of `column` and `value`.'),
+    .describe('Column of the source. Exactly one of `column`, `columns` and `value`.'),
+  ...transformationSettings,
   value: z
     // Whatever the document holds: JSON.
     .custom<Json>()

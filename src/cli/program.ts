@@ -95,6 +95,11 @@ function describeSetUp({ program, execute, action, umask }: Parts): void {
       '--save-schema [file]',
       'write what the services said of the object types, for `test`; default: next to the configuration',
     )
+    .option(
+      '--rows <n>',
+      'show the first rows of each source, cell by cell with the values that would be sent; on a terminal, or with --json',
+      wholeNumber(1, 1_000),
+    )
     .description('check the configuration against its files and services; writes nothing there')
     .action(action(async () => (await import('./commands/check.ts')).check))
   program

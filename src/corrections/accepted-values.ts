@@ -78,6 +78,28 @@ function valueOf(
   }
 }
 
+/** What a cell is before the mapping changes it; undefined: it is changed in ways that say nothing of the cell. */
+function changedValueOf({
+  pattern,
+  map,
+  phone,
+  else: otherwise = 'reject',
+}: PropertyMapping): ReturnType<typeof valueOf> | undefined {
+  const isStrict = otherwise === 'reject'
+  if (pattern !== undefined && isStrict)
+    return { words: `a text that matches the pattern ${pattern}` }
+  if (map !== undefined && isStrict) {
+    if (typeof map === 'string')
+      return { words: 'a value of the first column of the file of `map`' }
+    const keys = Object.keys(map)
+    return { words: `one of ${some(keys)}`, ...(keys[0] !== undefined && { example: keys[0] }) }
+  }
+  if (phone === undefined) return undefined
+  const where =
+    phone === 'international' ? 'that begins with +' : `of ${phone}, or with its country`
+  return { words: `a telephone number ${where}`, example: '+49 30 1234567' }
+}
+
 /** A cell that is accepted without settings of its own, or what it is if no example says more. */
 export function exampleCell(facts: Pick<PropertyFacts, 'type' | 'options'>): string {
   const { words, example } = valueOf(facts.type, {}, facts.options)
@@ -95,10 +117,12 @@ export function acceptedValues(
 ): string {
   const mapping = config.properties[property] ?? {}
   const options = facts?.options ?? []
-  const { words, example } = valueOf(mapping.type ?? facts?.type, mapping, options)
+  const { words, example } =
+    changedValueOf(mapping) ?? valueOf(mapping.type ?? facts?.type, mapping, options)
   const { split } = mapping
   const isNeeded =
-    property === config.matching_property || (mapping.empty ?? config.empty) === 'reject'
+    property === config.matching_property ||
+    (mapping.default === undefined && (mapping.empty ?? config.empty) === 'reject')
   const isList = facts?.isMulti === true && split !== undefined
   const examples = isList && options.length > 1 ? options.slice(0, 2).join(split) : example
   const parts = [

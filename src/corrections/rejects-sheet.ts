@@ -4,6 +4,7 @@
 import type { ImportConfig } from '../../config/index.ts'
 import { propertyOfField } from '../core/domain/error-field.ts'
 import { IN_DOUBT, inDoubtDetail } from '../core/domain/in-doubt.ts'
+import { mappedColumns } from '../core/domain/mapped-columns.ts'
 import type { Json } from '../core/json.ts'
 import { jobOf } from '../runs/job.ts'
 import type { ReportedItem, Run } from '../ledger/ledger.ts'
@@ -67,7 +68,7 @@ export function createRejectsSheet(
         state: item.state,
         reason: rejectReason(item),
         column: [
-          item.column ?? mapping?.column ?? property ?? item.field ?? '',
+          item.column ?? mappedColumns(mapping ?? {})[0] ?? property ?? item.field ?? '',
           ...item.more.map(({ column, field }) => column ?? field ?? ''),
         ].join(', '),
         value: item.value ?? '',

@@ -63,6 +63,8 @@ const only = {
     (file.startsWith('prebuilds/') && isPlatform(file.split('/')[1])),
   'swagger-ui-dist': (file) => /^swagger-ui(?:-bundle\.js|\.css)$/.test(file),
   'csv-parse': (file) => file.startsWith('lib/'),
+  'libphonenumber-js': (file) => /^(?:max|core|es6)\/|^metadata\.max\.json\.js$/.test(file),
+  re2js: (file) => file === 'build/index.js',
   protobufjs: (file) => !/^(?:dist|cli)\//.test(file),
   rxjs: (file) => file.startsWith('dist/cjs/'),
   yaml: (file) => file.startsWith('dist/'),

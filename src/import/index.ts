@@ -5,7 +5,8 @@ export { finishImport } from './finish.ts'
 export { linkRows } from './links/link-rows.ts'
 export { openNoRows } from './links/no-rows.ts'
 export { isLinking, syncsToLink } from './links/waiting-syncs.ts'
-export { compileMapping, textHash } from './mapping/map.ts'
+export { sourceCellText } from './mapping/coerce.ts'
+export { compileMapping, loadMapping, textHash } from './mapping/map.ts'
 export { readTarget, type Target } from './mapping/target.ts'
 export {
   DEFAULT_IMPORT_TUNING,

@@ -1,5 +1,6 @@
 // Tests of mappings: their files, the schema they run against, and what they find.
 
+export { shownValue } from './expected-value.ts'
 export { junitError, junitXml, type TestSuite } from './junit.ts'
 export { mappingTestOf, TESTS_MAX, type MappingTest } from './mapping-test.ts'
 export { runMappingTests, type TestDifference, type TestResult } from './run-tests.ts'

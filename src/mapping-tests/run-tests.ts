@@ -2,6 +2,7 @@
 // not, is compared with what is expected.
 
 import type { ImportConfig } from '../../config/index.ts'
+import { mappedColumns } from '../core/domain/mapped-columns.ts'
 import { parseJson, type Json } from '../core/json.ts'
 import type { compileMapping } from '../import/index.ts'
 import type { CellError, StagedItem } from '../ledger/ledger.ts'
@@ -65,13 +66,15 @@ function differencesOf(
   const { properties: sent } = parseJson(item.payload) as { properties: Record<string, Json> }
   return [...test.values].flatMap(([property, expected]) => {
     const value = Object.hasOwn(sent, property) ? sent[property] : undefined
-    const { column, split } = config.properties[property]!
+    const mapping = config.properties[property]!
+    const { split } = mapping
+    const [column = null] = mappedColumns(mapping)
     const type = schema[property]!.type
     if (isAsExpected(value, expected, { type, split })) return []
     return [
       {
         property,
-        column: column ?? null,
+        column,
         expected: shownValue(expected),
         got: shownValue(value),
       },

@@ -1,5 +1,6 @@
 // The rejects of a run by what is wrong with them, each with its column: the service names a property alone.
 
+import { mappedColumns } from '../core/domain/mapped-columns.ts'
 import { propertyOfField } from '../core/domain/error-field.ts'
 import { ownValue } from '../core/json.ts'
 import type { RejectGroup, Run, RunReports } from '../ledger/ledger.ts'
@@ -18,7 +19,10 @@ export async function readRejectGroups(
   const isMapped = (name: string) => ownValue(properties, name) !== undefined
   const columnOf = ({ column, field }: RejectGroup): string | null => {
     const property = propertyOfField(field, isMapped)
-    return column ?? (property && ownValue(properties, property)?.column) ?? null
+    return (
+      column ??
+      (property === null ? null : (mappedColumns(ownValue(properties, property) ?? {})[0] ?? null))
+    )
   }
   return groups.map((group) => ({ ...group, column: columnOf(group) }))
 }

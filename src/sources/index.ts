@@ -44,3 +44,17 @@ export async function openSource(
     throw new SourceError('source_window', `Sync "${name}" cannot be read in a window: ${problem}`)
   return await sourceOf(from).open(name, from, openers, extent, signal)
 }
+
+/**
+ * What cells become, from a CSV file next to the source: two columns, with the delimiter, quotes and encoding of a source that is a
+ * CSV file.
+ * @param same makes the form in which cells are compared @throws SourceError with the line of what is wrong
+ */
+export async function readPairs(
+  path: string,
+  from: SourceSettings,
+  same: (text: string) => string,
+): Promise<ReadonlyMap<string, string | null>> {
+  const pairs = await import('./csv/pairs.ts')
+  return await pairs.readCsvPairs(path, 'csv' in from ? from : {}, same)
+}

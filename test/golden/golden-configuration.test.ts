@@ -143,7 +143,7 @@ test('so is each message about settings that are wrong together', async () => {
 
 test('every complaint that the checks have is in one of the files', () => {
   const found = read('messages.txt') + read('combinations.txt')
-  const checks = ['checks.ts', 'checks-groups.ts']
+  const checks = ['checks.ts', 'checks-groups.ts', 'mapping-checks.ts']
     .map((name) => read(`../../../config/${name}`))
     .join('\n')
     .split('\n')

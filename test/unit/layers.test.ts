@@ -74,7 +74,7 @@ const LAYERS: Readonly<Record<string, Rule>> = {
     packages: ['pg'],
   },
   runs: { value: ['core'], type: ['config', 'ledger'], packages: [], node: [] },
-  import: WORK,
+  import: { ...WORK, packages: ['libphonenumber-js', 're2js'] },
   mirror: WORK,
   config: {
     value: ['core', 'contract', 'settings', 'sources/index.ts', 'warehouses/index.ts'],

@@ -32,13 +32,25 @@ function mostWrong(rows: readonly SourceRow[], mapping: Mapping): string | null 
   return most?.[0] ?? null
 }
 
+/** The first rows, as many as there are up to `count`. */
+export async function firstRows(source: Source, count: number): Promise<readonly SourceRow[]> {
+  const rows: SourceRow[] = []
+  for await (const chunk of source.chunks(Math.min(count, CHUNK_ROWS))) {
+    rows.push(...chunk.slice(0, count - rows.length))
+    if (rows.length >= count) break
+  }
+  return rows
+}
+
 /**
  * What a person should know of the first rows.
+ * @param note gets the rows that are read, in chunks
  * @throws SourceError if the file ends before them and is not well formed
  */
 export async function firstRowsWarnings(
   source: Source,
   mapping: Mapping,
+  note: (rows: readonly SourceRow[]) => void = () => {},
 ): Promise<readonly string[]> {
   let rows = 0
   let ragged = 0
@@ -50,6 +62,7 @@ export async function firstRowsWarnings(
       ragged += 1
       first ??= line
     }
+    note(chunk)
     tried ??= { rows: chunk.length, wrong: mostWrong(chunk, mapping) }
     rows += chunk.length
     if (rows >= ROWS_MAX) break

@@ -8,36 +8,27 @@ import {
   placedService,
   readWarehousePlace,
   type Config,
-  type ImportSync,
   type MirrorSync,
 } from '../../../config/index.ts'
 import type { RecordsClient } from '../../client/index.ts'
-import { writesRecords } from '../../core/domain/import-modes.ts'
-import { MappingError, SourceError, SyncError } from '../../core/errors.ts'
+import { ConfigError, SyncError } from '../../core/errors.ts'
 import { systemClock } from '../../core/ports.ts'
-import { compileMapping, openNoRows, readTarget } from '../../import/index.ts'
 import { saveSchema, savedSchemaPath, type ReadSchema } from '../../mapping-tests/index.ts'
 import { readWebhookUrl } from '../../monitoring/webhook.ts'
-import { openSource, sourceOf } from '../../sources/index.ts'
+import { sourceOf } from '../../sources/index.ts'
 import { loadWarehouse, openWarehouse, warehouseOf } from '../../warehouses/index.ts'
 import { checkLedger } from './check-ledger.ts'
-import { firstRowsWarnings } from './check-rows.ts'
-import { quotaConflicts, sharedProperties } from './check-shared.ts'
+import { checkImport, type CheckFindings, type ImportsRead } from './check-import.ts'
+import { quotaConflicts } from './check-shared.ts'
 import { createClients, EXIT, ownWordsLines, type CommandContext } from '../shared/context.ts'
 import { problemsOf } from '../shared/error-lines.ts'
 import { findQuotas } from '../shared/forecast.ts'
 import { readMirrorTarget } from '../shared/mirror-target.ts'
 import { restrictFiles, findExposedFiles } from '../shared/private-files.ts'
-import { operationLines, operationRows, type OperationRow } from '../views/operations.ts'
+import { printFirstRows, type ShownRow } from '../views/first-rows.ts'
+import { operationLines, operationRows } from '../views/operations.ts'
 import { countText, printWrapped, safeText, type Terminal } from '../shared/terminal.ts'
 import { printJson } from '../json.ts'
-
-interface CheckFindings {
-  readonly message: string
-  readonly warnings?: readonly string[]
-  /** Of a connection: how each operation is requested. */
-  readonly operations?: readonly OperationRow[]
-}
 
 interface Finding extends CheckFindings {
   readonly subject: string
@@ -147,13 +138,25 @@ interface CheckOptions {
   readonly fixPermissions?: boolean
   /** A file; true: the usual one. */
   readonly saveSchema?: string | boolean
+  /** Rows of each source that are shown with their values. */
+  readonly rows?: number
 }
 
+/** What the syncs are checked with, and what is read meanwhile. */
+type Checking = ImportsRead & { readonly findings: Findings }
+
 export async function check(context: CommandContext, options: CheckOptions): Promise<number> {
+  const rowsWanted = options.rows ?? 0
+  if (rowsWanted > 0 && !context.json && context.terminal.isScreen !== true)
+    throw new ConfigError(
+      '--rows',
+      'cells are shown on a terminal only; add --json to write them where the output goes',
+    )
   const config = await context.loadConfig()
   const findings = new Findings(context)
   const read: ReadSchema[] = []
-  await checkServices(context, config, { findings, read })
+  const rows: ShownRow[] = []
+  await checkServices(context, config, { findings, read, rowsWanted, rows })
   const { saveSchema = false } = options
   if (saveSchema !== false)
     await findings.examine('schema', async () =>
@@ -169,9 +172,16 @@ export async function check(context: CommandContext, options: CheckOptions): Pro
   await findings.examine('ledger', () => checkLedger(context, config))
   findings.all.push(...permissionFindings(config, options.fixPermissions ?? false, context))
   const ok = findings.all.every((finding) => finding.ok)
-  if (context.json) printJson(context.terminal, { ok, findings: findings.all.map(findingToJson) })
-  else
+  if (context.json)
+    printJson(context.terminal, {
+      ok,
+      findings: findings.all.map(findingToJson),
+      ...(rowsWanted > 0 && { first_rows: rows }),
+    })
+  else {
     for (const finding of findings.all) printFinding(context.terminal, finding, options.operations)
+    printFirstRows(context.terminal, rows)
+  }
   return ok ? EXIT.done : EXIT.usage
 }
 
@@ -245,8 +255,9 @@ class Findings {
 async function checkServices(
   context: CommandContext,
   config: Config,
-  { findings, read }: { readonly findings: Findings; readonly read: ReadSchema[] },
+  checking: Checking,
 ): Promise<void> {
+  const { findings } = checking
   const quotas = await findQuotas(context)
   const { connect, close } = await createClients(context, 'check', quotas)
   /** The first connection of each org. */
@@ -274,7 +285,7 @@ async function checkServices(
       await findings.examine(`sync ${sync.name}`, async () =>
         sync.kind === 'mirror'
           ? await checkMirror(context, config, sync, await clientOf(sync.mirror.from))
-          : await checkImport(context, config, sync, { connect, clientOf, read }),
+          : await checkImport(context, config, sync, { connect, clientOf, checking }),
       )
   } finally {
     await close()
@@ -301,86 +312,6 @@ async function checkConnection(
     ],
     operations: operationRows(resolution),
   }
-}
-
-/** Whether the source can be opened, and the mapping fits both sides. */
-async function checkImport(
-  context: CommandContext,
-  config: Config,
-  sync: ImportSync,
-  {
-    connect,
-    clientOf,
-    read,
-  }: {
-    connect: Connect
-    clientOf(name: string): Promise<RecordsClient>
-    /** What is read is added. */
-    read: ReadSchema[]
-  },
-): Promise<CheckFindings> {
-  const { createSourceOpeners } = await import('../../resources/openers.ts')
-  const source = await openSource(sync, createSourceOpeners(context, connect)).catch(
-    async (error: unknown) => {
-      throw await withNames(error, sync, clientOf)
-    },
-  )
-  try {
-    const client = await clientOf(sync.import.to)
-    const target = await readTarget(
-      { client, signal: new AbortController().signal, priority: 'interactive' },
-      sync,
-    )
-    // Also where the mapping does not fit it: a test says so too.
-    read.push({ sync, service: client.origin, target, columns: source.columns })
-    const mapping = compileMapping(sync.name, sync.import, target, source.columns)
-    return {
-      message: importMessage(sync, source.columns.length),
-      warnings: [
-        ...(source.warnings ?? []),
-        ...mapping.warnings,
-        ...sharedProperties(config, sync),
-        ...(sourceOf(sync.import.from).isLocal ? await firstRowsWarnings(source, mapping) : []),
-      ],
-    }
-  } catch (error) {
-    throw error instanceof SourceError ? error.of(sync.name) : error
-  } finally {
-    await source.close()
-  }
-}
-
-function importMessage({ import: config }: ImportSync, columns: number): string {
-  const { object_type: type, matching_property: matching, properties, links = [] } = config
-  const linked = links.map(
-    ({ association, to, by }) => `${association} to ${to} by ${by ?? 'record id'}`,
-  )
-  if (!writesRecords(config.mode))
-    return `links of ${type}, found by ${matching}, from ${countText(columns, 'column')}: ${linked.join(', ')}`
-  const count = Object.keys(properties).length
-  const with_ = linked.length === 0 ? '' : `; links: ${linked.join(', ')}`
-  return `${count} properties of ${type} from ${columns} columns, matched by ${matching}${with_}`
-}
-
-/** The error of a source that cannot be opened; with it what is wrong with the names on the service, which needs no source. */
-async function withNames(
-  error: unknown,
-  sync: ImportSync,
-  clientOf: (name: string) => Promise<RecordsClient>,
-): Promise<unknown> {
-  if (!(error instanceof SourceError)) return error
-  const ofSource = error.of(sync.name)
-  const { columns } = openNoRows(sync.import)
-  try {
-    const signal = new AbortController().signal
-    const client = await clientOf(sync.import.to)
-    const target = await readTarget({ client, signal, priority: 'interactive' }, sync)
-    compileMapping(sync.name, sync.import, target, columns)
-  } catch (ofNames) {
-    if (ofNames instanceof MappingError) return new AggregateError([ofSource, ofNames])
-    if (!(ofNames instanceof SyncError)) throw ofNames
-  }
-  return ofSource
 }
 
 function printFinding(terminal: Terminal, finding: Finding, allOperations: boolean): void {

@@ -13,7 +13,7 @@ import {
 import { ConfigError, type Issue } from '../../core/errors.ts'
 import { suggestNearest } from '../../core/suggest.ts'
 import { systemClock } from '../../core/ports.ts'
-import { compileMapping } from '../../import/index.ts'
+import { loadMapping } from '../../import/index.ts'
 import {
   ageInDays,
   schemaAgeText,
@@ -164,7 +164,7 @@ async function resultsOf(
   }: ReturnType<typeof savedTarget> & { readonly tests: readonly MappingTest[] },
 ): Promise<TestResult[]> {
   try {
-    const mapping = compileMapping(sync.name, sync.import, target, columns)
+    const mapping = await loadMapping(sync.name, sync.import, target, columns)
     return runMappingTests(tests, sync.import, mapping)
   } catch (error) {
     throw await placedMapping(error, context.configFile, context.env)

@@ -1,12 +1,16 @@
 // The source of a run that reads none: one that takes up the links that earlier runs left.
 
 import { createHash } from 'node:crypto'
+import { mappedColumns } from '../../core/domain/mapped-columns.ts'
 import type { ImportConfig } from '../../../config/index.ts'
 import type { Source } from '../../sources/source.ts'
 
 /** It has the columns that the mapping names, and no rows. */
 export function openNoRows({ properties, links = [] }: ImportConfig): Source {
-  const named = Object.values(properties).flatMap(({ column, unit_column: unit }) => [column, unit])
+  const named = Object.values(properties).flatMap((mapping) => [
+    ...mappedColumns(mapping),
+    mapping.unit_column,
+  ])
   const columns = [...named, ...links.map(({ column }) => column)]
   return {
     columns: [...new Set(columns.filter((column) => column !== undefined))],

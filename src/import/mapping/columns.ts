@@ -2,8 +2,10 @@
 
 import type { PropertyWire } from '../../contract/index.ts'
 import type { Json } from '../../core/json.ts'
+import { mappedColumns } from '../../core/domain/mapped-columns.ts'
 import type { EmptyPolicy, PropertyMapping } from '../../../config/index.ts'
 import type { SourceRow } from '../../sources/source.ts'
+import { isBlank, partsOf } from './cell-parts.ts'
 import {
   coerceCell,
   coercionFor,
@@ -13,12 +15,22 @@ import {
   type CoercionContext,
   type Coerced,
 } from './coerce.ts'
+import { phoneCoercion } from './phones.ts'
 import type { Target } from './target.ts'
+import type { MappingTools } from './tools.ts'
+import {
+  compileTransformation,
+  type Transformation,
+  type TransformationParts,
+} from './transform.ts'
 
 export interface Column {
   readonly property: PropertyWire
   readonly name: string
+  /** Of the first column, if there are several. */
   readonly index: number
+  /** What the mapping changes before a cell is read; null: nothing, as in most mappings. */
+  readonly change: Transformation | null
   readonly unitIndex: number
   readonly empty: EmptyPolicy
   readonly member: string
@@ -26,12 +38,19 @@ export interface Column {
   coerce(cell: Json, unit: string | null): Coerced
 }
 
+/** What a column is compiled with, next to its mapping. */
+type CompilingColumn = Pick<MappingTools, 'phones'> &
+  Pick<TransformationParts, 'extract' | 'map'> & {
+    readonly target: Target
+    /** The import's. */
+    readonly empty: EmptyPolicy
+  }
+
 export function compileColumn(
   property: PropertyWire,
-  mapping: PropertyMapping & { column: string },
+  mapping: PropertyMapping,
   columns: readonly string[],
-  target: Target,
-  empty: EmptyPolicy,
+  { target, empty, phones, ...steps }: CompilingColumn,
 ): Column {
   const fieldType = target.fieldTypes.find((type) => type.name === property.field_type)
   const valueType = jsonShapeOf(fieldType?.value_type ?? 'string')
@@ -42,11 +61,16 @@ export function compileColumn(
     units: new Set(fieldType?.units ?? []),
   }
   const coercion =
-    READ_AS[mapping.type ?? ''] ?? coercionFor(mapping.type ?? property.field_type, valueType)
+    phones !== null && mapping.phone !== undefined
+      ? phoneCoercion(phones, mapping.phone)
+      : (READ_AS[mapping.type ?? ''] ?? coercionFor(mapping.type ?? property.field_type, valueType))
+  const names = mappedColumns(mapping)
+  const indexes = names.map((name) => columns.indexOf(name))
   return {
     property,
-    name: mapping.column,
-    index: columns.indexOf(mapping.column),
+    name: names[0]!,
+    index: indexes[0]!,
+    change: compileTransformation({ ...steps, mapping, indexes, isMulti: property.is_multi }),
     unitIndex: mapping.unit_column === undefined ? -1 : columns.indexOf(mapping.unit_column),
     empty: mapping.empty ?? empty,
     member: `${JSON.stringify(property.name)}:`,
@@ -59,18 +83,6 @@ export function compileColumn(
       ),
   }
 }
-
-/** The values of a multi-value cell. */
-export function partsOf(cell: Json, split: string | undefined): readonly Json[] {
-  if (Array.isArray(cell)) return cell as readonly Json[]
-  if (split === undefined || typeof cell !== 'string' || !cell.includes(split)) return [cell]
-  return cell.split(split).filter((part) => !isBlank(part))
-}
-
-const BLANK = /^[\s\u200b\u2060\ufeff]*$/
-
-/** White space, and what cannot be seen at all: the zero width space, the word joiner and the byte order mark. */
-export const isBlank = (text: string): boolean => BLANK.test(text)
 
 /** True for what looks empty, and for a list of nothing: an import never erases by default. */
 export function isEmpty(column: Column, cell: Json): boolean {

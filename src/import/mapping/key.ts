@@ -14,7 +14,8 @@ export const isCaseFoldable = (fieldType: string): boolean => foldable.has(field
 const MAY_COMPOSE = /[\u0300-\uffff]/
 
 /** `normalize('NFC')`, which costs more than all else that is done to a text, for those that it may change. */
-const composed = (text: string): string => (MAY_COMPOSE.test(text) ? text.normalize('NFC') : text)
+export const composed = (text: string): string =>
+  MAY_COMPOSE.test(text) ? text.normalize('NFC') : text
 
 /** A text of a matching value as it is sent: trimmed, and in the composed form of Unicode. */
 export const normaliseText = (text: string): string => composed(text.trim())

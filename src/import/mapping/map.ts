@@ -7,6 +7,7 @@ import { MappingError, type MappingProblem } from '../../core/errors.ts'
 import { writesRecords } from '../../core/domain/import-modes.ts'
 import { canonicalJson, writeJson, type Json } from '../../core/json.ts'
 import { OPTIONS_KEPT_MAX, REPORT_VALUE_CHARS_MAX } from '../../core/limits.ts'
+import { mappedColumns } from '../../core/domain/mapped-columns.ts'
 import type { ImportConfig } from '../../../config/index.ts'
 import type { CellError, RunSchema, StagedItem } from '../../ledger/ledger.ts'
 import { sourceOf } from '../../sources/index.ts'
@@ -14,6 +15,7 @@ import type { SourceRow } from '../../sources/source.ts'
 import { sourceCellText, type Coerced } from './coerce.ts'
 import { checkLinks } from '../links/link-target.ts'
 import { compileLinks, type LinksOfRow } from '../links/map-links.ts'
+import { checkOutputs, checkPhone, compileSteps } from './check-transformation.ts'
 import { coerceColumn, compileColumn, isEmpty, type Column } from './columns.ts'
 import { itemKey, normaliseValue } from './key.ts'
 import {
@@ -23,6 +25,7 @@ import {
   suggestNames,
   type Target,
 } from './target.ts'
+import { loadTools, NO_TOOLS, type MappingTools } from './tools.ts'
 import { typeOfProperty } from './types.ts'
 
 /** Reason of a row with another number of cells than its source has columns. */
@@ -55,6 +58,16 @@ const cut = (text: string): string =>
 /** SHA-256 of `text`, the first 128 bits, in hex. */
 export const textHash = (text: string): string => digestOf('sha256', text, 'hex').slice(0, 32)
 
+/** What a mapping is compiled with, besides its configuration. */
+interface MappingOptions {
+  /** Whether the service takes capitals and small letters of the matching property for the same. */
+  readonly folds?: boolean
+  /** The same of what finds the targets of links, by `targetKeyName`. */
+  readonly linkFolds?: ReadonlyMap<string, boolean>
+  /** What its transformations need (`loadMapping`). */
+  readonly tools?: MappingTools
+}
+
 /**
  * Compiles a mapping.
  * @throws MappingError naming every problem at once
@@ -64,12 +77,13 @@ export function compileMapping(
   config: ImportConfig,
   target: Target,
   sourceColumns: readonly string[],
-  /** Whether the service takes capitals and small letters of the matching property for the same. */
-  folds = false,
-  /** The same of what finds the targets of links, by `targetKeyName`. */
-  linkFolds: ReadonlyMap<string, boolean> = new Map(),
+  {
+    folds = false,
+    linkFolds = new Map(),
+    tools = NO_TOOLS,
+  }: MappingOptions = {},
 ): MappingPlan {
-  const problems: MappingProblem[] = []
+  const problems: MappingProblem[] = [...tools.problems]
   const warnings: string[] = []
   const { hasUnits } = sourceOf(config.from)
   const source = { columns: sourceColumns, hasUnits, isWritten: writesRecords(config.mode) }
@@ -82,11 +96,9 @@ export function compileMapping(
     const mapping = config.properties[name]!
     const property = checkProperty(name, mapping, source, target, problems, warnings)
     if (!property) continue
-    const { column, value = null } = mapping
-    if (column !== undefined)
-      columns.push(
-        compileColumn(property, { ...mapping, column }, sourceColumns, target, config.empty),
-      )
+    const { value = null } = mapping
+    if (mappedColumns(mapping).length > 0)
+      columns.push(columnOf(property, config, { target, tools, sourceColumns, problems }))
     else
       constants.push({
         property,
@@ -106,6 +118,50 @@ export function compileMapping(
     links: links && compileLinks(config, { ...target, links }, sourceColumns, linkFolds),
     cleared: () => rows.cleared,
   }
+}
+
+/** Compiles the same with what its transformations need: files of `map`, the engines of patterns and telephone numbers. */
+export const loadMapping = async (
+  sync: string,
+  config: ImportConfig,
+  target: Target,
+  sourceColumns: readonly string[],
+  folding: Pick<MappingOptions, 'folds' | 'linkFolds'> = {},
+): Promise<MappingPlan> =>
+  compileMapping(sync, config, target, sourceColumns, { ...folding, tools: await loadTools(config) })
+
+/** Adds to `problems` what is wrong with the transformations. */
+function columnOf(
+  property: PropertyWire,
+  config: ImportConfig,
+  {
+    target,
+    tools,
+    sourceColumns,
+    problems,
+  }: {
+    readonly target: Target
+    readonly tools: MappingTools
+    readonly sourceColumns: readonly string[]
+    readonly problems: MappingProblem[]
+  },
+): Column {
+  const { name } = property
+  const mapping = config.properties[name]!
+  const wrong = (message: string, ...setting: readonly string[]) =>
+    void problems.push({ message, path: ['properties', name, ...setting] })
+  checkPhone(name, mapping.type ?? property.field_type, mapping, tools, wrong)
+  const steps = compileSteps(name, mapping, tools, wrong)
+  const { phones } = tools
+  const { empty } = config
+  const column = compileColumn(property, mapping, sourceColumns, {
+    ...steps,
+    phones,
+    target,
+    empty,
+  })
+  checkOutputs(column, mapping, steps.map, wrong)
+  return column
 }
 
 class RowMapper {
@@ -158,7 +214,15 @@ class RowMapper {
     let clears = 0
     // A row reports all of its errors at once, so that a person mends them at once.
     for (const column of this.#columns) {
-      const cell = cells[column.index] ?? null
+      let cell = cells[column.index] ?? null
+      if (column.change !== null) {
+        const changed = column.change(cells)
+        if (!changed.ok) {
+          wrong.push(this.#cellError(column, row, changed))
+          continue
+        }
+        cell = changed.value
+      }
       if (isEmpty(column, cell)) {
         const error = this.#emptyError(column, row)
         if (error !== null) wrong.push(error)
@@ -186,7 +250,8 @@ class RowMapper {
         const before = single(coerced.value)
         if (typeof before === 'string' && before !== single(sent)) rawKey = before
       }
-      members.push(column.member + (sent === cell ? texts[column.index]! : writeJson(sent)))
+      const isAsRead = column.change === null && sent === cell
+      members.push(column.member + (isAsRead ? texts[column.index]! : writeJson(sent)))
     }
     if (wrong.length > 0) return this.#invalid(row, raw, key, wrong)
     this.#cleared += clears

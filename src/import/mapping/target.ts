@@ -13,6 +13,7 @@ import { joinSome } from '../../core/format.ts'
 import { isJsonObject, ownValue } from '../../core/json.ts'
 import { joinWords, nearestWord, suggestWord } from '../../core/suggest.ts'
 import type { ImportConfig, ImportSync, PropertyMapping } from '../../../config/index.ts'
+import { mappedColumns } from '../../core/domain/mapped-columns.ts'
 import { COERCIONS, dateFormatPattern, readWithoutType } from './coerce.ts'
 import { readLinkTarget, type LinkDefinitions } from '../links/link-target.ts'
 import { itemKey } from './key.ts'
@@ -116,7 +117,7 @@ export function checkMatchingProperty(
   const mapping = ownValue(config.properties, name)
   if (!mapping) wrong(`matching_property ${name} is not mapped; add it under properties`)
   else if (
-    mapping.column === undefined &&
+    mappedColumns(mapping).length === 0 &&
     itemKey(mapping.value, mapping.type ?? property.field_type) === null
   )
     wrong(`matching_property ${name} must carry exactly one value; its constant does not`)
@@ -158,7 +159,7 @@ function whatItHas({ columns }: SourceShape, { from, properties }: ImportConfig)
   const given = ('csv' in from ? from.delimiter : undefined) ?? ','
   const header = columns.join(given)
   const missing = Object.values(properties)
-    .flatMap(({ column, unit_column: unit }) => [column, unit])
+    .flatMap((mapping) => [...mappedColumns(mapping), mapping.unit_column])
     .filter((name) => name !== undefined && !columns.includes(name))
   const score = (delimiter: string) => {
     const parts = header.split(delimiter)
@@ -194,6 +195,9 @@ function checkUnits(
       wrong(amount['unit'], 'value')
 }
 
+/** Settings that name columns of the source. */
+const COLUMN_SETTINGS = ['column', 'columns', 'unit_column'] as const
+
 /** Whether one property can be written as it is mapped. Returns the property if it exists. */
 export function checkProperty(
   name: string,
@@ -210,18 +214,18 @@ export function checkProperty(
     wrong(
       `property ${name} does not exist on ${target.schema.name}, or the key cannot read it${near(name, namesOf(target))}`,
     )
-  for (const setting of ['column', 'unit_column'] as const) {
-    const column = mapping[setting]
-    if (column !== undefined && !source.columns.includes(column))
-      wrong(
-        `column "${column}" (for ${name}) is not in the source${near(column, source.columns)}`,
-        setting,
-      )
-  }
+  const hasColumn = mappedColumns(mapping).length > 0
+  for (const setting of COLUMN_SETTINGS)
+    for (const column of [mapping[setting] ?? []].flat())
+      if (!source.columns.includes(column))
+        wrong(
+          `column "${column}" (for ${name}) is not in the source${near(column, source.columns)}`,
+          setting,
+        )
   if (!property) return null
   if (!source.isWritten) return property
   if (property.writability === 'read_only') wrong(`property ${name} is read-only`)
-  if (property.writability === 'create_only' && mapping.column !== undefined)
+  if (property.writability === 'create_only' && hasColumn)
     warnings.push(`${name} can be set once only: a changed value of an existing record is rejected`)
   if (mapping.format !== undefined && dateFormatPattern(mapping.format) === null)
     wrong(
@@ -232,7 +236,7 @@ export function checkProperty(
   const fieldType = target.fieldTypes.find((one) => one.name === property.field_type)
   const units = new Set(fieldType?.units)
   const hasUnit = source.hasUnits || mapping.unit || mapping.unit_column
-  if (type === 'currency' && mapping.column !== undefined && !hasUnit)
+  if (type === 'currency' && hasColumn && !hasUnit)
     wrong(`property ${name} is a currency: give its unit or its unit_column`)
   if (type === 'number' && (mapping.unit ?? mapping.unit_column) !== undefined)
     wrong(`property ${name} is a number: unit and unit_column are for currencies`)
@@ -246,7 +250,7 @@ export function checkProperty(
     })
   if (mapping.split !== undefined && !property.is_multi)
     wrong(`property ${name} holds one value: split does not apply`, 'split')
-  const isTyped = mapping.column === undefined || mapping.type !== undefined
+  const isTyped = !hasColumn || mapping.type !== undefined
   const read = isTyped
     ? null
     : readWithoutType(property.field_type, fieldType?.value_type ?? 'string')
@@ -277,5 +281,8 @@ export function suggestNames(
       isUnknown(setting === 'matching_property' ? config.matching_property : name),
     `${target.schema.name} has: ${joinWords(names)}`,
   )
-  add(({ path }) => path[2] === 'column' || path[2] === 'unit_column', whatItHas(source, config))
+  add(
+    ({ path }) => COLUMN_SETTINGS.some((setting) => setting === path[2]),
+    whatItHas(source, config),
+  )
 }

@@ -2,7 +2,7 @@
 
 import type { Json } from '../../core/json.ts'
 import { sourceCellText } from '../mapping/coerce.ts'
-import { isBlank } from '../mapping/columns.ts'
+import { isBlank } from '../mapping/cell-parts.ts'
 
 /** The first rows of a source. */
 export interface SourceSample {

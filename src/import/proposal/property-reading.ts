@@ -103,13 +103,13 @@ function trialOf(property: PropertyWire, facts: ColumnFacts, target: Target, typ
   const shape = Object.hasOwn(SHAPES, type) ? SHAPES[type] : undefined
   const options = new Set<unknown>(property.options.map(({ value }) => value))
   return (settings) => {
-    const column = compileColumn(
-      property,
-      { ...settings, column: facts.name },
-      [facts.name],
+    const column = compileColumn(property, { ...settings, column: facts.name }, [facts.name], {
       target,
-      'omit',
-    )
+      empty: 'omit',
+      extract: null,
+      map: null,
+      phones: null,
+    })
     return fittingShare(facts, (value) => {
       const coerced = coerceColumn(column, { ordinal: 1, line: 1, cells: [value] }, value)
       if (!coerced.ok) return false

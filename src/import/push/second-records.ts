@@ -1,6 +1,7 @@
 // Rows that were written to a record that is not the only one of their key, as far as it is known: the record that the key was
 // written to before, or one that an earlier run named, still exists, or the API key in use may not see it.
 
+import { mappedColumns } from '../../core/domain/mapped-columns.ts'
 import { forEachConcurrent } from '../../core/concurrency.ts'
 import { isWritten } from '../../core/domain/item-states.ts'
 import { OTHER_KEY, SECOND_RECORD } from '../../core/domain/held-back.ts'
@@ -78,7 +79,7 @@ export function secondRecordReader(
   const { run, config, schema } = job
   const { name } = stagedMatchingProperty(config, schema)
   const field = `/properties/${name}`
-  const column = config.properties[name]?.column ?? null
+  const column = mappedColumns(config.properties[name] ?? {})[0] ?? null
 
   const inDoubt = doubtReader(ledger, run)
 

@@ -27,7 +27,7 @@ import { linkBoundsOf } from '../links/link-target.ts'
 import { readLinkFolds } from '../links/link-folds.ts'
 import { linksOfRows } from '../links/map-links.ts'
 import { carryOver } from './carry-over.ts'
-import { compileMapping, type MappingPlan } from '../mapping/map.ts'
+import { loadMapping, type MappingPlan } from '../mapping/map.ts'
 import { heartbeatEach, withHeartbeat } from '../../runs/heartbeat.ts'
 import { shareNoter } from '../../runs/step-share.ts'
 import type { ImportDeps } from '../ports.ts'
@@ -112,7 +112,10 @@ async function stageSource(
     const keyType = keyTypeOf(config, target)
     const folds = await foldsCase(deps, config, keyType)
     const linkFolds = await readLinkFolds(deps, run, { config, target })
-    const plan = compileMapping(sync.name, config, target, source.columns, folds, linkFolds)
+    const plan = await withHeartbeat(
+      deps,
+      loadMapping(sync.name, config, target, source.columns, { folds, linkFolds }),
+    )
     await ledger.bindDestination(run, destination, {
       keyFingerprint: job.keyFingerprint,
       warnings: plan.warnings,

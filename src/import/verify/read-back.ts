@@ -2,6 +2,7 @@
 // same other value as the last time it was sent, and that is a form of what was sent, it is the service's own form: to send it a third
 // time would change nothing. A value that the service did not take stays a difference, however often it is read.
 
+import { mappedColumns } from '../../core/domain/mapped-columns.ts'
 import { hash as digestOf } from 'node:crypto'
 import { excerpt } from '../../core/domain/differences.ts'
 import { canonicalJson, ownValue, type Json } from '../../core/json.ts'
@@ -91,7 +92,7 @@ export function fieldNotes(
     reason,
     field: `/properties/${first}`,
     detail: `${named.join('; ')}${more}`,
-    column: config.properties[first]?.column ?? null,
+    column: mappedColumns(config.properties[first] ?? {})[0] ?? null,
     value: shown(sent[first]),
   }
 }

@@ -342,7 +342,7 @@ describe('a bad setting is named with its place', () => {
       'split: ";"',
       'value: 1',
       [
-        `12:9: ${inImport}.properties.svc_email\`: expected exactly one of \`column\` and \`value\``,
+        `12:9: ${inImport}.properties.svc_email\`: expected exactly one of \`column\`, \`columns\` and \`value\``,
       ],
     ],
     [
@@ -350,7 +350,7 @@ describe('a bad setting is named with its place', () => {
       'column: email, ',
       '',
       [
-        `12:9: ${inImport}.properties.svc_email\`: expected exactly one of \`column\` and \`value\``,
+        `12:9: ${inImport}.properties.svc_email\`: expected exactly one of \`column\`, \`columns\` and \`value\``,
       ],
     ],
     [

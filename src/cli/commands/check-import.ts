@@ -1,0 +1,129 @@
+// What `check` finds of an import: its source can be opened, its mapping fits both sides, and what its first rows become.
+
+import type { Config, ImportSync } from '../../../config/index.ts'
+import type { RecordsClient } from '../../client/index.ts'
+import { writesRecords } from '../../core/domain/import-modes.ts'
+import { MappingError, SourceError, SyncError } from '../../core/errors.ts'
+import { countText } from '../../core/format.ts'
+import { loadMapping, openNoRows, readTarget } from '../../import/index.ts'
+import type { ReadSchema } from '../../mapping-tests/index.ts'
+import { openSource, sourceOf } from '../../sources/index.ts'
+import type { Source, SourceRow } from '../../sources/source.ts'
+import type { CommandContext, createClients } from '../shared/context.ts'
+import type { OperationRow } from '../views/operations.ts'
+import { shownRow, type ShownRow } from '../views/first-rows.ts'
+import { firstRows, firstRowsWarnings } from './check-rows.ts'
+import { sharedProperties } from './check-shared.ts'
+
+export interface CheckFindings {
+  readonly message: string
+  readonly warnings?: readonly string[]
+  /** Of a connection: how each operation is requested. */
+  readonly operations?: readonly OperationRow[]
+}
+
+/** What is read while imports are checked. */
+export interface ImportsRead {
+  readonly read: ReadSchema[]
+  readonly rowsWanted: number
+  readonly rows: ShownRow[]
+}
+
+/** Whether the source can be opened, and the mapping fits both sides. */
+export async function checkImport(
+  context: CommandContext,
+  config: Config,
+  sync: ImportSync,
+  {
+    connect,
+    clientOf,
+    checking,
+  }: {
+    connect: Awaited<ReturnType<typeof createClients>>['connect']
+    clientOf(name: string): Promise<RecordsClient>
+    /** What is read is added. */
+    checking: ImportsRead
+  },
+): Promise<CheckFindings> {
+  const { createSourceOpeners } = await import('../../resources/openers.ts')
+  const source = await openSource(sync, createSourceOpeners(context, connect)).catch(
+    async (error: unknown) => {
+      throw await withNames(error, sync, clientOf)
+    },
+  )
+  try {
+    const client = await clientOf(sync.import.to)
+    const target = await readTarget(
+      { client, signal: new AbortController().signal, priority: 'interactive' },
+      sync,
+    )
+    // Also where the mapping does not fit it: a test says so too.
+    checking.read.push({ sync, service: client.origin, target, columns: source.columns })
+    const mapping = await loadMapping(sync.name, sync.import, target, source.columns)
+    const found = await readFirstRows(source, mapping, sync, checking)
+    return {
+      message: importMessage(sync, source.columns.length),
+      warnings: [
+        ...(source.warnings ?? []),
+        ...mapping.warnings,
+        ...sharedProperties(config, sync),
+        ...found,
+      ],
+    }
+  } catch (error) {
+    throw error instanceof SourceError ? error.of(sync.name) : error
+  } finally {
+    await source.close()
+  }
+}
+
+function importMessage({ import: config }: ImportSync, columns: number): string {
+  const { object_type: type, matching_property: matching, properties, links = [] } = config
+  const linked = links.map(
+    ({ association, to, by }) => `${association} to ${to} by ${by ?? 'record id'}`,
+  )
+  if (!writesRecords(config.mode))
+    return `links of ${type}, found by ${matching}, from ${countText(columns, 'column')}: ${linked.join(', ')}`
+  const count = Object.keys(properties).length
+  const with_ = linked.length === 0 ? '' : `; links: ${linked.join(', ')}`
+  return `${count} properties of ${type} from ${columns} columns, matched by ${matching}${with_}`
+}
+
+/** Reads rows of a source that costs nothing to read, and of any other one if they are wanted. Returns what is wrong with them. */
+async function readFirstRows(
+  source: Source,
+  mapping: Awaited<ReturnType<typeof loadMapping>>,
+  { name, import: config }: ImportSync,
+  { rowsWanted, rows }: ImportsRead,
+): Promise<readonly string[]> {
+  const { columns } = source
+  const wanted = rows.length + rowsWanted
+  const note = (chunk: readonly SourceRow[]) => {
+    for (const row of chunk.slice(0, wanted - rows.length))
+      rows.push(shownRow(name, row, { config, columns, mapping }))
+  }
+  if (sourceOf(config.from).isLocal) return await firstRowsWarnings(source, mapping, note)
+  if (rowsWanted > 0) note(await firstRows(source, rowsWanted))
+  return []
+}
+
+/** The error of a source that cannot be opened; with it what is wrong with the names on the service, which needs no source. */
+async function withNames(
+  error: unknown,
+  sync: ImportSync,
+  clientOf: (name: string) => Promise<RecordsClient>,
+): Promise<unknown> {
+  if (!(error instanceof SourceError)) return error
+  const ofSource = error.of(sync.name)
+  const { columns } = openNoRows(sync.import)
+  try {
+    const signal = new AbortController().signal
+    const client = await clientOf(sync.import.to)
+    const target = await readTarget({ client, signal, priority: 'interactive' }, sync)
+    await loadMapping(sync.name, sync.import, target, columns)
+  } catch (ofNames) {
+    if (ofNames instanceof MappingError) return new AggregateError([ofSource, ofNames])
+    if (!(ofNames instanceof SyncError)) throw ofNames
+  }
+  return ofSource
+}

@@ -1,0 +1,12 @@
+// Words with a capital at their beginning.
+
+const WORD = /[\p{L}\p{M}\p{N}]+(?:['’][\p{L}\p{M}\p{N}]+)*/gu
+
+/** `ANNA-LENA d'ARC` becomes `Anna-Lena D'arc`: a word goes on behind an apostrophe, and not behind a hyphen. */
+export const titleCase = (text: string): string =>
+  text.replace(WORD, (word) => {
+    const [first = ''] = word
+    // The capital of a letter may be several: that of ß is SS.
+    const [capital = '', ...others] = first.toUpperCase()
+    return capital + (others.join('') + word.slice(first.length)).toLowerCase()
+  })
