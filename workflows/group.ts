@@ -76,7 +76,7 @@ class GroupRun {
     return this.#end()
   }
 
-  /** All syncs have ended. */
+  /** All syncs have ended: the one place for what the group does after them, before its state is known. */
   #end(): GroupResult {
     const { group, syncs } = this.#status.progress
     const isCancelled = CancellationScope.current().consideredCancelled

@@ -23,6 +23,9 @@ const importOf = (name: string, more = '') => `  ${name}:
       verify: none
       properties: { svc_external_id: id, svc_first_name: first_name, svc_score: score }
 ${more}`
+const mirrorOf = (name: string, before: string) => `  ${name}:
+    mirror: { from: crm, to: lake, object_types: [svc_contact] }
+${after(before)}`
 const config = (syncs: Record<string, string>, rest = '') => `
 ledger: ./ledger.db
 connections:
@@ -138,7 +141,14 @@ test('what depends on a failed one is skipped, with its reason in the ledger; th
       notes: '',
       calls: after('notes'),
     },
-    { rest: 'groups:\n  nightly: { syncs: all }\n' },
+    {
+      rest: `${mirrorOf('copy', 'companies')}${mirrorOf('other_copy', 'calls')}warehouses:
+  lake: { duckdb: ./lake.duckdb }
+groups:
+  nightly: { syncs: all }
+  part: { syncs: [contacts, notes] }
+`,
+    },
   )
   project.write('companies.csv', 'wrong,columns\n1,2\n')
   project.write('notes.csv', `${csvOf('notes', 20)}notes-x,Ada,a@example.com,ten\n`)
@@ -151,7 +161,10 @@ test('what depends on a failed one is skipped, with its reason in the ledger; th
     deals: 'skipped',
     notes: 'complete_with_rejects',
     calls: 'complete',
+    copy: 'skipped',
+    other_copy: 'complete',
   })
+  expect(await runOf('copy')).toMatchObject({ kind: 'mirror', state: 'skipped' })
   expect(await runOf('contacts')).toMatchObject({
     state: 'skipped',
     message: 'skipped: after companies',
@@ -166,7 +179,13 @@ test('what depends on a failed one is skipped, with its reason in the ledger; th
   expect(out).toContain('of contacts: skipped: after companies')
   const shown = await project.command('show', 'contacts')
   expect(shown.out).toContain('skipped: after companies')
+  expect((await project.command('show', 'copy')).code).toBe(0)
   expect((await project.command('audit')).code).toBe(0)
+  const check = await project.command('check')
+  expect(check.out.replaceAll(/\s+/g, ' ')).toContain('other_copy (after calls)')
+  expect(check.out.replaceAll(/\s+/g, ' ')).toContain(
+    'contacts is after companies, not of this group: it does not wait for it here',
+  )
 })
 
 test('a sync that is at work already is waited for, and counts', async () => {

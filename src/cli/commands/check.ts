@@ -17,6 +17,7 @@ import { saveSchema, savedSchemaPath, type ReadSchema } from '../../mapping-test
 import { readWebhookUrl } from '../../monitoring/webhook.ts'
 import { sourceOf } from '../../sources/index.ts'
 import { loadWarehouse, openWarehouse, warehouseOf } from '../../warehouses/index.ts'
+import { afterText, groupFindings } from './check-groups.ts'
 import { checkLedger } from './check-ledger.ts'
 import { checkImport, type CheckFindings, type ImportsRead } from './check-import.ts'
 import { quotaConflicts } from './check-shared.ts'
@@ -251,7 +252,7 @@ class Findings {
   }
 }
 
-/** Connections, then the warehouses of queries, then the syncs. */
+/** Connections, then the warehouses of queries, then the syncs, then the groups. */
 async function checkServices(
   context: CommandContext,
   config: Config,
@@ -282,11 +283,15 @@ async function checkServices(
       )
     }
     for (const sync of Object.values(config.syncs))
-      await findings.examine(`sync ${sync.name}`, async () =>
-        sync.kind === 'mirror'
-          ? await checkMirror(context, config, sync, await clientOf(sync.mirror.from))
-          : await checkImport(context, config, sync, { connect, clientOf, checking }),
-      )
+      await findings.examine(`sync ${sync.name}`, async () => {
+        const found =
+          sync.kind === 'mirror'
+            ? await checkMirror(context, config, sync, await clientOf(sync.mirror.from))
+            : await checkImport(context, config, sync, { connect, clientOf, checking })
+        return { ...found, message: found.message + afterText(sync) }
+      })
+    for (const group of Object.values(config.groups))
+      await findings.examine(`group ${group.name}`, async () => groupFindings(config, group))
   } finally {
     await close()
     await quotas?.close()

@@ -28,6 +28,7 @@ import { notStarted } from '../shared/not-started.ts'
 import { requireServices } from '../shared/preflight.ts'
 import { groupToJson, readAccounts, reportGroup, type GroupRef } from '../shared/report-group.ts'
 import { requireWorker } from '../shared/require-worker.ts'
+import type { Terminal } from '../shared/terminal.ts'
 import { printJson } from '../json.ts'
 import type { RunOptions } from '../shared/run-options.ts'
 
@@ -230,16 +231,19 @@ function heldUp(
   context: CommandContext,
   client: Client,
   { again, isNew }: { readonly again: string; readonly isNew: boolean },
-): (progress: unknown, live: readonly LiveRun[]) => boolean {
+): (progress: unknown, live: readonly LiveRun[], terminal: Terminal) => boolean {
   const waits = new Map<
     number,
     { readonly wait: ReturnType<typeof createLocalWait>; isAsked: boolean }
   >()
-  return (_, live) => {
+  return (_, live, terminal) => {
     const held = live.map(({ run }) => {
       let known = waits.get(run.id)
       if (known === undefined) {
-        known = { wait: createLocalWait(context, { again, endsForPerson: true }), isAsked: isNew }
+        known = {
+          wait: createLocalWait({ hint: context.hint, terminal }, { again, endsForPerson: true }),
+          isAsked: isNew,
+        }
         waits.set(run.id, known)
         // One that was left blocked asks at once: what it waits for may be put right since.
         if (!isNew) void askAgain(context, client, run).finally(() => (known!.isAsked = true))

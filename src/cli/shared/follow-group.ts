@@ -45,8 +45,11 @@ export interface FollowGroupOptions {
   readonly interrupted?: AbortSignal
   /** Rejects if what the runs are done by ends. */
   readonly failed?: Promise<SyncError>
-  /** Whether what is known is enough to stop following. Default: never. */
-  isEnough?(progress: GroupProgress | null, live: readonly LiveRun[]): boolean
+  /**
+   * Whether what is known is enough to stop following. Default: never.
+   * @param terminal prints above what is drawn
+   */
+  isEnough?(progress: GroupProgress | null, live: readonly LiveRun[], terminal: Terminal): boolean
 }
 
 export async function followGroup(
@@ -80,7 +83,7 @@ export async function followGroup(
       reader.ask()
       const live = (await patience.once(() => reader.liveRuns()))?.value ?? []
       await view.show(reader, live)
-      if (options.isEnough?.(reader.progress, live)) break
+      if (options.isEnough?.(reader.progress, live, view.terminal)) break
       const pause = sleep(patience.isAway ? AWAY_POLL_MS : POLL_MS, undefined, {
         signal: interrupted,
         ref: false,
@@ -135,13 +138,16 @@ async function untilEnded(
 interface GroupView {
   show(reader: GroupReader, live: readonly LiveRun[]): Promise<void>
   print(line: string): void
+  /** Prints above what is drawn. */
+  readonly terminal: Terminal
   /** Takes what is drawn away; where there is no screen, says how the last ones ended. */
   end(syncs: GroupProgress['syncs']): Promise<void>
 }
 
 function viewOf(context: CommandContext, isQuiet: boolean, quotas: RunQuotas): GroupView {
   const print = (line: string) => context.terminal.err(line)
-  if (isQuiet) return { show: async () => {}, print, end: async () => {} }
+  const { terminal } = context
+  if (isQuiet) return { show: async () => {}, print, terminal, end: async () => {} }
   return context.terminal.isScreen ? screenView(context, quotas) : lineView(context)
 }
 
@@ -156,6 +162,7 @@ function screenView(context: CommandContext, quotas: RunQuotas): GroupView {
   const quotaOf = (run: Run) => quotas.of(run)
   return {
     print,
+    terminal,
     async show({ ledger, progress }, live) {
       const texts = new Map<string, string>()
       for (const { sync, run } of live) {
@@ -165,7 +172,7 @@ function screenView(context: CommandContext, quotas: RunQuotas): GroupView {
         if (ledger) texts.set(sync, await line(ledger, run))
       }
       const { style } = context.terminal
-      const size = { width: columnsOf(output) - 1, height: output.rows ?? 24, style }
+      const size = { width: columnsOf(output) - 1, height: output.rows || 24, style }
       block.draw(groupFrame(progress?.syncs ?? [], texts, size))
     },
     async end() {
@@ -181,6 +188,7 @@ function lineView(context: CommandContext): GroupView {
   const changed = groupChanges(print)
   return {
     print,
+    terminal: context.terminal,
     async show({ progress }, live) {
       const held = live.flatMap(({ sync, run }) => {
         const text = heldUpText(run, context)
