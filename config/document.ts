@@ -24,6 +24,8 @@ export interface ConfigDocument {
   /** The place of the value at `path` (or of its key); if there is none, of its nearest parent. */
   place(path: Path, at?: 'key' | 'value'): { line: number; column: number }
   has(path: Path): boolean
+  /** The place of a character of the text at `path`, 1-based, as far as the text stands in the file as it is; else where it begins. */
+  placeIn(path: Path, line: number, column: number): { line: number; column: number }
   /** The text of the value at `path` as written, if variables decide it: the result must not be shown. */
   source(path: Path): string | undefined
   /** The text of the number, or of true and false, at `path`, as it is written: `0123` is the number 123. */
@@ -56,7 +58,7 @@ class Reader implements ConfigDocument {
   readonly #lines = new LineCounter()
   readonly #offsets = new Map<
     string,
-    { key: number; value: number; source?: string; written?: string }
+    { key: number; value: number; source?: string; written?: string; text?: Scalar }
   >()
   #document: Document.Parsed | undefined
   #values = 0
@@ -80,6 +82,25 @@ class Reader implements ConfigDocument {
 
   has(path: Path): boolean {
     return this.#offsets.has(JSON.stringify(path))
+  }
+
+  placeIn(path: Path, line: number, column: number): { line: number; column: number } {
+    const begin = this.place(path)
+    const { text, source } = this.#offsets.get(JSON.stringify(path)) ?? {}
+    // What variables fill in is not in the file.
+    if (text === undefined || source !== undefined) return begin
+    const lines = String(text.value).split('\n')
+    const inFile = this.#text.split(/\r?\n/)
+    if (text.type === 'BLOCK_LITERAL') {
+      const at = begin.line + line
+      const indent = (inFile[at - 1] ?? '').indexOf(lines[line - 1] ?? '')
+      return indent < 0 ? begin : { line: at, column: indent + column }
+    }
+    const isQuoted = text.type !== 'PLAIN'
+    const from = begin.column - 1 + (isQuoted ? 1 : 0)
+    const isAsWritten =
+      lines.length === 1 && (inFile[begin.line - 1] ?? '').startsWith(lines[0]!, from)
+    return isAsWritten ? { line: begin.line, column: from + column } : begin
   }
 
   source(path: Path): string | undefined {
@@ -202,6 +223,7 @@ class Reader implements ConfigDocument {
       return value
     }
     if (keepsVariables(path)) return value
+    this.#offsets.get(JSON.stringify(path))!.text = node
     const { text, filled, bad } = interpolate(value, this.#env)
     let from = offset
     for (const { reference, message } of bad) {

@@ -17,8 +17,8 @@ import { placeInLink } from './link-sync.ts'
 import { readText } from './load.ts'
 
 /**
- * The error, with `file:line:column` for each of its problems if it is about a mapping or a mirror, and of the setting that names the
- * file if it is about a CSV file. The error is unchanged if the configuration cannot be read, or no longer has the sync.
+ * The error, with `file:line:column` for each of its problems if it is about a mapping or a mirror, of the setting that names the file
+ * if it is about a CSV file, and within the query if it is about one over such a file. The error is unchanged if the configuration cannot be read, or no longer has the sync.
  */
 export async function placedMapping(
   error: unknown,
@@ -57,9 +57,14 @@ async function placedSource(
   if (error.sync === null) return error
   try {
     const document = readDocument(await readText(file), env)
-    const path = ['syncs', error.sync, kindOfImport(document, error.sync), 'from', 'csv']
+    const from = ['syncs', error.sync, kindOfImport(document, error.sync), 'from']
+    const isOfQuery = error.code.startsWith('query_') && document.has([...from, 'sql'])
+    const path = [...from, isOfQuery ? 'sql' : 'csv']
     if (!document.has(path)) return error
-    const { line, column } = document.place(path)
+    const { line, column } =
+      isOfQuery && error.line !== undefined
+        ? document.placeIn(path, error.line, error.column ?? 1)
+        : document.place(path)
     return error.of(null, `${file}:${line}:${column}: ${error.message}`)
   } catch {
     return error

@@ -3,7 +3,7 @@
 
 import { loadConfig, readWarehousePlace } from '../../config/index.ts'
 import type { SourceOpeners } from '../sources/index.ts'
-import { openWarehouse, openMirrorTables } from '../warehouses/index.ts'
+import { openMirrorTables, openTextTables, openWarehouse } from '../warehouses/index.ts'
 import type { MirrorTables } from '../warehouses/mirror-tables.ts'
 
 /** Where the configuration is, and the environment to read it with. */
@@ -19,6 +19,7 @@ export function createSourceOpeners(
 ): SourceOpeners {
   return {
     connect,
+    openTextTables,
     async openWarehouse(name, signal) {
       const config = await loadConfig(configFile, env)
       return await openWarehouse(name, await readWarehousePlace(config, name, env), { signal })

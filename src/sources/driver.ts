@@ -4,7 +4,7 @@
 import type { z } from 'zod'
 import type { Json } from '../core/json.ts'
 import type { Settings, SettingsPart } from '../settings/choice.ts'
-import type { Warehouse } from '../warehouses/warehouse.ts'
+import type { TextTables, Warehouse } from '../warehouses/warehouse.ts'
 import type { SourceClient } from './records/index.ts'
 import type { Extent, Source } from './source.ts'
 
@@ -12,6 +12,8 @@ import type { Extent, Source } from './source.ts'
 export interface SourceOpeners {
   openWarehouse(name: string, signal?: AbortSignal): Promise<Warehouse>
   connect(connection: string): Promise<{ client: SourceClient }>
+  /** Tables for a query over files. @param place what is queried @param instead what to write where it names another file */
+  openTextTables(place: string, instead: string): Promise<TextTables>
 }
 
 export interface SourceDriver<

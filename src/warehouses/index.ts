@@ -6,7 +6,7 @@ import type { PlaceOf, WarehouseDriver } from './driver.ts'
 import { duckdb } from './duckdb/driver.ts'
 import type { MirrorTables } from './mirror-tables.ts'
 import { postgres } from './postgres/driver.ts'
-import type { Warehouse, WarehouseOptions } from './warehouse.ts'
+import type { TextTables, Warehouse, WarehouseOptions } from './warehouse.ts'
 
 export type { WarehouseDriver } from './driver.ts'
 export { POSTGRES_MIN } from '../postgres/version.ts'
@@ -63,4 +63,15 @@ export async function openMirrorTables(
   const { mirrors } = warehouseOf(place)
   if ('open' in mirrors) return await mirrors.open(name, place, schema, options)
   throw new SyncError('warehouse_no_mirrors', `The warehouse ${name} ${mirrors.problem()}`)
+}
+
+/**
+ * Opens a database in memory for one query over texts.
+ * @param place what is queried, for messages @param instead what to write where the query names another file
+ * @throws SyncError `warehouse_not_installed`
+ */
+export async function openTextTables(place: string, instead: string): Promise<TextTables> {
+  await duckdb.load?.()
+  const tables = await import('./duckdb/text-tables.ts')
+  return await tables.openDuckdbTables(place, instead)
 }

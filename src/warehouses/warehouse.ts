@@ -49,3 +49,27 @@ export interface Reading {
    */
   chunks(rowsMax: number): AsyncIterable<readonly (readonly Json[])[]>
 }
+
+/**
+ * Tables of texts for one query, in bounded memory, which no file and no network can be read from. Nothing of them is left after
+ * `close`.
+ */
+export interface TextTables {
+  /** Makes an empty table. @param columns names that differ in more than capitals */
+  create(table: string, columns: readonly TextColumn[]): Promise<void>
+  /** Adds rows to it: a cell for each column. */
+  fill(table: string, rows: AsyncIterable<readonly (readonly (string | bigint)[])[]>): Promise<void>
+  /**
+   * Prepares a query, also before the tables have rows: they are read by `chunks`. Rows are in the order of ORDER BY, which must end
+   * with `line`; without it they are ordered by `line`, then by all other columns.
+   * @param line a column that the answer must have @throws SyncError `query_refused`, `query_column`, `query_line`, `query_order`
+   */
+  read(query: string, line: string, signal?: AbortSignal): Promise<Reading>
+  close(): Promise<void>
+}
+
+export interface TextColumn {
+  readonly name: string
+  /** Whether it holds whole numbers. Default: texts. */
+  readonly isWhole?: boolean
+}

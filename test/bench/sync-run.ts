@@ -84,7 +84,12 @@ async function runImport(): Promise<number> {
     ...surroundings,
     openSource: (one, signal, extent) => {
       const openWarehouse = () => Promise.reject(new Error('not asked'))
-      return openSource(one, { connect: async () => ({ client }), openWarehouse }, signal, extent)
+      const openers = {
+        connect: async () => ({ client }),
+        openWarehouse,
+        openTextTables: openWarehouse,
+      }
+      return openSource(one, openers, signal, extent)
     },
   })
   const run = await call(activities.openImport, { sync: sync.name, task })

@@ -156,6 +156,8 @@ const visible = (name: string): string =>
  * the mapping names.
  */
 function whatItHas({ columns }: SourceShape, { from, properties }: ImportConfig): string {
+  // What a query makes has no delimiter.
+  const isQuery = 'csv' in from && from.sql !== undefined
   const given = ('csv' in from ? from.delimiter : undefined) ?? ','
   const header = columns.join(given)
   const missing = Object.values(properties)
@@ -170,7 +172,7 @@ function whatItHas({ columns }: SourceShape, { from, properties }: ImportConfig)
   }
   const [best] = DELIMITERS.toSorted((a, b) => score(b) - score(a))
   const hint =
-    score(best!) > 0
+    !isQuery && score(best!) > 0
       ? `; ${JSON.stringify(best)} looks like the delimiter: write \`delimiter: ${JSON.stringify(best)}\` under \`from\``
       : ''
   return `it has: ${joinSome(columns.map(visible), COLUMNS_SHOWN)}${hint}`

@@ -2,7 +2,7 @@
 
 import { z } from 'zod'
 import type { Settings } from '../../settings/choice.ts'
-import { betweenNumbers, pathSetting, textList } from '../../settings/parts.ts'
+import { betweenNumbers, pathSetting, textList, textSetting } from '../../settings/parts.ts'
 
 function isEncoding(label: string): boolean {
   try {
@@ -12,6 +12,9 @@ function isEncoding(label: string): boolean {
     return false
   }
 }
+
+/** Names of tables, as a query writes them without quotes. */
+const TABLE = /^[a-z_][a-z0-9_]{0,62}$/
 
 export const csvSettings = {
   csv: pathSetting()
@@ -51,6 +54,20 @@ export const csvSettings = {
     .optional()
     .describe(
       'Cells of a CSV file that mean no value, such as `\\N` of a database. Default: none.',
+    ),
+  sql: textSetting()
+    .optional()
+    .describe(
+      'One SQL query over a CSV file, whose rows are imported instead: a SELECT from the table `rows`, which has the columns of the file as texts, and the line of each row in `_line`. It needs DuckDB: docs/transformations.md.',
+    ),
+  tables: z
+    .record(
+      z.string().regex(TABLE, 'expected a name of a-z, 0-9 and _ that does not begin with a digit'),
+      pathSetting(),
+    )
+    .optional()
+    .describe(
+      'Other CSV files that `sql` may read, by the names of their tables, relative to this file. They are read with the same delimiter, quotes and encoding.',
     ),
 }
 

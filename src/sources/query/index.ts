@@ -90,7 +90,8 @@ async function* rowsOf(
   return { rows, digest: digest.digest('hex'), ...(watermark && { watermark }) }
 }
 
-function checkColumns(columns: readonly string[], fault: SourceFault): void {
+/** Each column has a name of its own. @throws SourceError query_header */
+export function checkColumns(columns: readonly string[], fault: SourceFault): void {
   if (columns.length === 0)
     throw fault('query_header', 'the answer has no columns; expected at least one')
   const seen = new Map<string, number>()

@@ -18,10 +18,13 @@ const PATTERN = /[*?[{]/
 export type FilePlaces = ProjectFiles & {
   /** Folders whose files may be read. Default: `folder`. */
   readonly files?: readonly string[] | undefined
+  /** Where no file may be read: what to do instead. */
+  readonly instead?: string
 }
 
 /** @param name a file in a query, or a pattern of names @throws SyncError `query_refused` */
 export async function checkFile(name: string, places: FilePlaces, ask: AskRows): Promise<void> {
+  if (places.instead !== undefined) throw refusedQuery('reads files', places.instead)
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(name))
     throw refusedQuery('names an address', 'expected a file of this machine')
   const path = resolve(places.folder, name.replace(/^~(?=\/|$)/, homedir()))

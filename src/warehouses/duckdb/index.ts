@@ -25,6 +25,7 @@ import {
 import { enterFile, realFile } from './file-gate.ts'
 import type { FilePlaces } from './file-rules.ts'
 import { checkQuery } from './query-check.ts'
+import { quoteIdentifier } from '../mirror/session.ts'
 import { quoteLiteral } from './sql.ts'
 import { temporaryFolder } from './temporary.ts'
 import { cellOf, orderOf, refusedIn } from './values.ts'
@@ -32,10 +33,11 @@ import { cellOf, orderOf, refusedIn } from './values.ts'
 const WAIT_MS = 30_000
 const ASK_AGAIN_MS = 250
 const INTERRUPT_MS = 50
-const MEMORY = '512MB'
+export const MEMORY = '512MB'
 
 /** Reads the answer from its table. The answer of a query about tables is kept in memory instead: it would find that table. */
-const ANSWER = 'FROM temp.answer'
+const ANSWER = 'temp.answer'
+const SORTED = 'temp.sorted'
 
 /** A database of its own for each reading: for queries that read only files. */
 const NO_FILE = ':memory:'
@@ -104,7 +106,8 @@ async function openFile(
   }
 }
 
-class DuckdbWarehouse implements Warehouse {
+/** A connection that answers queries. */
+export class DuckdbWarehouse implements Warehouse {
   readonly place: string
   readonly #instance: DuckDBInstance
   readonly #connection: DuckDBConnection
@@ -128,7 +131,11 @@ class DuckdbWarehouse implements Warehouse {
     this.#leave = leave
   }
 
-  async read(query: string, { signal, rowsMax }: ReadOptions = {}): Promise<Reading> {
+  /** @param sortedBy a column of the answer: rows are in its order, where they were not made in it by all others too */
+  async read(
+    query: string,
+    { signal, rowsMax, sortedBy }: ReadOptions & { readonly sortedBy?: string } = {},
+  ): Promise<Reading> {
     const { columns, types, asksCatalogue } = await this.#work(signal, () => this.#describe(query))
     columns.forEach((column, index) => {
       const what = refusedIn(types[index]!)
@@ -140,7 +147,12 @@ class DuckdbWarehouse implements Warehouse {
       columns,
       orders: types.map(orderOf),
       chunks: (rows) =>
-        this.#chunks(asksCatalogue ? [query] : [make, ANSWER], columns, rows, signal),
+        this.#chunks(
+          asksCatalogue && sortedBy === undefined ? { query } : { make, sortedBy },
+          columns,
+          rows,
+          signal,
+        ),
     }
   }
 
@@ -170,7 +182,7 @@ class DuckdbWarehouse implements Warehouse {
     this.#connection.interrupt()
     await this.#endStream()
     await this.#connection.run(
-      `SET file_search_path = ${quoteLiteral(this.#places.folder)}; SET TimeZone = 'UTC'; DROP TABLE IF EXISTS temp.answer`,
+      `SET file_search_path = ${quoteLiteral(this.#places.folder)}; SET TimeZone = 'UTC'; DROP TABLE IF EXISTS ${ANSWER}; DROP TABLE IF EXISTS ${SORTED}`,
     )
     return await this.#understand(query).catch((error: unknown) => {
       throw parseError(error)
@@ -208,15 +220,22 @@ class DuckdbWarehouse implements Warehouse {
   }
 
   async *#chunks(
-    [make, read]: readonly [string, string?],
+    answer:
+      | { readonly query: string }
+      | { readonly make: string; readonly sortedBy: string | undefined },
     columns: readonly string[],
     rowsMax: number,
     signal: AbortSignal | undefined,
   ): AsyncGenerator<readonly (readonly Json[])[], void, undefined> {
     const { rows, stream } = await this.#work(signal, async () => {
-      const made = await this.#connection.run(make)
-      if (read === undefined) return { rows: made.rowCount, stream: made }
-      this.#stream = await this.#connection.stream(read)
+      if ('query' in answer) {
+        const made = await this.#connection.run(answer.query)
+        return { rows: made.rowCount, stream: made }
+      }
+      const made = await this.#connection.run(answer.make)
+      const { sortedBy } = answer
+      const table = sortedBy === undefined ? ANSWER : await this.#sorted(sortedBy, columns)
+      this.#stream = await this.#connection.stream(`FROM ${table}`)
       return { rows: Number((await made.getRows())[0]![0]), stream: this.#stream }
     })
     const cells = stream.columnTypes().map(cellOf)
@@ -238,6 +257,21 @@ class DuckdbWarehouse implements Warehouse {
       }
     }
     if (waiting.length > 0) yield waiting
+  }
+
+  /** The table with the answer in order. Mostly it is in order: to sort wide rows takes more memory than there is. */
+  async #sorted(first: string, columns: readonly string[]): Promise<string> {
+    const name = quoteIdentifier(first)
+    const asked = await this.#connection.runAndReadAll(
+      `SELECT coalesce(bool_and(${name} >= before), true) FROM (SELECT ${name}, lag(${name}, 1, ${name}) OVER () AS before FROM ${ANSWER})`,
+    )
+    if (asked.getRows()[0]![0] === true) return ANSWER
+    const others = columns.filter((column) => column !== first).map(quoteIdentifier)
+    await this.#connection.run(
+      `CREATE TEMP TABLE sorted AS FROM ${ANSWER} ORDER BY ${[name, ...others].join()}`,
+    )
+    await this.#connection.run(`DROP TABLE ${ANSWER}`)
+    return SORTED
   }
 
   /** An interruption ends the running statement; one that has not begun yet must be interrupted again. */

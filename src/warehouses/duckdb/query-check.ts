@@ -28,6 +28,13 @@ export interface CheckedQuery {
   readonly asksCatalogue: boolean
 }
 
+/** What stands at the end of a query. */
+export interface QueryTop {
+  /** The column that ORDER BY ends with; `all`: ORDER BY ALL; null: there is none; an empty text: something else. */
+  readonly orders: string | null
+  readonly isLimited: boolean
+}
+
 /** A file that a query names; `table`: schema and name of the table that it may be instead. */
 interface NamedFile {
   readonly path: string
@@ -69,6 +76,27 @@ export async function checkQuery(
   }
   await walk(tree, 0)
   return found
+}
+
+/** The order of a query, and whether it has a limit; null if it is no SELECT. */
+export async function topOf(query: string, ask: AskRows): Promise<QueryTop | null> {
+  const tree = await treeOf(query, ask).catch(() => null)
+  const [statement] = (tree?.['statements'] ?? []) as readonly { readonly node: Node }[]
+  if (statement === undefined) return null
+  const modifiers = (statement.node['modifiers'] ?? []) as readonly Node[]
+  const ofType = (type: string) => modifiers.filter((one) => one['type'] === type)
+  const [order] = ofType('ORDER_MODIFIER')
+  const limits = ['LIMIT_MODIFIER', 'LIMIT_PERCENT_MODIFIER'].flatMap(ofType)
+  const last = (order?.['orders'] as readonly { readonly expression: Node }[] | undefined)?.at(-1)
+  return {
+    orders: last === undefined ? null : orderedBy(last.expression),
+    isLimited: limits.length > 0,
+  }
+}
+
+function orderedBy({ class: kind, column_names: names }: Node): string {
+  if (kind === 'STAR') return 'all'
+  return kind === 'COLUMN_REF' ? String((names as readonly unknown[]).at(-1)) : ''
 }
 
 /** Every object of a tree; without recursion, because queries nest deeply. */

@@ -199,6 +199,7 @@ export async function importSceneOn<Service extends SceneService>(
           {
             connect: async () => ({ client: options.readsWith ?? client }),
             openWarehouse: () => Promise.reject(new Error('not asked')),
+            openTextTables: () => Promise.reject(new Error('not asked')),
           },
           signal,
           extent,
