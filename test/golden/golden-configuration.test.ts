@@ -63,7 +63,9 @@ async function messagesOf(text: string): Promise<string[]> {
     const add = async (what: string, change: (document: Document) => void) => {
       const issues = await after(change, text)
       if (issues.length === 0) return
-      lines.push(`${path.join('.')}: ${what}`, ...issues.map((issue) => `  ${issue}`))
+      // Without the place: a new setting would change that of all below it. Every issue has one.
+      const messages = issues.map((issue) => /^\d+:\d+: (.*)$/.exec(issue)![1])
+      lines.push(`${path.join('.')}: ${what}`, ...messages.map((message) => `  ${message}`))
     }
     for (const [what, value] of WRONG)
       await add(what, (document) => document.setIn(path, document.createNode(value)))

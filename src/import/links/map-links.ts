@@ -99,7 +99,13 @@ function reader(
   const mapping = { column: link.column, ...(link.type !== undefined && { type: link.type }) }
   // One value of it finds the record, whether it holds several or not.
   const property = { ...found, is_multi: false }
-  const column = compileColumn(property, mapping, sourceColumns, target, 'omit')
+  const column = compileColumn(property, mapping, sourceColumns, {
+    target,
+    empty: 'omit',
+    phones: null,
+    extract: null,
+    map: null,
+  })
   return (part) => {
     const coerced = column.coerce(part, null)
     if (!coerced.ok) return coerced

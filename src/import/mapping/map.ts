@@ -77,11 +77,7 @@ export function compileMapping(
   config: ImportConfig,
   target: Target,
   sourceColumns: readonly string[],
-  {
-    folds = false,
-    linkFolds = new Map(),
-    tools = NO_TOOLS,
-  }: MappingOptions = {},
+  { folds = false, linkFolds = new Map(), tools = NO_TOOLS }: MappingOptions = {},
 ): MappingPlan {
   const problems: MappingProblem[] = [...tools.problems]
   const warnings: string[] = []
@@ -128,7 +124,10 @@ export const loadMapping = async (
   sourceColumns: readonly string[],
   folding: Pick<MappingOptions, 'folds' | 'linkFolds'> = {},
 ): Promise<MappingPlan> =>
-  compileMapping(sync, config, target, sourceColumns, { ...folding, tools: await loadTools(config) })
+  compileMapping(sync, config, target, sourceColumns, {
+    ...folding,
+    tools: await loadTools(config),
+  })
 
 /** Adds to `problems` what is wrong with the transformations. */
 function columnOf(
