@@ -4,7 +4,8 @@ import { sumOfDifferences, type DifferenceCounts } from '../src/core/domain/diff
 import { SyncError } from '../src/core/errors.ts'
 import { countHeldBack, heldBackText } from '../src/core/domain/held-back.ts'
 import { approvalText, type LimitExceeded } from '../src/core/domain/limit-exceeded.ts'
-import { LIVE_STATES, countReadBackDifferent } from '../src/core/domain/books.ts'
+import { LIVE_STATES, countKnownDifferent } from '../src/core/domain/books.ts'
+import { countDoneRemovals } from '../src/core/domain/removals.ts'
 import type { Window } from '../src/core/domain/watermark.ts'
 import {
   checkDrained,
@@ -21,6 +22,7 @@ import {
   openNoRows,
   push,
   readsAll,
+  removeMissing,
   reviewLimits,
   rowErrors,
   settleInFlight,
@@ -57,6 +59,8 @@ export interface ImportActivities {
       hasLimits: boolean
       /** Whether its rows have links. Left out if they have none. */
       hasLinks?: true
+      /** Records to be removed, because their rows are gone or ask for it. Not in results of older releases. */
+      removals?: number
     }
   >
   /** Compares what a reconciliation has staged, for a while. `planned`: rows that differ so far. */
@@ -84,6 +88,8 @@ export interface ImportActivities {
   >
   /** Sends the links of the run, for a while. */
   linkRows(input: ImportStep): Promise<{ done: boolean; requests: number; links: LinkCounters }>
+  /** Removes what staging has planned to remove, for a while. `removed`: records that are gone, or changed, so far. */
+  removeImport(input: ImportStep): Promise<{ done: boolean; removed: number; requests: number }>
   closeImport(input: ImportStep & { ending: RunOutcome }): Promise<
     CloseResult &
       Partial<Pick<ReconcileFindings, 'found' | 'left'>> & {
@@ -139,6 +145,7 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
     reviewImport: work.connected((scope) => review(work, scope)),
     pushSegment: work.connected(pushRows),
     linkRows: work.connected(sendLinks),
+    removeImport: work.connected(remove),
     closeImport: (input) => work.step(input, (env) => close(work, env, input)),
 
     noteImportVerdict: ({ run, approved }) =>
@@ -166,17 +173,21 @@ async function stageRun(
   const old = retry && (await shared.runOf(retry.of))
   const kind = { isRetry: retry !== undefined, isOfLinks: links !== undefined }
   const staging = { run, sync, keyFingerprint, window, reconcile, ...kind }
-  const { rows, planned, invalid, warnings } = await stage(importDeps, staging, async (extent) =>
-    links
-      ? openNoRows(sync.import)
-      : retry && old
-        ? openLeftoverRows(ledger, retry, old)
-        : await deps.openSource(sync, importDeps.signal, extent),
+  const { rows, planned, invalid, warnings, removals } = await stage(
+    importDeps,
+    staging,
+    async (extent) =>
+      links
+        ? openNoRows(sync.import)
+        : retry && old
+          ? openLeftoverRows(ledger, retry, old)
+          : await deps.openSource(sync, importDeps.signal, extent),
   )
   const held = retry ? await countHeldBack(ledger, retry.of) : 0
   if (held > 0) await ledger.addWarnings(run, [heldBackText(held, retry!.of)])
   for (const warning of warnings) logger.info({ run, warning }, 'mapping_warning')
-  logger.info({ run, rows, planned }, 'run_staged')
+  const toRemove = removals.planned ?? 0
+  logger.info({ run, rows, planned, ...(toRemove > 0 && { removals: toRemove }) }, 'run_staged')
   const choice = { run, config: sync.import, states: ['invalid'], after: 0 } as const
   return {
     rows,
@@ -184,8 +195,9 @@ async function stageRun(
     invalid,
     segments: await ledger.openSegments(run),
     errors: invalid === 0 ? [] : await rowErrors(ledger, choice),
-    hasLimits: hasLimits(sync.import),
+    hasLimits: hasLimits(sync.import) || toRemove > 0,
     ...(sync.import.links && { hasLinks: true as const }),
+    ...(toRemove > 0 && { removals: toRemove }),
   }
 }
 
@@ -255,6 +267,16 @@ async function sendLinks(
   return { done, requests, links }
 }
 
+async function remove({ row, sync, keyFingerprint, importDeps }: ImportScope, { run }: ImportStep) {
+  const { ledger, logger } = importDeps
+  await noteOtherKey(ledger, row, keyFingerprint)
+  const done = await removeMissing(importDeps, { run, config: sync.import, schema: row.schema })
+  const counts = await ledger.removalCounts(run)
+  const { requests } = await ledger.progress(run)
+  logger.info({ run, done, ...counts }, 'run_removed')
+  return { done, removed: countDoneRemovals(counts), requests }
+}
+
 /** A run that ends before its time asks for what is in flight. */
 const settle = ({ deps }: ImportWork, run: Run, env: ImportEnv): Promise<void> =>
   settleInFlight(
@@ -283,7 +305,7 @@ async function close(work: ImportWork, env: ImportEnv, { run, ending }: Input<'c
   const closed = await withHeartbeat(env, closeImport(ledger, run, ending, findings, mode))
   const differences = findings
     ? sumOfDifferences(findings.left)
-    : countReadBackDifferent(closed.books) || null
+    : countKnownDifferent(closed.books) || null
   await report(row, { to: closed.state, books: closed.books, message: closed.message, differences })
   const manifest = await manifestOf(row)
   logger.info({ run, state: closed.state, ...closed.books.states, manifest }, 'run_closed')

@@ -20,6 +20,7 @@ import { checkGroups, checkOrder } from './checks-groups.ts'
 import { pathText, type ConfigDocument } from './document.ts'
 import { quoteValue, valueAt } from './issues.ts'
 import { checkMapping } from './mapping-checks.ts'
+import { checkRemovals } from './removals.ts'
 import { configSchema } from './schema.ts'
 import { repeatedNames } from './tests.ts'
 
@@ -266,6 +267,9 @@ function checkImports(checked: Checked): void {
     const { matching_property: matching, properties } = checked.mapping(...path)
     checkMode(checked, path)
     checkLinks(checked, path)
+    checkRemovals(checked.mapping(...path), (below, message, at) =>
+      checked.complain([...path, ...below], message, at),
+    )
     if (!isJsonObject(properties)) continue
     if (typeof matching === 'string' && !Object.hasOwn(properties, matching)) {
       const at = [...path, 'matching_property']

@@ -169,6 +169,44 @@ export const importSettings = z.strictObject({
     .describe(
       'Percent of the values to be sent, 0 to 100: a run that would clear more of them asks first. Default: no limit.',
     ),
+  missing_rows: z
+    .union(
+      [
+        z.enum(['ignore', 'delete']),
+        z.strictObject({
+          clear: z
+            .record(textSetting(), z.custom<Json>())
+            .describe(
+              'Values that a record gets whose row is gone, by property, in the shape the service expects; null clears a property.',
+            ),
+        }),
+      ],
+      { error: 'expected `ignore`, `delete` or `clear: { PROPERTY: value }`' },
+    )
+    .optional()
+    .describe(
+      'What becomes of the records of rows that the last complete reading had and this one does not: nothing (`ignore`), a deletion (`delete`), or other values (`clear`). Only records that this sync has written, and that are as it left them. Default: `ignore`.',
+    ),
+  missing_rows_max_percent: betweenNumbers(0, 100)
+    .optional()
+    .describe(
+      'Percent of the records that the sync has written, 0 to 100: a run that would delete or clear more of them, and more than 10, asks first. With `0` it asks before the first one. Default: 10.',
+    ),
+  delete_when: z
+    .strictObject({
+      column: textSetting().describe('Column of the source.'),
+      equals: z
+        .union([textSetting(), textList()], {
+          error:
+            'expected a text, or a list of texts, in quotes where YAML reads a number or a truth value',
+        })
+        .transform((given) => (typeof given === 'string' ? [given] : given))
+        .describe('The text of the cell, without space around it; or a list of such texts.'),
+    })
+    .optional()
+    .describe(
+      'Rows that say themselves that their record is gone: one whose cell has the text deletes the record that this sync has written for its key. Of its other cells none is read. Default: no row.',
+    ),
   properties: z
     .record(
       textSetting(),

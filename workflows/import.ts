@@ -140,6 +140,8 @@ class ImportRun {
       if (sends) await forEachConcurrent(staged.segments, atOnce, push)
       // Not in results of older releases.
       if (sends && staged.hasLinks) await this.#link()
+      // Of results of older releases, and of runs that remove nothing, there is no such step.
+      if (sends && (staged.removals ?? 0) > 0) await this.#remove()
       this.#status.note({ step: 'close' })
       const closed = await this.#control.pausable(() => this.#close({ kind: 'finished' }))
       if (closed.state === 'failed')
@@ -239,6 +241,21 @@ class ImportRun {
       if (!compared.done) continue
       this.#status.note({ planned: compared.planned })
       return compared.hasLimits
+    }
+  }
+
+  /** Removes the records of rows that are gone, or that ask for it. */
+  async #remove(): Promise<void> {
+    this.#status.note({ step: 'remove', deleted: 0 })
+    const summary = `remove of ${this.#input.sync}`
+    // Bounded by the slices that a run may have.
+    for (let done = false; !done;) {
+      const slice = this.#nextSlice()
+      const removed = await this.#control.pausable(() =>
+        this.#streaming.removeImport.executeWithOptions({ summary }, [slice]),
+      )
+      done = removed.done
+      this.#status.note({ deleted: removed.removed, requests: removed.requests })
     }
   }
 

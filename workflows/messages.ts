@@ -73,6 +73,7 @@ export interface ImportProgress extends RunProgress {
     | 'approval'
     | 'push'
     | 'link'
+    | 'remove'
     | 'close'
     | 'closed'
   readonly rows: number
@@ -83,7 +84,7 @@ export interface ImportProgress extends RunProgress {
   readonly segments: { readonly total: number; readonly done: number }
   /** Requests that wrote. */
   readonly requests: number
-  /** Of a reconciliation: extra records that are gone now. */
+  /** Extra records of a reconciliation, or records without a row, that are gone now. */
   readonly deleted?: number
   /** Of a reconciliation: the records that differ. */
   readonly found?: DifferenceCounts

@@ -33,6 +33,7 @@ export const ACTIVITY_KINDS = {
   noteImportVerdict: 'short',
   pushSegment: 'streaming',
   linkRows: 'streaming',
+  removeImport: 'streaming',
   closeImport: 'streaming',
   openMirror: 'short',
   discoverMirror: 'streaming',

@@ -13,6 +13,7 @@ import {
   type Books,
   type LinkState,
 } from '../core/domain/books.ts'
+import { REMOVAL_STATES } from '../core/domain/removals.ts'
 import {
   BEFORE_LINKS,
   type LinkReports,
@@ -89,6 +90,14 @@ function changesOf(booked: Books, now: Books): string[] {
     ['in doubt', booked.inDoubt, now.inDoubt],
     ...readBackChanges(booked, now),
     ...linkChanges(booked, now),
+    ...REMOVAL_STATES.map(
+      (state) =>
+        [
+          `records without a row, ${state}`,
+          booked.removals?.[state] ?? 0,
+          now.removals?.[state] ?? 0,
+        ] as const,
+    ),
   ]
   return figures
     .filter(([, before, after]) => before !== after)

@@ -18,6 +18,7 @@ import type {
   Self,
 } from '../contract/index.ts'
 import type { ImportOperation } from '../core/domain/import-modes.ts'
+import type { RemovalAction } from '../core/domain/removals.ts'
 import type { OrgRef } from '../core/domain/org-ref.ts'
 import type { KeyVisibility } from '../core/domain/visibility.ts'
 import type { Quota } from '../core/ports.ts'
@@ -28,10 +29,10 @@ import { createOperationCaller } from './call.ts'
 import type { CallDeps, OperationCaller, RequestOptions } from './call.ts'
 import { createOne } from './create-one.ts'
 import { decodeBySchema, type BodyOf } from './decode.ts'
-import { lackingWrite, type Resolution } from './discovery/index.ts'
+import { lackingRemoval, lackingWrite, type Resolution } from './discovery/index.ts'
 import type { Discovery } from './discovery/read.ts'
 import { foreignOrgFailure } from './key-orgs.ts'
-import { batchItems, writeSingly, type WriteItem } from './single-writes.ts'
+import { batchItems, deleted, writeSingly, written, type WriteItem } from './single-writes.ts'
 import type { CallParts } from './build-request.ts'
 import { clientParts, type ClientOptions } from './options.ts'
 import { eachAggregatePage, eachPage } from './pages.ts'
@@ -87,15 +88,11 @@ export class RecordsClient {
     return this.discovery.resolution()
   }
 
-  /** Items that one request of a batch upsert carries: 50, or 1 if the service has single upserts only. */
-  upsertsPerRequest(): Promise<number> {
-    return this.itemsPerRequest('batchUpsert')
-  }
-
-  /** The same of any batch of writes. */
-  async itemsPerRequest(operation: ImportOperation): Promise<number> {
-    const { oneByOne } = await this.discovery.resolution()
-    return oneByOne.includes(operation) ? 1 : BATCH_ITEMS_MAX
+  /** Items that one request carries: 50, or 1 if the service has single operations only. */
+  async itemsPerRequest(operation: ImportOperation | 'batchDelete'): Promise<number> {
+    const { oneByOne, deletesOneByOne } = await this.discovery.resolution()
+    const isAlone = operation === 'batchDelete' ? deletesOneByOne : oneByOne.includes(operation)
+    return isAlone ? 1 : BATCH_ITEMS_MAX
   }
 
   /** That the service has neither a batch nor its single operation, and what it offers; null if it has one of them. */
@@ -107,6 +104,11 @@ export class RecordsClient {
   async lackingOperations(operations: readonly OperationId[]): Promise<readonly OperationId[]> {
     const resolution = await this.discovery.resolution()
     return operations.filter((id) => resolution.operations[id].source === 'absent')
+  }
+
+  /** The operations that could carry out a removal, if the service has none of them; null if it has one. */
+  async lackingRemoval(action: RemovalAction): Promise<string | null> {
+    return lackingRemoval(await this.discovery.resolution(), action)
   }
 
   /** 12 hexadecimal digits that identify the key. */
@@ -311,12 +313,13 @@ export class RecordsClient {
     return this.writes('batchUpsert', type, input, options, { matching_property: matchingProperty })
   }
 
+  /** One request; on a service without batch deletions, one for each item. */
   batchDelete(
     type: string,
     input: BatchInput<{ id: string }>,
     options?: RequestOptions,
   ): Promise<BatchAnswer> {
-    return this.batch('batchDelete', type, input, options)
+    return this.writes('batchDelete', type, input, options)
   }
 
   /** The association definitions. */
@@ -358,23 +361,23 @@ export class RecordsClient {
   }
 
   private async writes(
-    id: ImportOperation,
+    id: ImportOperation | 'batchDelete',
     type: string,
     input: BatchInput<WriteItem>,
     options: RequestOptions = {},
     query: CallParts['query'] = {},
   ): Promise<BatchAnswer> {
-    const { oneByOne } = await this.discovery.resolution()
-    if (!oneByOne.includes(id)) return await this.batch(id, type, input, options, query)
+    if ((await this.itemsPerRequest(id)) > 1)
+      return await this.batch(id, type, input, options, query)
     const items = batchItems(input, options.permit)
-    return await writeSingly(id, items, options, (item, each) => {
-      const { properties } = item
-      if (id === 'batchCreate') return createOne(this.caller, type, properties, each)
-      const path = { object_type: type, ...(id === 'batchUpdate' && { id: item.id! }) }
+    return await writeSingly(id, items, options, async (item, each) => {
+      const { properties = {} } = item
+      if (id === 'batchCreate') return written(await createOne(this.caller, type, properties, each))
+      const path = { object_type: type, ...(item.id !== undefined && { id: item.id }) }
       const parts = { path, query, body: { data: { properties } } }
-      return id === 'batchUpdate'
-        ? this.call('updateRecord', parts, each)
-        : this.call('upsertRecord', parts, each)
+      if (id === 'batchDelete') return deleted(await this.call('deleteRecord', { path }, each))
+      if (id === 'batchUpdate') return written(await this.call('updateRecord', parts, each), false)
+      return written(await this.call('upsertRecord', parts, each))
     })
   }
 

@@ -18,18 +18,34 @@ import { batchBody, type BatchAnswer, type BatchInput } from './batch.ts'
 import type { RequestOptions } from './call.ts'
 
 export interface WriteItem {
-  /** Of an update. */
+  /** Of an update, and of a deletion. */
   readonly id?: string
-  readonly properties: Properties
+  readonly properties?: Properties
 }
 
-/** One write. An upsert says in its answer whether it created, a create answers 201. */
-export type WriteOne = (
+type BatchOperation = ImportOperation | 'batchDelete'
+
+/** One write, and the result that a batch would have for it. */
+type WriteOne = (
   item: WriteItem,
   options: RequestOptions,
-) => Promise<
-  Success<{ readonly data: RecordRepresentation; readonly created?: boolean | undefined }>
->
+) => Promise<{
+  readonly status: BatchItemResult['status']
+  readonly record?: RecordRepresentation
+  readonly requestId: string | null | undefined
+}>
+
+/** The result of a single write, as a batch has it: an upsert says whether it created, a create does not. */
+export const written = (
+  {
+    body: { data: record, created = true },
+    requestId,
+  }: Success<{ readonly data: RecordRepresentation; readonly created?: boolean | undefined }>,
+  isNew = created,
+) => ({ status: isNew ? (201 as const) : (200 as const), record, requestId })
+
+/** That of a single deletion. */
+export const deleted = ({ requestId }: Success<unknown>) => ({ status: 204 as const, requestId })
 
 /**
  * The quota may make each item wait this long: a batch that has begun is not left half done because of a wait, which is normal.
@@ -38,7 +54,7 @@ const ITEM_WAIT_MAX_MS = 600_000
 
 /** @throws ServiceFailure; before anything was sent also QuotaWait or the signal's reason */
 export async function writeSingly(
-  operation: ImportOperation,
+  operation: BatchOperation,
   items: readonly WriteItem[],
   options: RequestOptions,
   write: WriteOne,
@@ -53,9 +69,9 @@ export async function writeSingly(
         item,
         index === 0 ? options : { priority, sendBefore, maxWaitMs: ITEM_WAIT_MAX_MS },
       )
-      const { created = operation === 'batchCreate', data: record } = answer.body
+      const { status, record } = answer
       requestId = answer.requestId ?? null
-      data.push({ index, status: created ? 201 : 200, record })
+      data.push({ index, status, ...(record && { record }) })
     } catch (error) {
       const refused = error instanceof ServiceFailure ? refusedItem(error, index) : null
       if (!refused) throw index === 0 ? error : halfDone(operation, error, index, items.length)
@@ -113,12 +129,7 @@ function refusedItem(failure: ServiceFailure, index: number): BatchItemResult | 
 }
 
 /** The same failure, for a batch that was partly carried out. */
-function halfDone(
-  operation: ImportOperation,
-  error: unknown,
-  done: number,
-  count: number,
-): unknown {
+function halfDone(operation: BatchOperation, error: unknown, done: number, count: number): unknown {
   const words = `${done} of ${count} items of the batch were answered before`
   if (error instanceof QuotaWait) {
     return unknownOutcome(operation, `${operation}: ${error.message}; ${words}`, {
@@ -134,7 +145,7 @@ function halfDone(
 }
 
 const unknownOutcome = (
-  operation: ImportOperation,
+  operation: BatchOperation,
   message: string,
   facts: ConstructorParameters<typeof ServiceFailure>[1],
 ): ServiceFailure =>

@@ -11,6 +11,7 @@ import { countText, joinTexts } from '../core/format.ts'
 import { finalState, isBalanced, type Books, type RunState } from '../core/domain/books.ts'
 import { linksText } from '../core/domain/link-text.ts'
 import { readBackText } from '../core/domain/read-back.ts'
+import { removalsText } from '../core/domain/removals.ts'
 import { sparedText } from '../core/domain/spared.ts'
 import type { RunClosing } from '../ledger/ledger.ts'
 import type { RunOutcome } from '../runs/outcome.ts'
@@ -71,10 +72,11 @@ export async function closeImport(
       ? joinTexts(
           findings && (differencesText(findings) ?? equalText(books)),
           writesRecords(mode) ? sparedText(books) : null,
+          removalsText(books.removals),
           readBackText(books),
           linksText(books),
         )
-      : joinTexts(ending.message ?? null, partText(books))
+      : joinTexts(ending.message ?? null, partText(books), removalsText(books.removals))
   await ledger.closeRun(run, {
     state,
     reason: ending.kind === 'failed' ? (ending.reason ?? null) : null,

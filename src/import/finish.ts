@@ -10,6 +10,7 @@ import { noteRepairedLinks } from './links/link-differences.ts'
 import type { ImportDeps } from './ports.ts'
 import { resolveCollisions } from './push/record-collisions.ts'
 import { deleteExtra, notDeletedTexts } from './reconcile/delete-extra.ts'
+import { noteLeftAt } from './remove/left-at.ts'
 import { noteNothingExtra } from './stage/source-visibility.ts'
 import { verify } from './verify/verify.ts'
 
@@ -34,6 +35,7 @@ export async function finishImport(
     rows: row.rowsRead,
   })
   if (verified.read > 0) logger.info({ run, ...verified }, 'run_verified')
+  if (scope === undefined || isRepair) await noteLeftAt(deps, job)
   if (scope === undefined) {
     if (row.of === null) await warnOfAbsentSecond(ledger, run)
     return null

@@ -22,10 +22,13 @@ export type ImportClient = Pick<
   | 'listAssociations'
   | 'associationEdgePages'
   | 'call'
+  | 'lackingRemoval'
+  | 'batchUpdate'
   | 'queryRecords'
   | 'readRecord'
   | 'batchDelete'
   | 'keyFingerprint'
+  | 'clockAheadMs'
 >
 
 /** Times and sizes that a run may set; production values are the defaults. */

@@ -1,6 +1,6 @@
 // How many requests the rows of a run take, and their links.
 
-import { IN_VALUES_MAX } from '../contract/index.ts'
+import { BATCH_ITEMS_MAX, IN_VALUES_MAX } from '../contract/index.ts'
 import { operationOfMode, writesRecords } from '../core/domain/import-modes.ts'
 import type { ImportConfig } from '../../config/index.ts'
 import type { ImportClient } from './ports.ts'
@@ -8,12 +8,13 @@ import type { ImportClient } from './ports.ts'
 /** @param known rows whose keys were accepted before: an update has the ids of their records */
 export async function requestsOf(
   client: Pick<ImportClient, 'itemsPerRequest'>,
-  { mode }: Pick<ImportConfig, 'mode'>,
+  { mode, missing_rows: missing }: Pick<ImportConfig, 'mode' | 'missing_rows'>,
   {
     rows,
     known,
     links = 0,
     targets = 0,
+    removals = 0,
   }: {
     readonly rows: number
     readonly known: number
@@ -21,6 +22,7 @@ export async function requestsOf(
     readonly links?: number
     /** Targets of them that are looked up. */
     readonly targets?: number
+    readonly removals?: number
   },
 ): Promise<number> {
   const writes = writesRecords(mode)
@@ -28,5 +30,12 @@ export async function requestsOf(
     : 0
   const looked = { upsert: 0, create: rows, update: rows - known, link: rows - known }[mode]
   const lookUps = Math.ceil(looked / IN_VALUES_MAX) + Math.ceil(targets / IN_VALUES_MAX)
-  return writes + lookUps + links
+  // A removal is read before and after.
+  const operation = typeof missing === 'object' ? 'batchUpdate' : 'batchDelete'
+  const removed =
+    removals === 0
+      ? 0
+      : Math.ceil(removals / (await client.itemsPerRequest(operation))) +
+        2 * Math.ceil(removals / BATCH_ITEMS_MAX)
+  return writes + lookUps + links + removed
 }

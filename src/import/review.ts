@@ -3,28 +3,30 @@
 import { IN_VALUES_MAX } from '../contract/index.ts'
 import type { LimitExceeded } from '../core/domain/limit-exceeded.ts'
 import { LEDGER_ROWS_MAX } from '../core/limits.ts'
-import { isWholeScope } from '../core/domain/purpose.ts'
-import { jobOf } from '../runs/job.ts'
 import type { ImportConfig } from '../../config/index.ts'
 import type {
   AcceptedRecords,
   Differences,
   Outbox,
   PlannedItem,
-  Run,
+  Removals,
   Runs,
   StepStates,
 } from '../ledger/ledger.ts'
-import { sourceOf } from '../sources/index.ts'
 import type { ImportDeps, StagedImport } from './ports.ts'
 import { lookUpItems, parsed, readImportedType } from './verify/look-up.ts'
 import { lostInSource } from './stage/source-visibility.ts'
+import { reasonToAsk } from './remove/plan-removals.ts'
 import { stepPosition } from './step-position.ts'
 import { currentMatchingProperty } from './mapping/types.ts'
 
 /** Records that a reconciliation deletes before it asks, by those that its sync has written: what it deletes, and its rows. */
 const DELETES_MAX_PERCENT = 1
 const DELETES_UNASKED = 10
+
+/** The same of rows that are gone, if the sync sets no other. */
+const REMOVALS_MAX_PERCENT = 10
+const REMOVALS_UNASKED = 10
 
 /** Step: the look-up of rows without a known record. */
 const CREATES = 'creates'
@@ -41,7 +43,7 @@ export const hasLimits = (config: ImportConfig): boolean =>
  * @param job.deletes whether the extra records of a reconciliation are deleted
  */
 export async function reviewLimits(
-  deps: ImportDeps<AcceptedRecords & Differences & Outbox & Runs & StepStates>,
+  deps: ImportDeps<AcceptedRecords & Differences & Outbox & Removals & Runs & StepStates>,
   job: StagedImport & {
     planned: number
     deletes?: boolean
@@ -55,7 +57,10 @@ export async function reviewLimits(
 ): Promise<readonly LimitExceeded[]> {
   const { config, planned } = job
   const { rows_max, creates_max_percent, clears_max_percent } = config
-  const excesses: LimitExceeded[] = job.deletes ? await deletions(deps, job.run) : []
+  const excesses: LimitExceeded[] = [
+    ...(job.deletes ? await deletions(deps, job.run) : []),
+    ...(await removals(deps, job)),
+  ]
   const add = (limit: LimitExceeded['limit'], is: number, max: number) =>
     excesses.push({ limit, is, max })
   if (config.rows_min !== undefined && job.isRegular === true) {
@@ -79,14 +84,6 @@ export async function reviewLimits(
   return excesses
 }
 
-/** Whether the source of a run is read whole, so that its count of rows says something. */
-export function readsAll(run: Run): boolean {
-  const { sync, purpose, reconcile } = jobOf(run, 'import')
-  const { from } = sync.import
-  if (sourceOf(from).isIncremental(from)) return false
-  return reconcile ? isWholeScope(reconcile) : purpose === 'sync'
-}
-
 /** Deletions need approval above a percentage of the records; a few do only where the key of the source sees less than before. */
 async function deletions(
   { ledger }: ImportDeps<Differences & Runs & StepStates>,
@@ -103,6 +100,33 @@ async function deletions(
   const reason = lost === null ? {} : { reason: `${lost}; the source may have rows for them` }
   const is = percent(extra, all)
   return [{ limit: 'deletes_max_percent', is, max: DELETES_MAX_PERCENT, records: extra, ...reason }]
+}
+
+/** Removals need approval above the percentage that the sync sets; fewer do only where what is gone is not certain. */
+async function removals(
+  { ledger }: ImportDeps<Removals & StepStates>,
+  { run, config }: StagedImport,
+): Promise<LimitExceeded[]> {
+  const { planned: records = 0 } = await ledger.removalCounts(run)
+  if (records === 0) return []
+  const max = config.missing_rows_max_percent ?? REMOVALS_MAX_PERCENT
+  const all = Math.max(records, await ledger.trackedRecords(run))
+  const is = percent(records, all)
+  const isMany = records > REMOVALS_UNASKED && records * 100 > all * max
+  const lost = await lostInSource(ledger, run)
+  const reason =
+    lost === null ? await reasonToAsk(ledger, run) : `${lost}; the source may have rows for them`
+  if (!isMany && max > 0 && reason === null) return []
+  return [
+    {
+      limit: 'missing_rows_max_percent',
+      is,
+      max,
+      records,
+      ...(reason !== null && { reason }),
+      ...(typeof config.missing_rows === 'object' && { clears: true }),
+    },
+  ]
 }
 
 /** Extra records of a run that the key in use may not see. */

@@ -11,6 +11,7 @@ import type { Leftovers } from './roles/leftovers.ts'
 import type { Links } from './roles/links.ts'
 import type { Outbox } from './roles/outbox.ts'
 import type { Reconciliation } from './roles/reconciliation.ts'
+import type { Removals } from './roles/removals.ts'
 import type { RunReports } from './roles/run-reports.ts'
 import type { Runs } from './roles/runs.ts'
 import type { RowStaging } from './roles/staging.ts'
@@ -35,6 +36,7 @@ export interface Ledger
     AcceptedRecords,
     Reconciliation,
     Differences,
+    Removals,
     StepStates,
     RunClosing,
     Streams,
@@ -53,6 +55,7 @@ export * from './roles/links.ts'
 export type * from './roles/on-slice.ts'
 export type * from './roles/outbox.ts'
 export type * from './roles/reconciliation.ts'
+export type * from './roles/removals.ts'
 export type * from './roles/run-reports.ts'
 export type * from './roles/runs.ts'
 export type * from './roles/staging.ts'

@@ -11,6 +11,8 @@ import type { ExpectedError, MappingTest } from './mapping-test.ts'
 
 /** A row that maps. */
 const ACCEPTED = '(accepted)'
+/** The row asks for the deletion of its record. */
+const WITHDRAWN = 'withdrawn'
 /** Nothing, or nothing more, is wrong with the row. */
 const NO_ERROR = '(no such error)'
 const NO_OTHER = '(nothing else wrong)'
@@ -47,6 +49,18 @@ function differencesOf(
   { map, schema }: Mapping,
 ): TestDifference[] {
   const item = map(test.row)
+  if (item.valid && item.withdrawn) {
+    const asked: CellError = {
+      reason: WITHDRAWN,
+      column: config.delete_when?.column ?? null,
+      field: null,
+      value: null,
+      detail: 'the row asks for the deletion of its record (delete_when)',
+    }
+    return test.values === null
+      ? errorDifferences(test.errors, [asked])
+      : [{ property: null, column: asked.column, expected: ACCEPTED, got: foundText(asked) }]
+  }
   if (test.values === null)
     return item.valid
       ? [{ property: null, column: null, expected: errorsText(test.errors), got: ACCEPTED }]

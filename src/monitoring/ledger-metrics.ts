@@ -107,7 +107,7 @@ function countEach(
 }
 
 function countClosed(
-  { rows, links, runs, runDuration }: Metrics,
+  { rows, links, removals, runs, runDuration }: Metrics,
   { sync, kind, openedAt }: Run,
   { state, books }: RunEnd,
   clock: Clock,
@@ -118,6 +118,8 @@ function countClosed(
     const count = books?.links?.states[outcome] ?? 0
     if (count > 0) links.add({ sync, outcome }, count)
   }
+  for (const [outcome, records] of Object.entries(books?.removals ?? {}))
+    removals.add({ sync, outcome }, records)
   runs.add({ sync, kind, state })
   const seconds = (clock.now() - Date.parse(openedAt)) / 1_000
   runDuration.record({ sync, kind }, Math.max(0, seconds))

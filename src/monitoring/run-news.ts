@@ -3,10 +3,10 @@
 import type { NotificationKind } from '../../config/index.ts'
 import { REGULAR_PURPOSES } from '../core/domain/purpose.ts'
 import {
+  countKnownDifferent,
   countLinkRejects,
+  countNeedsPerson,
   countParked,
-  countReadBackDifferent,
-  countRejects,
   isComplete,
   type Books,
 } from '../core/domain/books.ts'
@@ -120,13 +120,13 @@ export class RunNews {
 }
 
 /** Rows and links that need a person's attention. */
-const rejectsOf = (books: Books): number => countRejects(books) + countLinkRejects(books)
+const rejectsOf = (books: Books): number => countNeedsPerson(books) + countLinkRejects(books)
 
 function newsOf(change: RunChange) {
   const { books, purpose } = change
   const rejects = purpose === 'reconcile' ? change.differences : books && rejectsOf(books)
   const differences =
-    change.differences ?? (books && countReadBackDifferent(books) + countParked(books))
+    change.differences ?? (books && countKnownDifferent(books) + countParked(books))
   return (...events: readonly NotificationKind[]): News => ({
     change,
     events,

@@ -3,8 +3,9 @@
 import { sumOfDifferences } from '../core/domain/differences.ts'
 import { countHeldBack } from '../core/domain/held-back.ts'
 import { readBackCounts } from '../core/domain/read-back.ts'
+import { NOTED_REMOVALS, REMOVAL_STATES, removalMeaning } from '../core/domain/removals.ts'
 import {
-  countReadBackDifferent,
+  countKnownDifferent,
   isBalanced,
   ITEM_STATES,
   LINK_REJECT_STATES,
@@ -82,7 +83,7 @@ function runFacts(
   const isClosed = run.closedAt !== null
   const counted = differences
     ? sumOfDifferences(differences.left)
-    : books && countReadBackDifferent(books)
+    : books && countKnownDifferent(books)
   return {
     run: run.id,
     sync: run.sync,
@@ -109,6 +110,7 @@ function runFacts(
     read_back: books?.readBack ?? null,
     rows_different: books && counted,
     deleted: books && differences ? differences.found.extra - differences.left.extra : null,
+    removals: books && (books.removals ?? {}),
     workflow_id: run.workflowId,
     key_fingerprint: run.keyFingerprint,
     warnings: run.warnings,
@@ -137,6 +139,10 @@ function booksOf(run: Run, books: Books): BooksReport {
     in_doubt: books.inDoubt,
     read_back: readBackCounts(books),
     links: books.links ? linksOf(run, books.links) : null,
+    removals: REMOVAL_STATES.flatMap((state) => {
+      const records = books.removals?.[state] ?? 0
+      return records === 0 ? [] : [{ state, records, meaning: removalMeaning(state) }]
+    }),
   }
 }
 
@@ -191,6 +197,10 @@ export const parkedLinks = (books: BooksReport): number => linksIn(books, ['park
 /** Rows that were accepted, and that the service does not hold as they were sent. */
 export const readBackDifferent = ({ read_back }: BooksReport): BooksReport['read_back'] =>
   read_back.filter(({ name }) => name !== 'normalised' && name !== 'equal')
+
+/** Records without a row that a person has to look at: those that were not removed, and those that are left as they are. */
+export const notedRemovals = ({ removals }: BooksReport): BooksReport['removals'] =>
+  removals.filter(({ state }) => NOTED_REMOVALS.includes(state))
 
 /** Whether the service counts otherwise than the table; false if one of them is not counted. */
 export const countsDiffer = ({ service_count: theirs, table_count: ours }: StreamReport): boolean =>

@@ -4,6 +4,7 @@
 
 import { z } from 'zod'
 import { CHANGED_BY, DIFFERENCE_KINDS } from '../core/domain/differences.ts'
+import { REMOVAL_STATES } from '../core/domain/removals.ts'
 import { PURPOSES } from '../core/domain/purpose.ts'
 import { ITEM_STATES, READ_BACK_NAMES, RUN_STATES, TIMED_STATES } from '../core/domain/books.ts'
 import { linkSchemas } from './link-schemas.ts'
@@ -65,6 +66,12 @@ const runFacts = z.object({
   deleted: countOrNull.describe(
     'Of a reconciliation of an import: extra records that are gone now.',
   ),
+  removals: z
+    .partialRecord(z.enum(REMOVAL_STATES), count)
+    .nullable()
+    .describe(
+      'Of an import: records whose rows are gone from the source, or ask for it, by what became of them.',
+    ),
   workflow_id: text,
   key_fingerprint: textOrNull,
   warnings: z.array(text),
@@ -118,6 +125,9 @@ const booksReport = z
       .array(z.object({ name: z.enum(READ_BACK_NAMES), rows: count, meaning: text }))
       .describe('What reading back showed, the worst first.'),
     links: links.books,
+    removals: z
+      .array(z.object({ state: z.enum(REMOVAL_STATES), records: count, meaning: text }))
+      .describe('Records whose rows are gone, or ask for it: every state with a record.'),
   })
   .meta({ id: 'BooksReport' })
 

@@ -7,6 +7,7 @@ import { commandOf } from '../core/domain/purpose.ts'
 import type { Run } from '../ledger/ledger.ts'
 import {
   countsDiffer,
+  notedRemovals,
   parkedLinks,
   readBackDifferent,
   rejectedLinks,
@@ -213,6 +214,7 @@ function endedMirror(run: Run, streams: readonly StreamReport[], step: MakeStep)
 function endedImport(run: Run, books: BooksReport, step: MakeStep): ReportVerdict {
   const rejects = rejectedRows(books)
   const readBack = readBackText(books)
+  const left = removalsText(books)
   if (rejects > 0)
     return {
       tone: 'look',
@@ -221,7 +223,7 @@ function endedImport(run: Run, books: BooksReport, step: MakeStep): ReportVerdic
         rejects < books.read
           ? `; the other ${formatNumber(books.read - rejects)} have their outcome`
           : ''
-      }.${readBack === null ? '' : ` ${readBack.text}.`}${linksMeaning(books)}`,
+      }.${readBack === null ? '' : ` ${readBack.text}.`}${left === null ? '' : ` ${left}.`}${linksMeaning(books)}`,
       next: [
         step(
           'Write them to files with their original columns, and correct them there:',
@@ -235,10 +237,23 @@ function endedImport(run: Run, books: BooksReport, step: MakeStep): ReportVerdic
     return {
       tone: 'look',
       words: 'Complete, with differences',
-      meaning: `${readBack.text}; the service does not hold what was sent. The next run sends ${readBack.rows === 1 ? 'it' : 'them'} once more.${linksMeaning(books)}`,
+      meaning: `${readBack.text}; the service does not hold what was sent. The next run sends ${readBack.rows === 1 ? 'it' : 'them'} once more.${left === null ? '' : ` ${left}.`}${linksMeaning(books)}`,
       next: [
         step('Write them to a file, each with what differs:', `rejects ${run.id}`),
         step('Send them again now:', `retry ${run.id}`),
+      ],
+    }
+  if (left !== null)
+    return {
+      tone: 'look',
+      words:
+        run.state === 'complete_with_rejects'
+          ? 'Complete, with records that were not removed'
+          : 'Complete, with differences',
+      meaning: `${left}. The source has no row of them any more.${linksMeaning(books)}`,
+      next: [
+        step('See which they are:', `show ${run.id}`),
+        step('Compare both sides, and decide there:', `reconcile ${word(run.sync)}`),
       ],
     }
   const linked = linksMeaning(books)
@@ -267,6 +282,16 @@ function linksMeaning(books: BooksReport): string {
       : []),
   ]
   return texts.map((text) => ` ${text}`).join('')
+}
+
+/** Records without a row that are left, or could not be removed; null if there is none. */
+function removalsText(books: BooksReport): string | null {
+  const noted = notedRemovals(books)
+  const total = noted.reduce((sum, { records }) => sum + records, 0)
+  const parts = noted.map(({ state, records }) => `${formatNumber(records)} ${state}`).join(', ')
+  return total === 0
+    ? null
+    : `${countText(total, 'record')} without a row ${total === 1 ? 'is' : 'are'} left (${parts})`
 }
 
 function withoutRejects({ purpose }: Run, { read }: BooksReport): string {

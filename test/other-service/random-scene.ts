@@ -1,5 +1,6 @@
 // Contacts that are imported into another service, with habits and a tuning that a seed chooses.
 
+import type { ImportConfig } from '../../config/index.ts'
 import { importSceneOn } from '../unit/import/scene.ts'
 import { mappingOf } from './contacts.ts'
 import { startOtherService } from './index.ts'
@@ -11,13 +12,14 @@ export async function randomScene(
   { below, one }: ReturnType<typeof dice>,
   options: ReturnType<typeof habitsOf>,
   verify: 'none' | 'sample' | 'all',
+  config: Partial<ImportConfig> = {},
 ) {
   const { prefix = '', fieldTypes = 'plain' } = options
   const contact = `${prefix}contact`
   const made = await importSceneOn(
     () => startOtherService(options),
     mappingOf({ prefix, fieldTypes }),
-    { object_type: contact, matching_property: `${prefix}external_id`, verify },
+    { object_type: contact, matching_property: `${prefix}external_id`, verify, ...config },
   )
   const { service } = made
   const tuning = {

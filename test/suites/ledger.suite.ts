@@ -10,6 +10,7 @@ import { linkTests } from './ledger/links.ts'
 import { largeRowTests } from './ledger/large-rows.ts'
 import { pushingTests } from './ledger/pushing.ts'
 import { reconcilingTests } from './ledger/reconciling.ts'
+import { removingTests } from './ledger/removing.ts'
 import { retryingTests } from './ledger/retrying.ts'
 import { restoringTests } from './ledger/restoring.ts'
 import { runTests } from './ledger/runs.ts'
@@ -36,6 +37,7 @@ const PARTS = {
   streams: streamTests,
   retrying: retryingTests,
   reconciling: reconcilingTests,
+  removing: removingTests,
   sealing: sealingTests,
   exporting: exportingTests,
   restoring: restoringTests,

@@ -23,7 +23,7 @@ export async function sendVerdict(
   { verdict, stream }: { readonly verdict: 'approve' | 'reject'; readonly stream: string | null },
 ): Promise<number> {
   const run = await liveRunNamed(context, runText)
-  const doing = run.purpose === 'reconcile' ? await planOf(context, run) : ''
+  const doing = await planOf(context, run)
   const streams = await withRunMessenger(context, run, true, async ({ update }) => {
     for (let ask = 1; ; ask++) {
       try {
@@ -41,9 +41,7 @@ export async function sendVerdict(
     const [yes, no] =
       run.kind === 'mirror'
         ? ['approved, the deletions are made now', 'the rows stay']
-        : run.purpose === 'reconcile'
-          ? [doing, 'nothing is sent or deleted']
-          : ['approved, the rows are sent now', 'nothing is sent']
+        : [doing, run.purpose === 'reconcile' ? 'nothing is sent or deleted' : 'nothing is sent']
     // An import has no streams: what waits is called by its sync.
     const names = run.kind === 'mirror' ? streams.map((name) => safeText(name, 80)).join(', ') : ''
     context.terminal.out(
@@ -53,18 +51,24 @@ export async function sendVerdict(
   return EXIT.done
 }
 
-/** What a reconciliation of an import does once it may: `5 rows are sent, 32 records are deleted`. */
+/** What an import does once it may: `5 rows are sent, 32 records are deleted`. */
 async function planOf(context: CommandContext, run: Run): Promise<string> {
-  if (jobOf(run).reconcile?.deleteExtra !== true) return 'approved, the rows are sent now'
+  if (run.kind === 'mirror') return ''
+  const { sync, reconcile } = jobOf(run, 'import')
+  const deletesExtra = reconcile?.deleteExtra === true
   return await withLedger(context, async (ledger) => {
     const { planned } = await ledger.progress(run.id)
+    const removals = (await ledger.removalCounts(run.id)).planned ?? 0
+    if (!deletesExtra && removals === 0) return 'approved, the rows are sent now'
     // If a key is not known, nothing is deleted.
-    const deletes = (await ledger.keyCounts(run.id)).keyless === 0
+    const deletes = deletesExtra && (await ledger.keyCounts(run.id)).keyless === 0
     const extra = deletes ? (await ledger.differenceCounts(run.id)).left.extra : 0
+    const clears = typeof sync.import.missing_rows === 'object'
     const count = (number: number, what: string) =>
       number === 1 ? `1 ${what} is` : `${formatNumber(number)} ${what}s are`
     const sent = planned > 0 ? [`${count(planned, 'row')} sent`] : []
-    return [...sent, `${count(extra, 'record')} deleted`].join(', ')
+    const removed = `${count(extra + removals, 'record')} ${clears ? 'changed' : 'deleted'}`
+    return [...sent, removed].join(', ')
   })
 }
 

@@ -5,6 +5,7 @@ import { SyncError } from '../../core/errors.ts'
 import type { Json } from '../../core/json.ts'
 import { silentLogger, systemClock, type BulkPriority } from '../../core/ports.ts'
 import { approvalText, type LimitExceeded } from '../../core/domain/limit-exceeded.ts'
+import type { RemovalCounts } from '../../core/domain/removals.ts'
 import type { ImportSync } from '../../../config/index.ts'
 import type { RecordsClient } from '../../client/index.ts'
 import {
@@ -127,6 +128,7 @@ async function makePlan(
     known,
     links: links?.planned ?? 0,
     targets: links?.planned ?? 0,
+    removals: staged.removals.planned ?? 0,
   })
   return {
     staged: { ...staged, warnings: [...staged.warnings, ...noneValid] },
@@ -180,6 +182,7 @@ const planToJson = (
     unchanged: staged.unchanged,
     superseded: staged.superseded,
     invalid: staged.invalid,
+    ...(staged.withdrawn !== undefined && { withdrawn: staged.withdrawn }),
   },
   ...(links && {
     links: { read: links.read, planned: links.planned, unchanged: links.unchanged },
@@ -208,6 +211,7 @@ function printPlan(terminal: Terminal, sync: ImportSync, plan: ImportPlan): void
         ['unchanged', staged.unchanged],
         ['superseded by a later row', staged.superseded],
         ['invalid', staged.invalid],
+        ...removalRows(sync, staged.removals, staged.withdrawn ?? 0),
         ['cells that clear a property', staged.cleared],
         ...(links
           ? [
@@ -233,6 +237,26 @@ function printPlan(terminal: Terminal, sync: ImportSync, plan: ImportPlan): void
       return `${where}: ${safeText(detail!, 300)}`
     })
   for (const expectation of new Set(expectations)) printWrapped(terminal, expectation)
+}
+
+/** Rows that ask for a deletion, and records that a run would remove; nothing for a sync that removes none. */
+function removalRows(
+  { import: { missing_rows: missing = 'ignore', delete_when: when } }: ImportSync,
+  { planned = 0, unsent = 0, not_tracked: untracked = 0 }: RemovalCounts,
+  withdrawn: number,
+): [string, number][] {
+  if (missing === 'ignore' && when === undefined) return []
+  return [
+    ...(when === undefined ? [] : ([['asking for a deletion', withdrawn]] as [string, number][])),
+    [
+      typeof missing === 'object'
+        ? 'records without a row, to be changed'
+        : 'records without a row, to be deleted',
+      planned,
+    ],
+    ...(unsent > 0 ? ([['  of rows that may be there', unsent]] as [string, number][]) : []),
+    ...(untracked > 0 ? ([['  never written by this sync', untracked]] as [string, number][]) : []),
+  ]
 }
 
 /** What a run asks a person first, by the limits of the sync; `created`: rows whose keys no run has brought in. */

@@ -1,7 +1,7 @@
 // `records-sync show RUN`: one run: its state, its books and its rejects by kind, or its streams.
 
 import { systemClock } from '../../core/ports.ts'
-import type { Ledger, NotedDifference, Run } from '../../ledger/ledger.ts'
+import type { Ledger, NotedDifference, ReportedRemoval, Run } from '../../ledger/ledger.ts'
 import { collectReport } from '../../report/collect.ts'
 import { leftoversText } from '../../report/leftovers.ts'
 import { readRejectGroups } from '../../report/reject-groups.ts'
@@ -13,6 +13,7 @@ import { findRun } from '../shared/find-run.ts'
 import { countText, formatNumber, safeText } from '../shared/terminal.ts'
 import { nextStepOf, printFirstDifferences, readFirstDifferences } from '../views/differences.ts'
 import { printRejectGroups, rejectGroupToJson } from '../views/reject-groups.ts'
+import { printNotedRemovals, readNotedRemovals } from '../views/removals.ts'
 import { printRunAccount, runPurposeText } from '../views/run-summary.ts'
 import { printJson } from '../json.ts'
 
@@ -25,7 +26,8 @@ export async function show(context: CommandContext, runText?: string): Promise<n
       const { differences } = shown
       const first = differences ? await readFirstDifferences(ledger, run.id, differences) : []
       const hint = await hintHere(context, run.sync)
-      printShown({ terminal: context.terminal, hint }, run, shown, first)
+      const noted = run.kind === 'import' ? await readNotedRemovals(ledger, run.id) : []
+      printShown({ terminal: context.terminal, hint }, run, shown, { first, noted })
     }
     return EXIT.done
   })
@@ -64,7 +66,7 @@ function printShown(
   context: Pick<CommandContext, 'terminal' | 'hint'>,
   run: Run,
   shown: ShownRun,
-  first: readonly NotedDifference[],
+  { first, noted }: { first: readonly NotedDifference[]; noted: readonly ReportedRemoval[] },
 ): void {
   const { terminal } = context
   const { books, streams, differences, retries, left, rejects } = shown
@@ -72,6 +74,7 @@ function printShown(
   terminal.out()
   printRunAccount(terminal, { run: shown, books, streams, differences })
   printFirstDifferences(terminal, first)
+  printNotedRemovals(terminal, noted)
   for (const { run: id, of, state, mended } of retries) {
     const what = mended === null ? state : `${formatNumber(mended)} brought in`
     terminal.out(`  Retried by run ${id}${of === run.id ? '' : ` (retry of run ${of})`}: ${what}`)

@@ -3,9 +3,11 @@
 
 import { LIVE_STATES } from '../../core/domain/books.ts'
 import { sumOfDifferences } from '../../core/domain/differences.ts'
+import { countOpenRemovals } from '../../core/domain/removals.ts'
 import { countText, formatNumber } from '../../core/format.ts'
 import type {
   Differences,
+  Removals,
   Run,
   RunCounters,
   Runs,
@@ -17,7 +19,7 @@ import { readSentAgain, sentAgainText } from '../../runs/sent-again.ts'
 import { readShare } from '../../runs/step-share.ts'
 
 /** The part of the ledger that it is read from. */
-export type ProgressLedger = Differences & Runs & StepStates & Streams
+export type ProgressLedger = Differences & Removals & Runs & StepStates & Streams
 
 type Phase =
   | 'staging'
@@ -88,6 +90,20 @@ async function ofImport(ledger: ProgressLedger, run: Run): Promise<LiveProgress>
   }
   const linking = linkingProgress(counters)
   if (linking !== null) return linking
+  const removals = await ledger.removalCounts(run.id)
+  const open = countOpenRemovals(removals)
+  if (open > 0) {
+    const total = Object.values(removals).reduce((sum, records) => sum + records, 0)
+    const removed = total - open
+    return {
+      phase: 'deleting',
+      percent: percentOf(removed, total),
+      counters,
+      amount: rowsOf(removed, total, 'records'),
+      work: { done: removed, total },
+      details,
+    }
+  }
   const verified = await readShare(ledger, run.id, 'verify')
   const percent = verified === null ? null : Math.floor(100 * verified)
   const phase = verified === null ? 'closing' : 'verifying'

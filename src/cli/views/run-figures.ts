@@ -1,5 +1,6 @@
 // The figures of a run in a table, whatever its kind.
 
+import { countDoneRemovals, countRejectedRemovals } from '../../core/domain/removals.ts'
 import { countRejects } from '../../core/domain/books.ts'
 import type { Run } from '../../ledger/ledger.ts'
 import { streamTotals, type RunAccount } from '../../report/account.ts'
@@ -30,7 +31,10 @@ export function figuresOf(
   const onlyCompared = jobOf(run).reconcile?.repair === false
   // Nor has anything rejected the rows that a cancelled run did not come to.
   const isUnsentOnly = onlyCompared || run.state === 'cancelled'
-  const rejects = countRejects({ states }) - (isUnsentOnly ? states.unsent : 0)
-  const written = states.created + states.updated + (facts.deleted ?? 0)
+  const removals = facts.removals ?? {}
+  const left = countRejectedRemovals(removals) - (isUnsentOnly ? (removals.unsent ?? 0) : 0)
+  const rejects = countRejects({ states }) - (isUnsentOnly ? states.unsent : 0) + left
+  const written =
+    states.created + states.updated + countDoneRemovals(removals) + (facts.deleted ?? 0)
   return [run.rowsRead, written, rejects, facts.rows_different]
 }

@@ -9,6 +9,7 @@ import { booksNotes } from '../../report/books-notes.ts'
 import type { BooksReport } from '../../report/run-report.ts'
 import { countText } from '../../core/format.ts'
 import { printRunDifferences } from './differences.ts'
+import { printRemovals } from './removals.ts'
 import { printStreams } from './streams.ts'
 import { formatNumber, screenLines, type Terminal } from '../shared/terminal.ts'
 
@@ -42,6 +43,7 @@ function printBooks(terminal: Terminal, books: BooksReport): void {
   for (const { name, rows, meaning } of books.read_back)
     for (const line of screenLines(head(name, rows) + meaning, head(name, rows).length))
       terminal.out(terminal.style(name === 'equal' ? 'dim' : 'yellow', line))
+  printRemovals(terminal, books.removals)
   if (books.links) printLinks(terminal, books.links)
   for (const { text, warns } of booksNotes(books))
     terminal.out(warns ? terminal.style('yellow', `  ${text}`) : `  ${text}`)

@@ -9,6 +9,7 @@ import {
   SINGLE_OPERATIONS,
   type ImportOperation,
 } from '../../core/domain/import-modes.ts'
+import type { RemovalAction } from '../../core/domain/removals.ts'
 import { SyncError } from '../../core/errors.ts'
 import { isJsonObject } from '../../core/json.ts'
 import { ENDPOINTS_MAX, documentedEndpoints } from './endpoints.ts'
@@ -32,6 +33,8 @@ export interface Resolution {
   readonly upsertsOneByOne: boolean
   /** The batches that are sent as one write for each item: the service has the single operation and no batch. */
   readonly oneByOne: readonly ImportOperation[]
+  /** The same of deletions. */
+  readonly deletesOneByOne: boolean
   readonly warnings: readonly string[]
 }
 
@@ -76,6 +79,7 @@ export function resolveOperations(
     operations,
     upsertsOneByOne,
     oneByOne,
+    deletesOneByOne: isAlone(operations, 'batchDelete', 'deleteRecord'),
     warnings: [
       ...(isAll ? [] : [`only the first ${ENDPOINTS_MAX} operations of the document were read`]),
       ...(other === undefined
@@ -99,6 +103,7 @@ export function unresolved(given: Partial<Operations>, why: string): Resolution 
     operations: Object.fromEntries(operations) as Operations,
     upsertsOneByOne: false,
     oneByOne: [],
+    deletesOneByOne: false,
     warnings: [`${why}; the usual requests are used`],
   }
 }
@@ -183,8 +188,12 @@ function chosen(
 const listed = (words: readonly string[]): string =>
   words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`
 
-function isOneByOne(operations: Operations, batch: ImportOperation): boolean {
-  const { source } = operations[SINGLE_OPERATIONS[batch]]
+const isOneByOne = (operations: Operations, batch: ImportOperation): boolean =>
+  isAlone(operations, batch, SINGLE_OPERATIONS[batch])
+
+/** Whether the service has the single operation, and no batch. */
+function isAlone(operations: Operations, batch: OperationId, single: OperationId): boolean {
+  const { source } = operations[single]
   const isThere = source === 'openapi' || source === 'configuration'
   return operations[batch].source === 'absent' && isThere
 }
@@ -201,6 +210,20 @@ export function lackingWrite(
     lacks: `${batch} and ${SINGLE_OPERATIONS[batch]}`,
     offers: IMPORT_OPERATIONS.filter(has),
   }
+}
+
+/** The two operations that could delete, or change, records by their ids, if the service has neither; null if it has one. */
+export function lackingRemoval(
+  { operations }: Pick<Resolution, 'operations'>,
+  action: RemovalAction,
+): string | null {
+  const pair = (
+    {
+      delete: ['batchDelete', 'deleteRecord'],
+      clear: ['batchUpdate', 'updateRecord'],
+    } as const satisfies Record<RemovalAction, readonly OperationId[]>
+  )[action]
+  return pair.some((id) => operations[id].source !== 'absent') ? null : pair.join(' or ')
 }
 
 function absentWarnings(operations: Operations, upsertsOneByOne: boolean): string[] {

@@ -4,6 +4,12 @@
 import { ITEM_STATES, OPEN_STATES, REJECT_STATES, type ItemState } from './item-states.ts'
 import { LINK_REJECT_STATES, LINK_STATES, OPEN_LINK_STATES, type LinkState } from './link-states.ts'
 import { zeroCounts } from '../register.ts'
+import {
+  countLeftRemovals,
+  countOpenRemovals,
+  countRejectedRemovals,
+  type RemovalCounts,
+} from './removals.ts'
 import type { CompleteState } from './run-states.ts'
 
 export * from './item-states.ts'
@@ -47,6 +53,8 @@ export interface Books {
   readonly readToEnd?: false
   /** Left out by versions that did not record it. */
   readonly readBack?: ReadBack
+  /** Records whose rows are gone, or ask for it, by what became of them. Left out if there is none. */
+  readonly removals?: RemovalCounts
   /** Left out if the run has no links. */
   readonly links?: LinkBooks
 }
@@ -64,6 +72,10 @@ export interface LinkBooks {
 export const countReadBackDifferent = ({ readBack = NOT_READ_BACK }: Books): number =>
   readBack.different + readBack.missing + (readBack.overwritten ?? 0)
 
+/** What the run knows to differ: such rows, and records that the source has no row of and that are left. */
+export const countKnownDifferent = (books: Books): number =>
+  countReadBackDifferent(books) + countLeftRemovals(books.removals)
+
 /** Rows in a state that needs a person's attention. */
 export const countRejects = ({ states }: Pick<Books, 'states'>): number =>
   REJECT_STATES.reduce((sum, state) => sum + states[state], 0)
@@ -74,6 +86,10 @@ export const countLinkRejects = ({ links }: Pick<Books, 'links'>): number =>
 
 /** Links whose targets do not exist yet. */
 export const countParked = ({ links }: Pick<Books, 'links'>): number => links?.states.parked ?? 0
+
+/** Rows that need a person, and records without a row that could not be removed. */
+export const countNeedsPerson = (books: Books): number =>
+  countRejects(books) + countRejectedRemovals(books.removals)
 
 export const emptyStates = (): Record<ItemState, number> => zeroCounts(ITEM_STATES)
 
@@ -104,12 +120,13 @@ export const wholeBooks = (books: Books): Books => ({
 const areLinksBalanced = ({ read, states }: LinkBooks): boolean =>
   read === sumOfLinkStates(states) && OPEN_LINK_STATES.every((state) => states[state] === 0)
 
-/** True if every row read is in exactly one terminal state, and every link. */
+/** True if every row read is in exactly one terminal state, every link too, and no removal is open. */
 export function isBalanced(books: Books): boolean {
   return (
     books.read === sumOfStates(books.states) &&
     OPEN_STATES.every((state) => books.states[state] === 0) &&
-    (books.links === undefined || areLinksBalanced(books.links))
+    (books.links === undefined || areLinksBalanced(books.links)) &&
+    countOpenRemovals(books.removals) === 0
   )
 }
 
@@ -125,9 +142,9 @@ export function finalState(
 ): CompleteState | 'failed' {
   if (!isBalanced(books)) return 'failed'
   const unsent = books.states.unsent + (books.links?.states.unsent ?? 0)
-  const rejects = countRejects(books) + countLinkRejects(books) - (found.isLook ? unsent : 0)
+  const rejects = countNeedsPerson(books) + countLinkRejects(books) - (found.isLook ? unsent : 0)
   if (rejects > 0) return 'complete_with_rejects'
-  return found.left + countReadBackDifferent(books) + countParked(books) > 0
+  return found.left + countKnownDifferent(books) + countParked(books) > 0
     ? 'complete_with_differences'
     : 'complete'
 }

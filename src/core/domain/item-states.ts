@@ -7,9 +7,9 @@ import { namesOf, namesWith } from '../register.ts'
 interface ItemStateEntry {
   /**
    * What became of the row. `accepted`: the service has its values. `superseded`: a later row took its place. `spared`: the mode
-   * of the import does not write it. `reject`: a person has to look at it. Null: nothing yet; an item leaves only such a state.
+   * of the import does not write it. `withdrawn`: it asks for the deletion of its record. `reject`: a person has to look at it. Null: nothing yet; an item leaves only such a state.
    */
-  readonly outcome: 'accepted' | 'superseded' | 'spared' | 'reject' | null
+  readonly outcome: 'accepted' | 'superseded' | 'spared' | 'withdrawn' | 'reject' | null
   /** Whether the run wrote the record. */
   readonly written: boolean
   /** Whether the last request of its batch decided it: the timeline of a run counts it at that time. */
@@ -72,6 +72,12 @@ const ITEM_STATE = {
     ...SPARED,
     meaning: 'not there, not created (mode update)',
     compared: 'not there; an update does not create it',
+  },
+  withdrawn: {
+    ...NO_ANSWER,
+    outcome: 'withdrawn',
+    meaning: 'asks for the deletion of its record (delete_when)',
+    compared: 'asks for the deletion of its record (delete_when); a record of it is extra',
   },
   invalid: { ...NO_ANSWER, outcome: 'reject', meaning: 'did not map, never sent' },
   rejected: { ...REFUSED, counted: 'settled', meaning: 'refused by the service' },

@@ -8,12 +8,15 @@ export interface LimitExceeded {
     | 'creates_max_percent'
     | 'clears_max_percent'
     | 'deletes_max_percent'
+    | 'missing_rows_max_percent'
   readonly is: number
   readonly max: number
-  /** With `deletes_max_percent`: how many records would be deleted. */
+  /** Of deletions: how many records would be deleted. */
   readonly records?: number
-  /** With `deletes_max_percent`: why a person is asked however few they are. */
+  /** Of deletions: why a person is asked however few they are. */
   readonly reason?: string
+  /** Of deletions: the records are changed instead (`missing_rows: clear`). */
+  readonly clears?: true
 }
 
 const WHAT = {
@@ -26,10 +29,8 @@ const WHAT = {
  * last: `32 records wait to be deleted: 97 % of those that the sync has written; above 1 % a person is asked`.
  */
 export function approvalText(rows: number, excesses: readonly LimitExceeded[]): string {
-  const deletions = excesses
-    .filter(({ limit }) => limit === 'deletes_max_percent')
-    .map(deletionText)
-  const others = excesses.filter(({ limit }) => limit !== 'deletes_max_percent')
+  const deletions = excesses.filter(isOfDeletions).map(deletionText)
+  const others = excesses.filter((one) => !isOfDeletions(one))
   if (others.length === 0 && rows === 0) return deletions.join('; ')
   const sent = rows === 1 ? '1 row waits' : `${rows} rows wait`
   if (others.length === 0) return [...deletions, `${sent} with them`].join('; ')
@@ -39,15 +40,19 @@ export function approvalText(rows: number, excesses: readonly LimitExceeded[]): 
 /** What waits, in a few words: `40 rows`, `32 deletions`, or both. */
 export function waitingText(rows: number, excesses: readonly LimitExceeded[]): string {
   const counted = (count: number, what: string) => `${count} ${what}${count === 1 ? '' : 's'}`
-  const deletions = excesses
-    .filter(({ limit }) => limit === 'deletes_max_percent')
-    .map(({ records }) => (records === undefined ? 'deletions' : counted(records, 'deletion')))
+  const deletions = excesses.filter(isOfDeletions).map(({ records, clears }) => {
+    const what = clears ? 'change' : 'deletion'
+    return records === undefined ? `${what}s` : counted(records, what)
+  })
   return [...(rows > 0 || deletions.length === 0 ? [counted(rows, 'row')] : []), ...deletions].join(
     ' and ',
   )
 }
 
-const deletionText = ({ is, max, records, reason }: LimitExceeded): string => {
+const isOfDeletions = ({ limit }: LimitExceeded): boolean =>
+  limit === 'deletes_max_percent' || limit === 'missing_rows_max_percent'
+
+const deletionText = ({ is, max, records, reason, clears }: LimitExceeded): string => {
   const count =
     records === undefined
       ? 'records wait'
@@ -55,7 +60,7 @@ const deletionText = ({ is, max, records, reason }: LimitExceeded): string => {
         ? '1 record waits'
         : `${records} records wait`
   const why = reason ?? `above ${max} % a person is asked`
-  return `${count} to be deleted: ${is} % of those that the sync has written; ${why}`
+  return `${count} to be ${clears ? 'changed because their rows are gone' : 'deleted'}: ${is} % of those that the sync has written; ${why}`
 }
 
 function rowsText(sent: string, excesses: readonly LimitExceeded[]): string {

@@ -7,7 +7,7 @@ import type { LinkPage, LinkPlace, PlannedLink, Run } from '../../ledger/ledger.
 import { jobOf } from '../../runs/job.ts'
 import type { ImportDeps } from '../ports.ts'
 import { PushSlice } from '../push/push-slice.ts'
-import { readsAll } from '../review.ts'
+import { readsAll } from '../run-configs.ts'
 import { stepPosition } from '../step-position.ts'
 import { chooseLinks } from './choose-links.ts'
 import { LinkDelivery } from './deliver-links.ts'

@@ -19,6 +19,8 @@ import { checkOutputs, checkPhone, compileSteps } from './check-transformation.t
 import { coerceColumn, compileColumn, isEmpty, type Column } from './columns.ts'
 import { itemKey, normaliseValue } from './key.ts'
 import {
+  checkCleared,
+  checkDeleteWhen,
   checkMatchingProperty,
   checkProperty,
   checkTargetType,
@@ -102,6 +104,8 @@ export function compileMapping(
         value,
       })
   }
+  checkCleared(config, source, target, problems)
+  checkDeleteWhen(config, source, problems)
   const { links = null, schema } = target
   if (links) checkLinks(config, schema, links, sourceColumns, { problems, warnings })
   suggestNames(config, source, target, problems)
@@ -171,6 +175,7 @@ class RowMapper {
   readonly #keyOf: (value: Json) => string | null
   readonly #isKeyNumber: boolean
   readonly #constantKey: string | null
+  readonly #asksDeletion: ((row: SourceRow) => boolean) | null
   #cleared = 0
 
   constructor(
@@ -193,6 +198,7 @@ class RowMapper {
     this.#isKeyNumber = keyType === 'number'
     const constant = constants.find(({ property }) => property === this.#matching)
     this.#constantKey = constant ? this.#keyOf(constant.value) : null
+    this.#asksDeletion = deletionReader(config, sourceColumns)
   }
 
   get cleared(): number {
@@ -206,6 +212,7 @@ class RowMapper {
     // Cells of such a row may be under wrong columns: none of them is read, not even the key.
     if (cells.length !== this.#sourceColumns.length)
       return this.#invalid(row, raw, null, [raggedRow(row, this.#sourceColumns.length)])
+    if (this.#asksDeletion?.(row)) return this.#withdrawn(row, raw)
     const members = [...this.#constantMembers]
     const wrong: CellError[] = []
     let key = this.#constantKey
@@ -269,6 +276,24 @@ class RowMapper {
     return { ...item, ...ofRow(row), ...(rawKey !== null && { rawKey }) }
   }
 
+  /** Of the cells of a row that asks for the deletion of its record only the key is read. */
+  #withdrawn(row: SourceRow, raw: string): StagedItem {
+    const column = this.#columns.find(({ property }) => property === this.#matching)
+    const error = (found: CellError) => this.#invalid(row, raw, null, [found])
+    let key = this.#constantKey
+    if (column) {
+      const cell = row.cells[column.index] ?? null
+      if (isEmpty(column, cell)) return error(this.#emptyError(column, row)!)
+      const coerced = coerceColumn(column, row, cell!)
+      if (!coerced.ok) return error(this.#cellError(column, row, coerced))
+      key = this.#keyOf(coerced.value)
+      if (key === null) return error(this.#keyError(column, row))
+    }
+    const { ordinal, line } = row
+    const nothing = { payload: '', hash: '', withdrawn: true } as const
+    return { ordinal, line, ...ofRow(row), raw, valid: true, key: key!, ...nothing }
+  }
+
   #invalid(
     row: SourceRow,
     raw: string,
@@ -317,6 +342,17 @@ class RowMapper {
   }
 }
 
+/** Reads whether a row asks for the deletion of its record; null if no row does. */
+function deletionReader(
+  { delete_when: when }: ImportConfig,
+  columns: readonly string[],
+): ((row: SourceRow) => boolean) | null {
+  if (when === undefined) return null
+  const index = columns.indexOf(when.column)
+  const texts: ReadonlySet<string> = new Set(when.equals.map((text) => text.trim()))
+  return ({ cells }) => texts.has(sourceCellText(cells[index] ?? '').trim())
+}
+
 type Refused = Extract<Coerced, { readonly ok: false }>
 
 /** A cell as JSON. */
@@ -343,11 +379,15 @@ const raggedRow = ({ cells }: SourceRow, expected: number): CellError => {
 
 const quoted = (text: string): string => `"${text.replaceAll('"', '""')}"`
 
-/** What a run keeps of the mapped properties. */
+/** Whether `missing_rows` writes the property. */
+const isCleared = ({ missing_rows: missing }: ImportConfig, name: string): boolean =>
+  typeof missing === 'object' && Object.hasOwn(missing.clear, name)
+
+/** What a run keeps of the properties that it writes. */
 const schemaOf = (config: ImportConfig, { schema }: Target, folds: boolean): RunSchema =>
   Object.fromEntries(
     schema.properties
-      .filter(({ name }) => Object.hasOwn(config.properties, name))
+      .filter(({ name }) => Object.hasOwn(config.properties, name) || isCleared(config, name))
       .map(({ name, field_type, is_multi: isMulti, is_unique: isUnique, options }) => [
         name,
         {

@@ -27,9 +27,33 @@ export interface Target {
   readonly fieldTypes: readonly FieldTypeWire[]
   /** That the service has no operation for the mode of the import, and what it has; null if it has one. */
   readonly lacking?: Awaited<ReturnType<ImportClient['lackingWrite']>>
+  /** What it lacks for the removals of the import; empty if nothing. */
+  readonly lackingRemovals?: readonly LackingRemoval[]
   /** What it says of the links of the import; null or left out: it has none, or they are not looked at. */
   readonly links?: LinkDefinitions | null
 }
+
+/** An operation of a removal that the service does not have. */
+interface LackingRemoval {
+  readonly setting: 'missing_rows' | 'delete_when'
+  readonly operations: string
+}
+
+/** What the settings of an import do to records whose rows are gone. */
+export const removalActions = ({
+  missing_rows: missing = 'ignore',
+  delete_when: when,
+}: Pick<ImportConfig, 'missing_rows' | 'delete_when'>) => [
+  ...(missing === 'ignore'
+    ? []
+    : [
+        {
+          setting: 'missing_rows',
+          action: missing === 'delete' ? 'delete' : 'clear',
+        } as const,
+      ]),
+  ...(when === undefined ? [] : [{ setting: 'delete_when', action: 'delete' } as const]),
+]
 
 /** Asks the service what it accepts: three requests, and those of its links. @throws MappingError if there is no such object type */
 export async function readTarget(
@@ -54,7 +78,12 @@ export async function readTarget(
   const fieldTypes = await deps.client.listFieldTypes(options)
   const lacking = writesRecords(mode) ? await deps.client.lackingWrite(operationOfMode(mode)) : null
   const links = await readLinkTarget(deps, config, schema)
-  return { self, schema, fieldTypes, lacking, ...(links && { links }) }
+  const lackingRemovals: LackingRemoval[] = []
+  for (const { setting, action } of removalActions(config)) {
+    const operations = await deps.client.lackingRemoval(action)
+    if (operations !== null) lackingRemovals.push({ setting, operations })
+  }
+  return { self, schema, fieldTypes, lacking, lackingRemovals, ...(links && { links }) }
 }
 
 /** Whether the type takes creates and updates, and the key may write it. */
@@ -84,6 +113,22 @@ export function checkTargetType(
         schema.writable_operations.join(', ') || 'nothing'
       })`,
     )
+  for (const { setting, operations } of target.lackingRemovals ?? [])
+    problems.push({
+      message: `${setting} needs ${operations}, and the document of the service has neither; remove ${setting}`,
+      path: [setting],
+    })
+  for (const { setting, action } of removalActions(config)) {
+    const operation = action === 'delete' ? 'delete' : 'update'
+    if (schema.writable_operations.includes(operation) || missing.includes(operation as never))
+      continue
+    problems.push({
+      message: `${setting} needs ${operation}, which object type ${schema.name} does not accept on the public API (it accepts: ${
+        schema.writable_operations.join(', ') || 'nothing'
+      })`,
+      path: [setting],
+    })
+  }
   const grant = self.permissions?.find(
     (permission) => permission.entity_type === config.object_type,
   )
@@ -131,6 +176,38 @@ export function checkMatchingProperty(
             : 'a value that two records share is refused as ambiguous_match'
       }`,
     )
+}
+
+/** Whether records can get the values of `missing_rows: clear`. Returns the properties that exist. */
+export function checkCleared(
+  config: ImportConfig,
+  source: SourceShape,
+  target: Target,
+  problems: MappingProblem[],
+): void {
+  const { missing_rows: missing } = config
+  if (typeof missing !== 'object') return
+  for (const [name, value] of Object.entries(missing.clear)) {
+    const found: MappingProblem[] = []
+    const property = checkProperty(name, { value }, source, target, found, [])
+    if (property?.writability === 'create_only')
+      found.push({ message: `property ${name} can be set once only`, path: ['properties', name] })
+    for (const { message, path } of found)
+      problems.push({ message, path: ['missing_rows', 'clear', ...path.slice(1, 2)] })
+  }
+}
+
+/** Whether the source has the column of `delete_when`. */
+export function checkDeleteWhen(
+  { delete_when: when }: ImportConfig,
+  { columns }: SourceShape,
+  problems: MappingProblem[],
+): void {
+  if (when === undefined || columns.includes(when.column)) return
+  problems.push({
+    message: `column "${when.column}" (of delete_when) is not in the source${near(when.column, columns)}`,
+    path: ['delete_when', 'column'],
+  })
 }
 
 /** What a mapping needs to know of its source. */
@@ -279,12 +356,15 @@ export function suggestNames(
   const isUnknown = (name: string | undefined) => name !== undefined && !names.includes(name)
   add(
     ({ path: [setting, name, ...rest] }) =>
+      (setting === 'matching_property' || setting === 'properties') &&
       rest.length === 0 &&
       isUnknown(setting === 'matching_property' ? config.matching_property : name),
     `${target.schema.name} has: ${joinWords(names)}`,
   )
   add(
-    ({ path }) => COLUMN_SETTINGS.some((setting) => setting === path[2]),
+    ({ path: [setting, name, part] }) =>
+      COLUMN_SETTINGS.some((one) => one === part) ||
+      (setting === 'delete_when' && name === 'column'),
     whatItHas(source, config),
   )
 }

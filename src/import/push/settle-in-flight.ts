@@ -10,6 +10,7 @@ import {
   settleDeletions,
   warnOfDeletions,
 } from '../reconcile/deletions-in-flight.ts'
+import { settleRemovalsInFlight, type RemovingLedger } from '../remove/remove.ts'
 import { verify, type VerifyLedger } from '../verify/verify.ts'
 
 /** Longer than the answers of a few dozen requests take; what is not settled by then stays in doubt, and is reported so. */
@@ -21,7 +22,7 @@ const WAIT_MAX_MS = 20_000
  * @param drain ends when none of the run's writes can be sent any more
  */
 export async function settleInFlight(
-  deps: Omit<ImportDeps<VerifyLedger>, 'client'>,
+  deps: Omit<ImportDeps<RemovingLedger & VerifyLedger>, 'client'>,
   run: Run,
   drain: (run: Run) => Promise<void>,
   connect: (connection: string, home: OrgRef | null) => Promise<{ client: ImportClient }>,
@@ -41,6 +42,11 @@ export async function settleInFlight(
     : (await deletionsInFlight(ledger, id)).kept.records.length
   if (doubts > 0) await warnOfDeletions(ledger, id, doubts)
   if (asking === null) return
+  try {
+    await settleRemovalsInFlight(asking, job)
+  } catch (error) {
+    deps.logger.warn({ run: id, error: nameOf(error) }, 'removals_not_settled')
+  }
   try {
     const { read, equal } = await verify(asking, { ...job, written: null, rows: null })
     if (read > 0) deps.logger.info({ run: id, read, equal }, 'doubts_settled')

@@ -4,8 +4,6 @@
 // one that the key in use may just not see.
 
 import { BATCH_ITEMS_MAX, IN_VALUES_MAX, publicError } from '../../contract/index.ts'
-import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
-import { OPEN_STATES, REJECT_STATES, type ItemState } from '../../core/domain/books.ts'
 import type { BatchItemResult } from '../../client/index.ts'
 import type {
   AcceptedRecords,
@@ -23,6 +21,7 @@ import { lookUpKeys, readRecordById } from '../verify/look-up.ts'
 import type { ImportDeps, StagedImport } from '../ports.ts'
 import { checkDeletionView } from './deletion-view.ts'
 import { deletionsInFlight } from './deletions-in-flight.ts'
+import { keysOfOpenRows } from './open-keys.ts'
 import { recordReading, recordVersion, type RecordReading } from './reading.ts'
 
 const DONE: readonly number[] = [200, 204]
@@ -31,9 +30,6 @@ const NOT_FOUND = 404
 /** Answers to a deletion that are no refusal. */
 const DELETED = 'deleted'
 const ABSENT = 'absent'
-
-/** States of rows whose record is not known, or not by an answer. */
-const UNSETTLED_STATES: readonly ItemState[] = [...REJECT_STATES, ...OPEN_STATES]
 
 interface ExtraRecord {
   readonly key: string
@@ -270,19 +266,6 @@ function answerOf({ status, problem }: BatchItemResult): string {
     () => false,
   )
   return code === null ? String(status) : `${status} ${code}`
-}
-
-/** Keys in small letters of the rows whose record is not known: at a service that folds case, an extra record may be theirs. */
-async function keysOfOpenRows(ledger: RunReports, run: number): Promise<ReadonlySet<string>> {
-  const keys = new Set<string>()
-  // Bounded by the rows of the run: every page goes on after the one before it.
-  for (let after = 0; ;) {
-    const page = { states: UNSETTLED_STATES, after, limit: LEDGER_ROWS_MAX }
-    const items = await ledger.report(run, page)
-    for (const { key } of items) if (key !== null) keys.add(foldCase(key))
-    if (items.length === 0) return keys
-    after = items.at(-1)!.ordinal
-  }
 }
 
 /** Warnings about extra records that were not deleted. */

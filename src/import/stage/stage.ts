@@ -8,13 +8,16 @@ import { writesRecords } from '../../core/domain/import-modes.ts'
 import { LEDGER_ROWS_MAX, RETENTION_MS } from '../../core/limits.ts'
 import { slicesOf } from '../../core/slices.ts'
 import type { ReconcileScope } from '../../core/domain/purpose.ts'
+import type { RemovalCounts } from '../../core/domain/removals.ts'
 import type { ImportSync } from '../../../config/index.ts'
 import type { Window } from '../../core/domain/watermark.ts'
 import type {
+  AcceptedRecords,
   LastReading,
   Leftovers,
   LinkBounds,
   LinkStaging,
+  Removals,
   RowStaging,
   RunClosing,
   Runs,
@@ -34,12 +37,20 @@ import type { ImportDeps } from '../ports.ts'
 import { foldsCase } from '../mapping/case-folding.ts'
 import { isCaseFoldable } from '../mapping/key.ts'
 import { readTarget } from '../mapping/target.ts'
+import { planRemovals } from '../remove/plan-removals.ts'
 import { filterRows } from './row-filter.ts'
 import { noteSourceVisibility } from './source-visibility.ts'
 import { stagedParts } from './staged-parts.ts'
 import { emptySourceWarning, keyTypeOf, keyWarnings, notComparedText } from './warnings.ts'
 
-type StagingLedger = Leftovers & LinkStaging & RowStaging & RunClosing & Runs & StepStates
+type StagingLedger = AcceptedRecords &
+  Leftovers &
+  LinkStaging &
+  Removals &
+  RowStaging &
+  RunClosing &
+  Runs &
+  StepStates
 
 /** What staging found. */
 export interface StageResult extends StageCounts {
@@ -52,6 +63,8 @@ export interface StageResult extends StageCounts {
   readonly warnings: readonly string[]
   /** Cells that will clear a property. */
   readonly cleared: number
+  /** Records whose rows are gone, or ask for it. */
+  readonly removals: RemovalCounts
 }
 
 export interface StageJob {
@@ -122,7 +135,11 @@ async function stageSource(
       schema: plan.schema,
     })
     const bounds = linkBoundsOf(config, target.links?.definitions ?? [])
-    const { counts, ...found } = await stageRows(deps, job, { source, plan, last, bounds })
+    const { counts, fence, ...found } = await stageRows(deps, job, { source, plan, last, bounds })
+    const { withdrawn = 0 } = counts
+    const reading = { run, fence, sync, rows: found.all, withdrawn, isRegular }
+    const planning = planRemovals(deps, { ...reading, isWhole: isRegular && !isIncremental })
+    const removals = await withHeartbeat(deps, planning)
     const isOfSource = !isRetry && !isOfLinks
     const isWhole = isOfSource && !isIncremental && window === null && !reconcile?.where
     const seen = isRetry ? undefined : whole.visibility?.()
@@ -133,6 +150,7 @@ async function stageSource(
       ...(seen ? await noteSourceVisibility(ledger, read, seen) : []),
       ...(await withHeartbeat(deps, keyWarnings(ledger, run, { counts, isExact }))),
       ...(isWhole && found.all === 0 ? await emptySourceWarning(ledger, sync.name, run) : []),
+      ...removals.warnings,
       ...notComparedText(config),
     ]
     await ledger.addWarnings(run, warnings)
@@ -145,6 +163,7 @@ async function stageSource(
       carriedLinks,
       warnings: [...plan.warnings, ...warnings],
       cleared: plan.cleared(),
+      removals: removals.counts,
     }
   } finally {
     await whole.close()
@@ -167,6 +186,7 @@ async function stageRows(
   carriedLinks: number
   planned: number
   counts: StageCounts
+  fence: number
 }> {
   const { ledger, signal, tuning } = deps
   // Minutes, where runs of millions of rows have become old.
@@ -218,5 +238,5 @@ async function stageRows(
   const of = isOfLinks ? 'all left' : 'unread keys'
   const isCarrying = plan.links !== null && (isOfLinks || last !== null)
   const carriedLinks = isCarrying ? await ledger.carryLinks(run, fence, { of }, onSlice) : 0
-  return { all: read + carried, carried, carriedLinks, planned, counts }
+  return { all: read + carried, carried, carriedLinks, planned, counts, fence }
 }

@@ -2,6 +2,7 @@
 // value that the service did not take from one that it keeps in a form of its own.
 
 import { ownValue, type Json } from '../../core/json.ts'
+import type { ImportConfig } from '../../../config/index.ts'
 import type { KnownBaseline, Runs, WrittenItem } from '../../ledger/ledger.ts'
 import { NO_VALUE_HASH } from './normalised.ts'
 import { createFieldHasher, parseBaseline, formatBaseline } from './baseline-hashes.ts'
@@ -29,6 +30,12 @@ interface Seen {
 
 const BETWEEN = '/'
 
+/** @param config of the run that saw it */
+export function parseSeen(seen: string, config: ImportConfig): Seen | null {
+  const [sent, held, before] = seen.split(BETWEEN).map((marks) => parseBaseline(marks, config))
+  return sent && held && before ? { sent, held, before } : null
+}
+
 /** Reads what is known of an item of the run. */
 export function previousValues(
   ledger: Runs,
@@ -37,14 +44,8 @@ export function previousValues(
   const markOf = createFieldHasher(schema)
   const configOf = runConfigs(ledger, config)
 
-  const readSeen = async ({ seen, seenRun }: KnownBaseline): Promise<Seen | null> => {
-    if (seen === null || seenRun === null) return null
-    const seenConfig = await configOf(seenRun)
-    const [sent, held, before] = seen
-      .split(BETWEEN)
-      .map((marks) => parseBaseline(marks, seenConfig))
-    return sent && held && before ? { sent, held, before } : null
-  }
+  const readSeen = async ({ seen, seenRun }: KnownBaseline): Promise<Seen | null> =>
+    seen === null || seenRun === null ? null : parseSeen(seen, await configOf(seenRun))
 
   return async (item, sent) => {
     const { known } = item

@@ -1,20 +1,20 @@
 // What was accepted, by key and by record.
 
 import { OTHER_KEY } from '../../core/domain/held-back.ts'
-import type { AcceptedRecords } from '../roles/accepted-records.ts'
+import type { AcceptedRecords, KeyedRecord } from '../roles/accepted-records.ts'
 import { acceptedOfKey, acceptedOfRow, readCorrectedRow, recordsColumn } from '../rows/accepted.ts'
 import { subjectOf } from '../rows/differences.ts'
-import { isBroughtIn, PLANNED_COLUMNS, plannedOfRow } from '../rows/items.ts'
+import { isBroughtIn, isOfRow, PLANNED_COLUMNS, plannedOfRow } from '../rows/items.ts'
 import { isOfSubject } from './differences.ts'
 import { withPayload } from './items.ts'
 import { itemAt, itemsWith, originOf } from './origins.ts'
 import { pageOfTexts } from './pages.ts'
-import type { PostgresDatabase } from './session.ts'
+import type { PostgresDatabase, Session } from './session.ts'
 
 const DESTINATION = '(SELECT destination FROM runs WHERE id = $1)'
 
 /** Whether a row of `accepted` has this key, or this record; by its index only. */
-const hasKey = (key: string) =>
+export const hasKey = (key: string) =>
   `hashtextextended(accepted.key, 0) = hashtextextended(${key}, 0) AND accepted.key = ${key}`
 const hasRecord = (recordId: string) =>
   `hashtextextended(accepted.record_id, 0) = hashtextextended(${recordId}, 0)
@@ -50,7 +50,7 @@ const OF_ROWS_SQL = `SELECT asked.record_id FROM unnest($2::text[]) AS asked (re
       WHERE ${ofRecord('differences')} AND differences.ordinal IS NOT NULL LIMIT 1)
     OR (SELECT true FROM accepted
       JOIN LATERAL (SELECT 1 FROM items AS own
-        WHERE ${itemsWith('$1', 'accepted.key', 'own')} LIMIT 1) AS own ON true
+        WHERE ${itemsWith('$1', 'accepted.key', 'own')} AND ${isOfRow('own')} LIMIT 1) AS own ON true
       WHERE accepted.destination = ${DESTINATION} AND ${hasRecord('asked.record_id')} LIMIT 1)`
 
 const CORRECTED_SQL = `SELECT asked.key, held.run AS retry, came.origin >> 32 AS run, came.origin & 4294967295 AS ordinal
@@ -68,6 +68,33 @@ const CORRECTED_SQL = `SELECT asked.key, held.run AS retry, came.origin >> 32 AS
         WHERE ${itemsWith('since.id', 'asked.key', 'own')} LIMIT 1) AS own ON true
       WHERE since.sync = retry.sync AND since.mode = 'run' AND since.id > held.run
         AND since.destination = held.destination AND since.of_run IS NULL LIMIT 1) IS NULL`
+
+/** Nothing is accepted any more for these keys of the run's destination. */
+export const forgetKeys = (session: Session, run: number, keys: readonly string[]) =>
+  session.run(
+    `DELETE FROM accepted USING unnest($2::text[]) AS gone (key)
+     WHERE accepted.destination = ${DESTINATION} AND ${hasKey('gone.key')}`,
+    [run, keys],
+  )
+
+/** The same for records that are gone, whichever sync wrote them. */
+export async function forgetRecords(
+  session: Session,
+  run: number,
+  records: readonly KeyedRecord[],
+): Promise<void> {
+  await session.run(
+    `DELETE FROM accepted USING unnest($2::text[]) AS gone (record_id)
+     WHERE accepted.destination IN (SELECT other.id ${OF_TYPE} WHERE runs.id = $1)
+       AND ${hasRecord('gone.record_id')}`,
+    [run, records.map(({ recordId }) => recordId)],
+  )
+  await forgetKeys(
+    session,
+    run,
+    records.map(({ key }) => key),
+  )
+}
 
 // oxlint-disable-next-line max-lines-per-function -- a table of methods, none of them long
 export const acceptedRecordMethods = (db: PostgresDatabase): AcceptedRecords => ({
@@ -177,7 +204,7 @@ export const acceptedRecordMethods = (db: PostgresDatabase): AcceptedRecords => 
          hashtextextended(key, 0)::text AS place,
          (SELECT true FROM items
           WHERE hashtextextended(items.key, items.run) = hashtextextended(accepted.key, $1)
-            AND items.key = accepted.key AND items.run + 0 = $1 LIMIT 1) AS present
+            AND items.key = accepted.key AND items.run + 0 = $1 AND ${isOfRow('items')} LIMIT 1) AS present
        FROM accepted WHERE destination = ${DESTINATION}
          AND hashtextextended(key, 0) ${after === null ? '>=' : '>'} $2
        ORDER BY hashtextextended(key, 0) LIMIT $3`,
@@ -209,17 +236,7 @@ export const acceptedRecordMethods = (db: PostgresDatabase): AcceptedRecords => 
 
   async recordDeleted(run, records) {
     await db.transaction(async (session) => {
-      await session.run(
-        `DELETE FROM accepted USING unnest($2::text[]) AS gone (record_id)
-         WHERE accepted.destination IN (SELECT other.id ${OF_TYPE} WHERE runs.id = $1)
-           AND ${hasRecord('gone.record_id')}`,
-        [run, records.map(({ recordId }) => recordId)],
-      )
-      await session.run(
-        `DELETE FROM accepted USING unnest($2::text[]) AS gone (key)
-         WHERE accepted.destination = ${DESTINATION} AND ${hasKey('gone.key')}`,
-        [run, records.map(({ key }) => key)],
-      )
+      await forgetRecords(session, run, records)
       await session.run(
         `UPDATE differences SET repaired = 1 FROM unnest($1::integer[], $2::text[]) AS gone (run, subject)
          WHERE ${isOfSubject('gone')} AND kind = 'extra'`,

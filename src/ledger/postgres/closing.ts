@@ -9,6 +9,7 @@ import { createBooksSum } from '../rules/books.ts'
 import { ordinalSlices } from '../rules/ranges.ts'
 import { ADD_MANIFEST_SQL, manifestValues, PREVIOUS_MANIFEST_SQL } from '../statements/archive.ts'
 import { linkBooks, type LinkClosing } from '../statements/links/closing.ts'
+import { IS_OLD_READING, LEAVE_REMOVALS, REMOVAL_COUNTS_SQL } from '../statements/removals.ts'
 import { STREAMS_SQL } from '../statements/streams.ts'
 import { lockChain } from './fences.ts'
 import { runOfRow } from './runs.ts'
@@ -34,8 +35,12 @@ export function closingMethods(
   links: LinkClosing,
 ): RunClosing {
   /** Runs a statement with the values run, first and last for every slice of 1,000 ordinals. */
-  const inSlices = async (run: number, statement: string) => {
-    const row = await db.one('SELECT max(ordinal) AS last FROM items WHERE run = $1', [run])
+  const inSlices = async (
+    run: number,
+    statement: string,
+    of = 'max(ordinal) AS last FROM items',
+  ) => {
+    const row = await db.one(`SELECT ${of} WHERE run = $1`, [run])
     for (const { first, last } of ordinalSlices(Number(row?.['last'] ?? 0)))
       await db.run(statement, [run, first, last])
   }
@@ -58,6 +63,7 @@ export function closingMethods(
          WHERE run = $1 AND ordinal BETWEEN $2 AND $3 AND state IN (${openStates})`,
       )
       await links.settleLeftovers(run)
+      await inSlices(run, LEAVE_REMOVALS, 'max(number) AS last FROM removals')
     },
 
     async books(run) {
@@ -79,6 +85,7 @@ export function closingMethods(
           ))
             sum.add(counted)
         const linked = await linkBooks(transactionsIn(session), run)
+        for (const counted of await session.all(REMOVAL_COUNTS_SQL, [run])) sum.addRemovals(counted)
         return sum.books(row?.['read'], row?.['is_part'] === true, linked)
       })
     },
@@ -118,10 +125,12 @@ export function closingMethods(
         `SELECT id FROM runs WHERE (closed_at < $1::timestamptz OR (mode = 'plan' AND opened_at < $1::timestamptz))
            AND ((SELECT true FROM items WHERE run = runs.id LIMIT 1)
              OR (SELECT true FROM differences WHERE run = runs.id LIMIT 1)
-             OR (SELECT true FROM links WHERE run = runs.id LIMIT 1))
+             OR (SELECT true FROM links WHERE run = runs.id LIMIT 1)
+             OR (SELECT true FROM removals WHERE run = runs.id LIMIT 1))
            AND (watermark IS NULL OR state NOT IN (${completeStates}) OR
              (SELECT true FROM runs AS next WHERE next.destination = runs.destination AND next.id > runs.id
                 AND next.watermark IS NOT NULL AND next.state IN (${completeStates}) LIMIT 1))
+           AND (coalesce(config::json #>> '{import,missing_rows}', 'ignore') = 'ignore' OR ${IS_OLD_READING})
          LIMIT 100`,
         [before],
       )

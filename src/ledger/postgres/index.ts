@@ -19,6 +19,7 @@ import { postgresLinkSql } from './link-sql.ts'
 import { outboxMethods } from './outbox.ts'
 import { pagedRunner } from './pages.ts'
 import { reconciliationMethods } from './reconciliation.ts'
+import { removalMethods } from './removals.ts'
 import { runMethods } from './runs.ts'
 import { stagingMethods } from './staging.ts'
 import { subject } from './subject.ts'
@@ -52,6 +53,7 @@ export async function openPostgresLedger(
     ...acceptedRecordMethods(db),
     ...reconciliationMethods(db),
     ...differenceMethods(db),
+    ...removalMethods(db),
     ...closingMethods(
       db,
       now,

@@ -321,4 +321,23 @@ export const MIGRATIONS: readonly string[] = [
   `,
   SPARING_VIEWS,
   LINK_TABLES,
+  `
+  -- Records whose rows are gone from the source, or ask for it, and what became of them.
+  CREATE TABLE removals (
+    run integer NOT NULL,
+    number integer NOT NULL,
+    key text NOT NULL,
+    record_id text,
+    cause text NOT NULL,
+    state text NOT NULL,
+    attempts integer NOT NULL DEFAULT 0,
+    in_doubt smallint NOT NULL DEFAULT 0,
+    http_status integer,
+    code text,
+    reason text,
+    detail text,
+    PRIMARY KEY (run, number)
+  );
+  CREATE INDEX removals_key ON removals (hashtextextended(key, run));
+  `,
 ]

@@ -1,5 +1,6 @@
 // Staging: one item per source row, then decisions by SQL, slice by slice.
 
+import type { ItemState } from '../../core/domain/item-states.ts'
 import { FenceLost } from '../../core/errors.ts'
 import { LEDGER_CHARS_MAX } from '../../core/limits.ts'
 import type { RunSegment } from '../roles/outbox.ts'
@@ -41,6 +42,11 @@ const INSERT_PAYLOADS_SQL = `INSERT INTO payloads (run, ordinal, raw, payload)
 const HOLD_SQL = `WITH held AS (UPDATE runs SET rows_staged = rows_staged + $3 WHERE id = $1 AND stage_fence = $2 RETURNING 1)
   SELECT 1 / count(*) FROM held`
 
+type ValidItem = Extract<StagedItem, { valid: true }>
+const isSent = (item: StagedItem): item is ValidItem => item.valid && item.withdrawn !== true
+const stateOf = (item: StagedItem): ItemState =>
+  !item.valid ? 'invalid' : item.withdrawn ? 'withdrawn' : 'planned'
+
 function insertItems(run: number, items: readonly StagedItem[]): readonly SentStatement[] {
   const invalid = <Fact extends string | null>(
     fact: (item: Extract<StagedItem, { valid: false }>) => Fact,
@@ -50,9 +56,9 @@ function insertItems(run: number, items: readonly StagedItem[]): readonly SentSt
     values: [
       run,
       ...listsOf(items, 'ordinal', 'line', 'of'),
-      items.map((item) => (item.valid ? 'planned' : 'invalid')),
+      items.map(stateOf),
       items.map((item) => item.key),
-      items.map((item) => (item.valid ? item.hash : null)),
+      items.map((item) => (isSent(item) ? item.hash : null)),
       invalid(() => 'row_invalid'),
       invalid((item) => item.reason),
       invalid((item) => item.column),
@@ -68,7 +74,7 @@ function insertItems(run: number, items: readonly StagedItem[]): readonly SentSt
     values: [
       run,
       ...listsOf(part, 'ordinal', 'raw'),
-      part.map((item) => (item.valid ? item.payload : null)),
+      part.map((item) => (isSent(item) ? item.payload : null)),
     ],
   }))
   return [insert, ...payloads]
@@ -95,7 +101,7 @@ const GIVE_WAY_SQL = `UPDATE items SET state = 'superseded'
   WHERE ${SLICE} AND of_ordinal IS NOT NULL AND ${gaveWayToNewer}`
 
 const SUPERSEDE_SQL = `UPDATE items SET state = 'superseded', twin = ${LAST_OF_KEY}
-  WHERE ${SLICE} AND ordinal < ${LAST_OF_KEY}`
+  WHERE run = $1 AND ordinal BETWEEN $2 AND $3 AND state IN ('planned', 'withdrawn') AND ordinal < ${LAST_OF_KEY}`
 
 const UNCHANGED_SQL = `UPDATE items SET state = 'unchanged', normalised = coalesce(${ofKey('normalised')}, 0)
   WHERE ${SLICE} AND hash = ${ofKey('hash')} AND ${ofKey('run')} > $5 AND ${OF_SAME_RECORD} IS NULL`
@@ -107,7 +113,8 @@ const DROP_SQL = `DELETE FROM payloads WHERE run = $1 AND ordinal BETWEEN $2 AND
     (SELECT state FROM items WHERE items.run = payloads.run AND items.ordinal = payloads.ordinal)
       IN ('superseded', 'unchanged')`
 
-const COUNT_SQL = `SELECT count(*) FILTER (WHERE state = 'planned') AS planned, count(*) FILTER (WHERE state = 'invalid') AS invalid
+const COUNT_SQL = `SELECT count(*) FILTER (WHERE state = 'planned') AS planned, count(*) FILTER (WHERE state = 'invalid') AS invalid,
+    count(*) FILTER (WHERE state = 'withdrawn') AS withdrawn
   FROM items WHERE run = $1 AND ordinal BETWEEN $2 AND $3`
 
 /** Decides about the items of a slice, and drops the payloads of those that are not sent. */
@@ -134,7 +141,8 @@ async function decide(
       : 0
   const row = await session.one(COUNT_SQL, slice)
   const [planned, invalid] = [Number(row?.['planned']), Number(row?.['invalid'])]
-  return { planned, superseded, newer, unchanged, invalid, distrusted }
+  const withdrawn = Number(row?.['withdrawn'])
+  return { planned, superseded, newer, unchanged, invalid, distrusted, withdrawn }
 }
 
 /** Whether `key` has a record in the destination of the run `$1`. */

@@ -20,6 +20,7 @@ export const EXPORTS = [
   'results',
   'link_results',
   'differences',
+  'removals',
   'last_accepted',
   'requests',
   'streams',

@@ -28,6 +28,8 @@ export type StagedItem =
       readonly hash: string
       /** The key as the source spells it, if it is sent in another form. */
       readonly rawKey?: string
+      /** The row asks for the deletion of its record: nothing of it is sent, and payload and hash are empty. */
+      readonly withdrawn?: true
     }
   | ({
       readonly ordinal: number
@@ -65,6 +67,8 @@ export interface StageCounts {
   readonly newer?: number
   readonly unchanged: number
   readonly invalid: number
+  /** Rows that ask for the deletion of their records. */
+  readonly withdrawn?: number
   /** Those of `planned` that were accepted as they are, before the ledger was restored from a backup. */
   readonly distrusted?: number
   /** Left out if no links were staged. */

@@ -23,7 +23,7 @@ export const openStates = sqlList(OPEN_STATES)
 export const timedStates = sqlList(TIMED_STATES)
 export const writtenStates = sqlList(WRITTEN_STATES)
 /** States whose payloads a closed run does not keep, unless the row is left. */
-export const doneStates = sqlList([...WRITTEN_STATES, ...SPARED_STATES])
+export const doneStates = sqlList([...WRITTEN_STATES, ...SPARED_STATES, 'withdrawn'])
 
 /**
  * Whether a closed run left an item over: what it brought in is accepted, and was found when it was read back. A row that a
@@ -51,6 +51,12 @@ export const LOOKED_UP_COUNT = `sum(CASE WHEN state IN (${writtenStates}) AND co
 
 /** Whether `item` is one whose values were accepted. */
 export const isBroughtIn = (item: string): string => `${item}.state IN (${acceptedStates})`
+
+/**
+ * Whether an item shows that the source has a row of its key: not one that asks for the deletion of its record, and not one that
+ * another row took the place of, which shows it in its own right.
+ */
+export const isOfRow = (item: string): string => `${item}.state NOT IN ('withdrawn', 'superseded')`
 
 /** The columns of a planned item with its payload. */
 export const PLANNED_COLUMNS = 'ordinal, key, payload, hash, attempts, record_id'

@@ -1,6 +1,7 @@
 // The books of a run, counted from its items.
 
 import { isWritten } from '../../core/domain/item-states.ts'
+import type { RemovalState } from '../../core/domain/removals.ts'
 import {
   emptyStates,
   NOT_READ_BACK,
@@ -17,6 +18,7 @@ export function createBooksSum() {
   let replayed = 0
   let inDoubt = 0
   let lookedUp = 0
+  const removals: { [State in RemovalState]?: number } = {}
   return {
     add(row: Readonly<Record<string, unknown>>): void {
       const state = row['state'] as ItemState
@@ -32,6 +34,10 @@ export function createBooksSum() {
       inDoubt += Number(row['in_doubt'])
       lookedUp += Number(row['looked_up'])
     },
+    /** Removals that were counted by state. */
+    addRemovals(row: Readonly<Record<string, unknown>>): void {
+      removals[row['state'] as RemovalState] = Number(row['records'])
+    },
     /** @param isPart whether the source was not read to its end */
     books: (read: unknown, isPart: boolean, links: LinkBooks | undefined): Books => ({
       read: Number(read ?? 0),
@@ -42,6 +48,7 @@ export function createBooksSum() {
       readBack,
       ...(isPart && { readToEnd: false as const }),
       ...(links && { links }),
+      ...(Object.keys(removals).length > 0 && { removals }),
     }),
   }
 }

@@ -43,7 +43,15 @@ export async function decideSlices(
   decide: (slice: RunSegment) => Promise<SliceCounts>,
   onSlice: OnSlice = () => {},
 ): Promise<{ readonly segments: readonly PlannedSegment[]; readonly counts: StageCounts }> {
-  const sum = { planned: 0, superseded: 0, unchanged: 0, invalid: 0, newer: 0, distrusted: 0 }
+  const sum = {
+    planned: 0,
+    superseded: 0,
+    unchanged: 0,
+    invalid: 0,
+    newer: 0,
+    distrusted: 0,
+    withdrawn: 0,
+  }
   const segments: PlannedSegment[] = []
   for (const slice of ordinalSlices(rows)) {
     const found = await decide(slice)
@@ -58,10 +66,15 @@ export async function decideSlices(
     else if (found.planned > 0) segments.push({ ...slice, planned: found.planned })
     await onSlice()
   }
-  const { newer, distrusted, ...counts } = sum
+  const { newer, distrusted, withdrawn, ...counts } = sum
   return {
     segments,
-    counts: { ...counts, ...(newer > 0 && { newer }), ...(distrusted > 0 && { distrusted }) },
+    counts: {
+      ...counts,
+      ...(newer > 0 && { newer }),
+      ...(distrusted > 0 && { distrusted }),
+      ...(withdrawn > 0 && { withdrawn }),
+    },
   }
 }
 
@@ -83,6 +96,7 @@ export const WORK_TABLES = [
   { table: 'requests', key: 'batch' },
   { table: 'corrections', key: 'ordinal' },
   { table: 'differences', key: 'number' },
+  { table: 'removals', key: 'number' },
   { table: 'items', key: 'ordinal' },
 ] as const
 export type WorkTable = (typeof WORK_TABLES)[number]['table']

@@ -2,10 +2,10 @@
 
 import { OTHER_KEY } from '../../core/domain/held-back.ts'
 import { LEDGER_CHARS_MAX } from '../../core/limits.ts'
-import type { AcceptedRecords } from '../roles/accepted-records.ts'
+import type { AcceptedRecords, KeyedRecord } from '../roles/accepted-records.ts'
 import { acceptedOfKey, acceptedOfRow, readCorrectedRow, recordsColumn } from '../rows/accepted.ts'
 import { subjectOf } from '../rows/differences.ts'
-import { isBroughtIn, PLANNED_COLUMNS, plannedOfRow } from '../rows/items.ts'
+import { isBroughtIn, isOfRow, PLANNED_COLUMNS, plannedOfRow } from '../rows/items.ts'
 import { bulkStatement } from '../../sqlite/bulk.ts'
 import type { SqliteDatabase } from './database.ts'
 import { originOf } from './origins.ts'
@@ -20,7 +20,7 @@ const OF_ROWS_SQL = `SELECT 1 FROM items INDEXED BY items_record WHERE run = ?1 
     WHERE run = ?1 AND record_id = ?2 AND ordinal IS NOT NULL
   UNION ALL
   SELECT 1 FROM accepted INDEXED BY accepted_record
-    CROSS JOIN items INDEXED BY items_key ON items.run = ?1 AND items.key = accepted.key
+    CROSS JOIN items INDEXED BY items_key ON items.run = ?1 AND items.key = accepted.key AND ${isOfRow('items')}
     WHERE accepted.destination = ${DESTINATION} AND accepted.record_id = ?2
   LIMIT 1`
 
@@ -58,6 +58,23 @@ function destinationsOfType(db: SqliteDatabase, run: number) {
       isOwn: row['is_own'] === 1,
       hasSameKeys: row['has_same_keys'] === 1,
     }))
+}
+
+/** Nothing is accepted any more for records that are gone, whichever sync wrote them. Within a transaction. */
+export function forgetRecords(
+  db: SqliteDatabase,
+  run: number,
+  records: readonly KeyedRecord[],
+): void {
+  const forget = db.sql(`DELETE FROM accepted WHERE destination = ${DESTINATION} AND key = ?2`)
+  const forgetElsewhere = db.sql(
+    'DELETE FROM accepted INDEXED BY accepted_record WHERE destination = ? AND record_id = ?',
+  )
+  const destinations = destinationsOfType(db, run)
+  for (const { key, recordId } of records) {
+    forget.run(run, key)
+    for (const { id } of destinations) forgetElsewhere.run(id, recordId)
+  }
 }
 
 const RECORDS_OF_KEYS = bulkStatement(
@@ -167,7 +184,7 @@ export const acceptedRecordMethods = (db: SqliteDatabase): AcceptedRecords => ({
     const rows = db
       .sql(
         `SELECT key, record_id, hash, marks, run, read_back, normalised, records, EXISTS
-           (SELECT 1 FROM items INDEXED BY items_key WHERE items.run = ?1 AND items.key = accepted.key) AS present
+           (SELECT 1 FROM items INDEXED BY items_key WHERE items.run = ?1 AND items.key = accepted.key AND ${isOfRow('items')}) AS present
          FROM accepted WHERE destination = ${DESTINATION} AND key ${after === null ? '>=' : '>'} ?2
          ORDER BY key LIMIT ?3`,
       )
@@ -212,20 +229,12 @@ export const acceptedRecordMethods = (db: SqliteDatabase): AcceptedRecords => ({
   },
 
   async recordDeleted(run, records) {
-    const forget = db.sql(`DELETE FROM accepted WHERE destination = ${DESTINATION} AND key = ?2`)
-    const forgetElsewhere = db.sql(
-      'DELETE FROM accepted INDEXED BY accepted_record WHERE destination = ? AND record_id = ?',
-    )
     const repair = db.sql(
       "UPDATE differences INDEXED BY differences_subject SET repaired = 1 WHERE run = ? AND subject = ? AND kind = 'extra'",
     )
     db.transaction(() => {
-      const destinations = destinationsOfType(db, run)
-      for (const { key, recordId } of records) {
-        forget.run(run, key)
-        for (const { id } of destinations) forgetElsewhere.run(id, recordId)
-        repair.run(run, subjectOf({ key, recordId }))
-      }
+      forgetRecords(db, run, records)
+      for (const record of records) repair.run(run, subjectOf(record))
     })
   },
 })

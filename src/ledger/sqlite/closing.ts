@@ -8,8 +8,10 @@ import { doneStates, isLeft, isUnanswered, LOOKED_UP_COUNT, openStates } from '.
 import { completeStates, liveStates } from '../rows/runs.ts'
 import { createBooksSum } from '../rules/books.ts'
 import { ordinalSlices } from '../rules/ranges.ts'
+import type { WorkTable } from '../rules/staging.ts'
 import { ADD_MANIFEST_SQL, manifestValues, PREVIOUS_MANIFEST_SQL } from '../statements/archive.ts'
 import { linkBooks, type LinkClosing } from '../statements/links/closing.ts'
+import { IS_OLD_READING, LEAVE_REMOVALS, REMOVAL_COUNTS_SQL } from '../statements/removals.ts'
 import { STREAMS_SQL } from '../statements/streams.ts'
 import type { TransactionRunner } from '../statements/transaction.ts'
 import type { SqliteDatabase } from './database.ts'
@@ -41,8 +43,11 @@ export function closingMethods(
   links: LinkClosing,
   transactions: TransactionRunner,
 ): RunClosing {
-  const lastOrdinal = (run: number): number =>
-    Number(db.sql('SELECT max(ordinal) AS last FROM items WHERE run = ?').get(run)?.['last'] ?? 0)
+  const lastOf = (table: WorkTable, column: string, run: number): number =>
+    Number(
+      db.sql(`SELECT max(${column}) AS last FROM ${table} WHERE run = ?`).get(run)?.['last'] ?? 0,
+    )
+  const lastOrdinal = (run: number): number => lastOf('items', 'ordinal', run)
 
   /** A transaction for every slice of 1,000 ordinals. */
   const inSlices = async (run: number, change: (first: number, last: number) => void) => {
@@ -66,6 +71,11 @@ export function closingMethods(
       )
       await inSlices(run, (first, last) => settle.run(run, first, last))
       await links.settleLeftovers(run)
+      const leave = db.sql(sqliteText(LEAVE_REMOVALS))
+      for (const { first, last } of ordinalSlices(lastOf('removals', 'number', run))) {
+        db.transaction(() => leave.run(run, first, last))
+        await yieldToOthers()
+      }
     },
 
     async books(run) {
@@ -80,6 +90,8 @@ export function closingMethods(
         await yieldToOthers()
       }
       const linked = await linkBooks(transactions, run)
+      for (const counted of db.sql(sqliteText(REMOVAL_COUNTS_SQL)).all(run))
+        sum.addRemovals(counted)
       const row = db.sql('SELECT rows_read, rows_staged FROM runs WHERE id = ?').get(run)
       const read = row?.['rows_read'] ?? row?.['rows_staged']
       return sum.books(read, row?.['rows_read'] === null, linked)
@@ -118,10 +130,12 @@ export function closingMethods(
           `SELECT id FROM runs WHERE (closed_at < ?1 OR (mode = 'plan' AND opened_at < ?1))
              AND (EXISTS (SELECT 1 FROM items WHERE run = runs.id)
                OR EXISTS (SELECT 1 FROM differences WHERE run = runs.id)
-               OR EXISTS (SELECT 1 FROM links WHERE run = runs.id))
+               OR EXISTS (SELECT 1 FROM links WHERE run = runs.id)
+               OR EXISTS (SELECT 1 FROM removals WHERE run = runs.id))
              AND (watermark IS NULL OR state NOT IN (${completeStates}) OR EXISTS
                (SELECT 1 FROM runs AS next WHERE next.destination = runs.destination AND next.id > runs.id
                   AND next.watermark IS NOT NULL AND next.state IN (${completeStates})))
+             AND (coalesce(json_extract(config, '$.import.missing_rows'), 'ignore') = 'ignore' OR ${IS_OLD_READING})
            LIMIT 100`,
         )
         .all(before)

@@ -17,6 +17,7 @@ import { leftoverMethods } from './leftovers.ts'
 import { sqliteLinkSql } from './link-sql.ts'
 import { outboxMethods } from './outbox.ts'
 import { reconciliationMethods } from './reconciliation.ts'
+import { removalMethods } from './removals.ts'
 import { runMethods } from './runs.ts'
 import { stagingMethods } from './staging.ts'
 import { sqliteTransactions } from './transactions.ts'
@@ -56,6 +57,7 @@ export function ledgerOn(
     ...acceptedRecordMethods(db),
     ...reconciliationMethods(db),
     ...differenceMethods(db),
+    ...removalMethods(db),
     ...closingMethods(
       db,
       now,

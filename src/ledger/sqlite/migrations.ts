@@ -299,4 +299,23 @@ export const MIGRATIONS: readonly string[] = [
   `,
   SPARING_VIEWS,
   LINK_TABLES,
+  `
+  -- Records whose rows are gone from the source, or ask for it, and what became of them.
+  CREATE TABLE removals (
+    run INTEGER NOT NULL,
+    number INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    record_id TEXT,
+    cause TEXT NOT NULL,
+    state TEXT NOT NULL,
+    attempts INTEGER NOT NULL DEFAULT 0,
+    in_doubt INTEGER NOT NULL DEFAULT 0,
+    http_status INTEGER,
+    code TEXT,
+    reason TEXT,
+    detail TEXT,
+    PRIMARY KEY (run, number)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX removals_key ON removals (run, key);
+  `,
 ]

@@ -37,6 +37,12 @@ const INSERT_VALID_OF = bulkStatement(
     `INSERT INTO items (run, ordinal, line, state, key, hash, of_ordinal, raw_key) VALUES ${rows}`,
 )
 
+/** Rows that ask for the deletion of their records. */
+const INSERT_WITHDRAWN = bulkStatement(
+  "(?1, ?, ?, ?, 'withdrawn', ?)",
+  (rows) => `INSERT INTO items (run, ordinal, line, of_ordinal, state, key) VALUES ${rows}`,
+)
+
 const INSERT_INVALID = bulkStatement(
   "(?1, ?, ?, ?, 'invalid', ?, 'row_invalid', ?, ?, ?, ?, ?, ?)",
   (rows) =>
@@ -59,7 +65,7 @@ const GIVE_WAY_SQL = `UPDATE items SET state = 'superseded'
 const SUPERSEDE_SQL = `UPDATE items SET state = 'superseded',
     twin = (SELECT max(later.ordinal) FROM items AS later INDEXED BY items_key
       WHERE later.run = ?1 AND later.key = items.key AND later.state <> 'invalid')
-  WHERE ${SLICE} AND EXISTS
+  WHERE run = ?1 AND ordinal BETWEEN ?2 AND ?3 AND state IN ('planned', 'withdrawn') AND EXISTS
     (SELECT 1 FROM items AS later INDEXED BY items_key WHERE later.run = ?1 AND later.key = items.key
       AND later.ordinal > items.ordinal AND later.state <> 'invalid')`
 
@@ -79,7 +85,8 @@ const DROP_SQL = `DELETE FROM payloads WHERE run = ?1 AND ordinal BETWEEN ?2 AND
 
 const DISTRUSTED_SQL = `SELECT count(*) AS items FROM items WHERE ${SLICE} AND EXISTS (${ACCEPTED} AND accepted.run <= ?4)`
 
-const COUNT_SQL = `SELECT count(*) FILTER (WHERE state = 'planned') AS planned, count(*) FILTER (WHERE state = 'invalid') AS invalid
+const COUNT_SQL = `SELECT count(*) FILTER (WHERE state = 'planned') AS planned, count(*) FILTER (WHERE state = 'invalid') AS invalid,
+    count(*) FILTER (WHERE state = 'withdrawn') AS withdrawn
   FROM items WHERE run = ? AND ordinal BETWEEN ? AND ?`
 
 /** Decides about the items of a slice, and drops the payloads of those that are not sent. */
@@ -102,7 +109,8 @@ function decide(
       : 0
   const row = db.sql(COUNT_SQL).get(...slice)
   const [planned, invalid] = [Number(row?.['planned']), Number(row?.['invalid'])]
-  return { planned, superseded, newer, unchanged, invalid, distrusted }
+  const withdrawn = Number(row?.['withdrawn'])
+  return { planned, superseded, newer, unchanged, invalid, distrusted, withdrawn }
 }
 
 // oxlint-disable-next-line max-lines-per-function -- a table of methods, none of them long
@@ -138,11 +146,13 @@ export function stagingMethods(db: SqliteDatabase, links: LinkDecisions) {
     async stageItems(run, fence, items) {
       const valid: Value[][] = []
       const validOf: Value[][] = []
+      const withdrawn: Value[][] = []
       const invalid: Value[][] = []
       const payloads: Value[][] = []
       for (const item of items) {
         const { ordinal, line, key, of = null } = item
-        if (item.valid) {
+        if (item.valid && item.withdrawn) withdrawn.push([ordinal, line, of, key])
+        else if (item.valid) {
           const { hash, rawKey = null } = item
           if (of === null && rawKey === null) valid.push([ordinal, line, key, hash])
           else validOf.push([ordinal, line, key, hash, of, rawKey])
@@ -151,13 +161,14 @@ export function stagingMethods(db: SqliteDatabase, links: LinkDecisions) {
           const further = more ? JSON.stringify(more) : null
           invalid.push([ordinal, line, of, key, reason, column, field, value, detail, further])
         }
-        payloads.push([ordinal, item.raw, item.valid ? item.payload : null])
+        payloads.push([ordinal, item.raw, item.valid && !item.withdrawn ? item.payload : null])
       }
       const shared = { before: [run] }
       db.transaction(() => {
         checkStageFence(db, run, fence)
         INSERT_VALID.run(db, valid, shared)
         INSERT_VALID_OF.run(db, validOf, shared)
+        INSERT_WITHDRAWN.run(db, withdrawn, shared)
         INSERT_INVALID.run(db, invalid, shared)
         INSERT_PAYLOADS.run(db, payloads, shared)
         db.sql('UPDATE runs SET rows_staged = rows_staged + ? WHERE id = ?').run(items.length, run)

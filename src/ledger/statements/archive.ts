@@ -13,6 +13,7 @@ export const EXPORT_KEYS: Readonly<Record<ExportName, readonly string[]>> = {
   results: ['run', 'ordinal'],
   link_results: ['run', 'ordinal', 'number'],
   differences: ['run', 'number'],
+  removals: ['run', 'number'],
   last_accepted: ['destination', 'key'],
   requests: ['run', 'batch', 'attempt'],
   streams: ['run', 'stream'],

@@ -4,6 +4,7 @@ import type { SqlDialect, StatementRunner } from './engine.ts'
 import { differenceStatements } from './differences.ts'
 import { leftoverStatements } from './leftovers.ts'
 import { outboxStatements } from './outbox.ts'
+import { removalStatements } from './removals.ts'
 import { runReportStatements } from './run-reports.ts'
 import { runStatements } from './runs.ts'
 import { streamStatements } from './streams.ts'
@@ -15,6 +16,7 @@ export const sharedMethods = (db: StatementRunner, dialect: SqlDialect) => ({
   ...leftoverStatements(db, dialect),
   ...outboxStatements(db, dialect),
   ...differenceStatements(db, dialect),
+  ...removalStatements(db, dialect),
   ...streamStatements(db),
   ...runReportStatements(db, dialect),
 })

@@ -5,6 +5,7 @@ import { html, type Markup } from '../escape.ts'
 import { countText, formatNumber, percentText } from '../format.ts'
 import { booksNotes } from '../books-notes.ts'
 import type { BooksReport } from '../run-report.ts'
+import { NOTED_REMOVALS } from '../../core/domain/removals.ts'
 import type { Series } from '../style.ts'
 import { part, tableHead } from './part.ts'
 
@@ -94,6 +95,7 @@ export function booksPart(books: BooksReport, isClosed: boolean): Markup {
       <p class="balance ${tone}">${words}</p>
       ${books.links && linksTable(books.links)}
       ${books.read_back.map(({ name, rows: count, meaning }) => html`<p class="note${name === 'equal' ? '' : ' warn'}">${countText(count, 'row')} ${meaning}.</p>`)}
+      ${books.removals.map(({ state, records, meaning }) => html`<p class="note${NOTED_REMOVALS.includes(state) ? ' warn' : ''}">${countText(records, 'record')} without a row: ${meaning} (${state}).</p>`)}
       ${booksNotes(books).map(({ text, warns }) => html`<p class="note${warns ? ' warn' : ''}">${text}</p>`)}`,
   )
 }

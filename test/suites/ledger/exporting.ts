@@ -72,6 +72,20 @@ export function exportingTests(open: Open): void {
     await settle(ledger, again, await send(ledger, again), 'updated')
     await close(ledger, retry)
     await stage(ledger, (await openRun(ledger, 'plan')).id, rows(2))
+    const { id: gone } = await openRun(ledger)
+    const { fence } = await stage(ledger, gone, [])
+    const removal = {
+      cause: 'missing',
+      state: 'not_tracked',
+      recordId: null,
+      reason: null,
+    } as const
+    await ledger.addRemovals(
+      gone,
+      fence,
+      ['k1', "o'ü", 'k3'].map((key, at) => ({ ...removal, key, number: at + 1 })),
+    )
+    await close(ledger, gone)
     const people = { destination: { sync: 'people' } } as const
     await linkedRun(
       ledger,
@@ -184,6 +198,7 @@ export function exportingTests(open: Open): void {
       run + 1,
       retry,
       retry + 1,
+      retry + 2,
     ])
   })
 

@@ -108,6 +108,10 @@ export async function fill(open: (clock: Clock) => Ledger | Promise<Ledger>): Pr
   ])
   expectRun('mixed', mixed.run)
   await settle(ledger, mixed, await send(ledger, mixed), ['created', 'rejected', 'created'])
+  const gone = { cause: 'missing', state: 'not_tracked', recordId: 'r', reason: null } as const
+  await ledger.addRemovals(mixed.run, await ledger.claimRemovals(mixed.run), [
+    { ...gone, number: 1, key: "o'ü" },
+  ])
   await ledger.settleLeftovers(mixed.run)
   const books = await ledger.books(mixed.run)
   await ledger.closeRun(mixed.run, { state: 'complete_with_rejects', books })

@@ -62,6 +62,8 @@ export interface RunOptions {
   readonly others?: readonly ImportSync[]
   /** Told why the run waits for a person. */
   readonly noteWait?: (message: string | null) => unknown
+  /** Called after the rows were sent, and before anything is removed. */
+  readonly beforeRemoval?: () => Promise<unknown>
   /** Called before the run is closed. */
   readonly beforeClose?: () => Promise<unknown>
   /** Whether a person approves what waits. */
@@ -127,10 +129,12 @@ export function clientWith(client: ImportClient, changes: Partial<ImportClient>)
     listAssociations: (...given) => client.listAssociations(...given),
     associationEdgePages: (...given) => client.associationEdgePages(...given),
     call: (...given) => client.call(...given),
+    lackingRemoval: (...given) => client.lackingRemoval(...given),
     queryRecords: (...given) => client.queryRecords(...given),
     readRecord: (...given) => client.readRecord(...given),
     batchDelete: (...given) => client.batchDelete(...given),
     keyFingerprint: () => client.keyFingerprint(),
+    clockAheadMs: () => client.clockAheadMs(),
     ...changes,
   }
 }
@@ -247,9 +251,18 @@ export async function importSceneOn<Service extends SceneService>(
       if (staged.hasLinks)
         for (let done = false; !done;) done = (await call(activities.linkRows, step)).done
     }
+    const remove = async () => {
+      if (isRefused || (staged.removals ?? 0) === 0) return
+      for (let done = false; !done;) ({ done } = await call(activities.removeImport, step))
+    }
+    const send = async () => {
+      await push()
+      await options.beforeRemoval?.()
+      await remove()
+    }
     // A run that is cancelled may be in trouble.
     if (!isRefused && (scope === null || scope.repair))
-      await push().catch((error: unknown) => {
+      await send().catch((error: unknown) => {
         if (options.ending === undefined) throw error
       })
     if (options.ending === 'lost') return await theRun(run, staged.rows, before)

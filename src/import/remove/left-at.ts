@@ -1,0 +1,53 @@
+// Until when records may have been changed by the run that wrote them, by the clock that the service gives its records: the newest time
+// of a change that it shows when the run ends. Our own clock says nothing of that one.
+
+import { modificationProperty } from '../../contract/index.ts'
+import { ServiceFailure } from '../../core/errors.ts'
+import type { StepStates } from '../../ledger/ledger.ts'
+import { withHeartbeat } from '../../runs/heartbeat.ts'
+import { removalActions } from '../mapping/target.ts'
+import type { ImportDeps, StagedImport } from '../ports.ts'
+import { stepPosition } from '../step-position.ts'
+import { readImportedType } from '../verify/look-up.ts'
+
+interface Kept {
+  /** Null: not known. */
+  readonly at: string | null
+}
+
+const place = (ledger: StepStates, run: number) =>
+  stepPosition<Kept>(ledger, run, 'left_at', { at: null })
+
+/** Notes it at the end of a run of a sync that removes records. A service that cannot say it is left at that. */
+export async function noteLeftAt(
+  deps: ImportDeps<StepStates>,
+  { run, config }: Pick<StagedImport, 'run' | 'config'>,
+): Promise<void> {
+  if (removalActions(config).length === 0) return
+  const { client, signal, priority, ledger } = deps
+  const { object_type: type } = config
+  try {
+    const modified = modificationProperty(await readImportedType(deps, config))?.name
+    if (modified === undefined) return
+    const query = {
+      sorts: [{ property: modified, direction: 'desc' as const }],
+      properties: [modified],
+      limit: 1,
+    }
+    const asking = client.queryRecords(type, query, { signal, priority })
+    const { data } = await withHeartbeat(deps, asking)
+    const at = data[0]?.properties[modified]
+    if (typeof at !== 'string' || Number.isNaN(Date.parse(at))) return
+    await (await place(ledger, run)).keep({ at })
+  } catch (error) {
+    // What is not sortable there, or not answered now, is no reason to keep a run from its end.
+    if (!(error instanceof ServiceFailure)) throw error
+    deps.logger.info({ run }, 'left_at_unknown')
+  }
+}
+
+/** Null if it is not known. */
+export const leftAt = async (ledger: StepStates, run: number): Promise<number | null> => {
+  const { at } = (await place(ledger, run)).kept
+  return at === null ? null : Date.parse(at)
+}

@@ -1,0 +1,133 @@
+// Removals: the records whose rows are gone from the source, or ask for it, and what became of them. Each is written down before it is
+// sent, and settled after; what is removed is no longer accepted.
+
+import type {
+  RemovalCause,
+  RemovalCounts,
+  RemovalState,
+  SettledRemoval,
+} from '../../core/domain/removals.ts'
+import type { AcceptedRecord } from './accepted-records.ts'
+import type { LedgerPage } from './outbox.ts'
+
+/** A key that the source has no row of, or whose row asks for the deletion of its record. */
+export interface GoneKey {
+  readonly key: string
+  /** The record that is accepted for it; null if there is none, or its id is not known. */
+  readonly recordId: string | null
+  /** Whether anything is accepted for it: a service may answer without the id of the record. */
+  readonly isTracked: boolean
+}
+
+export interface NewRemoval extends Omit<GoneKey, 'isTracked'> {
+  /** Its place among the removals of the run, from 1. */
+  readonly number: number
+  readonly cause: RemovalCause
+  readonly state: Extract<RemovalState, 'planned' | 'not_tracked' | 'unsent'>
+  readonly reason: string | null
+}
+
+/** A removal that is not settled, with what is accepted for its key now. */
+export interface OpenRemoval {
+  readonly number: number
+  readonly key: string
+  readonly cause: RemovalCause
+  /** Whether it was sent, and what became of that is not known. */
+  readonly isSent: boolean
+  readonly attempts: number
+  readonly accepted:
+    | (AcceptedRecord & {
+        /** What an earlier run read back otherwise than it was sent, as baseline hashes, and that run. */
+        readonly seen: string | null
+        readonly seenRun: number | null
+      })
+    | null
+}
+
+/** How one removal is settled. `planned`: it is sent once more. */
+export interface RemovalOutcome {
+  readonly number: number
+  readonly key: string
+  readonly state: SettledRemoval | 'planned'
+  readonly recordId: string | null
+  readonly httpStatus?: number | null
+  readonly code?: string | null
+  readonly reason?: string | null
+  readonly detail?: string | null
+}
+
+/** A removal as reports show it. */
+export interface ReportedRemoval {
+  readonly number: number
+  readonly key: string
+  readonly recordId: string | null
+  readonly cause: RemovalCause
+  readonly state: RemovalState
+  readonly httpStatus: number | null
+  readonly code: string | null
+  readonly reason: string | null
+  readonly detail: string | null
+  readonly inDoubt: boolean
+}
+
+/** Removals of a run by state and reason. */
+export interface RemovalGroup {
+  readonly state: RemovalState
+  readonly cause: RemovalCause
+  readonly code: string | null
+  readonly reason: string | null
+  readonly records: number
+}
+
+export interface Removals {
+  /**
+   * The newest complete regular run of the run's destination before it; null if there is none. `isKept`: the ledger still has all of
+   * its items.
+   */
+  previousReading(run: number): Promise<{ readonly run: number; readonly isKept: boolean } | null>
+  /**
+   * Keys of the items of the run `earlier` with ordinals from `after` on that no item of this run has, and no removal of it; each
+   * once. `next` is where the next page goes on; null at the end. A page may be empty.
+   */
+  missingKeys(
+    run: number,
+    options: LedgerPage & { readonly earlier: number },
+  ): Promise<{
+    /** `isWithdrawn`: its row asked for the deletion then. */
+    readonly keys: readonly (GoneKey & { readonly isWithdrawn: boolean })[]
+    readonly next: number | null
+  }>
+  /** Items of the run above `after` that ask for the deletion of their record, and are tracked. */
+  askedKeys(
+    run: number,
+    page: LedgerPage,
+  ): Promise<readonly (GoneKey & { readonly ordinal: number })[]>
+  /** Removals of the run `earlier` above `after` that it left open, whose key is tracked, and no item of this run has it. */
+  carriedKeys(
+    run: number,
+    options: LedgerPage & { readonly earlier: number },
+  ): Promise<readonly (GoneKey & { readonly number: number; readonly cause: RemovalCause })[]>
+  /** Of at most 1,000 keys, those that runs of the destination after `earlier`, and before this one, have removed. */
+  removedSince(run: number, earlier: number, keys: readonly string[]): Promise<ReadonlySet<string>>
+  /** Notes at most 1,000 removals of a run that is being staged. */
+  addRemovals(run: number, fence: number, removals: readonly NewRemoval[]): Promise<void>
+  /** How many keys of the run's destination are tracked. */
+  trackedRecords(run: number): Promise<number>
+
+  /** Takes the removals of a live run over; their holder before can settle nothing more. @throws FenceLost if it is closed */
+  claimRemovals(run: number): Promise<number>
+  /** Removals above `after` that are planned, or sent and not settled. */
+  openRemovals(run: number, page: LedgerPage): Promise<readonly OpenRemoval[]>
+  /** Writes removals down before they are sent. */
+  recordRemovals(run: number, fence: number, numbers: readonly number[]): Promise<void>
+  /** Settles at most 1,000 removals. Nothing is accepted any more for keys whose record is gone or changed on purpose. */
+  settleRemovals(run: number, fence: number, outcomes: readonly RemovalOutcome[]): Promise<void>
+
+  removalCounts(run: number): Promise<RemovalCounts>
+  removalGroups(run: number): Promise<readonly RemovalGroup[]>
+  /** A page of the removals in these states, in order; `next` null at the end. */
+  removals(
+    run: number,
+    options: LedgerPage & { readonly states: readonly RemovalState[] },
+  ): Promise<{ readonly rows: readonly ReportedRemoval[]; readonly next: number | null }>
+}

@@ -1,0 +1,72 @@
+// Rows of `removals`.
+
+import {
+  CARRIED_REMOVALS,
+  DONE_REMOVALS,
+  OPEN_REMOVALS,
+  type RemovalCause,
+  type RemovalCounts,
+  type RemovalState,
+} from '../../core/domain/removals.ts'
+import type { GoneKey, OpenRemoval, RemovalGroup, ReportedRemoval } from '../roles/removals.ts'
+import { acceptedOfRow } from './accepted.ts'
+import { number, sqlList, text, type Row } from './values.ts'
+
+export const openRemovalStates = sqlList(OPEN_REMOVALS)
+export const carriedStates = sqlList(CARRIED_REMOVALS)
+export const doneRemovalStates = sqlList(DONE_REMOVALS)
+
+/** The columns that `openRemovalOfRow` reads of `removals` and of `accepted`. */
+export const OPEN_REMOVAL_COLUMNS = `removals.number, removals.key, removals.cause, removals.state, removals.attempts,
+  accepted.key AS accepted_key, accepted.record_id AS accepted_record_id, accepted.hash AS accepted_hash,
+  accepted.marks AS accepted_marks, accepted.run AS accepted_run, accepted.read_back AS accepted_read_back,
+  accepted.normalised AS accepted_normalised, accepted.records AS accepted_records, accepted.seen, accepted.read_back_run`
+
+export const openRemovalOfRow = (row: Row): OpenRemoval => ({
+  number: Number(row['number']),
+  key: String(row['key']),
+  cause: row['cause'] as RemovalCause,
+  isSent: row['state'] === 'sent',
+  attempts: Number(row['attempts']),
+  accepted:
+    row['accepted_key'] === null
+      ? null
+      : {
+          ...acceptedOfRow(row, 'accepted_'),
+          seen: text(row['seen']),
+          seenRun: number(row['read_back_run']),
+        },
+})
+
+/** Whether a row of `accepted` says that the sync has written a record; without an id if the service has answered none. */
+export const IS_TRACKED = '(accepted.record_id IS NOT NULL OR accepted.hash IS NOT NULL)'
+
+export const goneKeyOfRow = (row: Row): GoneKey => ({
+  key: String(row['key']),
+  recordId: text(row['record_id']),
+  isTracked: Number(row['is_tracked'] ?? 0) === 1,
+})
+
+export const reportedRemovalOfRow = (row: Row): ReportedRemoval => ({
+  number: Number(row['number']),
+  key: String(row['key']),
+  recordId: text(row['record_id']),
+  cause: row['cause'] as RemovalCause,
+  state: row['state'] as RemovalState,
+  httpStatus: number(row['http_status']),
+  code: text(row['code']),
+  reason: text(row['reason']),
+  detail: text(row['detail']),
+  inDoubt: Number(row['in_doubt']) === 1,
+})
+
+export const removalGroupOfRow = (row: Row): RemovalGroup => ({
+  state: row['state'] as RemovalState,
+  cause: row['cause'] as RemovalCause,
+  code: text(row['code']),
+  reason: text(row['reason']),
+  records: Number(row['records']),
+})
+
+export const removalCountsOfRows = (rows: readonly Row[]): RemovalCounts =>
+  Object.fromEntries(rows.map((row) => [String(row['state']), Number(row['records'])]))

@@ -1,0 +1,81 @@
+// Removals, as every engine reads them.
+
+import type { Removals } from '../roles/removals.ts'
+import {
+  IS_TRACKED,
+  openRemovalStates,
+  removalCountsOfRows,
+  removalGroupOfRow,
+  reportedRemovalOfRow,
+} from '../rows/removals.ts'
+import { completeStates } from '../rows/runs.ts'
+import type { SqlDialect, StatementRunner } from './engine.ts'
+
+export const REMOVAL_COUNTS_SQL =
+  'SELECT state, count(*) AS records FROM removals WHERE run = $1 GROUP BY state'
+
+/** What a run that ends leaves of its removals with the numbers `$2` to `$3`. */
+export const LEAVE_REMOVALS = `UPDATE removals SET in_doubt = CASE WHEN state = 'sent' THEN 1 ELSE in_doubt END,
+    state = CASE WHEN state = 'sent' THEN 'failed' ELSE 'unsent' END
+  WHERE run = $1 AND number BETWEEN $2 AND $3 AND state IN (${openRemovalStates})`
+
+/** Whether a run is not the reading that the next one of its destination is compared with: a statement about `runs`. */
+export const IS_OLD_READING = `(purpose <> 'sync' OR state NOT IN (${completeStates})
+  OR (SELECT count(*) FROM runs AS next WHERE next.destination = runs.destination AND next.id > runs.id
+        AND next.mode = 'run' AND next.purpose = 'sync' AND next.state IN (${completeStates})) > 0)`
+
+export const removalStatements = (
+  db: StatementRunner,
+  { list, isOneOf, collate }: Pick<SqlDialect, 'list' | 'isOneOf' | 'collate'>,
+) =>
+  ({
+    async previousReading(run) {
+      const earlier = await db.one(
+        `SELECT id, rows_read FROM runs WHERE mode = 'run' AND purpose = 'sync' AND state IN (${completeStates})
+           AND destination = (SELECT destination FROM runs WHERE id = $1) AND ($1 < 0 OR id < $1)
+         ORDER BY id DESC LIMIT 1`,
+        [run],
+      )
+      if (earlier === undefined) return null
+      const id = Number(earlier['id'])
+      // Items are pruned from the first one on.
+      const first = await db.one('SELECT 1 FROM items WHERE run = $1 AND ordinal = 1', [id])
+      return { run: id, isKept: first !== undefined || Number(earlier['rows_read']) === 0 }
+    },
+
+    async trackedRecords(run) {
+      const row = await db.one(
+        `SELECT count(*) AS keys FROM accepted
+         WHERE destination = (SELECT destination FROM runs WHERE id = $1) AND ${IS_TRACKED}`,
+        [run],
+      )
+      return Number(row?.['keys'] ?? 0)
+    },
+
+    async removalCounts(run) {
+      return removalCountsOfRows(await db.all(REMOVAL_COUNTS_SQL, [run]))
+    },
+
+    async removalGroups(run) {
+      const rows = await db.all(
+        `SELECT state, cause, code, reason, count(*) AS records FROM removals WHERE run = $1
+         GROUP BY state, cause, code, reason
+         ORDER BY records DESC, state ${collate}, cause ${collate}, code ${collate} NULLS FIRST, reason ${collate} NULLS FIRST
+         LIMIT 1000`,
+        [run],
+      )
+      return rows.map(removalGroupOfRow)
+    },
+
+    async removals(run, { states, after, limit }) {
+      const rows = await db.all(
+        `SELECT * FROM removals WHERE run = $1 AND number > $2 AND ${isOneOf('state', '$4')}
+         ORDER BY number LIMIT $3`,
+        [run, after, limit, list(states)],
+      )
+      return {
+        rows: rows.map(reportedRemovalOfRow),
+        next: rows.length < limit ? null : Number(rows.at(-1)!['number']),
+      }
+    },
+  }) satisfies Partial<Removals>
