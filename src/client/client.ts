@@ -35,7 +35,7 @@ import { foreignOrgFailure } from './key-orgs.ts'
 import { batchItems, deleted, writeSingly, written, type WriteItem } from './single-writes.ts'
 import type { CallParts } from './build-request.ts'
 import { clientParts, type ClientOptions } from './options.ts'
-import { eachAggregatePage, eachPage } from './pages.ts'
+import { eachAggregatePage, eachPage, onePage } from './pages.ts'
 
 /** Options of the methods that send several requests: each request takes a permit of its own. */
 export type ListingOptions = Omit<RequestOptions, 'permit'>
@@ -395,9 +395,3 @@ export class RecordsClient {
     return { ...answer.body, requestId: answer.requestId ?? null }
   }
 }
-
-/** A permit covers one request only. */
-const onePage = (options: ListingOptions = {}): RequestOptions => ({
-  ...options,
-  permit: undefined,
-})

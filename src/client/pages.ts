@@ -3,6 +3,7 @@
 
 import type { AggregateData, PaginationWire } from '../contract/index.ts'
 import { ServiceFailure } from '../core/errors.ts'
+import type { RequestOptions } from './call.ts'
 
 /** After this many pages in a row that are empty, or bring nothing new, a listing counts as making no progress. */
 export const EMPTY_PAGES_MAX = 10
@@ -84,3 +85,9 @@ const standstill = (what: string) =>
     block: 'contract',
     outcomeUnknown: false,
   })
+
+/** The options of one page: a permit covers one request only. */
+export const onePage = (options: Omit<RequestOptions, 'permit'> = {}): RequestOptions => ({
+  ...options,
+  permit: undefined,
+})

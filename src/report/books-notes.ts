@@ -1,6 +1,7 @@
 // What the books of an import leave open, in sentences: of rows whose answer was lost.
 
 import { countText, formatNumber } from '../core/format.ts'
+import { readBackDifferent } from './account.ts'
 import type { BooksReport } from './run-report.ts'
 
 export interface BooksNote {
@@ -36,4 +37,13 @@ export function booksNotes(
         ]
       : []),
   ]
+}
+
+/** Rows that were accepted and read back otherwise; null if there is none. */
+export function readBackNote(books: BooksReport): { rows: number; text: string } | null {
+  const different = readBackDifferent(books)
+  const total = different.reduce((sum, { rows }) => sum + rows, 0)
+  const parts = different.map(({ name, rows }) => `${formatNumber(rows)} ${name}`).join(', ')
+  const text = `${countText(total, 'row')} ${total === 1 ? 'was' : 'were'} accepted and read back otherwise (${parts})`
+  return total === 0 ? null : { rows: total, text }
 }

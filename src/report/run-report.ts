@@ -4,10 +4,10 @@
 
 import { z } from 'zod'
 import { CHANGED_BY, DIFFERENCE_KINDS } from '../core/domain/differences.ts'
-import { REMOVAL_STATES } from '../core/domain/removals.ts'
 import { PURPOSES } from '../core/domain/purpose.ts'
 import { ITEM_STATES, READ_BACK_NAMES, RUN_STATES, TIMED_STATES } from '../core/domain/books.ts'
 import { linkSchemas } from './link-schemas.ts'
+import { removalSchemas } from './removal-schemas.ts'
 
 const count = z.int().meta({ id: 'Count' })
 const text = z.string()
@@ -19,6 +19,7 @@ const countEach = <Name extends string>(names: readonly Name[]) =>
   Object.fromEntries(names.map((name) => [name, count])) as Record<Name, typeof count>
 const eachOf = <Name extends string>(names: readonly Name[]) => z.object(countEach(names))
 const links = linkSchemas(count)
+const removals = removalSchemas(count)
 
 /** What every command prints of a run. */
 const runFacts = z.object({
@@ -66,12 +67,7 @@ const runFacts = z.object({
   deleted: countOrNull.describe(
     'Of a reconciliation of an import: extra records that are gone now.',
   ),
-  removals: z
-    .partialRecord(z.enum(REMOVAL_STATES), count)
-    .nullable()
-    .describe(
-      'Of an import: records whose rows are gone from the source, or ask for it, by what became of them.',
-    ),
+  removals: removals.facts,
   workflow_id: text,
   key_fingerprint: textOrNull,
   warnings: z.array(text),
@@ -125,9 +121,7 @@ const booksReport = z
       .array(z.object({ name: z.enum(READ_BACK_NAMES), rows: count, meaning: text }))
       .describe('What reading back showed, the worst first.'),
     links: links.books,
-    removals: z
-      .array(z.object({ state: z.enum(REMOVAL_STATES), records: count, meaning: text }))
-      .describe('Records whose rows are gone, or ask for it: every state with a record.'),
+    removals: removals.books,
   })
   .meta({ id: 'BooksReport' })
 

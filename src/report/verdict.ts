@@ -5,14 +5,8 @@ import { kindsText, sumOfDifferences } from '../core/domain/differences.ts'
 import type { BlockReason } from '../core/errors.ts'
 import { commandOf } from '../core/domain/purpose.ts'
 import type { Run } from '../ledger/ledger.ts'
-import {
-  countsDiffer,
-  notedRemovals,
-  parkedLinks,
-  readBackDifferent,
-  rejectedLinks,
-  rejectedRows,
-} from './account.ts'
+import { countsDiffer, notedRemovals, parkedLinks, rejectedLinks, rejectedRows } from './account.ts'
+import { readBackNote } from './books-notes.ts'
 import { countText, formatNumber } from './format.ts'
 import type {
   BooksReport,
@@ -213,7 +207,7 @@ function endedMirror(run: Run, streams: readonly StreamReport[], step: MakeStep)
 
 function endedImport(run: Run, books: BooksReport, step: MakeStep): ReportVerdict {
   const rejects = rejectedRows(books)
-  const readBack = readBackText(books)
+  const readBack = readBackNote(books)
   const left = removalsText(books)
   if (rejects > 0)
     return {
@@ -300,15 +294,6 @@ function withoutRejects({ purpose }: Run, { read }: BooksReport): string {
   return purpose === 'retry'
     ? 'There was no row to take again.'
     : 'The source had no rows, so nothing was sent. If you expected some, look at the source.'
-}
-
-/** Rows that were accepted and read back otherwise; null if there is none. */
-function readBackText(books: BooksReport): { rows: number; text: string } | null {
-  const different = readBackDifferent(books)
-  const total = different.reduce((sum, { rows }) => sum + rows, 0)
-  const parts = different.map(({ name, rows }) => `${formatNumber(rows)} ${name}`).join(', ')
-  const text = `${countText(total, 'row')} ${total === 1 ? 'was' : 'were'} accepted and read back otherwise (${parts})`
-  return total === 0 ? null : { rows: total, text }
 }
 
 function compared(
