@@ -25,6 +25,13 @@ const NEEDS: readonly (readonly [setting: string, others: readonly string[], why
   ['else', ['pattern', 'map'], '`else` is for cells that `pattern` or `map` does not know'],
 ]
 
+/** Whether a mapping has a setting, and how to complain about one. */
+const settingsOf = (checked: Checked, path: Path, mapping: JsonObject) => ({
+  has: (name: string) => Object.hasOwn(mapping, name),
+  complain: (setting: string, message: string, at?: 'key') =>
+    checked.complain([...path, setting], message, at),
+})
+
 /** @param path of the mapping */
 export function checkMapping(
   checked: Checked,
@@ -32,9 +39,7 @@ export function checkMapping(
   mapping: JsonObject,
   isMatching: boolean,
 ): void {
-  const has = (name: string) => Object.hasOwn(mapping, name)
-  const complain = (setting: string, message: string, at?: 'key') =>
-    checked.complain([...path, setting], message, at)
+  const { has, complain } = settingsOf(checked, path, mapping)
   const others = Object.keys(mapping).filter(
     (name) => !OF_CONSTANTS.includes(name) && Object.hasOwn(mappingSettings.shape, name),
   )
@@ -70,9 +75,7 @@ function checkTransformation(
   mapping: JsonObject,
   isMatching: boolean,
 ): void {
-  const has = (name: string) => Object.hasOwn(mapping, name)
-  const complain = (setting: string, message: string, at?: 'key') =>
-    checked.complain([...path, setting], message, at)
+  const { has, complain } = settingsOf(checked, path, mapping)
   for (const [setting, wanted, why] of NEEDS)
     if (has(setting) && !wanted.some(has))
       complain(setting, `${why}; add ${joinWords(wanted)}, or remove \`${setting}\``, 'key')

@@ -68,14 +68,14 @@ export class InFlightLimit {
 
   #fail(at: number): void {
     this.#failures++
-    this.#halve()
-    this.#startWindow(at)
+    this.#halve(at)
     this.#before = null
   }
 
-  #halve(): void {
+  /** @param since when the next window begins; negative: once no more are in flight than may be */
+  #halve(since = -1): void {
     this.#limit = Math.max(1, Math.floor(this.#limit / 2))
-    this.#startWindow(-1)
+    this.#startWindow(since)
   }
 
   #adapt(rate: number, at: number): void {

@@ -16,30 +16,45 @@ interface Outcome {
   readonly meaning: string
 }
 
+/** The outcomes with their shares of `all`, and their sum. */
+const outcomeTable = (
+  what: string,
+  outcomes: readonly Outcome[],
+  { all, sum, read }: { readonly all: number; readonly sum: number; readonly read: string },
+): Markup =>
+  html`<table>
+    ${tableHead(['Outcome'], [what, 'Share'])}
+    <tbody>
+      ${outcomes.map(
+        ({ series, name, rows: count, meaning }) =>
+          html`<tr>
+            <th scope="row">${swatch(series)}${name} <span class="mean">${meaning}</span></th>
+            <td class="n">${formatNumber(count)}</td>
+            <td class="n">${percentText(count, all)}</td>
+          </tr>`,
+      )}
+    </tbody>
+    <tfoot>
+      <tr>
+        <th scope="row">Sum <span class="mean">of ${read} read</span></th>
+        <td class="n">${formatNumber(sum)}</td>
+        <td></td>
+      </tr>
+    </tfoot>
+  </table>`
+
 /** The links of the rows, by what became of them. */
-const linksTable = ({ read, sum, states, replaced }: NonNullable<BooksReport['links']>): Markup =>
-  html`<h3>Links</h3>
-    <table>
-      ${tableHead(['Outcome'], ['Links', 'Share'])}
-      <tbody>
-        ${states.map(
-          ({ state, links, meaning }) =>
-            html`<tr>
-              <th scope="row">${swatch(state)}${state} <span class="mean">${meaning}</span></th>
-              <td class="n">${formatNumber(links)}</td>
-              <td class="n">${percentText(links, sum)}</td>
-            </tr>`,
-        )}
-      </tbody>
-      <tfoot>
-        <tr>
-          <th scope="row">Sum <span class="mean">of ${countText(read, 'link')} read</span></th>
-          <td class="n">${formatNumber(sum)}</td>
-          <td></td>
-        </tr>
-      </tfoot>
-    </table>
+const linksTable = ({ read, sum, states, replaced }: NonNullable<BooksReport['links']>): Markup => {
+  const outcomes = states.map(({ state, links, meaning }) => ({
+    series: state,
+    name: state,
+    rows: links,
+    meaning,
+  }))
+  return html`<h3>Links</h3>
+    ${outcomeTable('Links', outcomes, { all: sum, sum, read: countText(read, 'link') })}
     ${replaced > 0 && html`<p class="note warn">${countText(replaced, 'new link')} took the place of another one, as the association has it.</p>`}`
+}
 
 export function booksPart(books: BooksReport, isClosed: boolean): Markup {
   const { read, sum, balanced, states } = books
@@ -72,26 +87,7 @@ export function booksPart(books: BooksReport, isClosed: boolean): Markup {
     'The books',
     'Every row that was read, by what became of it.',
     html`${all > 0 && stackedBar('Rows by outcome', segments)}
-      <table>
-        ${tableHead(['Outcome'], ['Rows', 'Share'])}
-        <tbody>
-          ${rows.map(
-            ({ series, name, rows: count, meaning }) =>
-              html`<tr>
-                <th scope="row">${swatch(series)}${name} <span class="mean">${meaning}</span></th>
-                <td class="n">${formatNumber(count)}</td>
-                <td class="n">${percentText(count, all)}</td>
-              </tr>`,
-          )}
-        </tbody>
-        <tfoot>
-          <tr>
-            <th scope="row">Sum <span class="mean">of ${countText(read, 'row')} read</span></th>
-            <td class="n">${formatNumber(sum)}</td>
-            <td></td>
-          </tr>
-        </tfoot>
-      </table>
+      ${outcomeTable('Rows', rows, { all, sum, read: countText(read, 'row') })}
       <p class="balance ${tone}">${words}</p>
       ${books.links && linksTable(books.links)}
       ${books.read_back.map(({ name, rows: count, meaning }) => html`<p class="note${name === 'equal' ? '' : ' warn'}">${countText(count, 'row')} ${meaning}.</p>`)}
