@@ -4,15 +4,17 @@ import { defineSearchAttributeKey } from '@temporalio/common'
 import { setCurrentDetails, setHandler, upsertSearchAttributes } from '@temporalio/workflow'
 import type { GroupPlan } from '../activities/index.ts'
 import { LIVE_STATES, type RunState } from '../src/core/domain/books.ts'
+import { groupedRuns, type GroupedRun, type GroupedSync } from '../src/core/domain/group-state.ts'
 import { SYNC_KIND, SYNC_NAME, SYNC_STATE } from '../src/core/temporal/search-attributes.ts'
 import {
   groupProgressQuery,
   groupRunChangedSignal,
-  type GroupedSync,
   type GroupProgress,
   type GroupRunChange,
 } from './messages.ts'
 import { tableCell } from './status-text.ts'
+
+const NOT_BEGUN: GroupedRun = { state: 'waiting', run: null, workflow: null, reason: null }
 
 /** Syncs that the table shows; the query has all. */
 const SHOWN_MAX = 50
@@ -45,8 +47,7 @@ export class GroupStatus {
   }
 
   begin({ members, ignored }: GroupPlan): void {
-    const none = { state: 'waiting', run: null, workflow: null, reason: null } as const
-    const syncs = members.map(({ sync, kind, after }) => ({ sync, kind, after, ...none }))
+    const syncs = members.map(({ sync, kind, after }) => ({ sync, kind, after, ...NOT_BEGUN }))
     this.#update({ step: 'run', syncs, ignored })
   }
 
@@ -57,6 +58,17 @@ export class GroupStatus {
     this.#update({ syncs })
   }
 
+  /** Changes what is known of the run that tries the parked links of a sync. */
+  noteLinks(sync: string, change: Partial<GroupedRun>): void {
+    const { links = NOT_BEGUN } = this.#progress.syncs.find((one) => one.sync === sync) ?? {}
+    this.note(sync, { links: { ...links, ...change } })
+  }
+
+  /** All syncs have ended; their parked links are tried. */
+  link(): void {
+    this.#update({ step: 'link' })
+  }
+
   end(state: RunState): void {
     this.#update({ step: 'closed', state })
     upsertSearchAttributes([{ key: syncState, value: state }])
@@ -65,8 +77,9 @@ export class GroupStatus {
   /** What a run tells while it is live; how it ended is known by its result. */
   #noteRun({ sync, run, state, message }: GroupRunChange): void {
     const known = this.#progress.syncs.find((one) => one.sync === sync)
-    if (known && known.state !== 'waiting' && LIVE_STATES.includes(known.state))
-      this.note(sync, { run, state, reason: state === 'running' ? null : message })
+    const change = { run, state, reason: state === 'running' ? null : message }
+    if (isLive(known)) this.note(sync, change)
+    else if (isLive(known?.links)) this.noteLinks(sync, change)
   }
 
   #update(change: Partial<GroupProgress>): void {
@@ -75,18 +88,21 @@ export class GroupStatus {
   }
 }
 
+const isLive = (run: GroupedRun | undefined): boolean =>
+  run !== undefined && run.state !== 'waiting' && LIVE_STATES.includes(run.state)
+
 const words = (state: GroupedSync['state']): string => state.replaceAll('_', ' ')
 
 /** The group as people read it next to it in the Temporal UI, in Markdown. */
 export function groupText({ group, state, step, syncs, ignored }: GroupProgress): string {
   const why = ({ state: at, reason, after }: GroupedSync): string =>
     reason ?? (at === 'waiting' && after.length > 0 ? `after ${after.join(', ')}` : '')
-  const rows = syncs
+  const rows = groupedRuns(syncs)
     .slice(0, SHOWN_MAX)
     .map(
       (one) => `| ${one.sync} | ${words(one.state)} | ${one.run ?? '–'} | ${tableCell(why(one))} |`,
     )
-  const more = syncs.length - SHOWN_MAX
+  const more = groupedRuns(syncs).length - SHOWN_MAX
   return [
     `**${tableCell(group)}**: ${step === 'closed' ? `**${words(state)}**` : words(state)}`,
     ...(rows.length === 0 ? [] : ['', '| sync | state | run | |', '|:--|:--|--:|:--|', ...rows]),

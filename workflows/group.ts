@@ -1,9 +1,8 @@
-// Several syncs in their order, as a workflow: each is a child, begun when those before it have ended well. It carries names, ids
-// and counts. The order is asked for once, at its start; a sync whose settings change meanwhile is opened with those of then.
+// Several syncs in their order, as a workflow: each is a child, begun when those before it have ended well. At the end the parked links
+// whose targets they have brought are tried. It carries names, ids and counts. The order is asked for once, at its start; a sync whose settings change meanwhile is opened with those of then.
 
 import {
   ActivityCancellationType,
-  ApplicationFailure,
   CancelledFailure,
   CancellationScope,
   ChildWorkflowCancellationType,
@@ -13,15 +12,29 @@ import {
   startChild,
 } from '@temporalio/workflow'
 import type { EndedRun, GroupMember } from '../activities/index.ts'
-import { isComplete, type RunState } from '../src/core/domain/books.ts'
-import { groupStateOf } from '../src/core/domain/group-state.ts'
+import { forEachConcurrent } from '../src/core/concurrency.ts'
+import {
+  countParked,
+  isComplete,
+  stateWithoutParked,
+  type Books,
+  type RunState,
+} from '../src/core/domain/books.ts'
+import {
+  countedStates,
+  groupedRuns,
+  groupStateOf,
+  type GroupedRun,
+} from '../src/core/domain/group-state.ts'
 import { skippedText } from '../src/core/domain/skipped.ts'
 import { groupLabel, runInOrder, type GroupChoice } from '../src/core/domain/sync-order.ts'
 import { GroupStatus } from './group-status.ts'
-import { GroupInput, SYNCS_IN_FLIGHT, type GroupResult } from './messages.ts'
-import { GROUP_MEMO, importSync, mirrorSync } from './names.ts'
+import { heldRun } from './held-run.ts'
+import { GroupInput, SYNCS_IN_FLIGHT, type GroupResult, type ImportResult } from './messages.ts'
+import { GROUP_MEMO, importSync, links, mirrorSync } from './names.ts'
 import { idOfStart, type ShortActivities } from './queues.ts'
 import { failureMessage, parseInput, SHORT, stacklessFailure } from './run.ts'
+import { startLinks } from './start-links.ts'
 
 const TEMPLATE = { group: 'nightly' }
 /** Runs of others that one sync waits for. */
@@ -34,17 +47,38 @@ export async function groupSync(input?: unknown): Promise<GroupResult> {
   return await new GroupRun(parseInput(GroupInput, given, TEMPLATE)).execute()
 }
 
+/** What a run returns. */
+type RunResult = Pick<ImportResult, 'run' | 'state' | 'resolves'> & {
+  readonly message?: string | null
+  readonly books?: Books
+}
+
 /** What came of a sync: the run that counts for it. */
 interface Ended {
   readonly state: RunState
   readonly run: number | null
   readonly reason: string | null
+  readonly withoutParked?: RunState
+}
+
+/** A run that the group begins, as a child. */
+interface Begun {
+  readonly sync: string
+  readonly id: string
+  readonly type: string
+  readonly input: object
+  readonly summary: string
+  /** Whether a run that is at work before may count instead. */
+  readonly isRegular: boolean
+  note(change: Partial<GroupedRun>): void
 }
 
 class GroupRun {
   readonly #choice: GroupChoice
   readonly #tuning: GroupInput['tuning']
   readonly #status: GroupStatus
+  /** Syncs whose parked links may find their targets now, each with a run that has brought some. */
+  readonly #resolves = new Map<string, number>()
   #project = ''
   readonly #short = proxyActivities<ShortActivities>(SHORT)
   /** A wait for a run of somebody else is given up at once. */
@@ -73,85 +107,115 @@ class GroupRun {
       work: (member) => this.#work(member),
       skip: (member, failed) => this.#skip(member, failed),
     })
+    await this.#link(plan.members)
     return this.#end()
   }
 
-  /** All syncs have ended: the one place for what the group does after them, before its state is known. */
   #end(): GroupResult {
     const { group, syncs } = this.#status.progress
     const isCancelled = CancellationScope.current().consideredCancelled
-    const states = syncs.map((one) => one.state as RunState)
-    const state = isCancelled ? 'cancelled' : groupStateOf(states)
+    const state = isCancelled ? 'cancelled' : groupStateOf(countedStates(syncs))
     this.#status.end(state)
     if (isCancelled) throw new CancelledFailure('cancelled')
     const result = { group, state, syncs }
     if (state !== 'failed') return result
-    const stopped = syncs.filter((one) => !isComplete(one.state as RunState))
+    const stopped = groupedRuns(syncs).filter((one) => !isComplete(one.state as RunState))
     const named = stopped.slice(0, NAMED_MAX).map((one) => `${one.sync}: ${one.state}`)
     const more = stopped.length > NAMED_MAX ? ` and ${stopped.length - NAMED_MAX} more` : ''
     throw stacklessFailure(`${named.join(', ')}${more}`, 'GroupIncomplete', [result])
   }
 
   /** Runs one sync; gives whether it came to its end. */
-  async #work(member: GroupMember): Promise<boolean> {
-    const ended = await this.#runOf(member)
-    this.#status.note(member.sync, ended)
-    return isComplete(ended.state)
+  async #work({ sync, kind }: GroupMember): Promise<boolean> {
+    const end = await this.#runOf({
+      sync,
+      id: `${kind}-${sync}`,
+      type: kind === 'import' ? importSync : mirrorSync,
+      input: { sync, tuning: this.#tuning[kind] ?? {} },
+      summary: `${kind} ${sync}`,
+      isRegular: true,
+      note: (change) => this.#status.note(sync, change),
+    })
+    this.#status.note(sync, end)
+    return isComplete(end.state)
   }
 
-  async #runOf(member: GroupMember): Promise<Ended> {
-    const { sync } = member
+  /** Tries the parked links whose targets are there now. Those of syncs of no part in the group go on by themselves. */
+  async #link(members: readonly GroupMember[]): Promise<void> {
+    if (this.#resolves.size === 0 || CancellationScope.current().consideredCancelled) return
+    this.#status.link()
+    const own = members.filter(({ sync }) => this.#resolves.has(sync))
+    const others = [...this.#resolves].filter(([name]) => !own.some(({ sync }) => sync === name))
+    for (const [sync, run] of others) await startLinks(run, [sync])
+    const atOnce = this.#tuning.syncs_in_flight ?? SYNCS_IN_FLIGHT
+    for (const { sync } of own) this.#status.noteLinks(sync, {})
+    await forEachConcurrent(own, atOnce, async ({ sync }) => {
+      const note = (change: Partial<GroupedRun>) => this.#status.noteLinks(sync, change)
+      const end = await this.#runOf({
+        sync,
+        id: `links-${sync}`,
+        type: links,
+        input: { sync, tuning: this.#tuning.import ?? {} },
+        summary: `links of ${sync}`,
+        isRegular: false,
+        note,
+      })
+      note(end)
+    })
+  }
+
+  async #runOf(begun: Begun): Promise<Ended> {
     for (let waits = 0; ; waits++) {
       if (CancellationScope.current().consideredCancelled)
         return { state: 'cancelled', run: null, reason: 'not begun' }
       try {
-        return await this.#child(member)
+        return await this.#child(begun)
       } catch (error) {
         const held = heldRun(error)
-        if (held === null) return this.#failed(sync, error)
+        if (held === null) return this.#failed(begun, error)
         if (waits === WAITS_MAX)
           return { state: 'failed', run: null, reason: 'other runs of it keep beginning' }
-        const ended = await this.#awaited(sync, held)
-        if (ended !== null) return ended
+        const end = await this.#awaited(begun, held)
+        if (end !== null) return end
       }
     }
   }
 
   /** Starts a run of the sync, and waits for its end. */
-  async #child({ sync, kind }: GroupMember): Promise<Ended> {
+  async #child({ id, type, input, summary, note }: Begun): Promise<Ended> {
     // As that of a run that a person begins.
-    const workflowId = idOfStart(`${kind}-${sync}`, this.#project, Date.now())
-    const tuning = this.#tuning[kind] ?? {}
-    const child = await startChild(kind === 'import' ? importSync : mirrorSync, {
+    const workflowId = idOfStart(id, this.#project, Date.now())
+    const child = await startChild(type, {
       workflowId,
-      args: [{ sync, tuning }],
-      staticSummary: `${kind} ${sync}`,
+      args: [input],
+      staticSummary: summary,
       memo: { [GROUP_MEMO]: true },
       parentClosePolicy: ParentClosePolicy.REQUEST_CANCEL,
       cancellationType: ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
     })
-    this.#status.note(sync, { state: 'running', run: null, workflow: workflowId, reason: null })
-    const { run, state, message } = (await child.result()) as {
-      readonly run: number
-      readonly state: RunState
-      readonly message?: string | null
-    }
-    return { run, state, reason: message ?? null }
+    note({ state: 'running', run: null, workflow: workflowId, reason: null })
+    const { run, state, message, books, resolves } = (await child.result()) as RunResult
+    for (const one of resolves ?? []) this.#resolves.set(one, run)
+    // Of a mirror there are none.
+    const isParked = books !== undefined && 'states' in books && countParked(books) > 0
+    const withoutParked = isParked ? { withoutParked: stateWithoutParked(books) } : {}
+    return { run, state, reason: message ?? null, ...withoutParked }
   }
 
-  #failed(sync: string, error: unknown): Ended {
-    const run = this.#status.progress.syncs.find((one) => one.sync === sync)?.run ?? null
+  #failed({ sync, isRegular }: Begun, error: unknown): Ended {
+    const known = this.#status.progress.syncs.find((one) => one.sync === sync)
+    const run = (isRegular ? known : known?.links)?.run ?? null
     if (!isCancellation(error)) return { state: 'failed', run, reason: failureMessage(error) }
     return { state: 'cancelled', run, reason: run === null ? 'not begun' : null }
   }
 
   /**
-   * The end of a run that was at work before: it did what a run of the group would have done. Null if it is another kind of run,
-   * so that the sync begins after it.
+   * The end of a run that was at work before: it did what a run of the group would have done. Null if it did something else, so
+   * that ours begins after it.
    */
-  async #awaited(sync: string, of: number): Promise<Ended | null> {
+  async #awaited({ sync, isRegular, note }: Begun, of: number): Promise<Ended | null> {
     const reason = 'was at work before'
-    this.#status.note(sync, { state: 'running', run: of, workflow: null, reason })
+    note({ state: 'running', run: of, workflow: null, reason })
     const summary = `wait for run ${of} of ${sync}`
     let ended: EndedRun
     try {
@@ -161,9 +225,9 @@ class GroupRun {
         ? { state: 'cancelled', run: null, reason: 'not begun' }
         : { state: 'failed', run: of, reason: failureMessage(error) }
     }
-    const { state, message, isRegular } = ended
-    if (!isRegular) {
-      this.#status.note(sync, { run: null, reason: null })
+    const { state, message } = ended
+    if (!isRegular || !ended.isRegular) {
+      note({ run: null, reason: null })
       return null
     }
     return { state, run: of, reason: message === null ? reason : `${reason}; ${message}` }
@@ -185,17 +249,4 @@ class GroupRun {
       this.#status.note(sync, { reason: `${message}; not in the ledger: ${failureMessage(error)}` })
     }
   }
-}
-
-/** The run that holds the sync, as the worker that found it says; null for any other failure. */
-function heldRun(error: unknown): number | null {
-  let current = error
-  for (let depth = 0; depth < 10 && current instanceof Error; depth++) {
-    if (current instanceof ApplicationFailure && current.type === 'AlreadyRunning') {
-      const [details] = (current.details ?? []) as readonly { readonly run?: unknown }[]
-      return typeof details?.run === 'number' ? details.run : null
-    }
-    current = current.cause
-  }
-  return null
 }

@@ -22,7 +22,7 @@ import {
   SHORT,
   streamingOptions,
 } from './run.ts'
-import { RunStatus } from './run-status.ts'
+import { isOfGroup, RunStatus } from './run-status.ts'
 import { RunControl } from './run-control.ts'
 import { nextPushMs } from './time-slices.ts'
 
@@ -147,6 +147,8 @@ class ImportRun {
       if (closed.state === 'failed')
         throw stacklessFailure(`Run ${run}: the books do not balance`, 'BooksUnbalanced')
       const { resolves = [], ...result } = closed
+      // A group tries them at its end, when all that it brings is there.
+      if (isOfGroup()) return { run, ...result, ...(resolves.length > 0 && { resolves }) }
       await startLinks(run, resolves)
       return { run, ...result }
     } catch (error) {

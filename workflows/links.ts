@@ -1,11 +1,13 @@
 // The links that earlier runs of a sync left, tried again: started by hand, or when a run of another sync may have brought their
 // targets. It reads no row, and is the import itself, with the same steps and books.
 
-import { proxyActivities } from '@temporalio/workflow'
+import { proxyActivities, workflowInfo } from '@temporalio/workflow'
 import { z } from 'zod'
 import type { ShortActivities } from './queues.ts'
+import { heldRun } from './held-run.ts'
 import { runImport } from './import.ts'
 import { TuningInput, type ImportResult } from './messages.ts'
+import { AFTER_MEMO } from './names.ts'
 import { parseInput, SHORT, stacklessFailure } from './run.ts'
 
 const TEMPLATE = { sync: 'contacts' }
@@ -15,12 +17,23 @@ const LinksInput = z.strictObject({
   tuning: TuningInput.default({}),
 })
 
+/** What a run that another one has started finds: a run of the sync is at work, and takes the links up. */
+interface NotNeeded {
+  readonly held_by: number
+}
+
 /** Tries the links of a sync again that are parked or left over. Input: `{"sync": "contacts"}`. */
-export async function links(input?: unknown): Promise<ImportResult> {
+export async function links(input?: unknown): Promise<ImportResult | NotNeeded> {
   const given = typeof input === 'string' ? { sync: input } : input
   const { sync, tuning } = parseInput(LinksInput, given, TEMPLATE)
   const { checkLinks } = proxyActivities<ShortActivities>(SHORT)
   const { problem } = await checkLinks.executeWithOptions({ summary: `check ${sync}` }, [{ sync }])
   if (problem !== null) throw stacklessFailure(problem, 'InvalidInput', [{ template: TEMPLATE }])
-  return await runImport({ sync, tuning, priority: 'import' }, null, { links: {} })
+  try {
+    return await runImport({ sync, tuning, priority: 'import' }, null, { links: {} })
+  } catch (error) {
+    const held = workflowInfo().memo?.[AFTER_MEMO] === undefined ? null : heldRun(error)
+    if (held === null) throw error
+    return { held_by: held }
+  }
 }

@@ -3,6 +3,7 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow'
 import { z } from 'zod'
 import type { RowError } from '../activities/index.ts'
+import type { GroupedSync } from '../src/core/domain/group-state.ts'
 import type { DifferenceCounts } from '../src/core/domain/differences.ts'
 import type { BlockReason } from '../src/core/errors.ts'
 import type { Books, RunState } from '../src/core/domain/books.ts'
@@ -51,6 +52,8 @@ export interface ImportResult {
   readonly deleted?: number | undefined
   /** Digest of the manifest that the run was sealed with. */
   readonly manifest?: string | null | undefined
+  /** Of a run of a group: syncs whose parked links may find their targets now; the group tries them at its end. */
+  readonly resolves?: readonly string[] | undefined
 }
 
 /** How far a run is: the answer of the query `progress`. */
@@ -220,25 +223,11 @@ export const GroupInput = z
   })
 export type GroupInput = z.infer<typeof GroupInput>
 
-/** How far a sync of a group is; `waiting`: for those before it, or for one of the places. */
-export interface GroupedSync {
-  readonly sync: string
-  readonly kind: 'import' | 'mirror'
-  readonly after: readonly string[]
-  readonly state: RunState | 'waiting'
-  /** Number of its run; null before it is opened. */
-  readonly run: number | null
-  /** The workflow that its run belongs to; null before it begins. */
-  readonly workflow: string | null
-  /** Why it is so, in one line; null without one. */
-  readonly reason: string | null
-}
-
 /** Answer of the query `progress` of a group. */
 export interface GroupProgress {
   /** Name of the group, or of its syncs. */
   readonly group: string
-  readonly step: 'plan' | 'run' | 'closed'
+  readonly step: 'plan' | 'run' | 'link' | 'closed'
   readonly state: RunState
   readonly syncs: readonly GroupedSync[]
   /** What `after` names and is not run with them. */

@@ -34,6 +34,8 @@ export const stateChanged = 'stateChanged'
 export const groupRunChanged = 'groupRunChanged'
 /** Memo of a run that a group has begun: it reports to the group. */
 export const GROUP_MEMO = 'group'
+/** Memo of a `links` that a run has started: the number of that run. */
+export const AFTER_MEMO = 'after'
 
 /** Memo of a `backfill` that does nothing: it exists only as a template for new ones. */
 export const TEMPLATE_MEMO = 'template'

@@ -168,9 +168,9 @@ export class RunStatus<Progress extends RunProgress> {
 
   /** Tells the group that began the run, if one did: its number, and its state while it is live. How it ends is its result. */
   #tellGroup(): void {
-    const { memo, parent } = workflowInfo()
+    const { parent } = workflowInfo()
     const { sync, run, state, step, message } = this.#progress
-    if (memo?.[GROUP_MEMO] !== true || !parent || run === null || step === 'closed') return
+    if (!isOfGroup() || !parent || run === null || step === 'closed') return
     const what = `${run} ${state}`
     if (what === this.#told.what || this.#told.times >= TOLD_MAX) return
     this.#told = { what, times: this.#told.times + 1 }
@@ -180,3 +180,6 @@ export class RunStatus<Progress extends RunProgress> {
       .catch(() => {})
   }
 }
+
+/** Whether a group has begun the run. */
+export const isOfGroup = (): boolean => workflowInfo().memo?.[GROUP_MEMO] === true

@@ -4,7 +4,7 @@
 import { ParentClosePolicy, startChild, workflowInfo } from '@temporalio/workflow'
 import type { Activities } from '../activities/index.ts'
 import type { ImportProgress } from './messages.ts'
-import { links } from './names.ts'
+import { AFTER_MEMO, links } from './names.ts'
 import { projectOfQueue } from './queues.ts'
 
 type LinkCounters = Awaited<ReturnType<Activities['linkRows']>>['links']
@@ -38,6 +38,7 @@ export async function startLinks(run: number, syncs: readonly string[]): Promise
         workflowId: [`links-${sync}`, project, `after-${run}`]
           .filter((part) => part !== null)
           .join('-'),
+        memo: { [AFTER_MEMO]: run },
         parentClosePolicy: ParentClosePolicy.ABANDON,
         staticSummary: `links of ${sync}`,
       })

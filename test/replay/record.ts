@@ -18,6 +18,7 @@ import {
   retry,
 } from '../../workflows/names.ts'
 import type { GroupResult } from '../../workflows/messages.ts'
+import { companiesCsv, linkedContactsCsv, linksConfig } from '../e2e/linked-contacts.ts'
 import {
   contactsCsv,
   createProject,
@@ -269,4 +270,29 @@ test('a group one of whose syncs is at work before, and one of which fails', asy
   const { syncs } = (await complete.result()) as GroupResult
   await save('group-complete', complete)
   await save('import-of-group', project.client.workflow.getHandle(syncs[0]!.workflow!))
+})
+
+test('a group whose parked links are made at its end, and an import that removes', async () => {
+  const wrongWayRound = linksConfig().replace(
+    'properties: { svc_domain: domain }\n',
+    'properties: { svc_domain: domain }\n      missing_rows: delete\n    after: [contacts]\n',
+  )
+  project = await createProject({ config: wrongWayRound })
+  project.write('contacts.csv', linkedContactsCsv(60, 20))
+  project.write('companies.csv', companiesCsv(20))
+  await project.startWorker()
+  const group = await project.client.workflow.start(groupSync, {
+    taskQueue: await project.queue(),
+    workflowId: 'group',
+    args: [{ syncs: ['contacts', 'companies'] }],
+  })
+  const { syncs } = (await group.result()) as GroupResult
+  await save('group-links', group)
+  const [contacts] = syncs
+  await save('import-links', project.client.workflow.getHandle(contacts!.workflow!))
+  await save('links-of-group', project.client.workflow.getHandle(contacts!.links!.workflow!))
+  project.write('companies.csv', companiesCsv(19))
+  const removing = await project.start('companies')
+  await removing.result()
+  await save('import-removals', removing)
 })

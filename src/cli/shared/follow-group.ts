@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ApplicationFailure, type Client, type WorkflowHandle } from '@temporalio/client'
 import type { GroupProgress, GroupResult } from '../../../workflows/messages.ts'
+import { groupedRuns } from '../../core/domain/group-state.ts'
 import type { Config } from '../../../config/index.ts'
 import type { SyncError } from '../../core/errors.ts'
 import type { Run } from '../../ledger/ledger.ts'
@@ -93,7 +94,7 @@ export async function followGroup(
     // One that was cancelled has no result; its workflow still answers.
     if (end?.result === null || end === undefined) await reader.asked()
     const progress = end?.result ?? reader.progress
-    await view.end(progress?.syncs ?? [])
+    await view.end(groupedRuns(progress?.syncs ?? []))
     const runs = (await patience.until(() => reader.allRuns(), interrupted))?.value ?? new Map()
     if (end === undefined) return { kind: 'detached', progress, runs, error: null }
     const isClosed = progress !== null && 'step' in progress && progress.step === 'closed'
@@ -173,7 +174,7 @@ function screenView(context: CommandContext, quotas: RunQuotas): GroupView {
       }
       const { style } = context.terminal
       const size = { width: columnsOf(output) - 1, height: output.rows || 24, style }
-      block.draw(groupFrame(progress?.syncs ?? [], texts, size))
+      block.draw(groupFrame(groupedRuns(progress?.syncs ?? []), texts, size))
     },
     async end() {
       if (!isOver) block.clear()
@@ -194,7 +195,7 @@ function lineView(context: CommandContext): GroupView {
         const text = heldUpText(run, context)
         return text === null ? [] : [[sync, `${sync}  ${text}`] as const]
       })
-      changed(progress?.syncs ?? [], new Map(held))
+      changed(groupedRuns(progress?.syncs ?? []), new Map(held))
     },
     async end(syncs) {
       changed(syncs, new Map())

@@ -1,7 +1,8 @@
 // What is known of a group while it is followed: its own account from its workflow, and its runs from the ledger.
 
 import type { Client, WorkflowHandle } from '@temporalio/client'
-import type { GroupedSync, GroupProgress } from '../../../workflows/messages.ts'
+import type { GroupProgress } from '../../../workflows/messages.ts'
+import { groupedRuns, type GroupedSync } from '../../core/domain/group-state.ts'
 import { LIVE_STATES } from '../../core/domain/books.ts'
 import { systemClock } from '../../core/ports.ts'
 import type { Ledger, Run } from '../../ledger/ledger.ts'
@@ -62,7 +63,7 @@ export class GroupReader {
     if (answer !== null) this.#progress = answer
   }
 
-  /** The runs that are live, as the ledger has them, or their server where the ledger could not be told. */
+  /** The runs that are live, by the names of `groupedRuns`, as the ledger has them, or their server where the ledger could not be told. */
   async liveRuns(): Promise<readonly LiveRun[]> {
     const ledger = (this.#ledger ??= await this.#context.findLedger())
     const live: LiveRun[] = []
@@ -74,11 +75,11 @@ export class GroupReader {
     return live
   }
 
-  /** Every run of the group, by sync. */
+  /** Every run of the group, by the names of `groupedRuns`. */
   async allRuns(): Promise<ReadonlyMap<string, Run>> {
     const ledger = (this.#ledger ??= await this.#context.findLedger())
     const runs = new Map<string, Run>()
-    for (const { sync, run: id } of this.#progress?.syncs ?? []) {
+    for (const { sync, run: id } of groupedRuns(this.#progress?.syncs ?? [])) {
       const run = id === null ? null : await ledger?.run(id)
       if (run) runs.set(sync, run)
     }
@@ -90,7 +91,7 @@ export class GroupReader {
   }
 
   #liveSyncs(): readonly GroupedSync[] {
-    return (this.#progress?.syncs ?? []).filter(
+    return groupedRuns(this.#progress?.syncs ?? []).filter(
       ({ state }) => state !== 'waiting' && LIVE_STATES.includes(state),
     )
   }

@@ -1,7 +1,7 @@
 // Reports how a group has ended, or where it stands, and gives the exit code: the worst of its syncs.
 
-import type { GroupedSync } from '../../../workflows/messages.ts'
-import { isComplete, LIVE_STATES, type RunState } from '../../core/domain/books.ts'
+import { isComplete, LIVE_STATES } from '../../core/domain/books.ts'
+import { countedStates, groupedRuns, type GroupedSync } from '../../core/domain/group-state.ts'
 import type { Run } from '../../ledger/ledger.ts'
 import { readRunAccount, type RunAccount } from '../../report/account.ts'
 import { figuresOf } from '../views/run-figures.ts'
@@ -37,13 +37,16 @@ export function groupToJson(
     group: label,
     workflow_id: workflowId,
     state: progress?.state ?? null,
-    syncs: (progress?.syncs ?? []).map(({ sync, kind, after, state, run, reason }) => ({
+    syncs: (progress?.syncs ?? []).map(({ sync, kind, after, state, run, reason, links }) => ({
       sync,
       kind,
       after,
       state,
       run,
       message: reason,
+      ...(links && {
+        links: { state: links.state, run: links.run, message: links.reason },
+      }),
     })),
     runs: [...accounts.values()].map(({ run, account }) => runToJson(run, account)),
   }
@@ -88,7 +91,7 @@ export async function reportGroup(
   }
   if (isAway) return EXIT.unknown
   if (error !== null) return isConfigFailure(error) ? EXIT.usage : EXIT.stopped
-  return Math.max(...(progress?.syncs ?? []).map(({ state }) => exitCodeOf(state as RunState)))
+  return Math.max(...countedStates(progress?.syncs ?? []).map(exitCodeOf))
 }
 
 const failureOf = (error: unknown): { code?: string; message: string } =>
@@ -106,20 +109,25 @@ export function printGroup(
   accounts: Accounts,
 ): void {
   terminal.out(`Group ${safeText(label, 200)}: ${terminal.style('bold', state)}`)
-  const rows = syncs.map((one) => {
+  const runs = groupedRuns(syncs)
+  const rows = runs.map((one) => {
     const { run, account } = accounts.get(one.sync) ?? {}
     const figures = run ? figuresOf(run, account ?? null, null) : [null, null, null, null]
     return [one.sync, one.run, one.state, ...figures]
   })
   if (rows.length > 0) terminal.out(table(COLUMNS, rows))
-  for (const one of syncs) {
+  for (const one of runs) {
     const why = whyOf(one)
     if (why !== null) terminal.out(terminal.style('yellow', why))
     const run = accounts.get(one.sync)?.run
-    const next = run ? whatToSee({ hint }, run) : null
+    const next = run && !isLookedAfter(one, syncs) ? whatToSee({ hint }, run) : null
     if (next !== null) terminal.out(next)
   }
 }
+
+/** Whether all that a run left was parked links, which another run of the group has taken up. */
+const isLookedAfter = ({ run }: GroupedSync, syncs: readonly GroupedSync[]): boolean =>
+  syncs.some((one) => one.run === run && one.links?.run && one.withoutParked === 'complete')
 
 /** Why a sync did not end well, or is not at work; null if there is nothing to say. */
 function whyOf({ sync, state, reason }: GroupedSync): string | null {

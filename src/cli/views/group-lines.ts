@@ -2,7 +2,7 @@
 // what does not fit is counted.
 
 import { isComplete, LIVE_STATES } from '../../core/domain/books.ts'
-import type { GroupedSync } from '../../../workflows/messages.ts'
+import type { GroupedSync } from '../../core/domain/group-state.ts'
 import { safeText, wholeParts, type Terminal } from '../shared/terminal.ts'
 
 /** Of a live run: its line, as its ledger has it. */

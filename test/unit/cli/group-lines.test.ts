@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { groupChanges, groupedText, groupFrame } from '../../../src/cli/views/group-lines.ts'
-import type { GroupedSync } from '../../../workflows/messages.ts'
+import type { GroupedSync } from '../../../src/core/domain/group-state.ts'
 
 const one = (sync: string, more: Partial<GroupedSync> = {}): GroupedSync => ({
   sync,

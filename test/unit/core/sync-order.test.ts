@@ -3,8 +3,8 @@
 import { setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { groupStateOf } from '../../../src/core/domain/group-state.ts'
-import { RUN_STATES } from '../../../src/core/domain/run-states.ts'
+import { countedStates, groupStateOf } from '../../../src/core/domain/group-state.ts'
+import { RUN_STATES, type RunState } from '../../../src/core/domain/run-states.ts'
 import {
   findCircle,
   groupLabel,
@@ -54,6 +54,30 @@ test('the worst of its syncs is the state of a group; one that did not end well 
   )
   for (const state of RUN_STATES.filter((one) => !one.startsWith('complete')))
     expect(groupStateOf(['complete', state])).toBe('failed')
+})
+
+test('a run that tries parked links answers for them, and for nothing else', () => {
+  const run = { run: 1, workflow: 'w', reason: null }
+  const stateOf = (state: RunState, withoutParked: RunState, links: RunState) =>
+    groupStateOf(
+      countedStates([
+        {
+          sync: 'a',
+          kind: 'import',
+          after: [],
+          ...run,
+          state,
+          withoutParked,
+          links: { ...run, state: links },
+        },
+      ]),
+    )
+  const [parked, rejects] = ['complete_with_differences', 'complete_with_rejects'] as const
+  expect(stateOf(parked, 'complete', 'complete')).toBe('complete')
+  expect(stateOf(parked, 'complete', parked)).toBe(parked)
+  expect(stateOf(parked, parked, 'complete')).toBe(parked)
+  expect(stateOf(rejects, rejects, 'complete')).toBe(rejects)
+  expect(stateOf(parked, 'complete', 'failed')).toBe('failed')
 })
 
 /** Syncs that are after some of those before them, in any order; which fail; and how many may run at a time. */
