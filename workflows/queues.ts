@@ -77,6 +77,10 @@ export const backfillId = (sync: string, project: string | null): string =>
 export const idOfStart = (name: string, project: string, nowMs: number): string =>
   `${name}-${project}-${stampOf(nowMs)}`
 
+/** `links-contacts-3f9ac2b1-after-12`: id of the run that run 12 starts for the parked links of a sync. */
+export const idOfLinks = (sync: string, project: string | null, run: number): string =>
+  [`links-${sync}`, project, `after-${run}`].filter((part) => part !== null).join('-')
+
 const stampOf = (ms: number): string => new Date(ms).toISOString().replaceAll(/[:.]/g, '-')
 
 /** `group-nightly-3f9ac2b1`: id of the runs of a group that people begin, so that there is one at a time. */

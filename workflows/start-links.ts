@@ -5,7 +5,7 @@ import { ParentClosePolicy, startChild, workflowInfo } from '@temporalio/workflo
 import type { Activities } from '../activities/index.ts'
 import type { ImportProgress } from './messages.ts'
 import { AFTER_MEMO, links } from './names.ts'
-import { projectOfQueue } from './queues.ts'
+import { idOfLinks, projectOfQueue } from './queues.ts'
 
 type LinkCounters = Awaited<ReturnType<Activities['linkRows']>>['links']
 
@@ -35,9 +35,7 @@ export async function startLinks(run: number, syncs: readonly string[]): Promise
     try {
       await startChild(links, {
         args: [{ sync }],
-        workflowId: [`links-${sync}`, project, `after-${run}`]
-          .filter((part) => part !== null)
-          .join('-'),
+        workflowId: idOfLinks(sync, project, run),
         memo: { [AFTER_MEMO]: run },
         parentClosePolicy: ParentClosePolicy.ABANDON,
         staticSummary: `links of ${sync}`,

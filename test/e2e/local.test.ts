@@ -9,6 +9,7 @@ import { isAnswering } from '../../src/dev/temporal-server.ts'
 import { HEARTBEAT_MS, untilHung } from '../hang.ts'
 import { startProxy } from '../faults/proxy.ts'
 import { slowly } from './batch-gate.ts'
+import { companiesCsv, linkedContactsCsv, linkedDomains, linksConfig } from './linked-contacts.ts'
 import { contactsConfig, contactsCsv, createProject, type Project } from './project.ts'
 import { startCommand as start } from './watched-command.ts'
 
@@ -254,4 +255,16 @@ groups:
   expect(await refused.ended).toBe(3)
   expect(refused.said()).toMatch(/refused/)
   expect(await runsOf(project)).toHaveLength(2)
+})
+
+test('a local run waits for the run that it has started for parked links of another sync', async () => {
+  const project = await lonely({ config: linksConfig() })
+  project.write('contacts.csv', linkedContactsCsv(20, 3))
+  project.write('companies.csv', companiesCsv(3))
+  expect(await project.cli('run', 'contacts', '--local')).toMatchObject({ code: 1 })
+  const companies = await project.cli('run', 'companies', '--local')
+  expect(companies.code).toBe(0)
+  expect(companies.err).toContain('Trying the parked links of contacts')
+  expect(companies.out).toMatch(/Run 2 of companies: complete[^]*Run 3 of contacts: complete/)
+  expect([...(await linkedDomains(project)).values()].flat()).toHaveLength(20)
 })

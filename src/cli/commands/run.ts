@@ -12,6 +12,7 @@ import { idOfStart, taskQueueOf } from '../../../workflows/queues.ts'
 import { ConfigError } from '../../core/errors.ts'
 import type { BulkPriority } from '../../core/ports.ts'
 import { PURPOSES } from '../../core/domain/purpose.ts'
+import { isComplete } from '../../core/domain/run-states.ts'
 import type { Run } from '../../ledger/ledger.ts'
 import { tunable, tuningProblem } from '../../core/domain/tuning.ts'
 import { findParts } from '../../dev/parts.ts'
@@ -38,6 +39,7 @@ import { checkOptions, isSpecial, type RunOptions } from '../shared/run-options.
 import { requireWorker } from '../shared/require-worker.ts'
 import { attachTo, findHolder, mayAttach } from '../shared/second-run.ts'
 import { notStarted } from '../shared/not-started.ts'
+import { awaitStartedLinks } from '../shared/started-links.ts'
 import { waitForEnd } from '../shared/wait-for-end.ts'
 import { boundHeap } from '../../worker/heap.ts'
 
@@ -220,7 +222,17 @@ async function startRunAt(
     // The process before was killed between the start of a workflow and the opening of its run, which has come first now.
     if (done.second !== null && local !== null) done = await once()
     if (done.second !== null) throw done.second
-    return await reportFollowed(context, job, { ...options, ...done, local, patience, goOnAt })
+    const code = await reportFollowed(context, job, {
+      ...options,
+      ...done,
+      local,
+      patience,
+      goOnAt,
+    })
+    const { kind, run: ended } = done.followed
+    if (local !== null && kind === 'ended' && ended && isComplete(ended.state))
+      await awaitStartedLinks(context, { config, client, project, run: ended, local, patience })
+    return code
   } finally {
     for (const each of closing) await each()
   }

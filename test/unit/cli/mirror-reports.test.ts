@@ -29,6 +29,7 @@ beforeEach(async () => {
   await writeFile(
     config,
     `ledger: ./ledger.db
+temporal: { address: "127.0.0.1:1" }
 connections: { crm: { service: "http://127.0.0.1:1", key: { file: ./key } } }
 warehouses: { lake: { duckdb: ./lake.duckdb } }
 syncs:
