@@ -41,4 +41,4 @@ export {
   type WrittenText,
   type WrittenValue,
 } from './written-tests.ts'
-export { EXAMPLE_CONTACTS, STARTER_CONFIG } from './starter.ts'
+export { STARTER_CONFIG } from './starter.ts'

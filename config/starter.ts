@@ -1,4 +1,4 @@
-// The files that `records-sync init` writes where it knows of no others.
+// What `records-sync init` writes where it knows of no file.
 
 /** A commented configuration that works unchanged with `records-sync dev`. */
 export const STARTER_CONFIG = `# records-sync.yaml: what is kept in step with what. Paths count from this file's folder.
@@ -53,28 +53,4 @@ syncs:
 #   ops: { url: "\${SLACK_URL}" }
 # worker: { listen: 127.0.0.1:9464 }     # metrics and health
 # temporal: { address: localhost:7233, namespace: default }
-`
-
-/** What the starter reads: 20 rows. The address of one has no @, and another one has no id. */
-export const EXAMPLE_CONTACTS = `id,first_name,last_name,email,born,amount
-C-001,Ada,Lovelace,ada@example.com,10.12.1985,1200.50
-C-002,Alan,Turing,alan@example.com;a.turing@example.org,23.06.1992,
-C-003,Grace,Hopper,grace@example.com,09.12.1976,310
-C-004,Katherine,Johnson,katherine@example.com,26.08.1988,99.90
-C-005,Edsger,Dijkstra,edsger(at)example.com,11.05.1970,45
-C-006,Barbara,Liskov,barbara@example.com,07.11.1979,820
-C-007,Donald,Knuth,donald@example.com,10.01.1978,3.14
-C-008,Margaret,Hamilton,margaret@example.com,17.08.1986,1969
-C-009,Tony,Hoare,tony@example.com,11.01.1974,
-C-010,Frances,Allen,frances@example.com,04.08.1982,250
-,Niklaus,Wirth,niklaus@example.com,15.02.1984,77
-C-012,Radia,Perlman,radia@example.com,18.12.1981,512
-C-013,Dennis,Ritchie,dennis@example.com,09.09.1991,64
-C-014,Hedy,Lamarr,hedy@example.com,09.11.1994,
-C-015,Claude,Shannon,claude@example.com,30.04.1996,1948
-C-016,Sophie,Wilson,sophie@example.com,03.06.1987,700
-C-017,Ken,Thompson,ken@example.com,04.02.1983,33
-C-018,Jean,Bartik,jean@example.com,27.12.1984,18.75
-C-019,John,Backus,john@example.com,03.12.1984,54
-C-020,Annie,Easley,annie@example.com,23.04.1993,401
 `

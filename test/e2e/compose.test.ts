@@ -235,8 +235,16 @@ test('the set-up makes what is secret once; service and worker of the image star
   start('worker')
   await expect.poll(() => passes(ready, worker), { interval: 500 }).toBe(true)
 
-  const sync = ['run', 'companies', '--json']
+  const sync = ['run', '--all', '--json']
   const ran = run('records-sync', sync, { cwd: join(dir, 'project'), env: envOf(worker) })
   const { stdout } = await ran.catch((error: unknown) => error as { stdout: string })
-  expect(JSON.parse(stdout)).toMatchObject({ state: 'complete_with_rejects', balanced: true })
+  expect(JSON.parse(stdout)).toMatchObject({
+    state: 'complete_with_rejects',
+    runs: [
+      { sync: 'companies', balanced: true },
+      { sync: 'contacts', balanced: true },
+      { sync: 'deals', balanced: true, links: { states: { parked: 1 } } },
+      { sync: 'crm_copy', state: 'complete' },
+    ],
+  })
 })

@@ -50,17 +50,25 @@ function startDemo(...options: string[]) {
   }
 }
 
-test('tells the story: import, rejects corrected, mirror, differences by key found and mended, what to do next', async () => {
+test('tells the story: a group, rejects corrected, the link that waited, mirror, differences by key found and mended, what to do next', async () => {
   const demo = startDemo()
   expect(await demo.closed).toBe(0)
   const out = demo.text()
-  expect(out).toMatch(/created +3,921 .*\n(?:.*\n)*? +sum +4,000 +rows read 4,000\n.*books balance/)
-  expect(out).toMatch(/_line +667\n +_reason +not_an_email\n +_accepted +an e-mail address/)
-  expect(out).toContain('sent again: 6 rows = 6 created\n')
-  expect(out).toMatch(/svc_contact +3,927 += +3,927 /)
-  expect(out).toMatch(/C-00001 +svc_job_title +Directeur général +Head of Everything +service\n/)
-  expect(out.match(/C-0000\d +– +the record +no record/g)).toHaveLength(2)
-  expect(out).toContain('5 of 5 mended, 5 read back as they were sent. The books balance.')
+  expect(out).toMatch(/deals +companies, contacts +1,350 +1,348 +2 +3,045 +1\n/)
+  expect(out).toMatch(/4,000 rows = 3,966 created .*\. The books balance\.\n/)
+  expect(out).toMatch(/companies\.csv:159 +revenue +1\.234,50 +not_an_amount\n/)
+  expect(out).toMatch(/contacts\.csv:864 +email +not an address +not_an_email\n/)
+  expect(out).toMatch(/deals\.csv:46 +company +company117\.example\.com +no such company: parked\n/)
+  expect(out).toMatch(
+    /run 5 of contacts +2 rows = 2 created\n.*run 6 of companies +1 row = 1 created\n/,
+  )
+  expect(out).toMatch(/run 7 of deals +1 link = 1 linked; begun by itself/)
+  expect(out).toMatch(/crm_copy +deals +– +3,966 /)
+  expect(out).toMatch(/svc_contact +2,372 += +2,372\n/)
+  expect(out).toMatch(/D-00001 +svc_stage +lost +won +service\n/)
+  expect(out).toMatch(/D-00004 +– +the record +no record/)
+  expect(out.match(/D-00004 +svc_deal_\w+ .* no link/g)).toHaveLength(2)
+  expect(out).toContain('5 of 5 mended, 3 rows read back as sent. The books balance.')
   expect(out).toMatch(/ init FILE\.csv .*\n.* run NAME --local\n.* rejects\n/)
   const lines = out.trimEnd().split('\n')
   expect(lines.length).toBeLessThanOrEqual(LINES_MAX)
@@ -71,7 +79,7 @@ test('tells the story: import, rejects corrected, mirror, differences by key fou
 
 test('stops at Ctrl-C, with an exit code that says so, and leaves no part running', async () => {
   const demo = startDemo()
-  await demo.untilSaid('1. Import')
+  await demo.untilSaid('1. Companies')
   demo.interrupt()
   expect(await demo.closed).toBe(4)
   expect(demo.text()).toContain('Stopped before the end of the demo.')
@@ -85,21 +93,25 @@ test('--tour ends with balanced books, the rejects in files, nothing sent twice,
   const out = demo.text()
   const ui = /Temporal UI +(http\S+)/.exec(out)![1]!
   expect((await fetch(ui)).status).toBe(200)
-  expect(out).toContain('Run 1 of contacts: complete_with_rejects')
-  expect(out.match(/The books balance/g)).toHaveLength(7)
-  expect(out).toMatch(/sum +4,000 +rows read 4,000/)
-  // Three rows were corrected, and sent alone.
-  expect(out).toMatch(/Run 2 of contacts: .*\n +retry of run 1\n +created +3 /)
-  expect(out).toMatch(/Run 3 of contacts: .*\n(?:.*\n)*? +unchanged +3,921/)
-  expect(out).toMatch(/svc_contact +complete +full .* 3,924 += +3,924/)
-  expect(out).toMatch(/svc_contact +complete +incremental .* 3,922 += +3,922/)
-  expect(out.match(/Head of Everything +false/g)).toHaveLength(3)
-  expect(out.match(/ true$/gm)).toHaveLength(2)
+  expect(out).toContain('Group all: complete_with_rejects')
+  expect(out).toContain('Run 3 of deals: complete_with_rejects')
+  expect(out.match(/The books balance/g)).toHaveLength(8)
+  expect(out).toMatch(/linked +3,045 .*\n +parked +1 .*\n +sum +3,046 +links read 3,046/)
+  // Two rows were corrected, and sent alone.
+  expect(out).toMatch(/Run 5 of contacts: .*\n +retry of run 2\n +created +2 /)
+  expect(out).toMatch(/Run 7 of deals: complete\n(?:.*\n)*? +linked +1 +new links\n/)
+  expect(out).toMatch(
+    /Run 8 of contacts: .*\n(?:.*\n)*? +unchanged +2,370(?:.*\n)*? +unchanged +1,441/,
+  )
+  expect(out).toMatch(/svc_deal +complete +incremental .* 1,347 += +1,347/)
+  expect(out.match(/D-0000[12] +won +false/g)).toHaveLength(2)
+  expect(out.match(/ true$/gm)).toHaveLength(1)
+  expect(out).toMatch(/\ncompany +won\n─+ +─+\n(?:.* \d+\n){5}5 rows\n/)
   // What people changed and deleted in the CRM is found, and mended.
-  expect(out).toMatch(/ missing +2 .*\n +different +3 /)
-  expect(out).toMatch(/ missing +2, mended .*\n +different +3, mended /)
+  expect(out).toMatch(/ missing +3 .*\n +different +2 /)
+  expect(out).toMatch(/ missing +3, mended .*\n +different +2, mended /)
   expect(out).toContain('Nothing was found: every closed run is as it was sealed')
-  const rejects = join(dir, '.records-sync', 'demo', 'rejects')
+  const rejects = join(dir, '.records-sync', 'demo', 'rejects', 'contacts')
   const dates = readFileSync(join(rejects, 'row_invalid-not_a_date-svc_birthday.csv'), 'utf8')
   expect(dates).toContain('a day as DD.MM.YYYY, such as 31.01.2026')
   expect(existsSync(join(dir, '.records-sync', 'demo', 'reconcile.html'))).toBe(true)

@@ -302,6 +302,7 @@ test('the command runs a group, says where each sync is, and ends with the code 
   const all = await project.command('run', '--all')
   expect(all).toMatchObject({ code: 0 })
   expect(all.out).toContain('Group all: complete')
+  expect(all.out).toMatch(/^sync +run +state +rows +written +rejects$/m)
   expect(all.out).toMatch(/contacts +\d+ +complete +60 +60/)
   expect(all.err).toContain('contacts  waits for companies')
 

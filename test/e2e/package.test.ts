@@ -159,11 +159,18 @@ test('a first import runs in it: service, Temporal worker and books', async () =
     code: 0,
   })
   const demo = join(prefix, 'demo')
-  const { code, out } = await runIn(demo, 'records-sync', 'dev', '--', 'run', 'contacts')
-  expect(out).toMatch(/created +18 /)
+  const { code, out } = await runIn(demo, 'records-sync', 'dev', '--', 'run', '--all')
+  expect(out).toMatch(/deals +3 +complete with differences +6 +6 +0 +13 +1$/m)
   expect(code).toBe(1)
-  expect(out).toMatch(/equal +18 /)
-  expect((await runIn(demo, 'records-sync', 'rejects')).out).toContain('2 rows in the folder')
+  const rejects = await runIn(demo, 'records-sync', 'rejects', '1')
+  expect(rejects.out).toContain('1 row in the folder')
+  const [name] = readdirSync(join(demo, 'rejects-1'))
+  const file = join(demo, 'rejects-1', name!)
+  writeFileSync(file, readFileSync(file, 'utf8').replaceAll('2.4 million', '2400000'))
+  const retry = ['dev', '--', 'retry', '1', '--file', file]
+  expect(await runIn(demo, 'records-sync', ...retry)).toMatchObject({ code: 0 })
+  const again = await runIn(demo, 'records-sync', 'dev', '--', 'run', '--all')
+  expect(again.out).toMatch(/deals +\d+ +complete +6 +0 +0 +14$/m)
 })
 
 test('what needs DuckDB names the command that adds it', async () => {

@@ -1,5 +1,5 @@
 // `npm run picture`: makes the pictures of the README from a real run of the demo: what it prints as an SVG, and the report of its
-// first run as a PNG. `test/e2e/demo.test.ts` fails where the SVG is not what the demo prints.
+// deals as a PNG. `test/e2e/demo.test.ts` fails where the SVG is not what the demo prints.
 
 import { spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -22,7 +22,7 @@ try {
   mkdirSync('docs/picture', { recursive: true })
   writeFileSync(STORY_FILE, storySvg(await records(folder, 'demo')))
   const project = join(folder, '.records-sync', 'demo')
-  await records(project, 'report', '1', '-o', 'report.html')
+  await records(project, 'report', '3', '-o', 'report.html')
   await photograph(join(project, 'report.html'), REPORT_FILE)
   const { size } = statSync(REPORT_FILE)
   if (size > REPORT_BYTES_MAX) throw new Error(`${REPORT_FILE} has ${size} bytes`)

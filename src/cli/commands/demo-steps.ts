@@ -2,9 +2,14 @@
 
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { RecordsClient } from '../../client/index.ts'
+import { LIVE_STATES } from '../../core/domain/books.ts'
+import { SyncError } from '../../core/errors.ts'
+import { systemClock } from '../../core/ports.ts'
+import type { Run } from '../../ledger/ledger.ts'
 import type { RunningService } from '../../service/index.ts'
-import type { CommandContext } from '../shared/context.ts'
+import { EXIT, withLedger, type CommandContext } from '../shared/context.ts'
 import type { ReconcileOptions } from './reconcile.ts'
 
 /** What the steps of the demo share. */
@@ -13,6 +18,8 @@ export interface Demo {
   readonly folder: string
   readonly service: RunningService
   readonly temporalUi: string | null
+  /** Aborts when a person ends the demo. */
+  readonly stopped: AbortSignal
   title(text: string): void
   /** Does what a command does. @throws DemoEnd if its exit code is above `codeMax`, or a person has ended the demo */
   step(work: () => Promise<number>, codeMax?: number): Promise<void>
@@ -28,7 +35,8 @@ export class DemoEnd extends Error {
   }
 }
 
-export const rejectsFolder = (folder: string): string => join(folder, 'rejects')
+/** Where the rejects of a sync's run are written. */
+export const rejectsFolder = (folder: string, sync: string): string => join(folder, 'rejects', sync)
 
 export const ONLY_COMPARE: ReconcileOptions = {
   repair: false,
@@ -37,19 +45,58 @@ export const ONLY_COMPARE: ReconcileOptions = {
   detach: false,
 }
 
-/** The file of rejects whose e-mail address is none. */
-export function emailRejects(directory: string): string {
-  const name = readdirSync(directory).find((file) => file.includes('not_an_email'))!
+/** A kind of mistake: whose rows have it, what its file of rejects is called, and how a person corrects the cells. */
+interface Mistake {
+  readonly sync: string
+  readonly run: string
+  readonly file: string
+  readonly corrections: readonly (readonly [wrong: string, right: string])[]
+}
+
+/** Runs as `run --all` numbers them. */
+export const MISTAKES: readonly Mistake[] = [
+  { sync: 'companies', run: '1', file: 'not_an_amount', corrections: [['1.234,50', '1234,50']] },
+  {
+    sync: 'contacts',
+    run: '2',
+    file: 'not_an_email',
+    corrections: [
+      ['not an address', 'someone@example.com'],
+      [';nobody@', ''],
+    ],
+  },
+]
+
+/** The file of rejects with the rows of a mistake. */
+export function rejectsOf(folder: string, { sync, file }: Mistake): string {
+  const directory = rejectsFolder(folder, sync)
+  const name = readdirSync(directory).find((one) => one.includes(file))!
   return join(directory, name)
 }
 
-/** Removes these texts from the cells that hold them, as a person does in a spreadsheet. */
-export function correct(file: string, texts: readonly string[]): void {
+/** Corrects the cells of a file, as a person does in a spreadsheet. */
+export function correct(file: string, { corrections }: Mistake): void {
   const cells = readFileSync(file, 'utf8')
   writeFileSync(
     file,
-    texts.reduce((all, text) => all.replaceAll(`${text}"`, '"'), cells),
+    corrections.reduce((all, [wrong, right]) => all.replaceAll(wrong, right), cells),
   )
+}
+
+/** The run that makes the parked links of a sync begins by itself, and soon after the run that has written their targets. */
+const LINKS_MAX_MS = 5 * 60_000
+const LINKS_POLL_MS = 200
+
+/** The run of `links` that began by itself, once it has ended. @throws DemoEnd if a person has ended the demo */
+export async function untilLinked({ context, stopped }: Demo, sync: string): Promise<Run> {
+  const deadline = systemClock.now() + LINKS_MAX_MS
+  while (systemClock.now() < deadline) {
+    const [last] = await withLedger(context, (ledger) => ledger.runs({ sync, limit: 1 }))
+    if (last?.purpose === 'links' && !LIVE_STATES.includes(last.state)) return last
+    await sleep(LINKS_POLL_MS, undefined, { signal: stopped }).catch(() => {})
+    if (stopped.aborted) throw new DemoEnd(EXIT.unknown)
+  }
+  throw new SyncError('internal_error', `no run has made the links of ${sync}`)
 }
 
 interface WorkInCrm {
@@ -60,27 +107,29 @@ interface WorkInCrm {
   readonly deleted: readonly string[]
 }
 
-/** Changes three contacts and deletes two. */
+const CHANGED = ['D-00001', 'D-00002']
+const DELETED = ['D-00004']
+
+/** Changes two deals and deletes one. */
 export async function workInCrm({ url, key }: RunningService): Promise<WorkInCrm> {
   const client = new RecordsClient({ baseUrl: url, key })
+  const idsOf = async (value: readonly string[]) => {
+    const filter = { property: 'svc_external_id', op: 'in', value } as const
+    const { data } = await client.queryRecords('svc_deal', { filter })
+    return data.map(({ id }) => id)
+  }
   try {
-    const ids = [1, 5, 6, 8, 9].map((number) => `C-0000${number}`)
-    const filter = { property: 'svc_external_id', op: 'in', value: ids } as const
-    const { data } = await client.queryRecords('svc_contact', { filter })
-    const changed = data.slice(0, 3)
-    const deleted = data.slice(3)
+    const changed = await idsOf(CHANGED)
+    const deleted = await idsOf(DELETED)
     let since: string | null = null
-    for (const { id } of changed) {
-      const properties = { svc_job_title: 'Head of Everything' }
-      const record = await client.updateRecord('svc_contact', id, properties)
-      since ??= String(record.properties['svc_updated_at'])
+    for (const id of changed) {
+      const { properties } = await client.updateRecord('svc_deal', id, {
+        svc_stage: 'won',
+      })
+      since ??= String(properties['svc_updated_at'])
     }
-    for (const { id } of deleted) await client.deleteRecord('svc_contact', id)
-    return {
-      since: since!,
-      changed: changed.map(({ id }) => id),
-      deleted: deleted.map(({ id }) => id),
-    }
+    for (const id of deleted) await client.deleteRecord('svc_deal', id)
+    return { since: since!, changed, deleted }
   } finally {
     await client.close()
   }

@@ -1,21 +1,28 @@
-// `demo`: what a newcomer needs to see, in less than a screen or two. 4,000 contacts with planted mistakes become records, the wrong
-// rows are corrected and sent again, the CRM becomes tables, and what people changed in the CRM is found and mended. Every figure
-// is read from the ledger, every reject from its file. `demo --tour` shows the same with the whole output of each command.
+// `demo`: what a newcomer needs to see, in less than a screen or two. Companies, contacts and deals of three files become linked
+// records, in 4,000 rows with a few planted mistakes. Wrong rows are corrected and sent again, so that a deal finds its company; the
+// CRM becomes tables; and what people changed in the CRM is found and mended. Every figure is read from the ledger, every reject
+// from its file. `demo --tour` shows the same with the whole output of each command.
 
-import { readdirSync } from 'node:fs'
 import { basename } from 'node:path'
 import { openTable } from '../../corrections/index.ts'
+import { ITEM_STATES } from '../../core/domain/item-states.ts'
 import { changedByText, sumOfDifferences } from '../../core/domain/differences.ts'
 import { SyncError } from '../../core/errors.ts'
+import { countText } from '../../core/format.ts'
+import { BEFORE_LINKS, type NotedDifference, type Run } from '../../ledger/ledger.ts'
 import { readRunAccount, type RunAccount } from '../../report/account.ts'
+import type { StreamReport } from '../../report/run-report.ts'
 import { EXIT, withLedger, type CommandContext } from '../shared/context.ts'
+import { linkFigures } from '../shared/report-group.ts'
 import { formatNumber, safeText, table, wrapped, type Terminal } from '../shared/terminal.ts'
-import { printRunAccount } from '../views/run-summary.ts'
+import { figuresOf } from '../views/run-figures.ts'
 import {
   correct,
-  emailRejects,
+  MISTAKES,
   ONLY_COMPARE,
   rejectsFolder,
+  rejectsOf,
+  untilLinked,
   workInCrm,
   type Demo,
 } from './demo-steps.ts'
@@ -23,9 +30,10 @@ import { reconcileSync } from './reconcile.ts'
 import { rejects } from './rejects.ts'
 import { retryRun } from './retry.ts'
 import { run } from './run.ts'
+import { runGroup } from './run-group.ts'
 
 const WIDTH = 80
-const VALUE_WIDTH = 18
+const VALUE_WIDTH = 22
 
 /** @throws DemoEnd */
 export async function story(demo: Demo): Promise<void> {
@@ -44,7 +52,7 @@ export async function story(demo: Demo): Promise<void> {
     }
   }
   const quietDemo = { ...demo, context: quiet, step }
-  await importContacts(terminal, quietDemo)
+  await importFiles(terminal, quietDemo)
   await correctRejects(terminal, quietDemo)
   await mirrorCrm(terminal, quietDemo)
   await mendDifferences(terminal, quietDemo)
@@ -60,93 +68,178 @@ function quietOf(terminal: Terminal): Terminal & { readonly held: string[] } {
   return { ...terminal, held, out: keep, err: keep, live }
 }
 
-async function importContacts(terminal: Terminal, { context, title, step }: Demo): Promise<void> {
-  title('1. Import 4,000 contacts, some wrong on purpose (records-sync run contacts)')
-  await step(() => run(context, 'contacts', { detach: false }))
-  const account = await accountOf(context, 'contacts')
-  printRunAccount(terminal, account)
+async function importFiles(terminal: Terminal, { context, title, step }: Demo): Promise<void> {
+  title('1. Companies, contacts, deals, and a copy of the CRM (records-sync run --all)')
+  const config = await context.loadConfig()
+  await step(() => runGroup(context, config, { syncs: 'all' }, { detach: false }))
+  const syncs = Object.values(config.syncs)
+  const accounts = await Promise.all(syncs.map(({ name }) => accountOf(context, name)))
+  const rows = accounts.map(({ account, last }, at) => {
+    const [read, written, rejected] = figuresOf(last, account, null)
+    const links = linkFigures(account)
+    const after = syncs[at]!.after?.join(', ') ?? ''
+    if (account.books) return [last.sync, after, read!, written!, rejected!, ...links]
+    const copied = sumOf(recordTables(account), ({ inserted }) => inserted)
+    return [last.sync, after, null, copied, null, ...links]
+  })
+  const header = ['sync', 'after', 'rows', 'written', 'rejects', 'linked', 'parked']
+  print(terminal, table(header, rows, WIDTH - 2))
+  const books = accounts.flatMap(({ account }) => account.books ?? [])
+  const states = ITEM_STATES.map((name) => {
+    const found = books.flatMap((one) => one.states.filter(({ state }) => state === name))
+    return [sumOf(found, (one) => one.rows), name] as const
+  }).filter(([count]) => count > 0)
+  const read = sumOf(books, (one) => one.read)
+  terminal.out(`  ${equation(read, 'row', states)}. ${balance(terminal, books)}`)
 }
+
+const sumOf = <Item>(items: readonly Item[], count: (item: Item) => number): number =>
+  items.reduce((sum, item) => sum + count(item), 0)
+
+const balance = (terminal: Terminal, books: readonly { readonly balanced: boolean }[]): string =>
+  books.every(({ balanced }) => balanced)
+    ? terminal.style('green', 'The books balance.')
+    : terminal.style('yellow', 'The books do not balance.')
 
 async function correctRejects(terminal: Terminal, demo: Demo): Promise<void> {
   const { context, folder, title, step } = demo
-  title('2. Rejects: a CSV for each kind of error, here one row (records-sync rejects)')
-  const directory = rejectsFolder(folder)
-  await step(() => rejects(context, '1', { directory, exact: false }))
-  const file = emailRejects(directory)
-  const cells = await firstRow(file, ['id', 'email', '_line', '_reason', '_accepted'])
-  terminal.out(`  ${basename(file)}, one of ${readdirSync(directory).length} files`)
-  for (const [name, cell] of cells) {
-    const head = `    ${name.padEnd(11)}`
-    const [value = '', ...more] = wrapped(safeText(cell, 200), head.length, WIDTH)
-    for (const line of [head + value.trimStart(), ...more]) terminal.out(line)
+  title('2. Set aside, each with its reason, and a link that waits (records-sync rejects)')
+  const found: string[][] = []
+  const accepted: string[] = []
+  for (const mistake of MISTAKES) {
+    const { sync, run: of } = mistake
+    const directory = rejectsFolder(folder, sync)
+    await step(() => rejects(context, of, { directory, exact: false }))
+    const columns = ['_line', '_column', '_value', '_reason', '_accepted']
+    const [line, column, value, reason, expected] = await firstRow(
+      rejectsOf(folder, mistake),
+      columns,
+    )
+    found.push([`${sync}.csv:${line}`, column!, value!, reason!])
+    accepted.push(`${column} takes ${expected}`)
   }
-  correct(file, [';nobody@', 'not an address'])
-  await step(() => retryRun(context, '1', { file: [file], detach: false }))
-  const { states, read, balanced } = booksOf(await accountOf(context, 'contacts'))
-  const sum = states.map(({ state, rows }) => `${formatNumber(rows)} ${state}`).join(' + ')
-  terminal.out(
-    `  Corrected as in a spreadsheet, and sent again: ${formatNumber(read)} rows = ${sum}${balanced ? '' : ', not balanced'}`,
+  found.push(await parkedLink(context))
+  const header = ['file:line', 'column', 'cell', 'why']
+  print(
+    terminal,
+    table(
+      header,
+      found.map((cells) => cells.map((cell) => safeText(cell, 40))),
+      WIDTH - 2,
+    ),
   )
+  for (const line of wrapped(safeText(accepted[0]!, 200), 2, WIDTH)) terminal.out(line)
+
+  title('3. Corrected as in a spreadsheet, and sent again (records-sync retry --file)')
+  const say = ({ last }: Pick<LastRun, 'last'>, text: string) =>
+    terminal.out(`  run ${last.id} of ${last.sync.padEnd(10)}  ${text}`)
+  // The contacts first: what waits for a company begins when that one is there.
+  for (const mistake of MISTAKES.toReversed()) {
+    const file = rejectsOf(folder, mistake)
+    correct(file, mistake)
+    await step(() => retryRun(context, mistake.run, { file: [file], detach: false }))
+    const sent = await accountOf(context, mistake.sync)
+    const { read, states } = booksOf(sent.account)
+    say(
+      sent,
+      equation(
+        read,
+        'row',
+        states.map(({ rows, state }) => [rows, state]),
+      ),
+    )
+  }
+  const linked = await untilLinked(demo, 'deals')
+  const { read, states } = booksOf(await readAccount(context, linked)).links!
+  const outcome = equation(
+    read,
+    'link',
+    states.map(({ links, state }) => [links, state]),
+  )
+  say({ last: linked }, `${outcome}; begun by itself when its company came`)
 }
 
-/** Cells of the first row of a file of rejects, by column. */
-async function firstRow(
-  file: string,
-  columns: readonly string[],
-): Promise<readonly (readonly [name: string, cell: string])[]> {
+/** `2 rows = 2 created` */
+const equation = (
+  read: number,
+  what: string,
+  parts: readonly (readonly [number, string])[],
+): string =>
+  `${countText(read, what)} = ${parts.map(([count, name]) => `${formatNumber(count)} ${name}`).join(' + ')}`
+
+/** The cells of the first row of a file of rejects. */
+async function firstRow(file: string, columns: readonly string[]): Promise<readonly string[]> {
   const found = await openTable(file, columns, columns)
   try {
     for await (const { rows } of found.batches())
       for (const { cells } of rows)
-        return columns.map((name) => [name, String(cells[found.positions.get(name)!] ?? '')])
+        return columns.map((name) => String(cells[found.positions.get(name)!] ?? ''))
     throw new SyncError('internal_error', `${basename(file)} has no row`)
   } finally {
     await found.close()
   }
 }
 
-async function mirrorCrm(terminal: Terminal, { context, title, step }: Demo): Promise<void> {
-  title('3. Mirror: the CRM as tables of a DuckDB file (records-sync run crm_copy)')
-  await step(() => run(context, 'crm_copy', { detach: false }), EXIT.done)
-  const { streams } = await accountOf(context, 'crm_copy')
-  const rows = (streams ?? []).map((stream) => [
-    safeText(stream.table ?? stream.stream, 30),
-    stream.service_count,
-    stream.service_count === stream.table_count ? '=' : '≠',
-    stream.table_count,
-    stream.requests,
-  ])
-  print(terminal, table(['table', 'service counts', '', 'rows', 'requests'], rows, WIDTH - 2))
+/** The link of a deal that waits for its company. */
+async function parkedLink(context: CommandContext): Promise<string[]> {
+  const { last } = await accountOf(context, 'deals')
+  const { links } = await withLedger(context, (ledger) =>
+    ledger.reportLinks(last.id, { states: ['parked'], after: BEFORE_LINKS, limit: 1 }),
+  )
+  const [link] = links
+  if (link === undefined) throw new SyncError('internal_error', 'no link of a deal is parked')
+  return [`deals.csv:${link.line}`, link.column ?? '', link.target, 'no such company: parked']
 }
+
+async function mirrorCrm(terminal: Terminal, { context, title, step }: Demo): Promise<void> {
+  title('4. Mirror: the CRM as tables of a DuckDB file (records-sync run crm_copy)')
+  await step(() => run(context, 'crm_copy', { detach: false }), EXIT.done)
+  const { account } = await accountOf(context, 'crm_copy')
+  const rows = recordTables(account).map(({ table: name, service_count, table_count }) => [
+    safeText(name!, 30),
+    service_count,
+    service_count === table_count ? '=' : '≠',
+    table_count,
+  ])
+  print(terminal, table(['table', 'service counts', '', 'rows'], rows, WIDTH - 2))
+}
+
+/** The tables of records, which the service counts too. */
+const recordTables = ({ streams }: RunAccount): readonly StreamReport[] =>
+  (streams ?? []).filter(({ table: name }) => /^svc_(?!.*_edges$)/.test(name ?? ''))
 
 async function mendDifferences(terminal: Terminal, demo: Demo): Promise<void> {
   const { context, service, title, step } = demo
-  title('4. The CRM was changed behind our back (records-sync reconcile contacts)')
+  title('5. Edited in the CRM meanwhile: found, mended (records-sync reconcile --repair)')
   await workInCrm(service)
-  await step(() => reconcileSync(context, 'contacts', ONLY_COMPARE))
-  const compared = await accountOf(context, 'contacts')
+  await step(() => reconcileSync(context, 'deals', ONLY_COMPARE))
+  const { last } = await accountOf(context, 'deals')
   const { rows: found } = await withLedger(context, (ledger) =>
-    ledger.differences(compared.run.run, { after: 0, limit: 10 }),
+    ledger.differences(last.id, { after: 0, limit: 10 }),
   )
-  const rows = found.map(({ key, field, kind, ours, theirs, whose }) => [
-    safeText(key ?? '', 12),
-    field,
-    ours === null ? 'the record' : valueOf(ours),
-    theirs === null ? 'no record' : valueOf(theirs),
-    kind === 'missing' ? null : changedByText(whose),
-  ])
   const header = ['key', 'property', 'file has', 'CRM has', 'changed by']
-  print(terminal, table(header, rows, WIDTH - 2))
-
-  title('5. Make both sides equal (records-sync reconcile contacts --repair)')
-  await step(() => reconcileSync(context, 'contacts', { ...ONLY_COMPARE, repair: true }))
-  const { differences, books } = await accountOf(context, 'contacts')
+  print(terminal, table(header, found.map(cellsOf), WIDTH - 2))
+  await step(() => reconcileSync(context, 'deals', { ...ONLY_COMPARE, repair: true }))
+  const { differences, books } = (await accountOf(context, 'deals')).account
   const all = differences ? sumOfDifferences(differences.found) : 0
   const left = differences ? sumOfDifferences(differences.left) : 0
   const equal = books?.read_back.find(({ name }) => name === 'equal')?.rows ?? 0
   terminal.out(
-    `  ${formatNumber(all - left)} of ${formatNumber(all)} mended, ${formatNumber(equal)} read back as they were sent. ${books?.balanced ? 'The books balance.' : 'The books do not balance.'}`,
+    `  ${formatNumber(all - left)} of ${formatNumber(all)} mended, ${countText(equal, 'row')} read back as sent. ${balance(terminal, books ? [books] : [])}`,
   )
+}
+
+/** A difference of a record, or of a link, whose key names both of its ends. */
+function cellsOf({ stream, key, field, kind, ours, theirs, whose }: NotedDifference) {
+  const association = /^links: (.*)$/.exec(stream)?.[1]
+  const what = association === undefined ? 'record' : 'link'
+  return [
+    safeText((key ?? '').split(' ')[0]!, 12),
+    field ?? association ?? null,
+    ours === null ? `the ${what}` : valueOf(ours),
+    theirs === null ? `no ${what}` : valueOf(theirs),
+    kind === 'missing' ? null : changedByText(whose),
+  ]
 }
 
 /** A value as it is in a cell; a long one is an excerpt of its JSON. */
@@ -162,14 +255,22 @@ const print = (terminal: Terminal, text: string) => {
   for (const line of text.split('\n')) terminal.out(`  ${line}`)
 }
 
-/** The account of a sync's latest run. */
-async function accountOf(context: CommandContext, sync: string): Promise<RunAccount> {
-  return await withLedger(context, async (ledger) => {
-    const [last] = await ledger.runs({ sync, limit: 1 })
-    const account = last && (await readRunAccount(ledger, last))
-    if (!account) throw new SyncError('internal_error', `the ledger has no books of ${sync}`)
-    return account
-  })
+interface LastRun {
+  readonly last: Run
+  readonly account: RunAccount
+}
+
+/** A sync's latest run, and its account. */
+async function accountOf(context: CommandContext, sync: string): Promise<LastRun> {
+  const [last] = await withLedger(context, (ledger) => ledger.runs({ sync, limit: 1 }))
+  if (last === undefined) throw new SyncError('internal_error', `the ledger has no run of ${sync}`)
+  return { last, account: await readAccount(context, last) }
+}
+
+async function readAccount(context: CommandContext, one: Run): Promise<RunAccount> {
+  const account = await withLedger(context, (ledger) => readRunAccount(ledger, one))
+  if (!account) throw new SyncError('internal_error', `the ledger has no books of run ${one.id}`)
+  return account
 }
 
 function booksOf({ books }: RunAccount) {

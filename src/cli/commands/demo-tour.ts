@@ -1,7 +1,7 @@
-// `demo --tour`: every main command, with its whole output. It imports 4,000 contacts with planted mistakes, shows the books,
-// corrects some of the rejects and sends only these, and imports again to show that nothing is sent twice. Then it mirrors the CRM
-// into a DuckDB file, works in the CRM, mirrors again, and asks for what changed in SQL. At the end it asks whether the CRM holds
-// what the file holds, makes it so, and checks the accounts of all runs.
+// `demo --tour`: every main command, with its whole output. It imports companies, contacts and deals with planted mistakes, links
+// them, shows the books, corrects some of the rejects and sends only these, and imports again to show that nothing is sent twice. Then
+// it works in the CRM, mirrors again, and asks in SQL for what changed, and for what the deals of a company are worth. At the end it
+// asks whether the CRM holds what the file holds, makes it so, and checks the accounts of all runs.
 
 import { join } from 'node:path'
 import { EXIT } from '../shared/context.ts'
@@ -9,9 +9,11 @@ import type { Terminal } from '../shared/terminal.ts'
 import { auditCommand } from './audit.ts'
 import {
   correct,
-  emailRejects,
+  MISTAKES,
   ONLY_COMPARE,
   rejectsFolder,
+  rejectsOf,
+  untilLinked,
   workInCrm,
   type Demo,
 } from './demo-steps.ts'
@@ -19,6 +21,7 @@ import { reconcileSync } from './reconcile.ts'
 import { rejects } from './rejects.ts'
 import { reportCommand } from './report.ts'
 import { retryRun } from './retry.ts'
+import { runGroup } from './run-group.ts'
 import { run } from './run.ts'
 import { show } from './show.ts'
 import { sql } from './sql.ts'
@@ -29,39 +32,46 @@ export async function tour(demo: Demo): Promise<void> {
   context.terminal.out(`  Records Service  ${service.url}`)
   context.terminal.out(`  Temporal UI      ${temporalUi}`)
   await importFiles(demo)
+  await correctRejects(demo)
   await mirrorCrm(demo)
-  await reconcileContacts(demo)
+  await reconcileDeals(demo)
   demo.title('What to look at next')
   printFiles(context.terminal, demo.folder)
 }
 
-async function importFiles({ context, folder, title, step }: Demo): Promise<void> {
-  title('2. Import contacts.csv: 4,000 rows, some of them wrong on purpose')
+async function importFiles({ context, title, step }: Demo): Promise<void> {
+  const config = await context.loadConfig()
+  title('2. Import companies.csv, contacts.csv and deals.csv, then mirror the CRM: one command')
+  await step(() => runGroup(context, config, { syncs: 'all' }, { detach: false }))
+
+  title('3. The runs, as an operator sees them')
+  await show(context, 'companies')
+  await show(context, 'deals')
+}
+
+async function correctRejects(demo: Demo): Promise<void> {
+  const { context, folder, title, step } = demo
+  title('4. The rejected rows as files, one for each kind of error')
+  for (const { sync, run: of } of MISTAKES)
+    await step(() => rejects(context, of, { directory: rejectsFolder(folder, sync), exact: false }))
+
+  title('5. Correct cells as in a spreadsheet, and send only these rows again')
+  for (const mistake of MISTAKES.toReversed()) {
+    const file = rejectsOf(folder, mistake)
+    correct(file, mistake)
+    await step(() => retryRun(context, mistake.run, { file: [file], detach: false }))
+  }
+
+  title('6. The company is there: the link of its deal, which was parked, is made by itself')
+  await show(context, String((await untilLinked(demo, 'deals')).id))
+
+  title('7. Import the same contacts again: no row and no link is sent twice')
   await step(() => run(context, 'contacts', { detach: false }))
-
-  title('3. The run, as an operator sees it')
-  await show(context, '1')
-  const directory = rejectsFolder(folder)
-  await rejects(context, '1', { directory, exact: false })
-
-  title('4. Correct the e-mail addresses as in a spreadsheet, and send only these rows again')
-  const corrected = emailRejects(directory)
-  correct(corrected, [';nobody@'])
-  await step(() => retryRun(context, '1', { file: [corrected], detach: false }))
-
-  title('5. Import the same file again: nothing is sent twice')
-  await step(() => run(context, 'contacts', { detach: false }))
-
-  title('6. Import companies.csv')
-  await step(() => run(context, 'companies', { detach: false }))
 }
 
 async function mirrorCrm({ context, service, title, step }: Demo): Promise<void> {
   const { terminal } = context
-  title('7. Mirror the CRM into a DuckDB file')
-  await step(() => run(context, 'crm_copy', { detach: false }), EXIT.done)
-
-  title('8. A user works in the CRM: three contacts change, two are deleted')
+  title('8. A user works in the CRM: two deals change, one is deleted')
   const { since, changed, deleted } = await workInCrm(service)
   terminal.out(`  changed: ${changed.join(', ')}`)
   terminal.out(`  deleted: ${deleted.join(', ')}`)
@@ -70,23 +80,39 @@ async function mirrorCrm({ context, service, title, step }: Demo): Promise<void>
   await step(() => run(context, 'crm_copy', { detach: false }), EXIT.done)
 
   title('10. What changed, in SQL')
-  const query = `SELECT svc_first_name, svc_last_name, svc_job_title, _deleted_at IS NOT NULL AS deleted
-FROM crm_copy.svc_contact
+  await ask(
+    `SELECT svc_external_id, svc_stage, _deleted_at IS NOT NULL AS deleted
+FROM crm_copy.svc_deal
 WHERE _version >= '${since}' OR _deleted_at IS NOT NULL
-ORDER BY deleted, _id`
-  terminal.out(query.replaceAll(/^/gm, '  '))
-  await sql(context, 'local', query, { limit: 20 })
+ORDER BY svc_external_id`,
+  )
+  title('11. Along the links: which companies have won most deals')
+  await ask(
+    `SELECT company.svc_name AS company, count(*) AS won
+FROM crm_copy.svc_deal AS deal
+JOIN crm_copy.svc_deal_edges AS edge ON edge.source_id = deal._id
+JOIN crm_copy.svc_company AS company ON company._id = edge.target_id
+WHERE deal.svc_stage = 'won' AND deal._deleted_at IS NULL
+GROUP BY company.svc_name
+ORDER BY won DESC, company
+LIMIT 5`,
+  )
+
+  async function ask(query: string): Promise<void> {
+    terminal.out(query.replaceAll(/^/gm, '  '))
+    await sql(context, 'local', query, { limit: 20 })
+  }
 }
 
-async function reconcileContacts({ context, folder, title, step }: Demo): Promise<void> {
-  title('11. Does the CRM hold what the file holds?')
-  await step(() => reconcileSync(context, 'contacts', ONLY_COMPARE))
+async function reconcileDeals({ context, folder, title, step }: Demo): Promise<void> {
+  title('12. Does the CRM hold what the file holds? Records and links are compared')
+  await step(() => reconcileSync(context, 'deals', ONLY_COMPARE))
 
-  title('12. Make both sides equal, and check the books')
-  await step(() => reconcileSync(context, 'contacts', { ...ONLY_COMPARE, repair: true }))
+  title('13. Make both sides equal, and check the books')
+  await step(() => reconcileSync(context, 'deals', { ...ONLY_COMPARE, repair: true }))
   await step(() => auditCommand(context), EXIT.done)
   const ledger = await context.openLedger()
-  const [last] = await ledger.runs({ sync: 'contacts', limit: 1 })
+  const [last] = await ledger.runs({ sync: 'deals', limit: 1 })
   await ledger.close()
   await reportCommand(context, String(last!.id), { output: reportFile(folder), open: false })
 }
@@ -95,8 +121,10 @@ const reportFile = (folder: string) => join(folder, 'reconcile.html')
 
 function printFiles({ out }: Terminal, folder: string): void {
   out(`  ${join(folder, 'records-sync.yaml')}  the configuration`)
-  out(`  ${rejectsFolder(folder)}  the rejected rows, with line and reason`)
+  out(`  ${join(folder, 'rejects')}  the rejected rows, with line and reason`)
   out(`  ${reportFile(folder)}  the last run as a page`)
-  out(`  ${join(folder, 'ledger.db')}  the ledger: one outcome per row, to be queried with SQL`)
+  out(
+    `  ${join(folder, 'ledger.db')}  the ledger: one outcome per row and per link, to be queried with SQL`,
+  )
   out(`  ${join(folder, 'warehouse.duckdb')}  the mirror: open it with any DuckDB`)
 }

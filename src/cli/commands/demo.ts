@@ -3,10 +3,10 @@
 
 import { cpSync, mkdirSync, rmSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { startEmbedded, type Embedded } from '../../dev/embedded.ts'
 import { claimError, findParts, stateDirOf } from '../../dev/parts.ts'
 import { createContext, EXIT, type CommandContext } from '../shared/context.ts'
+import { exampleFolder } from '../shared/examples.ts'
 import { onInterrupt } from '../shared/interrupt.ts'
 import { terminalLogger } from '../shared/logging.ts'
 import { statusScreen, type Terminal } from '../shared/terminal.ts'
@@ -15,12 +15,6 @@ import { story } from './demo-story.ts'
 import { tour } from './demo-tour.ts'
 import { untilSignal } from './service.ts'
 import { loadDuckdb } from '../../warehouses/duckdb/installed.ts'
-
-const exampleDir = () => {
-  // From dist/src/cli or src/cli: the examples are next to the configuration's source either way.
-  const up = import.meta.url.endsWith('.ts') ? '../../../' : '../../../../'
-  return fileURLToPath(new URL(`${up}config/examples/contacts`, import.meta.url))
-}
 
 export interface DemoOptions {
   /** Leaves everything running until Ctrl-C. */
@@ -38,16 +32,16 @@ export async function demo(outer: CommandContext, options: DemoOptions): Promise
   if (running !== null) throw claimError(running)
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
-  cpSync(exampleDir(), folder, { recursive: true })
+  cpSync(exampleFolder('crm'), folder, { recursive: true })
   const title = (text: string) => terminal.out(`\n${terminal.style('bold', text)}`)
 
   if (options.tour) title('1. Start: the Records Service, a Temporal server, a worker')
   else
     terminal.out('Starting a CRM to try it on, a Temporal server and a worker; Ctrl-C stops all.')
   const embedded = await startParts(terminal, configFile)
-  let isStopped = false
+  const stop = new AbortController()
   const ignore = onInterrupt(['SIGINT', 'SIGTERM'], (signal) => {
-    isStopped = true
+    stop.abort()
     terminal.err('Stopping: batches in flight are settled first. Once more ends at once.')
     // What a step follows, it leaves at Ctrl-C only.
     if (signal === 'SIGTERM') process.kill(process.pid, 'SIGINT')
@@ -60,11 +54,13 @@ export async function demo(outer: CommandContext, options: DemoOptions): Promise
     const context = createContext({ config: configFile, json: false }, terminal)
     const step: Demo['step'] = async (work, codeMax = EXIT.rejects) => {
       const code = await work()
-      if (isStopped) throw new DemoEnd(EXIT.unknown)
+      if (stop.signal.aborted) throw new DemoEnd(EXIT.unknown)
       if (code > codeMax) throw new DemoEnd(code)
     }
     const temporalUi = embedded.temporal.uiUrl
-    await (options.tour ? tour : story)({ context, folder, service, temporalUi, title, step })
+    const stopped = stop.signal
+    const shared: Demo = { context, folder, service, temporalUi, stopped, title, step }
+    await (options.tour ? tour : story)(shared)
     if (!options.tour) printNext(terminal, folder)
     else if (!options.keep)
       terminal.out('  npm run demo -- --keep  leaves everything running, with the Temporal UI')
@@ -77,7 +73,8 @@ export async function demo(outer: CommandContext, options: DemoOptions): Promise
     return EXIT.done
   } catch (error) {
     if (!(error instanceof DemoEnd)) throw error
-    if (isStopped) terminal.err(terminal.style('yellow', 'Stopped before the end of the demo.'))
+    if (stop.signal.aborted)
+      terminal.err(terminal.style('yellow', 'Stopped before the end of the demo.'))
     return error.exitCode
   } finally {
     await embedded.stop()

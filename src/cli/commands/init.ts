@@ -1,12 +1,13 @@
 // `records-sync init`: a first configuration. From a CSV file and a service where there are some; else a starter with comments, or an
 // example that runs as it is.
 
-import { existsSync, mkdirSync, readdirSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
-import { CONFIG_FILE, EXAMPLE_CONTACTS, STARTER_CONFIG } from '../../../config/index.ts'
+import { CONFIG_FILE, STARTER_CONFIG } from '../../../config/index.ts'
 import { ConfigError } from '../../core/errors.ts'
 import { EXIT, type CommandContext } from '../shared/context.ts'
 import { createAsker, type Asker } from '../shared/questions.ts'
+import { exampleFolder } from '../shared/examples.ts'
 import { initFromFile, requireNew, writeConfig, type InitOptions } from './init-file.ts'
 
 export interface InitCommandOptions extends InitOptions {
@@ -77,21 +78,26 @@ function initStarter(context: CommandContext, umask: number): number {
   return EXIT.done
 }
 
-/** A folder with the starter, and the file that it reads. */
+/** A folder with the files of the first example. */
 function initExample({ terminal }: CommandContext, name: string, umask: number): number {
   const folder = resolve(name)
-  const files = { [CONFIG_FILE]: STARTER_CONFIG, 'contacts.csv': EXAMPLE_CONTACTS }
-  for (const file of Object.keys(files)) requireNew(join(folder, file))
+  const example = exampleFolder('first')
+  const files = readdirSync(example)
+  for (const file of files) requireNew(join(folder, file))
   const isNew = !existsSync(folder)
   mkdirSync(folder, { recursive: true, mode: 0o777 & ~umask })
-  for (const [file, text] of Object.entries(files)) writeConfig(join(folder, file), text, umask)
+  for (const file of files)
+    writeConfig(join(folder, file), readFileSync(join(example, file), 'utf8'), umask)
   const shown = relative(process.cwd(), folder) || '.'
-  terminal.out(`${isNew ? 'Made' : 'Wrote into'} ${shown}: ${CONFIG_FILE}, and contacts.csv with 20 rows, two of them wrong on purpose. Next:
-  1. ${shown === '.' ? '' : `cd ${shown} && `}records-sync dev -- run contacts
-     with a Records Service of its own; ends with the books
-  2. records-sync rejects
-     the two rows as files: correct them, then records-sync dev -- retry 1 --file rejects-1/*.csv
-  3. records-sync dev -- check --save-schema && records-sync test
+  terminal.out(`${isNew ? 'Made' : 'Wrote into'} ${shown}: ${CONFIG_FILE}, companies.csv, contacts.csv and deals.csv.
+Two of the 20 rows are wrong on purpose. Next:
+  1. ${shown === '.' ? '' : `cd ${shown} && `}records-sync dev -- run --all
+     with a Records Service of its own: two rows are set aside, and a link waits
+  2. records-sync rejects 1
+     a company to correct; then records-sync dev -- retry 1 --file rejects-1/*.csv
+  3. records-sync dev -- run --all
+     nothing is sent twice; the deal that waited for that company is linked
+  4. records-sync dev -- check --save-schema && records-sync test
      the tests of the mapping, which stand in ${CONFIG_FILE}`)
   return EXIT.done
 }

@@ -99,7 +99,9 @@ const failureOf = (error: unknown): { code?: string; message: string } =>
     ? { code: error.code, message: error.message }
     : { message: innermostMessage(error) }
 
-const COLUMNS = ['sync', 'run', 'state', 'rows', 'written', 'rejects', 'differ']
+const COLUMNS = ['sync', 'run', 'state', 'rows', 'written', 'rejects']
+/** Columns that are shown where they have something. */
+const MORE_COLUMNS = ['differ', 'linked', 'parked']
 
 /** A row for each sync, then why those did not end well that did not, then what a person looks at. */
 export function printGroup(
@@ -113,9 +115,19 @@ export function printGroup(
   const rows = runs.map((one) => {
     const { run, account } = accounts.get(one.sync) ?? {}
     const figures = run ? figuresOf(run, account ?? null, null) : [null, null, null, null]
-    return [one.sync, one.run, one.state, ...figures]
+    return [
+      one.sync,
+      one.run,
+      one.state.replaceAll('_', ' '),
+      ...figures,
+      ...linkFigures(account ?? null),
+    ]
   })
-  if (rows.length > 0) terminal.out(table(COLUMNS, rows))
+  const shown = [...COLUMNS, ...MORE_COLUMNS].map(
+    (_, at) => at < COLUMNS.length || rows.some((row) => row[at]),
+  )
+  const only = <Cell>(cells: readonly Cell[]) => cells.filter((_, at) => shown[at])
+  if (rows.length > 0) terminal.out(table(only([...COLUMNS, ...MORE_COLUMNS]), rows.map(only)))
   for (const one of runs) {
     const why = whyOf(one)
     if (why !== null) terminal.out(terminal.style('yellow', why))
@@ -128,6 +140,14 @@ export function printGroup(
 /** Whether all that a run left was parked links, which another run of the group has taken up. */
 const isLookedAfter = ({ run }: GroupedSync, syncs: readonly GroupedSync[]): boolean =>
   syncs.some((one) => one.run === run && one.links?.run && one.withoutParked === 'complete')
+
+/** Links that the service has, and those that wait for their targets; null where a run has none. */
+export function linkFigures(account: RunAccount | null): readonly [number | null, number | null] {
+  const links = account?.run.links ?? null
+  if (links === null || links.read === 0) return [null, null]
+  const { linked, unchanged, parked } = links.states
+  return [linked + unchanged, parked]
+}
 
 /** Why a sync did not end well, or is not at work; null if there is nothing to say. */
 function whyOf({ sync, state, reason }: GroupedSync): string | null {

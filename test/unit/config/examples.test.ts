@@ -5,7 +5,7 @@ import { jsonSchemaText, withSettings } from '../../../config/generate.ts'
 import { loadConfig, STARTER_CONFIG } from '../../../config/index.ts'
 import { importOf, load, mirrorOf } from './project.ts'
 
-const example = new URL('../../../config/examples/contacts/', import.meta.url)
+const example = new URL('../../../config/examples/crm/', import.meta.url)
 const read = (name: string) => readFile(new URL(name, example), 'utf8')
 
 /** The starter in blocks: a commented line, with the commented lines below it that are indented further. */
@@ -58,25 +58,26 @@ test('what the starter has in comments loads, each alone and all of it together'
 
 test('the example loads', async () => {
   const config = await loadConfig(new URL('records-sync.yaml', example).pathname, {})
-  expect(Object.keys(config.syncs)).toEqual(['contacts', 'companies', 'crm_copy'])
+  expect(Object.keys(config.syncs)).toEqual(['companies', 'contacts', 'deals', 'crm_copy'])
   expect(config.connections['crm']).toMatchObject({
     service: 'http://127.0.0.1:8080',
     key: { env: 'RECORDS_API_KEY' },
   })
 })
 
-test.each(['contacts', 'companies'])(
+test.each(['companies', 'contacts', 'deals'])(
   'every column of the example %s is in its file',
   async (name) => {
     const config = await loadConfig(new URL('records-sync.yaml', example).pathname, {})
-    const { from, properties } = importOf(config, name)
+    const { from, properties, links = [] } = importOf(config, name)
     if (!('csv' in from)) throw new Error('expected a CSV file')
     const header = (await readFile(from.csv, 'utf8')).split('\n')[0]!.split(from.delimiter!)
     const mapped = Object.values(properties).flatMap(({ column, unit_column }) => [
       column,
       unit_column,
     ])
-    expect(header).toEqual(expect.arrayContaining(mapped.filter((column) => column !== undefined)))
+    const used = [...mapped, ...links.map(({ column }) => column)]
+    expect(header).toEqual(expect.arrayContaining(used.filter((column) => column !== undefined)))
   },
 )
 
@@ -87,16 +88,34 @@ test('the files of the example are what their generator makes', async () => {
   >
   expect((await read('contacts.csv')) === generator['contactsCsv']!()).toBe(true)
   expect((await read('companies.csv')) === generator['companiesCsv']!()).toBe(true)
+  expect((await read('deals.csv')) === generator['dealsCsv']!()).toBe(true)
 })
 
 test.each([
-  ['contacts.csv', ',', 'id', 4_000, 40],
-  ['companies.csv', ';', 'company_id', 600, 6],
+  ['companies.csv', ';', 'domain', 250, 0],
+  ['contacts.csv', ',', 'id', 2_400, 24],
+  ['deals.csv', ',', 'id', 1_350, 0],
 ])('%s has its rows and its repeated ids', async (file, delimiter, id, count, repeated) => {
   const rows: Record<string, string>[] = parse(await read(file), { delimiter, columns: true })
   const ids = rows.map((row) => row[id]!).filter((value) => value !== '')
   expect(rows).toHaveLength(count)
   expect(ids.length - new Set(ids).size).toBe(repeated)
+})
+
+test('one deal alone names a company whose row is wrong, and every other link has a target that is right', async () => {
+  const rowsOf = async (file: string, delimiter = ','): Promise<Record<string, string>[]> =>
+    parse(await read(file), { delimiter, columns: true })
+  const companies = await rowsOf('companies.csv', ';')
+  const wrong = companies.filter(({ revenue, founded }) => /\..*,|02-30/.test(revenue! + founded!))
+  expect(wrong).toHaveLength(2)
+  const right = new Set(companies.filter((row) => !wrong.includes(row)).map(({ domain }) => domain))
+  const [contacts, deals] = [await rowsOf('contacts.csv'), await rowsOf('deals.csv')]
+  const named = [...contacts, ...deals].filter(
+    ({ company }) => company !== '' && !right.has(company),
+  )
+  expect(named.map(({ id }) => id)).toEqual(['D-00042'])
+  const ids = new Set(contacts.map(({ id }) => id))
+  for (const { contacts: of } of deals) for (const id of of!.split(';')) expect(ids).toContain(id)
 })
 
 test('contacts.csv has new lines and quotes in cells, and many scripts', async () => {

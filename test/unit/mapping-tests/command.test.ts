@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
-import { EXAMPLE_CONTACTS, loadConfig, STARTER_CONFIG } from '../../../config/index.ts'
+import { loadConfig, STARTER_CONFIG } from '../../../config/index.ts'
 import { check } from '../../../src/cli/commands/check.ts'
 import { testMappings } from '../../../src/cli/commands/test.ts'
 import { startService } from '../../../src/service/index.ts'
@@ -271,7 +271,8 @@ test('a schema is saved whole or not at all', async () => {
 })
 
 test.each([
-  ['the example', () => exampleFolder(), 6],
+  ['the example of the demo', () => exampleFolder('crm'), 6],
+  ['the first example', () => exampleFolder('first'), 2],
   ['the starter', () => starterFolder(), 2],
 ])('the tests of %s pass, and fail where its mapping is changed', async (_, made, count) => {
   const service = await startService()
@@ -306,9 +307,9 @@ function emptyFolder(): string {
   return dir
 }
 
-function exampleFolder(): string {
+function exampleFolder(name: string): string {
   const dir = emptyFolder()
-  const example = new URL('../../../config/examples/contacts/', import.meta.url)
+  const example = new URL(`../../../config/examples/${name}/`, import.meta.url)
   cpSync(fileURLToPath(example), dir, { recursive: true })
   return dir
 }
@@ -316,6 +317,9 @@ function exampleFolder(): string {
 function starterFolder(): string {
   const dir = emptyFolder()
   writeFileSync(join(dir, 'records-sync.yaml'), STARTER_CONFIG)
-  writeFileSync(join(dir, 'contacts.csv'), EXAMPLE_CONTACTS)
+  writeFileSync(
+    join(dir, 'contacts.csv'),
+    'id,first_name,last_name,email\nC-1,Ada,Lovelace,ada@example.com\n',
+  )
   return dir
 }

@@ -1,11 +1,12 @@
-// Writes contacts.csv and companies.csv, the same bytes every time. All people and companies are invented.
-// `node generate.mjs` writes the files beside this one.
+// Writes companies.csv, contacts.csv and deals.csv, the same bytes every time. All people, companies and deals are invented.
+// `node generate.mjs` writes the files into this folder.
 
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-const CONTACTS = 4000
-const COMPANIES = 600
+const COMPANIES = 250
+const CONTACTS = 2400
+const DEALS = 1350
 
 /** Pseudo-random numbers in [0, 1) from a seed (mulberry32). */
 function randomFrom(seed) {
@@ -136,6 +137,26 @@ const titles = [
 const stages = ['subscriber', 'lead', 'opportunity', 'customer', 'former']
 const tags = ['customer', 'partner', 'press', 'vip', 'newsletter', 'event']
 const currencies = ['EUR', 'USD', 'GBP', 'JPY', 'CHF', 'SEK', 'PLN', 'INR']
+const forms = ['GmbH', 'S.A.', 'Ltd', 'AB', '株式会社', 'ООО', 'Kft.', 'B.V.']
+const trades = [
+  'Hafen & Söhne',
+  'Boulangerie',
+  '山田製作所',
+  'Κρασιά',
+  'Łódzkie Młyny',
+  'شركة النور',
+  'Fjord; Fisk',
+  'The "Quoted" Company',
+]
+const subjects = [
+  'Licences',
+  'Support contract',
+  'Rollout, phase 2',
+  'Schulung „Einsteiger“',
+  'Renouvellement',
+  '保守契約',
+  'Pilot "North"',
+]
 const notes = [
   'Met at the fair; prefers a call in the morning.',
   'Says: "call me back", twice.\nThen hung up.',
@@ -148,22 +169,39 @@ const notes = [
 ]
 
 const two = (number) => String(number).padStart(2, '0')
+const day = (random, from, years) =>
+  `${from + Math.floor(random() * years)}-${two(1 + Math.floor(random() * 12))}-${two(1 + Math.floor(random() * 28))}`
 
-/** What can be wrong with a contact: each takes a good row and spoils one cell. */
-const mistakes = [
-  (row) => ({ ...row, born: '30.02.2024' }),
-  (row) => ({ ...row, born: '2024-02-30' }),
-  (row) => ({ ...row, lifetime_value: '12,5o', currency: 'EUR' }),
-  (row) => ({ ...row, lifetime_value: '1.234.567', currency: 'EUR' }),
-  (row) => ({ ...row, lifetime_value: '99.90', currency: 'Euro' }),
-  (row) => ({ ...row, email: 'not an address' }),
-  (row) => ({ ...row, email: `${row.email.split(';')[0]};nobody@` }),
-  (row) => ({ ...row, stage: 'prospekt' }),
-  (row) => ({ ...row, id: '' }),
-  (row) => ({ ...row, newsletter: 'maybe' }),
-  (row) => ({ ...row, score: 'high' }),
-  (row) => ({ ...row, last_contacted_at: 'yesterday' }),
-]
+const companyId = (number) => `K-${String(number).padStart(4, '0')}`
+const contactId = (number) => `C-${String(number).padStart(5, '0')}`
+const dealId = (number) => `D-${String(number).padStart(5, '0')}`
+const domainOf = (number) => `company${number}.example.com`
+
+/** A company whose row has a mistake, and which a deal names: it arrives when its row is corrected. */
+const LATE = 117
+const LATE_DEAL = 42
+
+/** Rows that are wrong on purpose, by number: what is wrong with each. */
+const wrongCompanies = new Map([
+  [57, (row) => ({ ...row, founded: '2024-02-30' })],
+  [LATE, (row) => ({ ...row, revenue: '1.234,50' })],
+])
+const wrongContacts = new Map([
+  [307, (row) => ({ ...row, born: '30.02.1984' })],
+  [667, (row) => ({ ...row, email: 'not an address' })],
+  [1007, (row) => ({ ...row, stage: 'prospekt' })],
+  [1367, (row) => ({ ...row, email: `${row.email.split(';')[0]};nobody@` })],
+  [1707, (row) => ({ ...row, lifetime_value: '99.90', currency: 'Euro' })],
+  [2107, (row) => ({ ...row, id: '' })],
+])
+const wrongDeals = new Map([
+  [411, (row) => ({ ...row, amount: '12 5oo' })],
+  [913, (row) => ({ ...row, closes: '2026-11-31' })],
+])
+
+/** Contacts of which no deal knows: those with a mistake, and the rows that repeat an id. */
+const isRepeated = (number) => number % 100 === 50
+const isNamed = (number) => !wrongContacts.has(number) && !isRepeated(number)
 
 /** One or two numbers of the ranges that are reserved for fiction. */
 function phones(random) {
@@ -182,11 +220,12 @@ function contact(number, random) {
   const mailbox = `${first.ascii}.${last.ascii}${number}`
   const amount = sometimes(0.7, () => (random() * 50_000 - 500).toFixed(2))
   return {
-    id: `C-${String(number).padStart(5, '0')}`,
+    id: contactId(number),
     // Some exports decompose accents: the same name in other code points.
     first_name: random() < 0.05 ? first.name.normalize('NFD') : first.name,
     last_name: last.name,
     job_title: pick(titles),
+    company: sometimes(0.6, () => domainOf(someCompany(random))),
     email: [
       `${mailbox}@${people.country}.example.com`,
       ...(random() < 0.15 ? [`${mailbox}@example.org`] : []),
@@ -223,56 +262,37 @@ const cellOf = (text, delimiter) =>
     ? `"${text.replaceAll('"', '""')}"`
     : text
 
-/** contacts.csv: 4,000 rows, of which 40 repeat an id and 40 have a mistake. */
-export function contactsCsv() {
-  const random = randomFrom(20260131)
-  const rows = []
-  for (let number = 1; number <= CONTACTS; number++) {
-    const row = contact(number, random)
-    if (number % 100 === 50) {
-      // The same person again, with what is known later: the last row of an id counts.
-      const earlier = rows[Math.floor(random() * (rows.length - 1))]
-      rows.push({
-        ...row,
-        id: earlier.id || row.id,
-        first_name: earlier.first_name,
-        last_name: earlier.last_name,
-      })
-    } else if (number % 100 === 7)
-      rows.push(mistakes[Math.floor(number / 100) % mistakes.length](row))
-    else rows.push(row)
+/** One that the CRM has after the first run. */
+function someCompany(random) {
+  for (;;) {
+    const number = 1 + Math.floor(random() * COMPANIES)
+    if (!wrongCompanies.has(number)) return number
   }
-  return csvOf(rows, ',')
 }
 
-/** companies.csv: 600 rows with semicolons and decimal commas, of which 6 repeat an id and 6 have a mistake. */
+function someContact(random) {
+  for (;;) {
+    const number = 1 + Math.floor(random() * CONTACTS)
+    if (isNamed(number)) return number
+  }
+}
+
+const asWritten = (wrong, number, row) => (wrong.get(number) ?? ((same) => same))(row)
+
+/** companies.csv: 250 rows with semicolons and decimal commas, of which 2 have a mistake. */
 export function companiesCsv() {
   const random = randomFrom(600)
   const pick = (list) => list[Math.floor(random() * list.length)]
-  const forms = ['GmbH', 'S.A.', 'Ltd', 'AB', '株式会社', 'ООО', 'Kft.', 'B.V.']
-  const trades = [
-    'Hafen & Söhne',
-    'Boulangerie',
-    '山田製作所',
-    'Κρασιά',
-    'Łódzkie Młyny',
-    'شركة النور',
-    'Fjord; Fisk',
-    'The "Quoted" Company',
-  ]
   const rows = []
   for (let number = 1; number <= COMPANIES; number++) {
-    const domain = `company${number}.example.com`
+    const domain = domainOf(number)
     const row = {
-      company_id: `K-${String(number).padStart(4, '0')}`,
-      name: `${pick(trades)} ${number} ${pick(forms)}`,
       domain,
+      company_id: companyId(number),
+      name: `${pick(trades)} ${number} ${pick(forms)}`,
       email: `info@${domain}`,
       website: `https://${domain}/`,
-      founded:
-        random() < 0.8
-          ? `${1890 + Math.floor(random() * 135)}-${two(1 + Math.floor(random() * 12))}-${two(1 + Math.floor(random() * 28))}`
-          : '',
+      founded: random() < 0.8 ? day(random, 1890, 135) : '',
       stage: pick(['prospect', 'customer', 'former', '']),
       revenue:
         random() < 0.8
@@ -280,16 +300,55 @@ export function companiesCsv() {
           : '',
       notes: random() < 0.3 ? pick(notes) : '',
     }
-    if (number % 100 === 50)
-      rows.push({ ...row, company_id: rows.at(-20).company_id, domain: rows.at(-20).domain })
-    else if (number % 200 === 7) rows.push({ ...row, founded: '2024-02-30' })
-    else if (number % 200 === 107) rows.push({ ...row, revenue: '1.234,50' })
-    else rows.push(row)
+    rows.push(asWritten(wrongCompanies, number, row))
   }
   return csvOf(rows, ';')
 }
 
+/** contacts.csv: 2,400 rows, of which 24 repeat an id and 6 have a mistake. */
+export function contactsCsv() {
+  const random = randomFrom(20260131)
+  const rows = []
+  for (let number = 1; number <= CONTACTS; number++) {
+    const row = contact(number, random)
+    if (!isRepeated(number)) {
+      rows.push(asWritten(wrongContacts, number, row))
+      continue
+    }
+    // The same person again, with what is known later: the last row of an id counts.
+    const { id, first_name, last_name, company } = rows.at(-20)
+    rows.push({ ...row, id, first_name, last_name, company })
+  }
+  return csvOf(rows, ',')
+}
+
+/** deals.csv: 1,350 rows, each with its company, and one or two contacts; 2 have a mistake, and 1 waits for its company. */
+export function dealsCsv() {
+  const random = randomFrom(1350)
+  const pick = (list) => list[Math.floor(random() * list.length)]
+  const rows = []
+  for (let number = 1; number <= DEALS; number++) {
+    const contacts = Array.from({ length: random() < 0.25 ? 2 : 1 }, () =>
+      contactId(someContact(random)),
+    )
+    const row = {
+      id: dealId(number),
+      name: `${pick(subjects)} ${2024 + Math.floor(random() * 3)}`,
+      company: domainOf(number === LATE_DEAL ? LATE : someCompany(random)),
+      contacts: [...new Set(contacts)].join(';'),
+      stage: pick(['new', 'qualified', 'offer', 'won', 'lost']),
+      amount: (random() * 250_000).toFixed(2),
+      currency: pick(currencies),
+      closes: random() < 0.8 ? day(random, 2025, 2) : '',
+      notes: random() < 0.2 ? pick(notes) : '',
+    }
+    rows.push(asWritten(wrongDeals, number, row))
+  }
+  return csvOf(rows, ',')
+}
+
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  writeFileSync(new URL('contacts.csv', import.meta.url), contactsCsv())
   writeFileSync(new URL('companies.csv', import.meta.url), companiesCsv())
+  writeFileSync(new URL('contacts.csv', import.meta.url), contactsCsv())
+  writeFileSync(new URL('deals.csv', import.meta.url), dealsCsv())
 }
