@@ -69,8 +69,9 @@ export function compileLinks(
     index: sourceColumns.indexOf(link.column),
     read: reader(link, target, sourceColumns, folds),
   }))
-  return (row, { valid, key }) => {
-    if (!valid) return []
+  return (row, item) => {
+    if (!item.valid || item.withdrawn) return []
+    const { key } = item
     const links: StagedLink[] = []
     const known = new Set<string>()
     for (const column of columns) addLinks(column, row, key, { links, known })

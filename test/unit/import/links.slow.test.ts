@@ -599,3 +599,27 @@ test('a reconciliation says which links are missing and which no row names; a re
   // The link that no row names stays, and so does its record.
   expect(await targetsOf(scene, 'D-1')).toHaveLength(2)
 })
+
+test('a row that asks for the deletion of its record asks for no links', async () => {
+  const scene = await linking({}, { delete_when: { column: 'name', equals: ['gone'] } })
+  await companies(scene, 'acme.example')
+  scene.rows(COLUMNS, [
+    ['C-1', 'gone', 'acme.example'],
+    ['C-2', 'Ben', 'acme.example'],
+  ])
+  expect(await scene.run()).toMatchObject({
+    state: 'complete',
+    books: { states: { withdrawn: 1, created: 1 }, links: { read: 1, states: { linked: 1 } } },
+  })
+})
+
+test('links that were left are taken up by a sync with delete_when too', async () => {
+  const scene = await linking({}, { delete_when: { column: 'state', equals: ['gone'] } })
+  scene.rows([...COLUMNS, 'state'], [['C-1', 'Ada', 'acme.example', '']])
+  expect((await scene.run()).books.links).toMatchObject({ states: { parked: 1 } })
+  await companies(scene, 'acme.example')
+  expect(await scene.links()).toMatchObject({
+    state: 'complete',
+    books: { links: { read: 1, states: { linked: 1 } } },
+  })
+})
