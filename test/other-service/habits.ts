@@ -38,6 +38,8 @@ export interface Habits {
   readonly matching: 'exact' | 'trimmed' | 'folded'
   readonly lowerEmails: boolean
   readonly trim: boolean
+  /** A record with this text as a value is refused with 422; null: none is. */
+  readonly refusesText: string | null
   /** Changes a text as it is stored. */
   readonly normalise: ((value: string, kind: Kind) => string) | null
   /** `2024-01-01T00:00:00.000Z`, `…00Z` where there are no milliseconds, or `…00+00:00`. */
@@ -82,6 +84,7 @@ export const DEFAULT_HABITS: Habits = {
   matching: 'exact',
   lowerEmails: false,
   trim: false,
+  refusesText: null,
   normalise: null,
   times: 'millis',
   clockAhead: 0,

@@ -29,6 +29,8 @@ export interface OtherServiceOptions extends Partial<Habits>, Partial<Naming> {
   readonly types?: readonly TypeDef[]
   readonly associations?: readonly AssociationDef[]
   readonly key?: string
+  /** Of the first org. Default 1. */
+  readonly orgId?: number
   readonly now?: () => number
 }
 
@@ -116,10 +118,10 @@ export async function startOtherService(options: OtherServiceOptions = {}): Prom
     limiters.set(id, new Limiter(() => habits, clock))
     return org
   }
-  const org = addOrg(1)
+  const org = addOrg(options.orgId ?? 1)
   const keys = new Map<string, Key>()
   const addKey: OtherService['addKey'] = (key, more = {}) => {
-    const added: Key = { key, org: 1, reach: 'org', grants: null, hidden: new Set(), ...more }
+    const added: Key = { key, org: org.id, reach: 'org', grants: null, hidden: new Set(), ...more }
     keys.set(key, added)
     return added
   }
@@ -192,7 +194,7 @@ export async function startOtherService(options: OtherServiceOptions = {}): Prom
       })
       response.end(body ?? undefined)
     }
-    let headers = limiters.get(1)!.headers()
+    let headers = limiters.get(org.id)!.headers()
     const refuse = (error: Refusal) =>
       send(
         error.status,

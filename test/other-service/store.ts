@@ -102,6 +102,7 @@ export class Org {
       const property = this.property(type, name)
       const had = before?.properties[name]
       if (!property) refuse('there is no such property', 'unknown_property')
+      else if (value !== null && value === this.#habits().refusesText) refuse('it is not taken')
       else if (property.writability === 'read_only') refuse('the property is read only')
       else if (value === null) {
         if (property.writability === 'create_only' && had != null) refuse('it is set only once')

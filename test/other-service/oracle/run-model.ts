@@ -1,0 +1,294 @@
+// One run of a sync, phase by phase: what the documents say becomes of its rows, its links and the records without a row, compared with
+// what the ledger says, and what the service holds after each phase.
+
+import assert from 'node:assert/strict'
+import { ITEM_STATES, LINK_STATES, type Books } from '../../../src/core/domain/books.ts'
+import { REMOVAL_STATES } from '../../../src/core/domain/removals.ts'
+import type { Ledger } from '../../../src/ledger/ledger.ts'
+import type { Row } from './rows.ts'
+import type { ServiceModel } from './service-model.ts'
+import {
+  edgeOf,
+  recordsOf,
+  type SyncModel,
+  type Link,
+  type StagedRow,
+  type Writer,
+} from './sync-model.ts'
+
+const ALL = 10_000
+
+export interface RunScene {
+  readonly service: ServiceModel
+  readonly syncs: readonly SyncModel[]
+  readonly sync: SyncModel
+  /** Counts runs. */
+  readonly at: number
+  /** Whether requests or workers were lost: then an update may have been a creation, and a deletion may be found done. */
+  readonly isLossy: boolean
+}
+
+/** Of a run that ended before its time: what is not settled is `unsent`, or `failed` where its outcome is not known. */
+type Ending = 'finished' | 'cut'
+
+export class RunModel {
+  readonly #scene: RunScene
+  readonly #writer: Writer = { until: 0 }
+  readonly #isOfLinks: boolean
+  rows: readonly StagedRow[] = []
+  #links: readonly Link[] = []
+  /** Those that a later link of the file takes the place of. */
+  #skippedAtOnce: ReadonlySet<Link> = new Set()
+  readonly #linkStates = new Map<string, string>()
+  #removals: ReadonlyMap<string, { cause: 'missing' | 'asked'; state: string }> = new Map()
+  readonly #removed = new Map<string, string>()
+
+  /** @param isOfLinks whether it takes up links alone */
+  constructor(scene: RunScene, isOfLinks = false) {
+    this.#scene = scene
+    this.#isOfLinks = isOfLinks
+  }
+
+  stage(file: readonly Row[]): void {
+    const { sync } = this.#scene
+    if (!this.#isOfLinks) this.rows = sync.stage(file)
+    const own = sync.linksOf(this.rows)
+    const keys = new Set(this.rows.map(({ key }) => key))
+    const isCarrying = this.#isOfLinks || (sync.setting.isIncremental && sync.reading !== null)
+    const carried = !isCarrying
+      ? []
+      : [...sync.known.values()]
+          .filter(({ state, link }) => state !== 'linked' && !keys.has(link.key))
+          .map(({ link }) => ({ ...link, row: null }))
+    this.#links = [...own, ...carried]
+    this.#skippedAtOnce = sync.skipped(own)
+    for (const link of this.#skippedAtOnce) this.#linkStates.set(edgeOf(link), 'skipped')
+    if (!this.#isOfLinks) this.#removals = sync.removals(this.rows)
+  }
+
+  get hasRemovals(): boolean {
+    return this.#removals.size > 0
+  }
+
+  /** Rows are sent. */
+  async pushed(ledger: Ledger, run: number, ending: Ending): Promise<void> {
+    const { sync, syncs, service, at, isLossy } = this.#scene
+    const records = recordsOf(syncs)
+    const actual = new Map(
+      (await ledger.report(run, { states: ITEM_STATES, after: 0, limit: ALL })).map((item) => [
+        item.ordinal,
+        item.state as string,
+      ]),
+    )
+    assert.deepEqual(
+      [...actual.keys()],
+      this.rows.map(({ ordinal }) => ordinal),
+    )
+    for (const row of this.rows) {
+      const shown = actual.get(row.ordinal)!
+      if (row.state !== 'planned') {
+        assert.deepEqual([row.ordinal, row.key, shown], [row.ordinal, row.key, row.state])
+        continue
+      }
+      const states = [...sync.sentStates(row, service, records)]
+      if (isLossy && states.includes('created')) states.push('updated')
+      if (ending === 'cut') states.push('unsent', 'failed')
+      assert.deepEqual(
+        { key: row.key, may: states.includes(shown) ? shown : states },
+        {
+          key: row.key,
+          may: shown,
+        },
+      )
+      row.state = shown
+      sync.applyRow(row, service, this.#writer, at)
+    }
+  }
+
+  /** Links are sent. */
+  async linked(ledger: Ledger, run: number, ending: Ending, isBegun = true): Promise<void> {
+    const { sync, syncs, service, at } = this.#scene
+    const records = recordsOf(syncs)
+    const { links: shown } = await ledger.reportLinks(run, {
+      states: LINK_STATES,
+      after: { ordinal: 0, number: 0 },
+      limit: ALL,
+    })
+    const actual = new Map(
+      shown.map(({ association, key, target, state }) => [
+        JSON.stringify([association, key, target]),
+        state as string,
+      ]),
+    )
+    assert.deepEqual([...actual.keys()].toSorted(), this.#links.map(edgeOf).toSorted())
+    const decided = this.#links.map((link) => ({ link, ...this.#outcome(link, records) }))
+    for (const { link, states, ends } of decided) {
+      const edge = edgeOf(link)
+      const isDecided = this.#linkStates.has(edge)
+      const may = ending === 'cut' && !isDecided ? [...states, 'unsent', 'failed'] : states
+      const state = actual.get(edge)!
+      assert.deepEqual({ edge, may: may.includes(state) ? state : may }, { edge, may: state })
+      this.#linkStates.set(edge, state)
+      if (state === 'unchanged' || isDecided) continue
+      if (state === 'linked') service.link(link.setting.association, ends.source!, ends.target!)
+      if (state === 'failed') this.#adoptEdge(link, ends)
+      sync.note(link, state, ends, at)
+    }
+    if (!isBegun || this.#isOfLinks || sync.setting.links.length === 0) return
+    const read = this.rows.flatMap(({ key, state }) =>
+      key === null || state === 'invalid' || state === 'superseded' ? [] : [key],
+    )
+    const named = this.#links.filter((link) => !this.#skippedAtOnce.has(link))
+    sync.forget(named, sync.setting.isIncremental ? new Set(read) : 'all')
+  }
+
+  #adoptEdge({ setting }: Link, { source, target }: Ends): void {
+    const { service } = this.#scene
+    if (source !== null && target !== null && service.isLinked(setting.association, source, target))
+      service.link(setting.association, source, target)
+  }
+
+  #outcome(link: Link, records: ReturnType<typeof recordsOf>): { states: string[]; ends: Ends } {
+    const { sync, service } = this.#scene
+    const none: Ends = { source: null, target: null }
+    const { setting, row, key } = link
+    if (this.#linkStates.get(edgeOf(link)) === 'skipped') return { states: ['skipped'], ends: none }
+    if (sync.isKnown(link, records)) return { states: ['unchanged'], ends: none }
+    const missing = { park: 'parked', reject: 'rejected', skip: 'skipped' }[setting.missing]
+    const isLinkMode = sync.setting.mode === 'link'
+    if (row !== null) {
+      if (row.state === 'exists' && !isLinkMode) return { states: ['skipped'], ends: none }
+      if (row.state === 'absent') return { states: [isLinkMode ? missing : 'skipped'], ends: none }
+      if (['rejected', 'failed', 'unsent', 'planned'].includes(row.state))
+        return { states: ['unsent'], ends: none }
+    }
+    let source = row?.id ?? sync.accepted.get(key)?.id ?? null
+    if (source === null && isLinkMode)
+      source =
+        records(sync.setting.type, key)?.id ?? service.ofKey(sync.setting.type, key)?.id ?? null
+    if (source === null) return { states: [isLinkMode ? missing : 'unsent'], ends: none }
+    const first = this.#firstTarget(link, records)
+    if (typeof first === 'string')
+      return {
+        states: [first === 'several' ? 'rejected' : missing],
+        ends: { source, target: null },
+      }
+    let target: string | null = first.id
+    if (!service.has(source)) {
+      source = service.ofKey(sync.setting.type, key)?.id ?? null
+      if (source === null)
+        return { states: [isLinkMode ? missing : 'rejected'], ends: { source, target } }
+    }
+    if (!service.has(target)) {
+      const again = this.#search(link)
+      if (again.length > 1) return { states: ['rejected'], ends: { source, target: null } }
+      target = again[0]?.id ?? null
+    }
+    return target === null
+      ? { states: [missing], ends: { source, target } }
+      : { states: ['linked'], ends: { source, target } }
+  }
+
+  #search({ setting: { to, by }, target }: Link) {
+    return by === null ? [] : this.#scene.service.withValue(to, by, target)
+  }
+
+  /** As the ledger has it, else as the service finds it. */
+  #firstTarget(
+    link: Link,
+    records: ReturnType<typeof recordsOf>,
+  ): { id: string } | 'none' | 'several' {
+    const { setting, target } = link
+    if (setting.by === null) return { id: target }
+    const known = setting.by === 'code' ? records(setting.to, target) : null
+    if (known) return known
+    const found = this.#search(link)
+    return found.length > 1 ? 'several' : (found[0] ?? 'none')
+  }
+
+  /** Records without a row are removed. */
+  async removed(ledger: Ledger, run: number, ending: Ending): Promise<void> {
+    const { sync, syncs, service, isLossy } = this.#scene
+    const { rows } = await ledger.removals(run, { states: REMOVAL_STATES, after: 0, limit: ALL })
+    const actual = new Map(rows.map(({ key, state }) => [key, state as string]))
+    assert.deepEqual([...actual.keys()].toSorted(), [...this.#removals.keys()].toSorted())
+    const others = syncs.filter(
+      ({ setting }) => setting !== sync.setting && setting.type === sync.setting.type,
+    )
+    const judged = [...this.#removals].map(([key, { cause, state }]) => ({
+      key,
+      state: state === 'planned' ? sync.judge(key, cause, service, others) : state,
+    }))
+    for (const { key, state } of judged) {
+      const shown = actual.get(key)!
+      const may = [state]
+      if (isLossy && state === 'removed') may.push('gone_already')
+      if (ending === 'cut') may.push('unsent', 'failed')
+      assert.deepEqual({ key, may: may.includes(shown) ? shown : may }, { key, may: shown })
+      this.#removed.set(key, shown)
+      sync.applyRemoval(key, shown, service, syncs)
+    }
+  }
+
+  /** The run is closed. Fails unless its state is what its rows, links and removals make it. */
+  closed(state: string, books: Books, ending: Ending): void {
+    const { sync, service, at } = this.#scene
+    const rows = this.rows.map((row) => row.state)
+    const links = [...this.#linkStates.values()]
+    const removals = [...this.#removed.values()]
+    const count = (states: readonly string[], ...of: string[]) =>
+      states.filter((one) => of.includes(one)).length
+    assert.equal(books.read, rows.length)
+    for (const name of ITEM_STATES)
+      assert.deepEqual([name, books.states[name]], [name, count(rows, name)])
+    assert.equal(books.links?.read ?? 0, links.length)
+    for (const name of LINK_STATES)
+      assert.deepEqual([name, books.links?.states[name] ?? 0], [name, count(links, name)])
+    for (const name of REMOVAL_STATES)
+      assert.deepEqual([name, books.removals?.[name] ?? 0], [name, count(removals, name)])
+    if (ending === 'cut') {
+      this.#writer.until = Date.now()
+      return
+    }
+    const rejects =
+      count(rows, 'invalid', 'rejected', 'failed', 'unsent') +
+      count(links, 'rejected', 'failed', 'unsent') +
+      count(removals, 'rejected', 'failed', 'unsent')
+    const differences = count(links, 'parked') + count(removals, 'changed_since', 'unclear')
+    assert.equal(
+      state,
+      rejects > 0
+        ? 'complete_with_rejects'
+        : differences > 0
+          ? 'complete_with_differences'
+          : 'complete',
+    )
+    this.#writer.until = service.newestChange(sync.setting.type)
+    if (this.#isOfLinks) return
+    sync.reading = new Map(
+      this.rows.flatMap((row) => (row.key === null ? [] : [[row.key, row.state === 'withdrawn']])),
+    )
+    sync.removedSince.clear()
+    for (const [key, one] of this.#removed) if (isDone(one)) sync.removedSince.add(key)
+    sync.open = new Map(
+      [...this.#removals].flatMap(([key, { cause }]) =>
+        ['unclear', 'rejected', 'failed', 'unsent'].includes(this.#removed.get(key)!)
+          ? [[key, cause]]
+          : [],
+      ),
+    )
+    // A row without a key would be carried for ever: nothing says that a later one mends it.
+    const isLeft = (row: StagedRow) =>
+      row.key !== null && ['invalid', 'rejected', 'failed', 'unsent'].includes(row.state)
+    sync.left = this.rows.filter(isLeft).map(({ row }) => row)
+    sync.leftAt = at
+    sync.watermark = Math.max(sync.watermark, ...this.rows.map(({ row }) => row.v))
+  }
+}
+
+interface Ends {
+  readonly source: string | null
+  readonly target: string | null
+}
+
+const isDone = (state: string): boolean => ['removed', 'cleared', 'gone_already'].includes(state)

@@ -1,0 +1,366 @@
+// What a sync knows and does, as docs/imports.md says it: which rows count, what becomes of each, which links are made, and which records
+// are removed. It shares no code with the product.
+
+import type { Json } from '../index.ts'
+import type { Row } from './rows.ts'
+import type { Payload, ServiceModel } from './service-model.ts'
+import { CLEARED, REFUSED, cardinalityOf } from './world.ts'
+import type { LinkSetting, SyncSetting } from './world.ts'
+
+/** A run that wrote: when it ended, and until when its records may have changed. */
+export interface Writer {
+  until: number
+}
+
+const FORGETS = false
+
+interface Accepted {
+  readonly id: string
+  readonly payload: Payload
+  readonly writer: Writer
+  /** Counts runs. */
+  readonly at: number
+  /** Of a row that was sent later, it is not known whether it was written. */
+  readonly isDoubtful?: true
+}
+
+interface Known {
+  /** Linked, or why not. */
+  readonly state: string
+  readonly link: Link
+  readonly sourceId: string | null
+  readonly targetId: string | null
+  readonly at: number
+}
+
+export interface Link {
+  readonly setting: LinkSetting
+  readonly key: string
+  readonly target: string
+  /** Null: it was carried over. */
+  readonly row: StagedRow | null
+}
+
+export interface StagedRow {
+  readonly ordinal: number
+  readonly row: Row
+  readonly key: string | null
+  readonly payload: Payload
+  state: string
+  id: string | null
+}
+
+export type Causes = Map<string, 'missing' | 'asked'>
+
+export const edgeOf = ({ setting, key, target }: Link): string =>
+  JSON.stringify([setting.association, key, target])
+
+export class SyncModel {
+  readonly setting: SyncSetting
+  readonly accepted = new Map<string, Accepted>()
+  readonly known = new Map<string, Known>()
+  /** Keys of the last complete reading, and whether its row asked for a deletion; null: there is none. */
+  reading: Map<string, boolean> | null = null
+  /** Removals that it left open. */
+  open: Causes = new Map()
+  /** Rows that it left over, and how far its query had come. */
+  left: readonly Row[] = []
+  leftAt = 0
+  watermark = 0
+
+  constructor(setting: SyncSetting) {
+    this.setting = setting
+  }
+
+  /** What a row sends; null if it does not map. */
+  #payloadOf(row: Row): Payload | null {
+    const { empty, properties } = this.setting
+    const payload: Record<string, Json> = { code: row.code }
+    if (row.code === '') return null
+    for (const name of properties) {
+      const cell = row[name]
+      if (cell === '') {
+        if (empty === 'reject') return null
+        if (empty === 'clear') payload[name] = null
+      } else if (name === 'size' && Number.isNaN(Number(cell))) return null
+      else payload[name] = name === 'size' ? Number(cell) : cell
+    }
+    return payload
+  }
+
+  /** The rows of a run, with those that have their state before anything is sent. */
+  stage(file: readonly Row[]): readonly StagedRow[] {
+    const { isIncremental, hasDeleteWhen, mode } = this.setting
+    const read = isIncremental ? file.filter(({ v }) => v > this.watermark) : file
+    const keys = new Set(read.map(({ code }) => code).filter((code) => code !== ''))
+    // What a later run brought in is left over no more.
+    const carried = !isIncremental
+      ? []
+      : this.left.filter(
+          ({ code }) => !keys.has(code) && (this.accepted.get(code)?.at ?? 0) <= this.leftAt,
+        )
+    const rows = [...read, ...carried].map((row, index): StagedRow => {
+      const key = row.code === '' ? null : row.code
+      const staged = { ordinal: index + 1, row, key, payload: {}, id: null }
+      if (hasDeleteWhen && row.state === 'deleted')
+        return { ...staged, state: key === null ? 'invalid' : 'withdrawn' }
+      const payload = this.#payloadOf(row)
+      return payload === null
+        ? { ...staged, state: 'invalid' }
+        : { ...staged, payload, state: 'planned' }
+    })
+    if (mode !== 'link')
+      for (const row of rows)
+        if (row.state !== 'invalid' && rows.some((later) => isLater(later, row)))
+          row.state = 'superseded'
+    for (const row of rows) {
+      const accepted = row.key === null ? undefined : this.accepted.get(row.key)
+      if (row.state !== 'planned' || !accepted || accepted.isDoubtful) continue
+      if (!isSame(accepted.payload, row.payload)) continue
+      row.state = 'unchanged'
+      row.id = accepted.id
+    }
+    return rows
+  }
+
+  /** The states that a planned row may get, in the order of probability. */
+  sentStates(row: StagedRow, service: ServiceModel, records: RecordsOf): readonly string[] {
+    const { mode, type } = this.setting
+    const key = row.key!
+    const isRefused = row.payload['name'] === REFUSED
+    const held = service.ofKey(type, key)
+    switch (mode) {
+      case 'upsert':
+        return isRefused ? ['rejected'] : held ? ['updated'] : ['created']
+      case 'create':
+        return held ? ['exists'] : isRefused ? ['rejected'] : ['created']
+      case 'update': {
+        const own = this.accepted.get(key)
+        const id = own && service.has(own.id) ? own.id : held?.id
+        row.id = id ?? null
+        return id === undefined ? ['absent'] : isRefused ? ['rejected'] : ['updated']
+      }
+      case 'link': {
+        row.id = records(type, key)?.id ?? this.#linkedSource(key) ?? held?.id ?? null
+        return row.id === null ? ['absent'] : ['exists']
+      }
+    }
+  }
+
+  /** Believed, where the ledger has no other record. */
+  #linkedSource(key: string): string | null {
+    for (const { state, link, sourceId } of this.known.values())
+      if (state === 'linked' && link.key === key && sourceId !== null) return sourceId
+    return null
+  }
+
+  /** What a row in its final state has done. */
+  applyRow(row: StagedRow, service: ServiceModel, writer: Writer, at: number): void {
+    const { mode, type } = this.setting
+    const key = row.key!
+    if (row.state === 'created' || row.state === 'updated') {
+      const id = mode === 'update' ? row.id! : (service.ofKey(type, key)?.id ?? null)
+      if (id === null) row.id = service.made(type, row.payload)
+      else {
+        service.write(id, row.payload)
+        row.id = id
+      }
+      this.accepted.set(key, { id: row.id, payload: row.payload, writer, at })
+    } else if (row.state === 'exists' && mode === 'create')
+      row.id = service.ofKey(type, key)?.id ?? null
+    else if (row.state === 'failed') this.#doubt(row, service)
+  }
+
+  /** A row without a known outcome: its record is as it was before, or as it was sent. */
+  #doubt({ payload, ...row }: StagedRow, service: ServiceModel): void {
+    const { type } = this.setting
+    const key = row.key!
+    const before = service.ofKey(type, key)?.properties ?? null
+    service.adopt(type, key, [before, { ...before, ...payload }])
+    const accepted = this.accepted.get(key)
+    if (accepted) this.accepted.set(key, { ...accepted, isDoubtful: true })
+  }
+
+  /** The links that the rows ask for; each edge once. */
+  linksOf(rows: readonly StagedRow[]): readonly Link[] {
+    const links = new Map<string, Link>()
+    for (const row of rows) {
+      if (['invalid', 'superseded', 'withdrawn'].includes(row.state)) continue
+      for (const setting of this.setting.links) {
+        const cell = row.row.links[setting.column]!
+        for (const target of setting.split ? cell.split(';') : [cell]) {
+          if (target === '') continue
+          const link = { setting, key: row.key!, target, row }
+          // Of rows that name the same edge the last one has it.
+          const own = links.get(edgeOf(link))
+          if (own?.row === row) continue
+          links.delete(edgeOf(link))
+          links.set(edgeOf(link), link)
+        }
+      }
+    }
+    return [...links.values()]
+  }
+
+  /** Where one target, or one source, is allowed: the last link counts. */
+  skipped(links: readonly Link[]): ReadonlySet<Link> {
+    return new Set(
+      links.filter((link, index) => {
+        const cardinality = cardinalityOf(link.setting.association)
+        return links
+          .slice(index + 1)
+          .some(
+            (later) =>
+              later.setting.association === link.setting.association &&
+              ((cardinality.endsWith('_to_one') && later.key === link.key) ||
+                (cardinality.startsWith('one_') && later.target === link.target)),
+          )
+      }),
+    )
+  }
+
+  /** Whether a link is known to be there, between the records that the ledger knows today. */
+  isKnown(link: Link, records: RecordsOf): boolean {
+    const known = this.known.get(edgeOf(link))
+    if (known?.state !== 'linked') return false
+    const source = link.row?.id ?? this.accepted.get(link.key)?.id ?? known.sourceId
+    const target = link.setting.by === 'code' ? records(link.setting.to, link.target) : null
+    if (source !== known.sourceId) return false
+    return target === null || target.at <= known.at || target.id === known.targetId
+  }
+
+  note(
+    link: Link,
+    state: string,
+    ends: { source: string | null; target: string | null },
+    at: number,
+  ): void {
+    const edge = edgeOf(link)
+    const before = this.known.get(edge)
+    if (state === 'skipped') {
+      if (before && before.state !== 'linked') this.known.delete(edge)
+      return
+    }
+    if (state === 'unsent' && before?.state === 'linked') return
+    this.known.set(edge, { state, link, sourceId: ends.source, targetId: ends.target, at })
+    if (state === 'linked') this.#takePlace(link)
+  }
+
+  #takePlace(link: Link): void {
+    const cardinality = cardinalityOf(link.setting.association)
+    for (const [edge, { link: other }] of this.known) {
+      if (other.setting.association !== link.setting.association || edge === edgeOf(link)) continue
+      const isTaken =
+        (cardinality.endsWith('_to_one') && other.key === link.key) ||
+        (cardinality.startsWith('one_') && other.target === link.target)
+      if (isTaken) this.known.delete(edge)
+    }
+  }
+
+  /** Links that were left are forgotten where the source names them no more. */
+  forget(links: readonly Link[], readKeys: ReadonlySet<string> | 'all'): void {
+    const named = new Set(links.map(edgeOf))
+    for (const [edge, { state, link }] of this.known)
+      if (state !== 'linked' && !named.has(edge) && (readKeys === 'all' || readKeys.has(link.key)))
+        this.known.delete(edge)
+  }
+
+  /** A record that is gone by our own hand has no links: those of its row are forgotten, others wait for it. */
+  forgetRecord(id: string, ownKey: string | null): void {
+    for (const [edge, known] of this.known)
+      if (known.link.key === ownKey) this.known.delete(edge)
+      else if (known.state === 'linked' && (known.sourceId === id || known.targetId === id))
+        this.known.set(edge, { ...known, state: 'parked' })
+  }
+
+  /** Records to be removed: those of rows that ask for it, those that were left open, those whose rows are gone. */
+  removals(
+    rows: readonly StagedRow[],
+  ): ReadonlyMap<string, { cause: 'missing' | 'asked'; state: string }> {
+    const { missingRows, hasDeleteWhen, isIncremental } = this.setting
+    const found = new Map<string, { cause: 'missing' | 'asked'; state: string }>()
+    const isTracked = (key: string) => this.accepted.has(key)
+    const present = new Set(rows.flatMap(({ key }) => (key === null ? [] : [key])))
+    const keyless = rows.some(({ key }) => key === null) ? 'unsent' : 'planned'
+    for (const { state, key } of rows)
+      if (state === 'withdrawn' && isTracked(key!))
+        found.set(key!, { cause: 'asked', state: 'planned' })
+    const isMissing = missingRows !== 'ignore' && !isIncremental && this.reading !== null
+    for (const [key, cause] of this.open) {
+      if (present.has(key) || found.has(key) || !isTracked(key)) continue
+      if (cause === 'asked' && hasDeleteWhen) found.set(key, { cause, state: 'planned' })
+      if (cause === 'missing' && isMissing) found.set(key, { cause, state: keyless })
+    }
+    if (!isMissing) return found
+    for (const [key, isWithdrawn] of this.reading!) {
+      if (present.has(key) || found.has(key)) continue
+      if (isTracked(key)) found.set(key, { cause: 'missing', state: keyless })
+      else if (!isWithdrawn && !this.removedSince.has(key))
+        found.set(key, { cause: 'missing', state: 'not_tracked' })
+    }
+    return found
+  }
+
+  /** Keys that runs have removed since the last complete reading began. */
+  readonly removedSince = new Set<string>()
+
+  /** What becomes of a record that is to be removed. */
+  judge(
+    key: string,
+    cause: 'missing' | 'asked',
+    service: ServiceModel,
+    others: readonly SyncModel[],
+  ): string {
+    const { type, missingRows } = this.setting
+    const accepted = this.accepted.get(key)
+    if (!accepted) return 'not_tracked'
+    const { id, payload, writer, isDoubtful } = accepted
+    if (others.some((other) => [...other.accepted.values()].some((one) => one.id === id)))
+      return 'kept'
+    if (isDoubtful) return 'unclear'
+    const record = service.records.get(id)
+    if (!record) return 'gone_already'
+    for (const [name, value] of Object.entries(payload))
+      if ((record.properties[name] ?? null) !== value) return 'changed_since'
+    if (service.changedAt(type, id) > writer.until + 60_000) return 'changed_since'
+    return cause === 'missing' && missingRows !== 'delete' ? 'cleared' : 'removed'
+  }
+
+  applyRemoval(
+    key: string,
+    state: string,
+    service: ServiceModel,
+    syncs: Iterable<SyncModel>,
+  ): void {
+    const accepted = this.accepted.get(key)
+    if (!accepted || !['removed', 'cleared', 'gone_already'].includes(state)) return
+    this.accepted.delete(key)
+    this.removedSince.add(key)
+    if (state === 'cleared') return service.write(accepted.id, { status: CLEARED })
+    service.remove(accepted.id)
+    if (FORGETS)
+      for (const sync of syncs) sync.forgetRecord(accepted.id, sync === this ? key : null)
+  }
+}
+
+/** The record that the ledger has for a key of a type, by whichever sync; null if it has none. */
+export type RecordsOf = (
+  type: string,
+  key: string,
+) => { readonly id: string; readonly at: number } | null
+
+/** The newest run counts. */
+export const recordsOf =
+  (syncs: readonly SyncModel[]): RecordsOf =>
+  (type, key) => {
+    const found = syncs.flatMap(({ setting, accepted }) => {
+      const one = setting.type === type ? accepted.get(key) : undefined
+      return one ? [one] : []
+    })
+    return found.toSorted((a, b) => b.at - a.at)[0] ?? null
+  }
+
+const isLater = (later: StagedRow, row: StagedRow): boolean =>
+  later.ordinal > row.ordinal && later.key === row.key && later.state !== 'invalid'
+
+const isSame = (a: Payload, b: Payload): boolean => JSON.stringify(a) === JSON.stringify(b)
