@@ -95,7 +95,9 @@ export async function followGroup(
     if (end?.result === null || end === undefined) await reader.asked()
     const progress = end?.result ?? reader.progress
     await view.end(groupedRuns(progress?.syncs ?? []))
-    const runs = (await patience.until(() => reader.allRuns(), interrupted))?.value ?? new Map()
+    const runs =
+      (await patience.until(() => reader.allRuns(progress?.syncs ?? []), interrupted))?.value ??
+      new Map()
     if (end === undefined) return { kind: 'detached', progress, runs, error: null }
     const isClosed = progress !== null && 'step' in progress && progress.step === 'closed'
     return { kind: 'ended', progress, runs, error: isClosed ? null : end.error }

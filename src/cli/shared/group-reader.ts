@@ -75,11 +75,11 @@ export class GroupReader {
     return live
   }
 
-  /** Every run of the group, by the names of `groupedRuns`. */
-  async allRuns(): Promise<ReadonlyMap<string, Run>> {
+  /** Every run of these syncs, by the names of `groupedRuns`. What the group ended with may be newer than its last answer here. */
+  async allRuns(syncs: GroupProgress['syncs']): Promise<ReadonlyMap<string, Run>> {
     const ledger = (this.#ledger ??= await this.#context.findLedger())
     const runs = new Map<string, Run>()
-    for (const { sync, run: id } of groupedRuns(this.#progress?.syncs ?? [])) {
+    for (const { sync, run: id } of groupedRuns(syncs)) {
       const run = id === null ? null : await ledger?.run(id)
       if (run) runs.set(sync, run)
     }
