@@ -8,6 +8,7 @@ import type { Deadline } from '../../core/deadline.ts'
 import { FenceLost, ServiceFailure } from '../../core/errors.ts'
 import { ITEM_ATTEMPTS_MAX } from '../../core/limits.ts'
 import type {
+  KnownLinks,
   OpenRemoval,
   RemovalOutcome,
   Removals,
@@ -29,7 +30,11 @@ import {
 import { actionOf, isCleared, judge, type JudgingLedger, type RemovalJob } from './judge.ts'
 import { LeftAsIs } from './left-as-is.ts'
 
-export type RemovingLedger = JudgingLedger & Removals & RunReports & StepStates
+export type RemovingLedger = JudgingLedger &
+  Pick<KnownLinks, 'parkLinksOf'> &
+  Removals &
+  RunReports &
+  StepStates
 type Deps = ImportDeps<RemovingLedger>
 type Sent = OpenRemoval & { readonly recordId: string }
 
@@ -111,7 +116,7 @@ async function removeOnce(
   const { run } = job
   return await sendIfRunIsOpen(deps, run, async (sendBefore) => {
     const { settled, sent } = await judge(deps, job, open)
-    if (settled.length > 0) await ledger.settleRemovals(run, fence, settled)
+    if (settled.length > 0) await settle(deps, run, fence, settled)
     if (sent.length === 0) return []
     const numbers = sent.map(({ number }) => number)
     await ledger.recordRemovals(run, fence, numbers)
@@ -127,12 +132,26 @@ async function removeOnce(
           isLast,
         }),
       )
-    await ledger.settleRemovals(run, fence, outcomes)
+    await settle(deps, run, fence, outcomes)
     const again = new Set(
       outcomes.filter(({ state }) => state === 'planned').map(({ number }) => number),
     )
     return sent.filter(({ number }) => again.has(number)).map((one) => ({ ...one, isSent: true }))
   })
+}
+
+/** The links of a record that is gone went with it: that is noted before the removal is settled, and so not lost with a worker. */
+async function settle(
+  { ledger }: Deps,
+  run: number,
+  fence: number,
+  outcomes: readonly RemovalOutcome[],
+): Promise<void> {
+  const gone = outcomes.flatMap(({ state, recordId }) =>
+    recordId !== null && (state === 'removed' || state === 'gone_already') ? [recordId] : [],
+  )
+  await ledger.parkLinksOf(run, gone)
+  await ledger.settleRemovals(run, fence, outcomes)
 }
 
 type Result = Pick<BatchItemResult, 'status' | 'problem'>
@@ -270,7 +289,7 @@ export async function settleRemovalsInFlight(deps: Deps, staged: StagedImport): 
         state: 'unsent' as const,
         reason: 'not_carried_out',
       }))
-      await ledger.settleRemovals(run, fence, [...settled, ...left])
+      await settle(deps, run, fence, [...settled, ...left])
     }
   } catch (error) {
     if (error instanceof FenceLost) return

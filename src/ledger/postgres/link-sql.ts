@@ -60,6 +60,10 @@ export const postgresLinkSql: LinkSql = {
     table: `known_links AS ${alias}`,
     on: `${alias}.destination = ${destination} AND ${alias}.target_type = ${type} AND ${alias}.state = 'parked'`,
   }),
+  knownOfRecord: (alias, end) => ({
+    table: `known_links AS ${alias}`,
+    on: `${alias}.${end}_id = $2 AND ${alias}.state = 'linked'`,
+  }),
   deleteKnown: (select, fits) => `DELETE FROM known_links AS known USING (${select} OFFSET 0) AS own
     WHERE ${knownOfEdge('known', 'own.destination', 'own').on} AND ${fits}`,
   joined: ({ table, on }, alias, columns) =>

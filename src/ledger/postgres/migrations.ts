@@ -340,4 +340,9 @@ export const MIGRATIONS: readonly string[] = [
   );
   CREATE INDEX removals_key ON removals (hashtextextended(key, run));
   `,
+  `
+  -- What is known of links to a record, and from it, for the day that it is removed.
+  CREATE INDEX known_links_target_record ON known_links (target_id) WHERE state = 'linked';
+  CREATE INDEX known_links_source_record ON known_links (source_id) WHERE state = 'linked';
+  `,
 ]

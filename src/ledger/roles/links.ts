@@ -263,6 +263,11 @@ export interface KnownLinks {
     run: number,
     options: { readonly after: string | null; readonly limit: number },
   ): Promise<{ readonly links: readonly KnownLink[]; readonly next: string | null }>
+  /**
+   * Notes that records of the run's object type are gone, and their links with them. Those of the destination's own rows are
+   * forgotten; links of any sync to them, and of other syncs from them, are parked. Called again without harm.
+   */
+  parkLinksOf(run: number, recordIds: readonly string[]): Promise<void>
   /** Whether anything is known of links in the run's destination that are not linked: a run with the task `links` would take them. */
   hasLeftLinks(run: number): Promise<boolean>
 }

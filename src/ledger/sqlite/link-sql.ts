@@ -46,6 +46,10 @@ export const sqliteLinkSql: LinkSql = {
     table: `known_links AS ${alias} INDEXED BY known_links_parked`,
     on: `${alias}.destination = ${destination} AND ${alias}.target_type = ${type} AND ${alias}.state = 'parked'`,
   }),
+  knownOfRecord: (alias, end) => ({
+    table: `known_links AS ${alias} INDEXED BY known_links_${end}_record`,
+    on: `${alias}.${end}_id = $2 AND ${alias}.state = 'linked'`,
+  }),
   deleteKnown: (select, fits) => `DELETE FROM known_links AS known
     WHERE (destination, key, target, association) IN (${select}) AND ${fits}`,
   // SQLite reads the tables of a cross join in their order.

@@ -31,6 +31,8 @@ export interface LinkSql extends SqlDialect {
   knownLeft(alias: string, destination: string): FoundRows
   /** What is known of links that are parked, to an object type; in the same order. */
   knownParked(alias: string, destination: string, type: string): FoundRows
+  /** What is known of linked links with the record `$2` at an end. */
+  knownOfRecord(alias: string, end: 'source' | 'target'): FoundRows
   /** Deletes what is known, as `known`, of the edges that a statement selects with their destination, where it fits. */
   deleteKnown(select: string, fits: string): string
   /** Joins what is found, with these columns, to each of the rows in front. */

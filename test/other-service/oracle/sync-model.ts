@@ -12,8 +12,6 @@ export interface Writer {
   until: number
 }
 
-const FORGETS = false
-
 interface Accepted {
   readonly id: string
   readonly payload: Payload
@@ -338,8 +336,7 @@ export class SyncModel {
     this.removedSince.add(key)
     if (state === 'cleared') return service.write(accepted.id, { status: CLEARED })
     service.remove(accepted.id)
-    if (FORGETS)
-      for (const sync of syncs) sync.forgetRecord(accepted.id, sync === this ? key : null)
+    for (const sync of syncs) sync.forgetRecord(accepted.id, sync === this ? key : null)
   }
 }
 

@@ -623,3 +623,44 @@ test('links that were left are taken up by a sync with delete_when too', async (
     books: { links: { read: 1, states: { linked: 1 } } },
   })
 })
+
+test('a link to a record that a run removed waits for it, and is made again when it comes back', async () => {
+  const scene = await linking({ by: 'svc_name' })
+  const properties = { svc_domain: { column: 'domain' }, svc_name: { column: 'name' } }
+  const { as } = asCompanies
+  const companySync = {
+    as: { ...as, import: { ...as.import, properties, missing_rows: 'delete' } },
+    approves: true,
+  } as const
+  const runCompanies = (...rows: string[][]) => {
+    scene.rows(['domain', 'name'], rows)
+    return scene.run({ ...companySync, others: [contactSync] })
+  }
+  const contactSync = {
+    name: 'contacts',
+    kind: 'import',
+    import: { mode: 'upsert', links: [{ ...byDomain, by: 'svc_name' }] },
+  } as never
+  const runContacts = () => {
+    scene.rows(COLUMNS, [['C-1', 'Ada', 'Acme']])
+    return scene.run()
+  }
+  const [acme, bolt] = [
+    ['acme.example', 'Acme'],
+    ['bolt.example', 'Bolt'],
+  ]
+  await runCompanies(acme!, bolt!)
+  expect((await runContacts()).books.links).toMatchObject({ states: { linked: 1 } })
+  expect((await runCompanies(bolt!)).books.removals).toEqual({ removed: 1 })
+  expect(await runContacts()).toMatchObject({
+    state: 'complete_with_differences',
+    books: { links: { states: { parked: 1 } } },
+  })
+  expect((await runCompanies(acme!, bolt!)).resolves).toEqual(['contacts'])
+  expect((await runContacts()).books.links).toMatchObject({ states: { linked: 1 } })
+  // The same without a run in between: nobody has looked for the record while it was gone.
+  await runCompanies(bolt!)
+  expect((await runCompanies(acme!, bolt!)).resolves).toEqual(['contacts'])
+  expect((await scene.links()).books.links).toMatchObject({ states: { linked: 1 } })
+  expect(await targetsOf(scene, 'C-1')).toHaveLength(1)
+})

@@ -47,7 +47,7 @@ const mayExistSql = (sql: LinkSql, after: KnownPlace | null): string => {
 export function knownLinkMethods(
   db: StatementRunner & TransactionRunner,
   sql: LinkSql,
-): KnownLinks {
+): Omit<KnownLinks, 'parkLinksOf'> {
   const ofKey = sql.knownOfKey('known', DESTINATION, 'given.key')
   const ofKeySql = `SELECT ${KNOWN_COLUMNS} FROM given ${sql.joined(ofKey, 'known', KNOWN_COLUMNS)}`
   const held = sql.acceptedOfKey('held', '$1', 'given.key')
