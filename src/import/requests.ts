@@ -5,7 +5,7 @@ import { operationOfMode, writesRecords } from '../core/domain/import-modes.ts'
 import type { ImportConfig } from '../../config/index.ts'
 import type { ImportClient } from './ports.ts'
 
-/** @param known rows whose keys were accepted before: an update has the ids of their records */
+/** @param known rows whose keys were accepted before: a row with links alone has the ids of their records */
 export async function requestsOf(
   client: Pick<ImportClient, 'itemsPerRequest'>,
   { mode, missing_rows: missing }: Pick<ImportConfig, 'mode' | 'missing_rows'>,
@@ -28,7 +28,7 @@ export async function requestsOf(
   const writes = writesRecords(mode)
     ? Math.ceil(rows / (await client.itemsPerRequest(operationOfMode(mode))))
     : 0
-  const looked = { upsert: 0, create: rows, update: rows - known, link: rows - known }[mode]
+  const looked = { upsert: 0, create: rows, update: rows, link: rows - known }[mode]
   const lookUps = Math.ceil(looked / IN_VALUES_MAX) + Math.ceil(targets / IN_VALUES_MAX)
   // A removal is read before and after.
   const operation = typeof missing === 'object' ? 'batchUpdate' : 'batchDelete'

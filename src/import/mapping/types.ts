@@ -20,9 +20,15 @@ export interface MatchingProperty {
 export const typeOfProperty = (config: ImportConfig, name: string, served: string): string =>
   ownValue(config.properties, name)?.type ?? served
 
+/** Whether the values of a property are written: an update finds its record by the key, and leaves the key as it is. */
+export const isWrittenProperty = (
+  { mode, matching_property: matching }: Pick<ImportConfig, 'mode' | 'matching_property'>,
+  name: string,
+): boolean => mode !== 'update' || name !== matching
+
 /** Whether what the service holds for a property is compared with what was sent (`compare` of its mapping). */
 export const isCompared = (config: ImportConfig, name: string): boolean =>
-  ownValue(config.properties, name)?.compare !== false
+  isWrittenProperty(config, name) && ownValue(config.properties, name)?.compare !== false
 
 /** Finds the type of a mapped property of a run: that with which the run was staged, if it is known. */
 export const propertyTypes =

@@ -1,6 +1,7 @@
 // What is sent of the planned rows, and with which record id, where the mode does not write each of them. Promises kept here: a row
-// is looked up right before its batch is recorded; one that may have been written already is sent again only if its record is not
-// there; what is not sent has its outcome in the ledger before anything else of it is done.
+// is looked up right before its batch is recorded; an update goes to the record that has the key then, also when it is sent again;
+// a create that may have been written already is sent again only if its record is not there; what is not sent has its outcome in the
+// ledger before anything else of it is done.
 
 import { ITEM_ATTEMPTS_MAX } from '../../core/limits.ts'
 import { modeEntry } from '../../core/domain/import-modes.ts'
@@ -72,6 +73,24 @@ export class RowChooser {
     await this.#settle(outcomes, items)
   }
 
+  /**
+   * Whether a batch of updates may be sent again as it was: each key still has the record that its row was sent to. If not, nothing
+   * of it is: rows whose keys are gone are settled, the others are planned again; one without an attempt left stays sent.
+   */
+  async isStillAimed({ items }: { readonly items: readonly PlannedItem[] }): Promise<boolean> {
+    if (this.#job.config.mode !== 'update') return true
+    const aimed = await this.#aimed(items)
+    const isSame = ([item, outcome]: Choice, at: number) =>
+      outcome === null && item.recordId === items[at]!.recordId
+    if (aimed.every(isSame)) return true
+    const outcomes = aimed.flatMap(([item, outcome]) => {
+      if (outcome !== null) return [outcome]
+      return item.attempts + 1 >= ITEM_ATTEMPTS_MAX ? [] : [blankOutcome(item, 'planned')]
+    })
+    await this.#settle(outcomes, items)
+    return false
+  }
+
   /** The outcomes of an answer, with those that the mode and the look-up of their keys decide. */
   async decide(
     items: readonly PlannedItem[],
@@ -111,32 +130,14 @@ export class RowChooser {
     })
   }
 
-  /** Of an update: the records of the keys, by what was accepted, or by a look-up. */
+  /** Of an update: the records that have the keys now. What the ledger knows of them may have another key by now. */
   async #aimed(items: readonly PlannedItem[]): Promise<readonly Choice[]> {
-    const { ledger } = this.#deps
-    // A row that was answered 404 has another record than the ledger knows, or none.
-    const first = items.filter((item) => !isMaybeWritten(item))
-    const keys = first.map(({ key }) => key)
-    const known = keys.length === 0 ? null : await ledger.acceptedRecords(this.#job.run, keys)
-    const idOf = (item: PlannedItem) => {
-      const accepted = known?.get(item.key)
-      return accepted?.recordId != null && !accepted.records?.length ? accepted.recordId : null
-    }
-    const aimed = items.flatMap((item): Choice[] => {
-      const recordId = idOf(item)
-      return recordId === null ? [] : [[aimedAt(item, recordId), null]]
-    })
-    const found = await this.#find(
-      items.filter((item) => idOf(item) === null),
-      { whole: false },
-    )
-    const looked = found.map((row): Choice => {
-      const { item, record, isSeveral } = row
+    const found = await this.#find(items, { whole: false })
+    return found.map(({ item, record, isSeveral }): Choice => {
       if (isSeveral) return [item, this.#ambiguousOf(item)]
       if (record === null) return [item, blankOutcome(item, 'absent')]
       return [aimedAt(item, record.id), null]
     })
-    return [...aimed, ...looked]
   }
 
   /** The outcome of a row whose record is there as it was sent; null if it is another one, or is not alone. */

@@ -111,7 +111,7 @@ export class Delivery {
   ): Promise<void> {
     const { ledger } = this.#deps
     const { run, segment, fence } = this.#job
-    const body = bodyText(this.#operation, items)
+    const body = bodyText(this.#job.config, items)
     const batch = { operation: this.#operation, digest: bodyDigest(body), items }
     const recorded = await this.#record(body, permit, () =>
       ledger.recordSend(run, segment, fence, batch),
@@ -121,7 +121,7 @@ export class Delivery {
 
   /** The body that a batch of an earlier attempt was sent with. @throws SyncError `replay_differs` if it cannot be rebuilt */
   bodyOf(batch: SentBatch): string {
-    const body = bodyText(this.#operation, batch.items)
+    const body = bodyText(this.#job.config, batch.items)
     if (bodyDigest(body) === batch.digest) return body
     throw new SyncError(
       'replay_differs',
@@ -344,7 +344,10 @@ export class Delivery {
     await withHeartbeat(this.#deps, clock.sleep(failure.retryAfterMs ?? wait, signal))
   }
 
-  /** Null if the segment has to stop: what stays `sent` is sent again by the next attempt of the segment. */
+  /**
+   * Null if the segment has to stop: what stays `sent` is sent again by the next attempt of the segment. Null also if rows of the
+   * batch have to go elsewhere: then it is taken apart.
+   */
   async #permitToResend(
     batch: SentBatch,
     ended: RequestOutcome,
@@ -359,6 +362,7 @@ export class Delivery {
       return null
     }
     try {
+      if (!(await this.#chooser.isStillAimed(batch))) return null
       return await this.acquire()
     } catch (error) {
       await leave()

@@ -1,6 +1,7 @@
 // What a look-up by key shows of rows: those whose mode does not write each of them, and those whose answer was lost.
 
 import type { RecordRepresentation } from '../../contract/index.ts'
+import { canonicalJson, type Json } from '../../core/json.ts'
 import type { PlannedItem } from '../../ledger/ledger.ts'
 import { propertyTypes, stagedMatchingProperty } from '../mapping/types.ts'
 import type { ImportDeps, StagedImport } from '../ports.ts'
@@ -8,6 +9,7 @@ import { differingFields } from '../verify/compare.ts'
 import {
   lookUpItems,
   payloadsProperties,
+  type Found,
   type ParsedItem,
   type PropertyValues,
 } from '../verify/look-up.ts'
@@ -22,6 +24,17 @@ export interface FoundRow {
   readonly isSeveral: boolean
   /** Whether it holds what the row sends, or forms of it. False if only the key was read. */
   readonly isAsSent: boolean
+}
+
+/** Of records with several forms of a key, the one with the form that the row sends. */
+function recordOf(
+  found: Found,
+  { key, sent }: ParsedItem<PlannedItem>,
+  property: string,
+): RecordRepresentation | null {
+  const [exact] = [sent[property] ?? []].flat() as Json[]
+  const id = exact === undefined ? undefined : found.byValue.get(canonicalJson(exact))
+  return found.byId.get(id ?? '') ?? found.get(key) ?? null
 }
 
 const NO_BASELINE = { before: null, held: '' }
@@ -55,7 +68,7 @@ export function rowFinder(
     const names = whole ? Object.keys(config.properties) : [matching.name]
     const found = await lookUpItems(deps, config, matching, asked, names)
     return asked.map((item) => {
-      const record = found.get(item.key) ?? null
+      const record = recordOf(found, item, matching.name)
       return {
         item,
         record,

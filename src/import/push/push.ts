@@ -77,6 +77,7 @@ async function resendLost(
       await delivery.chooser.settleLost(batch)
       return true
     }
+    if (!(await delivery.chooser.isStillAimed(batch))) return true
     const body = delivery.bodyOf(batch)
     const permit = await slice.inTime(delivery.acquire(slice.signal))
     if (permit === null) return false

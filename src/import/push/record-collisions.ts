@@ -4,9 +4,16 @@
 import { OPERATIONS } from '../../contract/index.ts'
 import { SECOND_RECORD } from '../../core/domain/held-back.ts'
 import { isWritten } from '../../core/domain/item-states.ts'
-import type { AcceptedRecords, Runs, StepStates, Verification } from '../../ledger/ledger.ts'
-import { answerReader } from './answered.ts'
+import type {
+  AcceptedRecords,
+  PlannedItem,
+  Runs,
+  StepStates,
+  Verification,
+} from '../../ledger/ledger.ts'
+import { ANSWERED_OTHER_RECORD, answerReader } from './answered.ts'
 import { operationOfMode, writesRecords } from '../../core/domain/import-modes.ts'
+import { rowFinder } from './found-records.ts'
 import { bodyText, sendBody } from './send.ts'
 import { sendIfRunIsOpen } from './send-deadline.ts'
 import { itemOutcome } from './outcome.ts'
@@ -23,6 +30,9 @@ const overwrittenBy = (line: number) =>
 
 const COLLISION_REFUSED =
   'another row of the run has the same record at the service; this one comes last, and the service refused it when it was sent again'
+
+const MOVED =
+  'another row of the run had the same record at the service, and the record has another key now; the row is sent again by the next run'
 
 const stillSecond = (property: string) => ({
   reason: SECOND_RECORD,
@@ -43,6 +53,13 @@ export async function resolveCollisions(
   // A second create would make a second record.
   if (!OPERATIONS[operationOfMode(config.mode)].replay) return 0
   const readAnswer = answerReader(config, schema)
+  const find = rowFinder(deps, job)
+  // As before every update: another program may have given the record another key since.
+  const isStillAimed = async (item: PlannedItem) => {
+    if (config.mode !== 'update') return true
+    const [row] = await find([item], { whole: false })
+    return row?.isSeveral === false && row.record?.id === item.recordId
+  }
   const place = await stepPosition(ledger, run, 'twins', { after: 0 })
   let sent = 0
   let { after } = place.kept
@@ -51,7 +68,15 @@ export async function resolveCollisions(
     const [item] = await ledger.collisions(run, { after, limit: 1 })
     if (!item) return sent
     after = item.ordinal
-    const body = bodyText(operationOfMode(config.mode), [item])
+    if (!(await isStillAimed(item))) {
+      const told = { reason: ANSWERED_OTHER_RECORD, detail: MOVED, column: null, value: null }
+      const field = `/properties/${config.matching_property}`
+      const verdict = { verdict: 'different', recordId: null, field, told } as const
+      await ledger.recordVerified(run, [{ ordinal: item.ordinal, ...verdict }])
+      await place.keep({ after })
+      continue
+    }
+    const body = bodyText(config, [item])
     const sending = sendIfRunIsOpen(deps, run, (sendBefore) =>
       sendBody(client, config, { body, count: 1 }, { signal, priority, sendBefore }),
     )

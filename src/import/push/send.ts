@@ -5,21 +5,33 @@ import type { BatchAnswer } from '../../client/index.ts'
 import type { Deadline } from '../../core/deadline.ts'
 import { QuotaWait, ServiceFailure } from '../../core/errors.ts'
 import { operationOfMode, type ImportOperation } from '../../core/domain/import-modes.ts'
+import { writeJson } from '../../core/json.ts'
 import { QUOTA_WAIT_MAX_MS } from '../../core/limits.ts'
 import type { Permit } from '../../core/ports.ts'
 import type { ImportConfig } from '../../../config/index.ts'
 import type { PlannedItem, RequestOutcome, SentBatch } from '../../ledger/ledger.ts'
 import { withHeartbeat } from '../../runs/heartbeat.ts'
 import type { ImportClient, ImportDeps } from '../ports.ts'
+import { payloadsProperties } from '../verify/look-up.ts'
 
 /** The body of a batch: a pure function of its items, so that every sending has the same bytes. */
-export const bodyText = (operation: ImportOperation, items: readonly PlannedItem[]): string =>
-  `{"data":[${items.map(operation === 'batchUpdate' ? updateText : payloadOf).join(',')}]}`
+export function bodyText(
+  { mode, matching_property: matching }: Pick<ImportConfig, 'mode' | 'matching_property'>,
+  items: readonly PlannedItem[],
+): string {
+  const texts =
+    mode === 'update' ? updateTexts(matching, items) : items.map(({ payload }) => payload)
+  return `{"data":[${texts.join(',')}]}`
+}
 
-const payloadOf = ({ payload }: PlannedItem): string => payload
-/** The payload is an object with properties. */
-const updateText = ({ recordId, payload }: PlannedItem): string =>
-  `{"id":${JSON.stringify(recordId)},${payload.slice(1)}`
+/** Without the key: the record has it, and one that another program has given another key since is not given ours again. */
+function updateTexts(matching: string, items: readonly PlannedItem[]): readonly string[] {
+  const sent = payloadsProperties(items)
+  return items.map(({ recordId }, index) => {
+    const { [matching]: _key, ...properties } = sent[index]!
+    return writeJson({ id: recordId!, properties })
+  })
+}
 
 /** SHA-256 of a body, hex. */
 export const bodyDigest = (body: string): string => digestOf('sha256', body, 'hex')

@@ -18,7 +18,12 @@ import type {
   UncomparedItem,
 } from '../../ledger/ledger.ts'
 import { hiddenFrom } from '../key-view.ts'
-import { isCompared, propertyTypes, type MatchingProperty } from '../mapping/types.ts'
+import {
+  isCompared,
+  isWrittenProperty,
+  propertyTypes,
+  type MatchingProperty,
+} from '../mapping/types.ts'
 import { otherRecordsOf, otherRecordsReader } from '../other-records.ts'
 import type { ImportDeps, StagedImport } from '../ports.ts'
 import { createItemHasher } from '../verify/baseline-hashes.ts'
@@ -119,7 +124,7 @@ export class ItemComparer {
             ? { reason: KEY_CHANGED, detail: MOVED }
             : null,
     }
-    const spared = this.#sparedAs(record, found)
+    const spared = this.#sparedAs(found)
     if (spared === 'absent') return { ...result, ...EQUAL, held: null, spared }
     const comparison =
       record === null
@@ -135,16 +140,14 @@ export class ItemComparer {
   }
 
   /** The state of an item whose record the mode of the import does not write; null if it does. */
-  #sparedAs(
-    record: RecordRepresentation | null,
-    found: RecordRepresentation | undefined,
-  ): SparedState | null {
+  #sparedAs(found: RecordRepresentation | undefined): SparedState | null {
     const { mode } = this.#job.config
     // Of a row that only links, nothing is compared but its links.
     if (!writesRecords(mode)) return found === undefined ? 'absent' : 'exists'
     const { spares } = modeEntry(mode)
     if (spares === 'exists') return found === undefined ? null : spares
-    return record === null ? spares : null
+    // A record that had the key once is not the row's any more.
+    return found === undefined ? spares : null
   }
 
   /** The run that wrote each item before: of this sync, or of another one if the key finds no record. */
@@ -198,7 +201,9 @@ export class ItemComparer {
     const typeOf = this.#typeOf
     const { sent } = item
     const now = properties as PropertyValues
-    const differing = differingFields(sent, now, typeOf)
+    const differing = differingFields(sent, now, typeOf).filter((field) =>
+      isWrittenProperty(config, field),
+    )
     if (differing.length === 0) return EQUAL
     const base = await this.#baselineOf(item)
     // For a property that is not compared it matters whether its value was sent.

@@ -5,7 +5,7 @@ import { joinWords } from '../../core/suggest.ts'
 import type { ImportConfig } from '../../../config/index.ts'
 import type { RowStaging, Runs, StageCounts } from '../../ledger/ledger.ts'
 import type { Target } from '../mapping/target.ts'
-import { isCompared, typeOfProperty } from '../mapping/types.ts'
+import { typeOfProperty } from '../mapping/types.ts'
 
 /** The type by which the keys of an import are compared. */
 export function keyTypeOf(config: ImportConfig, { schema }: Target): string {
@@ -47,7 +47,9 @@ export async function keyWarnings(
 
 /** What neither answers nor rows that are read back are compared in: `equal` says nothing of it. */
 export function notComparedText(config: ImportConfig): string[] {
-  const names = Object.keys(config.properties).filter((name) => !isCompared(config, name))
+  const names = Object.keys(config.properties).filter(
+    (name) => config.properties[name]!.compare === false,
+  )
   return names.length === 0
     ? []
     : [`not compared, because of \`compare: false\`: ${joinWords(names.toSorted())}`]

@@ -36,7 +36,12 @@ import { createItemHasher } from './baseline-hashes.ts'
 import { otherRecordsOf, otherRecordsReader } from '../other-records.ts'
 import type { ImportDeps, StagedImport } from '../ports.ts'
 import { readBackResult } from './read-back.ts'
-import { isCompared, currentMatchingProperty, propertyTypes } from '../mapping/types.ts'
+import {
+  currentMatchingProperty,
+  isCompared,
+  isWrittenProperty,
+  propertyTypes,
+} from '../mapping/types.ts'
 
 /** What reading back showed, in items, since the last start. */
 export interface VerifyResult {
@@ -221,7 +226,8 @@ function verdictReader(ledger: Runs, job: Job) {
     const { sent, lastRead } = item
     const held = (record?.properties ?? {}) as PropertyValues
     // Whether a lost request was carried out may show only in a property that is not compared.
-    const isChecked = (name: string) => isDoubtful(item) || isCompared(config, name)
+    const isChecked = (name: string) =>
+      isCompared(config, name) || (isDoubtful(item) && isWrittenProperty(config, name))
     const fields = record ? differingFields(sent, held, typeOf).filter(isChecked) : []
     const earlier = await previousOf(item, sent)
     const read = readBackResult(record ? { sent, held, fields, earlier } : null, {

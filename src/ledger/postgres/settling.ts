@@ -100,7 +100,9 @@ export function settlingStatements(
       items.map(({ ordinal }) => [ordinal, requestId] as const),
     ),
   )
-  const { booked, written, answered, counts } = settlementOf(answers.flatMap(({ items }) => items))
+  const { booked, written, answered, doubted, counts } = settlementOf(
+    answers.flatMap(({ items }) => items),
+  )
   if (booked.length === 0) return { counts, own: [], locked: [] }
   const refused = <Fact extends string | number | null>(fact: (item: ItemOutcome) => Fact) =>
     unlessNulls(booked.map((item) => (isAcceptance(item) ? null : fact(item))))
@@ -124,18 +126,16 @@ export function settlingStatements(
       values: [...itemsAt(run, written), unlessNulls(written.map(({ marks }) => marks))],
     })
   if (answered.length > 0)
-    own.push(
-      {
-        text: BOOK_ANSWERED_SQL,
-        values: [
-          ...itemsAt(run, answered),
-          'answered',
-          ...listsOf(answered, 'reason', 'field', 'detail', 'column', 'value', 'key'),
-        ],
-      },
-      // Until they are read back, it is not known whether the service holds what was sent.
-      { text: FORGET_SQL, values: itemsAt(run, answered) },
-    )
+    own.push({
+      text: BOOK_ANSWERED_SQL,
+      values: [
+        ...itemsAt(run, answered),
+        'answered',
+        ...listsOf(answered, 'reason', 'field', 'detail', 'column', 'value', 'key'),
+      ],
+    })
+  // Until they are read back, it is not known whether the service holds what was sent.
+  if (doubted.length > 0) own.push({ text: FORGET_SQL, values: itemsAt(run, doubted) })
   const values = itemsAt(run, written)
   const locked =
     written.length === 0

@@ -10,6 +10,8 @@ export interface Settlement {
   readonly written: readonly ItemOutcome[]
   /** Those of `written` whose answer shows something that differs from what was sent. */
   readonly answered: readonly (Answered & { readonly ordinal: number })[]
+  /** Items for whose keys nothing counts as accepted until a later run: what the service holds is not known, or not the key's. */
+  readonly doubted: readonly { readonly ordinal: number }[]
   /** What the segment's counters rise by. */
   readonly counts: Readonly<Record<SegmentCounter, number>>
 }
@@ -38,7 +40,8 @@ export function settlementOf(items: readonly ItemOutcome[]): Settlement {
   const answered = written.flatMap(({ ordinal, answered: shown }) =>
     shown ? [{ ordinal, ...shown }] : [],
   )
-  return { booked, written, answered, counts }
+  const absent = booked.filter(({ state }) => state === 'absent')
+  return { booked, written, answered, doubted: [...answered, ...absent], counts }
 }
 
 /** Whether the status shows what the record now is: earlier refusals of the item no longer count. */

@@ -72,7 +72,7 @@ export function settleBatch(
   },
 ): void {
   const { requestId, batch } = answer
-  const { booked, written, answered, counts } = settlementOf(answer.items)
+  const { booked, written, answered, doubted, counts } = settlementOf(answer.items)
   const row = db.sql('SELECT destination FROM runs WHERE id = ?').get(run)
   const destination = Number(row?.['destination'])
   const accepted: ItemOutcome[] = []
@@ -93,8 +93,8 @@ export function settleBatch(
   for (const { ordinal, reason, field, detail, column, value, key = null } of answered) {
     const note = [reason, field, detail, column, value, key]
     db.sql(BOOK_ANSWERED_SQL).run(run, ordinal, 'answered', ...note)
-    db.sql(DOUBT_SQL).run(destination, run, ordinal)
   }
+  for (const { ordinal } of doubted) db.sql(DOUBT_SQL).run(destination, run, ordinal)
   if (batch !== null) flagCollisions(db, run, batch)
   db.sql(
     `UPDATE segments SET created = created + ?, updated = updated + ?, rejected = rejected + ?, failed = failed + ?,

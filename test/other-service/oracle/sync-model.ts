@@ -132,12 +132,9 @@ export class SyncModel {
         return isRefused ? ['rejected'] : held ? ['updated'] : ['created']
       case 'create':
         return held ? ['exists'] : isRefused ? ['rejected'] : ['created']
-      case 'update': {
-        const own = this.accepted.get(key)
-        const id = own && service.has(own.id) ? own.id : held?.id
-        row.id = id ?? null
-        return id === undefined ? ['absent'] : isRefused ? ['rejected'] : ['updated']
-      }
+      case 'update':
+        row.id = held?.id ?? null
+        return held === undefined ? ['absent'] : isRefused ? ['rejected'] : ['updated']
       case 'link': {
         row.id = records(type, key)?.id ?? this.#linkedSource(key) ?? held?.id ?? null
         return row.id === null ? ['absent'] : ['exists']
@@ -166,6 +163,7 @@ export class SyncModel {
       this.accepted.set(key, { id: row.id, payload: row.payload, writer, at })
     } else if (row.state === 'exists' && mode === 'create')
       row.id = service.ofKey(type, key)?.id ?? null
+    else if (row.state === 'absent') this.#disbelieve(key)
     else if (row.state === 'failed') this.#doubt(row, service)
   }
 
@@ -175,6 +173,11 @@ export class SyncModel {
     const key = row.key!
     const before = service.ofKey(type, key)?.properties ?? null
     service.adopt(type, key, [before, { ...before, ...payload }])
+    this.#disbelieve(key)
+  }
+
+  /** That the key's row counts as it was sent last. */
+  #disbelieve(key: string): void {
     const accepted = this.accepted.get(key)
     if (accepted) this.accepted.set(key, { ...accepted, isDoubtful: true })
   }

@@ -54,6 +54,17 @@ export function sparingTests(open: Open): void {
     expect(await accepted(ledger, rows(5))).toEqual([])
   })
 
+  it('leave nothing accepted for a key that no record has any more', async () => {
+    const { run, segment, fence } = await staged(ledger, rows(2))
+    await ledger.settleUnanswered(run, segment, fence, [found(1, 'created'), found(2, 'created')])
+    await close(ledger, run)
+    expect(await accepted(ledger, rows(2))).toEqual([1, 2])
+    const next = await staged(ledger, [row(1, 'k1', 'other'), row(2, 'k2', 'other')])
+    await ledger.settleUnanswered(next.run, next.segment, next.fence, [found(1, 'absent')])
+    await close(ledger, next.run)
+    expect(await accepted(ledger, rows(2))).toEqual([2])
+  })
+
   it('are written by the holder of the segment alone', async () => {
     const { run, segment, fence } = await staged(ledger, rows(2))
     await ledger.claimSegment(run, segment)

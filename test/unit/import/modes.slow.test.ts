@@ -246,24 +246,180 @@ describe('update', () => {
     expect((await scene.run(fast)).books.states).toMatchObject({ unchanged: 120, absent: 2 })
   })
 
-  it('knows the records of keys that it has updated before', async () => {
+  /** Another program makes the record of a key its own: another key, other values. */
+  const takeAway = async (scene: Scene, key: string) => {
+    const { id } = (await scene.held(key))!
+    const theirs = { svc_external_id: `${key}-theirs`, svc_first_name: 'theirs' }
+    await scene.client.updateRecord(CONTACT, id, theirs)
+  }
+
+  it('leaves a record alone that has another key since, and updates the one that has the key', async () => {
+    const scene = await update()
+    await seed(scene, 4)
+    scene.rows(HEAD, numbered(4, 'new'))
+    await scene.run(fast)
+    for (const key of ['k0', 'k1']) await takeAway(scene, key)
+    await createOne(scene, 'k1', 'another record')
+    scene.rows(HEAD, numbered(4, 'newer'))
+    const end = await scene.run(fast)
+    expect(end).toMatchObject({
+      state: 'complete',
+      message: '1 row is not there, and was not created',
+      books: { states: { updated: 3, absent: 1, rejected: 0 } },
+    })
+    expect(Object.fromEntries(heldNames(scene))).toEqual({
+      'k0-theirs': 'theirs',
+      'k1-theirs': 'theirs',
+      k1: 'newer 1',
+      k2: 'newer 2',
+      k3: 'newer 3',
+    })
+    // As it was sent once, but not to a record that has the key.
+    scene.rows(HEAD, numbered(4, 'new'))
+    expect((await scene.run(fast)).books.states).toMatchObject({ updated: 3, absent: 1 })
+    const looked = await scene.reconcile({ repair: true }, fast)
+    expect(looked).toMatchObject({ state: 'complete', books: { states: { absent: 1 } } })
+    expect(heldNames(scene).get('k0-theirs')).toBe('theirs')
+  })
+
+  it.each(['none', 'all'] as const)(
+    'leaves the key as it is, and says so, if it changes after the look-up (verify: %s)',
+    async (verify) => {
+      const scene = await importScene(NAMES, { mode: 'update', verify })
+      await seed(scene, 3)
+      scene.rows(HEAD, numbered(3, 'new'))
+      const through = (client: ImportClient) =>
+        clientWith(client, {
+          batchUpdate: async (...given) => {
+            await takeAway(scene, 'k1')
+            // The one that has the key now is as our row: that does not show what was written.
+            await scene.client.createRecord(CONTACT, {
+              svc_external_id: 'k1',
+              svc_first_name: 'new 1',
+            })
+            return await client.batchUpdate(...given)
+          },
+        })
+      const end = await scene.run({ ...fast, through })
+      expect(end.state).toBe('complete_with_differences')
+      const [row] = await scene.ledger.report(end.run, { states: ['updated'], after: 1, limit: 1 })
+      expect(row).toMatchObject({ key: 'k1', reason: 'answered_other_record' })
+      expect([...heldNames(scene).keys()]).toEqual(['k0', 'k1-theirs', 'k2', 'k1'])
+      // It is tried again.
+      const again = await scene.run(fast)
+      expect(again.books.states).toMatchObject({ unchanged: 2, updated: 1 })
+      expect(heldNames(scene).get('k1')).toBe('new 1')
+    },
+  )
+
+  it('looks a key up again before a lost batch is sent again', async () => {
     const scene = await update()
     await seed(scene, 60)
     scene.rows(HEAD, numbered(60, 'new'))
-    await scene.run(fast)
-    scene.rows(HEAD, numbered(60, 'newer'))
-    let lookUps = 0
+    let isFirst = true
+    const through = (client: ImportClient) => {
+      const losing = losesFirst('batchUpdate', false)(client)
+      return clientWith(losing, {
+        batchUpdate: async (...given) => {
+          const wasFirst = isFirst
+          isFirst = false
+          try {
+            return await losing.batchUpdate(...given)
+          } finally {
+            if (wasFirst) {
+              for (const key of ['k3', 'k4']) await takeAway(scene, key)
+              await createOne(scene, 'k4', 'another record')
+            }
+          }
+        },
+      })
+    }
+    const end = await scene.run({ ...fast, through })
+    expect(end).toMatchObject({ state: 'complete', books: { states: { updated: 59, absent: 1 } } })
+    expect(isBalanced(end.books)).toBe(true)
+    const names = heldNames(scene)
+    expect(['k3-theirs', 'k4-theirs', 'k4', 'k5'].map((key) => names.get(key))).toEqual([
+      'theirs',
+      'theirs',
+      'new 4',
+      'new 5',
+    ])
+  })
+
+  it('looks up again what was in flight when the worker ended', async () => {
+    const scene = await update()
+    await seed(scene, 60)
+    scene.rows(HEAD, numbered(60, 'new'))
+    let calls = 0
+    const end = await scene.run({
+      ...fast,
+      tries: 2,
+      through: (client) =>
+        clientWith(client, {
+          batchUpdate: async (...given) => {
+            if (++calls > 1) return await client.batchUpdate(...given)
+            await takeAway(scene, 'k3')
+            throw new TypeError('the worker ended')
+          },
+        }),
+    })
+    expect(end).toMatchObject({ state: 'complete', books: { states: { updated: 59, absent: 1 } } })
+    expect(heldNames(scene).get('k3-theirs')).toBe('theirs')
+  })
+
+  it('finds a record whose key has another form, and leaves the form as it is', async () => {
+    const scene = await importScene(
+      { svc_email: { column: 'id' }, svc_first_name: { column: 'name' } },
+      { mode: 'update', matching_property: 'svc_email', verify: 'all' },
+    )
+    const { id } = await scene.client.createRecord(CONTACT, { svc_email: ['Ann@Example.com'] })
+    const held = () => scene.service.records(CONTACT).find((record) => record.id === id)!.properties
+    const form = held()['svc_email']
+    for (const name of ['new', 'newer']) {
+      scene.rows(HEAD, [['ANN@example.com', name]])
+      const end = await scene.run(fast)
+      expect(end).toMatchObject({ state: 'complete', books: { states: { updated: 1 } } })
+    }
+    expect(held()).toMatchObject({ svc_email: form, svc_first_name: 'newer' })
+    expect((await scene.reconcile({}, fast)).state).toBe('complete')
+  })
+
+  it('does not send the later row of a record again that has other keys by then', async () => {
+    const scene = await importScene(
+      { svc_email: { column: 'id' }, svc_first_name: { column: 'name' } },
+      { mode: 'update', matching_property: 'svc_email' },
+    )
+    const both = { svc_email: ['a@x.example', 'b@x.example'] }
+    const { id } = await scene.client.createRecord(CONTACT, both)
+    scene.rows(HEAD, [
+      ['a@x.example', 'one'],
+      ['b@x.example', 'two'],
+    ])
+    const theirs = { svc_email: ['c@x.example'], svc_first_name: 'theirs' }
+    let calls = 0
     const through = (client: ImportClient) =>
       clientWith(client, {
-        queryRecords: (...given) => {
-          lookUps++
-          return client.queryRecords(...given)
+        batchUpdate: async (...given) => {
+          const answer = await client.batchUpdate(...given)
+          if (++calls === 1) await scene.client.updateRecord(CONTACT, id, theirs)
+          return answer
         },
       })
     const end = await scene.run({ ...fast, through })
-    expect(end.books.states).toMatchObject({ updated: 60 })
-    // Only what was written is read back.
-    expect(lookUps).toBe(1)
+    expect(calls).toBe(1)
+    expect(end.state).toBe('complete_with_differences')
+    expect(scene.service.records(CONTACT)[0]!.properties).toMatchObject(theirs)
+  })
+
+  it('takes rows that have a key and no values', async () => {
+    const scene = await update()
+    await seed(scene, 1)
+    scene.rows(HEAD, [['k0', '']])
+    expect(await scene.run(fast)).toMatchObject({
+      state: 'complete',
+      books: { states: { updated: 1 } },
+    })
+    expect(heldNames(scene).get('k0')).toBe('old')
   })
 
   it('looks a key up once more whose record is gone', async () => {
