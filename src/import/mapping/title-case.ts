@@ -8,5 +8,7 @@ export const titleCase = (text: string): string =>
     const [first = ''] = word
     // The capital of a letter may be several: that of ß is SS.
     const [capital = '', ...others] = first.toUpperCase()
-    return capital + (others.join('') + word.slice(first.length)).toLowerCase()
+    // The small letters of the whole word: alone, a sigma does not know that it is the last one (`ΑΣ` is `Ας`).
+    const rest = word.toLowerCase().slice(first.toLowerCase().length)
+    return capital + others.join('').toLowerCase() + rest
   })

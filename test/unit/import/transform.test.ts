@@ -112,6 +112,8 @@ describe('steps', () => {
     ['case: lower', { column: 'a', case: 'lower' }, ' ÄDA ', '', 'äda'],
     ['case: upper', { column: 'a', case: 'upper' }, 'straße', '', 'STRASSE'],
     ['case: title', { column: 'a', case: 'title' }, "ANNA-LENA o'NEIL", '', "Anna-Lena O'neil"],
+    ['case: title, a last sigma', { column: 'a', case: 'title' }, 'ΟΔΟΣ ΑΣ', '', 'Οδος Ας'],
+    ['case: title, İ', { column: 'a', case: 'title' }, 'İZMİR', '', 'İzmi\u0307r'],
     ['case and trim: false', { column: 'a', case: 'lower', trim: false }, ' A', '', ' a'],
     ['map', { column: 'a', map: { DE: 'Germany' } }, ' DE', '', 'Germany'],
     ['map to nothing', { column: 'a', map: { 'n/a': null } }, 'n/a', '', undefined],
