@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto'
 import { copyDatabaseMessage } from '../../core/database-message.ts'
 import { Blocked, SourceError, SyncError } from '../../core/errors.ts'
-import { canonicalJson } from '../../core/json.ts'
+import { canonicalJson, isJsonObject, type Json } from '../../core/json.ts'
 import type { Reading, TextTables } from '../../warehouses/warehouse.ts'
 import { checkColumns } from '../query/index.ts'
 import { singlePass } from '../single-pass.ts'
@@ -167,12 +167,27 @@ async function* answerOf(
           'query_line',
           `row ${rows} of the answer has no line in ${LINE}; expected that of a row of ${ROWS}, or the first of several: \`min(${LINE}) AS ${LINE}\``,
         )
+      const nul = cells.findIndex(hasNul)
+      if (nul !== -1)
+        throw fault(
+          'csv_nul',
+          `row ${rows} of the answer, which begins in line ${at} of the file, has a NUL character in column ${reading.columns[nul]}; expected text without NUL`,
+        )
       return { ordinal: rows, line: at, cells: cells.filter((_, index) => index !== line) }
     })
   }
   const parts = opened.map(({ name, source }) => [name, source.summary().digest])
   const digest = createHash('sha256').update(canonicalJson([sql, ...parts]))
   return { rows, digest: digest.digest('hex') }
+}
+
+/** As in a file, where a NUL byte stops the reading too. */
+function hasNul(cell: Json): boolean {
+  if (typeof cell === 'string') return cell.includes('\0')
+  if (Array.isArray(cell)) return cell.some((part) => hasNul(part as Json))
+  return (
+    isJsonObject(cell) && Object.entries(cell).some(([name, part]) => hasNul(name) || hasNul(part))
+  )
 }
 
 /** What the database says, as an error of this source. */

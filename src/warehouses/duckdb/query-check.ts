@@ -17,8 +17,12 @@ const OF_VALUES = new Set(
    summary test_all_types test_vector_types unnest`.split(/\s+/),
 )
 const OF_CATALOGUE = /^(?:duckdb_[a-z_]+|pragma_[a-z_]+)$/
+/** Views of DuckDB itself that need no schema before their name. */
+const VIEW_OF_CATALOGUE = /^(?:duckdb|pg|pragma|sqlite)_[a-z_]+$/
 /** Scalar functions with side effects. */
 const WITH_EFFECTS = new Set(['write_log'])
+/** Scalar functions that show how DuckDB is set up: folders of the machine are among it. */
+const OF_SETTINGS = new Set(['current_setting'])
 
 /** Depth of views and macros inside each other. */
 const DEPTH_MAX = 16
@@ -54,7 +58,7 @@ export async function checkQuery(
 ): Promise<CheckedQuery | null> {
   const tree = await treeOf(query, ask)
   if (tree === null) return null
-  const found = { asksCatalogue: false }
+  const found = { asksCatalogue: false, asksSettings: false }
   const seen = new Set<string>()
   const walk = async (root: Node, depth: number): Promise<void> => {
     const names = { tables: new Set<string>(), functions: new Set<string>() }
@@ -75,6 +79,8 @@ export async function checkQuery(
     }
   }
   await walk(tree, 0)
+  if (places.instead !== undefined && (found.asksCatalogue || found.asksSettings))
+    throw refusedQuery('asks DuckDB for its tables or settings', places.instead)
   return found
 }
 
@@ -113,7 +119,7 @@ function look(
   node: Node,
   names: { tables: Set<string>; functions: Set<string> },
   patterns: NamedFile[],
-  found: { asksCatalogue: boolean },
+  found: { asksCatalogue: boolean; asksSettings: boolean },
 ): void {
   if (node['type'] === 'SHOW_REF') found.asksCatalogue = true
   if (node['type'] === 'BASE_TABLE') {
@@ -122,6 +128,7 @@ function look(
       .join('.')
     names.tables.add(String(node['table_name']).toLowerCase())
     if (/^(?:[^.]*\.)?(?:information_schema|pg_catalog)\./i.test(path)) found.asksCatalogue = true
+    else if (VIEW_OF_CATALOGUE.test(path.toLowerCase())) found.asksSettings = true
     // DuckDB takes a name with a point or a slash for a file if there is no such table.
     else if (/[./\\]/.test(path))
       patterns.push({ path, table: [node['schema_name'], node['table_name']].map(String) })
@@ -129,6 +136,7 @@ function look(
   if (node['class'] === 'FUNCTION') {
     const name = nameOf(node)
     names.functions.add(name)
+    if (OF_SETTINGS.has(name)) found.asksSettings = true
     if (WITH_EFFECTS.has(name)) throw refusedQuery(`calls ${name}`, 'leave it out')
   }
   if (node['type'] !== 'TABLE_FUNCTION') return

@@ -170,7 +170,7 @@ describe('rows', () => {
 
 describe('what is refused', () => {
   const path = fileWith(PEOPLE)
-  it.each([
+  it.each<readonly string[]>([
     ['SELECT id FROM rows', 'query_line', 'the answer has no column _line'],
     ['SELECT id, 0 AS _line FROM rows', 'query_line', 'row 1 of the answer has no line'],
     ['SELECT id, NULL AS _line FROM rows', 'query_line', 'row 1 of the answer has no line'],
@@ -200,7 +200,23 @@ describe('what is refused', () => {
       'the query reads files',
     ],
     ["SELECT _line, getenv('HOME') AS a FROM rows", 'query_refused', ''],
-  ])('%s', async (sql, code, expected) => {
+    [
+      "SELECT _line, 'a' || chr(0) AS a FROM rows",
+      'csv_nul',
+      'row 1 of the answer, which begins in',
+    ],
+    ['SELECT _line, [name, chr(0)] AS a FROM rows', 'csv_nul', 'a NUL character in column a'],
+    ...[
+      "SELECT _line, current_setting('temp_directory') AS a FROM rows",
+      "SELECT _line, (SELECT current_setting('secret_directory')) AS a FROM rows",
+      'SELECT 1 AS _line, value FROM duckdb_settings()',
+      'SELECT 1 AS _line, path FROM duckdb_databases()',
+      'SELECT 1 AS _line, setting FROM pg_settings',
+      'SELECT 1 AS _line, setting FROM pg_catalog.pg_settings',
+      'SELECT 1 AS _line, * FROM PRAGMA_DATABASE_LIST',
+      'SELECT 1 AS _line, * FROM (SHOW DATABASES)',
+    ].map((sql) => [sql, 'query_refused', 'asks DuckDB for its tables or settings']),
+  ])('%s', async (sql = '', code, expected = '') => {
     const error = await errorOf(answerOf(path, sql))
     expect(error.code).toBe(code)
     expect(error.message).toContain(expected)
