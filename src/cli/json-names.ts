@@ -96,6 +96,7 @@ export const OTHER_JSON_NAMES = [
   'connections',
   'created',
   'created_at',
+  'cut',
   'days',
   'decimal',
   'default_value',

@@ -4,8 +4,9 @@ import type { Config, ImportSync } from '../../../config/index.ts'
 import type { RecordsClient } from '../../client/index.ts'
 import { writesRecords } from '../../core/domain/import-modes.ts'
 import { MappingError, SourceError, SyncError } from '../../core/errors.ts'
-import { countText } from '../../core/format.ts'
-import { loadMapping, openNoRows, readTarget } from '../../import/index.ts'
+import { countText, formatNumber } from '../../core/format.ts'
+import { ROW_CHARS_MAX } from '../../core/limits.ts'
+import { loadMapping, openNoRows, readTarget, stagedParts } from '../../import/index.ts'
 import type { ReadSchema } from '../../mapping-tests/index.ts'
 import { openSource, sourceOf } from '../../sources/index.ts'
 import type { Source, SourceRow } from '../../sources/source.ts'
@@ -27,6 +28,8 @@ export interface ImportsRead {
   readonly read: ReadSchema[]
   readonly rowsWanted: number
   readonly rows: ShownRow[]
+  /** How long the query of a file may take, ms. */
+  readonly queryMs: number
 }
 
 /** Whether the source can be opened, and the mapping fits both sides. */
@@ -46,11 +49,16 @@ export async function checkImport(
   },
 ): Promise<CheckFindings> {
   const { createSourceOpeners } = await import('../../resources/openers.ts')
-  const source = await openSource(sync, createSourceOpeners(context, connect)).catch(
-    async (error: unknown) => {
-      throw await withNames(error, sync, clientOf)
-    },
-  )
+  const limit = queryLimit(sync, checking.queryMs)
+  const openers = createSourceOpeners(context, connect)
+  const source = await openSource(sync, openers, limit.signal).catch(async (error: unknown) => {
+    const over = limit.over(error)
+    throw await withNames(
+      over === null ? error : new SourceError('query_slow', over),
+      sync,
+      clientOf,
+    )
+  })
   try {
     const client = await clientOf(sync.import.to)
     const target = await readTarget(
@@ -60,7 +68,7 @@ export async function checkImport(
     // Also where the mapping does not fit it: a test says so too.
     checking.read.push({ sync, service: client.origin, target, columns: source.columns })
     const mapping = await loadMapping(sync.name, sync.import, target, source.columns)
-    const found = await readFirstRows(source, mapping, sync, checking)
+    const found = await readFirstRows(source, mapping, sync, { ...checking, limit })
     return {
       message: importMessage(sync, source.columns.length),
       warnings: [
@@ -94,17 +102,48 @@ async function readFirstRows(
   source: Source,
   mapping: Awaited<ReturnType<typeof loadMapping>>,
   { name, import: config }: ImportSync,
-  { rowsWanted, rows }: ImportsRead,
+  { rowsWanted, rows, limit }: ImportsRead & { readonly limit: QueryLimit },
 ): Promise<readonly string[]> {
   const { columns } = source
   const wanted = rows.length + rowsWanted
   const note = (chunk: readonly SourceRow[]) => {
+    for (const row of chunk) checkSize(row, mapping)
     for (const row of chunk.slice(0, wanted - rows.length))
       rows.push(shownRow(name, row, { config, columns, mapping }))
   }
-  if (sourceOf(config.from).isLocal) return await firstRowsWarnings(source, mapping, note)
+  if (sourceOf(config.from).isLocal)
+    return await firstRowsWarnings(source, mapping, note, limit.signal).catch((error: unknown) => {
+      const over = limit.over(error)
+      if (over === null) throw error
+      return [over]
+    })
   if (rowsWanted > 0) note(await firstRows(source, rowsWanted))
   return []
+}
+
+/** A row with less text than this is mapped only where it is shown: none of its values can make it too large. */
+const LARGE_ROW_CHARS = ROW_CHARS_MAX / 64
+
+/** @throws SourceError `row_too_large`, as a run does */
+function checkSize(row: SourceRow, mapping: Awaited<ReturnType<typeof loadMapping>>): void {
+  let chars = 0
+  for (const cell of row.cells) if (typeof cell === 'string') chars += cell.length
+  if (chars >= LARGE_ROW_CHARS) stagedParts([mapping.map(row)])
+}
+
+/** Until when the query over a file is waited for. */
+interface QueryLimit {
+  readonly signal: AbortSignal | undefined
+  /** What to say if an error of the reading is that the time was over; otherwise null. */
+  over(error: unknown): string | null
+}
+
+/** DuckDB ends no query by itself, and one may have no end. */
+function queryLimit({ import: { from } }: ImportSync, ms: number): QueryLimit {
+  if (!('csv' in from) || from.sql === undefined) return { signal: undefined, over: () => null }
+  const signal = AbortSignal.timeout(ms)
+  const text = `the query over the file had not ended after ${formatNumber(ms / 1_000)} s, and was stopped: its rows were not looked at. A run waits until it ends. If it never does, look for a join without a condition or a recursion without an end; otherwise try it on a part of the file`
+  return { signal, over: (error) => (signal.aborted && error === signal.reason ? text : null) }
 }
 
 /** The error of a source that cannot be opened; with it what is wrong with the names on the service, which needs no source. */

@@ -51,12 +51,13 @@ export async function firstRowsWarnings(
   source: Source,
   mapping: Mapping,
   note: (rows: readonly SourceRow[]) => void = () => {},
+  signal?: AbortSignal,
 ): Promise<readonly string[]> {
   let rows = 0
   let ragged = 0
   let first: number | undefined
   let tried: { readonly rows: number; readonly wrong: string | null } | undefined
-  for await (const chunk of source.chunks(CHUNK_ROWS)) {
+  for await (const chunk of source.chunks(CHUNK_ROWS, signal)) {
     for (const { cells, line } of chunk) {
       if (cells.length === source.columns.length) continue
       ragged += 1

@@ -141,7 +141,11 @@ interface CheckOptions {
   readonly saveSchema?: string | boolean
   /** Rows of each source that are shown with their values. */
   readonly rows?: number
+  /** How long the query over a file may take, ms. */
+  readonly queryMs?: number
 }
+
+const QUERY_MS = 60_000
 
 /** What the syncs are checked with, and what is read meanwhile. */
 type Checking = ImportsRead & { readonly findings: Findings }
@@ -157,7 +161,8 @@ export async function check(context: CommandContext, options: CheckOptions): Pro
   const findings = new Findings(context)
   const read: ReadSchema[] = []
   const rows: ShownRow[] = []
-  await checkServices(context, config, { findings, read, rowsWanted, rows })
+  const { queryMs = QUERY_MS } = options
+  await checkServices(context, config, { findings, read, rowsWanted, rows, queryMs })
   const { saveSchema = false } = options
   if (saveSchema !== false)
     await findings.examine('schema', async () =>

@@ -3,6 +3,7 @@
 
 import type { ImportConfig } from '../../../config/index.ts'
 import { mappedColumns } from '../../core/domain/mapped-columns.ts'
+import { formatNumber } from '../../core/format.ts'
 import { ownValue, parseJson, type Json } from '../../core/json.ts'
 import { sourceCellText, type compileMapping } from '../../import/index.ts'
 import { shownValue } from '../../mapping-tests/index.ts'
@@ -20,6 +21,8 @@ export interface ShownProperty {
   /** What is wrong with the cell; null: nothing. */
   readonly reason: string | null
   readonly detail: string | null
+  /** Whether cells or value are cut: they are longer than is shown. */
+  readonly cut: boolean
 }
 
 export interface ShownRow {
@@ -30,6 +33,16 @@ export interface ShownRow {
   readonly reason: string | null
   readonly detail: string | null
   readonly properties: readonly ShownProperty[]
+}
+
+/** Characters of a cell or value; a terminal shows less. */
+const TEXT_CHARS = 10_000
+
+/** A text as long as is shown; one that is cut says how long it is. */
+const shortened = (text: string): string => {
+  if (text.length <= TEXT_CHARS) return text
+  const whole = `… (cut; ${formatNumber(text.length)} characters)`
+  return text.slice(0, TEXT_CHARS).replace(/[\ud800-\udbff]$/, '') + whole
 }
 
 /** @param mapping of `config` */
@@ -64,14 +77,17 @@ export function shownRow(
       const error = errors.find(({ field }) => field === property)
       const { unit_column: unit } = one
       const read = [...mappedColumns(one), ...(unit === undefined ? [] : [unit])]
+      // Cells of a row with another number of them may be under wrong columns.
+      const cells = ofRow === undefined ? read.map(cellOf) : []
+      const value = sent === null ? null : shownValue(ownValue(sent, property))
       return {
         property,
         columns: read,
-        // Cells of a row with another number of them may be under wrong columns.
-        cells: ofRow === undefined ? read.map(cellOf) : [],
-        value: sent === null ? null : shownValue(ownValue(sent, property)),
+        cells: cells.map(shortened),
+        value: value === null ? null : shortened(value),
         reason: error?.reason ?? null,
-        detail: error?.detail ?? null,
+        detail: error?.detail == null ? null : shortened(error.detail),
+        cut: [...cells, value ?? ''].some((text) => text.length > TEXT_CHARS),
       }
     }),
   }

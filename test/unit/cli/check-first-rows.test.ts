@@ -3,7 +3,7 @@
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { check } from '../../../src/cli/commands/check.ts'
 import { plan } from '../../../src/cli/commands/plan.ts'
@@ -58,6 +58,15 @@ async function project(mappings: readonly string[] = MAPPINGS): Promise<string> 
   return config
 }
 
+/** The same with a query over its file. */
+async function queriedProject(sql: string): Promise<string> {
+  const config = await project()
+  const text = readFileSync(config, 'utf8')
+  const from = `{ csv: ./contacts.csv, sql: "${sql}" }`
+  writeFileSync(config, text.replace('{ csv: ./contacts.csv }', from))
+  return config
+}
+
 /** What `check --rows` prints at a terminal. */
 async function shown(config: string, rows: number, isScreen: boolean) {
   const out: string[] = []
@@ -94,6 +103,62 @@ test('cells stand next to their values, and what is wrong next to its cell', asy
   expect(text).not.toContain('line 5')
 })
 
+/** The project, with another file; what `check --rows 1` finds and prints as JSON. */
+async function checked(config: string, content: string, more: { queryMs?: number } = {}) {
+  writeFileSync(join(dirname(config), 'contacts.csv'), content)
+  const { code, out } = await said(
+    config,
+    (context) => check(context, { operations: false, rows: 1, ...more }),
+    true,
+  )
+  const { findings, first_rows: rows } = JSON.parse(out.join('')) as {
+    findings: { subject: string; ok: boolean; message: string; warnings?: string[] }[]
+    first_rows: { properties: { property: string; cells: string[]; cut: boolean }[] }[]
+  }
+  return { code, rows, sync: findings.find(({ subject }) => subject === 'sync people')! }
+}
+
+test('a long cell is cut in JSON too, and says so', async () => {
+  const config = await project()
+  const { code, rows } = await checked(
+    config,
+    `id,first,last,country,phone\nC-1,${'é'.repeat(400_000)},L,de,\n`,
+  )
+  expect(code).toBe(0)
+  const [{ properties }] = rows as [(typeof rows)[0]]
+  const name = properties.find(({ property }) => property === 'svc_last_name')!
+  expect(name.cut).toBe(true)
+  expect(name.cells[0]).toBe(`${'é'.repeat(10_000)}… (cut; 400,000 characters)`)
+  expect(JSON.stringify(rows).length).toBeLessThan(50_000)
+  expect(properties.find(({ property }) => property === 'svc_external_id')!.cut).toBe(false)
+})
+
+test('a row that is too large for a run is refused', async () => {
+  const config = await queriedProject(
+    'SELECT * REPLACE (repeat(last, if(_line = 3, 9000000, 1)) AS last) FROM rows',
+  )
+  const { code, sync } = await checked(
+    config,
+    'id,first,last,country,phone\nC-1,A,B,de,\nC-2,A,B,de,\n',
+  )
+  expect(code).toBe(2)
+  expect(sync.ok).toBe(false)
+  expect(sync.message).toContain('Row 2 (line 3): its cells and what is sent of them take')
+})
+
+test('a query without an end is stopped, and the finding says what to do', async () => {
+  const config = await queriedProject(
+    'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i % 7 + 1 FROM n) SELECT * REPLACE ((SELECT max(i) FROM n)::VARCHAR AS phone) FROM rows',
+  )
+  const { sync, rows } = await checked(config, 'id,first,last,country,phone\nC-1,A,B,de,\n', {
+    queryMs: 500,
+  })
+  expect((sync.warnings ?? [sync.message]).join()).toContain(
+    'had not ended after 0.5 s, and was stopped',
+  )
+  expect(rows).toEqual([])
+})
+
 test('JSON has the same, and elsewhere nothing is shown', async () => {
   const config = await project()
   const { code, out } = await said(
@@ -118,6 +183,7 @@ test('JSON has the same, and elsewhere nothing is shown', async () => {
     value: 'Ada Lovelace',
     reason: null,
     detail: null,
+    cut: false,
   })
   expect(rows[3]!.properties[3]).toMatchObject({ property: 'svc_phone', value: '(not sent)' })
   const refused = await shown(config, 3, false)
