@@ -202,6 +202,7 @@ export const OTHER_JSON_NAMES = [
   'nobody_works',
   'normalised',
   'not_applicable',
+  'not_kept',
   'not_tracked',
   'note',
   'notification',

@@ -18,6 +18,8 @@ export const CSV_RECORD_BYTES_MAX = 1_048_576
 export const REPORT_VALUE_CHARS_MAX = 200
 /** Rows that a sampled verification reads back. */
 export const VERIFY_SAMPLE_ROWS = 1_000
+/** Records whose links a sampled verification lists: one request each, where one reads 100 rows back. */
+export const VERIFY_SAMPLE_LINKED = 100
 /** How long items and requests of closed runs are kept. */
 export const RETENTION_MS = 30 * 24 * 60 * 60 * 1_000
 /** Values of a property's list of options that are kept. */

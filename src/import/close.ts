@@ -48,6 +48,12 @@ const partText = ({ read, readToEnd }: Books): string | null =>
     ? `the source was not read to its end: ${countText(read, 'row of it was', 'rows of it were')}, and nothing was sent`
     : null
 
+/** Of a run that a person has not approved, or cancelled. */
+const notRemovedText = ({ removals = {} }: Books): string | null =>
+  (removals.unsent ?? 0) > 0
+    ? 'what was to be removed is still there: the next run of the sync finds it again, and asks again where it has to be approved'
+    : null
+
 /**
  * Closes a run. Safe to call again.
  * @param findings of a reconciliation that came to its end
@@ -76,7 +82,12 @@ export async function closeImport(
           readBackText(books),
           linksText(books),
         )
-      : joinTexts(ending.message ?? null, partText(books), removalsText(books.removals))
+      : joinTexts(
+          ending.message ?? null,
+          partText(books),
+          removalsText(books.removals),
+          ending.kind === 'cancelled' ? notRemovedText(books) : null,
+        )
   await ledger.closeRun(run, {
     state,
     reason: ending.kind === 'failed' ? (ending.reason ?? null) : null,

@@ -3,12 +3,13 @@
 import { BATCH_ITEMS_MAX, IN_VALUES_MAX } from '../contract/index.ts'
 import { operationOfMode, writesRecords } from '../core/domain/import-modes.ts'
 import type { ImportConfig } from '../../config/index.ts'
+import { verifyStep } from './links/verify-links.ts'
 import type { ImportClient } from './ports.ts'
 
 /** @param known rows whose keys were accepted before: a row with links alone has the ids of their records */
 export async function requestsOf(
   client: Pick<ImportClient, 'itemsPerRequest'>,
-  { mode, missing_rows: missing }: Pick<ImportConfig, 'mode' | 'missing_rows'>,
+  { mode, verify, missing_rows: missing }: Pick<ImportConfig, 'mode' | 'verify' | 'missing_rows'>,
   {
     rows,
     known,
@@ -18,7 +19,7 @@ export async function requestsOf(
   }: {
     readonly rows: number
     readonly known: number
-    /** Links that are sent, one request each. */
+    /** Links that are sent, one request each; some are read back, with one request each. */
     readonly links?: number
     /** Targets of them that are looked up. */
     readonly targets?: number
@@ -37,5 +38,7 @@ export async function requestsOf(
       ? 0
       : Math.ceil(removals / (await client.itemsPerRequest(operation))) +
         2 * Math.ceil(removals / BATCH_ITEMS_MAX)
-  return writes + lookUps + links + removed
+  const every = links === 0 ? null : verifyStep({ mode, verify }, links)
+  const readBack = every === null ? 0 : Math.ceil(links / every)
+  return writes + lookUps + links + readBack + removed
 }

@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import type { NotificationKind } from '../../config/index.ts'
-import { countLinkRejects } from '../core/domain/books.ts'
+import { countLinkRejects, countNeedsPerson } from '../core/domain/books.ts'
 import type { Clock } from '../core/ports.ts'
 import type { RunChange } from '../runs/observers.ts'
 import { knowsDifferences, type News } from './run-news.ts'
@@ -36,10 +36,12 @@ function textOf({ change, rejects, differences }: News, event: NotificationKind)
   const why = message === null ? '' : `: ${message}`
   const where = run === null ? '' : ` (run ${run})`
   const differs = `does not agree with the other side${where}${why}; "records-sync show ${run}" lists what differs`
+  // The files of `rejects` have rows.
+  const isOfLinks = change.books !== null && countNeedsPerson(change.books) === 0
   const ended =
     change.purpose === 'reconcile' || (rejects ?? 0) === 0
       ? differs
-      : `ended with ${rejectsText(change, rejects ?? 0)}${where}; "records-sync rejects ${run}" lists them${knowsDifferences(change, differences) ? `; it does not agree with the other side${why}` : ''}`
+      : `ended with ${rejectsText(change, rejects ?? 0)}${where}; "records-sync ${isOfLinks ? 'show' : 'rejects'} ${run}" ${isOfLinks ? 'counts' : 'lists'} them${knowsDifferences(change, differences) ? `; it does not agree with the other side${why}` : ''}`
   const says = {
     blocked:
       reason === 'approval'

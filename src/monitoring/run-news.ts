@@ -6,7 +6,7 @@ import {
   countKnownDifferent,
   countLinkRejects,
   countNeedsPerson,
-  countParked,
+  countMissingLinks,
   isComplete,
   type Books,
 } from '../core/domain/books.ts'
@@ -126,7 +126,7 @@ function newsOf(change: RunChange) {
   const { books, purpose } = change
   const rejects = purpose === 'reconcile' ? change.differences : books && rejectsOf(books)
   const differences =
-    change.differences ?? (books && countKnownDifferent(books) + countParked(books))
+    change.differences ?? (books && countKnownDifferent(books) + countMissingLinks(books))
   return (...events: readonly NotificationKind[]): News => ({
     change,
     events,

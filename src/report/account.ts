@@ -2,6 +2,7 @@
 
 import { sumOfDifferences } from '../core/domain/differences.ts'
 import { countHeldBack } from '../core/domain/held-back.ts'
+import { writesRecords } from '../core/domain/import-modes.ts'
 import { readBackCounts } from '../core/domain/read-back.ts'
 import { NOTED_REMOVALS, REMOVAL_STATES, removalMeaning } from '../core/domain/removals.ts'
 import {
@@ -122,7 +123,10 @@ function runFacts(
 const maybeCreated = (run: Run, { replayed }: Books): number =>
   replayed > 0 && jobOf(run, 'import').sync.import.mode === 'upsert' ? replayed : 0
 
+const countSpared = ({ states: { exists, absent } }: Books): number => exists + absent
+
 function booksOf(run: Run, books: Books): BooksReport {
+  const onlyLinks = countSpared(books) > 0 && !writesRecords(jobOf(run, 'import').sync.import.mode)
   return {
     read: books.read,
     sum: sumOfStates(books.states),
@@ -131,7 +135,7 @@ function booksOf(run: Run, books: Books): BooksReport {
     states: ITEM_STATES.filter((state) => books.states[state] > 0).map((state) => ({
       state,
       rows: books.states[state],
-      meaning: meaningOf(state, run.purpose),
+      meaning: meaningOf(state, run.purpose, onlyLinks),
     })),
     replayed: books.replayed,
     maybe_created: maybeCreated(run, books),
@@ -190,6 +194,9 @@ const linksIn = ({ links }: BooksReport, states: readonly LinkState[]): number =
 
 /** Links that were not accepted. */
 export const rejectedLinks = (books: BooksReport): number => linksIn(books, LINK_REJECT_STATES)
+
+/** Links that the service answered as made, and that are not there. */
+export const notKeptLinks = (books: BooksReport): number => linksIn(books, ['not_kept'])
 
 /** Links whose targets do not exist yet. */
 export const parkedLinks = (books: BooksReport): number => linksIn(books, ['parked'])

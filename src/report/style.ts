@@ -42,6 +42,7 @@ const SERIES = {
   unsent: ['#b49cc0', '#8d72a0'],
   linked: ['#0e5a4a', '#7fdcc0'],
   parked: ['#e9b04f', '#d99c34'],
+  not_kept: ['#cf5a3c', '#d9694b'],
   skipped: ['#dde1e5', '#363c44'],
   planned: ['#d3deeb', '#2f3f55'],
   sent: ['#7ea6d6', '#5d8ac2'],

@@ -5,7 +5,8 @@ import { kindsText, sumOfDifferences } from '../core/domain/differences.ts'
 import type { BlockReason } from '../core/errors.ts'
 import { commandOf } from '../core/domain/purpose.ts'
 import type { Run } from '../ledger/ledger.ts'
-import { countsDiffer, notedRemovals, parkedLinks, rejectedLinks, rejectedRows } from './account.ts'
+import { countsDiffer, notedRemovals, rejectedLinks, rejectedRows } from './account.ts'
+import { linksMeaning, linksNoun } from './link-meaning.ts'
 import { readBackNote } from './books-notes.ts'
 import { countText, formatNumber } from './format.ts'
 import type {
@@ -254,28 +255,14 @@ function endedImport(run: Run, books: BooksReport, step: MakeStep): ReportVerdic
   if (linked !== '')
     return {
       tone: 'look',
-      words:
-        rejectedLinks(books) > 0 ? 'Complete, with rejected links' : 'Complete, with parked links',
+      words: `Complete, with ${linksNoun(books)}`,
       meaning: `${withoutRejects(run, books)}${linked}`,
-      next: rejectedLinks(books) > 0 ? [step('See which and why:', `rejects ${run.id}`)] : [],
+      next:
+        rejectedLinks(books) > 0
+          ? [step('See how many, and of which kind:', `show ${run.id}`)]
+          : [],
     }
   return { tone: 'good', words: 'Complete', meaning: withoutRejects(run, books), next: [] }
-}
-
-/** What of the links needs a person, or waits for another run, as sentences behind others; empty if nothing does. */
-function linksMeaning(books: BooksReport): string {
-  const [rejected, parked] = [rejectedLinks(books), parkedLinks(books)]
-  const texts = [
-    ...(rejected > 0
-      ? [`${countText(rejected, 'link')} ${rejected === 1 ? 'was' : 'were'} not accepted.`]
-      : []),
-    ...(parked > 0
-      ? [
-          `${countText(parked, 'link')} ${parked === 1 ? 'waits for its target' : 'wait for their targets'}: a later run links ${parked === 1 ? 'it' : 'them'} once the target exists.`,
-        ]
-      : []),
-  ]
-  return texts.map((text) => ` ${text}`).join('')
 }
 
 /** Records without a row that are left, or could not be removed; null if there is none. */

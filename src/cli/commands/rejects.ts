@@ -217,6 +217,13 @@ export async function writeFolder(
   if (written === 0) {
     const ofRun = LIVE_STATES.includes(run.state) ? ' so far' : ' left'
     terminal.out(isPlan ? 'The plan has no rejects' : `Run ${run.id} has no rejects${ofRun}`)
+    const unsent = run.counts?.removals?.unsent ?? 0
+    if (unsent > 0) {
+      const { hint } = context
+      terminal.out(
+        `${countText(unsent, 'record')} without a row ${unsent === 1 ? 'was' : 'were'} not removed, because the run ended before, or was not approved: ${hint(`run ${run.sync}`)} finds ${unsent === 1 ? 'it' : 'them'} again, and ${hint(`show ${run.id}`)} counts them`,
+      )
+    }
     return 0
   }
   terminal.out(

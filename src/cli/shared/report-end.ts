@@ -1,5 +1,6 @@
 // Reports how a run has ended, to the person or program that followed it, and gives the exit code.
 
+import { countNeedsPerson } from '../../core/domain/books.ts'
 import { lookOf, type RunLook } from '../../core/domain/run-states.ts'
 import type { NotedDifference, Run } from '../../ledger/ledger.ts'
 import { readRunAccount, type RunAccount } from '../../report/account.ts'
@@ -116,12 +117,16 @@ function printEnded(
 /** Where a person sees what a run of this state left, if anything. */
 export function whatToSee(
   { hint }: Pick<CommandContext, 'hint'>,
-  { id, state }: Run,
+  { id, state, counts }: Pick<Run, 'id' | 'state' | 'counts'>,
 ): string | null {
+  // The files of `rejects` have rows; links are counted where the run is shown.
+  const isOfLinks = counts !== null && countNeedsPerson(counts) === 0
   const look = lookOf(state)
   const steps: Readonly<Record<RunLook, string | null>> = {
     blocked: null,
-    rejects: `The rejects: ${hint(`rejects ${id}`)}`,
+    rejects: isOfLinks
+      ? `The links: ${hint(`show ${id}`)}`
+      : `The rejects: ${hint(`rejects ${id}`)}`,
     differences: `What differs: ${hint(`show ${id}`)}`,
   }
   return look && steps[look]

@@ -10,19 +10,23 @@ import {
 import { jobOf } from '../../runs/job.ts'
 import { isComplete, LIVE_STATES } from '../../core/domain/books.ts'
 import type { Differences, NotedDifference, Run } from '../../ledger/ledger.ts'
+import { countText } from '../../core/format.ts'
 import type { RunDifferences, RunFacts } from '../../report/run-report.ts'
 import type { CommandContext } from '../shared/context.ts'
 import { formatNumber, safeText, screenLines, table, type Terminal } from '../shared/terminal.ts'
 
 const GROUPS_SHOWN = 20
 
-type Compared = Pick<RunFacts, 'kind' | 'state' | 'states'>
+type Compared = Pick<RunFacts, 'kind' | 'state' | 'states' | 'links'>
 
 /** Whether a run that found no difference has compared anything, and came to its end. */
 const isEqual = ({ state, kind, states }: Compared): boolean =>
   isComplete(state) && (kind === 'mirror' || (states?.unchanged ?? 0) > 0)
 
 function withoutDifference(run: Compared): string {
+  const parked = run.links?.states.parked ?? 0
+  if (isEqual(run) && parked > 0)
+    return `  What was compared is equal on both sides; ${countText(parked, 'link')} ${parked === 1 ? 'is parked: its target does' : 'are parked: their targets do'} not exist yet.`
   if (isEqual(run)) return '  Both sides are equal, as far as they were compared.'
   if (isComplete(run.state)) return '  No row was compared.'
   return LIVE_STATES.includes(run.state)
@@ -38,7 +42,8 @@ export function printRunDifferences(
 ): void {
   if (sumOfDifferences(found) === 0) {
     const text = withoutDifference(run)
-    terminal.out(isEqual(run) ? terminal.style('green', text) : text)
+    const isWell = isEqual(run) && (run.links?.states.parked ?? 0) === 0
+    terminal.out(isWell ? terminal.style('green', text) : text)
     return
   }
   for (const kind of DIFFERENCE_KINDS) {

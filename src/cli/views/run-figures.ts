@@ -1,7 +1,7 @@
 // The figures of a run in a table, whatever its kind.
 
 import { countDoneRemovals, countRejectedRemovals } from '../../core/domain/removals.ts'
-import { countRejects } from '../../core/domain/books.ts'
+import { countRejects, LINK_REJECT_STATES, type LinkState } from '../../core/domain/books.ts'
 import type { Run } from '../../ledger/ledger.ts'
 import { streamTotals, type RunAccount } from '../../report/account.ts'
 import { jobOf } from '../../runs/job.ts'
@@ -9,7 +9,7 @@ import type { LiveProgress } from './live-progress.ts'
 
 /**
  * Rows that were read, those that were written (records, or rows of tables), those that were not, and those that are known to
- * differ although they were written.
+ * differ although they were written. The last two count links as well: those that were not accepted, and those that were not kept.
  */
 export function figuresOf(
   run: Run,
@@ -36,5 +36,13 @@ export function figuresOf(
   const rejects = countRejects({ states }) - (isUnsentOnly ? states.unsent : 0) + left
   const written =
     states.created + states.updated + countDoneRemovals(removals) + (facts.deleted ?? 0)
-  return [run.rowsRead, written, rejects, facts.rows_different]
+  const links = countLinks(facts)
+  const linkRejects = links(LINK_REJECT_STATES) - (isUnsentOnly ? links(['unsent']) : 0)
+  const differ = facts.rows_different === null ? null : facts.rows_different + links(['not_kept'])
+  return [run.rowsRead, written, rejects + linkRejects, differ]
 }
+
+const countLinks =
+  ({ links }: Pick<RunAccount['run'], 'links'>) =>
+  (states: readonly LinkState[]): number =>
+    links === null ? 0 : states.reduce((sum, state) => sum + links.states[state], 0)

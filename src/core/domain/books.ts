@@ -87,6 +87,13 @@ export const countLinkRejects = ({ links }: Pick<Books, 'links'>): number =>
 /** Links whose targets do not exist yet. */
 export const countParked = ({ links }: Pick<Books, 'links'>): number => links?.states.parked ?? 0
 
+/** Links that the service answered as made, and that are not there. */
+export const countNotKept = ({ links }: Pick<Books, 'links'>): number => links?.states.not_kept ?? 0
+
+/** Links that are not there, and that a later run makes. */
+export const countMissingLinks = (books: Pick<Books, 'links'>): number =>
+  countParked(books) + countNotKept(books)
+
 /** Rows that need a person, and records without a row that could not be removed. */
 export const countNeedsPerson = (books: Books): number =>
   countRejects(books) + countRejectedRemovals(books.removals)
@@ -144,13 +151,15 @@ export function finalState(
   const unsent = books.states.unsent + (books.links?.states.unsent ?? 0)
   const rejects = countNeedsPerson(books) + countLinkRejects(books) - (found.isLook ? unsent : 0)
   if (rejects > 0) return 'complete_with_rejects'
-  return found.left + countKnownDifferent(books) + countParked(books) > 0
+  return found.left + countKnownDifferent(books) + countMissingLinks(books) > 0
     ? 'complete_with_differences'
     : 'complete'
 }
 
 /** The final state that a run would have if its parked links were linked: another run has taken them up. */
-export function stateWithoutParked(books: Books): CompleteState | 'failed' {
+export function stateWithoutParked(given: Books): CompleteState | 'failed' {
+  // A recorded workflow may hold those of an earlier version.
+  const books = wholeBooks(given)
   const { links } = books
   if (links === undefined) return finalState(books)
   const { parked, linked } = links.states

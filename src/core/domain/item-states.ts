@@ -138,6 +138,14 @@ export const COUNTED_WHEN_CLOSED = namesWith(ITEM_STATE, { counted: 'closed' })
 /** The state that the answer of a batch leaves an item in. */
 export type AnsweredState = (typeof COUNTED_WHEN_SETTLED)[number] | (typeof OPEN_STATES)[number]
 
-/** What a state means in a run of this purpose. */
-export const meaningOf = (state: ItemState, purpose: Purpose): string =>
-  (purpose === 'reconcile' ? ITEM_STATE[state].compared : null) ?? ITEM_STATE[state].meaning
+/** What states mean in a sync that only links. */
+const LINKING: Partial<Record<ItemState, string>> = {
+  exists: 'found; the sync only links, and writes no record',
+  absent: 'not there, so it cannot be linked; the sync only links, and writes no record',
+}
+
+/** What a state means in a run of this purpose. @param onlyLinks whether the sync writes no record */
+export const meaningOf = (state: ItemState, purpose: Purpose, onlyLinks = false): string =>
+  (onlyLinks ? LINKING[state] : undefined) ??
+  (purpose === 'reconcile' ? ITEM_STATE[state].compared : null) ??
+  ITEM_STATE[state].meaning

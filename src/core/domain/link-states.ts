@@ -7,9 +7,10 @@ import { namesOf, namesWith } from '../register.ts'
 interface LinkStateEntry {
   /**
    * What became of the link. `accepted`: the service has it. `parked`: its target does not exist yet. `spared`: it was not wanted
-   * after all. `reject`: a person has to look at it. Null: nothing yet; a link leaves only such a state.
+   * after all. `differs`: the service said that it has it, and does not. `reject`: a person has to look at it. Null: nothing yet.
+   * A link leaves such a state, and an accepted one, while its run goes on, where it is seen not to be there any more.
    */
-  readonly outcome: 'accepted' | 'parked' | 'spared' | 'reject' | null
+  readonly outcome: 'accepted' | 'parked' | 'spared' | 'differs' | 'reject' | null
   /**
    * As what the ledger knows the link for later runs. `linked`: it is not sent again. `left`: a later run tries again, although
    * it does not read the row anew. Null: it remembers nothing.
@@ -37,6 +38,13 @@ const LINK_STATE = {
     compared: 'there on both sides',
   },
   parked: { ...QUIET, outcome: 'parked', known: 'left', meaning: 'their targets do not exist yet' },
+  not_kept: {
+    ...QUIET,
+    outcome: 'differs',
+    known: 'left',
+    meaning:
+      'answered as linked, and not there when they were read back; the next run sends them again',
+  },
   skipped: {
     ...QUIET,
     outcome: 'spared',
@@ -69,7 +77,7 @@ export const LINK_STATES = namesOf(LINK_STATE)
 /** States that a link may leave. */
 export const OPEN_LINK_STATES = namesWith(LINK_STATE, { outcome: null })
 
-/** States that a link never leaves. */
+/** States that say what became of a link. */
 export const ENDED_LINK_STATES: readonly LinkState[] = LINK_STATES.filter(
   (state) => LINK_STATE[state].outcome !== null,
 )

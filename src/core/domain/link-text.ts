@@ -1,7 +1,7 @@
 // What became of the links of a run, in words.
 
 import { countText, formatNumber } from '../format.ts'
-import { countLinkRejects, countParked, type Books } from './books.ts'
+import { countLinkRejects, countNotKept, countParked, type Books } from './books.ts'
 
 /**
  * `3 links are parked: their targets do not exist yet; 1 link was not accepted`; null if all were linked and took no other's place, or
@@ -9,6 +9,7 @@ import { countLinkRejects, countParked, type Books } from './books.ts'
  */
 export function linksText(books: Pick<Books, 'links'>): string | null {
   const [parked, rejects] = [countParked(books), countLinkRejects(books)]
+  const lost = countNotKept(books)
   const replaced = books.links?.replaced ?? 0
   const texts = [
     ...(parked > 0
@@ -16,6 +17,13 @@ export function linksText(books: Pick<Books, 'links'>): string | null {
           parked === 1
             ? '1 link is parked: its target does not exist yet'
             : `${formatNumber(parked)} links are parked: their targets do not exist yet`,
+        ]
+      : []),
+    ...(lost > 0
+      ? [
+          lost === 1
+            ? '1 link was answered as made and is not there: the next run sends it again'
+            : `${formatNumber(lost)} links were answered as made and are not there: the next run sends them again`,
         ]
       : []),
     ...(rejects > 0

@@ -3,7 +3,7 @@
 
 import type { ItemState } from '../../core/domain/item-states.ts'
 import type { ImportMode } from '../../core/domain/import-modes.ts'
-import type { LinkOutcome, PlannedLink } from '../../ledger/ledger.ts'
+import type { LinkOutcome, OvertakenReason, PlannedLink } from '../../ledger/ledger.ts'
 import type { LinkScene } from './link-scene.ts'
 import { missingOutcome, unanswered, type LinkToSend } from './link-outcome.ts'
 import type { FoundRecord, RecordFinder } from './record-finder.ts'
@@ -61,7 +61,49 @@ export async function chooseLinks(
       settled.push(unanswered(link, 'rejected', 'ambiguous_target', ends))
     else settled.push(missingOutcome(link, missing, 'target_missing', ends))
   }
-  return { send, settled }
+  const overtaken = await overtakenBy(scene, send)
+  for (const { link, sourceId, targetId } of send) {
+    const reason = overtaken.get(link)
+    if (reason !== undefined)
+      settled.push(unanswered(link, 'skipped', reason, { sourceId, targetId }))
+  }
+  return { send: send.filter(({ link }) => !overtaken.has(link)), settled }
+}
+
+/**
+ * Links whose only place, by their records, a later link of the run has: one of the page, or one that was sent before or is known.
+ * Values may name the same record in several ways, so staging cannot know. Of a page only the last one is sent, so that no two of
+ * them are in flight at a time.
+ */
+async function overtakenBy(
+  scene: LinkScene,
+  send: readonly LinkToSend[],
+): Promise<ReadonlyMap<PlannedLink, OvertakenReason>> {
+  const { oneTarget, oneSource } = scene.bounds
+  const isBound = ({ link: { association } }: LinkToSend) =>
+    oneTarget.includes(association) || oneSource.includes(association)
+  const found = new Map<PlannedLink, OvertakenReason>()
+  const bound = send.filter(isBound)
+  const targets = new Map<string, string>()
+  const sources = new Map<string, string>()
+  for (const { link, sourceId, targetId } of bound.toReversed()) {
+    const [source, target] = [sourceId, targetId].map((id) =>
+      JSON.stringify([link.association, id]),
+    )
+    const other = oneTarget.includes(link.association) ? targets.get(source!) : undefined
+    const owner = oneSource.includes(link.association) ? sources.get(target!) : undefined
+    if (other !== undefined && other !== targetId) found.set(link, 'one_target')
+    else if (owner !== undefined && owner !== sourceId) found.set(link, 'one_source')
+    else {
+      targets.set(source!, targetId)
+      sources.set(target!, sourceId)
+    }
+  }
+  const left = bound.filter(({ link }) => !found.has(link))
+  const byPlace = new Map(left.map(({ link }) => [`${link.ordinal} ${link.number}`, link]))
+  for (const { ordinal, number, reason } of await scene.overtaken(left))
+    found.set(byPlace.get(`${ordinal} ${number}`)!, reason)
+  return found
 }
 
 const isRecord = (found: FoundRecord): found is { readonly id: string } => typeof found !== 'string'

@@ -4,7 +4,6 @@
 
 import { forEachConcurrent } from '../../core/concurrency.ts'
 import { isWholeScope, type ReconcileScope } from '../../core/domain/purpose.ts'
-import { ServiceFailure } from '../../core/errors.ts'
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
 import type {
   Differences,
@@ -15,7 +14,6 @@ import type {
   PlannedLink,
   RowStaging,
 } from '../../ledger/ledger.ts'
-import { heartbeatEach } from '../../runs/heartbeat.ts'
 import type { ImportDeps, StagedImport } from '../ports.ts'
 import { stepPosition } from '../step-position.ts'
 import { chooseLinks } from './choose-links.ts'
@@ -23,6 +21,7 @@ import { extraLink, missingLink } from './link-differences.ts'
 import { unanswered, type LinkToSend } from './link-outcome.ts'
 import { readLinkScene, type LinkLedger, type LinkScene } from './link-scene.ts'
 import { FIRST_LINK_PLACE } from './places.ts'
+import { readEdges, type ListedEdge } from './read-edges.ts'
 
 type ComparingLedger = LinkLedger & Differences & RowStaging
 type Deps = ImportDeps<ComparingLedger>
@@ -34,8 +33,6 @@ export interface LinkComparison extends StagedImport {
 /** Steps: how far the rows of the run are compared, and what else is known. */
 const ROWS = 'links_compared'
 const KNOWN = 'known_links_compared'
-/** Pages of a listing of one record. */
-const PAGES_MAX = 1_000
 
 /** Returns whether it came to the end before its time was over; what it did is in the ledger. */
 export async function compareLinks(
@@ -108,7 +105,7 @@ async function compareRows(
   const outcomes: LinkOutcome[] = [...settled]
   const differences = missing.map((link) => missingLink(link, null))
   await forEachConcurrent([...groups], tuning.in_flight, async ([sourceId, group]) => {
-    const edges = await readEdges(deps, config.object_type, sourceId)
+    const { edges } = await readEdges(deps, config.object_type, sourceId)
     const compared = await compareRecord(scene, group, edges)
     outcomes.push(...compared.equal)
     differences.push(...compared.missing.map(({ link }) => missingLink(link, sourceId)))
@@ -126,35 +123,10 @@ async function compareRows(
     await ledger.settleLinks(run, fence, outcomes.slice(at, at + LEDGER_ROWS_MAX), scene.bounds)
 }
 
-interface Edge {
-  readonly association: string
-  readonly targetId: string
-}
-
-/** The edges of a record; none of one that is gone. */
-async function readEdges(deps: Deps, type: string, id: string): Promise<readonly Edge[]> {
-  const { client, signal, priority } = deps
-  const edges: Edge[] = []
-  let pages = 0
-  try {
-    const read = client.associationEdgePages(type, id, { signal, priority })
-    for await (const { data } of heartbeatEach(deps, read)) {
-      for (const { association_type: association, target_id: targetId } of data)
-        edges.push({ association, targetId })
-      if (++pages >= PAGES_MAX) break
-    }
-  } catch (error) {
-    if (error instanceof ServiceFailure && error.kind === 'problem' && error.status === 404)
-      return []
-    throw error
-  }
-  return edges
-}
-
 async function compareRecord(
   scene: LinkScene,
   group: readonly LinkToSend[],
-  edges: readonly Edge[],
+  edges: readonly ListedEdge[],
 ) {
   const has = (association: string, id: string) =>
     edges.some((edge) => edge.association === association && edge.targetId === id)
@@ -211,7 +183,7 @@ async function compareKnown(
       if (link.sourceId !== null && !rows.has(link.key))
         bySource.set(link.sourceId, [...(bySource.get(link.sourceId) ?? []), link])
     await forEachConcurrent([...bySource], tuning.in_flight, async ([sourceId, known]) => {
-      const edges = await readEdges(deps, config.object_type, sourceId)
+      const { edges } = await readEdges(deps, config.object_type, sourceId)
       const extra = known.filter(({ association, targetId }) =>
         edges.some((edge) => edge.association === association && edge.targetId === targetId),
       )

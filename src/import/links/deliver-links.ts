@@ -24,6 +24,8 @@ import type { LinkJob, LinkLedger } from './link-scene.ts'
 
 /** Links that the service refuses one after the other, none taken in between, before the run is blocked. */
 const REFUSED_IN_ROW_MAX = 50
+/** Links at which the service fails with 500, none answered in between, before the run is blocked: where others were taken before. */
+const FAILING_IN_ROW_MAX = 50
 /** Sendings of one link while others succeed. */
 const SENDINGS_MAX = 100
 
@@ -49,14 +51,22 @@ export class LinkDelivery {
   /** Links at which the service failed with 500, none answered in between. */
   readonly #failing = new Set<string>()
   #refusedInRow: number
+  /** Whether the service has taken a link of the run. */
+  #takesLinks: boolean
 
-  /** @param refusedInRow as the slice before counted them */
-  constructor(deps: ImportDeps<LinkLedger>, job: LinkJob, slice: PushSlice, refusedInRow: number) {
+  /** @param before what the slices before know: links refused in a row, and whether any was linked */
+  constructor(
+    deps: ImportDeps<LinkLedger>,
+    job: LinkJob,
+    slice: PushSlice,
+    before: { readonly refusedInRow: number; readonly takesLinks: boolean },
+  ) {
     this.#deps = deps
     this.#job = job
     this.#slice = slice
     this.#missing = missingEnds(deps, job)
-    this.#refusedInRow = refusedInRow
+    this.#refusedInRow = before.refusedInRow
+    this.#takesLinks = before.takesLinks
   }
 
   get refusedInRow(): number {
@@ -138,6 +148,7 @@ export class LinkDelivery {
         if (put.kind === 'linked') {
           this.#noteAnswer()
           this.#refusedInRow = 0
+          this.#takesLinks = true
           return { outcome: answered(sent, 'linked', put) }
         }
         const { failure } = put
@@ -181,7 +192,9 @@ export class LinkDelivery {
         const outcome = refusedLink(sent, isSpent ? 'failed' : 'planned', failure)
         this.#failures++
         this.#failing.add(`${sent.link.ordinal} ${sent.link.number}`)
-        return this.#failing.size >= SERVICE_FAILURES_MAX
+        // A service that fails at all links fails at five different ones; at links that failed before it fails for their sake.
+        const isOfLinks = this.#takesLinks || sent.link.attempts > 0
+        return this.#failing.size >= (isOfLinks ? FAILING_IN_ROW_MAX : SERVICE_FAILURES_MAX)
           ? { outcome, error: this.#gaveUp(failure) }
           : { outcome }
       }

@@ -23,6 +23,8 @@ const WHY = {
   ambiguous_match: 'several records have the key of the row',
   row_not_written: 'the row itself was not accepted',
   row_spared: 'the mode of the import does not write the row',
+  one_target: 'a later link of the run has the same record in this place',
+  one_source: 'a later link of the run has the same record in this place',
   not_configured: 'the sync has no such link any more',
 } as const
 export type LinkReason = keyof typeof WHY

@@ -13,41 +13,60 @@ import { chooseLinks } from './choose-links.ts'
 import { LinkDelivery } from './deliver-links.ts'
 import { readLinkScene, type LinkLedger } from './link-scene.ts'
 import { FIRST_LINK_PLACE } from './places.ts'
+import { verifyLinks } from './verify-links.ts'
 
 /** What is kept from slice to slice: whether the step has begun, and how many links in a row were refused. */
 const BEGUN = 'links_begun'
 const REFUSED = 'links_refused'
 
 /**
- * Sends the links of a run, until none is left or time runs out. Returns whether none is left.
+ * Sends the links of a run and reads some back, until none is left or time runs out. Returns whether none is left.
  * @throws Blocked if a person or the service has to mend something first; QuotaWait for a long wait; FenceLost if another worker has
  * taken the step over
  */
 export async function linkRows(deps: ImportDeps<LinkLedger>, row: Run): Promise<boolean> {
   const { ledger } = deps
-  const { id: run, schema } = row
+  const { id: run } = row
   const config = jobOf(row, 'import').sync.import
   const fence = await ledger.claimLinks(run)
   await begin(deps, row, fence)
-  if (!(await hasOpen(deps, run))) return true
-  const refused = await stepPosition(ledger, run, REFUSED, { inRow: 0 })
   const slice = new PushSlice(deps)
   try {
-    const scene = await readLinkScene(deps, { run, config, schema })
-    const job = { run, config, fence, scene }
-    const delivery = new LinkDelivery(deps, job, slice, refused.kept.inRow)
-    const work = async (links: readonly PlannedLink[], isReplayed: boolean) => {
-      const { send, settled } = await chooseLinks(scene, config.mode, links)
-      await delivery.settle(settled)
-      await delivery.send(send, isReplayed)
-    }
-    try {
-      return await rounds(deps, run, slice, work)
-    } finally {
-      await refused.keep({ inRow: delivery.refusedInRow })
-    }
+    if ((await hasOpen(deps, run)) && !(await sendOpen(deps, row, fence, slice))) return false
+    const isRepair = jobOf(row, 'import').reconcile?.repair === true
+    return await verifyLinks(deps, { run, config, isRepair }, slice.isOver)
   } finally {
     slice.end()
+  }
+}
+
+/** Sends what is open. Returns whether nothing is left. */
+async function sendOpen(
+  deps: ImportDeps<LinkLedger>,
+  row: Run,
+  fence: number,
+  slice: PushSlice,
+): Promise<boolean> {
+  const { ledger } = deps
+  const { id: run, schema } = row
+  const config = jobOf(row, 'import').sync.import
+  const refused = await stepPosition(ledger, run, REFUSED, { inRow: 0 })
+  const scene = await readLinkScene(deps, { run, config, schema })
+  const job = { run, config, fence, scene }
+  const { links } = await ledger.progress(run)
+  const delivery = new LinkDelivery(deps, job, slice, {
+    refusedInRow: refused.kept.inRow,
+    takesLinks: (links?.linked ?? 0) > 0,
+  })
+  const work = async (links: readonly PlannedLink[], isReplayed: boolean) => {
+    const { send, settled } = await chooseLinks(scene, config.mode, links)
+    await delivery.settle(settled)
+    await delivery.send(send, isReplayed)
+  }
+  try {
+    return await rounds(deps, run, slice, work)
+  } finally {
+    await refused.keep({ inRow: delivery.refusedInRow })
   }
 }
 

@@ -7,6 +7,7 @@ import { withHeartbeat } from '../../runs/heartbeat.ts'
 import { stagedMatchingProperty } from '../mapping/types.ts'
 import type { ImportDeps, StagedImport } from '../ports.ts'
 import { keptLinkFolds } from './link-folds.ts'
+import type { LinkToSend } from './link-outcome.ts'
 import { linkBoundsOf, readLinkTarget, type LinkDefinitions } from './link-target.ts'
 import { targetKeyName, targetKeyOf } from './map-links.ts'
 import { RecordFinder } from './record-finder.ts'
@@ -21,6 +22,8 @@ export interface LinkScene {
   configured(link: Pick<PlannedLink, 'association' | 'to' | 'by'>): LinkMapping | null
   /** Finds targets by their keys; null for those that are named by their ids. */
   targets(link: Pick<PlannedLink, 'to' | 'by'>): RecordFinder | null
+  /** Those of at most 1,000 links whose only place a later link of the run has. */
+  overtaken(links: readonly LinkToSend[]): ReturnType<Links['overtakenLinks']>
 }
 
 /** The link step of a run, as this worker has claimed it. */
@@ -44,8 +47,9 @@ export async function readLinkScene(
   const { origin, orgId, objectType, matchingProperty } = home
   const matching = stagedMatchingProperty(config, schema)
   const finders = new Map<string, RecordFinder>()
+  const bounds = linkBoundsOf(config, target.definitions)
   return {
-    bounds: linkBoundsOf(config, target.definitions),
+    bounds,
     sources: new RecordFinder(deps, { origin, orgId, objectType, matchingProperty }, matching),
     configured: ({ association, to, by }) =>
       config.links?.find(
@@ -66,6 +70,20 @@ export async function readLinkScene(
       finders.set(name, finder)
       return finder
     },
+    overtaken: async (links) =>
+      links.length === 0
+        ? []
+        : await ledger.overtakenLinks(
+            run,
+            links.map(({ link: { ordinal, number, association }, sourceId, targetId }) => ({
+              ordinal,
+              number,
+              association,
+              sourceId,
+              targetId,
+            })),
+            bounds,
+          ),
   }
 }
 

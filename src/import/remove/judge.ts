@@ -106,8 +106,7 @@ export async function judge(
         ? { state: 'kept', reason: 'own_row' }
         : sync !== undefined
           ? { state: 'kept', reason: 'other_sync', detail: sync }
-          : (unprovenBy(job, one, restored) ??
-            (await verdictOf(deps, job, { one, recordId, found, hidden })))
+          : await judged(deps, job, { one, recordId, found, hidden }, restored)
     if (verdict !== null) settled.push(outcome(one, verdict, recordId))
     else sent.push({ ...one, recordId: recordId! })
   }
@@ -118,6 +117,22 @@ export async function judge(
 function recordOf({ key, accepted }: Known, found: Found): string | null {
   const here = [...(found.ofKey.get(key)?.keys() ?? [])]
   return accepted.recordId ?? (here.length === 1 ? here[0]! : null)
+}
+
+/** What the ledger says against a removal, else what the service shows; a record that is gone needs no proof of the ledger. */
+async function judged(
+  deps: ImportDeps<JudgingLedger>,
+  job: RemovalJob,
+  looked: Parameters<typeof verdictOf>[2],
+  restored: number,
+): Promise<Verdict | null> {
+  const { one, recordId, found } = looked
+  const unproven = unprovenBy(job, one, restored)
+  const isFound = recordId === null || (found.ofKey.get(one.key)?.size ?? 0) > 0
+  if (unproven !== null && (unproven.reason !== 'restored_ledger' || isFound)) return unproven
+  const verdict = await verdictOf(deps, job, looked)
+  const isGone = verdict?.state === 'gone_already' || verdict?.state === 'removed'
+  return unproven === null || isGone ? verdict : unproven
 }
 
 /** What the ledger alone says against a removal. */

@@ -34,6 +34,11 @@ export const postgresLinkSql: LinkSql = {
     table: `links AS ${alias}`,
     on: ofTarget(alias, run, own),
   }),
+  linksOfEnd: (alias, run, own, end) => ({
+    table: `links AS ${alias}`,
+    on: `${hashedIn(`${alias}.${end}`, `${alias}.run`)} = ${hashedIn(`${own}.${end}`, run)}
+      AND ${alias}.${end} = ${own}.${end} AND ${alias}.${end} IS NOT NULL AND ${alias}.run + 0 = ${run}`,
+  }),
   itemsOfKey: (alias, run, key) => ({
     table: `items AS ${alias}`,
     on: itemsWith(run, key, alias),

@@ -345,4 +345,9 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX known_links_target_record ON known_links (target_id) WHERE state = 'linked';
   CREATE INDEX known_links_source_record ON known_links (source_id) WHERE state = 'linked';
   `,
+  `
+  -- The links of a run by the records of their ends: where one of two that cannot be next to each other takes the other's place.
+  CREATE INDEX links_target_id ON links (hashtextextended(target_id, run)) WHERE target_id IS NOT NULL;
+  CREATE INDEX links_source_id ON links (hashtextextended(source_id, run)) WHERE source_id IS NOT NULL;
+  `,
 ]

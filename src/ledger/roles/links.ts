@@ -90,6 +90,12 @@ export interface SentLink extends LinkPlace {
   readonly targetId: string
 }
 
+/** A link that is about to be sent, with what it is compared by. */
+export interface LinkWithEnds extends SentLink, Pick<LinkEdge, 'association'> {}
+
+/** Why a link is not sent, or does not count any more: a later link of the run has its place. */
+export type OvertakenReason = 'one_target' | 'one_source'
+
 /**
  * How a link is settled. `planned`: a later round of this run sends it again; `sent`: it stays in flight, and the next attempt
  * sends it again; `unchanged`: a reconciliation found it there.
@@ -234,7 +240,8 @@ export interface LinkOutbox {
   ): Promise<void>
   /**
    * Settles at most 1,000 links that are planned or sent, and notes what is known of them. A link that is `linked` takes the place
-   * of those that `bounds` does not allow next to it: these are forgotten. Returns how many took the place of another.
+   * of those that `bounds` does not allow next to it: these are forgotten, and those of the run are `skipped`, whichever values
+   * name their records. Returns how many took the place of another.
    */
   settleLinks(
     run: number,
@@ -242,6 +249,20 @@ export interface LinkOutbox {
     links: readonly LinkOutcome[],
     bounds: LinkBounds,
   ): Promise<{ readonly replaced: number }>
+  /**
+   * Which of at most 1,000 links may not be sent, because a later link of the run has the only place that their records have
+   * (`bounds`): it is linked, unchanged or in flight.
+   */
+  overtakenLinks(
+    run: number,
+    links: readonly LinkWithEnds[],
+    bounds: LinkBounds,
+  ): Promise<readonly (LinkPlace & { readonly reason: OvertakenReason })[]>
+  /**
+   * Notes that at most 1,000 links which the run has linked are not there: they are `not_kept`, and known as left over. Those that
+   * are not `linked` stay as they are. Returns their number.
+   */
+  noteNotKept(run: number, fence: number, places: readonly LinkPlace[]): Promise<number>
 }
 
 /** What is known of links, and of their records. */

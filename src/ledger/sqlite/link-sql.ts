@@ -16,6 +16,10 @@ export const sqliteLinkSql: LinkSql = {
     table: `links AS ${alias} INDEXED BY links_edge`,
     on: `${alias}.run = ${run} AND ${alias}.target = ${own}.target AND ${alias}.association = ${own}.association`,
   }),
+  linksOfEnd: (alias, run, own, end) => ({
+    table: `links AS ${alias} INDEXED BY links_${end}`,
+    on: `${alias}.run = ${run} AND ${alias}.${end} = ${own}.${end} AND ${alias}.${end} IS NOT NULL`,
+  }),
   itemsOfKey: (alias, run, key) => ({
     table: `items AS ${alias} INDEXED BY items_key`,
     on: `${alias}.run = ${run} AND ${alias}.key = ${key}`,

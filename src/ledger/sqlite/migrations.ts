@@ -323,4 +323,9 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX known_links_target_record ON known_links (target_id) WHERE state = 'linked';
   CREATE INDEX known_links_source_record ON known_links (source_id) WHERE state = 'linked';
   `,
+  `
+  -- The links of a run by the records of their ends: where one of two that cannot be next to each other takes the other's place.
+  CREATE INDEX links_target_id ON links (run, target_id) WHERE target_id IS NOT NULL;
+  CREATE INDEX links_source_id ON links (run, source_id) WHERE source_id IS NOT NULL;
+  `,
 ]

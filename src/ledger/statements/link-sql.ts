@@ -8,6 +8,9 @@ export interface FoundRows {
   readonly on: string
 }
 
+/** The column of the record of one end of a link. */
+export type LinkEndColumn = 'source_id' | 'target_id'
+
 export interface LinkSql extends SqlDialect {
   /** Behind a SELECT of one row: nobody else changes it until the transaction ends. */
   readonly lock: string
@@ -17,6 +20,8 @@ export interface LinkSql extends SqlDialect {
   linksOfEdge(alias: string, run: string, own: string): FoundRows
   /** The links of a run with the association and the target of `own`. */
   linksOfTarget(alias: string, run: string, own: string): FoundRows
+  /** The links of a run that have the same record at one end as `own`. */
+  linksOfEnd(alias: string, run: string, own: string, end: LinkEndColumn): FoundRows
   /** The items of a run with a key. */
   itemsOfKey(alias: string, run: string, key: string): FoundRows
   /** What is accepted for a key. */

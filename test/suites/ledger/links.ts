@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { FenceLost } from '../../../src/core/errors.ts'
 import { finalState, isBalanced, sumOfLinkStates } from '../../../src/core/domain/books.ts'
 import type { LinkState } from '../../../src/core/domain/link-states.ts'
-import { BEFORE_LINKS, type Ledger } from '../../../src/ledger/ledger.ts'
+import { BEFORE_LINKS, type Ledger, type PlannedLink } from '../../../src/ledger/ledger.ts'
 import {
   allLinks,
   ASSOCIATION,
@@ -690,6 +690,79 @@ export function linkTests(open: Open): void {
       const links = await allLinks(ledger, run)
       expect(await knownTexts(ledger, run)).toEqual([`a→${links[1]!.target} linked`])
       expect(links[1]!.replacedId).toBe(`id of ${links[0]!.target}`)
+    })
+
+    it('gives the place of a record to the last link, whichever value names it', async () => {
+      const { run } = await stagedLinks(
+        ledger,
+        [
+          ['a', 'x'],
+          ['b', 'X'],
+          ['c', 'z'],
+        ],
+        { bounds: ONE_SOURCE },
+      )
+      await pushRows(ledger, run)
+      const fence = await ledger.claimLinks(run)
+      const [first, second] = (await plannedLinks(ledger, run)) as [PlannedLink, PlannedLink]
+      const ends = (link: PlannedLink) => ({ sourceId: `record ${link.key}`, targetId: 'same' })
+      const settle = async (link: PlannedLink) => {
+        await ledger.recordLinksSent(run, fence, [{ ...link, ...ends(link) }])
+        const settled = [outcome(link, 'linked', ends(link))]
+        return await ledger.settleLinks(run, fence, settled, ONE_SOURCE)
+      }
+      const overtaken = async (link: PlannedLink) =>
+        await ledger.overtakenLinks(run, [{ ...link, ...ends(link) }], ONE_SOURCE)
+      expect(await overtaken(first)).toEqual([])
+      expect(await settle(first)).toEqual({ replaced: 0 })
+      expect(await overtaken(second)).toEqual([])
+      expect(await settle(second)).toEqual({ replaced: 1 })
+      expect(await overtaken(first)).toMatchObject([{ ordinal: 1, reason: 'one_source' }])
+      expect((await allLinks(ledger, run)).slice(0, 2)).toMatchObject([
+        { key: 'a', state: 'skipped', reason: 'one_source', replacedId: null },
+        { key: 'b', state: 'linked', replacedId: 'record a' },
+      ])
+      expect(await knownTexts(ledger, run)).toEqual(['b→X linked'])
+      expect((await ledger.progress(run)).links).toMatchObject({ linked: 1, skipped: 1 })
+      await close(ledger, run)
+      expect(isBalanced(await ledger.books(run))).toBe(true)
+    })
+
+    it('sends the last of two links again that earlier runs have both called linked', async () => {
+      const source: LinkedRow[] = [
+        ['a', 'x'],
+        ['b', 'X'],
+      ]
+      // Without bounds, as the ledger did it once.
+      const { run: before } = await stagedLinks(ledger, source)
+      await pushRows(ledger, before)
+      const fence = await ledger.claimLinks(before)
+      for (const link of await plannedLinks(ledger, before)) {
+        const ends = { sourceId: `record ${link.key}`, targetId: 'same' }
+        await ledger.recordLinksSent(before, fence, [{ ...link, ...ends }])
+        await ledger.settleLinks(before, fence, [outcome(link, 'linked', ends)], NO_BOUNDS)
+      }
+      await close(ledger, before)
+      const { run, counts } = await stagedLinks(ledger, source, { bounds: ONE_SOURCE })
+      expect(counts.links).toMatchObject({ planned: 1, unchanged: 0, skipped: 1 })
+      expect(await linkTexts(ledger, run)).toEqual(['a→x skipped', 'b→X planned'])
+    })
+
+    it('notes links that were not kept as left over, once', async () => {
+      const { run } = await stagedLinks(ledger, [['a', 'x', 'y']], { bounds: ONE_SOURCE })
+      await sendLinks(ledger, run, () => 'linked', ONE_SOURCE)
+      const fence = await ledger.claimLinks(run)
+      const [first] = await allLinks(ledger, run)
+      expect(await ledger.noteNotKept(run, fence, [first!])).toBe(1)
+      expect(await ledger.noteNotKept(run, fence, [first!])).toBe(0)
+      await expect(ledger.noteNotKept(run, fence - 1, [first!])).rejects.toThrow()
+      expect(await knownTexts(ledger, run)).toEqual(['a→x not_kept', 'a→y linked'])
+      await close(ledger, run)
+      expect(await ledger.books(run)).toMatchObject({
+        links: { read: 2, states: { linked: 1, not_kept: 1 } },
+      })
+      const next = await stagedLinks(ledger, [['a', 'x', 'y']], { bounds: ONE_SOURCE })
+      expect(await linkTexts(ledger, next.run)).toEqual(['a→x planned', 'a→y unchanged'])
     })
 
     it('replaces nothing where the definition allows several', async () => {

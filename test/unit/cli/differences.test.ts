@@ -4,10 +4,12 @@ import { expect, test } from 'vitest'
 import type { NotedDifference } from '../../../src/ledger/ledger.ts'
 import { printFirstDifferences, printRunDifferences } from '../../../src/cli/views/differences.ts'
 import { noDifferences } from '../../../src/core/domain/differences.ts'
-import { emptyStates, type RunState } from '../../../src/core/domain/books.ts'
+import { emptyStates, LINK_STATES, type RunState } from '../../../src/core/domain/books.ts'
+import { zeroCounts } from '../../../src/core/register.ts'
 
-const said = (state: RunState, compared: number): string => {
+const said = (state: RunState, compared: number, parked = 0): string => {
   const states = { ...emptyStates(), unchanged: compared }
+  const links = { read: parked, replaced: 0, states: { ...zeroCounts(LINK_STATES), parked } }
   const lines: string[] = []
   const terminal = {
     out: (line = '') => void lines.push(line),
@@ -18,7 +20,7 @@ const said = (state: RunState, compared: number): string => {
   }
   printRunDifferences(
     terminal,
-    { kind: 'import', state, states },
+    { kind: 'import', state, states, links },
     {
       found: noDifferences(),
       left: noDifferences(),
@@ -39,6 +41,12 @@ test.each<[RunState, number, RegExp]>([
   expect(said(state, compared)).toMatch(text)
   if (!(state === 'complete' && compared > 0))
     expect(said(state, compared)).not.toContain('are equal, as far')
+})
+
+test('parked links are named next to what is equal', () => {
+  const text = said('complete_with_differences', 3, 2)
+  expect(text).toMatch(/equal on both sides; 2 links are parked: their targets do not exist yet/)
+  expect(text).not.toContain('Both sides are equal')
 })
 
 test('the first records that differ are named on a screen alone, each once with its fields, and no value', () => {

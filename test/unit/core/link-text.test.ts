@@ -15,5 +15,8 @@ test('parked and rejected links are counted in words', () => {
   expect(text({ parked: 1_200, rejected: 1 })).toBe(
     '1,200 links are parked: their targets do not exist yet; 1 link was not accepted',
   )
+  expect(text({ linked: 5, not_kept: 2 })).toBe(
+    '2 links were answered as made and are not there: the next run sends them again',
+  )
   expect(text({ rejected: 1, failed: 1, unsent: 1 })).toBe('3 links were not accepted')
 })

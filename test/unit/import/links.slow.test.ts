@@ -8,6 +8,7 @@ import type { ImportConfig, LinkMapping } from '../../../config/index.ts'
 import { isBalanced } from '../../../src/core/domain/books.ts'
 import { ServiceFailure } from '../../../src/core/errors.ts'
 import type { ImportClient } from '../../../src/import/ports.ts'
+import { SYSTEM_SCHEMA } from '../../../src/service/schema/schema-file.ts'
 import { clientWith, importScene, CONTACT, type Scene } from './scene.ts'
 
 const COMPANY = 'svc_company'
@@ -663,4 +664,154 @@ test('a link to a record that a run removed waits for it, and is made again when
   expect((await runCompanies(acme!, bolt!)).resolves).toEqual(['contacts'])
   expect((await scene.links()).books.links).toMatchObject({ states: { linked: 1 } })
   expect(await targetsOf(scene, 'C-1')).toHaveLength(1)
+})
+
+test('a link that the service answers and does not keep is not known as linked; the next run makes it', async () => {
+  const scene = await linking({}, { verify: 'sample' })
+  await companies(scene, 'acme.example', 'bolt.example')
+  scene.rows(COLUMNS, [
+    ['C-1', 'Ada', 'acme.example'],
+    ['C-2', 'Ben', 'bolt.example'],
+    ['C-3', 'Cem', 'acme.example'],
+  ])
+  let times = 0
+  // The right answer to two of three, and nothing behind it.
+  const through = (client: ImportClient) =>
+    clientWith(client, {
+      call: async (...given: Parameters<ImportClient['call']>) => {
+        if (given[0] !== 'associateRecords' || ++times > 2) return await client.call(...given)
+        given[2]?.permit?.unused()
+        return { status: 201, requestId: 'r', body: {} } as never
+      },
+    })
+  const run = await scene.run({ through })
+  expect(run.books.links).toMatchObject({ read: 3, states: { linked: 1, not_kept: 2 } })
+  expect(isBalanced(run.books)).toBe(true)
+  expect(run.state).toBe('complete_with_differences')
+  expect(run.message).toContain('2 links were answered as made and are not there')
+  const again = await scene.run()
+  expect(again.books.links).toMatchObject({ states: { linked: 2, unchanged: 1 } })
+  expect(again.state).toBe('complete')
+  expect(await targetsOf(scene, 'C-1')).toHaveLength(1)
+})
+
+test('of what is read back: nothing with verify: none; every record with all; a hundred or more of a sample', async () => {
+  const listings = (scene: Scene) => scene.service.stats().byOperation['listAssociationEdges'] ?? 0
+  const rows = Array.from({ length: 250 }, (_, index) => [`C-${index}`, 'x', 'acme.example'])
+  for (const [verify, read] of [
+    ['none', 0],
+    ['sample', 125],
+    ['all', 250],
+  ] as const) {
+    const scene = await linking({}, { verify })
+    await companies(scene, 'acme.example')
+    scene.rows(COLUMNS, rows)
+    expect((await scene.run()).state).toBe('complete')
+    expect(listings(scene)).toBe(read)
+    // What is known is not read again.
+    await scene.run()
+    expect(listings(scene)).toBe(read)
+  }
+})
+
+test('links that cannot be listed are not read back, and a warning says so', async () => {
+  const scene = await linking({}, { verify: 'sample' })
+  await companies(scene, 'acme.example')
+  scene.rows(COLUMNS, [['C-1', 'Ada', 'acme.example']])
+  const through = (client: ImportClient) =>
+    clientWith(client, {
+      associationEdgePages: () => {
+        throw failure(403, { disposition: 'halt', block: 'permission' })
+      },
+    })
+  const run = await scene.run({ through })
+  expect(run.state).toBe('complete')
+  expect((await scene.ledger.run(run.run))!.warnings).toContainEqual(
+    expect.stringContaining('links were not read back'),
+  )
+})
+
+/** A company has one contact, and several e-mails that name it. */
+async function oneSourceScene() {
+  const name = 'only_contact'
+  const only = { name, label: 'Only', source: CONTACT, target: COMPANY, description: '' }
+  const associations = new Map([
+    ...SYSTEM_SCHEMA.associations,
+    [name, { ...only, cardinality: 'one_to_many' as const }],
+  ])
+  const link = { ...byDomain, association: name, by: 'svc_email' }
+  const scene = await importScene(
+    { svc_external_id: { column: 'id' }, svc_first_name: { column: 'name' } },
+    { links: [link] } as Partial<ImportConfig>,
+    { schema: { ...SYSTEM_SCHEMA, associations } },
+  )
+  const emails = ['a@x.example', 'b@x.example']
+  await scene.client.createRecord(COMPANY, { svc_name: 'X', svc_email: emails })
+  await scene.client.createRecord(COMPANY, { svc_name: 'Y', svc_email: ['c@x.example'] })
+  return scene
+}
+
+test('two rows that name the only place of a record by two values: the last one has it, in every run', async () => {
+  const scene = await oneSourceScene()
+  scene.rows(COLUMNS, [
+    ['C-1', 'Ada', 'a@x.example'],
+    ['C-2', 'Ben', 'c@x.example'],
+    ['C-3', 'Cem', 'b@x.example'],
+  ])
+  const run = await scene.run()
+  expect(run.books.links).toMatchObject({ states: { linked: 2, skipped: 1 } })
+  expect(await rejects(scene, run.run)).toEqual([[1, 'skipped', 'one_source', 'company']])
+  expect(await targetsOf(scene, 'C-1')).toEqual([])
+  expect(await targetsOf(scene, 'C-3')).toHaveLength(1)
+  expect(run.state).toBe('complete')
+  const before = asked(scene).links
+  const again = await scene.run()
+  expect(again.books.links).toMatchObject({ states: { unchanged: 2, skipped: 1 } })
+  expect(asked(scene).links).toBe(before)
+  expect((await scene.reconcile()).state).toBe('complete')
+})
+
+test('the place that one slice has given is taken by a later link: no link of the run says that it is there', async () => {
+  const scene = await oneSourceScene()
+  // The first row and the last are in pages of their own.
+  const between = Array.from({ length: 1_000 }, (_, index) => [
+    `N-${index}`,
+    'x',
+    `n${index}@x.example`,
+  ])
+  scene.rows(COLUMNS, [['C-1', 'Ada', 'a@x.example'], ...between, ['C-2', 'Ben', 'b@x.example']])
+  const run = await scene.run()
+  expect(run.books.links).toMatchObject({ read: 1_002, states: { linked: 1 }, replaced: 1 })
+  expect(isBalanced(run.books)).toBe(true)
+  expect((await rejects(scene, run.run))[0]).toEqual([1, 'skipped', 'one_source', 'company'])
+  expect(await targetsOf(scene, 'C-1')).toEqual([])
+  expect(await targetsOf(scene, 'C-2')).toHaveLength(1)
+  const before = asked(scene).links
+  expect((await scene.run()).books.links).toMatchObject({ states: { unchanged: 1 } })
+  expect(asked(scene).links).toBe(before)
+})
+
+test('links at which the service fails end as failed in a bounded time, and the others go on', async () => {
+  const scene = await linking({}, { verify: 'none' })
+  const [bad] = await companies(scene, 'bad.example', 'acme.example')
+  const rows = Array.from({ length: 60 }, (_, index) => [
+    `C-${index}`,
+    'x',
+    index % 5 === 0 ? 'bad.example' : 'acme.example',
+  ])
+  scene.rows(COLUMNS, rows)
+  let times = 0
+  const through = (client: ImportClient) =>
+    clientWith(client, {
+      call: async (...given: Parameters<ImportClient['call']>) => {
+        const isBad = JSON.stringify(given[1]).includes(bad!)
+        if (given[0] !== 'associateRecords' || !isBad) return await client.call(...given)
+        times++
+        given[2]?.permit?.unused()
+        throw failure(500)
+      },
+    })
+  const run = await scene.run({ through, tuning: { item_backoff_ms: [1] } })
+  expect(run.books.links).toMatchObject({ states: { linked: 48, failed: 12 } })
+  expect(times).toBe(60)
 })

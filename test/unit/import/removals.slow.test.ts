@@ -1,8 +1,10 @@
 // Records whose rows are gone from the source, or ask for it: which of them are removed, and which are left.
 
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { ImportConfig } from '../../../config/index.ts'
 import type { RemovalCounts } from '../../../src/core/domain/removals.ts'
+import { backupFile } from '../../../src/sqlite/backup.ts'
 import { clientWith, importScene, CONTACT, type RunEnd, type Scene } from './scene.ts'
 
 const COLUMNS = ['id', 'name', 'state']
@@ -85,6 +87,22 @@ describe('rows that are gone', () => {
     const end = await scene.run()
     expect(await removalsOf(scene, end)).toEqual({ b: 'removed' })
     expect(await scene.held('a')).not.toBeNull()
+  })
+
+  it('of a ledger that was put back are unclear while their records are there, and gone once they are not', async () => {
+    const scene = await sceneOf()
+    scene.rows(COLUMNS, people('a', 'b', 'c'))
+    await scene.run()
+    const backup = join(scene.folder, 'backup.db')
+    backupFile(scene.ledger.place, backup)
+    await scene.replaceLedger(backup)
+    await scene.client.deleteRecord(CONTACT, (await scene.held('b'))!.id)
+    scene.rows(COLUMNS, people('a'))
+    const end = await scene.run()
+    expect(await removalsOf(scene, end)).toEqual({
+      b: 'gone_already',
+      c: 'unclear restored_ledger',
+    })
   })
 
   it('get other values instead, and those of the row when it comes back', async () => {

@@ -809,7 +809,9 @@ describe('notifications', () => {
     }
     await withLinks('complete_with_rejects', { linked: 5, rejected: 2, parked: 1 })
     expect(hook.received[0]!.body).toMatchObject({ event: 'rejects', rejects: 2, differences: 1 })
-    expect(hook.received[0]!.body['text']).toContain('ended with 2 rejected links (run')
+    expect(hook.received[0]!.body['text']).toMatch(
+      /ended with 2 rejected links \(run \d+\); "records-sync show \d+" counts them/,
+    )
     await withLinks('complete_with_differences', { linked: 5, parked: 1 })
     expect(hook.received.at(-1)!.body).toMatchObject({ event: 'differences', differences: 1 })
   })

@@ -7,10 +7,13 @@ import { DatabaseSync } from '@photostructure/sqlite'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { reportCommand } from '../../../src/cli/commands/report.ts'
+import { whatToSee } from '../../../src/cli/shared/report-end.ts'
+import { figuresOf } from '../../../src/cli/views/run-figures.ts'
 import type { Ledger } from '../../../src/ledger/ledger.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
 import { openSqliteQuota } from '../../../src/ledger/sqlite/quota.ts'
 import { ticksOf } from '../../../src/report/charts.ts'
+import { readRunAccount } from '../../../src/report/account.ts'
 import { collectReport } from '../../../src/report/collect.ts'
 import { html } from '../../../src/report/escape.ts'
 import { timeText, durationText, percentText, shortNumber } from '../../../src/report/format.ts'
@@ -161,8 +164,11 @@ describe('a report', () => {
       words: 'Complete, with rejected links',
       meaning:
         'All 2 rows have their outcome, and none needs you. 1 link was not accepted. 1 link waits for its target: a later run links it once the target exists.',
-      next: [{ command: `rejects ${rejected.run}` }],
+      next: [{ command: `show ${rejected.run}` }],
     })
+    // A table counts links with the rows, and the files of `rejects` have rows alone.
+    expect(figuresOf(run, await readRunAccount(ledger, run), null).slice(2)).toEqual([1, 0])
+    expect(whatToSee({ hint }, run)).toBe(`The links: show ${rejected.run}`)
     const parked = await linkedRun(ledger, [['a', 'y', 'x']], () => 'parked')
     const later = await collect(parked.run)
     expect(later.verdict).toMatchObject({

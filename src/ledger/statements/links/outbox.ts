@@ -9,6 +9,8 @@ import type { StatementRunner } from '../engine.ts'
 import { DESTINATION, exists, hasLinks, type LinkSql } from '../link-sql.ts'
 import { read, write, writeGiven, type TransactionRunner } from '../transaction.ts'
 import { eachKnownSlice } from './known-slices.ts'
+import { noteNotKept, notKeptTexts } from './not-kept.ts'
+import { findOvertaken, overtakenTexts } from './overtaken.ts'
 import { settleGroup, settlingTexts } from './settling.ts'
 import { addCounts, checkStep, eachSlice, endOfSliceSql, SLICE, sliceValues } from './slices.ts'
 
@@ -68,6 +70,8 @@ export function linkOutbox(
   now: () => string,
 ): LinkOutbox {
   const texts = settlingTexts(sql)
+  const overtaken = overtakenTexts(sql)
+  const notKept = notKeptTexts(sql)
   const reopen = reopenSql(sql)
   const planned = `SELECT ${plannedColumns(sql)} FROM links LEFT JOIN items AS own
       ON own.run = links.run AND own.ordinal = links.ordinal`
@@ -178,6 +182,17 @@ export function linkOutbox(
       return await db.transact(function* () {
         yield* checkStep(sql, run, fence)
         return { replaced: yield* settleGroup(sql, texts, run, links, bounds) }
+      })
+    },
+
+    overtakenLinks: (run, links, bounds) =>
+      db.transact(() => findOvertaken(sql, overtaken, run, links, bounds)),
+
+    async noteNotKept(run, fence, given) {
+      if (given.length === 0) return 0
+      return await db.transact(function* () {
+        yield* checkStep(sql, run, fence)
+        return yield* noteNotKept(notKept, run, given)
       })
     },
   }

@@ -3,10 +3,10 @@
 import type { LinkState } from '../../../core/domain/link-states.ts'
 import { zeroCounts } from '../../../core/register.ts'
 import { isMaybeWrittenSql } from '../../rules/settlement.ts'
-import type { LinkBounds, LinkOutcome } from '../../roles/links.ts'
+import type { LinkBounds, LinkOutcome, OvertakenReason } from '../../roles/links.ts'
 import { knownStateSql, leftLinkStates, openLinkStates } from '../../rows/links.ts'
 import { text, type Row } from '../../rows/values.ts'
-import { DESTINATION, type FoundRows, type LinkSql } from '../link-sql.ts'
+import { DESTINATION, type FoundRows, type LinkEndColumn, type LinkSql } from '../link-sql.ts'
 import { readGiven, writeGiven, type Given, type Transaction } from '../transaction.ts'
 import { addCounts, type LinkDeltas } from './slices.ts'
 
@@ -92,6 +92,13 @@ export const noteKnownSql = (
     ${knownStateSql(state)}, links.source_id, links.target_id, ${oneSource}, links.run
   ${from} ${noteConflict(hashed)}`
 
+/** The bound by which two links with the same record at this end cannot be next to each other. */
+const BOUND_OF_END = { source_id: 'one_target', target_id: 'one_source' } as const
+export const OTHER_END = { source_id: 'target_id', target_id: 'source_id' } as const
+
+/** Why a link does not count any more. */
+export const OVERTAKEN = 'a later link of the run has the same record in this place'
+
 export type SettlingTexts = ReturnType<typeof settlingTexts>
 
 export function settlingTexts(sql: LinkSql) {
@@ -108,6 +115,19 @@ export function settlingTexts(sql: LinkSql) {
      )}
      WHERE ${sql.isOneOf('links.association', '$1')} AND old.association = links.association AND old.${one} <> links.${one}`
   const edge = 'links.key, links.target, links.association'
+  /** Links of the run that have the same record at this end, and another one at the other. `$1`: the associations that allow one. */
+  const rivals = (
+    end: LinkEndColumn,
+  ) => `SELECT links.ordinal, links.number, other.ordinal AS other_ordinal, other.number AS other_number,
+      other.key, other.target, other.association, other.state AS old_state, other.${OTHER_END[end]} AS record_id
+    FROM given ${join} links ON ${IS_GIVEN}
+    ${sql.joined(
+      sql.linksOfEnd('other', 'links.run', 'links', end),
+      'other',
+      'other.ordinal, other.number, other.key, other.target, other.association, other.state, other.source_id, other.target_id',
+    )}
+    WHERE ${sql.isOneOf('links.association', '$1')} AND other.association = links.association
+      AND other.${OTHER_END[end]} <> links.${OTHER_END[end]} AND other.state IN ('linked', 'unchanged', 'skipped')`
   return {
     /** `$1`: the associations that allow one source. */
     note: noteKnownSql(
@@ -131,6 +151,8 @@ export function settlingTexts(sql: LinkSql) {
       'target_id',
     ),
     takenSources: taken(sql.knownOfTarget('old', 'runs.destination', 'links'), 'key', 'source_id'),
+    rivalTargets: rivals('source_id'),
+    rivalSources: rivals('target_id'),
   }
 }
 
@@ -144,14 +166,14 @@ const edgeText = (row: Row): string =>
 /** In the order of places. */
 const placeNumber = (row: Row): number => Number(row['ordinal']) * 2 ** 21 + Number(row['number'])
 
-/** Forgets what the new links of a group take the place of; returns their number. */
+/** Forgets what the new links of a group take the place of; returns the places of those that did. */
 function* takePlace(
   sql: LinkSql,
   texts: SettlingTexts,
   run: number,
   links: readonly Row[],
   { oneTarget, oneSource }: LinkBounds,
-): Transaction<number> {
+): Transaction<readonly number[]> {
   const given = places(run, links)
   const taken: Row[] = []
   if (oneTarget.length > 0)
@@ -171,12 +193,80 @@ function* takePlace(
     gone
       .filter((row) => row['state'] === 'linked' && row['old_state'] === 'linked')
       .map((row) => [
-        `${String(row['ordinal'])} ${String(row['number'])}`,
+        placeNumber(row),
         [run, Number(row['ordinal']), Number(row['number']), text(row['record_id'])] as const,
       ]),
   )
   yield* writeGiven({ columns: REPLACED_COLUMNS, rows: [...replaced.values()] }, REPLACED_SQL)
-  return replaced.size
+  return [...replaced.keys()]
+}
+
+const OVERTAKEN_COLUMNS = { ...PLACES, reason: 'text' } as const
+const OVERTAKE_SQL = `UPDATE links SET state = 'skipped', reason = given.reason, detail = '${OVERTAKEN}'
+  FROM given WHERE ${IS_GIVEN} AND links.state IN ('linked', 'unchanged')`
+
+/**
+ * The links of the run whose place new links of a group have taken by their records, although other values name these: they do not
+ * count any more. Returns the places of those that took the place of one that was linked.
+ */
+function* takeRecords(
+  sql: LinkSql,
+  texts: SettlingTexts,
+  run: number,
+  links: readonly Row[],
+  { oneTarget, oneSource }: LinkBounds,
+): Transaction<readonly number[]> {
+  const placed = places(run, links)
+  const found: { readonly row: Row; readonly reason: OvertakenReason }[] = []
+  const bounds = { source_id: oneTarget, target_id: oneSource }
+  for (const end of ['source_id', 'target_id'] as const) {
+    if (bounds[end].length === 0) continue
+    const text = end === 'source_id' ? texts.rivalTargets : texts.rivalSources
+    const rows = yield* readGiven(placed, text, [sql.list(bounds[end])])
+    found.push(...rows.map((row) => ({ row, reason: BOUND_OF_END[end] })))
+  }
+  const own = new Set(links.map(placeNumber))
+  const otherPlace = (row: Row): number =>
+    placeNumber({ ordinal: row['other_ordinal']!, number: row['other_number']! })
+  // Of two links of a group the later one was sent last.
+  const gone = found.filter(
+    ({ row }) => !own.has(otherPlace(row)) || otherPlace(row) < placeNumber(row),
+  )
+  const edges = gone.map(({ row }) => [
+    String(row['key']),
+    String(row['target']),
+    String(row['association']),
+  ])
+  yield* writeGiven({ columns: EDGES, rows: edges }, texts.remove, [run])
+  const lost = new Map(gone.map((one) => [otherPlace(one.row), one]))
+  const overtaken = [...lost.values()].filter(({ row }) => row['old_state'] !== 'skipped')
+  yield* writeGiven(
+    {
+      columns: OVERTAKEN_COLUMNS,
+      rows: overtaken.map(({ row, reason }) => [
+        run,
+        Number(row['other_ordinal']),
+        Number(row['other_number']),
+        reason,
+      ]),
+    },
+    OVERTAKE_SQL,
+  )
+  const inState = (state: LinkState) =>
+    overtaken.filter(({ row }) => row['old_state'] === state).length
+  yield* addCounts(run, {
+    linked: -inState('linked'),
+    unchanged: -inState('unchanged'),
+    skipped: overtaken.length,
+  })
+  const replaced = new Map(
+    overtaken.map(({ row }) => [
+      placeNumber(row),
+      [run, Number(row['ordinal']), Number(row['number']), text(row['record_id'])] as const,
+    ]),
+  )
+  yield* writeGiven({ columns: REPLACED_COLUMNS, rows: [...replaced.values()] }, REPLACED_SQL)
+  return [...replaced.keys()]
 }
 
 /** Within the transaction that checked the fence; returns how many links took the place of another one. */
@@ -193,8 +283,9 @@ export function* settleGroup(
   yield* writeGiven(places(run, settled), texts.note, [sql.list(bounds.oneSource)])
   yield* writeGiven(places(run, inState('skipped')), texts.forget)
   const replaced = yield* takePlace(sql, texts, run, inState('linked', 'unchanged'), bounds)
+  const overtaken = yield* takeRecords(sql, texts, run, inState('linked'), bounds)
   yield* addCounts(run, deltasOf(settled))
-  return replaced
+  return new Set([...replaced, ...overtaken]).size
 }
 
 /** What the counters change by. */

@@ -1,11 +1,24 @@
 // Staging links: one row for each link that a row asks for, then decisions by SQL, slice by slice.
 
 import { LEDGER_ROWS_MAX } from '../../../core/limits.ts'
-import type { LinkBounds, LinkStaging, StagedLink, StagedLinkCounts } from '../../roles/links.ts'
+import type {
+  LinkBounds,
+  LinkStaging,
+  OvertakenReason,
+  StagedLink,
+  StagedLinkCounts,
+} from '../../roles/links.ts'
 import type { OnSlice } from '../../roles/on-slice.ts'
 import type { StagedSource } from '../../roles/staging.ts'
 import type { Reliance } from '../../rules/staging.ts'
-import { DESTINATION, exists, hasLinks, itemOf, type LinkSql } from '../link-sql.ts'
+import {
+  DESTINATION,
+  exists,
+  hasLinks,
+  itemOf,
+  type LinkEndColumn,
+  type LinkSql,
+} from '../link-sql.ts'
 import {
   read,
   write,
@@ -15,6 +28,7 @@ import {
   type TransactionRunner,
 } from '../transaction.ts'
 import { eachKnownSlice } from './known-slices.ts'
+import { OTHER_END, OVERTAKEN } from './settling.ts'
 import { addCounts, checkStage, eachSlice, SLICE, sliceValues, sumOf } from './slices.ts'
 
 const STAGED_COLUMNS = {
@@ -74,6 +88,7 @@ const decisions = (sql: LinkSql) => {
     `other.association = links.association AND other.target <> links.target AND other.state <> 'rejected' AND ${isLater}`,
   )
   const isOf = (place: string) => sql.isOneOf('links.association', place)
+  const ofEdge = sql.knownOfEdge('known', DESTINATION, 'links')
   const linked = (run: string) =>
     exists(
       sql.knownOfEdge('known', DESTINATION, 'links'),
@@ -93,8 +108,49 @@ const decisions = (sql: LinkSql) => {
         `other.key <> links.key AND other.state <> 'rejected' AND ${isLater} AND ${counts}`,
       )}`,
     unchanged: `UPDATE links SET state = 'unchanged' WHERE ${SLICE} AND state = 'planned' AND ${linked('> $6')}`,
+    /** Of associations that allow one: which records they are linked between. */
+    ends: `UPDATE links SET (source_id, target_id) = (SELECT known.source_id, known.target_id FROM ${ofEdge.table} WHERE ${ofEdge.on})
+      WHERE ${SLICE} AND state = 'unchanged' AND ${isOf('$6')}`,
+    /** Of unchanged links that cannot be next to each other it is not known which one is there: the last one is sent again. */
+    rivals: {
+      oneTarget: rivalTexts(sql, 'source_id', 'one_target'),
+      oneSource: rivalTexts(sql, 'target_id', 'one_source'),
+    },
     distrusted: `SELECT count(*) AS links FROM links WHERE ${SLICE} AND state = 'planned' AND ${linked('<= $6')}`,
   }
+}
+
+function rivalTexts(sql: LinkSql, end: LinkEndColumn, reason: OvertakenReason) {
+  const other = (fits: string) =>
+    exists(
+      sql.linksOfEnd('other', 'links.run', 'links', end),
+      `other.association = links.association AND other.${OTHER_END[end]} <> links.${OTHER_END[end]} AND ${fits}`,
+    )
+  const from = `WHERE ${SLICE} AND state = 'unchanged' AND ${sql.isOneOf('links.association', '$6')}`
+  return {
+    skip: `UPDATE links SET state = 'skipped', reason = '${reason}', detail = '${OVERTAKEN}' ${from}
+      AND ${other(`other.state = 'unchanged' AND ${isLater}`)}`,
+    plan: `UPDATE links SET state = 'planned' ${from} AND ${other(`other.state = 'skipped' AND NOT ${isLater}`)}`,
+  }
+}
+
+/** After all slices are decided; changes the counts of the slice. */
+function* settleRivals(
+  sql: LinkSql,
+  text: ReturnType<typeof decisions>,
+  slice: readonly number[],
+  bounds: LinkBounds,
+): Transaction<{ planned: number; unchanged: number; skipped: number }> {
+  let [skipped, planned] = [0, 0]
+  for (const name of ['oneTarget', 'oneSource'] as const) {
+    if (bounds[name].length === 0) continue
+    const values = [...slice, sql.list(bounds[name])]
+    skipped += yield* write(text.rivals[name].skip, values)
+    planned += yield* write(text.rivals[name].plan, values)
+  }
+  const counted = { planned, unchanged: -planned - skipped, skipped }
+  yield* addCounts(slice[0]!, { ...counted, open: planned })
+  return counted
 }
 
 /** Decides about the links of a slice. */
@@ -108,7 +164,9 @@ function* decideSlice(
   const removed = (yield* write(REMOVE_SQL, slice)) + (yield* write(text.repeated, slice))
   for (const name of ['oneTarget', 'oneSource'] as const)
     if (bounds[name].length > 0) yield* write(text[name], [...slice, sql.list(bounds[name])])
+  const single = [...bounds.oneTarget, ...bounds.oneSource]
   if (relied) yield* write(text.unchanged, [...slice, relied.after])
+  if (relied && single.length > 0) yield* write(text.ends, [...slice, sql.list(single)])
   const [doubted] =
     relied && relied.restored > 0 ? yield* read(text.distrusted, [...slice, relied.restored]) : []
   const counted = { planned: 0, unchanged: 0, skipped: 0, rejected: 0 }
@@ -159,7 +217,22 @@ export function linkDecisions(db: TransactionRunner, sql: LinkSql) {
         },
         { onSlice },
       )
-      const { rejected, distrusted, ...counts } = sumOf(found, STAGED)
+      const { rejected, distrusted, ...before } = sumOf(found, STAGED)
+      const counts = { ...before }
+      if (before.unchanged > 1 && bounds.oneTarget.length + bounds.oneSource.length > 0) {
+        const settled = await eachSlice(
+          db,
+          run,
+          function* (slice) {
+            yield* checkStage(sql, run, fence)
+            return yield* settleRivals(sql, text, sliceValues(run, slice), bounds)
+          },
+          { onSlice },
+        )
+        const changed = sumOf(settled, ['planned', 'unchanged', 'skipped'])
+        for (const name of ['planned', 'unchanged', 'skipped'] as const)
+          counts[name] += changed[name]
+      }
       const some = { ...(rejected > 0 && { rejected }), ...(distrusted > 0 && { distrusted }) }
       return { ...counts, ...some }
     },

@@ -1,0 +1,55 @@
+// Links of a run that may not be sent: a later one has the only place that their records have.
+
+import type { LinkBounds, LinkPlace, LinkWithEnds, OvertakenReason } from '../../roles/links.ts'
+import { placeOfRow } from '../../rows/links.ts'
+import { exists, type LinkEndColumn, type LinkSql } from '../link-sql.ts'
+import { readGiven, type Given, type Transaction } from '../transaction.ts'
+import { OTHER_END } from './settling.ts'
+
+const COLUMNS = {
+  run: 'integer',
+  ordinal: 'integer',
+  number: 'integer',
+  association: 'text',
+  source_id: 'text',
+  target_id: 'text',
+} as const
+
+/** `$1`: the associations that allow one record at the other end. */
+export const overtakenTexts = (sql: LinkSql): Readonly<Record<LinkEndColumn, string>> => {
+  const ofEnd = (end: LinkEndColumn) => `SELECT given.ordinal, given.number FROM given
+    WHERE ${sql.isOneOf('given.association', '$1')} AND ${exists(
+      sql.linksOfEnd('other', 'given.run', 'given', end),
+      `other.association = given.association AND other.${OTHER_END[end]} <> given.${OTHER_END[end]}
+         AND other.state IN ('linked', 'unchanged', 'sent') AND (other.ordinal, other.number) > (given.ordinal, given.number)`,
+    )}`
+  return { source_id: ofEnd('source_id'), target_id: ofEnd('target_id') }
+}
+
+export function* findOvertaken(
+  sql: LinkSql,
+  texts: ReturnType<typeof overtakenTexts>,
+  run: number,
+  links: readonly LinkWithEnds[],
+  { oneTarget, oneSource }: LinkBounds,
+): Transaction<(LinkPlace & { reason: OvertakenReason })[]> {
+  const given = (names: readonly string[]): Given => ({
+    columns: COLUMNS,
+    rows: links
+      .filter(({ association }) => names.includes(association))
+      .map((link) => [
+        run,
+        link.ordinal,
+        link.number,
+        link.association,
+        link.sourceId,
+        link.targetId,
+      ]),
+  })
+  const ofTarget = yield* readGiven(given(oneTarget), texts.source_id, [sql.list(oneTarget)])
+  const ofSource = yield* readGiven(given(oneSource), texts.target_id, [sql.list(oneSource)])
+  return [
+    ...ofTarget.map((row) => ({ ...placeOfRow(row), reason: 'one_target' as const })),
+    ...ofSource.map((row) => ({ ...placeOfRow(row), reason: 'one_source' as const })),
+  ]
+}
