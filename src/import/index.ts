@@ -2,6 +2,7 @@
 
 export { closeImport, type CloseResult, type ReconcileFindings } from './close.ts'
 export { finishImport } from './finish.ts'
+export { linkBoundsOf } from './links/link-target.ts'
 export { linkRows } from './links/link-rows.ts'
 export { openNoRows } from './links/no-rows.ts'
 export { isLinking, syncsToLink } from './links/waiting-syncs.ts'

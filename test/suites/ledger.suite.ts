@@ -7,6 +7,7 @@ import { incrementalTests } from './ledger/incremental.ts'
 import { interleavingTests } from './ledger/interleavings.ts'
 import { linkModelTests } from './ledger/link-model.ts'
 import { linkTests } from './ledger/links.ts'
+import { knownLinkTests } from './ledger/known-links.ts'
 import { largeRowTests } from './ledger/large-rows.ts'
 import { pushingTests } from './ledger/pushing.ts'
 import { reconcilingTests } from './ledger/reconciling.ts'
@@ -30,6 +31,7 @@ const PARTS = {
   largeRows: largeRowTests,
   links: linkTests,
   linkModel: linkModelTests,
+  knownLinks: knownLinkTests,
   closing: closingTests,
   incremental: incrementalTests,
   interleavings: interleavingTests,

@@ -6,7 +6,13 @@ import { writesRecords } from '../../core/domain/import-modes.ts'
 import { MappingError, SourceError, SyncError } from '../../core/errors.ts'
 import { countText, formatNumber } from '../../core/format.ts'
 import { ROW_CHARS_MAX } from '../../core/limits.ts'
-import { loadMapping, openNoRows, readTarget, stagedParts } from '../../import/index.ts'
+import {
+  linkBoundsOf,
+  loadMapping,
+  openNoRows,
+  readTarget,
+  stagedParts,
+} from '../../import/index.ts'
 import type { ReadSchema } from '../../mapping-tests/index.ts'
 import { openSource, sourceOf } from '../../sources/index.ts'
 import type { Source, SourceRow } from '../../sources/source.ts'
@@ -14,7 +20,7 @@ import type { CommandContext, createClients } from '../shared/context.ts'
 import type { OperationRow } from '../views/operations.ts'
 import { shownRow, type ShownRow } from '../views/first-rows.ts'
 import { firstRows, firstRowsWarnings } from './check-rows.ts'
-import { sharedProperties } from './check-shared.ts'
+import { sharedLinks, sharedProperties } from './check-shared.ts'
 
 export interface CheckFindings {
   readonly message: string
@@ -75,6 +81,7 @@ export async function checkImport(
         ...(source.warnings ?? []),
         ...mapping.warnings,
         ...sharedProperties(config, sync),
+        ...sharedLinks(config, sync, linkBoundsOf(sync.import, target.links?.definitions ?? [])),
         ...found,
       ],
     }

@@ -3,6 +3,7 @@
 import type { Config, ImportSync } from '../../../config/index.ts'
 import { writesRecords } from '../../core/domain/import-modes.ts'
 import { joinSome } from '../../core/format.ts'
+import type { LinkBounds } from '../../ledger/ledger.ts'
 import { BULK_PRIORITIES } from '../../core/ports.ts'
 import { percentOfShare } from '../shared/forecast.ts'
 
@@ -59,5 +60,33 @@ export function sharedProperties(config: Config, sync: ImportSync): string[] {
   const [who, writes] = names.length === 1 ? ['sync', 'writes'] : ['syncs', 'write']
   return [
     `${who} ${joinSome(names, NAMED_MAX)} ${writes} ${joinSome([...shared], NAMED_MAX)} of ${sync.import.object_type} as well: for a record that both have a row for, the last run wins, and the other sync does not send its value again until its row changes; a reconciliation finds such records`,
+  ]
+}
+
+/**
+ * Names the imports before this one, in the order of the file, that link an association of it which allows one at the same address: the
+ * links of one take the place of those of the other. One text at most. @param sync of `config`
+ */
+export function sharedLinks(
+  config: Config,
+  sync: ImportSync,
+  { oneTarget, oneSource }: LinkBounds,
+): string[] {
+  const addressOf = ({ import: { to } }: ImportSync) => config.connections[to]?.service
+  const imports = Object.values(config.syncs).filter((one) => one.kind === 'import')
+  const linked = ({ import: { links = [] } }: ImportSync) =>
+    links.map(({ association }) => association)
+  const single = new Set([...oneTarget, ...oneSource].filter((name) => linked(sync).includes(name)))
+  const before = imports.slice(0, imports.indexOf(sync))
+  const others = before.filter(
+    (other) =>
+      addressOf(other) === addressOf(sync) && linked(other).some((name) => single.has(name)),
+  )
+  if (others.length === 0) return []
+  const shared = [...single].filter((name) => others.some((one) => linked(one).includes(name)))
+  const [who, links] = others.length === 1 ? ['sync', 'links'] : ['syncs', 'link']
+  const names = others.map(({ name }) => name)
+  return [
+    `${who} ${joinSome(names, NAMED_MAX)} ${links} ${joinSome(shared, NAMED_MAX)} as well, which allows a record one link: where rows of both name other targets, each run takes the place of the links of the other`,
   ]
 }

@@ -173,14 +173,10 @@ async function compareKnown(
     const stale = links.filter(
       (link) => link.state === 'linked' && link.run !== run && scene.configured(link) !== null,
     )
-    const keys = [...new Set(stale.map(({ key }) => key))]
-    const upTo = Number.MAX_SAFE_INTEGER
-    // Of keys with rows all edges were looked at.
-    const rows =
-      config.mode === 'link' ? new Set<string>() : await ledger.stagedKeys(run, keys, { upTo })
     const bySource = new Map<string, KnownLink[]>()
+    // Of records that were compared all edges of the association were looked at.
     for (const link of stale)
-      if (link.sourceId !== null && !rows.has(link.key))
+      if (link.sourceId !== null && (config.mode === 'link' || !link.isCompared))
         bySource.set(link.sourceId, [...(bySource.get(link.sourceId) ?? []), link])
     await forEachConcurrent([...bySource], tuning.in_flight, async ([sourceId, known]) => {
       const { edges } = await readEdges(deps, config.object_type, sourceId)

@@ -45,7 +45,7 @@ export function targetKeyOf(
   }
 }
 
-/** What the record of a row is linked to; none of a row that does not map. */
+/** What the record of a row is linked to; nothing of a row that does not map, or asks for the deletion of its record. */
 export type LinksOfRow = (row: SourceRow, item: StagedItem) => readonly StagedLink[]
 
 /** A cell's part as a key of the target. */
@@ -70,6 +70,7 @@ export function compileLinks(
     read: reader(link, target, sourceColumns, folds),
   }))
   return (row, item) => {
+    // Of a row that asks for the deletion of its record only the key is read.
     if (!item.valid || item.withdrawn) return []
     const { key } = item
     const links: StagedLink[] = []

@@ -2,22 +2,38 @@
 // the link goes to the record that has the key now.
 
 import type { ServiceFailure } from '../../core/errors.ts'
+import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
 import type { LinkOutcome } from '../../ledger/ledger.ts'
 import type { ImportDeps } from '../ports.ts'
+import { noteRecordsGone } from './gone-records.ts'
 import { readDefinitions, type LinkJob, type LinkLedger } from './link-scene.ts'
 import { missingOutcome, refusedLink, unanswered, type LinkToSend } from './link-outcome.ts'
 
 type Next = { readonly outcome: LinkOutcome } | LinkToSend
 
 /** Each end of a link is looked up again once. */
-export function missingEnds(deps: ImportDeps<LinkLedger>, { config, scene }: LinkJob) {
+export function missingEnds(deps: ImportDeps<LinkLedger>, { run, config, scene }: LinkJob) {
+  const noted = new Set<string>()
+  /** What is known of links at this record does not hold, whichever sync made them. */
+  const noteGone = async (objectType: string, id: string): Promise<void> => {
+    const name = JSON.stringify([objectType, id])
+    if (noted.has(name)) return
+    // Said again it does no harm.
+    if (noted.size >= LEDGER_ROWS_MAX) noted.clear()
+    noted.add(name)
+    await noteRecordsGone(deps, { run, objectType }, [id])
+  }
+
   const target = async (sent: LinkToSend, failure: ServiceFailure): Promise<Next> => {
     const { link, missing, sourceId, targetId, asked } = sent
     const finder = scene.targets(link)
-    if (finder === null)
+    if (finder === null) {
+      await noteGone(link.to, targetId)
       return { outcome: missingOutcome(link, missing, 'target_missing', { sourceId }) }
+    }
     if (asked?.target) return { outcome: refusedLink(sent, 'rejected', failure) }
     const found = await finder.findAgain(link.target)
+    if (typeof found === 'string' || found.id !== targetId) await noteGone(link.to, targetId)
     if (found === 'none')
       return { outcome: missingOutcome(link, missing, 'target_missing', { sourceId }) }
     if (found === 'several')
@@ -32,6 +48,8 @@ export function missingEnds(deps: ImportDeps<LinkLedger>, { config, scene }: Lin
     const { link, missing, sourceId, targetId, asked } = sent
     if (asked?.source) return await target(sent, failure)
     const found = await scene.sources.findAgain(link.key)
+    if (typeof found === 'string' || found.id !== sourceId)
+      await noteGone(config.object_type, sourceId)
     if (found === 'none')
       return {
         outcome:

@@ -71,10 +71,11 @@ async function isLate(
     const page: Awaited<ReturnType<KnownLinks['knownLinks']>> = await ledger.knownLinks(id, {
       after,
       limit: LEDGER_ROWS_MAX,
+      isParked: true,
     })
     const targets = new Map<string, KnownLink[]>()
     for (const link of page.links) {
-      if (link.state !== 'parked' || link.by === null) continue
+      if (link.by === null) continue
       const name = JSON.stringify([link.to, link.by])
       targets.set(name, [...(targets.get(name) ?? []), link])
     }
@@ -110,10 +111,9 @@ async function waitsForRecords(
     const page: Awaited<ReturnType<KnownLinks['knownLinks']>> = await ledger.knownLinks(last.id, {
       after,
       limit: LEDGER_ROWS_MAX,
+      isParked: true,
     })
-    const keys = page.links
-      .filter(({ state, sourceId }) => state === 'parked' && sourceId === null)
-      .map(({ key }) => key)
+    const keys = page.links.filter(({ sourceId }) => sourceId === null).map(({ key }) => key)
     // Of another property the ledger does not know the values.
     if (keys.length > 0 && theirs.matchingProperty !== home.matchingProperty) return true
     if (keys.length > 0 && (await ledger.recordsOfType(home, keys)).size > 0) return true

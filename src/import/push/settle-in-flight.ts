@@ -56,7 +56,10 @@ export async function settleInFlight(
 }
 
 /** Deletions of which it is not known, after all, whether they were carried out. */
-async function inDoubt(deps: ImportDeps<VerifyLedger>, job: StagedImport): Promise<number> {
+async function inDoubt(
+  deps: ImportDeps<RemovingLedger & VerifyLedger>,
+  job: StagedImport,
+): Promise<number> {
   try {
     return await settleDeletions(deps, job)
   } catch (error) {

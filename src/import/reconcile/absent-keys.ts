@@ -2,13 +2,20 @@
 // in use does not find it. That is a deletion only where the key sees all records of the org.
 
 import type { RecordRepresentation } from '../../contract/index.ts'
-import type { AcceptedRecords, KeyedRecord, RowStaging, Runs } from '../../ledger/ledger.ts'
+import type {
+  AcceptedRecords,
+  KeyedRecord,
+  KnownLinks,
+  RowStaging,
+  Runs,
+} from '../../ledger/ledger.ts'
 import { hiddenFrom } from '../key-view.ts'
 import { otherRecordsOf, otherRecordsReader } from '../other-records.ts'
 import type { ImportDeps } from '../ports.ts'
 import { lookUpKeys, readRecordById } from '../verify/look-up.ts'
 import type { ReconcileJob } from './compare-items.ts'
 import type { RecordReading } from './reading.ts'
+import { recordDeleted } from './record-deleted.ts'
 
 export type AbsentKeys = Awaited<ReturnType<AcceptedRecords['absentKeys']>>['keys']
 
@@ -25,7 +32,7 @@ export interface HeldKey extends KeyedRecord {
  * gone: to a key that sees less they would stay in doubt.
  */
 export async function readAbsentKeys(
-  deps: ImportDeps<AcceptedRecords & RowStaging & Runs>,
+  deps: ImportDeps<AcceptedRecords & KnownLinks & RowStaging & Runs>,
   job: ReconcileJob,
   reading: RecordReading,
   absent: AbsentKeys,
@@ -58,6 +65,6 @@ export async function readAbsentKeys(
     }
   }
   if (notes.length > 0) await ledger.noteRecordsOfKeys(run, notes)
-  if (gone.length > 0) await ledger.recordDeleted(run, gone)
+  if (gone.length > 0) await recordDeleted(deps, job, gone)
   return held
 }

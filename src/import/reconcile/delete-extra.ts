@@ -8,6 +8,7 @@ import type { BatchItemResult } from '../../client/index.ts'
 import type {
   AcceptedRecords,
   Differences,
+  KnownLinks,
   RunReports,
   Runs,
   StepStates,
@@ -22,6 +23,7 @@ import type { ImportDeps, StagedImport } from '../ports.ts'
 import { checkDeletionView } from './deletion-view.ts'
 import { deletionsInFlight } from './deletions-in-flight.ts'
 import { keysOfOpenRows } from './open-keys.ts'
+import { recordDeleted } from './record-deleted.ts'
 import { recordReading, recordVersion, type RecordReading } from './reading.ts'
 
 const DONE: readonly number[] = [200, 204]
@@ -74,7 +76,7 @@ const NONE: NotDeleted = {
 
 /** Deletes what is left of the extra records of a run, 50 a request; asks once for each 100 whether they are gone. */
 export async function deleteExtra(
-  deps: ImportDeps<AcceptedRecords & Differences & RunReports & Runs & StepStates>,
+  deps: ImportDeps<AcceptedRecords & Differences & KnownLinks & RunReports & Runs & StepStates>,
   job: StagedImport,
 ): Promise<NotDeleted> {
   const { ledger, signal } = deps
@@ -111,7 +113,7 @@ export async function deleteExtra(
     for (let first = 0; reading !== null && first < clear.length; first += BATCH_ITEMS_MAX) {
       const records = clear.slice(first, first + BATCH_ITEMS_MAX)
       const result = await deleteUnchanged(deps, job, reading, records)
-      if (result.gone.length > 0) await ledger.recordDeleted(run, result.gone)
+      if (result.gone.length > 0) await recordDeleted(deps, job, result.gone)
       kept.written += result.written
       kept.changed += result.changed
       kept.hidden += result.hidden
@@ -129,7 +131,7 @@ export async function deleteExtra(
       }
     }
     const looked = await lookAfter(deps, job, reading, { answered, notFound })
-    await ledger.recordDeleted(run, looked.gone)
+    await recordDeleted(deps, job, looked.gone)
     const flight = await deletionsInFlight(ledger, run)
     if (flight.kept.records.length > 0) await flight.keep({ records: [] })
     kept.own += ofRows.length

@@ -1,11 +1,12 @@
 // The deletions of a run whose outcome is not known: they are noted before they are sent. Promise kept here: a run that ends before
 // its time asks for them before its books are closed, or says that they are in doubt.
 
-import type { AcceptedRecords, Runs, StepStates } from '../../ledger/ledger.ts'
+import type { AcceptedRecords, KnownLinks, Runs, StepStates } from '../../ledger/ledger.ts'
 import type { ImportDeps, StagedImport } from '../ports.ts'
 import { stepPosition } from '../step-position.ts'
 import { lookUpKeys, readRecordById } from '../verify/look-up.ts'
 import { checkDeletionView } from './deletion-view.ts'
+import { recordDeleted } from './record-deleted.ts'
 import { recordReading } from './reading.ts'
 
 interface DeletedRecord {
@@ -23,7 +24,7 @@ export const deletionsInFlight = (ledger: StepStates, run: number) =>
 
 /** Records of the deletions in flight which of them were carried out. @returns how many stay in doubt */
 export async function settleDeletions(
-  deps: ImportDeps<AcceptedRecords & StepStates>,
+  deps: ImportDeps<AcceptedRecords & KnownLinks & StepStates>,
   job: StagedImport,
 ): Promise<number> {
   const { ledger } = deps
@@ -41,7 +42,7 @@ export async function settleDeletions(
   }
   if (absent.length === 0) return 0
   if (!(await checkDeletionView(deps, job))) return absent.length
-  await ledger.recordDeleted(job.run, absent)
+  await recordDeleted(deps, job, absent)
   await (await stepPosition(ledger, job.run, 'delete_extra', {})).sent()
   return 0
 }

@@ -12,6 +12,7 @@ import type {
   AcceptedRecords,
   CorrectedRow,
   Differences,
+  KnownLinks,
   Reconciliation,
   RowStaging,
   RunReports,
@@ -27,6 +28,7 @@ import { recordVersion, type RecordReading } from './reading.ts'
 
 export type ExtraLedger = AcceptedRecords &
   Differences &
+  KnownLinks &
   Reconciliation &
   RowStaging &
   RunReports &

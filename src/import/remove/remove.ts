@@ -16,6 +16,7 @@ import type {
   StepStates,
 } from '../../ledger/ledger.ts'
 import { withHeartbeat } from '../../runs/heartbeat.ts'
+import { noteRecordsGone } from '../links/gone-records.ts'
 import { currentMatchingProperty, propertyTypes } from '../mapping/types.ts'
 import type { ImportDeps, StagedImport } from '../ports.ts'
 import { sendIfRunIsOpen } from '../push/send-deadline.ts'
@@ -30,11 +31,7 @@ import {
 import { actionOf, isCleared, judge, type JudgingLedger, type RemovalJob } from './judge.ts'
 import { LeftAsIs } from './left-as-is.ts'
 
-export type RemovingLedger = JudgingLedger &
-  Pick<KnownLinks, 'parkLinksOf'> &
-  Removals &
-  RunReports &
-  StepStates
+export type RemovingLedger = JudgingLedger & KnownLinks & Removals & RunReports & StepStates
 type Deps = ImportDeps<RemovingLedger>
 type Sent = OpenRemoval & { readonly recordId: string }
 
@@ -116,7 +113,7 @@ async function removeOnce(
   const { run } = job
   return await sendIfRunIsOpen(deps, run, async (sendBefore) => {
     const { settled, sent } = await judge(deps, job, open)
-    if (settled.length > 0) await settle(deps, run, fence, settled)
+    if (settled.length > 0) await settle(deps, job, fence, settled)
     if (sent.length === 0) return []
     const numbers = sent.map(({ number }) => number)
     await ledger.recordRemovals(run, fence, numbers)
@@ -132,7 +129,7 @@ async function removeOnce(
           isLast,
         }),
       )
-    await settle(deps, run, fence, outcomes)
+    await settle(deps, job, fence, outcomes)
     const again = new Set(
       outcomes.filter(({ state }) => state === 'planned').map(({ number }) => number),
     )
@@ -142,16 +139,16 @@ async function removeOnce(
 
 /** The links of a record that is gone went with it: that is noted before the removal is settled, and so not lost with a worker. */
 async function settle(
-  { ledger }: Deps,
-  run: number,
+  deps: Deps,
+  { run, config }: RemovalJob,
   fence: number,
   outcomes: readonly RemovalOutcome[],
 ): Promise<void> {
   const gone = outcomes.flatMap(({ state, recordId }) =>
-    recordId !== null && (state === 'removed' || state === 'gone_already') ? [recordId] : [],
+    (state === 'removed' || state === 'gone_already') && recordId !== null ? [recordId] : [],
   )
-  await ledger.parkLinksOf(run, gone)
-  await ledger.settleRemovals(run, fence, outcomes)
+  await noteRecordsGone(deps, { run, objectType: config.object_type }, gone)
+  await deps.ledger.settleRemovals(run, fence, outcomes)
 }
 
 type Result = Pick<BatchItemResult, 'status' | 'problem'>
@@ -289,7 +286,7 @@ export async function settleRemovalsInFlight(deps: Deps, staged: StagedImport): 
         state: 'unsent' as const,
         reason: 'not_carried_out',
       }))
-      await settle(deps, run, fence, [...settled, ...left])
+      await settle(deps, job, fence, [...settled, ...left])
     }
   } catch (error) {
     if (error instanceof FenceLost) return

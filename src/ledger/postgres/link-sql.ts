@@ -57,6 +57,10 @@ export const postgresLinkSql: LinkSql = {
     on: `${alias}.destination = ${destination} AND ${is(`${alias}.target`, `${own}.target`)} AND ${alias}.one_source = 1
       AND ${alias}.association = ${own}.association`,
   }),
+  knownOfRecord: (alias, end, id) => ({
+    table: `known_links AS ${alias}`,
+    on: `${alias}.${end} = ${id} AND ${alias}.state = 'linked'`,
+  }),
   knownLeft: (alias, destination) => ({
     table: `known_links AS ${alias}`,
     on: `${alias}.destination = ${destination} AND ${alias}.state <> 'linked'`,
@@ -64,10 +68,6 @@ export const postgresLinkSql: LinkSql = {
   knownParked: (alias, destination, type) => ({
     table: `known_links AS ${alias}`,
     on: `${alias}.destination = ${destination} AND ${alias}.target_type = ${type} AND ${alias}.state = 'parked'`,
-  }),
-  knownOfRecord: (alias, end) => ({
-    table: `known_links AS ${alias}`,
-    on: `${alias}.${end}_id = $2 AND ${alias}.state = 'linked'`,
   }),
   deleteKnown: (select, fits) => `DELETE FROM known_links AS known USING (${select} OFFSET 0) AS own
     WHERE ${knownOfEdge('known', 'own.destination', 'own').on} AND ${fits}`,

@@ -350,4 +350,8 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX links_target_id ON links (hashtextextended(target_id, run)) WHERE target_id IS NOT NULL;
   CREATE INDEX links_source_id ON links (hashtextextended(source_id, run)) WHERE source_id IS NOT NULL;
   `,
+  `
+  -- Links that are linked, and that the source did not ask for when it was read.
+  ALTER TABLE known_links ADD COLUMN left_source smallint NOT NULL DEFAULT 0;
+  `,
 ]

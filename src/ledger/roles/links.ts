@@ -151,6 +151,19 @@ export interface KnownLink extends LinkEdge, LinkTarget {
   readonly sourceId: string | null
   readonly targetId: string | null
   readonly run: number
+  /**
+   * Whether the run that asks has compared the edges of the record: it has a link of the key and association that is `unchanged` or
+   * planned.
+   */
+  readonly isCompared: boolean
+}
+
+/** What became of links at a record that is gone. */
+export interface GoneLinks {
+  /** Links that wait for their record again. */
+  readonly parked: number
+  /** Links of which nothing is known any more: they are made again when their row is read. */
+  readonly forgotten: number
 }
 
 /** The keys of a kind of record: those of any sync of the origin and org that writes the type by this property. */
@@ -183,8 +196,8 @@ export interface LinkStaging {
    */
   stageLinks(run: number, fence: number, links: readonly StagedLink[]): Promise<void>
   /**
-   * After `finishStage`: adds what earlier runs of the destination left over (parked, rejected, failed, unsent) as planned links of
-   * ordinal 0, slice by slice. `unread keys`: of keys that no item of the run has; `all left`: all of them. Where `bounds` allow a
+   * After `finishStage`: adds what earlier runs of the destination left over (parked, rejected, failed, unsent), since the ledger was
+   * restored from a backup if it was, as planned links of ordinal 0, slice by slice. `unread keys`: of keys that no item of the run has; `all left`: all of them. Where `bounds` allow a
    * source one target, it is the newest one. An interrupted call is repeated without harm. Returns how many it added in all.
    */
   carryLinks(
@@ -200,13 +213,14 @@ export interface LinkOutbox {
   /** Takes the link step of a live run over; its holder before can settle nothing more. */
   claimLinks(run: number): Promise<number>
   /**
-   * Plans those `unchanged` links again whose row was written to another record since they were linked, or whose target another
-   * sync has written to another record: the ledger knows their records. Returns their number.
+   * Plans those `unchanged` links again that are not known as linked any more, whose row was written to another record since they were
+   * linked, or whose target another sync has written to another record: the ledger knows their records. Returns their number.
    */
   reopenLinks(run: number, fence: number, onSlice?: OnSlice): Promise<number>
   /**
-   * Forgets links of the destination that are known and not linked, and that the run does not have. `all`: the source was read as a
-   * whole; `read keys`: only those of keys that a valid item of the run has. Returns their number.
+   * Forgets links of the destination that are known and not linked, and that the run does not have; notes of those that are linked that
+   * the source has left them, so that staging does not rely on them. `all`: the source was read as a whole, and links of invalid items
+   * stay as they are; `read keys`: only those of keys that a valid item of the run has. Returns how many it has forgotten.
    */
   forgetLinks(
     run: number,
@@ -240,8 +254,8 @@ export interface LinkOutbox {
   ): Promise<void>
   /**
    * Settles at most 1,000 links that are planned or sent, and notes what is known of them. A link that is `linked` takes the place
-   * of those that `bounds` does not allow next to it: these are forgotten, and those of the run are `skipped`, whichever values
-   * name their records. Returns how many took the place of another.
+   * of those that `bounds` does not allow next to it, in each destination of the origin and org: these are forgotten, and those of the
+   * run are `skipped`, whichever values name their records. Returns how many took the place of another.
    */
   settleLinks(
     run: number,
@@ -279,18 +293,22 @@ export interface KnownLinks {
     run: number,
     keys: readonly string[],
   ): Promise<ReadonlyMap<string, readonly KnownLink[]>>
-  /** A page of what is known in the run's destination; the links of a key follow each other. `next` null at the end. */
+  /**
+   * A page of what is known in the run's destination; the links of a key follow each other. `next` null at the end. `isParked`: only
+   * those that wait, and were left since the ledger was restored from a backup.
+   */
   knownLinks(
     run: number,
-    options: { readonly after: string | null; readonly limit: number },
+    options: { readonly after: string | null; readonly limit: number; readonly isParked?: true },
   ): Promise<{ readonly links: readonly KnownLink[]; readonly next: string | null }>
-  /**
-   * Notes that records of the run's object type are gone, and their links with them. Those of the destination's own rows are
-   * forgotten; links of any sync to them, and of other syncs from them, are parked. Called again without harm.
-   */
-  parkLinksOf(run: number, recordIds: readonly string[]): Promise<void>
   /** Whether anything is known of links in the run's destination that are not linked: a run with the task `links` would take them. */
   hasLeftLinks(run: number): Promise<boolean>
+  /**
+   * Records of the type, at most 1,000, are gone: what is known of links holds only while both records are those that were linked, in
+   * each destination of the origin and org. Links to such a record are parked, and those of other destinations from it; those of
+   * the run's own destination from it are forgotten. In transactions of their own: called before it is settled that the records are gone, and again without harm.
+   */
+  recordsGone(run: number, objectType: string, recordIds: readonly string[]): Promise<GoneLinks>
 }
 
 /** What people ask about the links of a run. */

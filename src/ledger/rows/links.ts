@@ -100,4 +100,5 @@ export const knownLinkOfRow = (row: Row): KnownLink => ({
   sourceId: text(row['source_id']),
   targetId: text(row['target_id']),
   run: Number(row['run']),
+  isCompared: Number(row['is_compared']) === 1,
 })

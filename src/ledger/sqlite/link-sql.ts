@@ -42,6 +42,10 @@ export const sqliteLinkSql: LinkSql = {
     on: `${alias}.destination = ${destination} AND ${alias}.target = ${own}.target AND ${alias}.one_source = 1
       AND ${alias}.association = ${own}.association`,
   }),
+  knownOfRecord: (alias, end, id) => ({
+    table: `known_links AS ${alias} INDEXED BY known_links_${end === 'source_id' ? 'source' : 'target'}_record`,
+    on: `${alias}.${end} = ${id} AND ${alias}.state = 'linked'`,
+  }),
   knownLeft: (alias, destination) => ({
     table: `known_links AS ${alias} INDEXED BY known_links_left`,
     on: `${alias}.destination = ${destination} AND ${alias}.state <> 'linked'`,
@@ -49,10 +53,6 @@ export const sqliteLinkSql: LinkSql = {
   knownParked: (alias, destination, type) => ({
     table: `known_links AS ${alias} INDEXED BY known_links_parked`,
     on: `${alias}.destination = ${destination} AND ${alias}.target_type = ${type} AND ${alias}.state = 'parked'`,
-  }),
-  knownOfRecord: (alias, end) => ({
-    table: `known_links AS ${alias} INDEXED BY known_links_${end}_record`,
-    on: `${alias}.${end}_id = $2 AND ${alias}.state = 'linked'`,
   }),
   deleteKnown: (select, fits) => `DELETE FROM known_links AS known
     WHERE (destination, key, target, association) IN (${select}) AND ${fits}`,

@@ -328,4 +328,8 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX links_target_id ON links (run, target_id) WHERE target_id IS NOT NULL;
   CREATE INDEX links_source_id ON links (run, source_id) WHERE source_id IS NOT NULL;
   `,
+  `
+  -- Links that are linked, and that the source did not ask for when it was read.
+  ALTER TABLE known_links ADD COLUMN left_source INTEGER NOT NULL DEFAULT 0;
+  `,
 ]

@@ -32,12 +32,12 @@ export interface LinkSql extends SqlDialect {
   knownOfKey(alias: string, destination: string, key: string): FoundRows
   /** What is known of the links to the target of `own`, which may have one source. */
   knownOfTarget(alias: string, destination: string, own: string): FoundRows
+  /** What is known of the linked links that begin, or end, at a record, in all destinations. */
+  knownOfRecord(alias: string, end: LinkEndColumn, id: string): FoundRows
   /** What is known of links that are not linked; in the order of `knownOrder`. */
   knownLeft(alias: string, destination: string): FoundRows
   /** What is known of links that are parked, to an object type; in the same order. */
   knownParked(alias: string, destination: string, type: string): FoundRows
-  /** What is known of linked links with the record `$2` at an end. */
-  knownOfRecord(alias: string, end: 'source' | 'target'): FoundRows
   /** Deletes what is known, as `known`, of the edges that a statement selects with their destination, where it fits. */
   deleteKnown(select: string, fits: string): string
   /** Joins what is found, with these columns, to each of the rows in front. */
@@ -62,4 +62,12 @@ export const itemOf = (alias: string, own: string): FoundRows => ({
 })
 
 /** Whether an item is one whose links count. */
-export const hasLinks = (item: string): string => `${item}.state NOT IN ('superseded', 'invalid')`
+export const hasLinks = (item: string): string =>
+  `${item}.state NOT IN ('superseded', 'invalid', 'withdrawn')`
+
+/** Whether an item says which links its row asks for; one that asks for the deletion of its record asks for none. */
+export const saysLinks = (item: string): string => `${item}.state NOT IN ('superseded', 'invalid')`
+
+/** Whether what is known, as `alias`, was found out since the ledger was restored from a backup, if it was. */
+export const isSinceRestore = (alias: string): string =>
+  `${alias}.run > (SELECT restored_after FROM project)`

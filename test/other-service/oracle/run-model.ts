@@ -122,7 +122,7 @@ export class RunModel {
     )
     assert.deepEqual([...actual.keys()].toSorted(), this.#links.map(edgeOf).toSorted())
     const decided = this.#links.map((link) => ({ link, ...this.#outcome(link, records) }))
-    for (const { link, states, ends } of decided) {
+    for (const { link, states, ends, gone = [] } of decided) {
       const edge = edgeOf(link)
       const isDecided = this.#linkStates.has(edge)
       const may = ending === 'cut' && !isDecided ? [...states, 'unsent', 'failed'] : states
@@ -132,14 +132,20 @@ export class RunModel {
       if (state === 'unchanged' || isDecided) continue
       if (state === 'linked') service.link(link.setting.association, ends.source!, ends.target!)
       if (state === 'failed') this.#adoptEdge(link, ends)
-      sync.note(link, state, ends, at)
+      // What the service does not find is gone for all.
+      if (states.includes(state))
+        for (const id of gone) for (const one of syncs) one.forgetGone(id, one === sync)
+      sync.note(link, state, ends, at, syncs)
     }
     if (!isBegun || this.#isOfLinks || sync.setting.links.length === 0) return
     const read = this.rows.flatMap(({ key, state }) =>
       key === null || state === 'invalid' || state === 'superseded' ? [] : [key],
     )
     const named = this.#links.filter((link) => !this.#skippedAtOnce.has(link))
-    sync.forget(named, sync.setting.isIncremental ? new Set(read) : 'all')
+    const invalid = this.rows.flatMap(({ key, state }) =>
+      key !== null && state === 'invalid' ? [key] : [],
+    )
+    sync.forget(named, sync.setting.isIncremental ? new Set(read) : 'all', new Set(invalid))
   }
 
   #adoptEdge({ setting }: Link, { source, target }: Ends): void {
@@ -148,7 +154,10 @@ export class RunModel {
       service.link(setting.association, source, target)
   }
 
-  #outcome(link: Link, records: ReturnType<typeof recordsOf>): { states: string[]; ends: Ends } {
+  #outcome(
+    link: Link,
+    records: ReturnType<typeof recordsOf>,
+  ): { states: string[]; ends: Ends; gone?: readonly string[] } {
     const { sync, service } = this.#scene
     const none: Ends = { source: null, target: null }
     const { setting, row, key } = link
@@ -174,19 +183,22 @@ export class RunModel {
         ends: { source, target: null },
       }
     let target: string | null = first.id
+    const gone: string[] = []
     if (!service.has(source)) {
+      gone.push(source)
       source = service.ofKey(sync.setting.type, key)?.id ?? null
       if (source === null)
-        return { states: [isLinkMode ? missing : 'rejected'], ends: { source, target } }
+        return { states: [isLinkMode ? missing : 'rejected'], ends: { source, target }, gone }
     }
     if (!service.has(target)) {
+      gone.push(target)
       const again = this.#search(link)
-      if (again.length > 1) return { states: ['rejected'], ends: { source, target: null } }
+      if (again.length > 1) return { states: ['rejected'], ends: { source, target: null }, gone }
       target = again[0]?.id ?? null
     }
     return target === null
-      ? { states: [missing], ends: { source, target } }
-      : { states: ['linked'], ends: { source, target } }
+      ? { states: [missing], ends: { source, target }, gone }
+      : { states: ['linked'], ends: { source, target }, gone }
   }
 
   #search({ setting: { to, by }, target }: Link) {

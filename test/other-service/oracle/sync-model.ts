@@ -29,6 +29,8 @@ interface Known {
   readonly sourceId: string | null
   readonly targetId: string | null
   readonly at: number
+  /** Linked, and the source did not ask for it when it was read. */
+  readonly hasLeft?: true
 }
 
 export interface Link {
@@ -223,7 +225,7 @@ export class SyncModel {
   /** Whether a link is known to be there, between the records that the ledger knows today. */
   isKnown(link: Link, records: RecordsOf): boolean {
     const known = this.known.get(edgeOf(link))
-    if (known?.state !== 'linked') return false
+    if (known?.state !== 'linked' || known.hasLeft) return false
     const source = link.row?.id ?? this.accepted.get(link.key)?.id ?? known.sourceId
     const target = link.setting.by === 'code' ? records(link.setting.to, link.target) : null
     if (source !== known.sourceId) return false
@@ -235,6 +237,7 @@ export class SyncModel {
     state: string,
     ends: { source: string | null; target: string | null },
     at: number,
+    syncs: readonly SyncModel[],
   ): void {
     const edge = edgeOf(link)
     const before = this.known.get(edge)
@@ -244,7 +247,9 @@ export class SyncModel {
     }
     if (state === 'unsent' && before?.state === 'linked') return
     this.known.set(edge, { state, link, sourceId: ends.source, targetId: ends.target, at })
-    if (state === 'linked') this.#takePlace(link)
+    if (state !== 'linked') return
+    this.#takePlace(link)
+    for (const sync of syncs) sync.#losePlace(this, link, ends, at)
   }
 
   #takePlace(link: Link): void {
@@ -258,12 +263,44 @@ export class SyncModel {
     }
   }
 
-  /** Links that were left are forgotten where the source names them no more. */
-  forget(links: readonly Link[], readKeys: ReadonlySet<string> | 'all'): void {
+  /** Of any sync: a link of one of the records, where another one allows no other. */
+  #losePlace(
+    taker: SyncModel,
+    link: Link,
+    { source, target }: { source: string | null; target: string | null },
+    at: number,
+  ): void {
+    const cardinality = cardinalityOf(link.setting.association)
+    for (const [edge, other] of this.known) {
+      if (other.link.setting.association !== link.setting.association || other.state !== 'linked')
+        continue
+      if (this === taker && other.at === at) continue
+      const isTaken =
+        (cardinality.endsWith('_to_one') &&
+          other.sourceId === source &&
+          other.targetId !== target) ||
+        (cardinality.startsWith('one_') && other.targetId === target && other.sourceId !== source)
+      if (isTaken) this.known.delete(edge)
+    }
+  }
+
+  /**
+   * Links that were left are forgotten where the source names them no more; those that are linked are asked for again if it names them
+   * again. Of a row that is not valid it is not known what it names.
+   */
+  forget(
+    links: readonly Link[],
+    readKeys: ReadonlySet<string> | 'all',
+    invalidKeys: ReadonlySet<string>,
+  ): void {
     const named = new Set(links.map(edgeOf))
-    for (const [edge, { state, link }] of this.known)
-      if (state !== 'linked' && !named.has(edge) && (readKeys === 'all' || readKeys.has(link.key)))
-        this.known.delete(edge)
+    for (const [edge, known] of this.known) {
+      const { state, link } = known
+      if (named.has(edge) || (readKeys !== 'all' && !readKeys.has(link.key))) continue
+      if (state !== 'linked') this.known.delete(edge)
+      else if (readKeys !== 'all' || !invalidKeys.has(link.key))
+        this.known.set(edge, { ...known, hasLeft: true })
+    }
   }
 
   /** A record that is gone by our own hand has no links: those of its row are forgotten, others wait for it. */
@@ -272,6 +309,16 @@ export class SyncModel {
       if (known.link.key === ownKey) this.known.delete(edge)
       else if (known.state === 'linked' && (known.sourceId === id || known.targetId === id))
         this.known.set(edge, { ...known, state: 'parked' })
+  }
+
+  /** A record that the service does not find, whoever has removed it. */
+  forgetGone(id: string, isOwn: boolean): void {
+    for (const [edge, known] of this.known) {
+      if (known.state !== 'linked') continue
+      if (known.targetId === id || (known.sourceId === id && !isOwn))
+        this.known.set(edge, { ...known, state: 'parked' })
+      else if (known.sourceId === id) this.known.delete(edge)
+    }
   }
 
   /** Records to be removed: those of rows that ask for it, those that were left open, those whose rows are gone. */

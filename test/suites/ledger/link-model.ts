@@ -45,7 +45,7 @@ const reading: fc.Arbitrary<Reading> = fc.record({
 })
 
 /** What is known, by `key→target`. */
-type Known = Map<string, { state: LinkState; run: number }>
+type Known = Map<string, { state: LinkState; run: number; hasLeft?: true }>
 
 const keyOf = (edge: string): string => edge.split('→')[0]!
 const isLeft = ({ state }: { readonly state: LinkState }): boolean => state !== 'linked'
@@ -66,21 +66,24 @@ function staging(known: Known, { isWhole, rows }: Reading, isSingle: boolean): s
     const last = targets.filter((target, at) => targets.lastIndexOf(target) === at)
     for (const [at, target] of last.entries()) {
       const edge = `${key}→${target}`
-      const state = known.get(edge)?.state === 'linked' ? 'unchanged' : 'planned'
+      const before = known.get(edge)
+      const state = before?.state === 'linked' && !before.hasLeft ? 'unchanged' : 'planned'
       links.push(`${edge} ${isSingle && at < last.length - 1 ? 'skipped' : state}`)
     }
   }
   return links.toSorted()
 }
 
-/** What the link step forgets, by the model. */
+/** What the link step forgets, and what it notes as having left the source, by the model. */
 function forget(known: Known, links: readonly string[], { isWhole, rows }: Reading): void {
   const wanted = new Set(
     links.filter((link) => !link.endsWith(' skipped')).map((link) => link.split(' ')[0]),
   )
   for (const [edge, one] of known)
-    if (isLeft(one) && !wanted.has(edge) && (isWhole || rows[keyOf(edge)] !== undefined))
-      known.delete(edge)
+    if (!wanted.has(edge) && (isWhole || rows[keyOf(edge)] !== undefined)) {
+      if (isLeft(one)) known.delete(edge)
+      else known.set(edge, { ...one, hasLeft: true })
+    }
 }
 
 function learn(known: Known, edge: string, state: LinkState, run: number, isSingle: boolean): void {

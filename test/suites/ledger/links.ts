@@ -339,6 +339,7 @@ export function linkTests(open: Open): void {
           sourceId: null,
           targetId: null,
           run,
+          isCompared: false,
         },
       ])
       const plan = await stagedLinks(ledger, [['d', 'x']], { mode: 'plan' })

@@ -148,6 +148,37 @@ syncs:
   expect(text.match(/as well/g)).toHaveLength(2)
 })
 
+test('imports that link the same association, of which a record has one, are named', async () => {
+  const service = await startService({ limitPerMinute: 6_000 })
+  onTestFinished(() => service.close())
+  const dir = mkdtempSync(join(tmpdir(), 'records-sync-check-'))
+  onTestFinished(() => rmSync(dir, { recursive: true }))
+  writeFileSync(join(dir, 'key'), service.key, { mode: 0o600 })
+  writeFileSync(join(dir, 'rows.csv'), 'id,other\n1,2\n')
+  const config = join(dir, 'records-sync.yaml')
+  const sync = (type: string, association: string, to: string) =>
+    `import: { from: { csv: rows.csv }, to: crm, object_type: ${type}, matching_property: svc_external_id, properties: { svc_external_id: id }, links: [{ association: ${association}, to: ${to}, by: svc_external_id, column: other }] }`
+  const companies = sync('svc_contact', 'svc_contact_company', 'svc_company')
+  const many = sync('svc_deal', 'svc_deal_contact', 'svc_contact')
+  writeFileSync(
+    config,
+    `connections:
+  crm: { service: "${service.url}", key: { file: ./key } }
+syncs:
+  one: { ${companies} }
+  two: { ${companies} }
+  three: { ${many} }
+  four: { ${many} }
+`,
+  )
+  const { out } = await said(config, (context) => check(context, { operations: false }))
+  const text = out.join(' ').replace(/ +/g, ' ')
+  expect(text).toContain(
+    'warning: sync one links svc_contact_company as well, which allows a record one link',
+  )
+  expect(text.match(/as well/g)).toHaveLength(1)
+})
+
 const self = {
   'GET /rest/v1/self/': () => ['GET /self/'] as const,
   'GET /rest/v1/objects/': () => ['GET /objects/'] as const,

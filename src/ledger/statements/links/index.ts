@@ -4,7 +4,7 @@ import type { Links } from '../../roles/links.ts'
 import type { StatementRunner } from '../engine.ts'
 import type { LinkSql } from '../link-sql.ts'
 import type { TransactionRunner } from '../transaction.ts'
-import { goneRecordMethods } from './gone-records.ts'
+import { knownEndMethods } from './known-ends.ts'
 import { knownLinkMethods } from './known.ts'
 import { linkOutbox } from './outbox.ts'
 import { linkReports } from './reports.ts'
@@ -18,6 +18,6 @@ export const linkMethods = (
   ...linkStaging(db, sql),
   ...linkOutbox(db, sql, now),
   ...knownLinkMethods(db, sql),
-  ...goneRecordMethods(db, sql),
+  ...knownEndMethods(db, sql),
   ...linkReports(db, sql),
 })

@@ -6,11 +6,21 @@ import type { KnownLink, KnownLinks, ParkedElsewhere } from '../../roles/links.t
 import { acceptedOfKey } from '../../rows/accepted.ts'
 import { edgeColumns, knownLinkOfRow } from '../../rows/links.ts'
 import type { StatementRunner } from '../engine.ts'
-import { DESTINATION, exists, knownOrder, type LinkSql } from '../link-sql.ts'
+import { DESTINATION, exists, isSinceRestore, knownOrder, type LinkSql } from '../link-sql.ts'
 import { readGiven, type Given, type TransactionRunner } from '../transaction.ts'
 import { knownPlaceOfRow, knownRange, placeColumns, type KnownPlace } from './known-slices.ts'
 
-const KNOWN_COLUMNS = `${edgeColumns('known')}, known.state, known.source_id, known.target_id, known.run`
+const PLAIN_COLUMNS = `${edgeColumns('known')}, known.state, known.source_id, known.target_id, known.run`
+
+/** Columns of `known`, and whether the run `$1` has compared the edges of its record. */
+const knownColumns = (sql: LinkSql): string => {
+  const link = {
+    table: 'links',
+    on: "links.run = own.run AND links.ordinal = own.ordinal AND links.association = known.association AND links.state IN ('unchanged', 'planned')",
+  }
+  const compared = exists(sql.itemsOfKey('own', '$1', 'known.key'), exists(link))
+  return `${PLAIN_COLUMNS}, CASE WHEN ${compared} THEN 1 ELSE 0 END AS is_compared`
+}
 
 /** Parked links of which one statement finds out whether a target may exist. */
 const ASKED_MAX = 10 * LEDGER_ROWS_MAX
@@ -25,7 +35,7 @@ const PARKED_SQL = (sql: LinkSql) => {
   const { join } = sql
   const { table, on } = sql.knownParked('known', 'theirs.id', 'mine.object_type')
   return `SELECT theirs.id, theirs.sync, mine.id AS own, mine.object_type, mine.matching_property,
-      (SELECT count(*) FROM ${table} WHERE ${on}) AS links
+      (SELECT count(*) FROM ${table} WHERE ${on} AND ${isSinceRestore('known')}) AS links
     FROM runs ${join} destinations AS mine ON mine.id = runs.destination
       ${join} destinations AS theirs ON theirs.origin = mine.origin AND theirs.org_id = mine.org_id
         AND theirs.sync <> mine.sync
@@ -38,8 +48,8 @@ const PARKED_SQL = (sql: LinkSql) => {
 const mayExistSql = (sql: LinkSql, after: KnownPlace | null): string => {
   const { table, on } = sql.knownParked('known', '$1', '$2')
   const held = exists(sql.acceptedOfKey('held', '$3', 'page.target'), 'held.record_id IS NOT NULL')
-  return `SELECT max(CASE WHEN page."by" IS NULL OR page."by" <> $4 OR ${held} THEN 1 ELSE 0 END) AS found
-    FROM (SELECT known.target, known."by" FROM ${table} WHERE ${on} AND ${knownRange(sql, after, null, 5)}
+  return `SELECT max(CASE WHEN NOT ${isSinceRestore('page')} THEN 0 WHEN page."by" IS NULL OR page."by" <> $4 OR ${held} THEN 1 ELSE 0 END) AS found
+    FROM (SELECT known.target, known."by", known.run FROM ${table} WHERE ${on} AND ${knownRange(sql, after, null, 5)}
       ORDER BY ${knownOrder(sql, 'known')} LIMIT $5) AS page`
 }
 
@@ -47,9 +57,10 @@ const mayExistSql = (sql: LinkSql, after: KnownPlace | null): string => {
 export function knownLinkMethods(
   db: StatementRunner & TransactionRunner,
   sql: LinkSql,
-): Omit<KnownLinks, 'parkLinksOf'> {
+): Omit<KnownLinks, 'recordsGone'> {
   const ofKey = sql.knownOfKey('known', DESTINATION, 'given.key')
-  const ofKeySql = `SELECT ${KNOWN_COLUMNS} FROM given ${sql.joined(ofKey, 'known', KNOWN_COLUMNS)}`
+  const columns = knownColumns(sql)
+  const ofKeySql = `SELECT ${columns} FROM given ${sql.joined(ofKey, 'known', `${PLAIN_COLUMNS}`)}`
   const held = sql.acceptedOfKey('held', '$1', 'given.key')
   const heldSql = `SELECT held.key, held.record_id, held.run, held.records
     FROM given ${sql.joined(held, 'held', 'held.key, held.record_id, held.run, held.records')}
@@ -117,11 +128,15 @@ export function knownLinkMethods(
       return known
     },
 
-    async knownLinks(run, { after, limit }) {
+    async knownLinks(run, { after, limit, isParked = false }) {
       const from = after === null ? null : (JSON.parse(after) as KnownPlace)
+      const { table, on } = isParked
+        ? sql.knownLeft('known', DESTINATION)
+        : { table: 'known_links AS known', on: `known.destination = ${DESTINATION}` }
+      const fits = isParked ? `known.state = 'parked' AND ${isSinceRestore('known')}` : 'true'
       const rows = await db.all(
-        `SELECT ${KNOWN_COLUMNS}, ${placeColumns(sql, 'known')} FROM known_links AS known
-         WHERE known.destination = ${DESTINATION} AND ${knownRange(sql, from, null, 2)}
+        `SELECT ${columns}, ${placeColumns(sql, 'known')} FROM ${table}
+         WHERE ${on} AND ${fits} AND ${knownRange(sql, from, null, 2)}
          ORDER BY ${knownOrder(sql, 'known')} LIMIT $2`,
         [run, limit, ...(from ?? [])],
       )
@@ -133,7 +148,8 @@ export function knownLinkMethods(
 
     async hasLeftLinks(run) {
       const { table, on } = sql.knownLeft('known', DESTINATION)
-      return (await db.one(`SELECT 1 FROM ${table} WHERE ${on} LIMIT 1`, [run])) !== undefined
+      const left = `SELECT 1 FROM ${table} WHERE ${on} AND ${isSinceRestore('known')} LIMIT 1`
+      return (await db.one(left, [run])) !== undefined
     },
   }
 }

@@ -6,8 +6,9 @@ import type { LinkOutbox, LinkPlace, PlannedLink } from '../../roles/links.ts'
 import { edgeColumns, placeOfRow, plannedLinkOfRow } from '../../rows/links.ts'
 import { liveStates } from '../../rows/runs.ts'
 import type { StatementRunner } from '../engine.ts'
-import { DESTINATION, exists, hasLinks, type LinkSql } from '../link-sql.ts'
+import { DESTINATION, exists, saysLinks, type LinkSql } from '../link-sql.ts'
 import { read, write, writeGiven, type TransactionRunner } from '../transaction.ts'
+import { leaveSource } from './known-ends.ts'
 import { eachKnownSlice } from './known-slices.ts'
 import { noteNotKept, notKeptTexts } from './not-kept.ts'
 import { findOvertaken, overtakenTexts } from './overtaken.ts'
@@ -33,7 +34,7 @@ const SEND_SQL = `UPDATE links SET state = 'sent', source_id = given.source_id, 
   FROM given WHERE links.run = given.run AND links.ordinal = given.ordinal AND links.number = given.number
     AND links.state IN ('planned', 'sent')`
 
-/** The `unchanged` links of a slice that were linked between other records than those of today. */
+/** The `unchanged` links of a slice that were linked between other records than those of today, or are not known as linked any more. */
 function reopenSql(sql: LinkSql): string {
   const { join } = sql
   const held = sql.acceptedOfKey('held', DESTINATION, 'links.key')
@@ -47,10 +48,10 @@ function reopenSql(sql: LinkSql): string {
     WHERE mine.id = ${DESTINATION} AND held.record_id IS NOT NULL AND held.run > known.run
     ORDER BY held.run DESC LIMIT 1)`
   return `UPDATE links SET state = 'planned' WHERE ${SLICE} AND links.state = 'unchanged'
-    AND ${exists(
+    AND (${exists(
       sql.knownOfEdge('known', DESTINATION, 'links'),
       `(known.source_id <> ${written} OR known.target_id <> ${target})`,
-    )}`
+    )} OR NOT ${exists(sql.knownOfEdge('known', DESTINATION, 'links'), "known.state = 'linked'")})`
 }
 
 /** The columns of a planned link, of `links` with its row as `own`. */
@@ -109,7 +110,7 @@ export function linkOutbox(
       const isRead =
         of === 'all'
           ? ''
-          : `AND ${exists(sql.itemsOfKey('own', '$1', 'known.key'), hasLinks('own'))}`
+          : `AND ${exists(sql.itemsOfKey('own', '$1', 'known.key'), saysLinks('own'))}`
       const forgotten = await eachKnownSlice(
         db,
         sql,
@@ -123,6 +124,7 @@ export function linkOutbox(
           )
         },
       )
+      await leaveSource(db, sql, { run, fence, of, onSlice })
       return forgotten.reduce((sum, links) => sum + links, 0)
     },
 

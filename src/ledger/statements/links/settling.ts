@@ -8,6 +8,7 @@ import { knownStateSql, leftLinkStates, openLinkStates } from '../../rows/links.
 import { text, type Row } from '../../rows/values.ts'
 import { DESTINATION, type FoundRows, type LinkEndColumn, type LinkSql } from '../link-sql.ts'
 import { readGiven, writeGiven, type Given, type Transaction } from '../transaction.ts'
+import { takenRecords, takeRecordPlace } from './known-ends.ts'
 import { addCounts, type LinkDeltas } from './slices.ts'
 
 const SETTLED_COLUMNS = {
@@ -73,7 +74,8 @@ const REPLACED_SQL = `UPDATE links SET replaced_id = given.replaced_id FROM give
 const noteConflict = (hashed: LinkSql['hashed']): string => `
   ON CONFLICT (destination, ${hashed('key')}, ${hashed('target')}, association) DO UPDATE SET
     target_type = excluded.target_type, "by" = excluded."by", "column" = excluded."column", state = excluded.state,
-    source_id = excluded.source_id, target_id = excluded.target_id, one_source = excluded.one_source, run = excluded.run
+    source_id = excluded.source_id, target_id = excluded.target_id, one_source = excluded.one_source, run = excluded.run,
+    left_source = 0
   WHERE NOT (excluded.state = 'unsent' AND known_links.state = 'linked')`
 
 /**
@@ -105,8 +107,10 @@ export function settlingTexts(sql: LinkSql) {
   const { join } = sql
   const fromGiven = `FROM given ${join} links ON ${IS_GIVEN} ${join} runs ON runs.id = links.run`
   const isOneSource = `CASE WHEN ${sql.isOneOf('links.association', '$1')} THEN 1 ELSE 0 END`
-  const taken = (found: FoundRows, one: 'target' | 'key', recordId: string) =>
-    `SELECT links.ordinal, links.number, links.state, old.key, old.target, old.association, old.state AS old_state,
+  /** Of another record at the end that both have, it was not there any more. */
+  const taken = (found: FoundRows, one: 'target' | 'key', recordId: LinkEndColumn) =>
+    `SELECT links.ordinal, links.number, links.state, old.key, old.target, old.association,
+       CASE WHEN old.${OTHER_END[recordId]} <> links.${OTHER_END[recordId]} THEN 'gone' ELSE old.state END AS old_state,
        old.${recordId} AS record_id
      ${fromGiven} ${sql.joined(
        found,
@@ -153,6 +157,7 @@ export function settlingTexts(sql: LinkSql) {
     takenSources: taken(sql.knownOfTarget('old', 'runs.destination', 'links'), 'key', 'source_id'),
     rivalTargets: rivals('source_id'),
     rivalSources: rivals('target_id'),
+    ...takenRecords(sql, fromGiven),
   }
 }
 
@@ -282,10 +287,12 @@ export function* settleGroup(
     settled.filter((row) => states.includes(row['state'] as LinkState))
   yield* writeGiven(places(run, settled), texts.note, [sql.list(bounds.oneSource)])
   yield* writeGiven(places(run, inState('skipped')), texts.forget)
-  const replaced = yield* takePlace(sql, texts, run, inState('linked', 'unchanged'), bounds)
+  const there = inState('linked', 'unchanged')
+  const replaced = yield* takePlace(sql, texts, run, there, bounds)
   const overtaken = yield* takeRecords(sql, texts, run, inState('linked'), bounds)
+  const elsewhere = yield* takeRecordPlace(sql, texts, run, places(run, there), bounds)
   yield* addCounts(run, deltasOf(settled))
-  return new Set([...replaced, ...overtaken]).size
+  return new Set([...replaced, ...overtaken]).size + elsewhere
 }
 
 /** What the counters change by. */

@@ -15,6 +15,7 @@ import {
   DESTINATION,
   exists,
   hasLinks,
+  isSinceRestore,
   itemOf,
   type LinkEndColumn,
   type LinkSql,
@@ -92,7 +93,7 @@ const decisions = (sql: LinkSql) => {
   const linked = (run: string) =>
     exists(
       sql.knownOfEdge('known', DESTINATION, 'links'),
-      `known.state = 'linked' AND known.run ${run}`,
+      `known.state = 'linked' AND known.left_source = 0 AND known.run ${run}`,
     )
   return {
     repeated: `DELETE FROM links WHERE ${SLICE}
@@ -289,7 +290,7 @@ export const linkStaging = (db: TransactionRunner, sql: LinkSql): LinkStaging =>
           `INSERT INTO links (${LINK_COLUMNS})
            SELECT $1, 0, CAST(${last} AS integer) + CAST(row_number() OVER () AS integer), known.association, known.key,
              known.target_type, known."by", known.target, known."column", 'planned'
-           FROM ${table} WHERE ${on} AND ${range} ${isUnread}
+           FROM ${table} WHERE ${on} AND ${range} AND ${isSinceRestore('known')} ${isUnread}
              AND NOT ${exists(sql.linksOfEdge('other', '$1', 'known'))}
              AND NOT (${sql.isOneOf('known.association', single)} AND ${newer})`,
           [...values, Number(row?.['last']), sql.list(bounds.oneTarget)],
