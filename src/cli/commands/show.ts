@@ -1,7 +1,13 @@
 // `records-sync show RUN`: one run: its state, its books and its rejects by kind, or its streams.
 
 import { systemClock } from '../../core/ports.ts'
-import type { Ledger, NotedDifference, ReportedRemoval, Run } from '../../ledger/ledger.ts'
+import type {
+  Ledger,
+  NotedDifference,
+  ReportedLink,
+  ReportedRemoval,
+  Run,
+} from '../../ledger/ledger.ts'
 import { collectReport } from '../../report/collect.ts'
 import { leftoversText } from '../../report/leftovers.ts'
 import { readRejectGroups } from '../../report/reject-groups.ts'
@@ -12,6 +18,7 @@ import { hintHere } from '../shared/hint-here.ts'
 import { findRun } from '../shared/find-run.ts'
 import { countText, formatNumber, safeText } from '../shared/terminal.ts'
 import { nextStepOf, printFirstDifferences, readFirstDifferences } from '../views/differences.ts'
+import { printLeftLinks, readLeftLinks } from '../views/left-links.ts'
 import { printRejectGroups, rejectGroupToJson } from '../views/reject-groups.ts'
 import { printNotedRemovals, readNotedRemovals } from '../views/removals.ts'
 import { printRunAccount, runPurposeText } from '../views/run-summary.ts'
@@ -27,7 +34,8 @@ export async function show(context: CommandContext, runText?: string): Promise<n
       const first = differences ? await readFirstDifferences(ledger, run.id, differences) : []
       const hint = await hintHere(context, run.sync)
       const noted = run.kind === 'import' ? await readNotedRemovals(ledger, run.id) : []
-      printShown({ terminal: context.terminal, hint }, run, shown, { first, noted })
+      const links = shown.books?.links ? await readLeftLinks(ledger, run.id) : []
+      printShown({ terminal: context.terminal, hint }, run, shown, { first, noted, links })
     }
     return EXIT.done
   })
@@ -66,7 +74,15 @@ function printShown(
   context: Pick<CommandContext, 'terminal' | 'hint'>,
   run: Run,
   shown: ShownRun,
-  { first, noted }: { first: readonly NotedDifference[]; noted: readonly ReportedRemoval[] },
+  {
+    first,
+    noted,
+    links,
+  }: {
+    first: readonly NotedDifference[]
+    noted: readonly ReportedRemoval[]
+    links: readonly ReportedLink[]
+  },
 ): void {
   const { terminal } = context
   const { books, streams, differences, retries, left, rejects } = shown
@@ -75,6 +91,7 @@ function printShown(
   printRunAccount(terminal, { run: shown, books, streams, differences })
   printFirstDifferences(terminal, first)
   printNotedRemovals(terminal, noted)
+  printLeftLinks(terminal, links)
   for (const { run: id, of, state, mended } of retries) {
     const what = mended === null ? state : `${formatNumber(mended)} brought in`
     terminal.out(`  Retried by run ${id}${of === run.id ? '' : ` (retry of run ${of})`}: ${what}`)
