@@ -3,28 +3,12 @@
 
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { RecordsClient } from '../../src/client/index.ts'
-import type { ImportConfig } from '../../config/index.ts'
-import { importSceneOn } from '../unit/import/scene.ts'
-import { COLUMNS, cells, contactDifferences, mappingOf, rowOf, rowsOf } from './contacts.ts'
-import { startOtherService } from './index.ts'
+import { contactScene } from './contact-scene.ts'
+import { COLUMNS, cells, contactDifferences, rowOf, rowsOf } from './contacts.ts'
 import type { Json, OtherServiceOptions } from './index.ts'
 
-async function scene(options: OtherServiceOptions = {}, config: Partial<ImportConfig> = {}) {
-  const { prefix = 'acme_', fieldTypes = 'plain' } = options
-  const made = await importSceneOn(
-    () => startOtherService({ ...options, retryAfter: '0' }),
-    mappingOf({ prefix, fieldTypes }),
-    {
-      object_type: `${prefix}contact`,
-      matching_property: `${prefix}external_id`,
-      verify: 'all',
-      ...config,
-    },
-  )
-  return { ...made, id: `${prefix}external_id`, contact: `${prefix}contact` }
-}
-
-const writes = ({ service }: Awaited<ReturnType<typeof scene>>) => service.asked('batchUpsert')
+const writes = ({ service }: Awaited<ReturnType<typeof contactScene>>) =>
+  service.asked('batchUpsert')
 const noWait = { resend_backoff_ms: [1], item_backoff_ms: [1] }
 const fast = { tuning: noWait }
 
@@ -37,7 +21,7 @@ describe.each<[string, OtherServiceOptions]>([
   ['times with an offset', { times: 'offset', self: 'prose', clockAhead: -7_200_000 }],
 ])('%s', (_, options) => {
   it('holds each row once, and the same file again sends nothing', async () => {
-    const made = await scene(options)
+    const made = await contactScene(options)
     const rows = rowsOf(160)
     made.rows(COLUMNS, cells(rows))
     const first = await made.run(fast)
@@ -63,7 +47,7 @@ describe('keys of a service that compares exactly', () => {
   const of = (id: string, first: string) => ({ ...rowOf(1), id, first, mail: '' })
 
   it('that differ in spaces and form only are one record', async () => {
-    const made = await scene()
+    const made = await contactScene()
     made.rows(COLUMNS, cells([of('K1', 'one'), of('K2', 'two'), of('\u00e91', 'composed')]))
     await made.run(fast)
     made.rows(COLUMNS, cells([of(' K1', 'one'), of('K2 ', 'new'), of('e\u03011', 'decomposed')]))
@@ -80,7 +64,7 @@ describe('keys of a service that compares exactly', () => {
   })
 
   it('that differ in case only are apart where the service keeps them apart', async () => {
-    const made = await scene()
+    const made = await contactScene()
     made.rows(COLUMNS, cells([of('ab', 'lower'), of('AB', 'upper')]))
     const { books } = await made.run(fast)
     expect(books.states).toMatchObject({ created: 2, superseded: 0 })
@@ -90,7 +74,7 @@ describe('keys of a service that compares exactly', () => {
   it.each(['none', 'all'] as const)(
     'are one record where the service folds them: the last row wins in every run, and the first is told (verify: %s)',
     async (verify) => {
-      const made = await scene({ matching: 'folded' }, { verify })
+      const made = await contactScene({ matching: 'folded' }, { verify })
       const { service, contact } = made
       const held = () =>
         service.records(contact).map(({ properties }) => properties['acme_first_name'])
@@ -134,7 +118,7 @@ describe('keys of a service that compares exactly', () => {
   )
 
   it('of which a run has the earlier one only: the later one is sent again by the next', async () => {
-    const made = await scene({ matching: 'folded' }, { verify: 'none' })
+    const made = await contactScene({ matching: 'folded' }, { verify: 'none' })
     made.rows(COLUMNS, cells([of('ab', 'one')]))
     await made.run(fast)
     made.rows(COLUMNS, cells([of('AB', 'two')]))
@@ -149,7 +133,7 @@ describe('keys of a service that compares exactly', () => {
   })
 
   it('of e-mail are one record, in whatever case they come', async () => {
-    const made = await scene(
+    const made = await contactScene(
       {},
       {
         matching_property: 'contact_mail',
@@ -177,7 +161,7 @@ describe('what the service makes of values', () => {
     name === 'email' ? [String((value as string[])[0]).toLowerCase()] : value
 
   it.each(['plain', 'other'] as const)('e-mails in lower case, %s names', async (fieldTypes) => {
-    const made = await scene({ lowerEmails: true, fieldTypes })
+    const made = await contactScene({ lowerEmails: true, fieldTypes })
     const rows = rowsOf(120)
     made.rows(COLUMNS, cells(rows))
     const first = await made.run(fast)
@@ -189,7 +173,7 @@ describe('what the service makes of values', () => {
   })
 
   it('is told, is not plainly complete, and is sent at most twice', async () => {
-    const made = await scene({
+    const made = await contactScene({
       normalise: (value, kind) => (kind === 'text' ? value.replace(/^Ada/, 'ADA') : value),
     })
     const rows = rowsOf(90)
@@ -210,7 +194,7 @@ describe('what the service makes of values', () => {
 
 describe('faults', () => {
   it('of reads cost their own reads only, and verification ends', async () => {
-    const made = await scene({ seed: 11 })
+    const made = await contactScene({ seed: 11 })
     const rows = rowsOf(2_000)
     made.rows(COLUMNS, cells(rows))
     made.service.set({
@@ -234,7 +218,7 @@ describe('faults', () => {
   })
 
   it('of writes lose and double nothing', async () => {
-    const made = await scene({ seed: 7 })
+    const made = await contactScene({ seed: 7 })
     const rows = rowsOf(600)
     made.rows(COLUMNS, cells(rows))
     made.service.set({
@@ -264,7 +248,10 @@ describe('faults', () => {
   })
 
   it('of items that are carried out all the same are flagged as replayed', async () => {
-    const made = await scene({ itemFaults: { rate: 0.4, applied: 0.5, status: 500 }, seed: 3 })
+    const made = await contactScene({
+      itemFaults: { rate: 0.4, applied: 0.5, status: 500 },
+      seed: 3,
+    })
     const rows = rowsOf(200)
     made.rows(COLUMNS, cells(rows))
     const { books } = await made.run(fast)
@@ -278,7 +265,7 @@ describe('faults', () => {
 })
 
 it('a key of another org gets nothing', async () => {
-  const made = await scene()
+  const made = await contactScene()
   const other = made.service.addOrg(2)
   made.service.addKey('key-of-org-2', { org: 2 })
   let key = made.service.key

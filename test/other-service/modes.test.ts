@@ -2,28 +2,11 @@
 // alone. What it holds afterwards is compared with the rows, whatever the run says.
 
 import { describe, expect, it } from 'vitest'
-import type { ImportConfig } from '../../config/index.ts'
-import { importSceneOn } from '../unit/import/scene.ts'
-import { COLUMNS, cells, contactDifferences, mappingOf, rowsOf } from './contacts.ts'
-import { startOtherService } from './index.ts'
+import { contactScene } from './contact-scene.ts'
+import { COLUMNS, cells, contactDifferences, rowsOf } from './contacts.ts'
 import type { OtherServiceOptions } from './index.ts'
 
 const BATCHES = ['batchCreate', 'batchUpdate', 'batchUpsert']
-
-async function scene(options: OtherServiceOptions, config: Partial<ImportConfig>) {
-  const { prefix = 'acme_', fieldTypes = 'plain' } = options
-  const made = await importSceneOn(
-    () => startOtherService({ ...options, retryAfter: '0' }),
-    mappingOf({ prefix, fieldTypes }),
-    {
-      object_type: `${prefix}contact`,
-      matching_property: `${prefix}external_id`,
-      verify: 'all',
-      ...config,
-    },
-  )
-  return { ...made, contact: `${prefix}contact` }
-}
 
 const fast = { tuning: { resend_backoff_ms: [1], item_backoff_ms: [1] } }
 
@@ -38,7 +21,7 @@ const SERVICES: readonly [string, OtherServiceOptions][] = [
 
 describe.each(SERVICES)('%s', (_, options) => {
   it('is created on, and then updated on', async () => {
-    const made = await scene(options, { mode: 'create' })
+    const made = await contactScene(options, { mode: 'create' })
     const rows = rowsOf(130)
     made.rows(COLUMNS, cells(rows.slice(0, 30)))
     await made.run(fast)
@@ -70,7 +53,7 @@ it.each([
 ] as const)(
   'refuses mode %s where the service has no operation for it',
   async (mode, lacks, offers) => {
-    const made = await scene({ lacks }, { mode })
+    const made = await contactScene({ lacks }, { mode })
     made.rows(COLUMNS, cells(rowsOf(1)))
     const failed = await made.run(fast).catch((error: unknown) => String(error))
     expect(failed).toContain(

@@ -2,33 +2,23 @@
 
 import { describe, expect, it } from 'vitest'
 import type { ImportConfig } from '../../config/index.ts'
-import { importSceneOn } from '../unit/import/scene.ts'
-import { COLUMNS, cells, contactDifferences, mappingOf, rowsOf } from './contacts.ts'
-import { startOtherService } from './index.ts'
+import { contactScene } from './contact-scene.ts'
+import { COLUMNS, cells, contactDifferences, rowsOf } from './contacts.ts'
 import type { Json, OtherServiceOptions } from './index.ts'
 
 const BATCHES = ['batchCreate', 'batchUpdate', 'batchUpsert', 'batchDelete']
 
 async function scene(options: OtherServiceOptions, config: Partial<ImportConfig>) {
-  const { prefix = 'acme_', fieldTypes = 'plain' } = options
-  const made = await importSceneOn(
-    () => startOtherService({ ...options, retryAfter: '0' }),
-    mappingOf({ prefix, fieldTypes }),
-    {
-      object_type: `${prefix}contact`,
-      matching_property: `${prefix}external_id`,
-      verify: 'all',
-      ...config,
-    },
-  )
+  const made = await contactScene(options, config)
   /** A value in the form in which the service stores it. */
   const fold = (value: Json, name: string): Json => {
     const { org } = made.service
-    const property = org.property(org.type(`${prefix}contact`)!, `${prefix}${name}`)!
+    const { prefix = 'acme_' } = options
+    const property = org.property(org.type(made.contact)!, `${prefix}${name}`)!
     const folded = org.normalised(property, value)
     return property.multi ? folded : folded[0]!
   }
-  return { ...made, fold, contact: `${prefix}contact` }
+  return { ...made, fold }
 }
 
 const how = {

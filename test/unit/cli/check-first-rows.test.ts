@@ -1,15 +1,14 @@
 // `check --rows`: each cell next to the value that a run would send, on a terminal or as JSON, and what is wrong with a mapping where it
 // is written.
 
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { check } from '../../../src/cli/commands/check.ts'
 import { plan } from '../../../src/cli/commands/plan.ts'
 import { testMappings } from '../../../src/cli/commands/test.ts'
 import { createContext, reportError } from '../../../src/cli/shared/context.ts'
-import { startService } from '../../../src/service/index.ts'
+import { mappedProject } from './mapped-project.ts'
 import { said } from './said.ts'
 
 const MAPPINGS = [
@@ -21,42 +20,17 @@ const MAPPINGS = [
 ]
 
 /** A project with this import; its `properties` begin in line 11. */
-async function project(mappings: readonly string[] = MAPPINGS): Promise<string> {
-  const dir = mkdtempSync(join(tmpdir(), 'records-sync-first-rows-'))
-  const service = await startService()
-  onTestFinished(async () => {
-    await service.close()
-    rmSync(dir, { recursive: true })
-  })
-  writeFileSync(join(dir, 'key'), service.key, { mode: 0o600 })
-  writeFileSync(
-    join(dir, 'contacts.csv'),
-    [
+const project = (mappings: readonly string[] = MAPPINGS): Promise<string> =>
+  mappedProject('svc_contact', mappings, {
+    'contacts.csv': [
       'id,first,last,country,phone',
       'C-1, Ada ,Lovelace,de,030 1234567',
       'C-2,Alan,Turing,fr,12',
       'C-3,Grace',
       'C-4,Mary,,at,\n',
     ].join('\n'),
-  )
-  writeFileSync(join(dir, 'countries.csv'), 'code,name\nDE,Germany\nAT,Austria\n')
-  const config = join(dir, 'records-sync.yaml')
-  const lines = [
-    'ledger: ./ledger.db',
-    `connections: { crm: { service: "${service.url}", key: { file: ./key } } }`,
-    'syncs:',
-    '  people:',
-    '    import:',
-    '      from: { csv: ./contacts.csv }',
-    '      to: crm',
-    '      object_type: svc_contact',
-    '      matching_property: svc_external_id',
-    '      properties:',
-    ...mappings.map((line) => `        ${line}`),
-  ]
-  writeFileSync(config, `${lines.join('\n')}\n`)
-  return config
-}
+    'countries.csv': 'code,name\nDE,Germany\nAT,Austria\n',
+  })
 
 /** The same with a query over its file. */
 async function queriedProject(sql: string): Promise<string> {

@@ -1,44 +1,19 @@
 // A mapping that names what is not there: each name with its place in the configuration, and what was probably meant.
 
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { placedMapping } from '../../../config/index.ts'
 import { check } from '../../../src/cli/commands/check.ts'
 import { describe as describeCommand } from '../../../src/cli/commands/describe.ts'
 import { plan } from '../../../src/cli/commands/plan.ts'
-import { startService } from '../../../src/service/index.ts'
 import { importScene } from '../import/scene.ts'
+import { mappedProject } from './mapped-project.ts'
 import { said } from './said.ts'
 
 /** A project with this import; its `properties` begin in line 11. */
-async function project(objectType: string, properties: readonly string[]): Promise<string> {
-  const dir = mkdtempSync(join(tmpdir(), 'records-sync-places-'))
-  const service = await startService()
-  onTestFinished(async () => {
-    await service.close()
-    rmSync(dir, { recursive: true })
-  })
-  writeFileSync(join(dir, 'key'), service.key, { mode: 0o600 })
-  writeFileSync(join(dir, 'contacts.csv'), 'id,name\n1,Ann\n')
-  const config = join(dir, 'records-sync.yaml')
-  const lines = [
-    'ledger: ./ledger.db',
-    `connections: { crm: { service: "${service.url}", key: { file: ./key } } }`,
-    'syncs:',
-    '  people:',
-    '    import:',
-    '      from: { csv: ./contacts.csv }',
-    '      to: crm',
-    `      object_type: ${objectType}`,
-    '      matching_property: svc_external_id',
-    '      properties:',
-    ...properties.map((line) => `        ${line}`),
-  ]
-  writeFileSync(config, `${lines.join('\n')}\n`)
-  return config
-}
+const project = (objectType: string, properties: readonly string[]): Promise<string> =>
+  mappedProject(objectType, properties, { 'contacts.csv': 'id,name\n1,Ann\n' })
 
 const commands = [
   ['check', (config: string) => said(config, (context) => check(context, { operations: false }))],

@@ -171,6 +171,23 @@ const edgeText = (row: Row): string =>
 /** In the order of places. */
 const placeNumber = (row: Row): number => Number(row['ordinal']) * 2 ** 21 + Number(row['number'])
 
+const edges = (links: readonly Row[]): Given => ({
+  columns: EDGES,
+  rows: links.map((row) => [String(row['key']), String(row['target']), String(row['association'])]),
+})
+
+/** Stores whose place links have taken, one for each; returns their places. */
+function* noteReplaced(run: number, links: readonly Row[]): Transaction<readonly number[]> {
+  const replaced = new Map(
+    links.map((row) => [
+      placeNumber(row),
+      [run, Number(row['ordinal']), Number(row['number']), text(row['record_id'])] as const,
+    ]),
+  )
+  yield* writeGiven({ columns: REPLACED_COLUMNS, rows: [...replaced.values()] }, REPLACED_SQL)
+  return [...replaced.keys()]
+}
+
 /** Forgets what the new links of a group take the place of; returns the places of those that did. */
 function* takePlace(
   sql: LinkSql,
@@ -188,22 +205,9 @@ function* takePlace(
   // Of two links of a group that cannot be next to each other the later one stays.
   const placeOf = new Map(links.map((row) => [edgeText(row), placeNumber(row)]))
   const gone = taken.filter((row) => (placeOf.get(edgeText(row)) ?? 0) < placeNumber(row))
-  const edges = gone.map((row) => [
-    String(row['key']),
-    String(row['target']),
-    String(row['association']),
-  ])
-  yield* writeGiven({ columns: EDGES, rows: edges }, texts.remove, [run])
-  const replaced = new Map(
-    gone
-      .filter((row) => row['state'] === 'linked' && row['old_state'] === 'linked')
-      .map((row) => [
-        placeNumber(row),
-        [run, Number(row['ordinal']), Number(row['number']), text(row['record_id'])] as const,
-      ]),
-  )
-  yield* writeGiven({ columns: REPLACED_COLUMNS, rows: [...replaced.values()] }, REPLACED_SQL)
-  return [...replaced.keys()]
+  yield* writeGiven(edges(gone), texts.remove, [run])
+  const isReplaced = (row: Row) => row['state'] === 'linked' && row['old_state'] === 'linked'
+  return yield* noteReplaced(run, gone.filter(isReplaced))
 }
 
 const OVERTAKEN_COLUMNS = { ...PLACES, reason: 'text' } as const
@@ -237,12 +241,7 @@ function* takeRecords(
   const gone = found.filter(
     ({ row }) => !own.has(otherPlace(row)) || otherPlace(row) < placeNumber(row),
   )
-  const edges = gone.map(({ row }) => [
-    String(row['key']),
-    String(row['target']),
-    String(row['association']),
-  ])
-  yield* writeGiven({ columns: EDGES, rows: edges }, texts.remove, [run])
+  yield* writeGiven(edges(gone.map(({ row }) => row)), texts.remove, [run])
   const lost = new Map(gone.map((one) => [otherPlace(one.row), one]))
   const overtaken = [...lost.values()].filter(({ row }) => row['old_state'] !== 'skipped')
   yield* writeGiven(
@@ -264,14 +263,8 @@ function* takeRecords(
     unchanged: -inState('unchanged'),
     skipped: overtaken.length,
   })
-  const replaced = new Map(
-    overtaken.map(({ row }) => [
-      placeNumber(row),
-      [run, Number(row['ordinal']), Number(row['number']), text(row['record_id'])] as const,
-    ]),
-  )
-  yield* writeGiven({ columns: REPLACED_COLUMNS, rows: [...replaced.values()] }, REPLACED_SQL)
-  return [...replaced.keys()]
+  const rows = overtaken.map(({ row }) => row)
+  return yield* noteReplaced(run, rows)
 }
 
 /** Within the transaction that checked the fence; returns how many links took the place of another one. */
