@@ -151,6 +151,12 @@ export const importSettings = z.strictObject({
     .describe(
       'How much of what was written is read back and compared. A sample is every row of up to 2,000, and of more every n-th row, 1,000 to 2,000 in all. A row whose answer shows something else than was sent is read back whatever this says.',
     ),
+  keep_before: z
+    .boolean()
+    .optional()
+    .describe(
+      'Whether each row is looked up right before it is sent, 100 a request, and what its record held is stored in the ledger: the before-images of a run (docs/imports.md, "What records held before"). A row whose record has its values already is not sent. Default: false.',
+    ),
   rows_min: countSetting(1)
     .optional()
     .describe(

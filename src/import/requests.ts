@@ -9,7 +9,13 @@ import type { ImportClient } from './ports.ts'
 /** @param known rows whose keys were accepted before: a row with links alone has the ids of their records */
 export async function requestsOf(
   client: Pick<ImportClient, 'itemsPerRequest'>,
-  { mode, verify, missing_rows: missing }: Pick<ImportConfig, 'mode' | 'verify' | 'missing_rows'>,
+  {
+    mode,
+    verify,
+    missing_rows: missing,
+    keep_before: keepsBefore,
+  }: Pick<ImportConfig, 'mode' | 'verify' | 'missing_rows'> &
+    Partial<Pick<ImportConfig, 'keep_before'>>,
   {
     rows,
     known,
@@ -29,7 +35,12 @@ export async function requestsOf(
   const writes = writesRecords(mode)
     ? Math.ceil(rows / (await client.itemsPerRequest(operationOfMode(mode))))
     : 0
-  const looked = { upsert: 0, create: rows, update: rows, link: rows - known }[mode]
+  const looked = {
+    upsert: keepsBefore === true ? rows : 0,
+    create: rows,
+    update: rows,
+    link: rows - known,
+  }[mode]
   const lookUps = Math.ceil(looked / IN_VALUES_MAX) + Math.ceil(targets / IN_VALUES_MAX)
   // A removal is read before and after.
   const operation = typeof missing === 'object' ? 'batchUpdate' : 'batchDelete'

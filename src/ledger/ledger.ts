@@ -4,6 +4,7 @@
 
 import type { AcceptedRecords } from './roles/accepted-records.ts'
 import type { Archive } from './roles/archive.ts'
+import type { BeforeImages } from './roles/before-images.ts'
 import type { RunClosing } from './roles/closing.ts'
 import type { Differences } from './roles/differences.ts'
 import type { LedgerIdentity } from './roles/identity.ts'
@@ -32,6 +33,7 @@ export interface Ledger
     Links,
     Leftovers,
     Outbox,
+    BeforeImages,
     Verification,
     AcceptedRecords,
     Reconciliation,
@@ -47,6 +49,7 @@ export interface Ledger
 
 export type * from './roles/accepted-records.ts'
 export * from './roles/archive.ts'
+export type * from './roles/before-images.ts'
 export type * from './roles/closing.ts'
 export type * from './roles/differences.ts'
 export type * from './roles/identity.ts'

@@ -1,6 +1,7 @@
 // The contract of a ledger: every driver passes these tests. A driver's own test file calls `ledgerSuite` once.
 
 import { describe } from 'vitest'
+import { beforeImageTests } from './ledger/before-images.ts'
 import { closingTests } from './ledger/closing.ts'
 import { exportingTests } from './ledger/exporting.ts'
 import { incrementalTests } from './ledger/incremental.ts'
@@ -27,6 +28,7 @@ const PARTS = {
   runs: runTests,
   staging: stagingTests,
   pushing: pushingTests,
+  beforeImages: beforeImageTests,
   sparing: sparingTests,
   largeRows: largeRowTests,
   links: linkTests,

@@ -5,7 +5,8 @@
 
 import { ITEM_ATTEMPTS_MAX } from '../../core/limits.ts'
 import { modeEntry } from '../../core/domain/import-modes.ts'
-import type { ItemOutcome, PlannedItem } from '../../ledger/ledger.ts'
+import type { ItemComparison, ItemOutcome, PlannedItem } from '../../ledger/ledger.ts'
+import { rowChangeReader, type RowChange } from '../changes/row-changes.ts'
 import { stagedMatchingProperty } from '../mapping/types.ts'
 import type { ImportDeps } from '../ports.ts'
 import { createItemHasher } from '../verify/baseline-hashes.ts'
@@ -28,6 +29,8 @@ export class RowChooser {
   readonly #hashesOf: ReturnType<typeof createItemHasher> | null
   readonly #noteSecondRecords: ReturnType<typeof secondRecordReader>
   readonly #field: string
+  /** Null where nothing is to be known of records before rows are sent. */
+  readonly #readChanges: ReturnType<typeof rowChangeReader> | null
   /** Whether the service itself refuses a second record of a key. */
   readonly #isUnique: boolean
 
@@ -37,6 +40,7 @@ export class RowChooser {
     this.#job = job
     this.#find = rowFinder(deps, job)
     this.#readAnswer = answerReader(config, schema)
+    this.#readChanges = config.keep_before === true ? rowChangeReader(deps, job) : null
     this.#hashesOf = schema && createItemHasher(config, schema)
     this.#noteSecondRecords = secondRecordReader(deps, job)
     const { name } = stagedMatchingProperty(config, schema)
@@ -46,19 +50,72 @@ export class RowChooser {
 
   /** Whether rows are looked up before they are sent. */
   get looksFirst(): boolean {
+    return this.decides || this.#readChanges !== null
+  }
+
+  /** Whether the mode leaves rows unwritten, so that an answer is no outcome yet. */
+  get decides(): boolean {
     return modeEntry(this.#job.config.mode).spares !== null
   }
 
   /** The rows of at most 100 that are to be sent; the others are settled. */
   async choose(items: readonly PlannedItem[]): Promise<readonly PlannedItem[]> {
-    const send: PlannedItem[] = []
-    const settled: ItemOutcome[] = []
-    const isUpdate = this.#job.config.mode === 'update'
-    for (const [item, outcome] of isUpdate ? await this.#aimed(items) : await this.#new(items))
-      if (outcome === null) send.push(item)
-      else settled.push(outcome)
+    const whole = this.#readChanges !== null || this.#hasMaybeWritten(items)
+    const found = await this.#find(items, { whole })
+    const choices = found.map((row) => this.#choiceOf(row))
+    const settled = choices.flatMap(([, outcome]) => outcome ?? [])
     await this.#settle(settled, items)
-    return send
+    const send = choices.flatMap(([item, outcome]) => (outcome === null ? [item] : []))
+    const equal = await this.#keepBefore(found, new Set(send.map(({ ordinal }) => ordinal)))
+    return equal.size === 0 ? send : send.filter(({ ordinal }) => !equal.has(ordinal))
+  }
+
+  /**
+   * Stores what the records of rows hold before these are sent; what may have been written already keeps its image. Returns the
+   * rows that their records equal: they are settled, and not sent.
+   */
+  async #keepBefore(
+    found: readonly FoundRow[],
+    send: ReadonlySet<number>,
+  ): Promise<ReadonlySet<number>> {
+    if (this.#readChanges === null) return new Set()
+    const rows = found.filter(({ item }) => send.has(item.ordinal) && !isMaybeWritten(item))
+    const changes = await this.#readChanges(rows)
+    const isEqual = ({ image }: RowChange) => image.verdict === 'equal'
+    const { ledger } = this.#deps
+    const { run } = this.#job
+    await ledger.recordImages(
+      run,
+      changes.filter((change) => !isEqual(change)).map(({ image }) => image),
+    )
+    const equal = changes.filter(isEqual)
+    if (equal.length > 0) await ledger.recordCompared(run, equal.map(this.#equalOf))
+    return new Set(equal.map(({ item }) => item.ordinal))
+  }
+
+  readonly #equalOf = ({ item, image }: RowChange): ItemComparison => ({
+    ordinal: item.ordinal,
+    recordId: image.recordId,
+    kind: null,
+    marks: this.#hashesOf!(item.sent),
+    held: null,
+    differences: [],
+  })
+
+  #choiceOf(row: FoundRow): Choice {
+    switch (this.#job.config.mode) {
+      case 'update':
+        return this.#aimedOf(row)
+      case 'create':
+        return this.#newOf(row)
+      default:
+        return [row.item, row.isSeveral ? this.#ambiguousOf(row.item) : null]
+    }
+  }
+
+  /** Of creates: whether what one of them sends has to be compared with its record. */
+  #hasMaybeWritten(items: readonly PlannedItem[]): boolean {
+    return this.#job.config.mode === 'create' && items.some(isMaybeWritten)
   }
 
   /** Settles the rows of a batch whose answer was lost, as far as their records say what became of them. */
@@ -79,7 +136,8 @@ export class RowChooser {
    */
   async isStillAimed({ items }: { readonly items: readonly PlannedItem[] }): Promise<boolean> {
     if (this.#job.config.mode !== 'update') return true
-    const aimed = await this.#aimed(items)
+    const found = await this.#find(items, { whole: false })
+    const aimed = found.map((row) => this.#aimedOf(row))
     const isSame = ([item, outcome]: Choice, at: number) =>
       outcome === null && item.recordId === items[at]!.recordId
     if (aimed.every(isSame)) return true
@@ -119,25 +177,19 @@ export class RowChooser {
     })
   }
 
-  /** Of a create: which keys are new. */
-  async #new(items: readonly PlannedItem[]): Promise<readonly Choice[]> {
-    const found = await this.#find(items, { whole: items.some(isMaybeWritten) })
-    return found.map((row): Choice => {
-      const { item, record } = row
-      if (record === null) return [item, null]
-      if (!isMaybeWritten(item)) return [item, existsOf(row)]
-      return [item, this.#doneOf(row) ?? inDoubt(item)]
-    })
+  /** Of a create: whether the key is new. */
+  #newOf(row: FoundRow): Choice {
+    const { item, record } = row
+    if (record === null) return [item, null]
+    if (!isMaybeWritten(item)) return [item, existsOf(row)]
+    return [item, this.#doneOf(row) ?? inDoubt(item)]
   }
 
-  /** Of an update: the records that have the keys now. What the ledger knows of them may have another key by now. */
-  async #aimed(items: readonly PlannedItem[]): Promise<readonly Choice[]> {
-    const found = await this.#find(items, { whole: false })
-    return found.map(({ item, record, isSeveral }): Choice => {
-      if (isSeveral) return [item, this.#ambiguousOf(item)]
-      if (record === null) return [item, blankOutcome(item, 'absent')]
-      return [aimedAt(item, record.id), null]
-    })
+  /** Of an update: the record that has the key now. What the ledger knows of it may have another key by now. */
+  #aimedOf({ item, record, isSeveral }: FoundRow): Choice {
+    if (isSeveral) return [item, this.#ambiguousOf(item)]
+    if (record === null) return [item, blankOutcome(item, 'absent')]
+    return [aimedAt(item, record.id), null]
   }
 
   /** The outcome of a row whose record is there as it was sent; null if it is another one, or is not alone. */

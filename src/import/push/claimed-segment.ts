@@ -2,7 +2,10 @@
 
 import type {
   AcceptedRecords,
+  BeforeImages,
+  LedgerIdentity,
   Outbox,
+  Reconciliation,
   RowStaging,
   Runs,
   RunSegment,
@@ -11,7 +14,14 @@ import type {
 import type { StagedImport } from '../ports.ts'
 
 /** What delivering asks of the ledger: the outbox, and what is known of keys whose record has another id. */
-export type DeliveryLedger = AcceptedRecords & Outbox & RowStaging & Runs & StepStates
+export type DeliveryLedger = AcceptedRecords &
+  BeforeImages &
+  LedgerIdentity &
+  Outbox &
+  Reconciliation &
+  RowStaging &
+  Runs &
+  StepStates
 
 /** A segment of a run that this worker has claimed. */
 export interface ClaimedSegment extends StagedImport {

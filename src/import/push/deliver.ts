@@ -310,8 +310,8 @@ export class Delivery {
     if (batch.items.length === 1) {
       const { run, segment, fence } = this.#job
       const refused = [refusedOutcome(batch.items[0]!, failure)]
-      const { looksFirst } = this.#chooser
-      const outcomes = looksFirst ? await this.#chooser.decide(batch.items, refused) : refused
+      const { decides } = this.#chooser
+      const outcomes = decides ? await this.#chooser.decide(batch.items, refused) : refused
       if (outcomes[0]!.state === 'rejected') this.#refused.noteAlone(failure)
       return await this.#deps.ledger.settle(run, segment, fence, batch, ended, outcomes)
     }

@@ -137,6 +137,16 @@ export const acceptedRecordMethods = (db: PostgresDatabase): AcceptedRecords => 
     return new Map(rows.map((row) => [String(row['key']), acceptedOfKey(row)]))
   },
 
+  async acceptedValues(run, keys) {
+    const rows = await db.all(
+      `SELECT own.* FROM unnest($2::text[]) AS asked (key)
+         JOIN LATERAL (SELECT * FROM accepted
+           WHERE accepted.destination = ${DESTINATION} AND ${hasKey('asked.key')} LIMIT 1) AS own ON true`,
+      [run, keys],
+    )
+    return new Map(rows.map((row) => [String(row['key']), acceptedOfRow(row)]))
+  },
+
   async recordsElsewhere(run, keys) {
     const rows = await db.all(
       `SELECT asked.key, held.record_id, held.run, held.records FROM unnest($2::text[]) AS asked (key)

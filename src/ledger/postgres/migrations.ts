@@ -354,4 +354,16 @@ export const MIGRATIONS: readonly string[] = [
   -- Links that are linked, and that the source did not ask for when it was read.
   ALTER TABLE known_links ADD COLUMN left_source smallint NOT NULL DEFAULT 0;
   `,
+  `
+  -- What the record of a row held right before it was sent, and what was sent: JSON objects by property.
+  CREATE TABLE before_images (
+    run integer NOT NULL,
+    ordinal integer NOT NULL,
+    verdict text NOT NULL,
+    record_id text,
+    "before" text,
+    sent text NOT NULL,
+    PRIMARY KEY (run, ordinal)
+  );
+  `,
 ]

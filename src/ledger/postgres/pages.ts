@@ -15,7 +15,7 @@ export async function pageOfTexts(
   db: Pick<Session, 'all'>,
   text: string,
   values: readonly StatementValue[],
-  column: 'payload' | 'raw',
+  column: Parameters<StatementRunner['page']>[2],
 ): Promise<RowPage> {
   const found = await db.all(pageText(text, column), values)
   const chars = Number(found.at(-1)?.['page_chars'] ?? 0)

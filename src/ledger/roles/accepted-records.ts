@@ -47,6 +47,8 @@ export interface AcceptedRecords {
   keysWithoutRecord(run: number, page: LedgerPage): Promise<readonly PlannedItem[]>
   /** The records that are accepted for at most 1,000 keys in the run's destination, and the runs that they are from. */
   acceptedRecords(run: number, keys: readonly string[]): Promise<ReadonlyMap<string, AcceptedOfKey>>
+  /** All that is accepted for at most 1,000 keys in the run's destination, also where the record is not known. */
+  acceptedValues(run: number, keys: readonly string[]): Promise<ReadonlyMap<string, AcceptedRecord>>
   /**
    * The same for keys as other syncs have written them: those of the same origin, org, object type and matching property. Of
    * several syncs, the newest run counts.

@@ -21,6 +21,7 @@ export const EXPORTS = [
   'link_results',
   'differences',
   'removals',
+  'before_images',
   'last_accepted',
   'requests',
   'streams',

@@ -97,6 +97,7 @@ export const WORK_TABLES = [
   { table: 'corrections', key: 'ordinal' },
   { table: 'differences', key: 'number' },
   { table: 'removals', key: 'number' },
+  { table: 'before_images', key: 'ordinal' },
   { table: 'items', key: 'ordinal' },
 ] as const
 export type WorkTable = (typeof WORK_TABLES)[number]['table']

@@ -122,6 +122,18 @@ export const acceptedRecordMethods = (db: SqliteDatabase): AcceptedRecords => ({
     return new Map(rows.map((row) => [String(row['key']), acceptedOfKey(row)]))
   },
 
+  async acceptedValues(run, keys) {
+    const find = db.sql(
+      `SELECT * FROM accepted WHERE destination = ${DESTINATION} AND accepted.key = ?2`,
+    )
+    return new Map(
+      keys.flatMap((key) => {
+        const row = find.get(run, key)
+        return row ? [[key, acceptedOfRow(row)]] : []
+      }),
+    )
+  },
+
   async recordsElsewhere(run, keys) {
     const others = destinationsOfType(db, run).filter((one) => !one.isOwn && one.hasSameKeys)
     if (others.length === 0) return new Map()

@@ -332,4 +332,16 @@ export const MIGRATIONS: readonly string[] = [
   -- Links that are linked, and that the source did not ask for when it was read.
   ALTER TABLE known_links ADD COLUMN left_source INTEGER NOT NULL DEFAULT 0;
   `,
+  `
+  -- What the record of a row held right before it was sent, and what was sent: JSON objects by property.
+  CREATE TABLE before_images (
+    run INTEGER NOT NULL,
+    ordinal INTEGER NOT NULL,
+    verdict TEXT NOT NULL,
+    record_id TEXT,
+    "before" TEXT,
+    sent TEXT NOT NULL,
+    PRIMARY KEY (run, ordinal)
+  ) STRICT, WITHOUT ROWID;
+  `,
 ]

@@ -14,6 +14,7 @@ export const EXPORT_KEYS: Readonly<Record<ExportName, readonly string[]>> = {
   link_results: ['run', 'ordinal', 'number'],
   differences: ['run', 'number'],
   removals: ['run', 'number'],
+  before_images: ['run', 'ordinal'],
   last_accepted: ['destination', 'key'],
   requests: ['run', 'batch', 'attempt'],
   streams: ['run', 'stream'],

@@ -19,7 +19,11 @@ export interface StatementRunner {
    * The rows of a statement, in the order of their `ordinal`, until the texts of `column` have LEDGER_CHARS_MAX characters: at least one, if
    * there is any.
    */
-  page(text: string, values: readonly StatementValue[], column: 'payload' | 'raw'): Promise<RowPage>
+  page(
+    text: string,
+    values: readonly StatementValue[],
+    column: 'payload' | 'raw' | 'sent',
+  ): Promise<RowPage>
   one(text: string, values?: readonly StatementValue[]): Promise<Row | undefined>
   run(text: string, values?: readonly StatementValue[]): Promise<unknown>
 }

@@ -1,6 +1,7 @@
 // The methods of a ledger whose statements are the same in every engine.
 
 import type { SqlDialect, StatementRunner } from './engine.ts'
+import { beforeImageStatements } from './before-images.ts'
 import { differenceStatements } from './differences.ts'
 import { leftoverStatements } from './leftovers.ts'
 import { outboxStatements } from './outbox.ts'
@@ -15,6 +16,7 @@ export const sharedMethods = (db: StatementRunner, dialect: SqlDialect) => ({
   ...syncStatements(db, dialect),
   ...leftoverStatements(db, dialect),
   ...outboxStatements(db, dialect),
+  ...beforeImageStatements(db, dialect),
   ...differenceStatements(db, dialect),
   ...removalStatements(db, dialect),
   ...streamStatements(db),

@@ -51,6 +51,16 @@ export function exportingTests(open: Open): void {
   /** Some of everything: three syncs, a mirror, plans, links, and a retry that mended a row. */
   async function something() {
     const claim = await staged(ledger, [...rows(4), badRow(5, null), row(6, "o'ü", 'ü')])
+    const images = [1, 2, 3].map((ordinal) => ({
+      ...({
+        ordinal,
+        verdict: 'update',
+        recordId: `r${ordinal}`,
+        before: null,
+        sent: '{}',
+      } as const),
+    }))
+    await ledger.recordImages(claim.run, images)
     await settle(ledger, claim, await send(ledger, claim), [
       'created',
       'rejected',

@@ -1,0 +1,44 @@
+// Before-images: what the record of a row held right before the row was sent, property by property.
+
+import type { ItemState } from '../../core/domain/item-states.ts'
+import type { RowVerdict } from '../../core/domain/row-changes.ts'
+import type { LedgerPage, PlannedItem } from './outbox.ts'
+
+/** What a look-up found for a planned item. */
+export interface BeforeImage {
+  readonly ordinal: number
+  readonly verdict: RowVerdict
+  /** Null if there is none, or several. */
+  readonly recordId: string | null
+  /** JSON object of the properties that the row sends, as the record held them: null for one without a value. Null without a record. */
+  readonly before: string | null
+  /** JSON object of the properties that are sent. */
+  readonly sent: string
+}
+
+/** The same with what became of the item. */
+export interface ImagedItem extends BeforeImage {
+  readonly line: number
+  readonly key: string
+  readonly state: ItemState
+  /** The record that the item was written to; null if it was not, or its id is not known. */
+  readonly writtenId: string | null
+}
+
+export interface BeforeImages {
+  /**
+   * Stores at most 1,000 images, in place of earlier ones. Left as they are: those of items that are not planned any more, or
+   * that were sent before and may have been written.
+   */
+  recordImages(run: number, images: readonly BeforeImage[]): Promise<void>
+  /** The images of at most 1,000 items, by ordinal. */
+  imagesOf(run: number, ordinals: readonly number[]): Promise<ReadonlyMap<number, BeforeImage>>
+  /** Images above `after` in order, of these verdicts. Only an empty page says that there are no more. */
+  images(
+    run: number,
+    page: LedgerPage & { readonly verdicts: readonly RowVerdict[] },
+  ): Promise<readonly ImagedItem[]>
+  imageCounts(run: number): Promise<Readonly<Record<RowVerdict, number>>>
+  /** Planned items above `after` that have no image, in order. Only an empty page says that there are no more. */
+  withoutImage(run: number, page: LedgerPage): Promise<readonly PlannedItem[]>
+}

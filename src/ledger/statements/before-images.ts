@@ -1,0 +1,92 @@
+// Before-images, as every engine keeps them.
+
+import { noVerdicts, type RowVerdict } from '../../core/domain/row-changes.ts'
+import type { ItemState } from '../../core/domain/item-states.ts'
+import type { BeforeImage, BeforeImages, ImagedItem } from '../roles/before-images.ts'
+import { PLANNED_COLUMNS, plannedOfRow } from '../rows/items.ts'
+import { text, type Row } from '../rows/values.ts'
+import type { SqlDialect, StatementRunner } from './engine.ts'
+
+const imageOfRow = (row: Row): BeforeImage => ({
+  ordinal: Number(row['ordinal']),
+  verdict: row['verdict'] as RowVerdict,
+  recordId: text(row['record_id']),
+  before: text(row['before']),
+  sent: String(row['sent']),
+})
+
+const imagedOfRow = (row: Row): ImagedItem => ({
+  ...imageOfRow(row),
+  line: Number(row['line']),
+  key: String(row['key']),
+  state: row['state'] as ItemState,
+  writtenId: text(row['written_id']),
+})
+
+const IMAGE_COLUMNS = 'image.ordinal, image.verdict, image.record_id, image."before", image.sent'
+
+export const beforeImageStatements = (
+  db: StatementRunner,
+  { eachOf, isOneOf, list, join, withPayload }: SqlDialect,
+) =>
+  ({
+    async recordImages(run, images) {
+      if (images.length === 0) return
+      await db.run(
+        `INSERT INTO before_images (run, ordinal, verdict, record_id, "before", sent)
+           SELECT items.run, items.ordinal, each.value ->> 'verdict', each.value ->> 'recordId', each.value ->> 'before',
+             each.value ->> 'sent'
+           FROM ${eachOf('$2')} ${join} items ON items.run = $1
+             AND items.ordinal = CAST(each.value ->> 'ordinal' AS integer)
+             AND items.state = 'planned' AND items.replayed = 0
+           WHERE true
+         ON CONFLICT (run, ordinal) DO UPDATE SET verdict = excluded.verdict, record_id = excluded.record_id,
+           "before" = excluded."before", sent = excluded.sent`,
+        [run, JSON.stringify(images)],
+      )
+    },
+
+    async imagesOf(run, ordinals) {
+      if (ordinals.length === 0) return new Map()
+      const rows = await db.all(
+        `SELECT ${IMAGE_COLUMNS} FROM ${eachOf('$2')} ${join} before_images AS image
+           ON image.run = $1 AND image.ordinal = CAST(CAST(each.value AS text) AS integer)`,
+        [run, JSON.stringify(ordinals)],
+      )
+      return new Map(rows.map(imageOfRow).map((image) => [image.ordinal, image]))
+    },
+
+    async images(run, { verdicts, after, limit }) {
+      const { rows } = await db.page(
+        `SELECT ${IMAGE_COLUMNS}, items.line, items.key, items.state, items.record_id AS written_id
+         FROM before_images AS image ${join} items ON items.run = image.run AND items.ordinal = image.ordinal
+         WHERE image.run = $1 AND image.ordinal > $2 AND ${isOneOf('image.verdict', '$4')}
+         ORDER BY image.ordinal LIMIT $3`,
+        [run, after, limit, list(verdicts)],
+        'sent',
+      )
+      return rows.map(imagedOfRow)
+    },
+
+    async imageCounts(run) {
+      const rows = await db.all(
+        'SELECT verdict, count(*) AS images FROM before_images WHERE run = $1 GROUP BY verdict',
+        [run],
+      )
+      const counts = noVerdicts()
+      for (const row of rows) counts[row['verdict'] as RowVerdict] = Number(row['images'])
+      return counts
+    },
+
+    async withoutImage(run, { after, limit }) {
+      const { rows } = await db.page(
+        `SELECT ${PLANNED_COLUMNS} FROM items ${withPayload}
+         WHERE run = $1 AND ordinal > $2 AND state = 'planned'
+           AND NOT EXISTS (SELECT 1 FROM before_images AS image WHERE image.run = $1 AND image.ordinal = items.ordinal)
+         ORDER BY ordinal LIMIT $3`,
+        [run, after, limit],
+        'payload',
+      )
+      return rows.map(plannedOfRow)
+    },
+  }) satisfies BeforeImages

@@ -1,0 +1,138 @@
+// What records held before their rows were sent.
+
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import type { BeforeImage, Ledger } from '../../../src/ledger/ledger.ts'
+import { ROW_VERDICTS } from '../../../src/core/domain/row-changes.ts'
+import {
+  answered,
+  close,
+  never,
+  openRun,
+  outcome,
+  rows,
+  send,
+  stage,
+  staged,
+  type Open,
+  type Opened,
+} from './scene.ts'
+
+const image = (ordinal: number, more: Partial<BeforeImage> = {}): BeforeImage => ({
+  ordinal,
+  verdict: 'update',
+  recordId: `record ${ordinal}`,
+  before: '{"name":"a \\u0000 \\" 😀"}',
+  sent: '{"name":"b"}',
+  ...more,
+})
+const created = (ordinal: number) =>
+  image(ordinal, { verdict: 'create', recordId: null, before: null })
+
+export function beforeImageTests(open: Open): void {
+  let opened: Opened
+  let ledger: Ledger
+  beforeEach(async () => {
+    opened = await open()
+    ledger = opened.ledger
+  })
+  afterEach(() => opened.cleanup())
+
+  const page = { after: 0, limit: 100, verdicts: ROW_VERDICTS }
+  const ordinalsOf = async (run: number) =>
+    (await ledger.images(run, page)).map((one) => one.ordinal)
+
+  it('are stored as they were found, and those found later take their place', async () => {
+    const { run } = await staged(ledger, rows(4))
+    await ledger.recordImages(run, [image(1), created(2), image(4)])
+    await ledger.recordImages(run, [image(4, { before: '{"name":null}' })])
+    await ledger.recordImages(run, [])
+    expect(await ledger.imagesOf(run, [1, 2, 3])).toEqual(
+      new Map([
+        [1, image(1)],
+        [2, created(2)],
+      ]),
+    )
+    expect(await ledger.imagesOf(run, [])).toEqual(new Map())
+    expect(await ledger.imageCounts(run)).toEqual({
+      create: 1,
+      update: 2,
+      equal: 0,
+      ambiguous: 0,
+      unknown: 0,
+    })
+    expect(await ledger.images(run, { ...page, after: 1 })).toEqual([
+      { ...created(2), line: 3, key: 'k2', state: 'planned', writtenId: null },
+      {
+        ...image(4, { before: '{"name":null}' }),
+        line: 5,
+        key: 'k4',
+        state: 'planned',
+        writtenId: null,
+      },
+    ])
+    expect(await ledger.images(run, { ...page, verdicts: ['create'] })).toHaveLength(1)
+    expect(await ledger.images(run, { ...page, limit: 1 })).toHaveLength(1)
+    const without = await ledger.withoutImage(run, { after: 0, limit: 9 })
+    expect(without).toMatchObject([{ ordinal: 3, key: 'k3', hash: 'hash of a' }])
+    expect(await ledger.withoutImage(run, { after: 3, limit: 9 })).toEqual([])
+  })
+
+  it('stay as they are once the row was sent, unless it certainly was not written', async () => {
+    const { run, segment, fence } = await staged(ledger, rows(4))
+    await ledger.recordImages(
+      run,
+      [1, 2, 3, 4].map((ordinal) => image(ordinal)),
+    )
+    const batch = await send(ledger, { run, segment, fence }, 4)
+    const late = { before: '{"name":"late"}' }
+    await ledger.recordImages(run, [image(1, late)])
+    await ledger.settle(run, segment, fence, batch, answered, [
+      outcome(1, 'created'),
+      outcome(2, 'planned', { httpStatus: 500 }),
+      outcome(3, 'planned', { httpStatus: 429 }),
+      outcome(4, 'rejected'),
+    ])
+    await ledger.recordImages(
+      run,
+      [1, 2, 3, 4].map((ordinal) => image(ordinal, late)),
+    )
+    const befores = (await ledger.images(run, page)).map(({ before }) => before)
+    expect(befores).toEqual([image(1).before, image(2).before, late.before, image(4).before])
+  })
+
+  it('outlive the payloads of a closed run, and go with its items', async () => {
+    const { run, segment, fence } = await staged(ledger, rows(2))
+    await ledger.recordImages(run, [image(1), created(2)])
+    const batch = await send(ledger, { run, segment, fence }, 2)
+    const outcomes = [outcome(1, 'updated'), outcome(2, 'created', { recordId: 'new' })]
+    await ledger.settle(run, segment, fence, batch, answered, outcomes)
+    await close(ledger, run)
+    expect(await ledger.images(run, page)).toMatchObject([
+      { ...image(1), state: 'updated' },
+      { ...created(2), state: 'created', writtenId: 'new' },
+    ])
+    const exported = await ledger.exportRows('before_images', { after: null, limit: 9 })
+    expect(exported.rows).toEqual([
+      {
+        run,
+        ordinal: 1,
+        verdict: 'update',
+        record_id: 'record 1',
+        before: image(1).before,
+        sent: '{"name":"b"}',
+      },
+      { run, ordinal: 2, verdict: 'create', record_id: null, before: null, sent: '{"name":"b"}' },
+    ])
+    await ledger.prune(never)
+    expect(await ordinalsOf(run)).toEqual([])
+  })
+
+  it('of a plan go with it', async () => {
+    const plan = await openRun(ledger, 'plan')
+    await stage(ledger, plan.id, rows(2))
+    await ledger.recordImages(plan.id, [image(1)])
+    expect(await ordinalsOf(plan.id)).toEqual([1])
+    await ledger.discard(plan.id)
+    expect(await opened.query('SELECT * FROM before_images')).toEqual([])
+  })
+}
