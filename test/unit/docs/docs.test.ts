@@ -72,7 +72,7 @@ test('docs/ledger.md names every table and every column of items, and its querie
     .exec(page)![1]!
     .split(';')
     .filter((query) => query.includes('SELECT'))
-  expect(queries.length).toBe(4)
+  expect(queries.length).toBe(5)
   for (const query of queries) expect(() => db.prepare(query).all()).not.toThrow()
   db.close()
 })
