@@ -1,5 +1,6 @@
 // The import's public face: what the activities call step by step, and what a plan and a check use.
 
+export { lookUpChanges, type LookedUp, type LookUpBounds } from './changes/plan-changes.ts'
 export { closeImport, type CloseResult, type ReconcileFindings } from './close.ts'
 export { finishImport } from './finish.ts'
 export { linkBoundsOf } from './links/link-target.ts'

@@ -1,5 +1,7 @@
 // What rows change at the service, as the records of their keys show it, and what these held before.
 
+import { modeEntry, writesRecords, type ImportMode } from '../../core/domain/import-modes.ts'
+import type { SparedState } from '../../core/domain/item-states.ts'
 import { ownValue, writeJson } from '../../core/json.ts'
 import type {
   AcceptedRecord,
@@ -52,14 +54,17 @@ export function rowChangeReader(
     return isNormalised(known, readDigest(sent, held, fields, typeOf)) ? [] : fields
   }
 
-  const changeOf = async (
-    { item, record, isSeveral }: FoundRow,
-    accepted: AcceptedRecord | null,
-  ): Promise<RowChange> => {
+  const changeOf = async (row: FoundRow, accepted: AcceptedRecord | null): Promise<RowChange> => {
+    const { item, record, isSeveral } = row
     const { ordinal } = item
     const names = Object.keys(item.sent).filter((name) => isWrittenProperty(config, name))
     const sent = jsonOf(names, item.sent)
     const blank = { ordinal, recordId: null, before: null, sent }
+    const spared = sparedOf(config.mode, row)
+    if (spared !== null) {
+      const recordId = isSeveral ? null : (record?.id ?? null)
+      return { item, fields: [], image: { ...blank, recordId, verdict: spared } }
+    }
     if (isSeveral) return { item, fields: [], image: { ...blank, verdict: 'ambiguous' } }
     if (record === null) {
       const verdict = accepted?.recordId == null ? 'create' : 'unknown'
@@ -78,6 +83,15 @@ export function rowChangeReader(
     const accepted = await deps.ledger.acceptedValues(run, keys)
     return await Promise.all(rows.map((row) => changeOf(row, accepted.get(row.item.key) ?? null)))
   }
+}
+
+/** Of a row that its mode does not write: why. */
+function sparedOf(mode: ImportMode, { record, isSeveral }: FoundRow): SparedState | null {
+  const { spares } = modeEntry(mode)
+  if (spares === 'exists') return record === null ? null : 'exists'
+  if (isSeveral || spares === null) return null
+  if (record === null) return 'absent'
+  return writesRecords(mode) ? null : 'exists'
 }
 
 /** JSON object of these properties; null where there is no value. */

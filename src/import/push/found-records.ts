@@ -39,13 +39,16 @@ function recordOf(
 
 const NO_BASELINE = { before: null, held: '' }
 
-/** Looks up at most 100 rows. `whole`: with the values of all mapped properties, not only the key. */
+/**
+ * Looks up at most 100 rows. `whole`: with the values of all mapped properties, not only the key; `onReads`: told how many requests it
+ * took.
+ */
 export function rowFinder(
   deps: ImportDeps,
   { config, schema }: StagedImport,
 ): (
   items: readonly PlannedItem[],
-  options: { readonly whole: boolean },
+  options: { readonly whole: boolean; readonly onReads?: (reads: number) => void },
 ) => Promise<readonly FoundRow[]> {
   const matching = stagedMatchingProperty(config, schema)
   const typeOf = propertyTypes(config, schema)
@@ -54,7 +57,7 @@ export function rowFinder(
       isNormalisedForm(sent[name], held[name], typeOf(name), NO_BASELINE),
     )
 
-  return async (items, { whole }) => {
+  return async (items, { whole, onReads }) => {
     if (items.length === 0) return []
     const sent = payloadsProperties(items)
     const asked = items.map(({ ordinal, key, payload, hash, attempts }, index) => ({
@@ -67,6 +70,7 @@ export function rowFinder(
     }))
     const names = whole ? Object.keys(config.properties) : [matching.name]
     const found = await lookUpItems(deps, config, matching, asked, names)
+    onReads?.(found.reads)
     return asked.map((item) => {
       const record = recordOf(found, item, matching.name)
       return {

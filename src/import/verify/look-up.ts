@@ -29,6 +29,8 @@ export class Found extends Map<string, RecordRepresentation> {
   readonly ofKey = new Map<string, Map<string, RecordRepresentation>>()
   /** Records by the exact value of the matching property: other forms of a key are other values. */
   readonly byValue = new Map<string, string>()
+  /** Requests that it took. */
+  reads = 0
 }
 
 /** The properties of an item's payload. */
@@ -169,6 +171,7 @@ async function readAll(
       { signal: deps.signal, priority: deps.priority },
     )
     const answer = await withHeartbeat(deps, reading)
+    found.reads += 1
     for (const record of answer.data) {
       found.byId.set(record.id, record)
       const held = record.properties[matching.name] as Json

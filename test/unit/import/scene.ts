@@ -92,6 +92,7 @@ export interface Scene<Service extends SceneService = RunningService> {
   /** Goes on with the ledger at the path. */
   replaceLedger(path: string): Promise<void>
   readonly folder: string
+  readonly sync: ImportSync
   /** Writes the source. */
   rows(columns: readonly string[], rows: readonly (readonly string[])[]): void
   run(options?: RunOptions): Promise<RunEnd>
@@ -289,6 +290,7 @@ export async function importSceneOn<Service extends SceneService>(
       ledger = await openLedger({ sqlite: path })
     },
     folder,
+    sync: first,
     rows(columns, rows) {
       const lines = [columns, ...rows].map((row) => row.map(cell).join(','))
       writeFileSync(csv, `${lines.join('\n')}\n`)
