@@ -1,0 +1,27 @@
+// What is known of a plan as a whole, in the ledger next to its rows and images: its digest and parts, and when it was made.
+
+import type { StepStates } from '../../ledger/ledger.ts'
+import type { PlanDigest } from './plan-digest.ts'
+
+export interface StoredPlan extends PlanDigest {
+  /** When it was made: ISO 8601 in UTC. */
+  readonly at: string
+}
+
+/** Next to the positions of the steps, under a name that no object type has. */
+const NAME = '@plan'
+
+/** How many characters of a digest people read and write. */
+const SHOWN = 12
+
+export const storePlan = (ledger: StepStates, run: number, plan: StoredPlan): Promise<void> =>
+  ledger.saveStepState(run, NAME, JSON.stringify(plan))
+
+/** The plan of a run; null if it has none. */
+export async function readPlan(ledger: StepStates, run: number): Promise<StoredPlan | null> {
+  const text = await ledger.loadStepState(run, NAME)
+  return text === null ? null : (JSON.parse(text) as StoredPlan)
+}
+
+/** As people read it: its first 12 characters. */
+export const shownDigest = (digest: string): string => digest.slice(0, SHOWN)
