@@ -5,7 +5,7 @@
 
 import { ITEM_ATTEMPTS_MAX } from '../../core/limits.ts'
 import { modeEntry } from '../../core/domain/import-modes.ts'
-import type { ItemComparison, ItemOutcome, PlannedItem } from '../../ledger/ledger.ts'
+import type { ItemComparison, ItemOutcome, PlannedItem, SentBatch } from '../../ledger/ledger.ts'
 import { rowChangeReader, type RowChange } from '../changes/row-changes.ts'
 import { stagedMatchingProperty } from '../mapping/types.ts'
 import type { ImportDeps } from '../ports.ts'
@@ -33,6 +33,7 @@ export class RowChooser {
   readonly #readChanges: ReturnType<typeof rowChangeReader> | null
   /** Whether the service itself refuses a second record of a key. */
   readonly #isUnique: boolean
+  #runsInDoubt: Promise<readonly number[]> | null = null
 
   constructor(deps: ImportDeps<DeliveryLedger>, job: ClaimedSegment) {
     const { config, schema } = job
@@ -60,9 +61,10 @@ export class RowChooser {
 
   /** The rows of at most 100 that are to be sent; the others are settled. */
   async choose(items: readonly PlannedItem[]): Promise<readonly PlannedItem[]> {
-    const whole = this.#readChanges !== null || this.#hasMaybeWritten(items)
-    const found = await this.#find(items, { whole })
-    const choices = found.map((row) => this.#choiceOf(row))
+    const doubted = await this.#leftInDoubt(items)
+    const isCompared = doubted.size > 0 || this.#hasMaybeWritten(items)
+    const found = await this.#find(items, { whole: this.#readChanges !== null || isCompared })
+    const choices = found.map((row) => this.#choiceOf(row, doubted))
     const settled = choices.flatMap(([, outcome]) => outcome ?? [])
     await this.#settle(settled, items)
     const send = choices.flatMap(([item, outcome]) => (outcome === null ? [item] : []))
@@ -102,12 +104,12 @@ export class RowChooser {
     differences: [],
   })
 
-  #choiceOf(row: FoundRow): Choice {
+  #choiceOf(row: FoundRow, doubted: ReadonlySet<number>): Choice {
     switch (this.#job.config.mode) {
       case 'update':
         return this.#aimedOf(row)
       case 'create':
-        return this.#newOf(row)
+        return this.#newOf(row, doubted)
       default:
         return [row.item, row.isSeveral ? this.#ambiguousOf(row.item) : null]
     }
@@ -151,7 +153,7 @@ export class RowChooser {
 
   /** The outcomes of an answer, with those that the mode and the look-up of their keys decide. */
   async decide(
-    items: readonly PlannedItem[],
+    { items, attempt }: Pick<SentBatch, 'items' | 'attempt'>,
     outcomes: readonly ItemOutcome[],
   ): Promise<readonly ItemOutcome[]> {
     const isUpdate = this.#job.config.mode === 'update'
@@ -164,11 +166,14 @@ export class RowChooser {
     const found = await this.#find(asked, { whole: !isUpdate }).catch(() => [])
     const rows = new Map(found.map((row) => [row.item.ordinal, row]))
     const isAsked = new Set(asked)
+    const doubted = await this.#leftInDoubt(asked)
     return items.map((item, index) => {
       const outcome = outcomes[index]!
       const row = rows.get(item.ordinal)
       if (isAsked.has(item))
-        return isUpdate ? this.#goneOf(item, outcome, row) : this.#conflictOf(item, outcome, row)
+        return isUpdate
+          ? this.#goneOf(item, outcome, row)
+          : this.#conflictOf(item, outcome, row, attempt > 1 || doubted.has(item.ordinal))
       const isDoubtful = outcome.state === 'planned' && outcome.httpStatus === 500
       // It may be there: without a service that refuses a second record it is not sent again.
       return !isUpdate && isDoubtful && !this.#isUnique
@@ -178,11 +183,25 @@ export class RowChooser {
   }
 
   /** Of a create: whether the key is new. */
-  #newOf(row: FoundRow): Choice {
+  #newOf(row: FoundRow, doubted: ReadonlySet<number>): Choice {
     const { item, record } = row
     if (record === null) return [item, null]
-    if (!isMaybeWritten(item)) return [item, existsOf(row)]
-    return [item, this.#doneOf(row) ?? inDoubt(item)]
+    if (isMaybeWritten(item)) return [item, this.#doneOf(row) ?? inDoubt(item)]
+    return [item, (doubted.has(item.ordinal) ? this.#doneOf(row) : null) ?? existsOf(row)]
+  }
+
+  /** Of rows of a create, those that an earlier run has sent as they are now, without learning what became of them. */
+  async #leftInDoubt(items: readonly PlannedItem[]): Promise<ReadonlySet<number>> {
+    if (this.#job.config.mode !== 'create') return new Set()
+    const { ledger } = this.#deps
+    const found = new Set<number>()
+    this.#runsInDoubt ??= ledger.runsInDoubt(this.#job.run, { ofAnyKey: true })
+    for (const run of await this.#runsInDoubt) {
+      const left = items.filter(({ ordinal }) => !found.has(ordinal))
+      const hashes = left.length > 0 ? await ledger.keysInDoubt(run, left.map(keyOf)) : null
+      for (const item of left) if (hashes?.get(item.key) === item.hash) found.add(item.ordinal)
+    }
+    return found
   }
 
   /** Of an update: the record that has the key now. What the ledger knows of it may have another key by now. */
@@ -201,16 +220,20 @@ export class RowChooser {
     return this.#readAnswer(item, outcome, record)
   }
 
-  /** Of a create that was answered 409. */
-  #conflictOf(item: PlannedItem, outcome: ItemOutcome, row: FoundRow | undefined): ItemOutcome {
+  /** Of a create that was answered 409. @param wasSent whether it was sent before, and most probably not carried out */
+  #conflictOf(
+    item: PlannedItem,
+    outcome: ItemOutcome,
+    row: FoundRow | undefined,
+    wasSent: boolean,
+  ): ItemOutcome {
     const isThere = row?.record != null
     // Another property may be the one that is taken.
     if (!isThere && outcome.field !== this.#field) return outcome
     const { httpStatus } = outcome
-    if (isMaybeWritten(item)) {
-      const done = row && this.#doneOf(row)
-      return { ...(done ?? inDoubt(item)), httpStatus }
-    }
+    const isMaybe = isMaybeWritten(item)
+    const done = (isMaybe || wasSent) && row !== undefined ? this.#doneOf(row) : null
+    if (isMaybe || done !== null) return { ...(done ?? inDoubt(item)), httpStatus }
     return { ...(row ? existsOf(row) : blankOutcome(item, 'exists')), httpStatus }
   }
 
@@ -249,6 +272,8 @@ export class RowChooser {
 
 /** A row, and its outcome if it is not sent. */
 type Choice = readonly [PlannedItem, ItemOutcome | null]
+
+const keyOf = ({ key }: PlannedItem): string => key
 
 /** Written out: to spread each row takes longer. */
 const aimedAt = (

@@ -311,7 +311,7 @@ export class Delivery {
       const { run, segment, fence } = this.#job
       const refused = [refusedOutcome(batch.items[0]!, failure)]
       const { decides } = this.#chooser
-      const outcomes = decides ? await this.#chooser.decide(batch.items, refused) : refused
+      const outcomes = decides ? await this.#chooser.decide(batch, refused) : refused
       if (outcomes[0]!.state === 'rejected') this.#refused.noteAlone(failure)
       return await this.#deps.ledger.settle(run, segment, fence, batch, ended, outcomes)
     }

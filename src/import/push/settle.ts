@@ -45,7 +45,7 @@ export function settlement(
   return async (batch, { data }, ended) => {
     const sent = payloadsProperties(batch.items)
     const answered = batch.items.map((item, index) => outcomeOf(item, sent[index]!, data[index]!))
-    const outcomes = chooser.decides ? await chooser.decide(batch.items, answered) : answered
+    const outcomes = chooser.decides ? await chooser.decide(batch, answered) : answered
     const noted = await noteSecondRecords(batch, outcomes)
     await deps.ledger.settle(run, segment, fence, batch, ended, noted.outcomes)
     if (noted.later.length > 0) await deps.ledger.noteRecordsOfKeys(run, noted.later)

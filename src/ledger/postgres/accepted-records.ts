@@ -186,14 +186,14 @@ export const acceptedRecordMethods = (db: PostgresDatabase): AcceptedRecords => 
 
   async keysInDoubt(run, keys) {
     const rows = await db.all(
-      `SELECT asked.key FROM unnest($2::text[]) AS asked (key)
-       WHERE (SELECT true FROM items
-              WHERE hashtextextended(items.key, items.run) = hashtextextended(asked.key, $1)
-                AND items.key = asked.key AND items.run + 0 = $1
-                AND in_doubt = 1 AND coalesce(verified, '') <> 'equal' LIMIT 1)`,
+      `SELECT asked.key, doubtful.hash FROM unnest($2::text[]) AS asked (key)
+         CROSS JOIN LATERAL (SELECT hash FROM items
+           WHERE hashtextextended(items.key, items.run) = hashtextextended(asked.key, $1)
+             AND items.key = asked.key AND items.run + 0 = $1
+             AND in_doubt = 1 AND coalesce(verified, '') <> 'equal' LIMIT 1) AS doubtful`,
       [run, keys],
     )
-    return new Set(rows.map((row) => String(row['key'])))
+    return new Map(rows.map((row) => [String(row['key']), String(row['hash'])]))
   },
 
   async absentWithSeveral(run) {

@@ -70,8 +70,8 @@ export interface AcceptedRecords {
    * from the beginning or later (`OTHER_KEY`).
    */
   runsInDoubt(run: number, options: { readonly ofAnyKey: boolean }): Promise<readonly number[]>
-  /** Of at most 1,000 keys, those of items that the run left in doubt, and that no reading has settled. */
-  keysInDoubt(run: number, keys: readonly string[]): Promise<ReadonlySet<string>>
+  /** Of at most 1,000 keys, those of items that the run left in doubt, and that no reading has settled; with the hashes of the items. */
+  keysInDoubt(run: number, keys: readonly string[]): Promise<ReadonlyMap<string, string>>
   /** How many keys of the run's destination have several records, or may have, and no item of the run. */
   absentWithSeveral(run: number): Promise<number>
   /**

@@ -175,10 +175,15 @@ export const acceptedRecordMethods = (db: SqliteDatabase): AcceptedRecords => ({
 
   async keysInDoubt(run, keys) {
     const find = db.sql(
-      `SELECT 1 FROM items INDEXED BY items_key WHERE run = ?1 AND key = ?2
+      `SELECT hash FROM items INDEXED BY items_key WHERE run = ?1 AND key = ?2
          AND in_doubt = 1 AND coalesce(verified, '') <> 'equal' LIMIT 1`,
     )
-    return new Set(keys.filter((key) => find.get(run, key) !== undefined))
+    return new Map(
+      keys.flatMap((key) => {
+        const row = find.get(run, key)
+        return row === undefined ? [] : [[key, String(row['hash'])]]
+      }),
+    )
   },
 
   async absentWithSeveral(run) {

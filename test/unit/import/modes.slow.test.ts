@@ -44,6 +44,13 @@ const losesFirst =
     return clientWith(client, { [operation]: send })
   }
 
+const AWAY = {
+  kind: 'problem',
+  block: 'service',
+  disposition: 'retry',
+  outcomeUnknown: false,
+} as const
+
 describe('create', () => {
   const create = () => importScene(NAMES, { mode: 'create', verify: 'all' })
 
@@ -167,6 +174,52 @@ describe('create', () => {
     })
     expect((await scene.retry(end.run, {}, fast)).books.states).toMatchObject({ created: 3 })
     expect(scene.service.records(CONTACT)).toHaveLength(3)
+  })
+
+  it('finds what an earlier run has sent and never saw answered, if it is as it was sent', async () => {
+    const scene = await create()
+    scene.rows(HEAD, numbered(3, 'ours'))
+    let isAway = false
+    const first = await scene.run({
+      ...fast,
+      through: (client) =>
+        clientWith(client, {
+          queryRecords: async (...given) => {
+            if (isAway) throw new ServiceFailure('away', { ...AWAY, disposition: 'halt' })
+            return await client.queryRecords(...given)
+          },
+          batchCreate: async (...given) => {
+            isAway = true
+            await client.batchCreate(...given)
+            throw new OutcomeUnknown('lost', { ...AWAY, disposition: 'halt', outcomeUnknown: true })
+          },
+        }),
+      ending: 'cancelled',
+    })
+    expect(first.books).toMatchObject({ states: { failed: 3 }, inDoubt: 3 })
+    scene.rows(HEAD, [...numbered(2, 'ours'), ['k2', 'changed since']])
+    const next = await scene.run(fast)
+    expect(next.books).toMatchObject({ states: { created: 2, exists: 1 }, lookedUp: 2 })
+    expect((await scene.run(fast)).books.states).toMatchObject({ unchanged: 2, exists: 1 })
+  })
+
+  it('takes a row for its own that the service has made and answered with 503', async () => {
+    const scene = await create()
+    scene.rows(HEAD, numbered(3, 'ours'))
+    let calls = 0
+    const end = await scene.run({
+      ...fast,
+      through: (client) =>
+        clientWith(client, {
+          batchCreate: async (...given) => {
+            const answer = await client.batchCreate(...given)
+            if (++calls === 1) throw new ServiceFailure('busy', AWAY)
+            return answer
+          },
+        }),
+    })
+    expect([calls, end.state]).toEqual([2, 'complete'])
+    expect(end.books.states).toMatchObject({ created: 3, exists: 0 })
   })
 
   it('settles what was in flight when the worker ended', async () => {
