@@ -237,6 +237,6 @@ async function stageRows(
     : counts.planned
   const of = isOfLinks ? 'all left' : 'unread keys'
   const isCarrying = plan.links !== null && (isOfLinks || last !== null)
-  const carriedLinks = isCarrying ? await ledger.carryLinks(run, fence, { of }, onSlice) : 0
+  const carriedLinks = isCarrying ? await ledger.carryLinks(run, fence, { of, bounds }, onSlice) : 0
   return { all: read + carried, carried, carriedLinks, planned, counts, fence }
 }

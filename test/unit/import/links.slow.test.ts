@@ -310,6 +310,24 @@ test('a row that was not written has no links yet; one that maps is linked by a 
   expect(await rejects(scene, run.run)).toEqual([[1, 'skipped', 'row_spared', 'company']])
 })
 
+test('of several links that runs have left, where one is allowed, the one that was read last is taken up', async () => {
+  const scene = await linking()
+  scene.rows(COLUMNS, [['C-1', 'Ada', 'zebra.example']])
+  expect((await scene.run()).books.links?.states).toMatchObject({ parked: 1 })
+  scene.rows(COLUMNS, [['C-1', 'Ada B', 'acme.example']])
+  const facts = { kind: 'problem', disposition: 'halt', block: 'auth', outcomeUnknown: false } as const
+  const cut = await scene.run({
+    ending: 'cancelled',
+    through: (client) =>
+      clientWith(client, { batchUpsert: () => Promise.reject(new ServiceFailure('away', facts)) }),
+  })
+  expect(cut.books.links?.states).toMatchObject({ unsent: 1 })
+  const [acme] = await companies(scene, 'acme.example', 'zebra.example')
+  const end = await scene.links()
+  expect(end.books.links).toMatchObject({ read: 1, states: { linked: 1 } })
+  expect(await targetsOf(scene, 'C-1')).toEqual([acme])
+})
+
 test('links of rows that the service refuses are not sent', async () => {
   const scene = await linking()
   await companies(scene, 'acme.example')
