@@ -57,7 +57,9 @@ type Staged = {
   readonly hasLimits: boolean
 }
 
-const LOST: readonly FaultKind[] = ['drop_after', 'torn', '503', '503_after', '429', 'drop_before']
+const LOST: readonly FaultKind[] = ['drop_after', 'torn', '503', '429', 'drop_before']
+/** What may be sent again: a create that was answered 503 counts as not carried out. */
+const REPLAYED = ['batchUpdate', 'batchUpsert', 'batchDelete', 'associateRecords']
 /** Rounds until nothing is left to be sent. */
 const ROUNDS_MAX = 3
 const MODIFYING = /^(create|update|upsert|delete|batch|associate)/
@@ -67,6 +69,11 @@ interface Step {
   readonly tuning: Readonly<Record<string, unknown>> & { readonly segment_ms: number }
   readonly segment?: Staged['segments'][number]
 }
+
+const lossy = (rate: number, on: 'writes' | 'all'): readonly Faults[] => [
+  { rate, kinds: LOST, on },
+  { rate: rate / LOST.length, kinds: ['503_after'], operations: REPLAYED },
+]
 
 /** Whether a request may have changed something. */
 const isTaken = ({ operation, status }: Seen): boolean =>
@@ -112,9 +119,7 @@ export class History {
       model: new SyncModel(setting),
       rows: new Rows(chance, setting, (type) => [...this.#ids.get(type)!]),
     }))
-    this.#faults = often(0.5)
-      ? [{ rate: 0.1 * chance.random(), kinds: LOST, on: one('writes', 'all') }]
-      : []
+    this.#faults = often(0.5) ? lossy(0.1 * chance.random(), one('writes', 'all')) : []
     this.#isLossy = this.#faults.length > 0 || hasItemFaults || options.kills
     this.#hasMidWrites = settings.every(({ verify }) => verify === 'none') && often(0.5)
     this.#others = new Others(chance, service.org, this.#model)

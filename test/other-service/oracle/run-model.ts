@@ -9,6 +9,7 @@ import type { Row } from './rows.ts'
 import type { ServiceModel } from './service-model.ts'
 import {
   edgeOf,
+  isSamePlace,
   recordsOf,
   type SyncModel,
   type Link,
@@ -55,12 +56,7 @@ export class RunModel {
     const own = sync.linksOf(this.rows)
     const keys = new Set(this.rows.map(({ key }) => key))
     const isCarrying = this.#isOfLinks || (sync.setting.isIncremental && sync.reading !== null)
-    const carried = !isCarrying
-      ? []
-      : [...sync.known.values()]
-          .filter(({ state, link }) => state !== 'linked' && !keys.has(link.key))
-          .map(({ link }) => ({ ...link, row: null }))
-    this.#links = [...own, ...carried]
+    this.#links = [...own, ...(isCarrying ? sync.carried(keys) : [])]
     this.#skippedAtOnce = sync.skipped(own)
     for (const link of this.#skippedAtOnce) this.#linkStates.set(edgeOf(link), 'skipped')
     if (!this.#isOfLinks) this.#removals = sync.removals(this.rows)
@@ -93,8 +89,6 @@ export class RunModel {
       const states = [...sync.sentStates(row, service, records)]
       if (isLossy && states.includes('created')) {
         states.push('updated')
-        // A request of a worker that was killed may be carried out after the next worker has looked the key up.
-        if (sync.setting.mode === 'create') states.push('exists')
       }
       if (ending === 'cut') states.push('unsent', 'failed')
       assert.deepEqual(
@@ -129,8 +123,9 @@ export class RunModel {
     for (const { link, states, ends, gone = [] } of decided) {
       const edge = edgeOf(link)
       const isDecided = this.#linkStates.has(edge)
-      const may = ending === 'cut' && !isDecided ? [...states, 'unsent', 'failed'] : states
+      const may = ending === 'cut' && !isDecided ? [...states, 'unsent', 'failed'] : [...states]
       const state = actual.get(edge)!
+      if (link.row === null && this.#isOvertaken(link, actual)) may.push('skipped')
       assert.deepEqual({ edge, may: may.includes(state) ? state : may }, { edge, may: state })
       this.#linkStates.set(edge, state)
       if (state === 'unchanged' || isDecided) continue
@@ -150,6 +145,14 @@ export class RunModel {
       key !== null && state === 'invalid' ? [key] : [],
     )
     sync.forget(named, sync.setting.isIncremental ? new Set(read) : 'all', new Set(invalid))
+  }
+
+  /** A link that was carried over gives way to another one of the run: no row says which of them is the later one. */
+  #isOvertaken(link: Link, actual: ReadonlyMap<string, string>): boolean {
+    return this.#links.some(
+      (other) =>
+        other !== link && isSamePlace(other, link) && actual.get(edgeOf(other)) !== 'skipped',
+    )
   }
 
   #adoptEdge({ setting }: Link, { source, target }: Ends): void {

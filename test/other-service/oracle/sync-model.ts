@@ -18,7 +18,7 @@ interface Accepted {
   readonly writer: Writer
   /** Counts runs. */
   readonly at: number
-  /** Of a row that was sent later, it is not known whether it was written. */
+  /** A row that was sent later was refused, or it is not known whether it was written. */
   readonly isDoubtful?: true
 }
 
@@ -167,6 +167,7 @@ export class SyncModel {
       row.id = service.ofKey(type, key)?.id ?? null
     else if (row.state === 'absent') this.#disbelieve(key)
     else if (row.state === 'failed') this.#doubt(row, service)
+    else if (row.state === 'rejected') this.#disbelieve(key)
   }
 
   /** A row without a known outcome: its record is as it was before, or as it was sent. */
@@ -205,20 +206,25 @@ export class SyncModel {
     return [...links.values()]
   }
 
+  /** Links that earlier runs have left; where a record may have one target, the newest one. */
+  carried(readKeys: ReadonlySet<string | null>): readonly Link[] {
+    const all = [...this.known.values()]
+    return all
+      .filter(({ state, link, at }) => {
+        const isOvertaken = (other: Known) =>
+          isPlaceOfSource(other.link, link) &&
+          (other.at > at || (other.at === at && other.link.target > link.target))
+        return state !== 'linked' && !readKeys.has(link.key) && !all.some(isOvertaken)
+      })
+      .map(({ link }) => ({ ...link, row: null }))
+  }
+
   /** Where one target, or one source, is allowed: the last link counts. */
   skipped(links: readonly Link[]): ReadonlySet<Link> {
     return new Set(
-      links.filter((link, index) => {
-        const cardinality = cardinalityOf(link.setting.association)
-        return links
-          .slice(index + 1)
-          .some(
-            (later) =>
-              later.setting.association === link.setting.association &&
-              ((cardinality.endsWith('_to_one') && later.key === link.key) ||
-                (cardinality.startsWith('one_') && later.target === link.target)),
-          )
-      }),
+      links.filter((link, index) =>
+        links.slice(index + 1).some((later) => isSamePlace(later, link)),
+      ),
     )
   }
 
@@ -226,7 +232,10 @@ export class SyncModel {
   isKnown(link: Link, records: RecordsOf): boolean {
     const known = this.known.get(edgeOf(link))
     if (known?.state !== 'linked' || known.hasLeft) return false
-    const source = link.row?.id ?? this.accepted.get(link.key)?.id ?? known.sourceId
+    // Of what was accepted before the link it is not known which of the two is right.
+    const accepted = this.accepted.get(link.key)
+    const newer = accepted && accepted.at > known.at ? accepted.id : known.sourceId
+    const source = (link.row?.state === 'unchanged' ? null : link.row?.id) ?? newer
     const target = link.setting.by === 'code' ? records(link.setting.to, link.target) : null
     if (source !== known.sourceId) return false
     return target === null || target.at <= known.at || target.id === known.targetId
@@ -253,14 +262,8 @@ export class SyncModel {
   }
 
   #takePlace(link: Link): void {
-    const cardinality = cardinalityOf(link.setting.association)
-    for (const [edge, { link: other }] of this.known) {
-      if (other.setting.association !== link.setting.association || edge === edgeOf(link)) continue
-      const isTaken =
-        (cardinality.endsWith('_to_one') && other.key === link.key) ||
-        (cardinality.startsWith('one_') && other.target === link.target)
-      if (isTaken) this.known.delete(edge)
-    }
+    for (const [edge, { link: other }] of this.known)
+      if (edge !== edgeOf(link) && isSamePlace(other, link)) this.known.delete(edge)
   }
 
   /** Of any sync: a link of one of the records, where another one allows no other. */
@@ -409,5 +412,17 @@ export const recordsOf =
 
 const isLater = (later: StagedRow, row: StagedRow): boolean =>
   later.ordinal > row.ordinal && later.key === row.key && later.state !== 'invalid'
+
+const isPlaceOfSource = (a: Link, b: Link): boolean =>
+  a.setting.association === b.setting.association &&
+  cardinalityOf(a.setting.association).endsWith('_to_one') &&
+  a.key === b.key
+
+/** Whether two links cannot be next to each other. */
+export const isSamePlace = (a: Link, b: Link): boolean =>
+  isPlaceOfSource(a, b) ||
+  (a.setting.association === b.setting.association &&
+    cardinalityOf(a.setting.association).startsWith('one_') &&
+    a.target === b.target)
 
 const isSame = (a: Payload, b: Payload): boolean => JSON.stringify(a) === JSON.stringify(b)
