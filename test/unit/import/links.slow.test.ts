@@ -315,7 +315,12 @@ test('of several links that runs have left, where one is allowed, the one that w
   scene.rows(COLUMNS, [['C-1', 'Ada', 'zebra.example']])
   expect((await scene.run()).books.links?.states).toMatchObject({ parked: 1 })
   scene.rows(COLUMNS, [['C-1', 'Ada B', 'acme.example']])
-  const facts = { kind: 'problem', disposition: 'halt', block: 'auth', outcomeUnknown: false } as const
+  const facts = {
+    kind: 'problem',
+    disposition: 'halt',
+    block: 'auth',
+    outcomeUnknown: false,
+  } as const
   const cut = await scene.run({
     ending: 'cancelled',
     through: (client) =>
