@@ -93,6 +93,7 @@ export const OTHER_JSON_NAMES = [
   'comparison',
   'config',
   'configured',
+  'corrected',
   'connections',
   'created',
   'created_at',

@@ -7,6 +7,7 @@ import {
   type DifferenceCounts,
 } from '../core/domain/differences.ts'
 import { writesRecords, type ImportMode } from '../core/domain/import-modes.ts'
+import { correctedText } from '../core/domain/corrected.ts'
 import { countText, joinTexts } from '../core/format.ts'
 import { finalState, isBalanced, type Books, type RunState } from '../core/domain/books.ts'
 import { linksText } from '../core/domain/link-text.ts'
@@ -35,11 +36,13 @@ export interface ReconcileFindings {
 }
 
 /** Of a reconciliation that found no difference. */
-const equalText = ({ states: { invalid, unchanged } }: Books): string =>
+const equalText = ({ states: { corrected, invalid, unchanged } }: Books): string =>
   unchanged === 0
     ? 'no row was compared'
     : invalid === 0
-      ? 'both sides are equal'
+      ? corrected === 0
+        ? 'both sides are equal'
+        : 'both sides are equal in all rows that were compared'
       : `both sides are equal, but for ${countText(invalid, 'row that does', 'rows that do')} not map`
 
 /** Of a run that ended before its source was read to its end. */
@@ -78,6 +81,7 @@ export async function closeImport(
       ? joinTexts(
           findings && (differencesText(findings) ?? equalText(books)),
           writesRecords(mode) ? sparedText(books) : null,
+          correctedText(books.states.corrected),
           removalsText(books.removals),
           readBackText(books),
           linksText(books),
@@ -93,8 +97,11 @@ export async function closeImport(
     reason: ending.kind === 'failed' ? (ending.reason ?? null) : null,
     message,
     books,
-    // Of a source without rows nothing is known.
-    verifiedThrough: state === 'complete' && books.read > 0 ? (findings?.wholeSince ?? null) : null,
+    // Of a source without rows nothing is known, and of a row that was corrected that it differs.
+    verifiedThrough:
+      state === 'complete' && books.read > 0 && books.states.corrected === 0
+        ? (findings?.wholeSince ?? null)
+        : null,
   })
   return { state, books, message }
 }

@@ -36,6 +36,7 @@ const SERIES = {
   exists: ['#9fb4d8', '#4f6387'],
   absent: ['#c3b8dd', '#5d5280'],
   withdrawn: ['#a9a29a', '#6f675f'],
+  corrected: ['#d8c48f', '#8a7a4a'],
   invalid: ['#e9b04f', '#d99c34'],
   rejected: ['#cf5a3c', '#d9694b'],
   failed: ['#85201c', '#f6b5ab'],

@@ -1,7 +1,9 @@
 // What the state of a run means to a person, and which command comes next. Words only; the figures come from the report's own
 // data.
 
+import { correctedText } from '../core/domain/corrected.ts'
 import { kindsText, sumOfDifferences } from '../core/domain/differences.ts'
+import type { ItemState } from '../core/domain/item-states.ts'
 import type { BlockReason } from '../core/errors.ts'
 import { commandOf } from '../core/domain/purpose.ts'
 import type { Run } from '../ledger/ledger.ts'
@@ -265,6 +267,9 @@ function endedImport(run: Run, books: BooksReport, step: MakeStep): ReportVerdic
   return { tone: 'good', words: 'Complete', meaning: withoutRejects(run, books), next: [] }
 }
 
+const rowsIn = (states: BooksReport['states'], state: ItemState): number =>
+  states.find((one) => one.state === state)?.rows ?? 0
+
 /** Records without a row that are left, or could not be removed; null if there is none. */
 function removalsText(books: BooksReport): string | null {
   const noted = notedRemovals(books)
@@ -275,9 +280,12 @@ function removalsText(books: BooksReport): string | null {
     : `${countText(total, 'record')} without a row ${total === 1 ? 'is' : 'are'} left (${parts})`
 }
 
-function withoutRejects({ purpose }: Run, { read }: BooksReport): string {
-  if (read > 0)
-    return `${read === 1 ? 'The one row has its outcome' : `All ${formatNumber(read)} rows have their outcome`}, and none needs you.`
+function withoutRejects({ purpose }: Run, { read, states }: BooksReport): string {
+  const corrected = correctedText(rowsIn(states, 'corrected'))
+  const all =
+    read === 1 ? 'The one row has its outcome' : `All ${formatNumber(read)} rows have their outcome`
+  if (corrected !== null) return `${all}. ${corrected}: mend them there.`
+  if (read > 0) return `${all}, and none needs you.`
   return purpose === 'retry'
     ? 'There was no row to take again.'
     : 'The source had no rows, so nothing was sent. If you expected some, look at the source.'
@@ -294,12 +302,13 @@ function compared(
   const partial = comparison.whole
     ? ''
     : ' Only a part was compared, so this says nothing of the rest.'
-  const invalid = books?.states.find(({ state }) => state === 'invalid')?.rows ?? 0
+  const invalid = books === null ? 0 : rowsIn(books.states, 'invalid')
+  const corrected = correctedText(books === null ? 0 : rowsIn(books.states, 'corrected'))
   const unread =
     invalid > 0
       ? ` ${countText(invalid, 'row')} of the source did not map and could not be compared.`
       : ''
-  const limits = `${unread}${partial}`
+  const limits = `${unread}${corrected === null ? '' : ` ${corrected}, so this was not compared.`}${partial}`
   const rejects = invalid > 0 ? [step('See what did not map:', `rejects ${run.id}`)] : []
   const settled = invalid > 0 ? 'look' : 'good'
   if (found === 0)

@@ -3,6 +3,7 @@
 import { describe } from 'vitest'
 import { beforeImageTests } from './ledger/before-images.ts'
 import { closingTests } from './ledger/closing.ts'
+import { correctedTests } from './ledger/corrected.ts'
 import { exportingTests } from './ledger/exporting.ts'
 import { incrementalTests } from './ledger/incremental.ts'
 import { interleavingTests } from './ledger/interleavings.ts'
@@ -40,6 +41,7 @@ const PARTS = {
   standing: standingTests,
   streams: streamTests,
   retrying: retryingTests,
+  corrected: correctedTests,
   reconciling: reconcilingTests,
   removing: removingTests,
   sealing: sealingTests,

@@ -210,6 +210,9 @@ function printPlan(terminal: Terminal, sync: ImportSync, plan: ImportPlan): void
         ['  keys new to us', created],
         ['unchanged', staged.unchanged],
         ['superseded by a later row', staged.superseded],
+        ...(staged.corrected
+          ? [['corrected by a retry, old in the source', staged.corrected] as const]
+          : []),
         ['invalid', staged.invalid],
         ...removalRows(sync, staged.removals, staged.withdrawn ?? 0),
         ['cells that clear a property', staged.cleared],

@@ -7,9 +7,17 @@ import { namesOf, namesWith } from '../register.ts'
 interface ItemStateEntry {
   /**
    * What became of the row. `accepted`: the service has its values. `superseded`: a later row took its place. `spared`: the mode
-   * of the import does not write it. `withdrawn`: it asks for the deletion of its record. `reject`: a person has to look at it. Null: nothing yet; an item leaves only such a state.
+   * of the import does not write it. `withdrawn`: it asks for the deletion of its record. `corrected`: it is wrong in the source, and
+   * the service has it as a person corrected it. `reject`: a person has to look at it. Null: nothing yet; an item leaves only such a state.
    */
-  readonly outcome: 'accepted' | 'superseded' | 'spared' | 'withdrawn' | 'reject' | null
+  readonly outcome:
+    | 'accepted'
+    | 'superseded'
+    | 'spared'
+    | 'withdrawn'
+    | 'corrected'
+    | 'reject'
+    | null
   /** Whether the run wrote the record. */
   readonly written: boolean
   /** Whether the last request of its batch decided it: the timeline of a run counts it at that time. */
@@ -78,6 +86,12 @@ const ITEM_STATE = {
     outcome: 'withdrawn',
     meaning: 'asks for the deletion of its record (delete_when)',
     compared: 'asks for the deletion of its record (delete_when); a record of it is extra',
+  },
+  corrected: {
+    ...NO_ANSWER,
+    outcome: 'corrected',
+    meaning: 'corrected by a retry; the source still has the old value',
+    compared: 'corrected by a retry, not compared; the source still has the old value',
   },
   invalid: { ...NO_ANSWER, outcome: 'reject', meaning: 'did not map, never sent' },
   rejected: { ...REFUSED, counted: 'settled', meaning: 'refused by the service' },

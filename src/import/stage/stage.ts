@@ -30,6 +30,7 @@ import { linkBoundsOf } from '../links/link-target.ts'
 import { readLinkFolds } from '../links/link-folds.ts'
 import { linksOfRows } from '../links/map-links.ts'
 import { carryOver } from './carry-over.ts'
+import { CorrectedRows } from './corrected-rows.ts'
 import { loadMapping, type MappingPlan } from '../mapping/map.ts'
 import { heartbeatEach, withHeartbeat } from '../../runs/heartbeat.ts'
 import { shareNoter } from '../../runs/step-share.ts'
@@ -140,8 +141,7 @@ async function stageSource(
     const reading = { run, fence, sync, rows: found.all, withdrawn, isRegular }
     const planning = planRemovals(deps, { ...reading, isWhole: isRegular && !isIncremental })
     const removals = await withHeartbeat(deps, planning)
-    const isOfSource = !isRetry && !isOfLinks
-    const isWhole = isOfSource && !isIncremental && window === null && !reconcile?.where
+    const isWhole = !isRetry && !isOfLinks && !isIncremental && window === null && !reconcile?.where
     const seen = isRetry ? undefined : whole.visibility?.()
     const read = { run, sync: sync.name, rows: isWhole ? found.all : null }
     const isExact = isCaseFoldable(keyType) && !folds
@@ -149,6 +149,7 @@ async function stageSource(
       ...(whole.warnings ?? []),
       ...(seen ? await noteSourceVisibility(ledger, read, seen) : []),
       ...(await withHeartbeat(deps, keyWarnings(ledger, run, { counts, isExact }))),
+      ...found.corrected.warnings(),
       ...(isWhole && found.all === 0 ? await emptySourceWarning(ledger, sync.name, run) : []),
       ...removals.warnings,
       ...notComparedText(config),
@@ -186,27 +187,17 @@ async function stageRows(
   carriedLinks: number
   planned: number
   counts: StageCounts
+  corrected: CorrectedRows
   fence: number
 }> {
-  const { ledger, signal, tuning } = deps
+  const { ledger, tuning } = deps
   // Minutes, where runs of millions of rows have become old.
   await withHeartbeat(deps, ledger.prune(new Date(deps.clock.now() - RETENTION_MS).toISOString()))
   const fence = await ledger.beginStage(run, source.columns)
-  const noteShare = shareNoter(deps, run, 'stage')
-  // Rows are read and mapped while those before them are written.
-  await withBehind(async (writes) => {
-    for await (const rows of heartbeatEach(deps, source.chunks(LEDGER_ROWS_MAX, signal))) {
-      signal.throwIfAborted()
-      const items = rows.map((row) => plan.map(row))
-      for (const part of stagedParts(items))
-        await writes.start(() => ledger.stageItems(run, fence, part))
-      for (const part of slicesOf(linksOfRows(plan, rows, items), LEDGER_ROWS_MAX))
-        await writes.start(() => ledger.stageLinks(run, fence, part))
-      await noteShare(source.readShare?.() ?? null)
-      deps.beat(rows.length)
-    }
-    await writes.end()
-  })
+  const beat = () => deps.beat()
+  const isOfSource = !isRetry && !isOfLinks
+  const corrected = isOfSource ? await CorrectedRows.read(ledger, run, beat) : CorrectedRows.none()
+  await readRows(deps, { run, fence, source, plan, corrected })
   const { rows: read, digest, watermark: reached } = source.summary()
   // A retry is asked for, and what a reconciliation found differs although it was accepted: accepted rows are sent too.
   const skipUnchanged = reconcile === null && !isRetry
@@ -214,10 +205,10 @@ async function stageRows(
   const kept = { run, fence, rows: read, columns: source.columns, plan }
   const carried = last === null ? 0 : await carryOver(deps, kept, last)
   const onSlice = () => {
-    signal.throwIfAborted()
+    deps.signal.throwIfAborted()
     deps.beat()
   }
-  const counts = await ledger.finishStage(
+  const decided = await ledger.finishStage(
     run,
     fence,
     {
@@ -234,9 +225,39 @@ async function stageRows(
   )
   const planned = reconcile?.sample
     ? await ledger.keepSample(run, fence, reconcile.sample)
-    : counts.planned
+    : decided.planned
   const of = isOfLinks ? 'all left' : 'unread keys'
   const isCarrying = plan.links !== null && (isOfLinks || last !== null)
   const carriedLinks = isCarrying ? await ledger.carryLinks(run, fence, { of, bounds }, onSlice) : 0
-  return { all: read + carried, carried, carriedLinks, planned, counts, fence }
+  const counts = { ...decided, ...(corrected.count > 0 && { corrected: corrected.count }) }
+  return { all: read + carried, carried, carriedLinks, planned, counts, corrected, fence }
+}
+
+/** Rows are read and mapped while those before them are written. */
+async function readRows(
+  deps: ImportDeps<StagingLedger>,
+  reading: {
+    run: number
+    fence: number
+    source: Source
+    plan: MappingPlan
+    corrected: CorrectedRows
+  },
+): Promise<void> {
+  const { ledger, signal } = deps
+  const { run, fence, source, plan, corrected } = reading
+  const noteShare = shareNoter(deps, run, 'stage')
+  await withBehind(async (writes) => {
+    for await (const rows of heartbeatEach(deps, source.chunks(LEDGER_ROWS_MAX, signal))) {
+      signal.throwIfAborted()
+      const items = rows.map((row) => corrected.staged(plan.map(row)))
+      for (const part of stagedParts(items))
+        await writes.start(() => ledger.stageItems(run, fence, part))
+      for (const part of slicesOf(linksOfRows(plan, rows, items), LEDGER_ROWS_MAX))
+        await writes.start(() => ledger.stageLinks(run, fence, part))
+      await noteShare(source.readShare?.() ?? null)
+      deps.beat(rows.length)
+    }
+    await writes.end()
+  })
 }

@@ -3,6 +3,7 @@
 import type { SqlDialect } from '../statements/engine.ts'
 import { withPayload } from './items.ts'
 import { leftOf, withRaw } from './left.ts'
+import { correctedMetAgain, correctedByRetry } from './corrections.ts'
 
 export const postgresDialect: SqlDialect = {
   json: (value) => value,
@@ -17,4 +18,6 @@ export const postgresDialect: SqlDialect = {
   eachOf: (json) => `json_array_elements(${json}::json) AS each`,
   leftOf,
   withRaw,
+  correctedByRetry,
+  correctedMetAgain,
 }

@@ -5,6 +5,7 @@ import { FenceLost } from '../../core/errors.ts'
 import { LEDGER_CHARS_MAX } from '../../core/limits.ts'
 import type { RunSegment } from '../roles/outbox.ts'
 import type { RowStaging, StagedItem } from '../roles/staging.ts'
+import { isMapped, takesPlace } from '../rows/items.ts'
 import { liveStates } from '../rows/runs.ts'
 import { countsOfRow } from '../rows/values.ts'
 import { partition } from '../../core/slices.ts'
@@ -13,6 +14,7 @@ import {
   KEY_COUNT_ROWS,
   KEY_COUNTS,
   decideSlices,
+  hashOfPlace,
   keptBelow,
   relianceOf,
   type Reliance,
@@ -31,9 +33,9 @@ const charsOf = (item: StagedItem): number =>
   item.raw.length + (item.valid ? item.payload.length : 0)
 
 const INSERT_ITEMS_SQL = `INSERT INTO items (run, ordinal, line, of_ordinal, state, key, hash, code, reason, "column", field, value, detail,
-    raw_key, more)
+    raw_key, more, answered_key)
   SELECT $1, * FROM unnest($2::integer[], $3::integer[], $4::integer[], $5::text[], $6::text[], $7::text[],
-    $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[])`
+    $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[])`
 
 const INSERT_PAYLOADS_SQL = `INSERT INTO payloads (run, ordinal, raw, payload)
   SELECT $1, * FROM unnest($2::integer[], $3::text[], $4::text[])`
@@ -45,7 +47,20 @@ const HOLD_SQL = `WITH held AS (UPDATE runs SET rows_staged = rows_staged + $3 W
 type ValidItem = Extract<StagedItem, { valid: true }>
 const isSent = (item: StagedItem): item is ValidItem => item.valid && item.withdrawn !== true
 const stateOf = (item: StagedItem): ItemState =>
-  !item.valid ? 'invalid' : item.withdrawn ? 'withdrawn' : 'planned'
+  !item.valid
+    ? item.corrected
+      ? 'corrected'
+      : 'invalid'
+    : item.withdrawn
+      ? 'withdrawn'
+      : 'planned'
+
+const hashOf = (item: StagedItem): string | null =>
+  isSent(item)
+    ? item.hash
+    : !item.valid && item.corrected
+      ? hashOfPlace(item.key, item.corrected)
+      : null
 
 function insertItems(run: number, items: readonly StagedItem[]): readonly SentStatement[] {
   const invalid = <Fact extends string | null>(
@@ -58,8 +73,8 @@ function insertItems(run: number, items: readonly StagedItem[]): readonly SentSt
       ...listsOf(items, 'ordinal', 'line', 'of'),
       items.map(stateOf),
       items.map((item) => item.key),
-      items.map((item) => (isSent(item) ? item.hash : null)),
-      invalid(() => 'row_invalid'),
+      items.map(hashOf),
+      invalid(({ corrected }) => (corrected ? null : 'row_invalid')),
       invalid((item) => item.reason),
       invalid((item) => item.column),
       invalid((item) => item.field),
@@ -67,6 +82,7 @@ function insertItems(run: number, items: readonly StagedItem[]): readonly SentSt
       invalid((item) => item.detail),
       unlessNulls(items.map((item) => (item.valid ? (item.rawKey ?? null) : null))),
       invalid(({ more }) => (more ? JSON.stringify(more) : null)),
+      invalid(({ corrected }) => corrected?.key ?? null),
     ],
   }
   const payloads = partition(items, charsOf, LEDGER_CHARS_MAX).map((part): SentStatement => ({
@@ -85,7 +101,7 @@ function insertItems(run: number, items: readonly StagedItem[]): readonly SentSt
 const SLICE = "run = $1 AND ordinal BETWEEN $2 AND $3 AND state = 'planned'"
 const LAST_OF_KEY = `(SELECT later.ordinal FROM items AS later
   WHERE hashtextextended(later.key, later.run) = hashtextextended(items.key, items.run)
-    AND later.key = items.key AND later.run + 0 = items.run AND later.state <> 'invalid'
+    AND later.key = items.key AND later.run + 0 = items.run AND ${takesPlace('later')}
   ORDER BY later.ordinal::bigint DESC LIMIT 1)`
 const ofKey = (column: string) => `(SELECT accepted.${column} FROM accepted WHERE destination = $4
   AND hashtextextended(accepted.key, 0) = hashtextextended(items.key, 0) AND accepted.key = items.key)`
@@ -93,7 +109,7 @@ const ofKey = (column: string) => `(SELECT accepted.${column} FROM accepted WHER
 const OF_SAME_RECORD = `(SELECT true FROM accepted AS other JOIN LATERAL
     (SELECT 1 FROM items AS same
      WHERE hashtextextended(same.key, same.run) = hashtextextended(other.key, items.run)
-       AND same.key = other.key AND same.run + 0 = items.run AND same.state <> 'invalid' LIMIT 1) AS found ON true
+       AND same.key = other.key AND same.run + 0 = items.run AND ${isMapped('same')} LIMIT 1) AS found ON true
   WHERE other.destination = $4 AND hashtextextended(other.record_id, 0) = hashtextextended(${ofKey('record_id')}, 0)
     AND other.record_id = ${ofKey('record_id')} AND other.key <> items.key LIMIT 1)`
 
@@ -276,7 +292,7 @@ export function stagingMethods(db: PostgresDatabase, links: LinkDecisions) {
         const row = await db.one(
           `SELECT
              (SELECT count(*) FROM items WHERE run = $1 AND ordinal BETWEEN $2 AND $3 AND raw_key IS NOT NULL) AS loose,
-             (SELECT count(*) FROM items WHERE run = $1 AND ordinal BETWEEN $2 AND $3 AND key IS NULL) AS keyless,
+             (SELECT count(*) FROM items WHERE run = $1 AND ordinal BETWEEN $2 AND $3 AND key IS NULL AND state <> 'corrected') AS keyless,
              (SELECT count(*) FROM items JOIN items AS later
                 ON later.run = items.run AND later.ordinal = items.twin
               WHERE items.run = $1 AND items.ordinal BETWEEN $2 AND $3 AND items.twin IS NOT NULL AND items.state = 'superseded'
@@ -285,7 +301,7 @@ export function stagingMethods(db: PostgresDatabase, links: LinkDecisions) {
                 AND key <> lower(key) AND coalesce(
                   (SELECT true FROM items AS other
                    WHERE hashtextextended(other.key, other.run) = hashtextextended(lower(items.key), $1)
-                     AND other.key = lower(items.key) AND other.run + 0 = $1 AND other.state <> 'invalid' LIMIT 1),
+                     AND other.key = lower(items.key) AND other.run + 0 = $1 AND ${isMapped('other')} LIMIT 1),
                   ${isAccepted('lower(items.key)')}, false)) AS variants`,
           [run, first, last],
         )

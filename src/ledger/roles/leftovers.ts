@@ -4,6 +4,7 @@ import type { Json } from '../../core/json.ts'
 import type { RetryChoice } from '../../core/domain/purpose.ts'
 import type { Watermark } from '../../core/domain/watermark.ts'
 import type { LedgerPage } from './outbox.ts'
+import type { Correction } from './staging.ts'
 import type { Destination } from './runs.ts'
 
 /** The last complete run of a destination that noted a watermark: the next one goes on from it. */
@@ -23,6 +24,17 @@ export interface RetriedRow extends LeftRow {
   readonly line: number
 }
 
+/** A correction that stands, with the cells that the row has in the source, as JSON. */
+export interface KeptCorrection extends Correction {
+  readonly raw: string
+}
+
+/** Where a reading of the corrections goes on: behind an item of a run. */
+export interface CorrectionPlace {
+  readonly run: number
+  readonly ordinal: number
+}
+
 export interface Leftovers {
   lastReading(destination: Destination): Promise<LastReading | null>
   /**
@@ -39,6 +51,18 @@ export interface Leftovers {
   retryRows(run: number, choice: RetryChoice, page: LedgerPage): Promise<readonly RetriedRow[]>
   /** How many rows of a closed run a retry would take, by the run of their newest attempt, in the order of these runs. */
   leftByRun(run: number): Promise<readonly { readonly run: number; readonly rows: number }[]>
+  /**
+   * A page of the corrections that stand in the destination of a bound run: of rows whose cells a person changed, which a retry
+   * brought in, and whose record no run has written since. Also those that the last complete reading met again, because a row
+   * is not kept as long as its correction stands. `next` is null at the end; a page may be empty.
+   */
+  keptCorrections(
+    run: number,
+    page: { readonly after: CorrectionPlace | null; readonly limit: number },
+  ): Promise<{
+    readonly corrections: readonly KeptCorrection[]
+    readonly next: CorrectionPlace | null
+  }>
   /**
    * Keeps rows of a closed run as a person corrected them; at most 1,000 a call. `correction`: the number that an earlier call
    * returned, to add to it; null starts a new one. They are removed with the items of the run.

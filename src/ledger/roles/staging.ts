@@ -13,6 +13,14 @@ export interface CellError {
   readonly detail: string
 }
 
+/** A correction that a retry brought in, and that nothing was written over since. */
+export interface Correction {
+  readonly run: number
+  /** The key that it was brought in with, and the hash of what was accepted. */
+  readonly key: string
+  readonly hash: string
+}
+
 /** A row as staging found it. */
 export type StagedItem =
   | {
@@ -38,6 +46,8 @@ export type StagedItem =
       readonly raw: string
       readonly valid: false
       readonly key: string | null
+      /** The row is wrong in the source, and the service has it as this correction brought it in: nothing of the row is sent. */
+      readonly corrected?: Correction
       /** Its further errors. */
       readonly more?: readonly CellError[]
     } & CellError)
@@ -69,6 +79,8 @@ export interface StageCounts {
   readonly invalid: number
   /** Rows that ask for the deletion of their records. */
   readonly withdrawn?: number
+  /** Rows that are wrong in the source, and that a correction has brought in. Left out if there is none. */
+  readonly corrected?: number
   /** Those of `planned` that were accepted as they are, before the ledger was restored from a backup. */
   readonly distrusted?: number
   /** Left out if no links were staged. */

@@ -58,6 +58,16 @@ export const isBroughtIn = (item: string): string => `${item}.state IN (${accept
  */
 export const isOfRow = (item: string): string => `${item}.state NOT IN ('withdrawn', 'superseded')`
 
+/**
+ * Whether an item takes the place of those before it with its key. A row that was corrected does so if the correction was written
+ * under its key: what is before it must not be written over that.
+ */
+export const takesPlace = (item: string): string =>
+  `(${item}.state <> 'invalid' AND (${item}.state <> 'corrected' OR ${item}.hash IS NOT NULL))`
+
+/** Whether an item's values may be those of its key's record. */
+export const isMapped = (item: string): string => `${item}.state NOT IN ('invalid', 'corrected')`
+
 /** The columns of a planned item with its payload. */
 export const PLANNED_COLUMNS = 'ordinal, key, payload, hash, attempts, record_id'
 

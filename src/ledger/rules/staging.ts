@@ -3,15 +3,19 @@
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
 import type { RunSegment } from '../roles/outbox.ts'
 import type { OnSlice } from '../roles/on-slice.ts'
-import type { StageCounts, StagedSource } from '../roles/staging.ts'
+import type { Correction, StageCounts, StagedSource } from '../roles/staging.ts'
 import { sampleBound, ordinalSlices } from './ranges.ts'
 
 /** What is counted of the keys of a run, slice by slice: a count of all at once would keep others waiting, or run into its bound. */
 export const KEY_COUNTS = ['loose', 'keyless', 'merged', 'variants'] as const
 export const KEY_COUNT_ROWS = 10 * LEDGER_ROWS_MAX
 
+/** The hash of a corrected row: that of its correction where both have one key, and the row takes the place of others; or null. */
+export const hashOfPlace = (key: string | null, correction: Correction): string | null =>
+  key === correction.key ? correction.hash : null
+
 /** What was decided about the items of a slice, in rows. */
-export type SliceCounts = Required<Omit<StageCounts, 'links'>>
+export type SliceCounts = Required<Omit<StageCounts, 'links' | 'corrected'>>
 
 export interface PlannedSegment extends RunSegment {
   readonly planned: number

@@ -4,6 +4,7 @@ import { LEDGER_CHARS_MAX } from '../../core/limits.ts'
 import type { SqlDialect, StatementRunner, StatementValue } from '../statements/engine.ts'
 import type { SqliteDatabase } from './database.ts'
 import { leftOf, withRaw } from './left.ts'
+import { correctedMetAgain, correctedByRetry } from './corrections.ts'
 
 export const sqliteDialect: SqlDialect = {
   json: (value) => JSON.parse(String(value)),
@@ -18,6 +19,8 @@ export const sqliteDialect: SqlDialect = {
   eachOf: (json) => `json_each(${json}) AS each`,
   leftOf,
   withRaw,
+  correctedByRetry,
+  correctedMetAgain,
 }
 
 const texts = new Map<string, string>()

@@ -4,6 +4,7 @@ import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import { FenceLost } from '../../core/errors.ts'
 import type { RunSegment } from '../roles/outbox.ts'
 import type { RowStaging } from '../roles/staging.ts'
+import { isMapped, takesPlace } from '../rows/items.ts'
 import { liveStates } from '../rows/runs.ts'
 import { countsOfRow } from '../rows/values.ts'
 import { sampleOrderSql, sampleStart, ordinalSlices } from '../rules/ranges.ts'
@@ -11,6 +12,7 @@ import {
   KEY_COUNT_ROWS,
   KEY_COUNTS,
   decideSlices,
+  hashOfPlace,
   keptBelow,
   relianceOf,
   type Reliance,
@@ -49,6 +51,13 @@ const INSERT_INVALID = bulkStatement(
     `INSERT INTO items (run, ordinal, line, of_ordinal, state, key, code, reason, "column", field, value, detail, more) VALUES ${rows}`,
 )
 
+/** Rows of which a correction stands. */
+const INSERT_CORRECTED = bulkStatement(
+  "(?1, ?, ?, ?, 'corrected', ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+  (rows) =>
+    `INSERT INTO items (run, ordinal, line, of_ordinal, state, key, reason, "column", field, value, detail, more, hash, answered_key) VALUES ${rows}`,
+)
+
 const INSERT_PAYLOADS = bulkStatement(
   '(?1, ?, ?, ?)',
   (rows) => `INSERT INTO payloads (run, ordinal, raw, payload) VALUES ${rows}`,
@@ -64,10 +73,10 @@ const GIVE_WAY_SQL = `UPDATE items SET state = 'superseded'
 
 const SUPERSEDE_SQL = `UPDATE items SET state = 'superseded',
     twin = (SELECT max(later.ordinal) FROM items AS later INDEXED BY items_key
-      WHERE later.run = ?1 AND later.key = items.key AND later.state <> 'invalid')
+      WHERE later.run = ?1 AND later.key = items.key AND ${takesPlace('later')})
   WHERE run = ?1 AND ordinal BETWEEN ?2 AND ?3 AND state IN ('planned', 'withdrawn') AND EXISTS
     (SELECT 1 FROM items AS later INDEXED BY items_key WHERE later.run = ?1 AND later.key = items.key
-      AND later.ordinal > items.ordinal AND later.state <> 'invalid')`
+      AND later.ordinal > items.ordinal AND ${takesPlace('later')})`
 
 /** Rows of one record are sent together: only then is it known which of them the record holds. */
 const UNCHANGED_SQL = `UPDATE items SET state = 'unchanged', normalised = (SELECT accepted.normalised FROM accepted
@@ -77,7 +86,7 @@ const UNCHANGED_SQL = `UPDATE items SET state = 'unchanged', normalised = (SELEC
         CROSS JOIN items AS same INDEXED BY items_key
       WHERE own.destination = ${DESTINATION} AND own.key = items.key
         AND other.destination = own.destination AND other.record_id = own.record_id AND other.key <> own.key
-        AND same.run = ?1 AND same.key = other.key AND same.state <> 'invalid')`
+        AND same.run = ?1 AND same.key = other.key AND ${isMapped('same')})`
 
 const DROP_SQL = `DELETE FROM payloads WHERE run = ?1 AND ordinal BETWEEN ?2 AND ?3 AND EXISTS
     (SELECT 1 FROM items WHERE items.run = ?1 AND items.ordinal = payloads.ordinal
@@ -147,6 +156,7 @@ export function stagingMethods(db: SqliteDatabase, links: LinkDecisions) {
       const valid: Value[][] = []
       const validOf: Value[][] = []
       const withdrawn: Value[][] = []
+      const corrected: Value[][] = []
       const invalid: Value[][] = []
       const payloads: Value[][] = []
       for (const item of items) {
@@ -159,7 +169,10 @@ export function stagingMethods(db: SqliteDatabase, links: LinkDecisions) {
         } else {
           const { reason, column, field, value, detail, more } = item
           const further = more ? JSON.stringify(more) : null
-          invalid.push([ordinal, line, of, key, reason, column, field, value, detail, further])
+          const found = [ordinal, line, of, key, reason, column, field, value, detail, further]
+          const { corrected: by } = item
+          if (by) corrected.push([...found, hashOfPlace(item.key, by), by.key])
+          else invalid.push(found)
         }
         payloads.push([ordinal, item.raw, item.valid && !item.withdrawn ? item.payload : null])
       }
@@ -169,6 +182,7 @@ export function stagingMethods(db: SqliteDatabase, links: LinkDecisions) {
         INSERT_VALID.run(db, valid, shared)
         INSERT_VALID_OF.run(db, validOf, shared)
         INSERT_WITHDRAWN.run(db, withdrawn, shared)
+        INSERT_CORRECTED.run(db, corrected, shared)
         INSERT_INVALID.run(db, invalid, shared)
         INSERT_PAYLOADS.run(db, payloads, shared)
         db.sql('UPDATE runs SET rows_staged = rows_staged + ? WHERE id = ?').run(items.length, run)
@@ -260,7 +274,7 @@ export function stagingMethods(db: SqliteDatabase, links: LinkDecisions) {
         `SELECT
            (SELECT count(*) FROM items INDEXED BY items_raw_key
             WHERE run = ?1 AND ordinal BETWEEN ?2 AND ?3 AND raw_key IS NOT NULL) AS loose,
-           (SELECT count(*) FROM items WHERE run = ?1 AND ordinal BETWEEN ?2 AND ?3 AND key IS NULL) AS keyless,
+           (SELECT count(*) FROM items WHERE run = ?1 AND ordinal BETWEEN ?2 AND ?3 AND key IS NULL AND state <> 'corrected') AS keyless,
            (SELECT count(*) FROM items INDEXED BY items_twin JOIN items AS later
               ON later.run = items.run AND later.ordinal = items.twin
             WHERE items.run = ?1 AND items.ordinal BETWEEN ?2 AND ?3 AND items.twin IS NOT NULL AND items.state = 'superseded'
@@ -268,7 +282,7 @@ export function stagingMethods(db: SqliteDatabase, links: LinkDecisions) {
            (SELECT count(*) FROM items WHERE run = ?1 AND ordinal BETWEEN ?2 AND ?3 AND state IN ('planned', 'unchanged')
               AND key <> lower(key) AND (
                 EXISTS (SELECT 1 FROM items AS other INDEXED BY items_key
-                  WHERE other.run = ?1 AND other.key = lower(items.key) AND other.state <> 'invalid')
+                  WHERE other.run = ?1 AND other.key = lower(items.key) AND ${isMapped('other')})
                 OR EXISTS (SELECT 1 FROM accepted
                   WHERE accepted.destination = ${DESTINATION}
                     AND accepted.key = lower(items.key) AND accepted.record_id IS NOT NULL))) AS variants`,

@@ -52,6 +52,13 @@ export interface SqlDialect extends ColumnReaders {
    * @param where a further condition on `items` and `kept`
    */
   leftOf(kept: 'payloads' | 'corrections' | null, where?: string): string
+  /**
+   * The corrections that stand of the retry `$2`, of the run `$5`, for the destination of the run `$1`; above the ordinal `$3`, at
+   * most `$4`. `$6`: the number of its correction, or null.
+   */
+  readonly correctedByRetry: string
+  /** The same that the run `$2` met again. */
+  readonly correctedMetAgain: string
   /** Joins `now` with the payload `last` that it was read from; behind `leftOf`. */
   readonly withRaw: string
 }

@@ -4,6 +4,7 @@ import type { SqlDialect, StatementRunner } from './engine.ts'
 import { beforeImageStatements } from './before-images.ts'
 import { differenceStatements } from './differences.ts'
 import { leftoverStatements } from './leftovers.ts'
+import { correctionStatements } from './corrections.ts'
 import { outboxStatements } from './outbox.ts'
 import { removalStatements } from './removals.ts'
 import { runReportStatements } from './run-reports.ts'
@@ -15,6 +16,7 @@ export const sharedMethods = (db: StatementRunner, dialect: SqlDialect) => ({
   ...runStatements(db, dialect),
   ...syncStatements(db, dialect),
   ...leftoverStatements(db, dialect),
+  ...correctionStatements(db, dialect),
   ...outboxStatements(db, dialect),
   ...beforeImageStatements(db, dialect),
   ...differenceStatements(db, dialect),

@@ -63,10 +63,11 @@ export const itemOf = (alias: string, own: string): FoundRows => ({
 
 /** Whether an item is one whose links count. */
 export const hasLinks = (item: string): string =>
-  `${item}.state NOT IN ('superseded', 'invalid', 'withdrawn')`
+  `${item}.state NOT IN ('superseded', 'invalid', 'corrected', 'withdrawn')`
 
 /** Whether an item says which links its row asks for; one that asks for the deletion of its record asks for none. */
-export const saysLinks = (item: string): string => `${item}.state NOT IN ('superseded', 'invalid')`
+export const saysLinks = (item: string): string =>
+  `${item}.state NOT IN ('superseded', 'invalid', 'corrected')`
 
 /** Whether what is known, as `alias`, was found out since the ledger was restored from a backup, if it was. */
 export const isSinceRestore = (alias: string): string =>

@@ -33,6 +33,7 @@ const LARGE: ReadonlySet<string> = new Set<keyof Ledger>([
   'settleKeys',
   'stageItems',
   'stageLinks',
+  'keptCorrections',
   'uncompared',
   'unsettledBatches',
   'written',

@@ -89,7 +89,7 @@ export async function openRun(
   mode: 'run' | 'plan' = 'run',
   sync = 'contacts',
   kind: Run['kind'] = 'import',
-  task: { purpose?: Purpose; of?: number } = {},
+  { correction, ...task }: { purpose?: Purpose; of?: number; correction?: number } = {},
 ): Promise<Run> {
   opened++
   const result = await ledger.openRun({
@@ -98,7 +98,12 @@ export async function openRun(
     mode,
     workflowId: `w${opened}`,
     workflowRunId: `r${opened}`,
-    config: { name: sync, kind, ...CONFIGS[kind] },
+    config: {
+      name: sync,
+      kind,
+      ...CONFIGS[kind],
+      ...(correction !== undefined && { retry: { of: task.of!, choice: { correction } } }),
+    },
     ...task,
   })
   if (!('run' in result)) throw new Error(`run ${result.heldBy.id} holds the sync`)

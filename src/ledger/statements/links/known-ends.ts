@@ -195,7 +195,9 @@ export async function leaveSource(
   const own = sql.itemsOfKey('own', '$1', 'known.key')
   // Of an invalid row it is not known which links it asks for.
   const isRead =
-    of === 'all' ? `NOT ${exists(own, "own.state = 'invalid'")}` : exists(own, saysLinks('own'))
+    of === 'all'
+      ? `NOT ${exists(own, "own.state IN ('invalid', 'corrected')")}`
+      : exists(own, saysLinks('own'))
   await eachKnownSlice(
     db,
     sql,
