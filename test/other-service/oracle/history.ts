@@ -15,7 +15,7 @@ import {
   type OtherService,
   type Seen,
 } from '../index.ts'
-import { watchRequests } from './killer.ts'
+import { MODIFYING, watchRequests } from './killer.ts'
 import { Others } from './others.ts'
 import { Process, Terminated, type Workflow } from './process.ts'
 import { Rows, cellsOf, queried, type Row } from './rows.ts'
@@ -62,7 +62,6 @@ const LOST: readonly FaultKind[] = ['drop_after', 'torn', '503', '429', 'drop_be
 const REPLAYED = ['batchUpdate', 'batchUpsert', 'batchDelete', 'associateRecords']
 /** Rounds until nothing is left to be sent. */
 const ROUNDS_MAX = 3
-const MODIFYING = /^(create|update|upsert|delete|batch|associate)/
 
 interface Step {
   readonly run: number

@@ -3,22 +3,27 @@
 
 import { DatabaseSync, StatementSync } from '@photostructure/sqlite'
 import pg from 'pg'
-import type { OtherService } from '../index.ts'
+import type { Ledger } from '../../../src/ledger/ledger.ts'
+import type { OtherService, Seen } from '../index.ts'
 
 export class Killed extends Error {
   override readonly name = 'Killed'
 }
 
-/** Statements and requests until the end; null: nobody ends it. */
+/** Statements and requests until the end, or requests that write; null: nobody ends it. */
 let left: number | null = null
+let isOfWrites = false
 let isDead = false
 let steps = 0
 let onDeath = (): void => {}
 
+export const MODIFYING = /^(create|update|upsert|delete|batch|associate)/
+
 /** Counts a step. @throws Killed from the last one on */
-function step(): void {
+function step(isWrite = false): void {
   steps++
-  if (left !== null && --left <= 0 && !isDead) {
+  const isCounted = left !== null && (isWrite || !isOfWrites)
+  if (isCounted && --left! <= 0 && !isDead) {
     isDead = true
     onDeath()
   }
@@ -53,9 +58,9 @@ function watchStatements(): void {
 /** Each request to the service is two steps: as it arrives, and before it is answered. */
 export function watchRequests(service: OtherService): void {
   watchStatements()
-  const count = () => {
+  const count = ({ operation }: Seen) => {
     try {
-      step()
+      step(MODIFYING.test(operation))
     } catch {
       // It arrived before the end: what it asks for is done, and nobody reads the answer.
     }
@@ -65,9 +70,32 @@ export function watchRequests(service: OtherService): void {
   service.hold(count, { when: 'after' })
 }
 
-/** Kills at the nth step from now on. @param died is called at that step */
-export function killAfter(nth: number | null, died: () => void = () => {}): void {
+/** A ledger whose calls are steps: that of SQLite has its statements on a thread of its own, where nobody counts them. */
+export function watchLedger(ledger: Ledger): Ledger {
+  return new Proxy(ledger, {
+    get(target, name) {
+      const own: unknown = Reflect.get(target, name)
+      if (typeof own !== 'function' || name === 'close') return own
+      return (...given: unknown[]) => {
+        try {
+          step()
+        } catch (error) {
+          return Promise.reject(error as Error)
+        }
+        return own.apply(target, given) as unknown
+      }
+    },
+  })
+}
+
+/** Kills at the nth step from now on. @param died is called at that step @param ofWrites whether requests that write count alone */
+export function killAfter(
+  nth: number | null,
+  died: () => void = () => {},
+  { ofWrites = false } = {},
+): void {
   left = nth
+  isOfWrites = ofWrites
   isDead = false
   onDeath = died
 }

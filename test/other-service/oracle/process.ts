@@ -12,12 +12,15 @@ import type { Ledger } from '../../../src/ledger/ledger.ts'
 import { openSource } from '../../../src/sources/index.ts'
 import type { Source } from '../../../src/sources/source.ts'
 import type { Faults, OtherService } from '../index.ts'
-import { killAfter, revive } from './killer.ts'
+import { killAfter, revive, watchLedger } from './killer.ts'
 import type { Dice } from './world.ts'
 
 /** How often an activity is begun, at most. */
 const TRIES_MAX = 200
 const HOUR = 3_600_000
+/** Steps with few requests among many statements: there most kills are at a request that writes, as it arrives or before its answer. */
+const WRITES_SINGLY: ReadonlySet<string> = new Set(['linkRows', 'removeImport'])
+const WRITES_MAX = 4
 
 export interface Killing {
   /** Of 1: how probable it is that an activity is killed; and how far it gets, in steps. */
@@ -59,7 +62,7 @@ export class Process {
 
   async start(): Promise<void> {
     const { service, syncs, query } = this.#parts
-    const ledger = await this.#parts.openLedger()
+    const ledger = watchLedger(await this.#parts.openLedger())
     const client = new RecordsClient({ baseUrl: service.url, key: service.key })
     this.#ledger = ledger
     this.#client = client
@@ -114,12 +117,18 @@ export class Process {
       { workflowExecution: { workflowId: 'import', runId } },
       { logger: new DefaultLogger('ERROR') },
     )
-    const isAimed = this.#killing !== null && chance.often(this.#killing.rate)
+    const ofWrites = WRITES_SINGLY.has(name) && chance.often(0.7)
+    const rate = (this.#killing?.rate ?? 0) * (ofWrites ? 3 : 1)
+    const isAimed = this.#killing !== null && chance.often(rate)
     if (isAimed)
-      killAfter(1 + chance.below(this.#killing!.within), () => {
-        service.set({ faults: [{ rate: 1, kinds: ['drop_before'] }] })
-        environment.cancel('CANCELLED')
-      })
+      killAfter(
+        1 + chance.below(ofWrites ? WRITES_MAX : this.#killing!.within),
+        () => {
+          service.set({ faults: [{ rate: 1, kinds: ['drop_before'] }] })
+          environment.cancel('CANCELLED')
+        },
+        { ofWrites },
+      )
     const activity = this.#activities![name] as unknown as (...args: unknown[]) => Promise<Result>
     const run = environment.run(activity, input) as Promise<Result>
     const ended = await run.then(
