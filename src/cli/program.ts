@@ -283,7 +283,7 @@ function describeDevelop({ program, execute, action, besideDev }: Parts): void {
     .option('--no-service', 'start no Records Service')
     .option(
       '--service-port <port>',
-      'port of the Records Service; default: 8080, or the next that is free',
+      'port of the Records Service; default: the one that the folder had first: 8080, or the next that is free',
       port,
     )
     .option('--limit <requests>', 'requests a minute that the service allows', perMinute)

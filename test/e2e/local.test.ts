@@ -1,10 +1,13 @@
 // One terminal: `run SYNC --local` and `dev -- COMMAND` bring what they need with them. What a stop or a kill leaves, the next start
 // goes on with: each row is sent by one run, and none is lost.
 
+import { once } from 'node:events'
+import { createServer } from 'node:net'
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, inject, onTestFinished, test, vi } from 'vitest'
 import { freePort } from '../../src/dev/ports.ts'
+import { listenerOn } from '../../src/dev/service-port.ts'
 import { isAnswering } from '../../src/dev/temporal-server.ts'
 import { HEARTBEAT_MS, untilHung } from '../hang.ts'
 import { startProxy } from '../faults/proxy.ts'
@@ -211,6 +214,19 @@ test('dev -- COMMAND runs it beside all parts, passes its exit code on, and keep
   expect(said).toContain(
     `go on with it: records-sync dev --temporal-port 0 --service-port ${port} -- retry 1.`,
   )
+
+  // Without a port dev keeps the one of the folder, and does not go to another one where it is taken.
+  const holder = createServer().listen(Number(port), '127.0.0.1')
+  await once(holder, 'listening')
+  const taken = await project.cli('dev', '--temporal-port', '0', '--', 'retry', '1')
+  expect(taken.code).toBe(3)
+  expect(taken.err.replaceAll(/\s+/g, ' ')).toContain(
+    `Port ${port}, which the Records Service of this folder keeps, is taken by ${listenerOn(Number(port)) ?? 'another program'}. Runs and mirrors of the folder know the service by it`,
+  )
+  holder.close()
+  await once(holder, 'close')
+  const back = await project.cli('dev', '--temporal-port', '0', '--', 'retry', '1')
+  expect(back.code).toBe(1)
 })
 
 test('a group in one terminal: a stop leaves its runs, and the next start goes on with them; a refused key ends it', async () => {

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { loadConfig, type Config } from '../../../config/index.ts'
 import { startEmbedded, type Embedded } from '../../dev/embedded.ts'
 import { stateDirOf, withDevService } from '../../dev/parts.ts'
+import { keepServicePort, keptServicePort, listenerOn } from '../../dev/service-port.ts'
 import { isServicePortTaken, onFreePorts, SERVICE_PORT, TEMPORAL_PORT } from '../../dev/ports.ts'
 import { SyncError } from '../../core/errors.ts'
 import { projectsAt } from '../../temporal/projects.ts'
@@ -22,7 +23,7 @@ const TEXT_WIDTH = 78
 
 export interface DevOptions {
   readonly service: boolean
-  /** Absent: the usual one, or the next that is free. */
+  /** Absent: the one that the folder keeps; of a new folder the usual one, or the next that is free. */
   readonly servicePort?: number
   readonly limit?: number
   /** Absent: the usual one, or the next that is free. */
@@ -35,11 +36,12 @@ export async function dev(context: CommandContext, options: DevOptions): Promise
   const { terminal } = context
   const { command = [] } = options
   const config = await context.loadConfig()
+  const stateDir = stateDirOf(context.configFile)
+  const kept = keptServicePort(stateDir) ?? undefined
   const wanted = {
     temporal: options.temporalPort,
-    service: options.service ? options.servicePort : null,
+    service: options.service ? (options.servicePort ?? kept) : null,
   }
-  const stateDir = stateDirOf(context.configFile)
   const embedded = await onFreePorts(wanted, (ports) =>
     startEmbedded({
       configFile: context.configFile,
@@ -57,8 +59,11 @@ export async function dev(context: CommandContext, options: DevOptions): Promise
       ...statusScreen(terminal),
     }),
   ).catch(async (error: unknown) => {
-    throw await namingProject(error)
+    throw await namingProject(error, options)
   })
+  // Any free port was asked for on purpose: it is not the folder's.
+  if (embedded.service && options.servicePort !== 0)
+    keepServicePort(stateDir, Number(new URL(embedded.service.url).port))
   const say = command.length > 0 ? terminal.err : terminal.out
   for (const text of [
     ...(await movedTexts(options, embedded)),
@@ -109,7 +114,7 @@ async function movedTexts(
     texts.push(`Port ${TEMPORAL_PORT} ${owner}; this one is at ${temporal.address}.`)
   }
   if (service && servicePort === undefined && !service.url.endsWith(`:${SERVICE_PORT}`))
-    texts.push(`Port ${SERVICE_PORT} is taken; the Records Service is at ${service.url}.`)
+    texts.push(`The Records Service is at ${service.url}, and stays at that port in this folder.`)
   return texts
 }
 
@@ -121,16 +126,18 @@ async function ownerText(port: number): Promise<string> {
 }
 
 /** A port that was asked for has another program: whose it is, if it is the Temporal server of a project, and what helps. */
-async function namingProject(error: unknown): Promise<unknown> {
+async function namingProject(error: unknown, { servicePort }: DevOptions): Promise<unknown> {
   if (!(error instanceof SyncError)) return error
   const { code, details } = error
   const { port } = details
-  if (isServicePortTaken(error))
-    return new SyncError(
-      code,
-      `Port ${port}, for the Records Service, is taken by another program. Leave --service-port out, and dev takes a free one; or start none with --no-service`,
-      details,
-    )
+  if (isServicePortTaken(error)) {
+    const taken = `is taken by ${listenerOn(Number(port)) ?? 'another program'}`
+    const text =
+      servicePort === undefined
+        ? `Port ${port}, which the Records Service of this folder keeps, ${taken}. Runs and mirrors of the folder know the service by it, and at another port they are blocked (contract). End that process. To use another port once, give --service-port 0 or one of your own; or start none with --no-service`
+        : `Port ${port}, for the Records Service, ${taken}. Leave --service-port out, and dev takes the folder's own; or start none with --no-service`
+    return new SyncError(code, text, details)
+  }
   const projects = code === 'port_taken' ? await projectsAt(`127.0.0.1:${port}`) : null
   if (projects === null || projects.length === 0) return error
   return new SyncError(

@@ -60,7 +60,7 @@ export async function ownSchema(session: MirrorSession, claim: HolderClaim): Pro
   if (holder !== owner)
     throw refuse(
       'other_mirror',
-      `holds the mirror of ${String(holder ?? 'no org')}, not of ${owner}; name another \`schema\` for this mirror, or drop that one`,
+      `holds the mirror of ${String(holder ?? 'no org')}, not of ${owner}. If that is one service that has moved, let the connection lead to the address that it had; else name another \`schema\` for this mirror, or drop that one`,
     )
   await noteHolder(session, claim)
 }
