@@ -26,7 +26,7 @@ import { allCsvOf } from '../shared/command-line.ts'
 import { EXIT, withLedger, type CommandContext } from '../shared/context.ts'
 import { hintHere } from '../shared/hint-here.ts'
 import { openPrivateFile } from '../shared/private-file.ts'
-import { findRun } from '../shared/find-run.ts'
+import { findRunWithRows } from '../shared/find-run.ts'
 import { countText, formatNumber, stripControls, safeText, table } from '../shared/terminal.ts'
 
 /** Kinds of errors that have a file of their own; what comes after shares one. */
@@ -55,7 +55,7 @@ export async function rejects(
       '-o and -d exclude each other; expected one file, or one folder',
     )
   return await withLedger(context, async (ledger) => {
-    const run = await findRun(ledger, runText)
+    const run = await findRunWithRows(ledger, runText, { terminal, kind: 'import' })
     if (run.kind === 'mirror') {
       terminal.err(
         `Run ${run.id} is of the mirror ${run.sync}: a mirror has no rejects. What did not fit its column is in _misfits of its row`,

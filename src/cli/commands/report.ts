@@ -14,7 +14,7 @@ import { renderReport } from '../../report/html.ts'
 import { EXIT, orNull, temporalOf, withLedger, type CommandContext } from '../shared/context.ts'
 import { readKeyQuota } from '../shared/forecast.ts'
 import { openPrivateFile } from '../shared/private-file.ts'
-import { findRun } from '../shared/find-run.ts'
+import { findRunWithRows } from '../shared/find-run.ts'
 import { safeText } from '../shared/terminal.ts'
 import { printJson } from '../json.ts'
 
@@ -37,7 +37,7 @@ export async function reportCommand(
   const { terminal } = context
   const config = await context.loadConfig()
   return await withLedger(context, async (ledger) => {
-    const run = await findRun(ledger, runText)
+    const run = await findRunWithRows(ledger, runText, context)
     const data = await collectReport(ledger, run, {
       madeAt: new Date(systemClock.now()).toISOString(),
       hint: (command) => context.hint(command),

@@ -8,7 +8,7 @@ import { findSync } from '../../../config/index.ts'
 import { commandLine } from '../shared/command-line.ts'
 import { withLedger, type CommandContext } from '../shared/context.ts'
 import { loadCorrections } from '../shared/corrections.ts'
-import { findRun } from '../shared/find-run.ts'
+import { findRunWithRows } from '../shared/find-run.ts'
 import { withFilesOfOption } from '../shared/usage.ts'
 import { parseTuning, startRun } from './run.ts'
 
@@ -37,7 +37,9 @@ export async function retryRun(
       'the files say which rows are sent; leave out --code, --reason and --rows',
     )
   const config = await context.loadConfig()
-  const run = await withLedger(context, (ledger) => findRun(ledger, runText))
+  const run = await withLedger(context, (ledger) =>
+    findRunWithRows(ledger, runText, { terminal: context.terminal, kind: 'import' }),
+  )
   const sync = findSync(config, run.sync)
   const correction = file && (await withFilesOfOption(() => loadCorrections(context, run, file)))
   if (correction === null) throw new ConfigError('--file', 'there is no row in it to send again')

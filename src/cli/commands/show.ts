@@ -15,7 +15,7 @@ import type { ShownRun } from '../../report/run-report.ts'
 import { jobOf } from '../../runs/job.ts'
 import { EXIT, withLedger, type CommandContext } from '../shared/context.ts'
 import { hintHere } from '../shared/hint-here.ts'
-import { findRun } from '../shared/find-run.ts'
+import { findRunWithRows } from '../shared/find-run.ts'
 import { countText, formatNumber, safeText } from '../shared/terminal.ts'
 import { nextStepOf, printFirstDifferences, readFirstDifferences } from '../views/differences.ts'
 import { printLeftLinks, readLeftLinks } from '../views/left-links.ts'
@@ -26,7 +26,7 @@ import { printJson } from '../json.ts'
 
 export async function show(context: CommandContext, runText?: string): Promise<number> {
   return await withLedger(context, async (ledger) => {
-    const run = await findRun(ledger, runText)
+    const run = await findRunWithRows(ledger, runText, context)
     const shown = await readShown(context, ledger, run)
     if (context.json) printJson(context.terminal, shown)
     else {

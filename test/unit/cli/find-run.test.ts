@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { findRun } from '../../../src/cli/shared/find-run.ts'
+import { findRun, findRunWithRows } from '../../../src/cli/shared/find-run.ts'
 import type { Ledger } from '../../../src/ledger/ledger.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
 import { openRun } from '../../suites/ledger/scene.ts'
@@ -37,6 +37,34 @@ test('a number, the name of a sync, or nothing for the latest', async () => {
     `RUN: there is no run "contacs", and no sync of that name has run; the latest is run ${third} of companies`,
   )
   await expect(findRun(ledger, '99')).rejects.toThrow(`the latest is run ${third} of companies`)
+})
+
+test('for commands about rows, a run of links and one of another kind are passed over, and named', async () => {
+  const rows = await opened('contacts')
+  const retry = (await openRun(ledger, 'run', 'contacts', 'import', { purpose: 'retry', of: rows }))
+    .id
+  await ledger.setRunState(retry, 'failed')
+  const links = (await openRun(ledger, 'run', 'contacts', 'import', { purpose: 'links' })).id
+  const said: string[] = []
+  const terminal = { err: (line: string) => said.push(line) }
+  // It is at work.
+  expect((await findRunWithRows(ledger, 'contacts', { terminal })).id).toBe(links)
+  await ledger.setRunState(links, 'failed')
+  const mirror = (await openRun(ledger, 'run', 'copy', 'mirror')).id
+  await ledger.setRunState(mirror, 'failed')
+  expect(said).toEqual([])
+  expect((await findRunWithRows(ledger, 'contacts', { terminal })).id).toBe(retry)
+  const of = { terminal, kind: 'import' } as const
+  expect((await findRunWithRows(ledger, undefined, of)).id).toBe(retry)
+  expect(said.splice(0)).toEqual([
+    `This is run ${retry} of contacts (retry); run ${links} of contacts (links) is newer`,
+    `This is run ${retry} of contacts (retry); run ${mirror} of copy (mirror) is newer`,
+  ])
+  // A number is meant, and a mirror has no other run.
+  expect((await findRunWithRows(ledger, String(links), of)).id).toBe(links)
+  expect((await findRunWithRows(ledger, 'copy', of)).id).toBe(mirror)
+  expect((await findRunWithRows(ledger, undefined, { terminal })).id).toBe(mirror)
+  expect(said).toEqual([])
 })
 
 test('before the first run', async () => {
