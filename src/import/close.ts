@@ -51,6 +51,12 @@ const partText = ({ read, readToEnd }: Books): string | null =>
     ? `the source was not read to its end: ${countText(read, 'row of it was', 'rows of it were')}, and nothing was sent`
     : null
 
+/** Of a run that came to its end without removing what seems gone. */
+const heldBackText = ({ removals = {} }: Books): string | null =>
+  (removals.unsent ?? 0) > 0
+    ? 'those that are unsent are held back by rows whose key cannot be read, which a warning of the run names'
+    : null
+
 /** Of a run that a person has not approved, or cancelled. */
 const notRemovedText = ({ removals = {} }: Books): string | null =>
   (removals.unsent ?? 0) > 0
@@ -83,6 +89,7 @@ export async function closeImport(
           writesRecords(mode) ? sparedText(books) : null,
           correctedText(books.states.corrected),
           removalsText(books.removals),
+          heldBackText(books),
           readBackText(books),
           linksText(books),
         )

@@ -23,6 +23,7 @@ import type { Forecast } from '../shared/forecast.ts'
 import { stagingProgress } from '../views/live-progress.ts'
 import { paceOf, progressParts } from '../views/progress-line.ts'
 import { RateMeter } from '../views/rate.ts'
+import { printPlannedRemovals, readPlannedRemovals } from '../views/removals.ts'
 import {
   printRejectGroups,
   REJECT_GROUPS_SHOWN,
@@ -137,6 +138,8 @@ async function makePlan(
     /** Null if the sync has none. */
     links,
     groups: await describedGroups(ledger, run.id),
+    /** The first records that would be removed, or are held back. */
+    removals: await readPlannedRemovals(ledger, run.id),
     /** Limits of the sync that the plan exceeds. */
     excesses: await reviewLimits(deps, {
       run: run.id,
@@ -182,6 +185,7 @@ const planToJson = (
     unchanged: staged.unchanged,
     superseded: staged.superseded,
     invalid: staged.invalid,
+    ...(staged.corrected !== undefined && { corrected: staged.corrected }),
     ...(staged.withdrawn !== undefined && { withdrawn: staged.withdrawn }),
   },
   ...(links && {
@@ -231,6 +235,7 @@ function printPlan(terminal: Terminal, sync: ImportSync, plan: ImportPlan): void
     printWrapped(terminal, ask, { style: 'yellow' })
   for (const warning of staged.warnings)
     terminal.out(terminal.style('yellow', `warning: ${safeText(warning, 1_000)}`))
+  printPlannedRemovals(terminal, plan.removals, staged.removals)
   printRejectGroups(terminal, groups, false)
   const expectations = groups
     .slice(0, REJECT_GROUPS_SHOWN)
@@ -257,7 +262,9 @@ function removalRows(
         : 'records without a row, to be deleted',
       planned,
     ],
-    ...(unsent > 0 ? ([['  of rows that may be there', unsent]] as [string, number][]) : []),
+    ...(unsent > 0
+      ? ([['  held back: their rows may be there', unsent]] as [string, number][])
+      : []),
     ...(untracked > 0 ? ([['  never written by this sync', untracked]] as [string, number][]) : []),
   ]
 }

@@ -1,6 +1,6 @@
 // Records whose rows are gone from the source, or ask for it, as text.
 
-import { NOTED_REMOVALS } from '../../core/domain/removals.ts'
+import { NOTED_REMOVALS, type RemovalCounts } from '../../core/domain/removals.ts'
 import type { Removals, ReportedRemoval } from '../../ledger/ledger.ts'
 import type { BooksReport } from '../../report/run-report.ts'
 import { formatNumber, safeText, type Terminal } from '../shared/terminal.ts'
@@ -36,4 +36,27 @@ export function printNotedRemovals(terminal: Terminal, removals: readonly Report
       `    ${state.padEnd(13)} ${safeText(key, 80)}${record}${why === '' ? '' : `: ${safeText(why, 200)}`}`,
     )
   }
+}
+
+/** The first records that a run would remove, and those that it would hold back. */
+export const readPlannedRemovals = async (
+  ledger: Pick<Removals, 'removals'>,
+  run: number,
+): Promise<readonly ReportedRemoval[]> =>
+  (await ledger.removals(run, { states: ['planned', 'unsent'], after: 0, limit: SHOWN })).rows
+
+/** Names them on the screen of the person who asked, and in no log. */
+export function printPlannedRemovals(
+  terminal: Terminal,
+  removals: readonly ReportedRemoval[],
+  { planned = 0, unsent = 0 }: RemovalCounts,
+): void {
+  if (!terminal.isScreen || removals.length === 0) return
+  terminal.out('Records without a row:')
+  for (const { state, key, recordId } of removals) {
+    const record = recordId === null ? '' : ` (record ${safeText(recordId, 60)})`
+    terminal.out(`  ${safeText(key, 80)}${record}${state === 'unsent' ? ', held back' : ''}`)
+  }
+  const more = planned + unsent - removals.length
+  if (more > 0) terminal.out(`  and ${formatNumber(more)} more`)
 }

@@ -15,6 +15,7 @@ import type {
   Removals,
   RowStaging,
   Run,
+  RunReports,
   Runs,
   StepStates,
 } from '../../ledger/ledger.ts'
@@ -22,7 +23,7 @@ import { readsAll } from '../run-configs.ts'
 import { stepPosition } from '../step-position.ts'
 import type { ImportDeps } from '../ports.ts'
 
-type PlanningLedger = AcceptedRecords & Removals & RowStaging & Runs & StepStates
+type PlanningLedger = AcceptedRecords & Removals & RowStaging & RunReports & Runs & StepStates
 
 /** A run whose rows are staged. */
 export interface StagedReading {
@@ -101,11 +102,25 @@ export async function planRemovals(
       ...(obstacle === null || obstacle === '' ? [] : [`missing_rows: ${obstacle}`]),
       ...(held > 0
         ? [
-            `missing_rows: nothing was removed (${formatNumber(held)} without a row): ${rows(keyless)} ${keyless === 1 ? 'has' : 'have'} no key that can be read, so a record that seems gone may be theirs; the next run looks again`,
+            `missing_rows: nothing was removed (${formatNumber(held)} without a row): ${rows(keyless)} ${keyless === 1 ? 'has' : 'have'} no key that can be read${await keylessText(ledger, run)}, so a record that seems gone may be ${keyless === 1 ? 'its' : 'theirs'}; give ${keyless === 1 ? 'it a key' : 'them keys'} in the source, and the next run looks again`,
           ]
         : []),
     ],
   }
+}
+
+/** Rows without a key that are named, and rejects that are searched for them. */
+const NAMED_MAX = 5
+
+/** The first of them, such as ` (row 7, line 8)`; empty if none of the first rejects is one. */
+async function keylessText(ledger: RunReports, run: number): Promise<string> {
+  const page = { after: 0, limit: LEDGER_ROWS_MAX }
+  const rejects = await ledger.report(run, { states: ['invalid'], ...page })
+  const named = rejects
+    .filter(({ key }) => key === null)
+    .slice(0, NAMED_MAX)
+    .map(({ ordinal, line }) => `row ${ordinal}, line ${line}`)
+  return named.length === 0 ? '' : ` (${named.join('; ')})`
 }
 
 /**

@@ -20,6 +20,7 @@ import type {
   Removals,
   RowStaging,
   RunClosing,
+  RunReports,
   Runs,
   StageCounts,
   StepStates,
@@ -50,6 +51,7 @@ type StagingLedger = AcceptedRecords &
   Removals &
   RowStaging &
   RunClosing &
+  RunReports &
   Runs &
   StepStates
 
