@@ -31,7 +31,11 @@ const removalsWith = (run: string, key: string) =>
   `hashtextextended(removals.key, removals.run) = hashtextextended(${key}, ${run})
       AND removals.key = ${key} AND removals.run + 0 = ${run}`
 
-const MISSING_SQL = `SELECT gone.key, gone.state, ${recordOf('gone.key')}, ${isTracked('gone.key')} AS is_tracked FROM items AS gone
+/** Of several rows of a key that the reading had, the last one says what it asks for. */
+const WITHDRAWN = `(SELECT true FROM items AS other WHERE ${itemsWith('$2', 'gone.key', 'other')}
+  AND other.state = 'withdrawn' LIMIT 1) IS NOT NULL`
+
+const MISSING_SQL = `SELECT gone.key, gone.state = 'withdrawn' OR gone.state = 'superseded' AND ${WITHDRAWN} AS is_withdrawn, ${recordOf('gone.key')}, ${isTracked('gone.key')} AS is_tracked FROM items AS gone
   WHERE gone.run = $2 AND gone.ordinal > $3 AND gone.ordinal <= $4 AND gone.key IS NOT NULL AND ${isAbsent('gone.key')}
     AND (SELECT true FROM items AS earlier WHERE ${itemsWith('$2', 'gone.key', 'earlier')}
       AND earlier.ordinal::bigint < gone.ordinal LIMIT 1) IS NULL
@@ -99,7 +103,7 @@ export const removalMethods = (db: PostgresDatabase) =>
       return {
         keys: rows.map((row) => ({
           ...goneKeyOfRow(row),
-          isWithdrawn: row['state'] === 'withdrawn',
+          isWithdrawn: row['is_withdrawn'] === true,
         })),
         next: after + limit < Number(end?.['last'] ?? 0) ? after + limit : null,
       }

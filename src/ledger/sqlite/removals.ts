@@ -27,7 +27,11 @@ const isTracked = (key: string) =>
 const isPresent = (key: string) =>
   `EXISTS (SELECT 1 FROM items AS own INDEXED BY items_key WHERE own.run = ?1 AND own.key = ${key})`
 
-const MISSING_SQL = `SELECT gone.key, gone.state, ${recordOf('gone.key')}, ${isTracked('gone.key')} AS is_tracked FROM items AS gone
+/** Of several rows of a key that the reading had, the last one says what it asks for. */
+const WITHDRAWN = `EXISTS (SELECT 1 FROM items AS other INDEXED BY items_key
+  WHERE other.run = ?2 AND other.key = gone.key AND other.state = 'withdrawn')`
+
+const MISSING_SQL = `SELECT gone.key, gone.state = 'withdrawn' OR gone.state = 'superseded' AND ${WITHDRAWN} AS is_withdrawn, ${recordOf('gone.key')}, ${isTracked('gone.key')} AS is_tracked FROM items AS gone
   WHERE gone.run = ?2 AND gone.ordinal > ?3 AND gone.ordinal <= ?4 AND gone.key IS NOT NULL AND NOT ${isPresent('gone.key')}
     AND NOT EXISTS (SELECT 1 FROM items AS first INDEXED BY items_key
       WHERE first.run = ?2 AND first.key = gone.key AND first.ordinal < gone.ordinal)
@@ -53,7 +57,7 @@ export const removalMethods = (db: SqliteDatabase) =>
       return {
         keys: rows.map((row) => ({
           ...goneKeyOfRow(row),
-          isWithdrawn: row['state'] === 'withdrawn',
+          isWithdrawn: row['is_withdrawn'] === 1,
         })),
         next: after + limit < last ? after + limit : null,
       }

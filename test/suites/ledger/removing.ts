@@ -106,6 +106,27 @@ export function removingTests(open: Open): void {
     expect(await missing(next.run, first.run)).not.toContainEqual(['k5', 'record 5'])
   })
 
+  it('knows of keys that it has no item of whether their last row asked for the deletion', async () => {
+    const first = await fenced([
+      row(1, 'left', 'a'),
+      asking(2, 'left'),
+      asking(3, 'asking'),
+      asking(4, 'asking'),
+      asking(5, 'back'),
+      row(6, 'back', 'a'),
+      row(7, 'plain', 'a'),
+    ])
+    await close(ledger, first.run)
+    const next = await fenced([row(1, 'other')])
+    const { keys } = await ledger.missingKeys(next.run, { ...PAGE, earlier: first.run })
+    expect(Object.fromEntries(keys.map(({ key, isWithdrawn }) => [key, isWithdrawn]))).toEqual({
+      left: true,
+      asking: true,
+      back: false,
+      plain: false,
+    })
+  })
+
   it('finds the newest complete regular run of the destination, and whether it is kept', async () => {
     const { run: none } = await fenced(rows(1))
     expect(await ledger.previousReading(none)).toBeNull()
