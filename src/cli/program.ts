@@ -24,6 +24,9 @@ import { boundHeap } from '../worker/heap.ts'
 /** What `show`, `rejects` and `report` take. */
 const RUN = "number of a run, or a sync's name for its latest; default: the latest of all"
 
+/** More than any source has. */
+const MANY = 1_000_000_000
+
 interface Caller {
   readonly version: string
   readonly execute: Execute
@@ -145,8 +148,26 @@ function describeRun({ program, execute, action }: Parts): void {
       '--rejects <folder>',
       'of an import: write the rows that it would reject, a file for each kind',
     )
+    .option(
+      '--diff',
+      'of an import: look every row up, 100 a request, say what changes, and keep the plan',
+      false,
+    )
+    .option(
+      '--sample <n>',
+      'with --diff: look up so many rows, spread evenly',
+      wholeNumber(1, MANY),
+    )
+    .option(
+      '--limit-requests <n>',
+      'with --diff: look no further row up after so many requests',
+      wholeNumber(1, MANY),
+    )
+    .option('--out <file>', 'write all rows of the diff: a name in .ndjson or .csv')
+    .option('--html <file>', 'write the diff as a page, to be sent to whoever decides')
+    .option('--number <n>', 'show a plan that was made with --diff again', wholeNumber(1, MANY))
     .description(
-      'what a run would do: rows or records, rejects, requests, minutes; writes nothing to the service',
+      'what a run would do: rows or records, rejects, requests, minutes, changes; writes nothing to the service',
     )
     .action(action(async () => (await import('./commands/plan.ts')).plan))
   program

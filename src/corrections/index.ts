@@ -1,6 +1,7 @@
 // The rejects' round trip: written for a spreadsheet, and read back from it (docs/rejects.md).
 
 export { exampleCell } from './accepted-values.ts'
+export { cellText, csvCell } from './cells.ts'
 export { rawRows } from './raw-rows.ts'
 export { readCorrections, type CorrectionsAccount, type SpreadsheetRow } from './read.ts'
 export { BYTE_ORDER_MARK, rejectDetail, rejectReason, createRejectsSheet } from './rejects-sheet.ts'

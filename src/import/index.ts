@@ -1,6 +1,15 @@
 // The import's public face: what the activities call step by step, and what a plan and a check use.
 
+export {
+  plannedChanges,
+  PropertyTotals,
+  type PlannedChange,
+  type PropertyChange,
+  type PropertyTotal,
+} from './changes/image-changes.ts'
 export { lookUpChanges, type LookedUp, type LookUpBounds } from './changes/plan-changes.ts'
+export { planDigest } from './changes/plan-digest.ts'
+export { readPlan, shownDigest, storePlan } from './changes/stored-plan.ts'
 export { closeImport, type CloseResult, type ReconcileFindings } from './close.ts'
 export { finishImport } from './finish.ts'
 export { linkBoundsOf } from './links/link-target.ts'

@@ -145,6 +145,8 @@ tfoot th, tfoot td { border-bottom: 0; font-weight: 650; }
 .balance.yes { color: var(--good); } .balance.no { color: var(--bad); } .balance.open { color: var(--look); }
 summary:focus-visible, a:focus-visible { outline: 2px solid var(--link); outline-offset: 3px; }
 .warn { color: var(--look); font-weight: 600; }
+.changes del { color: var(--bad); white-space: pre-wrap; } .changes ins { color: var(--good); white-space: pre-wrap; text-decoration: none; }
+.changes tbody th { width: 22%; } .changes .p { width: 20%; padding-left: 1.25rem; }
 
 .chart { margin-top: 2rem; }
 .chart .axes { display: grid; grid-template-columns: 2.75rem 1fr; margin-top: 0.75rem; }

@@ -1,11 +1,9 @@
-// The plan of an import: it is staged into the ledger, counted by SQL, and its rows are taken out again. Nothing is written to
-// the service.
+// The plan of an import: it is staged into the ledger, counted by SQL, and its rows are taken out again. With `--diff` its rows are
+// looked up, and it is kept. Nothing is written to the service.
 
 import { SyncError } from '../../core/errors.ts'
 import type { Json } from '../../core/json.ts'
 import { silentLogger, systemClock, type BulkPriority } from '../../core/ports.ts'
-import { approvalText, type LimitExceeded } from '../../core/domain/limit-exceeded.ts'
-import type { RemovalCounts } from '../../core/domain/removals.ts'
 import type { ImportSync } from '../../../config/index.ts'
 import type { RecordsClient } from '../../client/index.ts'
 import {
@@ -20,18 +18,14 @@ import type { Ledger, Run, RunReports, Runs } from '../../ledger/ledger.ts'
 import type { Source } from '../../sources/source.ts'
 import { EXIT, type CommandContext } from '../shared/context.ts'
 import type { Forecast } from '../shared/forecast.ts'
+import { importPlanToJson, printImportPlan, type ImportPlan } from '../views/import-plan.ts'
 import { stagingProgress } from '../views/live-progress.ts'
 import { paceOf, progressParts } from '../views/progress-line.ts'
 import { RateMeter } from '../views/rate.ts'
-import { printPlannedRemovals, readPlannedRemovals } from '../views/removals.ts'
-import {
-  printRejectGroups,
-  REJECT_GROUPS_SHOWN,
-  rejectGroupToJson,
-} from '../views/reject-groups.ts'
+import { readPlannedRemovals } from '../views/removals.ts'
 import { noneValidText } from './check-rows.ts'
+import { keepPlan, showKeptPlan, type PlanDiffOptions } from './plan-diff.ts'
 import { writeFolder } from './rejects.ts'
-import { countText, printWrapped, safeText, table, type Terminal } from '../shared/terminal.ts'
 import { printJson } from '../json.ts'
 
 /** What the plan of either kind is made with. */
@@ -44,7 +38,7 @@ export interface PlanParts {
   forecastOf(requests: number, priority?: BulkPriority): Promise<Forecast>
 }
 
-export interface PlanOptions {
+export interface PlanOptions extends PlanDiffOptions {
   /** A folder for the rows that would be rejected: a file for each kind of error. */
   readonly rejects?: string | undefined
 }
@@ -58,19 +52,36 @@ export async function planImport(
   const { terminal } = context
   const ledger = await context.openLedger({ readOnly: false })
   let run: Run | null = null
+  let isKept = false
   try {
     run = await openPlan(ledger, sync)
-    const plan = await makePlan(context, sync, parts, { ledger, run })
+    const deps = planDeps(ledger, parts.client)
+    const plan = await makePlan(context, sync, parts, { deps, run })
     if (options.rejects !== undefined) await writeRejects(context, ledger, run, options.rejects)
-    if (context.json) printJson(terminal, planToJson(sync, plan))
-    else printPlan(terminal, sync, plan)
+    if (options.diff === true) {
+      await keepPlan(context, deps, { run: run.id, plan }, options)
+      isKept = true
+      await showKeptPlan(context, ledger, run.id, options)
+    } else if (context.json) printJson(terminal, importPlanToJson(sync, plan))
+    else printImportPlan(terminal, sync, plan)
     return EXIT.done
   } finally {
     terminal.endLive()
-    if (run !== null) await ledger.discard(run.id)
+    if (run !== null && !isKept) await ledger.discard(run.id)
     await ledger.close()
   }
 }
+
+const planDeps = (ledger: Ledger, client: RecordsClient): ImportDeps<Ledger> => ({
+  ledger,
+  client,
+  clock: systemClock,
+  logger: silentLogger,
+  tuning: DEFAULT_IMPORT_TUNING,
+  signal: new AbortController().signal,
+  priority: 'import',
+  beat: () => {},
+})
 
 async function openPlan(ledger: Runs, sync: ImportSync): Promise<Run> {
   const opened = await ledger.openRun({
@@ -85,28 +96,21 @@ async function openPlan(ledger: Runs, sync: ImportSync): Promise<Run> {
   return opened.run
 }
 
-type ImportPlan = Awaited<ReturnType<typeof makePlan>>
-
 /** Stages the rows, and asks the ledger and the quota about them. */
 async function makePlan(
   context: CommandContext,
   sync: ImportSync,
   { client, keyFingerprint, connect, forecastOf }: PlanParts,
-  { ledger, run }: { readonly ledger: Ledger; readonly run: Run },
-) {
+  { deps: given, run }: { readonly deps: ImportDeps<Ledger>; readonly run: Run },
+): Promise<ImportPlan> {
   const { createSourceOpeners } = await import('../../resources/openers.ts')
   const { openSource } = await import('../../sources/index.ts')
   let rows = 0
   let source: Source | null = null
   const meter = new RateMeter()
-  const deps: ImportDeps<Ledger> = {
-    ledger,
-    client,
-    clock: systemClock,
-    logger: silentLogger,
-    tuning: DEFAULT_IMPORT_TUNING,
-    signal: new AbortController().signal,
-    priority: 'import',
+  const { ledger } = given
+  const deps = {
+    ...given,
     beat: (read = 0) => {
       rows += read
       const now = stagingProgress(rows, source?.readShare?.() ?? null)
@@ -133,14 +137,10 @@ async function makePlan(
   })
   return {
     staged: { ...staged, warnings: [...staged.warnings, ...noneValid] },
-    /** Keys that were accepted before. */
     known,
-    /** Null if the sync has none. */
     links,
     groups: await describedGroups(ledger, run.id),
-    /** The first records that would be removed, or are held back. */
     removals: await readPlannedRemovals(ledger, run.id),
-    /** Limits of the sync that the plan exceeds. */
     excesses: await reviewLimits(deps, {
       run: run.id,
       config: sync.import,
@@ -163,127 +163,6 @@ async function writeRejects(
   // With --json standard output is the plan's alone.
   const own = context.json ? { ...context, terminal: { ...terminal, out: terminal.err } } : context
   await writeFolder(own, ledger, (await ledger.run(id))!, { directory, exact: false })
-}
-
-const planToJson = (
-  sync: ImportSync,
-  {
-    staged: { links: _counts, carriedLinks: _carried, ...staged },
-    known,
-    links,
-    groups,
-    excesses,
-    forecast,
-  }: ImportPlan,
-) => ({
-  sync: sync.name,
-  kind: sync.kind,
-  ...staged,
-  rows_read: staged.rows,
-  states: {
-    planned: staged.planned,
-    unchanged: staged.unchanged,
-    superseded: staged.superseded,
-    invalid: staged.invalid,
-    ...(staged.corrected !== undefined && { corrected: staged.corrected }),
-    ...(staged.withdrawn !== undefined && { withdrawn: staged.withdrawn }),
-  },
-  ...(links && {
-    links: { read: links.read, planned: links.planned, unchanged: links.unchanged },
-  }),
-  known_keys: known,
-  new_keys: staged.planned - known,
-  requests: forecast.requests,
-  requests_per_minute: forecast.perMinute,
-  minutes: forecast.minutes,
-  asks_first: excesses,
-  rejects: groups.map(rejectGroupToJson),
-})
-
-function printPlan(terminal: Terminal, sync: ImportSync, plan: ImportPlan): void {
-  const { staged, known, links, groups, forecast } = plan
-  const created = staged.planned - known
-  terminal.out(`Plan of ${sync.name} (nothing was written):`)
-  terminal.out(
-    table(
-      ['', 'rows'],
-      [
-        ['read', staged.rows],
-        ['to send', staged.planned],
-        ['  keys accepted before', known],
-        ['  keys new to us', created],
-        ['unchanged', staged.unchanged],
-        ['superseded by a later row', staged.superseded],
-        ...(staged.corrected
-          ? [['corrected by a retry, old in the source', staged.corrected] as const]
-          : []),
-        ['invalid', staged.invalid],
-        ...removalRows(sync, staged.removals, staged.withdrawn ?? 0),
-        ['cells that clear a property', staged.cleared],
-        ...(links
-          ? [
-              ['links', links.read],
-              ['  to send, at most', links.planned],
-              ['  linked before', links.unchanged],
-            ]
-          : []),
-      ],
-    ),
-  )
-  printWrapped(terminal, forecast.text)
-  for (const ask of asksText(sync.import, plan.excesses, { planned: staged.planned, created }))
-    printWrapped(terminal, ask, { style: 'yellow' })
-  for (const warning of staged.warnings)
-    terminal.out(terminal.style('yellow', `warning: ${safeText(warning, 1_000)}`))
-  printPlannedRemovals(terminal, plan.removals, staged.removals)
-  printRejectGroups(terminal, groups, false)
-  const expectations = groups
-    .slice(0, REJECT_GROUPS_SHOWN)
-    .filter(({ detail }) => detail !== null)
-    .map(({ reason, column, detail }) => {
-      const where = [reason, ...(column === null ? [] : [safeText(column, 30)])].join(', ')
-      return `${where}: ${safeText(detail!, 300)}`
-    })
-  for (const expectation of new Set(expectations)) printWrapped(terminal, expectation)
-}
-
-/** Rows that ask for a deletion, and records that a run would remove; nothing for a sync that removes none. */
-function removalRows(
-  { import: { missing_rows: missing = 'ignore', delete_when: when } }: ImportSync,
-  { planned = 0, unsent = 0, not_tracked: untracked = 0 }: RemovalCounts,
-  withdrawn: number,
-): [string, number][] {
-  if (missing === 'ignore' && when === undefined) return []
-  return [
-    ...(when === undefined ? [] : ([['asking for a deletion', withdrawn]] as [string, number][])),
-    [
-      typeof missing === 'object'
-        ? 'records without a row, to be changed'
-        : 'records without a row, to be deleted',
-      planned,
-    ],
-    ...(unsent > 0
-      ? ([['  held back: their rows may be there', unsent]] as [string, number][])
-      : []),
-    ...(untracked > 0 ? ([['  never written by this sync', untracked]] as [string, number][]) : []),
-  ]
-}
-
-/** What a run asks a person first, by the limits of the sync; `created`: rows whose keys no run has brought in. */
-function asksText(
-  { creates_max_percent: createsMax }: ImportSync['import'],
-  excesses: readonly LimitExceeded[],
-  { planned, created }: { readonly planned: number; readonly created: number },
-): string[] {
-  const isAsked = createsMax !== undefined && created * 100 > planned * createsMax
-  return [
-    ...(excesses.length > 0 ? [`A run asks first: ${approvalText(planned, excesses)}`] : []),
-    ...(isAsked
-      ? [
-          `A run looks up ${countText(created, 'key')}, and asks first where more than ${createsMax} % of its rows are new records (creates_max_percent)`,
-        ]
-      : []),
-  ]
 }
 
 /** The kinds of rejects, each with what was expected in its first row. */

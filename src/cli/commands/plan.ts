@@ -5,10 +5,11 @@ import { findSync, placedMapping, placedService } from '../../../config/index.ts
 import { ConfigError } from '../../core/errors.ts'
 import { createClients, type CommandContext } from '../shared/context.ts'
 import { forecast, readKeyQuota } from '../shared/forecast.ts'
+import { checkPlanOptions, showPlanByNumber } from './plan-diff.ts'
 import { planImport, type PlanOptions, type PlanParts } from './plan-import.ts'
 import { planMirror } from './plan-mirror.ts'
 
-/** @throws ConfigError if a mirror is asked for its rejects */
+/** @throws ConfigError if a mirror is asked for what imports alone have */
 export async function plan(
   context: CommandContext,
   name: string,
@@ -16,11 +17,10 @@ export async function plan(
 ): Promise<number> {
   const config = await context.loadConfig()
   const sync = findSync(config, name)
-  if (sync.kind === 'mirror' && options.rejects !== undefined)
-    throw new ConfigError(
-      '--rejects',
-      `${name} is a mirror, which has no rejects; expected an import`,
-    )
+  checkPlanOptions(options)
+  if (sync.kind === 'mirror') requireImport(name, options)
+  if (options.number !== undefined)
+    return await showPlanByNumber(context, name, options.number, options)
   const quotas = await context.openQuotas()
   const connections = await createClients(context, 'plan', quotas)
   const connection = sync.kind === 'import' ? sync.import.to : sync.mirror.from
@@ -51,4 +51,13 @@ export async function plan(
     await connections.close()
     await quotas.close()
   }
+}
+
+function requireImport(name: string, { rejects, diff, number }: PlanOptions): void {
+  const refuse = (option: string, lack: string) => {
+    throw new ConfigError(option, `${name} is a mirror, which has no ${lack}; expected an import`)
+  }
+  if (rejects !== undefined) refuse('--rejects', 'rejects')
+  if (diff === true) refuse('--diff', 'rows to send')
+  if (number !== undefined) refuse('--number', 'kept plans')
 }

@@ -12,7 +12,7 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
   test: 'test contacts --junit mapping-tests.xml',
   completion: 'completion bash',
   doctor: 'doctor --json',
-  plan: 'plan contacts --rejects to-correct',
+  plan: 'plan contacts --diff --html changes.html',
   run: 'run contacts --local',
   backfill: 'backfill contacts --from 2026-01-01 --to 2026-02-01',
   pause: 'pause contacts --reason "until the CRM team is done"',

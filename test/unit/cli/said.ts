@@ -10,17 +10,19 @@ export interface Said {
   readonly err: readonly string[]
 }
 
-/** Runs a command on the configuration at `config`. */
+/** Runs a command on the configuration at `config`. @param isScreen whether a person reads along */
 export async function said(
   config: string,
   command: (context: CommandContext) => Promise<number>,
   json = false,
+  isScreen = false,
 ): Promise<Said> {
   const out: string[] = []
   const err: string[] = []
   const context = createContext(
     { config, json },
     {
+      isScreen,
       out: (line = '') => void out.push(...line.split('\n')),
       err: (line = '') => void err.push(line),
       live: () => {},

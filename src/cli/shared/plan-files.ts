@@ -1,0 +1,70 @@
+// The rows of a plan as a file: NDJSON with a line for each row, or CSV with a line for each property.
+
+import { extname } from 'node:path'
+import { ConfigError } from '../../core/errors.ts'
+import { writeJson, type Json } from '../../core/json.ts'
+import { BYTE_ORDER_MARK, cellText, csvCell } from '../../corrections/index.ts'
+import type { PlannedChange } from '../../import/index.ts'
+import { replaceFile } from './replace-file.ts'
+
+interface PlanFormat {
+  readonly head: string
+  line(row: PlannedChange): string
+}
+
+/** With the names that other commands print. */
+export const changeToJson = ({ line, key, verdict, recordId, changes }: PlannedChange) => ({
+  line,
+  key,
+  verdict,
+  record_id: recordId,
+  changes,
+})
+
+const csvLine = (cells: readonly Json[]): string =>
+  `${cells.map((cell) => csvCell(cellText(cell), false)).join(',')}\n`
+
+const FORMATS: Readonly<Record<string, PlanFormat>> = {
+  '.ndjson': {
+    head: '',
+    line: (row) => `${writeJson(changeToJson(row) as unknown as Json)}\n`,
+  },
+  '.csv': {
+    head:
+      BYTE_ORDER_MARK +
+      csvLine(['line', 'key', 'verdict', 'record_id', 'property', 'before', 'after']),
+    line: ({ line, key, verdict, recordId, changes }) => {
+      const row = [line, key, verdict, recordId]
+      // A row that changes nothing has a line too.
+      return changes.length === 0
+        ? csvLine([...row, null, null, null])
+        : changes
+            .map(({ property, before, after }) => csvLine([...row, property, before, after]))
+            .join('')
+    },
+  },
+}
+
+/** @throws ConfigError for a file that is of neither kind */
+export function planFormat(path: string): PlanFormat {
+  const format = FORMATS[extname(path).toLowerCase()]
+  if (format) return format
+  throw new ConfigError('--out', `${path}: expected a name that ends in .ndjson or .csv`)
+}
+
+/** Writes all rows, page by page. Returns how many. @throws ConfigError if it cannot be written */
+export async function writePlanFile(
+  path: string,
+  pages: AsyncIterable<readonly PlannedChange[]>,
+): Promise<number> {
+  const format = planFormat(path)
+  let rows = 0
+  await replaceFile(path, async (put) => {
+    await put(format.head)
+    for await (const page of pages) {
+      rows += page.length
+      await put(page.map((row) => format.line(row)).join(''))
+    }
+  })
+  return rows
+}

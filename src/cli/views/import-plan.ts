@@ -1,0 +1,157 @@
+// The plan of an import, as text and as JSON.
+
+import { approvalText, type LimitExceeded } from '../../core/domain/limit-exceeded.ts'
+import type { RemovalCounts } from '../../core/domain/removals.ts'
+import type { ImportSync } from '../../../config/index.ts'
+import type { StageResult } from '../../import/index.ts'
+import type { LinkCounters, RejectGroup, ReportedRemoval } from '../../ledger/ledger.ts'
+import type { Forecast } from '../shared/forecast.ts'
+import { countText, printWrapped, safeText, table, type Terminal } from '../shared/terminal.ts'
+import { printPlannedRemovals } from './removals.ts'
+import { printRejectGroups, REJECT_GROUPS_SHOWN, rejectGroupToJson } from './reject-groups.ts'
+
+/** What a run would do, in counts. It is JSON: a plan that is kept has it in the ledger. */
+export interface ImportPlan {
+  readonly staged: StageResult
+  /** Keys that were accepted before. */
+  readonly known: number
+  /** Null if the sync has none. */
+  readonly links: LinkCounters | null
+  readonly groups: readonly (RejectGroup & { readonly detail: string | null })[]
+  /** The first records that would be removed, or are held back. */
+  readonly removals: readonly ReportedRemoval[]
+  /** Limits of the sync that the plan exceeds. */
+  readonly excesses: readonly LimitExceeded[]
+  readonly forecast: Forecast
+}
+
+export const importPlanToJson = (
+  sync: ImportSync,
+  {
+    staged: { links: _counts, carriedLinks: _carried, ...staged },
+    known,
+    links,
+    groups,
+    excesses,
+    forecast,
+  }: ImportPlan,
+) => ({
+  sync: sync.name,
+  kind: sync.kind,
+  ...staged,
+  rows_read: staged.rows,
+  states: {
+    planned: staged.planned,
+    unchanged: staged.unchanged,
+    superseded: staged.superseded,
+    invalid: staged.invalid,
+    ...(staged.corrected !== undefined && { corrected: staged.corrected }),
+    ...(staged.withdrawn !== undefined && { withdrawn: staged.withdrawn }),
+  },
+  ...(links && {
+    links: { read: links.read, planned: links.planned, unchanged: links.unchanged },
+  }),
+  known_keys: known,
+  new_keys: staged.planned - known,
+  requests: forecast.requests,
+  requests_per_minute: forecast.perMinute,
+  minutes: forecast.minutes,
+  asks_first: excesses,
+  rejects: groups.map(rejectGroupToJson),
+})
+
+/** @param title of a plan that is kept */
+export function printImportPlan(
+  terminal: Terminal,
+  sync: ImportSync,
+  plan: ImportPlan,
+  title = 'Plan',
+): void {
+  const { staged, known, groups, forecast } = plan
+  const created = staged.planned - known
+  terminal.out(`${title} of ${sync.name} (nothing was written):`)
+  terminal.out(table(['', 'rows'], stagedRows(sync, plan)))
+  printWrapped(terminal, forecast.text)
+  for (const ask of asksText(sync.import, plan.excesses, { planned: staged.planned, created }))
+    printWrapped(terminal, ask, { style: 'yellow' })
+  for (const warning of staged.warnings)
+    terminal.out(terminal.style('yellow', `warning: ${safeText(warning, 1_000)}`))
+  printPlannedRemovals(terminal, plan.removals, staged.removals)
+  printRejectGroups(terminal, groups, false)
+  const expectations = groups
+    .slice(0, REJECT_GROUPS_SHOWN)
+    .filter(({ detail }) => detail !== null)
+    .map(({ reason, column, detail }) => {
+      const where = [reason, ...(column === null ? [] : [safeText(column, 30)])].join(', ')
+      return `${where}: ${safeText(detail!, 300)}`
+    })
+  for (const expectation of new Set(expectations)) printWrapped(terminal, expectation)
+}
+
+/** What staging found, in words and counts. */
+export function stagedRows(
+  sync: ImportSync,
+  { staged, known, links }: ImportPlan,
+): readonly (readonly [name: string, count: number])[] {
+  const created = staged.planned - known
+  return [
+    ['read', staged.rows],
+    ['to send', staged.planned],
+    ['  keys accepted before', known],
+    ['  keys new to us', created],
+    ['unchanged', staged.unchanged],
+    ['superseded by a later row', staged.superseded],
+    ...(staged.corrected
+      ? [['corrected by a retry, old in the source', staged.corrected] as const]
+      : []),
+    ['invalid', staged.invalid],
+    ...removalRows(sync, staged.removals, staged.withdrawn ?? 0),
+    ['cells that clear a property', staged.cleared],
+    ...(links === null ? [] : linkCounts(links)),
+  ]
+}
+
+const linkCounts = ({ read, planned, unchanged }: LinkCounters): [string, number][] => [
+  ['links', read],
+  ['  to send, at most', planned],
+  ['  linked before', unchanged],
+]
+
+/** Rows that ask for a deletion, and records that a run would remove; nothing for a sync that removes none. */
+function removalRows(
+  { import: { missing_rows: missing = 'ignore', delete_when: when } }: ImportSync,
+  { planned = 0, unsent = 0, not_tracked: untracked = 0 }: RemovalCounts,
+  withdrawn: number,
+): [string, number][] {
+  if (missing === 'ignore' && when === undefined) return []
+  return [
+    ...(when === undefined ? [] : ([['asking for a deletion', withdrawn]] as [string, number][])),
+    [
+      typeof missing === 'object'
+        ? 'records without a row, to be changed'
+        : 'records without a row, to be deleted',
+      planned,
+    ],
+    ...(unsent > 0
+      ? ([['  held back: their rows may be there', unsent]] as [string, number][])
+      : []),
+    ...(untracked > 0 ? ([['  never written by this sync', untracked]] as [string, number][]) : []),
+  ]
+}
+
+/** What a run asks a person first, by the limits of the sync; `created`: rows whose keys no run has brought in. */
+export function asksText(
+  { creates_max_percent: createsMax }: ImportSync['import'],
+  excesses: readonly LimitExceeded[],
+  { planned, created }: { readonly planned: number; readonly created: number },
+): string[] {
+  const isAsked = createsMax !== undefined && created * 100 > planned * createsMax
+  return [
+    ...(excesses.length > 0 ? [`A run asks first: ${approvalText(planned, excesses)}`] : []),
+    ...(isAsked
+      ? [
+          `A run looks up ${countText(created, 'key')}, and asks first where more than ${createsMax} % of its rows are new records (creates_max_percent)`,
+        ]
+      : []),
+  ]
+}

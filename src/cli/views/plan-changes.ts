@@ -1,0 +1,179 @@
+// What a plan changes, for a person: totals by verdict and by property, and the first rows as a diff. Values of rows are shown on a
+// screen alone: what is not one may be a log.
+
+import { ROW_VERDICTS, verdictMeaning, type RowVerdict } from '../../core/domain/row-changes.ts'
+import { writeJson, type Json } from '../../core/json.ts'
+import type { LookedUp, LookUpBounds, PlannedChange, PropertyTotal } from '../../import/index.ts'
+import { countText, formatNumber, safeText, table, type Terminal } from '../shared/terminal.ts'
+import type { ImportPlan } from './import-plan.ts'
+
+/** What is kept of a plan with a look-up, next to the images of its rows. */
+export interface KeptPlan {
+  readonly plan: ImportPlan
+  readonly lookedUp: LookedUp
+  readonly bounds: LookUpBounds
+  readonly verdicts: Readonly<Record<RowVerdict, number>>
+  readonly properties: readonly PropertyTotal[]
+}
+
+/** Rows of each verdict that are shown as a diff, and those that are only named. */
+const ROWS_SHOWN = 3
+const KEYS_SHOWN = 5
+const PROPERTIES_SHOWN = 10
+const TOTALS_SHOWN = 20
+const VALUE_CHARS = 60
+const KEY_CHARS = 80
+
+/** A value as people read it; null: none. */
+export function changedValueText(value: Json): string | null {
+  if (value === null) return null
+  if (typeof value === 'string') return value
+  if (!Array.isArray(value)) return writeJson(value)
+  if (value.length < 2) return changedValueText((value[0] as Json | undefined) ?? null)
+  return writeJson(value)
+}
+
+/** `Looked up 500 of 10,000 rows to send, with 5 requests (--sample 500): what the others do is not known.` */
+export function lookedUpText({ lookedUp, bounds }: Pick<KeptPlan, 'lookedUp' | 'bounds'>): string {
+  const { rows, planned, requests } = lookedUp
+  const { sample, limitRequests } = bounds
+  const options = [
+    ...(sample === undefined ? [] : [`--sample ${sample}`]),
+    ...(limitRequests === undefined ? [] : [`--limit-requests ${limitRequests}`]),
+  ]
+  const text = `Looked up ${formatNumber(rows)} of ${countText(planned, 'row')} to send, with ${countText(requests, 'request')}`
+  if (rows === planned) return text
+  return `${text} (${options.join(', ')}): what a run does with the others is not known`
+}
+
+export function printPlanTotals(terminal: Terminal, totals: KeptPlan): void {
+  const { verdicts, properties, lookedUp } = totals
+  const isWhole = lookedUp.rows === lookedUp.planned
+  const text = lookedUpText(totals)
+  terminal.out()
+  terminal.out(isWhole ? text : terminal.style('yellow', text))
+  const there = ROW_VERDICTS.filter((verdict) => verdicts[verdict] > 0)
+  if (there.length === 0) return
+  terminal.out(
+    table(
+      ['a run would', 'rows', ''],
+      there.map((verdict) => [verdict, verdicts[verdict], verdictMeaning(verdict)]),
+    ),
+  )
+  if (properties.length === 0) return
+  terminal.out()
+  terminal.out(
+    table(
+      ['property of the updates', 'rows', 'of them cleared'],
+      properties
+        .slice(0, TOTALS_SHOWN)
+        .map(({ property, rows, cleared }) => [safeText(property, 60), rows, cleared]),
+    ),
+  )
+  const more = properties.length - TOTALS_SHOWN
+  if (more > 0) terminal.out(`  and ${formatNumber(more)} more: --json has all of them`)
+}
+
+interface ChangedRow {
+  readonly line: number
+  readonly key: string
+  readonly changes: readonly { readonly before: Json; readonly after: Json }[]
+}
+
+/** The first rows of a plan, by verdict, as they are shown; what has no place is not kept in memory. */
+export class FirstChanges<Row extends ChangedRow = PlannedChange> {
+  readonly rows = new Map<RowVerdict, Row[]>()
+  readonly #rowsMax: number
+  readonly #shown: (row: PlannedChange) => Row
+  #charsLeft: number
+
+  /** @param charsMax of all keys and values together; the last row may have more */
+  constructor(rowsMax: number, charsMax: number, shown: (row: PlannedChange) => Row) {
+    this.#rowsMax = rowsMax
+    this.#charsLeft = charsMax
+    this.#shown = shown
+  }
+
+  add(row: PlannedChange): void {
+    const rows = this.rows.get(row.verdict) ?? []
+    if (rows.length >= this.#rowsMax || this.#charsLeft <= 0) return
+    const shown = this.#shown(row)
+    rows.push(shown)
+    this.rows.set(row.verdict, rows)
+    for (const { before, after } of shown.changes)
+      this.#charsLeft -= charsOf(before) + charsOf(after)
+    this.#charsLeft -= shown.key.length
+  }
+
+  /** Whether no further row of a plan with these counts has a place. */
+  has(verdicts: KeptPlan['verdicts']): boolean {
+    const isFull = (verdict: RowVerdict) =>
+      (this.rows.get(verdict)?.length ?? 0) >= Math.min(verdicts[verdict], this.#rowsMax)
+    return this.#charsLeft <= 0 || ROW_VERDICTS.every(isFull)
+  }
+
+  /** In the order of the source. */
+  get all(): readonly Row[] {
+    return [...this.rows.values()].flat().toSorted((a, b) => a.line - b.line)
+  }
+}
+
+const charsOf = (value: Json): number => changedValueText(value)?.length ?? 0
+
+const SIGNS: Readonly<
+  Record<RowVerdict, readonly [sign: string, Parameters<Terminal['style']>[0]]>
+> = {
+  create: ['+', 'green'],
+  update: ['~', 'yellow'],
+  equal: ['=', 'dim'],
+  exists: ['=', 'dim'],
+  absent: ['=', 'dim'],
+  ambiguous: ['!', 'red'],
+  unknown: ['?', 'yellow'],
+}
+
+/** The first rows of each verdict, as a diff. */
+export function printFirstChanges(
+  terminal: Terminal,
+  first: FirstChanges,
+  { verdicts }: Pick<KeptPlan, 'verdicts'>,
+): void {
+  if (!terminal.isScreen) return
+  for (const verdict of ROW_VERDICTS) {
+    const rows = first.rows.get(verdict) ?? []
+    const shows = rows.some(({ changes }) => changes.length > 0)
+    const shown = rows.slice(0, shows ? ROWS_SHOWN : KEYS_SHOWN)
+    if (shown.length === 0) continue
+    const [sign, style] = SIGNS[verdict]
+    terminal.out()
+    const all = verdicts[verdict]
+    const which = shown.length < all ? `the first ${formatNumber(shown.length)} of ` : ''
+    terminal.out(terminal.style('bold', `${verdict}, ${which}${countText(all, 'row')}`))
+    for (const { key, line, changes } of shown) {
+      const name = `${sign} ${safeText(key, KEY_CHARS)}`
+      terminal.out(`${terminal.style(style, name)}  ${terminal.style('dim', `line ${line}`)}`)
+      for (const change of changes.slice(0, PROPERTIES_SHOWN))
+        printChange(terminal, verdict, change)
+      const more = changes.length - PROPERTIES_SHOWN
+      if (more > 0) terminal.out(`    and ${countText(more, 'more property', 'more properties')}`)
+    }
+  }
+}
+
+function printChange(
+  terminal: Terminal,
+  verdict: RowVerdict,
+  { property, before, after }: PlannedChange['changes'][number],
+): void {
+  const name = safeText(property, VALUE_CHARS)
+  const to = shown(terminal, 'green', after)
+  const text = verdict === 'update' ? `${shown(terminal, 'red', before)} → ${to}` : to
+  terminal.out(`    ${name}: ${text}`)
+}
+
+const shown = (terminal: Terminal, style: 'red' | 'green', value: Json): string => {
+  const text = changedValueText(value)
+  return text === null
+    ? terminal.style('dim', '(none)')
+    : terminal.style(style, safeText(text, VALUE_CHARS))
+}

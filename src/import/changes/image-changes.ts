@@ -1,0 +1,96 @@
+// What the images of rows say in properties: which of them a row changes, what each held before, and what it gets.
+
+import type { RowVerdict } from '../../core/domain/row-changes.ts'
+import { ROW_VERDICTS } from '../../core/domain/row-changes.ts'
+import { ownValue, parseJson, type Json } from '../../core/json.ts'
+import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
+import type { BeforeImage, BeforeImages, ImagedItem } from '../../ledger/ledger.ts'
+import { propertyTypes } from '../mapping/types.ts'
+import type { StagedImport } from '../ports.ts'
+import { isFieldDifferent } from '../verify/compare.ts'
+import type { PropertyValues } from '../verify/look-up.ts'
+
+/** A property that a row changes. */
+export interface PropertyChange {
+  readonly property: string
+  /** Null: no value. */
+  readonly before: Json
+  readonly after: Json
+}
+
+/** A row that was looked up. */
+export interface PlannedChange extends Pick<ImagedItem, 'line' | 'key' | 'verdict' | 'recordId'> {
+  /** Of a new record all properties with a value; of an update those that get another one; otherwise none. */
+  readonly changes: readonly PropertyChange[]
+}
+
+/** A property of the records that are updated. */
+export interface PropertyTotal {
+  readonly property: string
+  /** Rows that change it. */
+  readonly rows: number
+  /** Those of them that clear it. */
+  readonly cleared: number
+}
+
+const CREATES: readonly RowVerdict[] = ['create', 'unknown']
+
+const hasValue = (value: Json | undefined): boolean =>
+  value !== undefined && value !== null && !(Array.isArray(value) && value.length === 0)
+
+/** Reads the changes of an image. */
+export function imageChangeReader({ config, schema }: Omit<StagedImport, 'run'>) {
+  const typeOf = propertyTypes(config, schema)
+  return (image: Pick<BeforeImage, 'verdict' | 'before' | 'sent'>): readonly PropertyChange[] => {
+    const isNew = CREATES.includes(image.verdict)
+    if (!isNew && image.verdict !== 'update') return []
+    const sent = parseJson(image.sent) as PropertyValues
+    const held = image.before === null ? {} : (parseJson(image.before) as PropertyValues)
+    return Object.keys(sent)
+      .filter((name) => (isNew ? hasValue(sent[name]) : isFieldDifferent(sent, held, name, typeOf)))
+      .map((property) => ({
+        property,
+        before: ownValue(held, property) ?? null,
+        after: sent[property]!,
+      }))
+  }
+}
+
+/** All rows of a plan that were looked up, in pages, in the order of the source. Bounded by the images. */
+export async function* plannedChanges(
+  ledger: BeforeImages,
+  { run, ...staged }: StagedImport,
+): AsyncGenerator<readonly PlannedChange[]> {
+  const changesOf = imageChangeReader(staged)
+  const page = { limit: LEDGER_ROWS_MAX, verdicts: ROW_VERDICTS }
+  for (let after = 0; ;) {
+    const images = await ledger.images(run, { ...page, after })
+    if (images.length === 0) return
+    yield images.map((image) => {
+      const { line, key, verdict, recordId } = image
+      return { line, key, verdict, recordId, changes: changesOf(image) }
+    })
+    after = images.at(-1)!.ordinal
+  }
+}
+
+/** Counts the properties of updates; those that most rows change come first. */
+export class PropertyTotals {
+  readonly #counts = new Map<string, { rows: number; cleared: number }>()
+
+  add({ verdict, changes }: Pick<PlannedChange, 'verdict' | 'changes'>): void {
+    if (verdict !== 'update') return
+    for (const { property, after } of changes) {
+      const counts = this.#counts.get(property) ?? { rows: 0, cleared: 0 }
+      counts.rows += 1
+      if (!hasValue(after)) counts.cleared += 1
+      this.#counts.set(property, counts)
+    }
+  }
+
+  get sorted(): readonly PropertyTotal[] {
+    return [...this.#counts]
+      .map(([property, counts]) => ({ property, ...counts }))
+      .toSorted((a, b) => b.rows - a.rows)
+  }
+}
