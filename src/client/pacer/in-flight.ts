@@ -20,6 +20,9 @@ export const ORG_IN_FLIGHT_MAX = 256
 /** This many may always be in flight, unless the service said that it is overloaded. */
 const IN_FLIGHT_MIN = 8
 
+/** The part of the growth where the service has refused as many: one more for about 100 answers of each in flight. */
+const SLOWLY = 0.01
+
 /** The request used one of the quota. A 401 counts elsewhere, if at all. */
 export const isAccepted = (status: number): boolean =>
   status !== 429 && status !== 503 && status !== 401
@@ -30,9 +33,11 @@ export class InFlight {
   latency = 0.2
   /** A latency that few answers exceed. */
   private slow = 0.5
-  /** The most in flight after a 503; grows back with each answer. */
+  /** The most in flight after a 503, or a refusal of too many at a time; grows back with each answer. */
   private ceiling: number | null = null
   private ceilingSince = -1
+  /** How many were in flight when the service refused too many at a time; null unless it has. */
+  private crowd: number | null = null
 
   static restore(data: object): InFlight {
     const flights = Object.assign(new InFlight(), data)
@@ -86,15 +91,33 @@ export class InFlight {
     this.latency += 0.05 * (Math.min(latency, 1) - this.latency)
     const gap = Math.min(latency, IN_FLIGHT_MAX_S) - this.slow
     this.slow += (gap > 0 ? 0.3 : 0.01) * gap
-    if (status === 503 && sentAt > this.ceilingSince) {
-      // Overloaded: allow half as many, once for all requests that were out together.
-      const out = this.size + 1
-      this.ceiling = Math.max(1, Math.floor(Math.min(this.ceiling ?? out, out) / 2))
-      this.ceilingSince = t
-    } else if (isAccepted(status) && this.ceiling !== null) {
-      this.ceiling += 1 / this.ceiling
-      if (this.ceiling >= ORG_IN_FLIGHT_MAX) this.ceiling = null
+    if (status === 503) this.halve(sentAt, t)
+    else if (isAccepted(status) && this.ceiling !== null) {
+      const isFar = this.crowd === null || this.ceiling + 1 < this.crowd
+      this.ceiling += (isFar ? 1 : SLOWLY) / this.ceiling
+      if (this.ceiling >= ORG_IN_FLIGHT_MAX) this.uncrowded()
     }
+  }
+
+  /** Overloaded: allow half as many, once for all requests that were out together. */
+  private halve(sentAt: number, t: number): void {
+    if (sentAt <= this.ceilingSince) return
+    const out = this.size + 1
+    this.ceiling = Math.max(1, Math.floor(Math.min(this.ceiling ?? out, out) / 2))
+    this.ceilingSince = t
+  }
+
+  /** Refused next to others, and by no quota: as many are too many. Fewer are soon tried again, as many only after a while. */
+  crowded(sentAt: number, t: number): void {
+    if (sentAt > this.ceilingSince) this.crowd = this.size + 1
+    this.halve(sentAt, t)
+  }
+
+  /** How many are in flight is not why the service refuses. */
+  uncrowded(): void {
+    if (this.crowd === null && this.ceiling !== null && this.ceiling < ORG_IN_FLIGHT_MAX) return
+    this.crowd = null
+    this.ceiling = null
   }
 
   /** The most in flight: what `perSecond` needs at a latency that few exceed, and half as much again. */

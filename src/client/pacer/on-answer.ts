@@ -1,7 +1,7 @@
 // What an answer shows: of the numbers that the service reports, of its limit, and of the kind of its limiter. Times are seconds.
 
 import { isAccepted, type SentRequest } from './in-flight.ts'
-import type { LimitedMemory, PacerMemory } from './memory.ts'
+import { isLimited, type LimitedMemory, type PacerMemory } from './memory.ts'
 import { enterWindow, modelOf, switchTo } from './models/index.ts'
 import type { ParsedAnswer } from './reported-numbers.ts'
 
@@ -51,6 +51,11 @@ export function onAnswer(
   if (accepted) memory.own.add(endedAt, countedAt)
   else memory.rolling.bucket.level += 1
   memory.flights.learn(latency, seen.status, sentAt, t)
+  if (isCrowded(memory, seen, t)) {
+    memory.flights.crowded(sentAt, t)
+    return
+  }
+  if (seen.status === 429) memory.flights.uncrowded()
   const wait = obey(memory, answer)
   if (!known) return
   // It was leased before it was sent.
@@ -67,6 +72,22 @@ export function onAnswer(
     countedAt,
     wait,
   })
+}
+
+/** Of a guessed limit the share from which a refusal is one of the minute's quota. */
+const SPENT_SHARE = 0.8
+
+/**
+ * Whether a refusal is of too many requests at a time: it says nothing but that, others are in flight, and as far as is known the
+ * quota is not spent. One that is refused alone shows that it was not that.
+ */
+function isCrowded(memory: PacerMemory, seen: ParsedAnswer, t: number): boolean {
+  const { status, limit, remaining, retryAfter, resetIn } = seen
+  if (status !== 429 || memory.flights.size === 0) return false
+  if ([limit, remaining, retryAfter, resetIn].some((number) => number !== null)) return false
+  if (!isLimited(memory)) return true
+  if (memory.isGuess) return memory.own.lastMinute(t) < SPENT_SHARE * memory.limit
+  return modelOf(memory).credit(memory, t) > 3 + 0.05 * memory.limit
 }
 
 /** Waits as the service asks. Returns the wait. */

@@ -43,6 +43,8 @@ export interface Scenario {
   readonly kills?: readonly { readonly atS: number; readonly awayS: number }[]
   readonly storeAway?: readonly Span[]
   readonly latencyFactor?: number
+  /** More requests than these at a time are refused, without any number. */
+  readonly inFlightMost?: number
   /** What the service does beside counting. Those that it refuses for another reason count in `otherwise`. */
   readonly habits?: Habits
   /**
@@ -114,6 +116,8 @@ class Run implements World {
   private readonly arrivals: Random
   private readonly processes: Process[] = []
   private started = 0
+  /** Requests that the service works on. */
+  private inService = 0
   /** The row: an object, or its text. */
   private quota: PacedQuota
   private state: string | null = null
@@ -200,9 +204,25 @@ class Run implements World {
     }
     call.sentMs ??= sentMs
     events.after(upMs, () => {
-      const answer = this.serve(sentMs)
-      events.after(downMs, () => onAnswer(answer))
+      const answer = this.isCrowded() ? this.refuseCrowd(sentMs) : this.serve(sentMs)
+      const isServed = answer.status === 200
+      if (isServed) this.inService += 1
+      events.after(downMs, () => {
+        if (isServed) this.inService -= 1
+        onAnswer(answer)
+      })
     })
+  }
+
+  private isCrowded(): boolean {
+    const { inFlightMost } = this.scenario
+    return inFlightMost !== undefined && this.inService >= inFlightMost
+  }
+
+  /** Nothing but the status tells. */
+  private refuseCrowd(sentMs: number): Answer {
+    if (sentMs >= this.warmUpMs) this.counts.otherwise += 1
+    return { status: 429 }
   }
 
   private serve(sentMs: number): Answer {
