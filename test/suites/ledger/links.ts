@@ -766,6 +766,19 @@ export function linkTests(open: Open): void {
       expect(await linkTexts(ledger, next.run)).toEqual(['a→x planned', 'a→y unchanged'])
     })
 
+    it('counts no place as taken by a link that was not kept', async () => {
+      await linkedRun(ledger, [['a', 'x']], undefined, { bounds: ONE_TARGET })
+      const { run } = await stagedLinks(ledger, [['a', 'y']], { bounds: ONE_TARGET })
+      await sendLinks(ledger, run, () => 'linked', ONE_TARGET)
+      expect((await ledger.books(run)).links).toMatchObject({ replaced: 1 })
+      const fence = await ledger.claimLinks(run)
+      await ledger.noteNotKept(run, fence, await allLinks(ledger, run))
+      await close(ledger, run)
+      const { links } = await ledger.books(run)
+      expect(links).toMatchObject({ states: { not_kept: 1 } })
+      expect(links).not.toHaveProperty('replaced')
+    })
+
     it('replaces nothing where the definition allows several', async () => {
       await linkedRun(ledger, [['a', 'x']])
       const { run, replaced } = await linkedRun(ledger, [['a', 'y']])

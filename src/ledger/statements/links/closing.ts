@@ -21,7 +21,9 @@ const SETTLE_SQL = `UPDATE links SET in_doubt = CASE WHEN ${IS_UNANSWERED} THEN 
 /** Links that one statement counts. */
 const BOOKED_MAX = 10 * LEDGER_ROWS_MAX
 
-const COUNT_SQL = `SELECT state, count(*) AS links, count(replaced_id) AS replaced FROM links WHERE ${SLICE} GROUP BY state`
+/** A link that is not there has taken no place. */
+const COUNT_SQL = `SELECT state, count(*) AS links, count(CASE WHEN state <> 'not_kept' THEN replaced_id END) AS replaced
+  FROM links WHERE ${SLICE} GROUP BY state`
 
 function* countSlice(run: number, slice: LinkSlice) {
   const counted = { ...zeroCounts(LINK_STATES), replaced: 0 }
