@@ -1,5 +1,6 @@
 // The activities of an import: thin, over the modules of src/import.
 
+import { Context } from '@temporalio/activity'
 import { sumOfDifferences, type DifferenceCounts } from '../src/core/domain/differences.ts'
 import { SyncError } from '../src/core/errors.ts'
 import { countHeldBack, heldBackText } from '../src/core/domain/held-back.ts'
@@ -8,8 +9,11 @@ import { LIVE_STATES, countKnownDifferent } from '../src/core/domain/books.ts'
 import { countDoneRemovals } from '../src/core/domain/removals.ts'
 import type { Window } from '../src/core/domain/watermark.ts'
 import {
+  appliedPlan,
   checkDrained,
+  checkPlan,
   checkSingleWritesDrained,
+  checkStaged,
   closeImport,
   compareRun,
   DEFAULT_IMPORT_TUNING,
@@ -135,6 +139,8 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
   return {
     openImport: ({ sync, ...opening }) =>
       work.step({ run: null, tuning: {} }, async (env) => {
+        if (opening.plan !== undefined)
+          await checkPlan(ledger, opening.plan, { sync, now: clock.now(), own: ownExecution() })
         const abandoning = (gone: Run) => settle(work, gone, env)
         const run = await openRun(sync, 'import', { ...opening, abandoning })
         await checkSingleWritesDrained({ ledger, clock }, sync, run)
@@ -163,6 +169,9 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
   }
 }
 
+/** The execution of the workflow that asks. */
+const ownExecution = (): string => Context.current().info.workflowExecution?.runId ?? ''
+
 async function stageRun(
   { deps, shared }: ImportWork,
   { job, sync, keyFingerprint, importDeps }: ImportScope,
@@ -183,6 +192,8 @@ async function stageRun(
           ? openLeftoverRows(ledger, retry, old)
           : await deps.openSource(sync, importDeps.signal, extent),
   )
+  if (job.plan !== undefined)
+    await checkStaged(importDeps, { run, sync: sync.name, plan: job.plan })
   const held = retry ? await countHeldBack(ledger, retry.of) : 0
   if (held > 0) await ledger.addWarnings(run, [heldBackText(held, retry!.of)])
   for (const warning of warnings) logger.info({ run, warning }, 'mapping_warning')
@@ -195,7 +206,8 @@ async function stageRun(
     invalid,
     segments: await ledger.openSegments(run),
     errors: invalid === 0 ? [] : await rowErrors(ledger, choice),
-    hasLimits: hasLimits(sync.import) || toRemove > 0,
+    // Who applies a plan has seen what it does.
+    hasLimits: job.plan === undefined && (hasLimits(sync.import) || toRemove > 0),
     ...(sync.import.links && { hasLinks: true as const }),
     ...(toRemove > 0 && { removals: toRemove }),
   }
@@ -245,11 +257,12 @@ async function pushRows(
   await noteOtherKey(ledger, row, keyFingerprint)
   const config = sync.import
   const { schema } = row
-  const pushed = await push(importDeps, { run, config, schema, segment, refusedInRow })
+  const plan = await appliedPlan(ledger, row)
+  const pushed = await push(importDeps, { run, config, schema, segment, refusedInRow, plan })
   const progress = await ledger.progress(run)
   const next = pushed.done ? null : await firstPlanned(ledger, { run, segment })
   const hasErrors = progress.rejected + progress.failed > 0
-  const states = ['rejected', 'failed'] as const
+  const states = ['rejected', 'conflict', 'failed'] as const
   const choice = { run, config, states, after: segment.first - 1 }
   const errors = hasErrors ? await rowErrors(ledger, choice) : []
   return { ...pushed, next: next?.ordinal ?? null, progress, errors }

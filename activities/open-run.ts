@@ -17,6 +17,8 @@ import { final } from './failure.ts'
 export interface RunOpening {
   readonly limits?: BackfillLimits | null | undefined
   readonly task?: Task | null | undefined
+  /** The plan that a regular run applies. */
+  readonly plan?: number | undefined
   /** What the run was tuned to. */
   readonly tuning?: object | undefined
   /** Called before the books of a run are closed whose workflow is gone. */
@@ -29,7 +31,7 @@ export type OpenRunInput = { readonly sync: string } & Omit<RunOpening, 'abandon
 export function createRunOpener(deps: SharedDeps) {
   const { ledger, logger, loadSync, isLive, watch, env = {} } = deps
   return async (name: string, kind: SyncConfig['kind'], opening: RunOpening): Promise<number> => {
-    const { limits = null, task = null, tuning = {} } = opening
+    const { limits = null, task = null, tuning = {}, plan } = opening
     const problem = tuningProblem(kind, tuning, env)
     if (problem !== null) throw final('InvalidInput', `tuning: ${problem}`).failure
     const { workflowExecution } = Context.current().info
@@ -41,7 +43,7 @@ export function createRunOpener(deps: SharedDeps) {
       const { heartbeat_timeout_ms: heartbeatMs } = tuning as { heartbeat_timeout_ms?: number }
       // A worker that takes the run over has to know how old its writes may be.
       const tuned = heartbeatMs === undefined ? {} : { heartbeat_timeout_ms: heartbeatMs }
-      const job = storedJob(sync, { limits, task, tuned })
+      const job = storedJob(sync, { limits, task, tuned, plan })
       const run = await openOrResumeRun(
         {
           ledger,

@@ -113,10 +113,15 @@ class ImportRun {
   }
 
   async execute(): Promise<ImportResult> {
-    const { sync, tuning } = this.#input
+    const { sync, tuning, plan } = this.#input
     const [limits, task] = [this.#limits, this.#task]
     const run = await this.#short.openImport.executeWithOptions({ summary: `open ${sync}` }, [
-      { sync, ...(task === null ? { limits } : { task }), ...tuningArgument(tuning) },
+      {
+        sync,
+        ...(task === null ? { limits } : { task }),
+        ...(plan !== undefined && { plan }),
+        ...tuningArgument(tuning),
+      },
     ])
     this.#run = run
     this.#status.note({ run, step: 'stage' })

@@ -34,6 +34,8 @@ export const ImportInput = z.object({
   sync: z.string().trim().min(1),
   /** Who goes first if several runs want the quota. A backfill also has activity slots of its own. */
   priority: z.enum(['import', 'backfill']).default('import'),
+  /** The number of a plan (`records-sync plan SYNC --diff`): the run sends what it has, or nothing. */
+  plan: z.coerce.number({ error: 'expected the number of a plan' }).int().min(1).optional(),
   tuning: TuningInput.default({}),
 })
 export type ImportInput = z.infer<typeof ImportInput>

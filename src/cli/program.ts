@@ -182,6 +182,11 @@ function describeRun({ program, execute, action }: Parts): void {
     .option('--attach', 'follow the run that is at work, if there is one; start none then')
     .option('--full', 'of a mirror: read everything again, not only what changed', false)
     .option('--links', 'of an import: only try the links again that are parked or left', false)
+    .option(
+      '--plan <n>',
+      'of an import: apply this plan (plan SYNC --diff): send what it has, or nothing',
+      wholeNumber(1, 1_000_000_000),
+    )
     .option('--tuning <json>', 'times and sizes of this run, as a JSON object')
     .addOption(
       new Option(

@@ -22,6 +22,10 @@ export const VERIFY_SAMPLE_ROWS = 1_000
 export const VERIFY_SAMPLE_LINKED = 100
 /** How long items and requests of closed runs are kept. */
 export const RETENTION_MS = 30 * 24 * 60 * 60 * 1_000
+/**
+ * How old a plan may be that a run applies. Its rows are kept for RETENTION_MS, and a run that applies it needs them to its end.
+ */
+export const PLAN_AGE_MAX_MS = 7 * 24 * 60 * 60 * 1_000
 /** Values of a property's list of options that are kept. */
 export const OPTIONS_KEPT_MAX = 100
 /** Characters of the target of a link: a key of another record, or its id. A page of 1,000 links is far below LEDGER_CHARS_MAX. */

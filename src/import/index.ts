@@ -10,6 +10,13 @@ export {
 export { lookUpChanges, type LookedUp, type LookUpBounds } from './changes/plan-changes.ts'
 export { planDigest } from './changes/plan-digest.ts'
 export { readPlan, shownDigest, storePlan } from './changes/stored-plan.ts'
+export {
+  appliedPlan,
+  checkPlan,
+  checkStaged,
+  notAsPlannedText,
+  readNotAsPlanned,
+} from './changes/applied-plan.ts'
 export { closeImport, type CloseResult, type ReconcileFindings } from './close.ts'
 export { finishImport } from './finish.ts'
 export { linkBoundsOf } from './links/link-target.ts'

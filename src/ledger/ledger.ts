@@ -11,6 +11,7 @@ import type { LedgerIdentity } from './roles/identity.ts'
 import type { Leftovers } from './roles/leftovers.ts'
 import type { Links } from './roles/links.ts'
 import type { Outbox } from './roles/outbox.ts'
+import type { Plans } from './roles/plans.ts'
 import type { Reconciliation } from './roles/reconciliation.ts'
 import type { Removals } from './roles/removals.ts'
 import type { RunReports } from './roles/run-reports.ts'
@@ -34,6 +35,7 @@ export interface Ledger
     Leftovers,
     Outbox,
     BeforeImages,
+    Plans,
     Verification,
     AcceptedRecords,
     Reconciliation,
@@ -57,6 +59,7 @@ export type * from './roles/leftovers.ts'
 export * from './roles/links.ts'
 export type * from './roles/on-slice.ts'
 export type * from './roles/outbox.ts'
+export type * from './roles/plans.ts'
 export type * from './roles/reconciliation.ts'
 export type * from './roles/removals.ts'
 export type * from './roles/run-reports.ts'

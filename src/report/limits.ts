@@ -10,6 +10,7 @@ const RANGES_SHOWN_MAX = 8
 export function limitsText(job: RunJob): string | null {
   switch (job.purpose) {
     case 'sync':
+      return job.plan === undefined ? null : `what plan ${job.plan} has`
     case 'links':
       return null
     case 'backfill':

@@ -6,6 +6,7 @@ import { z } from 'zod'
 import { CHANGED_BY, DIFFERENCE_KINDS } from '../core/domain/differences.ts'
 import { PURPOSES } from '../core/domain/purpose.ts'
 import { ITEM_STATES, READ_BACK_NAMES, RUN_STATES, TIMED_STATES } from '../core/domain/books.ts'
+import { jobSchemas } from './job-schemas.ts'
 import { linkSchemas } from './link-schemas.ts'
 import { removalSchemas } from './removal-schemas.ts'
 
@@ -343,18 +344,7 @@ const shownRun = runReport
   .extend(runReport.shape.run.shape)
   .extend({
     requests: count,
-    reconcile: z
-      .object({
-        repair: z.boolean(),
-        delete_extra: z.boolean(),
-        deleteExtra: z.boolean().describe('Deprecated: `delete_extra`.'),
-        sample: countOrNull,
-        where: z.object({ column: text, digest: text }).nullable(),
-        only: z.array(text).nullable(),
-        full: z.boolean(),
-      })
-      .nullable()
-      .describe('What a reconciliation compares, and whether it repairs.'),
+    ...jobSchemas,
     rejects: z.array(rejectGroup),
     left: leftReport.extend({ rejects: z.array(rejectGroup) }).nullable(),
   })

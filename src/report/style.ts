@@ -39,6 +39,7 @@ const SERIES = {
   corrected: ['#d8c48f', '#8a7a4a'],
   invalid: ['#e9b04f', '#d99c34'],
   rejected: ['#cf5a3c', '#d9694b'],
+  conflict: ['#7b5c93', '#b796cf'],
   failed: ['#85201c', '#f6b5ab'],
   unsent: ['#b49cc0', '#8d72a0'],
   linked: ['#0e5a4a', '#7fdcc0'],

@@ -35,6 +35,8 @@ type Only<Name extends keyof Limits> = Pick<Limits, Name> & {
 export type RunJob<Sync extends SyncConfig = SyncConfig> = {
   readonly sync: Sync
   readonly tuned: StoredTuning
+  /** The plan that a regular run applies. Left out if it has none. */
+  readonly plan?: number
 } & (
   | ({ readonly purpose: 'sync' } & Only<never>)
   | ({ readonly purpose: 'backfill' } & Only<'backfill'>)
@@ -65,12 +67,14 @@ export function jobOf(run: StoredRun, kind = run.kind): RunJob {
     reconcile,
     links: _links,
     tuned = {},
+    plan,
     ...stored
-  } = run.config as unknown as SyncConfig & Partial<Limits> & { readonly tuned?: StoredTuning }
+  } = run.config as unknown as SyncConfig &
+    Partial<Limits> & { readonly tuned?: StoredTuning; readonly plan?: number }
   const sync = withMode(stored)
   switch (run.purpose) {
     case 'sync':
-      return { sync, tuned, purpose: 'sync' }
+      return { sync, tuned, purpose: 'sync', ...(plan !== undefined && { plan }) }
     case 'backfill':
       return {
         sync,
@@ -96,11 +100,17 @@ const withMode = (sync: SyncConfig): SyncConfig =>
 /** What the ledger keeps of a job, for `jobOf` to read. */
 export function storedJob(
   sync: SyncConfig,
-  job: { limits: BackfillLimits | null; task: Task | null; tuned: StoredTuning },
+  job: {
+    limits: BackfillLimits | null
+    task: Task | null
+    tuned: StoredTuning
+    plan?: number | undefined
+  },
 ): { config: Json; purpose: Purpose; of: number | null } {
-  const { limits, task, tuned } = job
+  const { limits, task, tuned, plan } = job
   const config = {
     ...sync,
+    ...(plan !== undefined && { plan }),
     ...(limits && { backfill: limits }),
     ...(Object.keys(tuned).length > 0 && { tuned }),
     ...task,

@@ -28,14 +28,14 @@ export async function tableDifferences(
   )
   const records = new Map(service.records(type).map((record) => [record.id, record]))
   const wrong: string[] = []
-  for (const [id, misfitText, ...cells] of rows) {
+  for (const [id, notAsPlannedText, ...cells] of rows) {
     const record = records.get(String(id))
     records.delete(String(id))
     if (!record) {
       wrong.push(`${id} is not in the service`)
       continue
     }
-    const misfits = misfitText == null ? {} : parse(String(misfitText))
+    const misfits = notAsPlannedText == null ? {} : parse(String(notAsPlannedText))
     const aside = isObject(misfits) ? misfits : {}
     const held = Object.fromEntries(columns.map((name, index) => [name, cells[index] as Json]))
     for (const { name, kind } of properties) {

@@ -73,10 +73,11 @@ export async function runGroup(
 }
 
 /** @throws ConfigError for what means one sync */
-function checkOptions({ full, links, priority, attach, detach }: RunOptions): void {
+function checkOptions({ full, links, plan, priority, attach, detach }: RunOptions): void {
   const alone = 'it is of one sync; run that one alone'
   if (full) throw new ConfigError('--full', alone)
   if (links) throw new ConfigError('--links', alone)
+  if (plan !== undefined) throw new ConfigError('--plan', alone)
   if (priority !== undefined) throw new ConfigError('--priority', alone)
   if (attach && detach)
     throw new ConfigError('--attach', 'it follows a group at work; leave out --detach')

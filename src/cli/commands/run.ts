@@ -14,6 +14,7 @@ import type { BulkPriority } from '../../core/ports.ts'
 import { PURPOSES } from '../../core/domain/purpose.ts'
 import { isComplete } from '../../core/domain/run-states.ts'
 import type { Run } from '../../ledger/ledger.ts'
+import { jobOf } from '../../runs/job.ts'
 import { tunable, tuningProblem } from '../../core/domain/tuning.ts'
 import { findParts } from '../../dev/parts.ts'
 import { heldUpRun, type HeldUp } from '../../temporal/held-up.ts'
@@ -70,7 +71,10 @@ function workflowOf(sync: SyncConfig, tuning: object, options: RunOptions) {
   const priority = options.priority === 'backfill' ? { priority: 'backfill' } : {}
   const input = { sync: sync.name, tuning, ...priority }
   return sync.kind === 'import'
-    ? { type: importSync, input }
+    ? {
+        type: importSync,
+        input: { ...input, ...(options.plan !== undefined && { plan: options.plan }) },
+      }
     : { type: mirrorSync, input: { ...input, full: options.full ?? false } }
 }
 
@@ -271,9 +275,15 @@ async function reportFollowed(
 }
 
 /** Whether the run is what the job would start. */
-const isOfJob = ({ purpose, of }: Run, { type, input }: Job): boolean =>
-  purpose === (PURPOSES.find((name) => name === type) ?? 'sync') &&
-  (purpose !== 'retry' || of === (input as { run?: number }).run)
+const isOfJob = (run: Run, { type, input }: Job): boolean => {
+  const { purpose, of } = run
+  const asked = input as { readonly run?: number; readonly plan?: number }
+  return (
+    purpose === (PURPOSES.find((name) => name === type) ?? 'sync') &&
+    (purpose !== 'retry' || of === asked.run) &&
+    jobOf(run).plan === asked.plan
+  )
+}
 
 /** A workflow, and its first run. */
 type WorkflowRef = Pick<Run, 'workflowId' | 'workflowRunId'>

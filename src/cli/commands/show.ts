@@ -8,6 +8,7 @@ import type {
   ReportedRemoval,
   Run,
 } from '../../ledger/ledger.ts'
+import { readNotAsPlanned } from '../../import/index.ts'
 import { collectReport } from '../../report/collect.ts'
 import { leftoversText } from '../../report/leftovers.ts'
 import { readRejectGroups } from '../../report/reject-groups.ts'
@@ -56,11 +57,19 @@ async function readShown(context: CommandContext, ledger: Ledger, run: Run): Pro
     rejects,
   )
   const { left, work } = report
-  const { reconcile = null } = jobOf(run)
+  const { reconcile = null, plan = null } = jobOf(run)
+  const unlike = plan === null ? null : await readNotAsPlanned(ledger, run.id)
   return {
     ...report,
     ...facts,
     requests: work.requests,
+    plan:
+      plan === null
+        ? null
+        : {
+            number: plan,
+            not_as_planned: unlike && { parts: unlike.parts, rows: unlike.rows, keys: unlike.keys },
+          },
     reconcile: reconcile && { ...reconcile, delete_extra: reconcile.deleteExtra },
     rejects: rejects.map(rejectGroupToJson),
     left: left && {
@@ -132,6 +141,13 @@ function printHead(
   const gone = deleted > 0 ? `, ${countText(deleted, 'record')} deleted` : ''
   terminal.out(`  ${key}${countText(shown.requests, what)}${gone}`)
   if (run.sourceDigest) terminal.out(`  source sha256 ${run.sourceDigest.slice(0, 16)}…`)
+  const { keys = [], rows = 0 } = shown.plan?.not_as_planned ?? {}
+  if (keys.length > 0) {
+    const named = keys.map((key) => safeText(key, 60)).join(', ')
+    terminal.out(
+      `  not as planned: ${named}${rows > keys.length ? `, and ${formatNumber(rows - keys.length)} more` : ''}`,
+    )
+  }
   for (const warning of run.warnings)
     terminal.out(terminal.style('yellow', `  warning: ${safeText(warning, 1_000)}`))
 }

@@ -19,6 +19,8 @@ export interface RunOptions {
   readonly full?: boolean | undefined
   /** Of an import: only the links that earlier runs left are tried again. */
   readonly links?: boolean | undefined
+  /** Of an import: the number of the plan that it applies. */
+  readonly plan?: number | undefined
   /** Follow a run of the sync that is at work, instead of starting one. Default: at a terminal, where no other option is given. */
   readonly attach?: boolean | undefined
 }
@@ -26,11 +28,11 @@ export interface RunOptions {
 /** @throws ConfigError for what the sync's kind does not have, or what contradicts itself */
 export function checkOptions(sync: SyncConfig, options: RunOptions): void {
   const { name, kind } = sync
-  const { full, links, priority } = options
+  const { full, links, plan, priority } = options
   if (options.attach && (options.detach || isSpecial(options)))
     throw new ConfigError(
       '--attach',
-      'it follows a run as it is; leave out --detach, --full, --links, --tuning and --priority',
+      'it follows a run as it is; leave out --detach, --full, --links, --plan, --tuning and --priority',
     )
   if (full && kind !== 'mirror')
     throw new ConfigError(
@@ -42,6 +44,10 @@ export function checkOptions(sync: SyncConfig, options: RunOptions): void {
       '--links',
       `"${name}" has no links; write some under \`links\` of its import`,
     )
+  if (plan !== undefined && kind !== 'import')
+    throw new ConfigError('--plan', `"${name}" is a mirror; only the plan of an import is applied`)
+  if (plan !== undefined && links)
+    throw new ConfigError('--plan', 'a run that only links has no plan; leave out --links')
   if (links && priority !== undefined)
     throw new ConfigError(
       '--links',
@@ -55,5 +61,5 @@ export function checkOptions(sync: SyncConfig, options: RunOptions): void {
 }
 
 /** Whether a run is asked for that is not like every other one. */
-export const isSpecial = ({ full, links, priority, tuning }: RunOptions): boolean =>
-  full === true || links === true || priority !== undefined || tuning !== undefined
+export const isSpecial = ({ full, links, plan, priority, tuning }: RunOptions): boolean =>
+  full === true || links === true || [plan, priority, tuning].some((given) => given !== undefined)

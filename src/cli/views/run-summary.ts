@@ -89,7 +89,7 @@ export function runPurposeText(run: Run): string | null {
   const job = jobOf(run)
   switch (job.purpose) {
     case 'sync':
-      return null
+      return job.plan === undefined ? null : `applies plan ${job.plan}`
     case 'backfill':
       return `${backfillText(job.backfill)}: nothing else was read`
     case 'retry':

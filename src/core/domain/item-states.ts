@@ -95,6 +95,14 @@ const ITEM_STATE = {
   },
   invalid: { ...NO_ANSWER, outcome: 'reject', meaning: 'did not map, never sent' },
   rejected: { ...REFUSED, counted: 'settled', meaning: 'refused by the service' },
+  /** The error says what the record held and holds. */
+  conflict: {
+    ...REFUSED,
+    timed: false,
+    quoted: false,
+    counted: 'settled',
+    meaning: 'changed at the service since the plan; not sent',
+  },
   failed: { ...REFUSED, counted: 'closed', meaning: 'no known outcome, or retries spent' },
   unsent: {
     ...NO_ANSWER,

@@ -6,6 +6,7 @@
 import { ITEM_ATTEMPTS_MAX } from '../../core/limits.ts'
 import { modeEntry } from '../../core/domain/import-modes.ts'
 import type { ItemComparison, ItemOutcome, PlannedItem, SentBatch } from '../../ledger/ledger.ts'
+import { conflictOf } from '../changes/conflict.ts'
 import { rowChangeReader, type RowChange } from '../changes/row-changes.ts'
 import { stagedMatchingProperty } from '../mapping/types.ts'
 import type { ImportDeps } from '../ports.ts'
@@ -41,7 +42,8 @@ export class RowChooser {
     this.#job = job
     this.#find = rowFinder(deps, job)
     this.#readAnswer = answerReader(config, schema)
-    this.#readChanges = config.keep_before === true ? rowChangeReader(deps, job) : null
+    const keepsBefore = config.keep_before === true || job.plan !== null
+    this.#readChanges = keepsBefore ? rowChangeReader(deps, job) : null
     this.#hashesOf = schema && createItemHasher(config, schema)
     this.#noteSecondRecords = secondRecordReader(deps, job)
     const { name } = stagedMatchingProperty(config, schema)
@@ -64,25 +66,42 @@ export class RowChooser {
     const doubted = await this.#leftInDoubt(items)
     const isCompared = doubted.size > 0 || this.#hasMaybeWritten(items)
     const found = await this.#find(items, { whole: this.#readChanges !== null || isCompared })
-    const choices = found.map((row) => this.#choiceOf(row, doubted))
+    const changes = await this.#changesOf(found)
+    const conflicts = await this.#conflictsOf(changes)
+    const choices = found.map((row): Choice => {
+      const conflict = conflicts.get(row.item.ordinal)
+      return conflict ? [row.item, conflict] : this.#choiceOf(row, doubted)
+    })
     const settled = choices.flatMap(([, outcome]) => outcome ?? [])
     await this.#settle(settled, items)
     const send = choices.flatMap(([item, outcome]) => (outcome === null ? [item] : []))
-    const equal = await this.#keepBefore(found, new Set(send.map(({ ordinal }) => ordinal)))
+    const ordinals = new Set(send.map(({ ordinal }) => ordinal))
+    const equal = await this.#keepBefore(changes.filter(({ item }) => ordinals.has(item.ordinal)))
     return equal.size === 0 ? send : send.filter(({ ordinal }) => !equal.has(ordinal))
   }
 
-  /**
-   * Stores what the records of rows hold before these are sent; what may have been written already keeps its image. Returns the
-   * rows that their records equal: they are settled, and not sent.
-   */
-  async #keepBefore(
-    found: readonly FoundRow[],
-    send: ReadonlySet<number>,
-  ): Promise<ReadonlySet<number>> {
-    if (this.#readChanges === null) return new Set()
-    const rows = found.filter(({ item }) => send.has(item.ordinal) && !isMaybeWritten(item))
-    const changes = await this.#readChanges(rows)
+  /** What rows change, where that is to be known. A row that may have been written already keeps its image, and its plan. */
+  async #changesOf(found: readonly FoundRow[]): Promise<readonly RowChange[]> {
+    if (this.#readChanges === null) return []
+    return await this.#readChanges(found.filter(({ item }) => !isMaybeWritten(item)))
+  }
+
+  /** The outcomes of rows whose records are not as the plan has them, by ordinal. */
+  async #conflictsOf(changes: readonly RowChange[]): Promise<ReadonlyMap<number, ItemOutcome>> {
+    const { plan, config } = this.#job
+    if (plan === null) return new Map()
+    const { matching_property: matching } = config
+    const ordinals = changes.map(({ item }) => item.ordinal)
+    const planned = await this.#deps.ledger.imagesOf(plan.run, ordinals)
+    const conflicts = changes.flatMap(({ image }) => {
+      const conflict = conflictOf(image, planned.get(image.ordinal), matching)
+      return conflict === null ? [] : [[image.ordinal, conflict] as const]
+    })
+    return new Map(conflicts)
+  }
+
+  /** Stores what the records of rows hold before these are sent. Returns the rows that their records equal: they are settled. */
+  async #keepBefore(changes: readonly RowChange[]): Promise<ReadonlySet<number>> {
     const isEqual = ({ image }: RowChange) => image.verdict === 'equal'
     const { ledger } = this.#deps
     const { run } = this.#job

@@ -11,6 +11,7 @@ import type {
   RunSegment,
   StepStates,
 } from '../../ledger/ledger.ts'
+import type { AppliedPlan } from '../changes/applied-plan.ts'
 import type { StagedImport } from '../ports.ts'
 
 /** What delivering asks of the ledger: the outbox, and what is known of keys whose record has another id. */
@@ -27,6 +28,8 @@ export type DeliveryLedger = AcceptedRecords &
 export interface ClaimedSegment extends StagedImport {
   readonly segment: RunSegment
   readonly fence: number
+  /** The plan that the run keeps to; null if there is none. */
+  readonly plan: AppliedPlan | null
   readonly itemsPerRequest: number
   /** Items that the service refused alone, one after the other, at the end of the slice before. */
   readonly refusedInRow: number

@@ -6,6 +6,7 @@ import { ITEM_ATTEMPTS_MAX, LEDGER_ROWS_MAX } from '../../core/limits.ts'
 import type { KnownLinks, Outbox, PlannedItem, RunSegment, SentBatch } from '../../ledger/ledger.ts'
 import { noteSentAgain } from '../../runs/sent-again.ts'
 import { findRows } from '../links/find-rows.ts'
+import type { AppliedPlan } from '../changes/applied-plan.ts'
 import type { ImportDeps, StagedImport } from '../ports.ts'
 import { BodyRoom, itemsOfBody } from './body-room.ts'
 import { chosenRows, type RoundRows } from './chosen-rows.ts'
@@ -18,6 +19,8 @@ interface Job extends StagedImport {
   readonly segment: RunSegment
   /** As the slice before counted them; none for the first one. */
   readonly refusedInRow?: number
+  /** The plan that the run keeps to. Default: none. */
+  readonly plan?: AppliedPlan | null
 }
 
 /**
@@ -34,7 +37,7 @@ export async function push(
   const { run, segment } = job
   const itemsPerRequest = await client.itemsPerRequest(operationOfMode(job.config.mode))
   const fence = await ledger.claimSegment(run, segment)
-  const claimed = { refusedInRow: 0, ...job, itemsPerRequest, fence }
+  const claimed = { refusedInRow: 0, plan: null, ...job, itemsPerRequest, fence }
   const slice = new PushSlice(deps)
   const delivery = new Delivery(deps, claimed, slice.mustStop)
   try {

@@ -6,7 +6,7 @@
 // them follow, and where it has a choice it would sooner or later read a whole run for each of its rows. So the run is
 // part of the hash in the indexes by key and by record, and the ordinal in them is of another type.
 
-import { ATTEMPT_VIEWS, SPARING_VIEWS } from './attempt-views.ts'
+import { ATTEMPT_VIEWS, CONFLICT_VIEWS, SPARING_VIEWS } from './attempt-views.ts'
 import { LINK_TABLES } from './link-tables.ts'
 
 /** Applied in order, in the ledger's own schema; `schema_version` holds their number. Never edit one that was released. */
@@ -366,4 +366,5 @@ export const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (run, ordinal)
   );
   `,
+  CONFLICT_VIEWS,
 ]

@@ -23,6 +23,7 @@ const COUNTERS: Readonly<Record<AnsweredState, SegmentCounter | null>> = {
   created: 'created',
   updated: 'updated',
   rejected: 'rejected',
+  conflict: 'rejected',
   exists: 'spared',
   absent: 'spared',
   planned: null,

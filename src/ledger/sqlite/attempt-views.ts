@@ -93,3 +93,9 @@ export const ATTEMPT_VIEWS = attemptViews('false')
 
 /** The same where an attempt may find that its mode does not write the row. */
 export const SPARING_VIEWS = attemptViews("attempt.state IN ('exists', 'absent')")
+
+/** The same where rows may be set aside because their records have changed since a plan. */
+export const CONFLICT_VIEWS = SPARING_VIEWS.replaceAll(
+  "'invalid', 'rejected', 'failed', 'unsent'",
+  "'invalid', 'rejected', 'conflict', 'failed', 'unsent'",
+)

@@ -6,6 +6,7 @@ import { differenceStatements } from './differences.ts'
 import { leftoverStatements } from './leftovers.ts'
 import { correctionStatements } from './corrections.ts'
 import { outboxStatements } from './outbox.ts'
+import { planStatements } from './plans.ts'
 import { removalStatements } from './removals.ts'
 import { runReportStatements } from './run-reports.ts'
 import { runStatements } from './runs.ts'
@@ -19,6 +20,7 @@ export const sharedMethods = (db: StatementRunner, dialect: SqlDialect) => ({
   ...correctionStatements(db, dialect),
   ...outboxStatements(db, dialect),
   ...beforeImageStatements(db, dialect),
+  ...planStatements(db, dialect),
   ...differenceStatements(db, dialect),
   ...removalStatements(db, dialect),
   ...streamStatements(db),

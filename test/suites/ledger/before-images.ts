@@ -2,13 +2,14 @@
 
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { BeforeImage, Ledger } from '../../../src/ledger/ledger.ts'
-import { ROW_VERDICTS } from '../../../src/core/domain/row-changes.ts'
+import { noVerdicts, ROW_VERDICTS } from '../../../src/core/domain/row-changes.ts'
 import {
   answered,
   close,
   never,
   openRun,
   outcome,
+  row,
   rows,
   send,
   stage,
@@ -53,13 +54,7 @@ export function beforeImageTests(open: Open): void {
       ]),
     )
     expect(await ledger.imagesOf(run, [])).toEqual(new Map())
-    expect(await ledger.imageCounts(run)).toEqual({
-      create: 1,
-      update: 2,
-      equal: 0,
-      ambiguous: 0,
-      unknown: 0,
-    })
+    expect(await ledger.imageCounts(run)).toEqual({ ...noVerdicts(), create: 1, update: 2 })
     expect(await ledger.images(run, { ...page, after: 1 })).toEqual([
       { ...created(2), line: 3, key: 'k2', state: 'planned', writtenId: null },
       {
@@ -75,6 +70,44 @@ export function beforeImageTests(open: Open): void {
     const without = await ledger.withoutImage(run, { after: 0, limit: 9 })
     expect(without).toMatchObject([{ ordinal: 3, key: 'k3', hash: 'hash of a' }])
     expect(await ledger.withoutImage(run, { after: 3, limit: 9 })).toEqual([])
+  })
+
+  it('of a plan show which rows a run plans otherwise', async () => {
+    const { id: plan } = await openRun(ledger, 'plan')
+    await stage(ledger, plan, [row(1, 'k1'), row(2, 'B'), row(3, 'é'), row(4, 'k4')])
+    await ledger.recordImages(plan, [image(1), image(2), image(3), image(4)])
+    const { run } = await staged(ledger, [
+      row(1, 'k4'),
+      row(2, 'k1', 'b'),
+      row(3, 'a'),
+      row(4, 'é'),
+    ])
+    expect(await ledger.plannedOtherwise(run, plan, 9)).toEqual({ rows: 3, keys: ['B', 'a', 'k1'] })
+    expect(await ledger.plannedOtherwise(run, plan, 1)).toEqual({ rows: 3, keys: ['B'] })
+    const { id: same } = await openRun(ledger, 'plan')
+    await stage(ledger, same, [row(1, 'é'), row(2, 'k4'), row(3, 'k1'), row(4, 'B')])
+    expect(await ledger.plannedOtherwise(same, plan, 9)).toEqual({ rows: 0, keys: [] })
+  })
+
+  it('of a plan are known to the runs that apply it', async () => {
+    const opening = { sync: 'contacts', kind: 'import', mode: 'run', workflowId: 'w' } as const
+    const config = { name: 'contacts', kind: 'import' }
+    const opened = async (plan?: number) => {
+      const own = {
+        ...opening,
+        workflowRunId: String(plan),
+        config: { ...config, ...(plan && { plan }) },
+      }
+      const result = await ledger.openRun(own)
+      if (!('run' in result)) throw new Error('the sync is held')
+      await close(ledger, result.run.id)
+      return result.run.id
+    }
+    await opened()
+    const runs = [await opened(3), await opened(4), await opened(3)]
+    const ids = (await ledger.runsOfPlan('contacts', 3)).map(({ id }) => id)
+    expect(ids).toEqual([runs[0], runs[2]])
+    expect(await ledger.runsOfPlan('others', 3)).toEqual([])
   })
 
   it('stay as they are once the row was sent, unless it certainly was not written', async () => {

@@ -213,6 +213,7 @@ export function outcome(
       created: 201,
       updated: 200,
       rejected: 422,
+      conflict: null,
       exists: 409,
       absent: 404,
       planned: 503,

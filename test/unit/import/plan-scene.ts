@@ -2,6 +2,8 @@
 
 import { DEFAULT_IMPORT_TUNING, lookUpChanges, stage } from '../../../src/import/index.ts'
 import type { LookUpBounds } from '../../../src/import/index.ts'
+import { planDigest } from '../../../src/import/changes/plan-digest.ts'
+import { storePlan } from '../../../src/import/changes/stored-plan.ts'
 import type { ImportClient, ImportDeps } from '../../../src/import/ports.ts'
 import { silentLogger, systemClock } from '../../../src/core/ports.ts'
 import type { Json } from '../../../src/core/json.ts'
@@ -59,6 +61,12 @@ export async function stagedPlan<Service extends SceneService>(
     beats: () => beats,
     lookUp: (bounds: LookUpBounds = {}) =>
       lookUpChanges(deps, { run, config: sync.import, schema }, bounds),
+    /** Keeps the plan, for a run to apply. Returns its number. */
+    async store(at = new Date().toISOString()) {
+      const made = await planDigest(deps, run)
+      await storePlan(ledger, run, { ...made, at })
+      return -run
+    },
     async verdicts() {
       const page = { after: 0, limit: 1_000, verdicts: ROW_VERDICTS }
       const images = await ledger.images(run, page)

@@ -66,6 +66,8 @@ export interface RunOptions {
   readonly beforeRemoval?: () => Promise<unknown>
   /** Called before the run is closed. */
   readonly beforeClose?: () => Promise<unknown>
+  /** The plan that it applies. */
+  readonly plan?: number
   /** Whether a person approves what waits. */
   readonly approves?: boolean
   /** How the run ends, whatever it did: `lost` never closes its books. Default: it finishes. */
@@ -227,7 +229,7 @@ export async function importSceneOn<Service extends SceneService>(
         }
       }
     }
-    const run = await call(activities.openImport, { sync: sync.name, task })
+    const run = await call(activities.openImport, { sync: sync.name, task, plan: options.plan })
     const step = { run, tuning: { segment_ms: 60_000, in_flight: 4, ...options.tuning } }
     const scope = task && 'reconcile' in task ? task.reconcile : null
     const staged = await call(activities.stageImport, step)
