@@ -104,8 +104,9 @@ export class ImportWork {
   /** Where a run writes to; before it is staged, that of the run whose rows it takes. */
   async #homeOf(run: Run): Promise<OrgRef | null> {
     const { ledger } = this.deps
-    const { retry } = jobOf(run)
+    const { retry, undo } = jobOf(run)
+    const of = retry?.of ?? undo?.of
     const home = await ledger.destinationOf(run.id)
-    return home ?? (retry ? await ledger.destinationOf(retry.of) : null)
+    return home ?? (of === undefined ? null : await ledger.destinationOf(of))
   }
 }

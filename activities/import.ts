@@ -31,6 +31,7 @@ import {
   rowErrors,
   settleInFlight,
   stage,
+  stageUndo,
   syncsToLink,
   type CloseResult,
   type PushResult,
@@ -178,7 +179,9 @@ async function stageRun(
   { run, window = null }: Input<'stageImport'>,
 ) {
   const { ledger, logger } = deps
-  const { retry, links, reconcile = null } = job
+  const { retry, links, undo, reconcile = null } = job
+  if (undo !== undefined)
+    return await stageUndone(deps, { run, sync, keyFingerprint, task: undo }, importDeps)
   const old = retry && (await shared.runOf(retry.of))
   const kind = { isRetry: retry !== undefined, isOfLinks: links !== undefined }
   const staging = { run, sync, keyFingerprint, window, reconcile, ...kind }
@@ -209,6 +212,27 @@ async function stageRun(
     // Who applies a plan has seen what it does.
     hasLimits: job.plan === undefined && (hasLimits(sync.import) || toRemove > 0),
     ...(sync.import.links && { hasLinks: true as const }),
+    ...(toRemove > 0 && { removals: toRemove }),
+  }
+}
+
+/** Of an undo: its rows are those of the run that it undoes. */
+async function stageUndone(
+  { ledger, logger }: ImportActivityDeps,
+  undoing: Parameters<typeof stageUndo>[1],
+  importDeps: ImportScope['importDeps'],
+) {
+  const { run, sync } = undoing
+  const { rows, planned, invalid, findings, removals } = await stageUndo(importDeps, undoing)
+  logger.info({ run, rows, planned, ...findings }, 'run_staged')
+  const toRemove = removals.planned ?? 0
+  return {
+    rows,
+    planned,
+    invalid,
+    segments: await ledger.openSegments(run),
+    errors: [],
+    hasLimits: hasLimits(sync.import) || toRemove > 0,
     ...(toRemove > 0 && { removals: toRemove }),
   }
 }
@@ -250,7 +274,7 @@ async function review({ shared }: ImportWork, { row, job, sync, importDeps }: Im
 }
 
 async function pushRows(
-  { row, sync, keyFingerprint, importDeps }: ImportScope,
+  { row, job, sync, keyFingerprint, importDeps }: ImportScope,
   { run, segment, refusedInRow = 0 }: Input<'pushSegment'>,
 ) {
   const { ledger } = importDeps
@@ -258,7 +282,9 @@ async function pushRows(
   const config = sync.import
   const { schema } = row
   const plan = await appliedPlan(ledger, row)
-  const pushed = await push(importDeps, { run, config, schema, segment, refusedInRow, plan })
+  const undoes = job.undo?.of
+  const sent = { run, config, schema, segment, refusedInRow, plan, undoes }
+  const pushed = await push(importDeps, sent)
   const progress = await ledger.progress(run)
   const next = pushed.done ? null : await firstPlanned(ledger, { run, segment })
   const hasErrors = progress.rejected + progress.failed > 0
@@ -280,10 +306,15 @@ async function sendLinks(
   return { done, requests, links }
 }
 
-async function remove({ row, sync, keyFingerprint, importDeps }: ImportScope, { run }: ImportStep) {
+async function remove(
+  { row, job, sync, keyFingerprint, importDeps }: ImportScope,
+  { run }: ImportStep,
+) {
   const { ledger, logger } = importDeps
   await noteOtherKey(ledger, row, keyFingerprint)
-  const done = await removeMissing(importDeps, { run, config: sync.import, schema: row.schema })
+  const { schema } = row
+  const undoes = job.undo?.of
+  const done = await removeMissing(importDeps, { run, config: sync.import, schema, undoes })
   const counts = await ledger.removalCounts(run)
   const { requests } = await ledger.progress(run)
   logger.info({ run, done, ...counts }, 'run_removed')
@@ -315,7 +346,11 @@ async function close(work: ImportWork, env: ImportEnv, { run, ending }: Input<'c
     : await settle(work, row, env).then(() => null)
   // Minutes for millions of rows.
   const { mode } = jobOf(row, 'import').sync.import
-  const closed = await withHeartbeat(env, closeImport(ledger, run, ending, findings, mode))
+  const { purpose } = row
+  const closed = await withHeartbeat(
+    env,
+    closeImport(ledger, run, ending, findings, { mode, purpose }),
+  )
   const differences = findings
     ? sumOfDifferences(findings.left)
     : countKnownDifferent(closed.books) || null

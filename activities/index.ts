@@ -11,6 +11,7 @@ import { linksActivities, type LinksActivities } from './links.ts'
 import { importActivities, type ImportActivities, type ImportActivityDeps } from './import.ts'
 import { mirrorActivities, type MirrorActivities, type MirrorActivityDeps } from './mirror.ts'
 import { repairActivities, type RepairActivities } from './repair.ts'
+import { undoActivities, type UndoActivities } from './undo.ts'
 
 export type { EndedRun } from './group.ts'
 export type { GroupMember, GroupPlan } from '../src/runs/group-plan.ts'
@@ -36,6 +37,7 @@ export type Activities = ImportActivities &
   MirrorActivities &
   BackfillActivities &
   RepairActivities &
+  UndoActivities &
   GroupActivities
 
 export function createActivities(deps: ActivityDeps): Activities {
@@ -45,6 +47,7 @@ export function createActivities(deps: ActivityDeps): Activities {
     ...mirrorActivities(deps),
     ...backfillActivities(deps),
     ...repairActivities(deps),
+    ...undoActivities(deps),
     ...groupActivities(deps),
   }
 }

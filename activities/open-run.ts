@@ -7,6 +7,7 @@ import type { Task } from '../src/core/domain/purpose.ts'
 import type { SyncConfig } from '../config/index.ts'
 import { tuningProblem } from '../src/core/domain/tuning.ts'
 import type { Run } from '../src/ledger/ledger.ts'
+import { undoneSync } from '../src/import/index.ts'
 import { storedJob } from '../src/runs/job.ts'
 import { NO_CHANGE } from '../src/runs/observers.ts'
 import { abandonedChange, openOrResumeRun, type RunHolder } from '../src/runs/open.ts'
@@ -30,6 +31,12 @@ export type OpenRunInput = { readonly sync: string } & Omit<RunOpening, 'abandon
 
 export function createRunOpener(deps: SharedDeps) {
   const { ledger, logger, loadSync, isLive, watch, env = {} } = deps
+  /** An undo writes as the run was configured that it undoes. */
+  const ofTask = async (sync: SyncConfig, task: Task | null): Promise<SyncConfig> => {
+    if (task === null || !('undo' in task) || sync.kind !== 'import') return sync
+    const old = await ledger.run(task.undo.of)
+    return old === null ? sync : undoneSync(sync, old)
+  }
   return async (name: string, kind: SyncConfig['kind'], opening: RunOpening): Promise<number> => {
     const { limits = null, task = null, tuning = {}, plan } = opening
     const problem = tuningProblem(kind, tuning, env)
@@ -39,7 +46,7 @@ export function createRunOpener(deps: SharedDeps) {
     const holder: RunHolder = { workflowId, workflowRunId: workflowExecution?.runId ?? '' }
     const began = { ...NO_CHANGE, sync: name, kind, from: null, workflowId }
     try {
-      const sync = await loadSync(name, kind)
+      const sync = await ofTask(await loadSync(name, kind), task)
       const { heartbeat_timeout_ms: heartbeatMs } = tuning as { heartbeat_timeout_ms?: number }
       // A worker that takes the run over has to know how old its writes may be.
       const tuned = heartbeatMs === undefined ? {} : { heartbeat_timeout_ms: heartbeatMs }

@@ -30,6 +30,8 @@ export function repairActivities(deps: BackfillActivityDeps): RepairActivities {
         if (!run || run.mode === 'plan') return { sync: '', problem: `there is no run ${of}` }
         const cannot = (why: string) => ({ sync: run.sync, problem: `run ${of}: ${why}` })
         if (run.kind === 'mirror') return cannot('a mirror has no rejects')
+        if (run.purpose === 'undo')
+          return cannot(`it is an undo; what it has left is undone by: undo ${run.of}`)
         if (LIVE_STATES.includes(run.state))
           return cannot(`it is ${run.state}; cancel it, or wait for its end`)
         const [left] = await ledger.retryRows(of, choice, { after: 0, limit: 1 })

@@ -11,6 +11,8 @@ export const backfill = 'backfill'
 
 /** Input: `{"run": 12}`. */
 export const retry = 'retry'
+/** Input: `{"run": 12}`: what the run wrote is taken back. */
+export const undo = 'undo'
 /** Input: `{"sync": "contacts"}`; with `"repair": true` it makes both sides equal. */
 export const reconcile = 'reconcile'
 /** Input: `{"sync": "contacts"}`: links that earlier runs of it left are tried again. */

@@ -47,6 +47,7 @@ export const ACTIVITY_KINDS = {
   checkBackfill: 'short',
   checkLinks: 'short',
   checkRetry: 'short',
+  checkUndo: 'short',
   checkReconcile: 'short',
   planGroup: 'short',
   awaitRun: 'short',

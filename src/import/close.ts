@@ -8,6 +8,7 @@ import {
 } from '../core/domain/differences.ts'
 import { writesRecords, type ImportMode } from '../core/domain/import-modes.ts'
 import { correctedText } from '../core/domain/corrected.ts'
+import type { Purpose } from '../core/domain/purpose.ts'
 import { countText, joinTexts } from '../core/format.ts'
 import { finalState, isBalanced, type Books, type RunState } from '../core/domain/books.ts'
 import { linksText } from '../core/domain/link-text.ts'
@@ -23,6 +24,11 @@ export interface CloseResult {
   readonly books: Books
   /** What a person should know about it, in one line. */
   readonly message: string | null
+}
+
+interface ClosedJob {
+  readonly mode?: ImportMode
+  readonly purpose?: Purpose
 }
 
 /** What a reconciliation found. */
@@ -66,14 +72,14 @@ const notRemovedText = ({ removals = {} }: Books): string | null =>
 /**
  * Closes a run. Safe to call again.
  * @param findings of a reconciliation that came to its end
- * @param mode of the import: rows that only link are not said to be left alone
+ * @param job of the import: rows that only link are not said to be left alone
  */
 export async function closeImport(
   ledger: RunClosing,
   run: number,
   ending: RunOutcome,
   findings: ReconcileFindings | null = null,
-  mode: ImportMode = 'upsert',
+  { mode = 'upsert', purpose = 'sync' }: ClosedJob = {},
 ): Promise<CloseResult> {
   await ledger.settleLeftovers(run)
   const books = await ledger.books(run)
@@ -88,7 +94,7 @@ export async function closeImport(
           findings && (differencesText(findings) ?? equalText(books)),
           writesRecords(mode) ? sparedText(books) : null,
           correctedText(books.states.corrected),
-          removalsText(books.removals),
+          removalsText(books.removals, purpose),
           heldBackText(books),
           readBackText(books),
           linksText(books),
@@ -96,7 +102,7 @@ export async function closeImport(
       : joinTexts(
           ending.message ?? null,
           partText(books),
-          removalsText(books.removals),
+          removalsText(books.removals, purpose),
           ending.kind === 'cancelled' ? notRemovedText(books) : null,
         )
   await ledger.closeRun(run, {

@@ -88,4 +88,6 @@ export interface StagedImport {
   readonly config: ImportConfig
   /** What the service said of the mapped properties; null before the run is staged. */
   readonly schema: RunSchema | null
+  /** Of an undo: the run that it undoes. */
+  readonly undoes?: number | undefined
 }

@@ -69,7 +69,7 @@ export async function collectReport(
     work: await collectWork(ledger, run, account.streams, limitPerMinute),
     errors,
     left: comparison ? null : await readLeftovers(ledger, run, errors.groups.length > 0),
-    retry_of: run.of,
+    retry_of: account.run.retry_of,
     retries: (await ledger.retries(run.id)).map((retry) => ({
       run: retry.id,
       of: retry.of,

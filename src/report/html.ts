@@ -18,7 +18,7 @@ export function renderReport(data: RunReport): string {
   const parts = [
     // The result of the comparison comes before how the rows were booked.
     comparison && comparisonPart(comparison, run.kind),
-    data.books && booksPart(data.books, run.closed_at !== null),
+    data.books && booksPart(data.books, run),
     data.streams && streamsPart(data.streams),
     workPart(data.work, run.seconds, run.kind === 'import'),
     errorsPart(data.errors, data.commands.rejects),
@@ -48,6 +48,8 @@ function kindOf({ run, retry_of }: RunReport): string {
       return `${kind}, retry of run ${retry_of}`
     case 'links':
       return `${kind}, links that earlier runs left`
+    case 'undo':
+      return `${kind}, undo of run ${run.undo_of}`
     case 'reconcile':
       return run.kind === 'import'
         ? 'Reconciliation, source against service'

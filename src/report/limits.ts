@@ -1,7 +1,7 @@
 // What a run was limited to, in words.
 
 import { backfillText } from '../core/domain/backfill.ts'
-import { reconcileText, type RetryTask } from '../core/domain/purpose.ts'
+import { reconcileText, type RetryTask, type UndoTask } from '../core/domain/purpose.ts'
 import type { RunJob } from '../runs/job.ts'
 
 const RANGES_SHOWN_MAX = 8
@@ -19,20 +19,36 @@ export function limitsText(job: RunJob): string | null {
       return retryText(job.retry)
     case 'reconcile':
       return reconcileText(job.reconcile) || null
+    case 'undo':
+      return undoText(job.undo)
   }
 }
 
 function retryText({ of, choice }: RetryTask): string {
   const { codes, reasons, rows, correction } = choice
-  const ranges = (rows ?? [])
-    .slice(0, RANGES_SHOWN_MAX)
-    .map(([first, last]) => (first === last ? first : `${first}–${last}`))
-  const more = rows && rows.length > RANGES_SHOWN_MAX ? ' and more' : ''
   const parts = [
     ...(codes ? [`code ${codes.join(' or ')}`] : []),
     ...(reasons ? [`reason ${reasons.join(' or ')}`] : []),
-    ...(rows ? [`rows ${ranges.join(', ')}${more}`] : []),
+    ...(rows ? [rowsText(rows)] : []),
     ...(correction === undefined ? [] : ['as a person corrected them']),
   ]
   return `rows left over by run ${of}${parts.length > 0 ? `: ${parts.join('; ')}` : ''}`
+}
+
+/** What an undo was limited to. */
+function undoText({ of, choice }: UndoTask): string {
+  const { rows, where, properties } = choice
+  const parts = [
+    ...(rows ? [rowsText(rows)] : []),
+    ...(where ? [`where ${where.property} has one value`] : []),
+    ...(properties ? [`of ${properties.join(', ')}`] : []),
+  ]
+  return `what run ${of} wrote${parts.length > 0 ? `: ${parts.join('; ')}` : ''}`
+}
+
+function rowsText(rows: readonly (readonly [number, number])[]): string {
+  const ranges = rows
+    .slice(0, RANGES_SHOWN_MAX)
+    .map(([first, last]) => (first === last ? first : `${first}–${last}`))
+  return `rows ${ranges.join(', ')}${rows.length > RANGES_SHOWN_MAX ? ' and more' : ''}`
 }

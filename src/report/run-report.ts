@@ -30,6 +30,7 @@ const runFacts = z.object({
   mode: z.enum(['run', 'plan']),
   purpose: z.enum(PURPOSES),
   retry_of: countOrNull.describe('Of a retry: the run whose rows it took.'),
+  undo_of: countOrNull.describe('Of an undo: the run that it undoes.'),
   limits: textOrNull.describe('What the run was limited to, in words; null: nothing.'),
   backfill: z
     .object({

@@ -35,6 +35,7 @@ const SERIES = {
   superseded: ['#dde1e5', '#363c44'],
   exists: ['#9fb4d8', '#4f6387'],
   absent: ['#c3b8dd', '#5d5280'],
+  kept: ['#8fa6b2', '#53707f'],
   withdrawn: ['#a9a29a', '#6f675f'],
   corrected: ['#d8c48f', '#8a7a4a'],
   invalid: ['#e9b04f', '#d99c34'],

@@ -177,7 +177,7 @@ function failed(run: Run, { books, streams }: VerdictInput, step: MakeStep): Rep
 function again(run: Run): string {
   const command = commandOf(run.purpose)
   const links = run.purpose === 'links' ? ' --links' : ''
-  return `${command} ${command === 'retry' ? run.of : word(run.sync)}${links}`
+  return `${command} ${command === 'retry' || command === 'undo' ? run.of : word(run.sync)}${links}`
 }
 
 function endedMirror(run: Run, streams: readonly StreamReport[], step: MakeStep): ReportVerdict {
@@ -208,10 +208,16 @@ function endedMirror(run: Run, streams: readonly StreamReport[], step: MakeStep)
   }
 }
 
+/** What an undo could not take back. */
+const undoAgain = (run: Run, step: MakeStep) => [
+  step('See why:', `rejects ${run.id}`),
+  step('Undo what is left, when what was wrong is mended:', `undo ${run.of}`),
+]
+
 function endedImport(run: Run, books: BooksReport, step: MakeStep): ReportVerdict {
   const rejects = rejectedRows(books)
   const readBack = readBackNote(books)
-  const left = removalsText(books)
+  const left = removalsText(run, books)
   if (rejects > 0)
     return {
       tone: 'look',
@@ -221,14 +227,17 @@ function endedImport(run: Run, books: BooksReport, step: MakeStep): ReportVerdic
           ? `; the other ${formatNumber(books.read - rejects)} have their outcome`
           : ''
       }.${readBack === null ? '' : ` ${readBack.text}.`}${left === null ? '' : ` ${left}.`}${linksMeaning(books)}`,
-      next: [
-        step(
-          'Write them to files with their original columns, and correct them there:',
-          `rejects ${run.id}`,
-        ),
-        step('Send what you corrected:', `retry ${run.id} --file rejects-${run.id}/*.csv`),
-        step('Or send them as they are, when the service was to blame:', `retry ${run.id}`),
-      ],
+      next:
+        run.purpose === 'undo'
+          ? undoAgain(run, step)
+          : [
+              step(
+                'Write them to files with their original columns, and correct them there:',
+                `rejects ${run.id}`,
+              ),
+              step('Send what you corrected:', `retry ${run.id} --file rejects-${run.id}/*.csv`),
+              step('Or send them as they are, when the service was to blame:', `retry ${run.id}`),
+            ],
     }
   if (readBack !== null)
     return {
@@ -247,11 +256,14 @@ function endedImport(run: Run, books: BooksReport, step: MakeStep): ReportVerdic
         run.state === 'complete_with_rejects'
           ? 'Complete, with records that were not removed'
           : 'Complete, with differences',
-      meaning: `${left}. The source has no row of them any more.${linksMeaning(books)}`,
-      next: [
-        step('See which they are:', `show ${run.id}`),
-        step('Compare both sides, and decide there:', `reconcile ${word(run.sync)}`),
-      ],
+      meaning: `${left}. ${run.purpose === 'undo' ? `They are not proven to be as run ${run.of} left them` : 'The source has no row of them any more'}.${linksMeaning(books)}`,
+      next:
+        run.purpose === 'undo'
+          ? [step('See which they are:', `show ${run.id}`)]
+          : [
+              step('See which they are:', `show ${run.id}`),
+              step('Compare both sides, and decide there:', `reconcile ${word(run.sync)}`),
+            ],
     }
   const linked = linksMeaning(books)
   if (linked !== '')
@@ -271,13 +283,13 @@ const rowsIn = (states: BooksReport['states'], state: ItemState): number =>
   states.find((one) => one.state === state)?.rows ?? 0
 
 /** Records without a row that are left, or could not be removed; null if there is none. */
-function removalsText(books: BooksReport): string | null {
+function removalsText({ purpose }: Run, books: BooksReport): string | null {
   const noted = notedRemovals(books)
   const total = noted.reduce((sum, { records }) => sum + records, 0)
   const parts = noted.map(({ state, records }) => `${formatNumber(records)} ${state}`).join(', ')
   return total === 0
     ? null
-    : `${countText(total, 'record')} without a row ${total === 1 ? 'is' : 'are'} left (${parts})`
+    : `${countText(total, 'record')} ${purpose === 'undo' ? 'that the run made' : 'without a row'} ${total === 1 ? 'is' : 'are'} left (${parts})`
 }
 
 function withoutRejects({ purpose }: Run, { read, states }: BooksReport): string {
@@ -286,6 +298,8 @@ function withoutRejects({ purpose }: Run, { read, states }: BooksReport): string
     read === 1 ? 'The one row has its outcome' : `All ${formatNumber(read)} rows have their outcome`
   if (corrected !== null) return `${all}. ${corrected}: mend them there.`
   if (read > 0) return `${all}, and none needs you.`
+  if (purpose === 'undo')
+    return 'No value was to be restored; the records that the run made are counted below.'
   return purpose === 'retry'
     ? 'There was no row to take again.'
     : 'The source had no rows, so nothing was sent. If you expected some, look at the source.'

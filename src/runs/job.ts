@@ -11,6 +11,7 @@ import {
   type ReconcileScope,
   type RetryTask,
   type Task,
+  type UndoTask,
 } from '../core/domain/purpose.ts'
 import type { ImportSync, MirrorSync, SyncConfig } from '../../config/index.ts'
 
@@ -24,6 +25,7 @@ interface Limits {
   readonly retry: RetryTask
   readonly reconcile: ReconcileScope
   readonly links: LinksTask
+  readonly undo: UndoTask
 }
 
 /** The limits of that name, and no others. */
@@ -43,6 +45,7 @@ export type RunJob<Sync extends SyncConfig = SyncConfig> = {
   | ({ readonly purpose: 'retry' } & Only<'retry'>)
   | ({ readonly purpose: 'reconcile' } & Only<'reconcile'>)
   | ({ readonly purpose: 'links' } & Only<'links'>)
+  | ({ readonly purpose: 'undo' } & Only<'undo'>)
 )
 
 /** A run as far as its job is concerned. */
@@ -66,6 +69,7 @@ export function jobOf(run: StoredRun, kind = run.kind): RunJob {
     retry,
     reconcile,
     links: _links,
+    undo,
     tuned = {},
     plan,
     ...stored
@@ -88,6 +92,8 @@ export function jobOf(run: StoredRun, kind = run.kind): RunJob {
       return { sync, tuned, purpose: 'reconcile', reconcile: { ...WHOLE_SCOPE, ...reconcile } }
     case 'links':
       return { sync, tuned, purpose: 'links', links: {} }
+    case 'undo':
+      return { sync, tuned, purpose: 'undo', undo: { of: run.of!, choice: {}, ...undo } }
   }
 }
 
@@ -118,9 +124,13 @@ export function storedJob(
   return {
     config: config as unknown as Json,
     purpose: task === null ? (limits ? 'backfill' : 'sync') : purposeOf(task),
-    of: task !== null && 'retry' in task ? task.retry.of : null,
+    of: task === null ? null : ofTask(task),
   }
 }
 
+/** The run that a task is about. */
+const ofTask = (task: Task): number | null =>
+  'retry' in task ? task.retry.of : 'undo' in task ? task.undo.of : null
+
 const purposeOf = (task: Task): Purpose =>
-  'retry' in task ? 'retry' : 'reconcile' in task ? 'reconcile' : 'links'
+  'retry' in task ? 'retry' : 'undo' in task ? 'undo' : 'reconcile' in task ? 'reconcile' : 'links'

@@ -23,6 +23,27 @@ export function describeRepair(program: Command, execute: Execute): void {
     )
     .action(action(async () => (await import('./retry.ts')).retryRun))
   program
+    .command('undo')
+    .argument('<run>')
+    .option('--rows <list>', 'only these rows of the run, such as 3,7-12')
+    .option('--where <property=value>', 'only rows that sent this value for this property')
+    .option(
+      '--property <names...>',
+      'only these properties get their values back; nothing is deleted',
+    )
+    .option('--dry-run', 'show what would be done, and send nothing', false)
+    .option('-y, --yes', 'do not ask; for scripts', false)
+    .option(
+      '--pause-schedule',
+      'pause the schedule of the sync, which would send the rows again',
+      false,
+    )
+    .option('--detach', 'start the run, and return once a worker has it', false)
+    .option('--local', LOCAL_HELP, false)
+    .option('--tuning <json>', 'times and sizes of this run, as a JSON object')
+    .description('take back what a run wrote, where it is still so; shows the plan, and asks')
+    .action(action(async () => (await import('./undo.ts')).undoRun))
+  program
     .command('reconcile')
     .argument('<sync>')
     .option('--repair', 'make both sides equal: write, or pull, just what differs', false)

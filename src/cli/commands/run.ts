@@ -7,6 +7,8 @@ import {
   links as linksWorkflow,
   mirrorSync,
   reconcile,
+  retry,
+  undo,
 } from '../../../workflows/names.ts'
 import { idOfStart, taskQueueOf } from '../../../workflows/queues.ts'
 import { ConfigError } from '../../core/errors.ts'
@@ -206,7 +208,7 @@ async function startRunAt(
       const isLeft = held !== null && local !== null && isOfJob(held, job)
       if (held) attachTo(context, held, isLeft || (options.isFollowed?.(held) ?? false))
       const workflow = held ?? (await startWorkflow(context, client, job, project))
-      const isAnnounced = held === null && job.type !== reconcile && job.type !== linksWorkflow
+      const isAnnounced = held === null && ![reconcile, linksWorkflow, undo].includes(job.type)
       const isFresh = held === null || !local?.isOwn || (await askAgain(context, client, held))
       const wait = createLocalWait(context, { again, endsForPerson: isFresh })
       const parts = {
@@ -280,7 +282,7 @@ const isOfJob = (run: Run, { type, input }: Job): boolean => {
   const asked = input as { readonly run?: number; readonly plan?: number }
   return (
     purpose === (PURPOSES.find((name) => name === type) ?? 'sync') &&
-    (purpose !== 'retry' || of === asked.run) &&
+    (![retry, undo].includes(purpose) || of === asked.run) &&
     jobOf(run).plan === asked.plan
   )
 }

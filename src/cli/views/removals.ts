@@ -1,6 +1,7 @@
 // Records whose rows are gone from the source, or ask for it, as text.
 
-import { NOTED_REMOVALS, type RemovalCounts } from '../../core/domain/removals.ts'
+import type { Purpose } from '../../core/domain/purpose.ts'
+import { NOTED_REMOVALS, removalsOf, type RemovalCounts } from '../../core/domain/removals.ts'
 import type { Removals, ReportedRemoval } from '../../ledger/ledger.ts'
 import type { BooksReport } from '../../report/run-report.ts'
 import { formatNumber, safeText, type Terminal } from '../shared/terminal.ts'
@@ -9,9 +10,13 @@ import { formatNumber, safeText, type Terminal } from '../shared/terminal.ts'
 const SHOWN = 20
 
 /** Records by what became of them. */
-export function printRemovals(terminal: Terminal, removals: BooksReport['removals']): void {
+export function printRemovals(
+  terminal: Terminal,
+  removals: BooksReport['removals'],
+  purpose: Purpose = 'sync',
+): void {
   if (removals.length === 0) return
-  terminal.out('  Records without a row:')
+  terminal.out(`  ${capitalized(removalsOf(purpose))}:`)
   const width = Math.max(...removals.map(({ records }) => formatNumber(records).length))
   for (const { state, records, meaning } of removals)
     terminal.out(
@@ -60,3 +65,5 @@ export function printPlannedRemovals(
   const more = planned + unsent - removals.length
   if (more > 0) terminal.out(`  and ${formatNumber(more)} more`)
 }
+
+const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)

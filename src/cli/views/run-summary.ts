@@ -14,7 +14,7 @@ import { printStreams } from './streams.ts'
 import { formatNumber, screenLines, type Terminal } from '../shared/terminal.ts'
 
 /** The books as lines: each state, then the sum, then whether it balances; those of a live run are open. */
-function printBooks(terminal: Terminal, books: BooksReport): void {
+function printBooks(terminal: Terminal, books: BooksReport, purpose: Run['purpose']): void {
   const width = Math.max(
     ...[books.read, ...books.states.map(({ rows }) => rows)].map(
       (rows) => formatNumber(rows).length,
@@ -43,7 +43,7 @@ function printBooks(terminal: Terminal, books: BooksReport): void {
   for (const { name, rows, meaning } of books.read_back)
     for (const line of screenLines(head(name, rows) + meaning, head(name, rows).length))
       terminal.out(terminal.style(name === 'equal' ? 'dim' : 'yellow', line))
-  printRemovals(terminal, books.removals)
+  printRemovals(terminal, books.removals, purpose)
   if (books.links) printLinks(terminal, books.links)
   for (const { text, warns } of booksNotes(books))
     terminal.out(warns ? terminal.style('yellow', `  ${text}`) : `  ${text}`)
@@ -77,7 +77,7 @@ export function printRunAccount(
   terminal: Terminal,
   { run, books, streams, differences }: RunAccount,
 ): void {
-  if (books) printBooks(terminal, books)
+  if (books) printBooks(terminal, books, run.purpose)
   if (streams) printStreams(terminal, streams)
   if (!differences) return
   terminal.out()
@@ -96,6 +96,8 @@ export function runPurposeText(run: Run): string | null {
       return `retry of run ${job.retry.of}`
     case 'links':
       return 'links that earlier runs left: nothing was read'
+    case 'undo':
+      return `undo of run ${job.undo.of}`
     case 'reconcile': {
       const text = reconcileText(job.reconcile)
       return text === '' ? 'reconciliation' : `reconciliation: ${text}`

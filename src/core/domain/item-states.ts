@@ -81,6 +81,11 @@ const ITEM_STATE = {
     meaning: 'not there, not created (mode update)',
     compared: 'not there; an update does not create it',
   },
+  kept: {
+    ...SPARED,
+    meaning: 'changed by others since, left as it is',
+    compared: null,
+  },
   withdrawn: {
     ...NO_ANSWER,
     outcome: 'withdrawn',

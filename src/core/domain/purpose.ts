@@ -1,5 +1,5 @@
 // What a run is for. Besides the regular runs there are those that a person starts: a backfill, a retry of what another run
-// left over, a reconciliation. What they are limited to is stored with the configuration of the run (runs/job.ts), so that everyone
+// left over, a reconciliation, an undo. What they are limited to is stored with the configuration of the run (runs/job.ts), so that everyone
 // sees why it is not whole.
 
 import { namesOf, namesWith } from '../register.ts'
@@ -8,7 +8,7 @@ interface PurposeEntry {
   /** Whether it brings in what is new: only such runs are a sync's success, and only they are compared with the one before. */
   readonly regular: boolean
   /** The command that starts a run of this purpose once more. */
-  readonly command: 'run' | 'retry' | 'reconcile'
+  readonly command: 'run' | 'retry' | 'reconcile' | 'undo'
 }
 
 const PURPOSE = {
@@ -19,6 +19,8 @@ const PURPOSE = {
   reconcile: { regular: false, command: 'reconcile' },
   /** Tries the links again that earlier runs left, and reads no row. */
   links: { regular: false, command: 'run' },
+  /** Takes back what another run wrote. */
+  undo: { regular: false, command: 'undo' },
 } as const satisfies Record<string, PurposeEntry>
 export type Purpose = keyof typeof PURPOSE
 
@@ -95,8 +97,25 @@ export function reconcileText(scope: ReconcileScope): string {
 /** Links of earlier runs that were not linked: all of the sync. */
 export type LinksTask = Readonly<Record<string, never>>
 
+/** Which part of a run an undo takes back; a field that is not given does not limit it. */
+export interface UndoChoice {
+  /** Ordinals, both ends included. */
+  readonly rows?: readonly (readonly [number, number])[]
+  /** Only rows that sent the value of this digest (`textHash`) for the property: the value itself may not enter Temporal. */
+  readonly where?: { readonly property: string; readonly digest: string }
+  /** Only these properties get their values back, and no record is deleted or made. */
+  readonly properties?: readonly string[]
+}
+
+export interface UndoTask {
+  /** The run that it undoes. */
+  readonly of: number
+  readonly choice: UndoChoice
+}
+
 /** What a run is for if it is not a regular one; null: regular, or a backfill. */
 export type Task =
   | { readonly retry: RetryTask }
   | { readonly reconcile: ReconcileScope }
   | { readonly links: LinksTask }
+  | { readonly undo: UndoTask }

@@ -2,6 +2,7 @@
 // SQL of the ledger, the state of a run, the report and the commands derive from it.
 
 import { formatNumber } from '../format.ts'
+import type { Purpose } from './purpose.ts'
 import { namesOf, namesWith, zeroCounts } from '../register.ts'
 
 interface RemovalStateEntry {
@@ -58,8 +59,8 @@ export type SettledRemoval = Exclude<RemovalState, (typeof OPEN_REMOVALS)[number
 
 export const removalMeaning = (state: RemovalState): string => REMOVAL_STATE[state].meaning
 
-/** Why the source lacks the row: it is gone, or it says so itself (`delete_when`). */
-export const REMOVAL_CAUSES = ['missing', 'asked'] as const
+/** Why: the row is gone from the source, it asks for the deletion itself (`delete_when`), or the run that made the record is undone. */
+export const REMOVAL_CAUSES = ['missing', 'asked', 'undo'] as const
 export type RemovalCause = (typeof REMOVAL_CAUSES)[number]
 
 /** Removals by state: those that occur. */
@@ -86,10 +87,14 @@ export const countLeftRemovals = (counts: RemovalCounts = {}): number => sumOf(c
 export const REMOVAL_ACTIONS = ['delete', 'clear'] as const
 export type RemovalAction = (typeof REMOVAL_ACTIONS)[number]
 
+/** What the records of removals are, in a run of this purpose. */
+export const removalsOf = (purpose: Purpose): string =>
+  purpose === 'undo' ? 'records that the run made' : 'records without a row'
+
 /** `records without a row: 12 removed, 1 changed_since`; null if there is none. */
-export function removalsText(counts: RemovalCounts = {}): string | null {
+export function removalsText(counts: RemovalCounts = {}, purpose: Purpose = 'sync'): string | null {
   const parts = REMOVAL_STATES.filter((state) => (counts[state] ?? 0) > 0).map(
     (state) => `${formatNumber(counts[state]!)} ${state}`,
   )
-  return parts.length === 0 ? null : `records without a row: ${parts.join(', ')}`
+  return parts.length === 0 ? null : `${removalsOf(purpose)}: ${parts.join(', ')}`
 }

@@ -86,7 +86,10 @@ export function rowChangeReader(
 }
 
 /** Of a row that its mode does not write: why. */
-function sparedOf(mode: ImportMode, { record, isSeveral }: FoundRow): SparedState | null {
+function sparedOf(
+  mode: ImportMode,
+  { record, isSeveral }: FoundRow,
+): Exclude<SparedState, 'kept'> | null {
   const { spares } = modeEntry(mode)
   if (spares === 'exists') return record === null ? null : 'exists'
   if (isSeveral || spares === null) return null

@@ -10,6 +10,7 @@ import { conflictOf } from '../changes/conflict.ts'
 import { rowChangeReader, type RowChange } from '../changes/row-changes.ts'
 import { stagedMatchingProperty } from '../mapping/types.ts'
 import type { ImportDeps } from '../ports.ts'
+import { changedRowReader } from '../undo/rows-as-expected.ts'
 import { createItemHasher } from '../verify/baseline-hashes.ts'
 import { SEVERAL_RECORDS } from '../verify/read-back.ts'
 import { answerReader } from './answered.ts'
@@ -32,6 +33,8 @@ export class RowChooser {
   readonly #field: string
   /** Null where nothing is to be known of records before rows are sent. */
   readonly #readChanges: ReturnType<typeof rowChangeReader> | null
+  /** Of an undo: which rows are not sent. */
+  readonly #readChanged: ReturnType<typeof changedRowReader>
   /** Whether the service itself refuses a second record of a key. */
   readonly #isUnique: boolean
   #runsInDoubt: Promise<readonly number[]> | null = null
@@ -44,6 +47,7 @@ export class RowChooser {
     this.#readAnswer = answerReader(config, schema)
     const keepsBefore = config.keep_before === true || job.plan !== null
     this.#readChanges = keepsBefore ? rowChangeReader(deps, job) : null
+    this.#readChanged = changedRowReader(deps, job)
     this.#hashesOf = schema && createItemHasher(config, schema)
     this.#noteSecondRecords = secondRecordReader(deps, job)
     const { name } = stagedMatchingProperty(config, schema)
@@ -67,10 +71,10 @@ export class RowChooser {
     const isCompared = doubted.size > 0 || this.#hasMaybeWritten(items)
     const found = await this.#find(items, { whole: this.#readChanges !== null || isCompared })
     const changes = await this.#changesOf(found)
-    const conflicts = await this.#conflictsOf(changes)
+    const left = (await this.#readChanged?.(found)) ?? (await this.#conflictsOf(changes))
     const choices = found.map((row): Choice => {
-      const conflict = conflicts.get(row.item.ordinal)
-      return conflict ? [row.item, conflict] : this.#choiceOf(row, doubted)
+      const outcome = left.get(row.item.ordinal)
+      return outcome ? [row.item, outcome] : this.#choiceOf(row, doubted)
     })
     const settled = choices.flatMap(([, outcome]) => outcome ?? [])
     await this.#settle(settled, items)
@@ -157,8 +161,10 @@ export class RowChooser {
    */
   async isStillAimed({ items }: { readonly items: readonly PlannedItem[] }): Promise<boolean> {
     if (this.#job.config.mode !== 'update') return true
-    const found = await this.#find(items, { whole: false })
-    const aimed = found.map((row) => this.#aimedOf(row))
+    const changed = this.#readChanged
+    const found = await this.#find(items, { whole: changed !== null })
+    const left = await changed?.(found)
+    const aimed = found.map((row) => this.#againOf(row, left?.get(row.item.ordinal)))
     const isSame = ([item, outcome]: Choice, at: number) =>
       outcome === null && item.recordId === items[at]!.recordId
     if (aimed.every(isSame)) return true
@@ -168,6 +174,12 @@ export class RowChooser {
     })
     await this.#settle(outcomes, items)
     return false
+  }
+
+  /** An update that is sent again. Of an undo: not over what others have changed, and not if its record has the values by now. */
+  #againOf(row: FoundRow, changed: ItemOutcome | undefined): Choice {
+    const outcome = changed ?? (this.#readChanged === null ? null : this.#doneOf(row))
+    return outcome === null ? this.#aimedOf(row) : [row.item, outcome]
   }
 
   /** The outcomes of an answer, with those that the mode and the look-up of their keys decide. */

@@ -30,13 +30,14 @@ export async function settleInFlight(
   if (run.kind === 'mirror' || run.destination === null) return
   await drain(run)
   const { ledger } = deps
-  const config = jobOf(run, 'import').sync.import
+  const { sync, undo } = jobOf(run, 'import')
+  const config = sync.import
   const home = await deps.ledger.destinationOf(run.id)
   const connected = await connect(config.to, home).catch(() => null)
   const { id, schema } = run
   const signal = AbortSignal.any([deps.signal, AbortSignal.timeout(WAIT_MAX_MS)])
   const asking = connected && { ...deps, client: connected.client, signal }
-  const job = { run: id, config, schema }
+  const job = { run: id, config, schema, undoes: undo?.of }
   const doubts = asking
     ? await inDoubt(asking, job)
     : (await deletionsInFlight(ledger, id)).kept.records.length

@@ -77,6 +77,14 @@ export class LeftAsIs {
     return this.#isLater(now, until) ? { reason: 'changed_later', field: this.#modified } : null
   }
 
+  /** Whether a record was changed after a run; what it holds is not looked at. */
+  async changedAfter({ properties }: RecordRepresentation, run: number): Promise<Change | null> {
+    const writer = await this.#writer(run)
+    return this.#isLater(properties as PropertyValues, writer?.until ?? null)
+      ? { reason: 'changed_later', field: this.#modified }
+      : null
+  }
+
   /** Whether the record was changed after the run that wrote it had ended. */
   #isLater(now: PropertyValues, until: number | null): boolean {
     if (this.#modified === null || until === null) return false

@@ -8,6 +8,7 @@ import type { Deadline } from '../../core/deadline.ts'
 import { FenceLost, ServiceFailure } from '../../core/errors.ts'
 import { ITEM_ATTEMPTS_MAX } from '../../core/limits.ts'
 import type {
+  BeforeImages,
   KnownLinks,
   OpenRemoval,
   RemovalOutcome,
@@ -28,10 +29,23 @@ import {
   type Found,
   type PropertyValues,
 } from '../verify/look-up.ts'
-import { actionOf, isCleared, judge, type JudgingLedger, type RemovalJob } from './judge.ts'
+import { judgeUndone } from '../undo/judge-undone.ts'
+import {
+  actionOf,
+  isCleared,
+  judge,
+  type Judged,
+  type JudgingLedger,
+  type RemovalJob,
+} from './judge.ts'
 import { LeftAsIs } from './left-as-is.ts'
 
-export type RemovingLedger = JudgingLedger & KnownLinks & Removals & RunReports & StepStates
+export type RemovingLedger = JudgingLedger &
+  BeforeImages &
+  KnownLinks &
+  Removals &
+  RunReports &
+  StepStates
 type Deps = ImportDeps<RemovingLedger>
 type Sent = OpenRemoval & { readonly recordId: string }
 
@@ -101,6 +115,16 @@ async function removeBatch(
   }
 }
 
+/** Judges at most 100 removals of a run of any purpose. */
+export const judgeOpen = (
+  deps: ImportDeps<JudgingLedger & BeforeImages>,
+  job: RemovalJob,
+  open: readonly OpenRemoval[],
+): Promise<Judged> => {
+  const { undoes } = job
+  return undoes === undefined ? judge(deps, job, open) : judgeUndone(deps, { ...job, undoes }, open)
+}
+
 /** Returns those that the service could not serve now. */
 async function removeOnce(
   deps: Deps,
@@ -112,7 +136,7 @@ async function removeOnce(
   const { ledger } = deps
   const { run } = job
   return await sendIfRunIsOpen(deps, run, async (sendBefore) => {
-    const { settled, sent } = await judge(deps, job, open)
+    const { settled, sent } = await judgeOpen(deps, job, open)
     if (settled.length > 0) await settle(deps, job, fence, settled)
     if (sent.length === 0) return []
     const numbers = sent.map(({ number }) => number)
@@ -278,7 +302,7 @@ export async function settleRemovalsInFlight(deps: Deps, staged: StagedImport): 
       const flying = open.filter(({ isSent }) => isSent)
       if (flying.length === 0) continue
       job ??= await removalJob(deps, staged)
-      const { settled, sent } = await judge(deps, job, flying)
+      const { settled, sent } = await judgeOpen(deps, job, flying)
       const left = sent.map(({ number, key, recordId }) => ({
         number,
         key,

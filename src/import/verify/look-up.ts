@@ -133,7 +133,7 @@ export async function readRecordById(
 }
 
 /** The value of a key on the wire; none if it has to be a number and is none. */
-function valueOfKey(key: string, fieldType: string): readonly Json[] {
+export function valueOfKey(key: string, fieldType: string): readonly Json[] {
   if (fieldType === 'boolean') return [key === 'true']
   if (fieldType !== 'number') return [key]
   const decimal = canonicalDecimal(key)

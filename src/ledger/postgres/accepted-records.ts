@@ -57,7 +57,7 @@ const CORRECTED_SQL = `SELECT asked.key, held.run AS retry, came.origin >> 32 AS
   FROM unnest($2::text[]) AS asked (key)
   JOIN LATERAL (SELECT accepted.run, accepted.destination FROM accepted
     WHERE accepted.destination = ${DESTINATION} AND ${hasKey('asked.key')} LIMIT 1) AS held ON true
-  JOIN runs AS retry ON retry.id = held.run AND retry.of_run IS NOT NULL
+  JOIN runs AS retry ON retry.id = held.run AND retry.purpose = 'retry'
   LEFT JOIN LATERAL (SELECT ${originOf('brought.run', 'brought.ordinal')} AS origin
     FROM items AS brought WHERE ${itemsWith('held.run', 'asked.key', 'brought')} AND ${isBroughtIn('brought')}
     ORDER BY brought.ordinal DESC LIMIT 1) AS came ON true

@@ -32,6 +32,8 @@ export interface OpenRemoval {
   readonly number: number
   readonly key: string
   readonly cause: RemovalCause
+  /** The record that it is of, as far as it was known when it was planned, or is now. */
+  readonly recordId: string | null
   /** Whether it was sent, and what became of that is not known. */
   readonly isSent: boolean
   readonly attempts: number

@@ -13,7 +13,7 @@ export interface Run {
   /** A `plan` stages and counts, and never sends; it does not hold the sync. */
   readonly mode: 'run' | 'plan'
   readonly purpose: Purpose
-  /** Of a retry: the run whose rows it takes. */
+  /** Of a retry: the run whose rows it takes. Of an undo: the run that it undoes. */
   readonly of: number | null
   readonly state: RunState
   readonly reason: BlockReason | 'abandoned' | null
@@ -113,6 +113,8 @@ export interface Runs {
   runs(filter: { sync?: string; limit: number; isCompared?: boolean }): Promise<readonly Run[]>
   /** The retries of a run, and the retries of these, oldest first. */
   retries(run: number): Promise<readonly Run[]>
+  /** The undos of a run, oldest first. */
+  undos(run: number): Promise<readonly Run[]>
   /** Does nothing to a closed run. */
   setRunState(
     id: number,

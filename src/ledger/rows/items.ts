@@ -96,7 +96,7 @@ export const sentOfRow = (row: Row): Omit<SentBatch, 'items'> & RunSegment => ({
 
 /** The columns of an item in a report. */
 export const REPORTED_COLUMNS = `ordinal, line, of_ordinal, key, state, raw, http_status, record_id, code, reason, "column", field, value,
-  detail, more, request_id, in_doubt`
+  detail, more, request_id, in_doubt, replayed`
 
 /**
  * Whether an item of a live run may have been written although nothing says so, as SQL: its answer was lost, or it was answered
@@ -129,6 +129,7 @@ export const reportedOfRow = (row: Row): ReportedItem => ({
   more: typeof row['more'] === 'string' ? (JSON.parse(row['more']) as CellError[]) : [],
   requestId: text(row['request_id']),
   inDoubt: Number(row['in_doubt']) === 1,
+  isReplayed: Number(row['replayed'] ?? 0) === 1,
 })
 
 /** Of what the run left over. */

@@ -26,6 +26,7 @@ const COUNTERS: Readonly<Record<AnsweredState, SegmentCounter | null>> = {
   conflict: 'rejected',
   exists: 'spared',
   absent: 'spared',
+  kept: 'spared',
   planned: null,
   sent: 'failed',
 }

@@ -31,7 +31,7 @@ const CORRECTED_SQL = `SELECT held.key, held.run AS retry, held.origin >> 32 AS 
        ORDER BY items.ordinal DESC LIMIT 1) AS origin
     FROM accepted JOIN runs ON runs.id = accepted.run
     WHERE accepted.destination = ${DESTINATION} AND accepted.key = ?2
-      AND runs.of_run IS NOT NULL) AS held
+      AND runs.purpose = 'retry') AS held
   WHERE NOT EXISTS (SELECT 1 FROM items AS corrected
       WHERE corrected.run = held.origin >> 32 AND corrected.ordinal = held.origin & 4294967295
         AND corrected.key = held.key)

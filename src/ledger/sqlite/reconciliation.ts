@@ -32,7 +32,8 @@ function setState(db: SqliteDatabase, run: number, item: ItemComparison): boolea
       return true
     }
     case 'exists':
-    case 'absent': {
+    case 'absent':
+    case 'kept': {
       const { changes } = db
         .sql(`UPDATE items SET state = ?, record_id = ? WHERE ${IS_PLANNED}`)
         .run(item.spared!, recordId, run, ordinal)

@@ -25,6 +25,7 @@ async function withLinks(
   return { ...counts, requests: counts.requests + links.requests, links }
 }
 
+// oxlint-disable-next-line max-lines-per-function -- a table of methods, none of them long
 export function runStatements(db: StatementRunner, dialect: SqlDialect) {
   const runOfRow = runReader(dialect)
   return {
@@ -56,10 +57,18 @@ export function runStatements(db: StatementRunner, dialect: SqlDialect) {
     async retries(run) {
       const rows = await db.all(
         `WITH RECURSIVE chain (id) AS (
-           SELECT id FROM runs WHERE of_run = $1 AND mode = 'run'
+           SELECT id FROM runs WHERE of_run = $1 AND mode = 'run' AND purpose = 'retry'
            UNION
-           SELECT runs.id FROM chain ${dialect.join} runs ON runs.of_run = chain.id AND runs.mode = 'run')
+           SELECT runs.id FROM chain ${dialect.join} runs ON runs.of_run = chain.id AND runs.mode = 'run'
+             AND runs.purpose = 'retry')
          SELECT ${RUN_COLUMNS} FROM runs WHERE id IN (SELECT id FROM chain) ORDER BY id`,
+        [run],
+      )
+      return rows.map(runOfRow)
+    },
+    async undos(run) {
+      const rows = await db.all(
+        `SELECT ${RUN_COLUMNS} FROM runs WHERE of_run = $1 AND mode = 'run' AND purpose = 'undo' ORDER BY id`,
         [run],
       )
       return rows.map(runOfRow)

@@ -4,7 +4,7 @@ import { stackedBar, swatch } from '../charts.ts'
 import { html, type Markup } from '../escape.ts'
 import { countText, formatNumber, percentText } from '../format.ts'
 import { booksNotes } from '../books-notes.ts'
-import type { BooksReport } from '../run-report.ts'
+import type { BooksReport, RunReport } from '../run-report.ts'
 import { NOTED_REMOVALS } from '../../core/domain/removals.ts'
 import type { Series } from '../style.ts'
 import { part, tableHead } from './part.ts'
@@ -56,7 +56,11 @@ const linksTable = ({ read, sum, states, replaced }: NonNullable<BooksReport['li
     ${replaced > 0 && html`<p class="note warn">${countText(replaced, 'new link')} took the place of another one, as the association has it.</p>`}`
 }
 
-export function booksPart(books: BooksReport, isClosed: boolean): Markup {
+export function booksPart(
+  books: BooksReport,
+  { closed_at: closedAt, purpose }: Pick<RunReport['run'], 'closed_at' | 'purpose'>,
+): Markup {
+  const isClosed = closedAt !== null
   const { read, sum, balanced, states } = books
   const lost = isClosed ? Math.max(0, read - sum) : 0
   const rows: readonly Outcome[] = [
@@ -91,7 +95,7 @@ export function booksPart(books: BooksReport, isClosed: boolean): Markup {
       <p class="balance ${tone}">${words}</p>
       ${books.links && linksTable(books.links)}
       ${books.read_back.map(({ name, rows: count, meaning }) => html`<p class="note${name === 'equal' ? '' : ' warn'}">${countText(count, 'row')} ${meaning}.</p>`)}
-      ${books.removals.map(({ state, records, meaning }) => html`<p class="note${NOTED_REMOVALS.includes(state) ? ' warn' : ''}">${countText(records, 'record')} without a row: ${meaning} (${state}).</p>`)}
+      ${books.removals.map(({ state, records, meaning }) => html`<p class="note${NOTED_REMOVALS.includes(state) ? ' warn' : ''}">${countText(records, 'record')} ${purpose === 'undo' ? 'that the run made' : 'without a row'}: ${meaning} (${state}).</p>`)}
       ${booksNotes(books).map(({ text, warns }) => html`<p class="note${warns ? ' warn' : ''}">${text}</p>`)}`,
   )
 }

@@ -216,6 +216,7 @@ export function outcome(
       conflict: null,
       exists: 409,
       absent: 404,
+      kept: null,
       planned: 503,
       sent: 503,
     }[state],

@@ -69,6 +69,7 @@ export function written(
       more: [],
       requestId: null,
       inDoubt: false,
+      isReplayed: false,
     }
     return sheet.line(item)
   })

@@ -16,6 +16,7 @@ import {
   type ReconcileScope,
   type RetryChoice,
   type Task,
+  type UndoChoice,
 } from '../../../src/core/domain/purpose.ts'
 import type { Books, RunState } from '../../../src/core/domain/books.ts'
 import type { ImportConfig, ImportSync } from '../../../config/index.ts'
@@ -100,6 +101,7 @@ export interface Scene<Service extends SceneService = RunningService> {
   run(options?: RunOptions): Promise<RunEnd>
   retry(of: number, choice?: RetryChoice, options?: RunOptions): Promise<RunEnd>
   reconcile(scope?: Partial<ReconcileScope>, options?: RunOptions): Promise<RunEnd>
+  undo(of: number, choice?: UndoChoice, options?: RunOptions): Promise<RunEnd>
   /** Takes up the links that earlier runs left. */
   links(options?: RunOptions): Promise<RunEnd>
   /** The record of an external id; null where there is none. */
@@ -299,6 +301,7 @@ export async function importSceneOn<Service extends SceneService>(
     },
     run: (options = {}) => work(null, options),
     retry: (of, choice = {}, options = {}) => work({ retry: { of, choice } }, options),
+    undo: (of, choice = {}, options = {}) => work({ undo: { of, choice } }, options),
     links: (options = {}) => work({ links: {} }, options),
     reconcile: (scope = {}, options = {}) =>
       work({ reconcile: { ...WHOLE_SCOPE, ...scope } }, options),

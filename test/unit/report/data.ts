@@ -42,6 +42,7 @@ export function booksData(
 /** Facts that the page does not show. */
 const noFacts = {
   retry_of: null,
+  undo_of: null,
   backfill: null,
   rows_read: null,
   states: null,

@@ -1,0 +1,238 @@
+// `records-sync undo RUN`: takes back what a run wrote. The plan is shown first, and a person confirms it.
+
+import { undo as undoWorkflow } from '../../../workflows/names.ts'
+import { findSync, type Config, type ImportSync } from '../../../config/index.ts'
+import { ConfigError, SyncError } from '../../core/errors.ts'
+import { silentLogger, systemClock } from '../../core/ports.ts'
+import type { UndoChoice, UndoTask } from '../../core/domain/purpose.ts'
+import { parseRows } from '../../core/domain/row-list.ts'
+import {
+  DEFAULT_IMPORT_TUNING,
+  planUndo,
+  textHash,
+  undoneSync,
+  undoProblem,
+  type UndoPlan,
+} from '../../import/index.ts'
+import type { Run } from '../../ledger/ledger.ts'
+import { pauseSchedule } from '../../schedules/control.ts'
+import { NO_PROJECT } from '../../runs/project.ts'
+import { commandLine } from '../shared/command-line.ts'
+import {
+  connectTemporal,
+  createClients,
+  EXIT,
+  orNull,
+  temporalOf,
+  withLedger,
+  type CommandContext,
+} from '../shared/context.ts'
+import { findRun } from '../shared/find-run.ts'
+import { createAsker } from '../shared/questions.ts'
+import { findProject } from '../shared/require-worker.ts'
+import { countText, safeText } from '../shared/terminal.ts'
+import { printUndoPlan, undoPlanToJson } from '../views/undo-plan.ts'
+import { printJson } from '../json.ts'
+import { parseTuning, startRun } from './run.ts'
+
+export interface UndoOptions {
+  readonly rows?: string
+  readonly where?: string
+  readonly property?: readonly string[]
+  readonly dryRun: boolean
+  readonly yes: boolean
+  readonly pauseSchedule: boolean
+  readonly detach: boolean
+  readonly local?: boolean
+  readonly tuning?: string
+}
+
+/** @throws ConfigError, SyncError before anything is sent */
+export async function undoRun(
+  context: CommandContext,
+  runText: string,
+  options: UndoOptions,
+): Promise<number> {
+  const config = await context.loadConfig()
+  const choice = choiceOf(options)
+  const { run, sync, before } = await askLedger(context, config, runText, choice)
+  const task: UndoTask = { of: run.id, choice }
+  const plan = options.yes
+    ? await orNull(() => makeUndoPlan(context, sync, run, task))
+    : await makeUndoPlan(context, sync, run, task)
+  if (plan !== null) {
+    refuseNothing(run, plan, before)
+    showPlan(context, run, plan, options.dryRun)
+    for (const each of before)
+      context.terminal.err(
+        `Run ${each.id} has undone it before (${each.state}); this is what is left`,
+      )
+    noteNextRun(context, sync, plan, options)
+  }
+  if (options.dryRun) return EXIT.done
+  if (!options.yes && !(await confirms(context, run)))
+    throw new SyncError('undo_left', 'Not confirmed; nothing was sent')
+  if (options.pauseSchedule) await pause(context, config, sync, run)
+  const { rows, tuning } = options
+  const { where, properties } = choice
+  const input = {
+    run: run.id,
+    ...(rows !== undefined && { rows }),
+    ...(properties && { properties }),
+    ...(where && { where }),
+    ...(tuning !== undefined && { tuning: parseTuning(tuning, 'import', context.env) }),
+  }
+  const job = {
+    sync,
+    type: undoWorkflow,
+    input,
+    id: `undo-${sync.name}`,
+    summary: `undo run ${run.id} of ${sync.name}`,
+    command: `undo ${run.id}`,
+    line: commandLine(['undo', `${run.id}`], { ...options, yes: true }),
+    priority: 'import',
+  } as const
+  return await startRun(context, config, job, options)
+}
+
+/** @throws ConfigError for options that cannot be meant */
+function choiceOf({ rows, where, property }: UndoOptions): UndoChoice {
+  const ranges = rows === undefined ? undefined : parseRows(rows)
+  if (ranges === null) throw new ConfigError('--rows', `"${rows}": expected rows such as 3,7-12`)
+  const at = where?.indexOf('=') ?? 0
+  if (where !== undefined && at < 1)
+    throw new ConfigError('--where', `"${where}": expected property=value, such as country=DE`)
+  return {
+    ...(ranges && { rows: ranges }),
+    ...(property && { properties: property }),
+    // The value stays out of Temporal.
+    ...(where !== undefined && {
+      where: { property: where.slice(0, at), digest: textHash(where.slice(at + 1)) },
+    }),
+  }
+}
+
+/** The run, its sync, and the undos of it that there were. @throws SyncError if it cannot be undone */
+async function askLedger(
+  context: CommandContext,
+  config: Config,
+  runText: string,
+  choice: UndoChoice,
+): Promise<{ readonly run: Run; readonly sync: ImportSync; readonly before: readonly Run[] }> {
+  return await withLedger(context, async (ledger) => {
+    const run = await findRun(ledger, runText)
+    const sync = findSync(config, run.sync)
+    const problem = await undoProblem(ledger, { of: run.id, choice }, run, sync)
+    if (problem !== null || sync.kind !== 'import')
+      throw new SyncError('undo_refused', `${problem}; nothing was sent`)
+    return { run, sync, before: await ledger.undos(run.id) }
+  })
+}
+
+async function makeUndoPlan(
+  context: CommandContext,
+  sync: ImportSync,
+  run: Run,
+  task: UndoTask,
+): Promise<UndoPlan> {
+  const { terminal } = context
+  const quotas = await context.openQuotas()
+  const connections = await createClients(context, 'undo', quotas)
+  const ledger = await context.openLedger({ readOnly: false })
+  let rows = 0
+  try {
+    const { client, keyFingerprint } = await connections.connect(sync.import.to)
+    const deps = {
+      ledger,
+      client,
+      clock: systemClock,
+      logger: silentLogger,
+      tuning: DEFAULT_IMPORT_TUNING,
+      signal: new AbortController().signal,
+      priority: 'import' as const,
+      beat: (looked = 0) => {
+        rows += looked
+        if (!context.json) terminal.live(`${safeText(sync.name, 63)}  looking up  ${rows} rows`)
+      },
+    }
+    return await planUndo(deps, { sync: undoneSync(sync, run), keyFingerprint, task })
+  } finally {
+    terminal.endLive()
+    await ledger.close()
+    await connections.close()
+    await quotas.close()
+  }
+}
+
+/** @throws SyncError if there is nothing to do */
+function refuseNothing(run: Run, { restored, deleted }: UndoPlan, before: readonly Run[]): void {
+  if (restored + deleted > 0) return
+  const last = before.at(-1)
+  throw new SyncError(
+    'undo_refused',
+    last === undefined
+      ? `run ${run.id}: nothing of it is left to be undone: all that it wrote was changed since, or is gone`
+      : `run ${run.id}: nothing of it is left to be undone: run ${last.id} has undone it`,
+  )
+}
+
+function showPlan(context: CommandContext, run: Run, plan: UndoPlan, isAll: boolean): void {
+  const { terminal, json } = context
+  if (json && isAll) return printJson(terminal, undoPlanToJson(run, plan))
+  // Standard output is that of the run.
+  if (json) return
+  printUndoPlan(terminal, run, plan)
+  for (const warning of plan.warnings)
+    terminal.out(terminal.style('yellow', `warning: ${safeText(warning, 1_000)}`))
+}
+
+function noteNextRun(
+  { terminal, hint }: CommandContext,
+  sync: ImportSync,
+  { restored, deleted }: UndoPlan,
+  { pauseSchedule: isPaused }: UndoOptions,
+): void {
+  const rows = countText(restored + deleted, 'row')
+  terminal.err(
+    `The next run of ${sync.name} sends ${rows} again, if its source still has them so: change the source first`,
+  )
+  if (sync.schedule !== undefined && !isPaused)
+    terminal.err(
+      `The schedule of ${sync.name} is on, and begins that run; --pause-schedule pauses it (${hint(`schedules resume ${sync.name}`)} resumes it)`,
+    )
+}
+
+/** @throws ConfigError where nobody can be asked */
+async function confirms({ terminal, json }: CommandContext, run: Run): Promise<boolean> {
+  if (json || !terminal.isScreen || !process.stdin.isTTY)
+    throw new ConfigError(
+      '--yes',
+      'nobody can be asked here, so nothing was sent; add --yes to undo the run as the plan says, or --dry-run to see the plan alone',
+    )
+  const asker = createAsker({ input: process.stdin, output: process.stderr })
+  try {
+    return /^y(es)?$/i.test(await asker.ask(`Undo run ${run.id}? (y or n)`, 'n'))
+  } finally {
+    asker.close()
+  }
+}
+
+async function pause(
+  context: CommandContext,
+  config: Config,
+  { name }: ImportSync,
+  run: Run,
+): Promise<void> {
+  const of = { sync: name, project: (await findProject(context)) ?? NO_PROJECT }
+  const { client, close } = await connectTemporal(temporalOf(config, context.env))
+  try {
+    const isPaused = await pauseSchedule(client, of, `Paused: run ${run.id} is undone`)
+    context.terminal.err(
+      isPaused
+        ? `The schedule of ${name} is paused: ${context.hint(`schedules resume ${name}`)}`
+        : `${name} has no schedule of its own to pause`,
+    )
+  } finally {
+    await close()
+  }
+}

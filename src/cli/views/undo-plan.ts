@@ -1,0 +1,53 @@
+// What an undo would do, for people and for programs.
+
+import { approvalText } from '../../core/domain/limit-exceeded.ts'
+import { removalMeaning, REMOVAL_STATES } from '../../core/domain/removals.ts'
+import type { UndoPlan } from '../../import/index.ts'
+import type { Run } from '../../ledger/ledger.ts'
+import { printWrapped, safeText, table, type Terminal } from '../shared/terminal.ts'
+
+export function printUndoPlan(terminal: Terminal, run: Run, plan: UndoPlan): void {
+  const { left, excesses } = plan
+  const states = REMOVAL_STATES.filter((state) => (left[state] ?? 0) > 0)
+  terminal.out(`Undo of run ${run.id} of ${safeText(run.sync, 63)} (nothing was sent yet):`)
+  terminal.out(
+    table(
+      ['', 'records'],
+      [
+        ['get values back', plan.restored],
+        ['are deleted (the run made them)', plan.deleted],
+        ['are left, all that was written has changed since', plan.kept],
+        ...states.map((state): [string, number] => [
+          `are not deleted: ${removalMeaning(state)}`,
+          left[state]!,
+        ]),
+        ...(plan.gone > 0 ? [['are not there any more', plan.gone] as [string, number]] : []),
+        ...(plan.unknown > 0
+          ? [['are left, without a before-image', plan.unknown] as [string, number]]
+          : []),
+        ...(plan.valuesKept > 0
+          ? [['values that are left, changed since', plan.valuesKept] as [string, number]]
+          : []),
+      ],
+    ),
+  )
+  if (excesses.length > 0)
+    printWrapped(terminal, `The run asks first: ${approvalText(plan.restored, excesses)}`, {
+      style: 'yellow',
+    })
+}
+
+export const undoPlanToJson = (run: Run, plan: UndoPlan) => ({
+  undo_of: run.id,
+  sync: run.sync,
+  restored: plan.restored,
+  deleted: plan.deleted,
+  kept: plan.kept,
+  values_kept: plan.valuesKept,
+  not_deleted: plan.left,
+  gone: plan.gone,
+  without_image: plan.unknown,
+  sent_again: plan.restored + plan.deleted,
+  asks_first: plan.excesses,
+  warnings: plan.warnings,
+})

@@ -1,0 +1,160 @@
+// Judges the records that an undo deletes, right before they are: those that the run has made, and that hold what it sent. Promises kept
+// here: a record that anybody has changed since stays, a later run of ours included; so does one that is of another row or sync.
+
+import type { RecordRepresentation } from '../../contract/index.ts'
+import type { SettledRemoval } from '../../core/domain/removals.ts'
+import type { BeforeImage, BeforeImages, OpenRemoval, RemovalOutcome } from '../../ledger/ledger.ts'
+import { hiddenFrom } from '../key-view.ts'
+import { isCompared } from '../mapping/types.ts'
+import type { ImportDeps } from '../ports.ts'
+import type { JudgingLedger, Judged, RemovalJob } from '../remove/judge.ts'
+import { lookUpKeys, readRecordById, type Found, type PropertyValues } from '../verify/look-up.ts'
+import { changedSince } from './restorable.ts'
+import { valuesOf } from './undo-rows.ts'
+
+type Deps = ImportDeps<JudgingLedger & BeforeImages>
+
+/** Null: it is deleted. */
+type Verdict = {
+  readonly state: SettledRemoval
+  readonly reason?: string | null
+  readonly detail?: string | null
+} | null
+
+interface Looked {
+  readonly one: OpenRemoval
+  readonly image: BeforeImage | null
+  readonly recordId: string | null
+  readonly record: RecordRepresentation | undefined
+}
+
+/** Judges at most 100 removals of an undo. */
+export async function judgeUndone(
+  deps: Deps,
+  job: RemovalJob & { readonly undoes: number },
+  open: readonly OpenRemoval[],
+): Promise<Judged> {
+  const { ledger } = deps
+  const { run, config, undoes } = job
+  const images = await ledger.imagesOf(
+    undoes,
+    open.map(({ number }) => number),
+  )
+  const accepted = open.flatMap((one) => one.accepted ?? [])
+  const mapped = Object.keys(config.properties)
+  const names = await job.left.names(accepted, [job.matching.name, ...mapped])
+  const keys = open.map(({ key }) => key)
+  const found = await lookUpKeys(deps, config, job.matching, keys, names)
+  const looked = open.map((one): Looked => {
+    const recordId = recordOf(one, found)
+    const record = recordId === null ? undefined : found.ofKey.get(one.key)?.get(recordId)
+    return { one, image: images.get(one.number) ?? null, recordId, record }
+  })
+  const records = looked.flatMap(({ one: { key }, recordId }) =>
+    recordId === null ? [] : [{ key, recordId }],
+  )
+  const own = await ledger.recordsOfRows(
+    run,
+    records.map(({ recordId }) => recordId),
+  )
+  const elsewhere = await ledger.writtenElsewhere(run, records)
+  const hidden = hiddenFrom(deps, job)
+  const settled: RemovalOutcome[] = []
+  const sent: Judged['sent'][number][] = []
+  for (const each of looked) {
+    const { one, recordId } = each
+    const sync = elsewhere.get(one.key)
+    const verdict: Verdict =
+      recordId !== null && own.has(recordId)
+        ? { state: 'kept', reason: 'own_row' }
+        : sync !== undefined
+          ? { state: 'kept', reason: 'other_sync', detail: sync }
+          : await verdictOf(deps, job, each, { found, hidden })
+    if (verdict === null) sent.push({ ...one, recordId: recordId! })
+    else settled.push(outcomeOf(one, verdict, recordId))
+  }
+  return { settled, sent }
+}
+
+const outcomeOf = (
+  { number, key }: OpenRemoval,
+  { state, reason = null, detail = null }: NonNullable<Verdict>,
+  recordId: string | null,
+): RemovalOutcome => ({ number, key, state, recordId, reason, detail })
+
+/** The record that was made for the key: by its id, or the only one of the key where no answer has named it. */
+function recordOf({ key, accepted, recordId }: OpenRemoval, found: Found): string | null {
+  const here = [...(found.ofKey.get(key)?.keys() ?? [])]
+  return recordId ?? accepted?.recordId ?? (here.length === 1 ? here[0]! : null)
+}
+
+async function verdictOf(
+  deps: Deps,
+  job: RemovalJob & { readonly undoes: number },
+  { one, image, recordId, record }: Looked,
+  { found, hidden }: { readonly found: Found; readonly hidden: ReturnType<typeof hiddenFrom> },
+): Promise<Verdict> {
+  const { key, accepted, isSent } = one
+  const unclear = (reason: string): Verdict => ({ state: 'unclear', reason })
+  if (found.several.has(key) || (found.ofKey.get(key)?.size ?? 0) > 1)
+    return unclear('second_record')
+  if ((accepted?.records ?? []).length > 0) return unclear('second_record')
+  if (record === undefined) {
+    const other = recordId === null ? null : await readRecordById(deps, job.config, recordId)
+    if (other !== null) return { state: 'changed_since', reason: 'key_changed' }
+    if ((await hidden(job.undoes)) !== null) return unclear('not_visible')
+    return { state: isSent ? 'removed' : 'gone_already' }
+  }
+  const later = await laterWriter(deps, job, accepted)
+  if (later !== null)
+    return { state: 'changed_since', reason: 'written_later', detail: `run ${later}` }
+  return await changeOf(deps, job, { one, image, record })
+}
+
+/** A run that wrote the record after the one that is undone; null if there is none. One that was an undo itself put values back. */
+async function laterWriter(
+  { ledger }: Deps,
+  { undoes }: { readonly undoes: number },
+  accepted: OpenRemoval['accepted'],
+): Promise<number | null> {
+  if (accepted === null || accepted.run === undoes) return null
+  const writer = await ledger.run(accepted.run)
+  return writer?.purpose === 'undo' ? null : accepted.run
+}
+
+/** Null if the record is as the run left it. */
+async function changeOf(
+  { ledger }: Deps,
+  job: RemovalJob & { readonly undoes: number },
+  {
+    one: { accepted },
+    image,
+    record,
+  }: {
+    readonly one: OpenRemoval
+    readonly image: BeforeImage | null
+    readonly record: RecordRepresentation
+  },
+): Promise<Verdict> {
+  const { config, typeOf, undoes } = job
+  const isProven = accepted?.hash != null && accepted.marks !== null
+  const isWhole = isProven && accepted.run === undoes
+  if (!isWhole && image === null) return { state: 'unclear', reason: 'write_unproven' }
+  if (isProven && accepted.run <= (await ledger.restoredAfter()))
+    return { state: 'unclear', reason: 'restored_ledger' }
+  if (!isWhole) {
+    const held = record.properties as PropertyValues
+    const values = valuesOf(image!.sent)
+    const compared = Object.keys(values).filter((name) => isCompared(config, name))
+    const sent = Object.fromEntries(compared.map((name) => [name, values[name]!]))
+    const [field] = changedSince({ sent, held }, { accepted, of: undoes }, typeOf)
+    if (field !== undefined)
+      return { state: 'changed_since', reason: 'values_changed', detail: field }
+  }
+  const change = isProven
+    ? await job.left.changeOf(record, accepted)
+    : await job.left.changedAfter(record, undoes)
+  if (change === null) return null
+  if (change.reason === 'write_unproven') return { state: 'unclear', reason: change.reason }
+  return { state: 'changed_since', reason: change.reason, detail: change.field }
+}

@@ -1,0 +1,63 @@
+// Which values of a record are restored: those that the run changed, and that the record holds as the run wrote them. Promise kept here:
+// what others have changed since, a later run of ours included, is left as it is.
+
+import { ownValue, writeJson, type Json } from '../../core/json.ts'
+import type { AcceptedRecord } from '../../ledger/ledger.ts'
+import { isCompared } from '../mapping/types.ts'
+import type { ImportConfig } from '../../../config/index.ts'
+import { differingFields, isSameMeaning } from '../verify/compare.ts'
+import type { PropertyValues } from '../verify/look-up.ts'
+import { isNormalisedForm } from '../verify/normalised.ts'
+import { readDigest } from '../verify/read-back.ts'
+
+type TypeOf = (property: string) => string
+
+const NO_BASELINE = { before: null, held: '' }
+
+/** The properties that a run has given other values. Of one that is not compared it cannot be told who changed it. */
+export const changedProperties = (
+  config: ImportConfig,
+  { sent, before }: { readonly sent: PropertyValues; readonly before: PropertyValues },
+  typeOf: TypeOf,
+): readonly string[] =>
+  differingFields(sent, before, typeOf).filter(
+    (name) => name !== config.matching_property && isCompared(config, name),
+  )
+
+/** Of properties that were sent, those that the record holds otherwise; a form of the service's own is no other value. */
+export function changedSince(
+  { sent, held }: { readonly sent: PropertyValues; readonly held: PropertyValues },
+  { accepted, of }: { readonly accepted: AcceptedRecord | null; readonly of: number },
+  typeOf: TypeOf,
+): ReadonlySet<string> {
+  const differing = differingFields(sent, held, typeOf)
+  const isAsRead =
+    accepted?.run === of && accepted.readBack === readDigest(sent, held, differing, typeOf)
+  if (isAsRead) return new Set()
+  return new Set(
+    differing.filter(
+      (name) => !isNormalisedForm(sent[name], ownValue(held, name), typeOf(name), NO_BASELINE),
+    ),
+  )
+}
+
+/** Whether a record holds for each property the value that is expected, or the one that is sent. */
+export function holdsExpected(
+  { expected, sent }: { readonly expected: PropertyValues; readonly sent: PropertyValues },
+  held: PropertyValues,
+  typeOf: TypeOf,
+): boolean {
+  const holds = (name: string, value: Json | undefined) =>
+    isSameMeaning(value, ownValue(held, name), typeOf(name))
+  return Object.keys(expected).every(
+    (name) => holds(name, expected[name]) || holds(name, ownValue(sent, name)),
+  )
+}
+
+/** The payload of these values, with the one by which the record is found: in the order of names, as a mapping writes it. */
+export function payloadOf(values: PropertyValues): string {
+  const names = Object.keys(values).toSorted()
+  return writeJson({
+    properties: Object.fromEntries(names.map((name) => [name, ownValue(values, name) ?? null])),
+  })
+}

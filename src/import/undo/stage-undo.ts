@@ -1,0 +1,337 @@
+// Stages an undo: the values that a run has changed become items, the records that it has made become removals. Each record is looked up,
+// and what it holds of the values that are restored is stored as the image of its row: right before a batch is sent it is compared with
+// that again. An interrupted stage starts again from the first row.
+
+import { createHash } from 'node:crypto'
+import { formatNumber } from '../../core/format.ts'
+import { SyncError } from '../../core/errors.ts'
+import { writeJson } from '../../core/json.ts'
+import { RETENTION_MS } from '../../core/limits.ts'
+import type { UndoTask } from '../../core/domain/purpose.ts'
+import type { RemovalCounts } from '../../core/domain/removals.ts'
+import type { ImportSync } from '../../../config/index.ts'
+import type {
+  AcceptedRecords,
+  BeforeImage,
+  BeforeImages,
+  Removals,
+  RowStaging,
+  Run,
+  RunClosing,
+  RunReports,
+  Runs,
+  StageCounts,
+  StagedItem,
+} from '../../ledger/ledger.ts'
+import { withHeartbeat } from '../../runs/heartbeat.ts'
+import { textHash } from '../mapping/map.ts'
+import { readTarget, type Target } from '../mapping/target.ts'
+import { propertyTypes, stagedMatchingProperty } from '../mapping/types.ts'
+import type { ImportDeps } from '../ports.ts'
+import { stagedParts } from '../stage/staged-parts.ts'
+import { lookUpKeys, valueOfKey, type Found, type PropertyValues } from '../verify/look-up.ts'
+import { changedProperties, changedSince, payloadOf } from './restorable.ts'
+import { undoActionOf, valuesOf, writtenRows, type UndoneRow } from './undo-rows.ts'
+
+export type UndoStagingLedger = AcceptedRecords &
+  BeforeImages &
+  Removals &
+  RowStaging &
+  RunClosing &
+  RunReports &
+  Runs
+
+export interface UndoJob {
+  readonly run: number
+  /** As `undoneSync` makes it. */
+  readonly sync: ImportSync
+  readonly keyFingerprint: string
+  readonly task: UndoTask
+}
+
+/** What an undo found, before anything is sent. */
+export interface UndoFindings {
+  /** Rows that get values back. */
+  readonly restored: number
+  /** Rows of which nothing is left to be restored: all that the run wrote was changed since, or the key has another record. */
+  readonly kept: number
+  /** Values that were changed since. */
+  readonly valuesKept: number
+  /** Rows without a record. */
+  readonly gone: number
+  /** Records that the run has made. */
+  readonly deletions: number
+  /** Rows whose record was written without a before-image. */
+  readonly unknown: number
+}
+
+export interface StagedUndo extends StageCounts {
+  readonly rows: number
+  readonly findings: UndoFindings
+  readonly warnings: readonly string[]
+  readonly removals: RemovalCounts
+}
+
+/** @throws SyncError if the run wrote elsewhere, or the key may not take back what it wrote; nothing was sent then */
+export async function stageUndo(
+  deps: ImportDeps<UndoStagingLedger>,
+  job: UndoJob,
+): Promise<StagedUndo> {
+  const { ledger, tuning } = deps
+  const { run, sync, task } = job
+  const old = (await ledger.run(task.of))!
+  const target = await withHeartbeat(deps, readTarget(deps, sync))
+  await bind(deps, job, old, target)
+  await withHeartbeat(deps, ledger.prune(new Date(deps.clock.now() - RETENTION_MS).toISOString()))
+  const fence = await ledger.beginStage(run, [ROW_COLUMN])
+  const stager = new UndoStager(deps, job, { old, fence })
+  for await (const rows of writtenRows(ledger, task)) {
+    deps.signal.throwIfAborted()
+    await stager.add(rows)
+    deps.beat(rows.length)
+  }
+  const { findings, rows, digest } = stager.end()
+  await checkRights(deps, target, { rows, deletions: findings.deletions })
+  const counts = await ledger.finishStage(run, fence, {
+    rows,
+    digest,
+    skipUnchanged: false,
+    rowsPerSegment: tuning.rows_per_segment,
+  })
+  const warnings = warningsOf(findings, old)
+  await ledger.addWarnings(run, warnings)
+  return { ...counts, rows, findings, warnings, removals: await ledger.removalCounts(run) }
+}
+
+/** The only cell of a row of an undo: the row of the run that it undoes. */
+const ROW_COLUMN = 'row'
+
+async function bind(
+  { ledger, client }: ImportDeps<UndoStagingLedger>,
+  { run, sync, keyFingerprint, task }: UndoJob,
+  old: Run,
+  { self }: Target,
+): Promise<void> {
+  const { object_type: objectType, matching_property: matchingProperty } = sync.import
+  const destination = {
+    sync: sync.name,
+    origin: client.origin,
+    orgId: self.org_id,
+    objectType,
+    matchingProperty,
+  }
+  const before = await ledger.destinationOf(task.of)
+  if (before === null || old.schema === null)
+    throw refused(`run ${task.of} ended before its rows were read: it has written nothing`)
+  if (before.origin !== destination.origin || before.orgId !== destination.orgId)
+    throw refused(
+      `run ${task.of} wrote to org ${before.orgId} at ${before.origin}, and connection ${sync.import.to} is org ${destination.orgId} at ${destination.origin} now; give it the address and the key of then, and undo again`,
+    )
+  await ledger.bindDestination(run, destination, {
+    keyFingerprint,
+    warnings: [],
+    schema: old.schema,
+  })
+}
+
+const refused = (message: string) => new SyncError('undo_refused', message)
+
+/** @throws SyncError if the service or the key lacks what the undo needs */
+async function checkRights(
+  { client }: ImportDeps,
+  { self, schema }: Target,
+  { rows, deletions }: { readonly rows: number; readonly deletions: number },
+): Promise<void> {
+  const needs = [
+    ...(rows > 0 ? (['update'] as const) : []),
+    ...(deletions > 0 ? (['delete'] as const) : []),
+  ]
+  if (needs.length === 0) return
+  const lacks = needs.filter((one) => !schema.writable_operations.includes(one))
+  if (lacks.length > 0)
+    throw refused(
+      `object type ${schema.name} does not accept ${lacks.join(' and ')} on the public API with this key (it accepts: ${schema.writable_operations.join(', ') || 'nothing'}); use a key that may, or undo a part with --property`,
+    )
+  const grant = self.permissions?.find(({ entity_type: type }) => type === schema.name)
+  if (grant && !grant.write)
+    throw refused(`the key may not write ${schema.name}: mint one with that grant`)
+  const lacking = [
+    ...(rows > 0 ? [(await client.lackingWrite('batchUpdate'))?.lacks ?? null] : []),
+    ...(deletions > 0 ? [await client.lackingRemoval('delete')] : []),
+  ].filter((one) => one !== null)
+  if (lacking.length > 0)
+    throw refused(`the document of the service has no ${lacking.join(', and no ')}`)
+}
+
+function warningsOf({ unknown, valuesKept, kept }: UndoFindings, old: Run): readonly string[] {
+  const { id } = old
+  const rows = (count: number) => (count === 1 ? '1 row' : `${formatNumber(count)} rows`)
+  const values = valuesKept === 1 ? '1 value' : `${formatNumber(valuesKept)} values`
+  return [
+    ...(unknown > 0
+      ? [`${rows(unknown)} of run ${id} have no before-image and are left as they are`]
+      : []),
+    ...(valuesKept > 0
+      ? [
+          `${values} that run ${id} wrote ${valuesKept === 1 ? 'was' : 'were'} changed since, and ${valuesKept === 1 ? 'is' : 'are'} left as ${valuesKept === 1 ? 'it is' : 'they are'}${kept > 0 ? `; ${rows(kept)} of them have nothing else to restore` : ''}`,
+        ]
+      : []),
+  ]
+}
+
+interface Restored {
+  readonly item: StagedItem
+  readonly image: BeforeImage
+}
+
+/** Looks rows up, and stages them. */
+class UndoStager {
+  readonly #deps: ImportDeps<UndoStagingLedger>
+  readonly #job: UndoJob
+  readonly #fence: number
+  readonly #typeOf: (property: string) => string
+  readonly #matching: ReturnType<typeof stagedMatchingProperty>
+  readonly #digest = createHash('sha256')
+  readonly #counts = { restored: 0, kept: 0, valuesKept: 0, gone: 0, deletions: 0, unknown: 0 }
+  #rows = 0
+
+  constructor(
+    deps: ImportDeps<UndoStagingLedger>,
+    job: UndoJob,
+    { old, fence }: { readonly old: Run; readonly fence: number },
+  ) {
+    const config = job.sync.import
+    this.#deps = deps
+    this.#job = job
+    this.#fence = fence
+    this.#typeOf = propertyTypes(config, old.schema)
+    this.#matching = stagedMatchingProperty(config, old.schema)
+  }
+
+  end() {
+    return { findings: this.#counts, rows: this.#rows, digest: this.#digest.digest('hex') }
+  }
+
+  /** Of at most 100 rows. */
+  async add(rows: readonly UndoneRow[]): Promise<void> {
+    const { properties } = this.#job.task.choice
+    const part = (action: ReturnType<typeof undoActionOf>) =>
+      rows.filter((row) => undoActionOf(row) === action)
+    this.#counts.unknown += part('unknown_before').length
+    await this.#restore(part('restore'))
+    if (properties === undefined) await this.#remove(part('delete'))
+  }
+
+  async #remove(rows: readonly UndoneRow[]): Promise<void> {
+    if (rows.length === 0) return
+    const { ledger } = this.#deps
+    this.#counts.deletions += rows.length
+    await ledger.addRemovals(
+      this.#job.run,
+      this.#fence,
+      // The number is the row of the run that is undone: by it the removal finds its image.
+      rows.map(({ item: { ordinal, key, recordId } }) => ({
+        number: ordinal,
+        key,
+        recordId,
+        cause: 'undo',
+        state: 'planned',
+        reason: null,
+      })),
+    )
+  }
+
+  async #restore(rows: readonly UndoneRow[]): Promise<void> {
+    const { ledger } = this.#deps
+    const { run, sync } = this.#job
+    const { properties } = this.#job.task.choice
+    const wanted = rows.flatMap((row) => {
+      const sent = valuesOf(row.image!.sent)
+      const before = valuesOf(row.image!.before!)
+      const changed = changedProperties(sync.import, { sent, before }, this.#typeOf)
+      const names = changed.filter((name) => properties === undefined || properties.includes(name))
+      return names.length === 0 ? [] : [{ ...row, image: row.image!, sent, before, names }]
+    })
+    if (wanted.length === 0) return
+    const keys = wanted.map(({ item }) => item.key)
+    const names = [...new Set([this.#matching.name, ...wanted.flatMap((row) => row.names)])]
+    const found = await lookUpKeys(this.#deps, sync.import, this.#matching, keys, names)
+    const accepted = await ledger.acceptedValues(run, keys)
+    const staged = wanted.map((row) =>
+      this.#restoredOf(row, found, accepted.get(row.item.key) ?? null),
+    )
+    for (const part of stagedParts(staged.map(({ item }) => item)))
+      await ledger.stageItems(run, this.#fence, part)
+    await ledger.recordImages(
+      run,
+      staged.map(({ image }) => image),
+    )
+  }
+
+  #restoredOf(
+    {
+      item,
+      image,
+      sent,
+      before,
+      names,
+    }: UndoneRow & {
+      readonly image: BeforeImage
+      readonly sent: PropertyValues
+      readonly before: PropertyValues
+      readonly names: readonly string[]
+    },
+    found: Found,
+    accepted: Parameters<typeof changedSince>[1]['accepted'],
+  ): Restored {
+    const counts = this.#counts
+    const only = (values: PropertyValues, of = names): PropertyValues =>
+      Object.fromEntries(of.map((name) => [name, values[name] ?? null]))
+    const record = found.get(item.key)
+    const recordId = item.recordId ?? image.recordId
+    const held = (record?.properties ?? {}) as PropertyValues
+    const { of } = this.#job.task
+    const changed = changedSince({ sent: only(sent), held }, { accepted, of }, this.#typeOf)
+    const back = changedSince({ sent: only(before), held }, { accepted: null, of }, this.#typeOf)
+    const left = names.filter((name) => !changed.has(name) || !back.has(name))
+    if (record === undefined) counts.gone++
+    else if (record.id !== recordId || left.length === 0) {
+      counts.kept++
+      counts.valuesKept += names.length
+      return this.#staged(item, { recordId, values: only(before), expected: only(sent) })
+    } else {
+      counts.valuesKept += names.length - left.length
+      if (left.some((name) => back.has(name))) counts.restored++
+      return this.#staged(item, {
+        recordId,
+        values: only(before, left),
+        expected: only(held, left),
+      })
+    }
+    return this.#staged(item, { recordId, values: only(before), expected: only(sent) })
+  }
+
+  #staged(
+    { ordinal: row, line, key }: UndoneRow['item'],
+    {
+      recordId,
+      values,
+      expected,
+    }: {
+      readonly recordId: string | null
+      readonly values: PropertyValues
+      readonly expected: PropertyValues
+    },
+  ): Restored {
+    const [keyValue = key] = valueOfKey(key, this.#matching.type)
+    const payload = payloadOf({ ...values, [this.#matching.name]: keyValue })
+    const ordinal = ++this.#rows
+    const hash = textHash(payload)
+    this.#digest.update(`${row} ${hash}\n`)
+    const image = { before: writeJson(expected), sent: writeJson(values) }
+    return {
+      item: { ordinal, line, raw: writeJson([row]), valid: true, key, payload, hash },
+      image: { ordinal, verdict: 'update', recordId, ...image },
+    }
+  }
+}

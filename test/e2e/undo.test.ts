@@ -1,0 +1,93 @@
+// A run is taken back: by command and through Temporal, with each ledger. Nothing is sent before a person has seen what would be.
+
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { undo } from '../../workflows/names.ts'
+import { startPostgres, type Postgres } from '../postgres.ts'
+import { contactsConfig, contactsCsv, createProject, type Project } from './project.ts'
+
+let postgres: Postgres
+let project: Project
+beforeAll(async () => {
+  postgres = await startPostgres()
+})
+afterEach(() => project.stop())
+afterAll(() => postgres.stop())
+
+const settings = 'verify: sample\n      keep_before: true'
+/** The contacts by external id, without the times of their changes. */
+const world = () =>
+  new Map(
+    [...project.held()].map(([id, held]) => [
+      id,
+      { ...held, svc_updated_at: null, svc_created_at: null },
+    ]),
+  )
+
+test.each(['sqlite', 'postgres'])('with a ledger on %s', async (driver) => {
+  project = await createProject({
+    config: contactsConfig({
+      settings,
+      ...(driver === 'postgres' && { ledger: '{ postgres: "${LEDGER_URL}" }' }),
+    }),
+  })
+  if (driver === 'postgres') project.env['LEDGER_URL'] = await postgres.newDatabase()
+  project.write('contacts.csv', contactsCsv(120))
+  await project.startWorker()
+  await (await project.start('contacts')).result()
+  const before = world()
+  const second = contactsCsv(130, (_, cells) => [cells[0]!, `New ${cells[1]!}`, ...cells.slice(2)])
+  project.write('contacts.csv', second)
+  await (await project.start('contacts')).result()
+  const after = world()
+
+  // A plan, and nothing else.
+  const plan = await project.command('undo', '2', '--dry-run', '--json')
+  expect(JSON.parse(plan.out)).toMatchObject({
+    undo_of: 2,
+    restored: 120,
+    deleted: 10,
+    kept: 0,
+    sent_again: 130,
+    asks_first: [],
+  })
+  const refused = await project.command('undo', '2')
+  expect(refused).toMatchObject({ code: 2, err: expect.stringContaining('add --yes') })
+  expect(refused.out).toMatch(/get values back +120/)
+  expect(world()).toEqual(after)
+
+  const done = await project.command('undo', '2', '--yes')
+  expect(done).toMatchObject({ code: 0 })
+  expect(done.err).toContain('The next run of contacts sends 130 rows again')
+  expect(world()).toEqual(before)
+  const shown = await project.command('show', '3')
+  expect(shown.out).toContain('undo of run 2')
+  expect(shown.out).toMatch(/Records that the run made:\n +removed +10/)
+  const { result } = JSON.parse(`{"result":${(await project.command('show', '3', '--json')).out}}`)
+  expect(result).toMatchObject({ purpose: 'undo', undo_of: 2, retry_of: null, state: 'complete' })
+  expect(await project.command('audit')).toMatchObject({ code: 0 })
+
+  // Nothing is left of it; a part that is not there is refused too.
+  expect(await project.command('undo', '2', '--yes')).toMatchObject({
+    code: 3,
+    err: expect.stringContaining('run 3 has undone it'),
+  })
+  expect(await project.command('retry', '3')).toMatchObject({
+    err: expect.stringContaining('it is an undo'),
+  })
+  expect(await project.command('undo', '2', '--property', 'svc_phone', '--yes')).toMatchObject({
+    code: 3,
+    err: expect.stringContaining('it wrote no property svc_phone'),
+  })
+
+  // The undo is undone, as the Temporal UI starts it: the values are there again.
+  const handle = await project.client.workflow.start(undo, {
+    taskQueue: await project.queue(),
+    workflowId: project.workflowId('undo-3'),
+    args: [{ run: 3 }],
+  })
+  expect(await handle.result()).toMatchObject({
+    state: 'complete',
+    books: { states: { updated: 120 } },
+  })
+  for (const [id, held] of world()) expect(held).toEqual(after.get(id))
+})
