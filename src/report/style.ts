@@ -180,6 +180,8 @@ footer p { border-top: 1px solid var(--line); padding-top: 1.25rem; color: var(-
   .figures dd { font-size: 1.5rem; }
   section.part { margin-top: 3rem; }
   th + th, th + td, td + td { padding-left: 0.75rem; }
+  .changes tbody th, .changes .p { width: auto; }
+  .changes .p { padding-left: 0.75rem; }
   .roomy { display: none; }
   .mean { display: block; }
   .folds, .folds thead, .folds tbody { display: block; }

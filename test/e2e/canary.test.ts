@@ -161,6 +161,10 @@ test('marked keys and values are nowhere but where they belong', async () => {
   // The same with a person in between, a mirror with deletions to approve, a backfill, a plan, schedules and a notification.
   project.write('contacts.csv', rows(200, 900).join('\n'))
   await command('plan', 'contacts')
+  const changes = join(project.dir, 'changes.ndjson')
+  await command('plan', 'contacts', '--diff', '--out', changes)
+  // They are where a person asked for them.
+  expect(readFileSync(changes, 'utf8')).toContain(MARK)
   await command('run', 'contacts', '--detach', '--tuning', tuning)
   await vi.waitFor(
     async () => expect(await ledgerState()).toEqual({ state: 'blocked', reason: 'approval' }),

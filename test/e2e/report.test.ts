@@ -15,8 +15,10 @@ import { openSqliteLedger } from '../../src/ledger/sqlite/index.ts'
 import { collectReport } from '../../src/report/collect.ts'
 import { renderReport } from '../../src/report/html.ts'
 import type { RunReport } from '../../src/report/run-report.ts'
+import { renderPlanPage } from '../../src/report/plan-page.ts'
 import { findChromium } from '../setup/browser.ts'
 import { comparedData, mirrorData, reportData } from '../unit/report/data.ts'
+import { fullPlanPage, planPageData } from '../unit/report/plan-data.ts'
 import * as scenes from '../unit/report/scenes.ts'
 
 /** Chromium may have to be installed, once. */
@@ -162,6 +164,22 @@ test('pages of runs of every kind are shown as they are, and ask for nothing', a
   expect(pages).toHaveLength(16)
 })
 
+test('the page of a plan is shown as it is too, with all of its rows unfolded', async () => {
+  const long = 'w'.repeat(400)
+  for (const [name, data] of [
+    ['plan', planPageData()],
+    ['full plan', fullPlanPage('a text')],
+    ['long plan', fullPlanPage(long)],
+  ] as const) {
+    await show(renderPlanPage(data))
+    await page.evaluate(
+      `document.querySelectorAll('details').forEach((each) => (each.open = true))`,
+    )
+    await look(name)
+    expect({ name, complaints, requests }).toEqual({ name, complaints: [], requests: [] })
+  }
+})
+
 test('names without a space to break them at fit a phone too', async () => {
   const long = (letter: string) => letter.repeat(180)
   const names = {
@@ -224,6 +242,7 @@ test('no name, message or warning becomes markup, as the browser parses it', asy
     expect(text).toContain('plain')
     plain.set(kind, elements)
   }
+  const { elements: plainPlan } = await parsed(renderPlanPage(fullPlanPage('plain')))
   const breakers = [
     '<',
     '>',
@@ -257,6 +276,8 @@ test('no name, message or warning becomes markup, as the browser parses it', asy
       const seen = await parsed(renderReport(fill(made[kind]!, text)))
       expect(seen.elements).toBe(plain.get(kind))
       expect(visible(seen.text)).toContain(visible(text))
+      const planned = await parsed(renderPlanPage(fullPlanPage(text)))
+      expect(planned.elements).toBe(plainPlan)
     }),
     { numRuns: Number(process.env['REPORT_TEXTS'] ?? 30) },
   )

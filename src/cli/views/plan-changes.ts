@@ -43,7 +43,8 @@ export function lookedUpText({ lookedUp, bounds }: Pick<KeptPlan, 'lookedUp' | '
   ]
   const text = `Looked up ${formatNumber(rows)} of ${countText(planned, 'row')} to send, with ${countText(requests, 'request')}`
   if (rows === planned) return text
-  return `${text} (${options.join(', ')}): what a run does with the others is not known`
+  const why = options.length === 0 ? '' : ` (${options.join(', ')})`
+  return `${text}${why}: what a run does with the others is not known`
 }
 
 export function printPlanTotals(terminal: Terminal, totals: KeptPlan): void {

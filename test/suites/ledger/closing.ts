@@ -599,11 +599,17 @@ export function closingTests(open: Open): void {
       expect(await ledger.run(run)).not.toBeNull()
     })
 
-    it('that was forgotten is pruned like a run', async () => {
+    it('that was kept or forgotten is pruned like a run, and keeps its number', async () => {
       const { id } = await openRun(ledger, 'plan')
       await stage(ledger, id, rows(3))
+      const found = { verdict: 'create', recordId: null, before: null, sent: '{}' } as const
+      await ledger.recordImages(id, [{ ordinal: 1, ...found }])
+      await ledger.saveStepState(id, '@kept', '{}')
       expect(await ledger.prune(never)).toBeGreaterThan(0)
       expect(await statesOf(ledger, id)).toEqual({})
+      expect(await ledger.imagesOf(id, [1])).toEqual(new Map())
+      expect(await ledger.loadStepState(id, '@kept')).toBe('{}')
+      expect((await openRun(ledger, 'plan')).id).toBe(id - 1)
     })
   })
 

@@ -15,10 +15,13 @@ import { expect, onTestFinished, test } from 'vitest'
 import { plan } from '../../../src/cli/commands/plan.ts'
 import type { PlanOptions } from '../../../src/cli/commands/plan-import.ts'
 import { writePlanFile } from '../../../src/cli/shared/plan-files.ts'
+import { keepPlan } from '../../../src/cli/commands/plan-diff.ts'
+import { QuotaWait } from '../../../src/core/errors.ts'
 import { RecordsClient } from '../../../src/client/index.ts'
 import { startService } from '../../../src/service/index.ts'
 import { contactsConfig, contactsCsv } from '../../e2e/contacts.ts'
-import { importScene } from '../import/scene.ts'
+import { clientWith, importScene } from '../import/scene.ts'
+import { stagedPlan } from '../import/plan-scene.ts'
 import { said } from './said.ts'
 
 const CONTACT = 'svc_contact'
@@ -277,6 +280,41 @@ test('counts what is removed, and names the first of it', async () => {
   const html = join(scene.folder, 'plan.html')
   await said(config, (context) => plan(context, 'contacts', { number: 1, html }))
   expect(readFileSync(html, 'utf8')).toContain('A run removes 7 records')
+})
+
+test('waits as long as the quota asks for, and goes on', async () => {
+  const scene = await importScene({
+    svc_external_id: { column: 'id' },
+    svc_first_name: { column: 'name' },
+  })
+  const people = Array.from({ length: 250 }, (_, at) => [`k${at}`, 'ours'])
+  scene.rows(['id', 'name'], people)
+  let asked = 0
+  const { run, deps } = await stagedPlan(scene, {
+    tuning: { in_flight: 1, segment_ms: 0 },
+    through: (client) =>
+      clientWith(client, {
+        queryRecords: async (...given) => {
+          asked += 1
+          if (asked === 2) throw new QuotaWait(100)
+          return await client.queryRecords(...given)
+        },
+      }),
+  })
+  const lines: string[] = []
+  const context = {
+    json: false,
+    terminal: { live: (line: string) => void lines.push(line), endLive() {} },
+  }
+  const begun = Date.now()
+  await keepPlan(context as never, deps, { run, plan: {} as never }, {})
+  expect(Date.now() - begun).toBeGreaterThanOrEqual(95)
+  expect(asked).toBe(4)
+  expect(lines).toContain('contacts  waits 0 s for the quota')
+  expect(lines.at(-1)).toMatch(/^contacts {2}looking up {2}250 of 250 rows/)
+  expect(await scene.ledger.imageCounts(run)).toMatchObject({ create: 250 })
+  const counts = JSON.parse((await scene.ledger.loadStepState(run, '@kept_plan'))!) as object
+  expect(counts).toMatchObject({ lookedUp: { rows: 250, planned: 250, requests: 3 } })
 })
 
 test('plans without --diff stay as they were: discarded, without a number', async () => {

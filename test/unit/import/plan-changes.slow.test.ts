@@ -82,6 +82,37 @@ describe('the look-up of planned rows', () => {
     expect(await plan.verdicts()).toEqual({ 'x@example.com': 'ambiguous' })
   })
 
+  it('says of a sync that only links which rows are found', async () => {
+    const scene = await importScene(
+      { svc_external_id: { column: 'id' } },
+      {
+        mode: 'link',
+        empty: 'reject',
+        links: [
+          {
+            association: 'svc_contact_company',
+            to: 'svc_company',
+            by: 'svc_domain',
+            column: 'domain',
+            missing: 'park',
+          },
+        ],
+      },
+    )
+    await createOne(scene, 'k1', 'theirs')
+    scene.rows(
+      ['id', 'domain'],
+      [
+        ['k1', 'a.example'],
+        ['k1', 'b.example'],
+        ['k2', 'a.example'],
+      ],
+    )
+    const plan = await stagedPlan(scene)
+    expect(await plan.lookUp()).toMatchObject({ done: true, rows: 3, requests: 1 })
+    expect(await plan.verdicts()).toEqual({ k1: 'exists', k2: 'absent' })
+  })
+
   it('takes a sample that is spread evenly, and goes on with all of them', async () => {
     const scene = await importScene(NAMES)
     scene.rows(HEAD, numbered(1_250))

@@ -58,6 +58,7 @@ export async function stagedPlan<Service extends SceneService>(
   beats = 0
   return {
     run,
+    deps,
     beats: () => beats,
     lookUp: (bounds: LookUpBounds = {}) =>
       lookUpChanges(deps, { run, config: sync.import, schema }, bounds),

@@ -2,37 +2,12 @@
 
 import { expect, test } from 'vitest'
 import { noVerdicts } from '../../../src/core/domain/row-changes.ts'
-import { renderPlanPage, type PlanPage, type PlanPageRow } from '../../../src/report/plan-page.ts'
+import { renderPlanPage, type PlanPage } from '../../../src/report/plan-page.ts'
+import { planPageData, planPageRow as row } from './plan-data.ts'
 
-const row = (line: number, after: string | null = `new ${line}`): PlanPageRow => ({
-  line,
-  key: `k${line}`,
-  recordId: `r${line}`,
-  changes: [{ property: 'svc_name', before: `old ${line}`, after }],
-})
 const rowsFrom = (count: number) => Array.from({ length: count }, (_, at) => row(at + 2))
 
-const page = (more: Partial<PlanPage> = {}): string =>
-  renderPlanPage({
-    plan: 3,
-    sync: 'contacts',
-    madeAt: '2030-01-01T00:00:00.000Z',
-    digest: 'dcae946e3303',
-    target: 'svc_contact of org 7 at https://crm.example',
-    read: 50,
-    invalid: 0,
-    staged: [['unchanged', 4]],
-    lookedUp: { rows: 46, planned: 46, text: 'Looked up 46 of 46 rows to send, with 1 request' },
-    verdicts: { ...noVerdicts(), update: 6, create: 40 },
-    rows: new Map([['update', rowsFrom(6)]]),
-    properties: [{ property: 'svc_name', rows: 6, cleared: 1 }],
-    removals: { records: 0, keys: [] },
-    cost: '1 request',
-    asks: [],
-    warnings: [],
-    rejects: [],
-    ...more,
-  })
+const page = (more: Partial<PlanPage> = {}): string => renderPlanPage(planPageData(more))
 
 test('says first what a run changes, and how sure that is', () => {
   expect(page()).toContain('<h2 id="verdict">A run changes 6 records, creates 40</h2>')
