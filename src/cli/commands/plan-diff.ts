@@ -188,6 +188,12 @@ export async function showKeptPlan(
       terminal,
       `Plan ${-id}${digest} is kept for ${DAYS_KEPT} days: ${again} shows it again, with --out FILE all of its rows, with --html FILE as a page`,
     )
+    const { rows, planned } = kept.lookedUp
+    if (rows === planned)
+      printWrapped(
+        terminal,
+        `To do exactly this, or nothing: ${context.hint(`run ${sync.name} --plan ${-id}`)}`,
+      )
   }
   const { out, html } = options
   if (out === undefined && html === undefined) return

@@ -93,6 +93,7 @@ test('says what a run changes by verdict, property and row, and writes nothing',
   expect(text).toContain('create, the first 3 of 47 rows\n+ c-4  line 5\n')
   expect(text).toContain('equal, 1 row\n= c-3  line 4\n')
   expect(text).toMatch(/Plan 1 \(digest [0-9a-f]{12}\) is kept for 30 days: /)
+  expect(text).toMatch(/^To do exactly this, or nothing:\s\S+\s-c\s\S+\srun\scontacts\s--plan\s1$/m)
   const after = scene.service.stats().byOperation
   expect(after['queryRecords']).toBe(1)
   expect(after['createRecord']).toBe(3)
@@ -180,6 +181,7 @@ test('looks up a sample, or as many rows as its requests allow, and says so', as
   expect(sampled.out.join('\n')).toContain(
     'Looked up 9 of 450 rows to send, with 1 request (--sample 9): what a run does with the others is not known',
   )
+  expect(sampled.out.join('\n')).not.toContain('To do exactly this')
   const out = scene.place('rows.NDJSON')
   const limited = await scene.plan({ diff: true, limitRequests: 2, out })
   expect(limited.out.join('\n')).toContain(
