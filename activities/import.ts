@@ -2,9 +2,9 @@
 
 import { Context } from '@temporalio/activity'
 import { sumOfDifferences, type DifferenceCounts } from '../src/core/domain/differences.ts'
-import { SyncError } from '../src/core/errors.ts'
 import { countHeldBack, heldBackText } from '../src/core/domain/held-back.ts'
-import { approvalText, type LimitExceeded } from '../src/core/domain/limit-exceeded.ts'
+import type { RowVerdict } from '../src/core/domain/row-changes.ts'
+import type { LimitExceeded, PlanToApprove } from '../src/core/domain/limit-exceeded.ts'
 import { LIVE_STATES, countKnownDifferent } from '../src/core/domain/books.ts'
 import { countDoneRemovals } from '../src/core/domain/removals.ts'
 import type { Window } from '../src/core/domain/watermark.ts'
@@ -15,19 +15,17 @@ import {
   checkSingleWritesDrained,
   checkStaged,
   closeImport,
-  compareRun,
   DEFAULT_IMPORT_TUNING,
   finishImport,
   firstPlanned,
   hasLimits,
   linkRows,
+  makesPlan,
   noteOtherKey,
   openLeftoverRows,
   openNoRows,
   push,
-  readsAll,
   removeMissing,
-  reviewLimits,
   rowErrors,
   settleInFlight,
   stage,
@@ -43,6 +41,7 @@ import type { LinkCounters, Run, RunCounters, RunSegment } from '../src/ledger/l
 import { withHeartbeat } from '../src/runs/heartbeat.ts'
 import { jobOf } from '../src/runs/job.ts'
 import type { RunOutcome } from '../src/runs/outcome.ts'
+import { compareRows, planRows, reviewRows } from './import-review.ts'
 import {
   ImportWork,
   type ImportActivityDeps,
@@ -62,6 +61,8 @@ export interface ImportActivities {
       errors: readonly RowError[]
       /** Whether a review is due. */
       hasLimits: boolean
+      /** Whether all rows are looked up before the review. Left out if they are not. */
+      makesPlan?: true
       /** Whether its rows have links. Left out if they have none. */
       hasLinks?: true
       /** Records to be removed, because their rows are gone or ask for it. Not in results of older releases. */
@@ -76,8 +77,14 @@ export interface ImportActivities {
     /** Whether a review is due. */
     hasLimits: boolean
   }>
-  /** What is above the limits of the sync; the run waits for a person then. */
-  reviewImport(input: ImportStep): Promise<{ excesses: readonly LimitExceeded[] }>
+  /** Looks up what the staged rows change, for a while. `verdicts`: of those that were looked up so far. */
+  planImport(
+    input: ImportStep,
+  ): Promise<{ done: boolean; verdicts: Readonly<Partial<Record<RowVerdict, number>>> }>
+  /** What is above the limits of the sync; the run waits for a person then. `plan`: if its rows were looked up. */
+  reviewImport(
+    input: ImportStep,
+  ): Promise<{ excesses: readonly LimitExceeded[]; plan?: PlanToApprove }>
   /** A person, or the time that ran out, has decided about a run that waited. */
   noteImportVerdict(input: { run: number; approved: boolean }): Promise<void>
   /** `refusedInRow`: as the slice before returned it; not of workflows of older releases. */
@@ -148,8 +155,9 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
         return run
       }),
     stageImport: work.connected((scope, input) => stageRun(work, scope, input)),
-    compareImport: work.connected(compare),
-    reviewImport: work.connected((scope) => review(work, scope)),
+    compareImport: work.connected(compareRows),
+    planImport: work.connected(planRows),
+    reviewImport: work.connected((scope) => reviewRows(work, scope)),
     pushSegment: work.connected(pushRows),
     linkRows: work.connected(sendLinks),
     removeImport: work.connected(remove),
@@ -210,6 +218,7 @@ async function stageRun(
     segments: await ledger.openSegments(run),
     errors: invalid === 0 ? [] : await rowErrors(ledger, choice),
     // Who applies a plan has seen what it does.
+    ...(makesPlan(sync.import, job) && { makesPlan: true as const }),
     hasLimits: job.plan === undefined && (hasLimits(sync.import) || toRemove > 0),
     ...(sync.import.links && { hasLinks: true as const }),
     ...(toRemove > 0 && { removals: toRemove }),
@@ -235,42 +244,6 @@ async function stageUndone(
     hasLimits: hasLimits(sync.import) || toRemove > 0,
     ...(toRemove > 0 && { removals: toRemove }),
   }
-}
-
-async function compare({ row, job, sync, importDeps }: ImportScope, { run }: ImportStep) {
-  const { ledger, logger } = importDeps
-  const scope = job.reconcile
-  if (scope === undefined || row.schema === null)
-    throw new SyncError('not_a_reconcile', `Run ${run} is no reconciliation, or not staged`)
-  const comparison = { run, config: sync.import, schema: row.schema, scope }
-  const done = await compareRun(importDeps, comparison)
-  const { found } = await ledger.differenceCounts(run)
-  const { planned } = await ledger.progress(run)
-  logger.info({ run, done, ...found }, 'run_compared')
-  const isReviewed = hasLimits(sync.import) || scope.deleteExtra
-  return { done, planned, found, hasLimits: scope.repair && isReviewed }
-}
-
-async function review({ shared }: ImportWork, { row, job, sync, importDeps }: ImportScope) {
-  const { ledger, logger } = importDeps
-  const run = row.id
-  const { planned } = await ledger.progress(run)
-  // If the key of a row is not known, nothing is deleted, so no approval is needed.
-  const deletes = job.reconcile?.deleteExtra === true && (await ledger.keyCounts(run)).keyless === 0
-  const excesses = await reviewLimits(importDeps, {
-    run,
-    config: sync.import,
-    schema: row.schema,
-    planned,
-    deletes,
-    isCompared: job.reconcile !== undefined,
-    isRegular: readsAll(row),
-  })
-  if (excesses.length > 0) {
-    await shared.setState(run, 'blocked', 'approval', approvalText(planned, excesses))
-    logger.warn({ run, excesses }, 'run_waits_for_approval')
-  }
-  return { excesses }
 }
 
 async function pushRows(

@@ -16,6 +16,7 @@ import {
 } from '../src/settings/marks.ts'
 import { SECRET_FORMS } from '../src/settings/parts.ts'
 import { WAREHOUSES, type WarehouseDriver } from '../src/warehouses/index.ts'
+import { checkApproval } from './approval.ts'
 import { checkGroups, checkOrder } from './checks-groups.ts'
 import { pathText, type ConfigDocument } from './document.ts'
 import { quoteValue, valueAt } from './issues.ts'
@@ -267,9 +268,10 @@ function checkImports(checked: Checked): void {
     const { matching_property: matching, properties } = checked.mapping(...path)
     checkMode(checked, path)
     checkLinks(checked, path)
-    checkRemovals(checked.mapping(...path), (below, message, at) =>
-      checked.complain([...path, ...below], message, at),
-    )
+    const complain: Complain = (below, message, at) =>
+      checked.complain([...path, ...below], message, at)
+    checkRemovals(checked.mapping(...path), complain)
+    checkApproval(checked.mapping(...path), complain)
     if (!isJsonObject(properties)) continue
     if (typeof matching === 'string' && !Object.hasOwn(properties, matching)) {
       const at = [...path, 'matching_property']
@@ -321,13 +323,15 @@ function checkMode(checked: Checked, path: Path): void {
   const given = checked.mapping(...path)
   const { mode, properties, matching_property: matching } = given
   const mappings = Object.entries(isJsonObject(properties) ? properties : {})
+  const rules = [path, [...path, 'approve']]
   if (mode === 'update') {
-    if (Object.hasOwn(given, 'creates_max_percent'))
-      checked.complain(
-        [...path, 'creates_max_percent'],
-        '`mode: update` creates nothing; remove `creates_max_percent`, or choose the mode: upsert, create',
-        'key',
-      )
+    for (const place of rules)
+      if (Object.hasOwn(checked.mapping(...place), 'creates_max_percent'))
+        checked.complain(
+          [...place, 'creates_max_percent'],
+          '`mode: update` creates nothing; remove `creates_max_percent`, or choose the mode: upsert, create',
+          'key',
+        )
     const [only] = mappings
     if (mappings.length === 1 && only![0] === matching)
       checked.complain(
@@ -337,12 +341,13 @@ function checkMode(checked: Checked, path: Path): void {
       )
   }
   if (mode !== 'create') return
-  if (Object.hasOwn(given, 'clears_max_percent'))
-    checked.complain(
-      [...path, 'clears_max_percent'],
-      '`mode: create` clears nothing; remove `clears_max_percent`, or choose the mode: upsert, update',
-      'key',
-    )
+  for (const place of rules)
+    if (Object.hasOwn(checked.mapping(...place), 'clears_max_percent'))
+      checked.complain(
+        [...place, 'clears_max_percent'],
+        '`mode: create` clears nothing; remove `clears_max_percent`, or choose the mode: upsert, update',
+        'key',
+      )
   const places = mappings.map(([name]) => [...path, 'properties', name, 'empty'])
   for (const place of [[...path, 'empty'], ...places])
     if (valueAt(checked.document.data, place) === 'clear')

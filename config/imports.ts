@@ -13,6 +13,7 @@ import {
   textSetting,
 } from '../src/settings/parts.ts'
 import { SOURCES } from '../src/sources/index.ts'
+import { approveSetting } from './approval.ts'
 import { linkSettings } from './links.ts'
 import { transformationSettings } from './transformations.ts'
 
@@ -175,6 +176,7 @@ export const importSettings = z.strictObject({
     .describe(
       'Percent of the values to be sent, 0 to 100: a run that would clear more of them asks first. Default: no limit.',
     ),
+  approve: approveSetting,
   missing_rows: z
     .union(
       [

@@ -12,15 +12,19 @@ const isIncremental = (from: JsonObject): boolean =>
 
 /** @param given the import, as it was written */
 export function checkRemovals(given: JsonObject, complain: Complain): void {
-  const { missing_rows: missing, mode, matching_property: matching, from } = given
+  const { missing_rows: missing, mode, matching_property: matching, from, approve } = given
   const isSet = missing !== undefined && missing !== 'ignore'
   if (
-    Object.hasOwn(given, 'missing_rows_max_percent') &&
+    [given, isJsonObject(approve) ? approve : {}].some((one) =>
+      Object.hasOwn(one, 'missing_rows_max_percent'),
+    ) &&
     !isSet &&
     !Object.hasOwn(given, 'delete_when')
   )
     complain(
-      ['missing_rows_max_percent'],
+      Object.hasOwn(given, 'missing_rows_max_percent')
+        ? ['missing_rows_max_percent']
+        : ['approve', 'missing_rows_max_percent'],
       'nothing is deleted without `missing_rows` or `delete_when`; add one of them, or remove `missing_rows_max_percent`',
       'key',
     )

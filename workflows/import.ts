@@ -33,6 +33,7 @@ const table = ({
   updated,
   rejected,
   found,
+  verdicts,
   deleted,
   links,
 }: ImportProgress) => [
@@ -44,6 +45,9 @@ const table = ({
   `| created | ${formatNumber(created)} |`,
   `| updated | ${formatNumber(updated)} |`,
   `| rejected | ${formatNumber(rejected)} |`,
+  ...Object.entries(verdicts ?? {}).flatMap(([verdict, count]) =>
+    count > 0 ? [`| plan: ${verdict} | ${formatNumber(count)} |`] : [],
+  ),
   ...(deleted === undefined ? [] : [`| deleted | ${formatNumber(deleted)} |`]),
   ...(found ? DIFFERENCE_KINDS.map((kind) => `| ${kind} | ${formatNumber(found[kind])} |`) : []),
   ...(links
@@ -132,6 +136,8 @@ class ImportRun {
         ]),
       )
       this.#noteStaged(staged)
+      // Not in results of older releases.
+      if (staged.makesPlan) await this.#plan()
       const isReviewDue = this.#scope === null ? staged.hasLimits : await this.#compare()
       const refused = isReviewDue ? await this.#refusal() : null
       if (refused !== null) {
@@ -251,6 +257,21 @@ class ImportRun {
     }
   }
 
+  /** Looks all rows up, so that a person, or a rule, can decide about what they change. */
+  async #plan(): Promise<void> {
+    this.#status.note({ step: 'plan' })
+    const summary = `plan ${this.#input.sync}`
+    // Bounded by the slices that a run may have.
+    for (let done = false; !done;) {
+      const slice = this.#nextSlice()
+      const looked = await this.#control.pausable(() =>
+        this.#streaming.planImport.executeWithOptions({ summary }, [slice]),
+      )
+      done = looked.done
+      this.#status.note({ verdicts: looked.verdicts })
+    }
+  }
+
   /** Removes the records of rows that are gone, or that ask for it. */
   async #remove(): Promise<void> {
     this.#status.note({ step: 'remove', deleted: 0 })
@@ -270,16 +291,16 @@ class ImportRun {
   async #refusal(): Promise<string | null> {
     const { sync, tuning } = this.#input
     this.#status.note({ step: 'review' })
-    const { excesses } = await this.#control.pausable(() =>
+    const { excesses, plan = null } = await this.#control.pausable(() =>
       this.#streaming.reviewImport.executeWithOptions({ summary: `review ${sync}` }, [this.#step]),
     )
     if (excesses.length === 0) return null
     this.#status.note({ step: 'approval' })
     const { planned } = this.#status.progress
-    this.#status.noteWait(approvalText(planned, excesses))
+    this.#status.noteWait(approvalText(planned, excesses, plan))
     const what = waitingText(planned, excesses)
     const timeoutMs = tuning.approval_ms ?? APPROVAL_MS
-    const { approved, isTimeout } = await this.#approvals.ask(sync, planned, timeoutMs, what)
+    const { approved, isTimeout } = await this.#approvals.ask(sync, planned, timeoutMs, what, plan)
     this.#status.noteWait(null)
     await this.#short.noteImportVerdict.executeWithOptions(
       { summary: `${approved ? 'approved' : 'rejected'}: ${what} of ${sync}` },

@@ -4,6 +4,7 @@ import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow'
 import { z } from 'zod'
 import type { RowError } from '../activities/index.ts'
 import type { GroupedSync } from '../src/core/domain/group-state.ts'
+import type { RowVerdict } from '../src/core/domain/row-changes.ts'
 import type { DifferenceCounts } from '../src/core/domain/differences.ts'
 import type { BlockReason } from '../src/core/errors.ts'
 import type { Books, RunState } from '../src/core/domain/books.ts'
@@ -74,6 +75,7 @@ export interface ImportProgress extends RunProgress {
     | 'open'
     | 'stage'
     | 'compare'
+    | 'plan'
     | 'review'
     | 'approval'
     | 'push'
@@ -93,6 +95,8 @@ export interface ImportProgress extends RunProgress {
   readonly deleted?: number
   /** Of a reconciliation: the records that differ. */
   readonly found?: DifferenceCounts
+  /** What the rows change at the service, where all of them are looked up before a person is asked. */
+  readonly verdicts?: Readonly<Partial<Record<RowVerdict, number>>>
   /** Links of the rows, if they have any. */
   readonly links?: Readonly<Record<'read' | 'linked' | 'unchanged' | 'parked' | 'rejected', number>>
 }
@@ -165,9 +169,16 @@ export interface MirrorProgress extends RunProgress {
  * update would approve all of them.
  */
 export const ApprovalInput = z
-  .strictObject({ stream: z.string().trim().min(1).nullish() })
+  .strictObject({
+    stream: z.string().trim().min(1).nullish(),
+    /** Of an import that has made a plan: its number, or at least 12 characters of its digest. */
+    plan: z.union([z.int(), z.string().trim().min(1)]).nullish(),
+  })
   .nullish()
-  .transform((input) => input?.stream ?? null)
+  .transform((input) => ({
+    stream: input?.stream ?? null,
+    plan: input?.plan == null ? null : String(input.plan),
+  }))
 
 /** Answer of `approve` and `reject`: what the verdict applies to: streams of a mirror, or an import, by name. */
 export interface ApprovalAnswer {

@@ -29,6 +29,7 @@ export const ACTIVITY_KINDS = {
   openImport: 'short',
   stageImport: 'streaming',
   compareImport: 'streaming',
+  planImport: 'streaming',
   reviewImport: 'streaming',
   noteImportVerdict: 'short',
   pushSegment: 'streaming',

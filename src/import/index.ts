@@ -9,14 +9,16 @@ export {
 } from './changes/image-changes.ts'
 export { lookUpChanges, type LookedUp, type LookUpBounds } from './changes/plan-changes.ts'
 export { planDigest } from './changes/plan-digest.ts'
-export { readPlan, shownDigest, storePlan } from './changes/stored-plan.ts'
+export { readPlan, storePlan } from './changes/stored-plan.ts'
 export {
   appliedPlan,
   checkPlan,
   checkStaged,
+  keepOwnPlan,
   notAsPlannedText,
   readNotAsPlanned,
 } from './changes/applied-plan.ts'
+export { hasLimits, makesPlan, rulesOf } from './approval-rules.ts'
 export { closeImport, type CloseResult, type ReconcileFindings } from './close.ts'
 export { finishImport } from './finish.ts'
 export { linkBoundsOf } from './links/link-target.ts'
@@ -49,7 +51,7 @@ export { settleInFlight } from './push/settle-in-flight.ts'
 export { compareRun } from './reconcile/reconcile.ts'
 export { requestsOf } from './requests.ts'
 export { removeMissing } from './remove/remove.ts'
-export { hasLimits, reviewLimits } from './review.ts'
+export { reviewLimits } from './review.ts'
 export { readsAll } from './run-configs.ts'
 export { rowErrors, type RowError } from './row-errors.ts'
 export { openLeftoverRows } from './stage/leftover-rows.ts'

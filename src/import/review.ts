@@ -2,8 +2,8 @@
 
 import { IN_VALUES_MAX } from '../contract/index.ts'
 import type { LimitExceeded } from '../core/domain/limit-exceeded.ts'
+import type { RowVerdict } from '../core/domain/row-changes.ts'
 import { LEDGER_ROWS_MAX } from '../core/limits.ts'
-import type { ImportConfig } from '../../config/index.ts'
 import type {
   AcceptedRecords,
   Differences,
@@ -18,6 +18,7 @@ import { lookUpItems, parsed, readImportedType } from './verify/look-up.ts'
 import { lostInSource } from './stage/source-visibility.ts'
 import { reasonToAsk } from './remove/plan-removals.ts'
 import { stepPosition } from './step-position.ts'
+import { rulesOf, type ApprovalRules } from './approval-rules.ts'
 import { currentMatchingProperty } from './mapping/types.ts'
 
 /** Records that a reconciliation deletes before it asks, by those that its sync has written: what it deletes, and its rows. */
@@ -30,13 +31,6 @@ const REMOVALS_UNASKED = 10
 
 /** Step: the look-up of rows without a known record. */
 const CREATES = 'creates'
-
-/** Whether the sync has any limit. */
-export const hasLimits = (config: ImportConfig): boolean =>
-  config.rows_min !== undefined ||
-  config.rows_max !== undefined ||
-  config.creates_max_percent !== undefined ||
-  config.clears_max_percent !== undefined
 
 /**
  * The limits that the planned items of a run are above.
@@ -53,19 +47,34 @@ export async function reviewLimits(
     isCompared?: boolean
     /** Whether the service is asked which rows are new records; a plan does not. Default true. */
     looksUp?: boolean
+    /** Whether the rule that every run asks is about this one. Default true. */
+    isAsked?: boolean
+    /** What its rows change, if all of them were looked up. Default: that is not known. */
+    verdicts?: Readonly<Record<RowVerdict, number>> | null
   },
 ): Promise<readonly LimitExceeded[]> {
-  const { config, planned } = job
-  const { rows_max, creates_max_percent, clears_max_percent } = config
+  const { planned, verdicts = null } = job
+  const rules = rulesOf(job.config)
+  const { rows_max, creates_max_percent, clears_max_percent } = rules
   const excesses: LimitExceeded[] = [
     ...(job.deletes ? await deletions(deps, job.run) : []),
     ...(await removals(deps, job)),
   ]
+  const { links } = await deps.ledger.progress(job.run)
+  const isAsked = rules.always && job.isAsked !== false
+  if (
+    isAsked &&
+    (planned > 0 ||
+      excesses.length > 0 ||
+      (links?.planned ?? 0) > 0 ||
+      (await removes(deps, job.run)))
+  )
+    excesses.unshift({ limit: 'plan', is: planned, max: 0 })
   const add = (limit: LimitExceeded['limit'], is: number, max: number) =>
     excesses.push({ limit, is, max })
-  if (config.rows_min !== undefined && job.isRegular === true) {
+  if (rules.rows_min !== undefined && job.isRegular === true) {
     const { read } = await deps.ledger.progress(job.run)
-    if (read < config.rows_min) add('rows_min', read, config.rows_min)
+    if (read < rules.rows_min) add('rows_min', read, rules.rows_min)
   }
   if (planned === 0) return excesses
   if (rows_max !== undefined && planned > rows_max) add('rows_max', planned, rows_max)
@@ -74,14 +83,37 @@ export async function reviewLimits(
     if (cleared * 100 > values * clears_max_percent)
       add('clears_max_percent', percent(cleared, values), clears_max_percent)
   }
+  if (verdicts !== null) excesses.push(...updatesAbove(rules, planned, verdicts))
   if (creates_max_percent !== undefined && job.looksUp !== false) {
-    const creates = job.isCompared
-      ? await deps.ledger.plannedMissing(job.run)
-      : await missing(deps, job)
+    const creates = verdicts
+      ? verdicts.create + verdicts.unknown
+      : job.isCompared
+        ? await deps.ledger.plannedMissing(job.run)
+        : await missing(deps, job)
     if (creates * 100 > planned * creates_max_percent)
       add('creates_max_percent', percent(creates, planned), creates_max_percent)
   }
   return excesses
+}
+
+const removes = async ({ ledger }: ImportDeps<Removals>, run: number): Promise<boolean> =>
+  ((await ledger.removalCounts(run)).planned ?? 0) > 0
+
+/** Rules about records that get other values. */
+function updatesAbove(
+  { updates_max: max, updates_max_percent: maxPercent }: ApprovalRules,
+  planned: number,
+  { update }: Readonly<Record<RowVerdict, number>>,
+): readonly LimitExceeded[] {
+  const isAbove = maxPercent !== undefined && update * 100 > planned * maxPercent
+  return [
+    ...(max !== undefined && update > max
+      ? [{ limit: 'updates_max', is: update, max } as const]
+      : []),
+    ...(isAbove
+      ? [{ limit: 'updates_max_percent', is: percent(update, planned), max: maxPercent } as const]
+      : []),
+  ]
 }
 
 /** Deletions need approval above a percentage of the records; a few do only where the key of the source sees less than before. */
@@ -109,7 +141,7 @@ async function removals(
 ): Promise<LimitExceeded[]> {
   const { planned: records = 0 } = await ledger.removalCounts(run)
   if (records === 0) return []
-  const max = config.missing_rows_max_percent ?? REMOVALS_MAX_PERCENT
+  const max = rulesOf(config).missing_rows_max_percent ?? REMOVALS_MAX_PERCENT
   const all = Math.max(records, await ledger.trackedRecords(run))
   const is = percent(records, all)
   const isMany = records > REMOVALS_UNASKED && records * 100 > all * max

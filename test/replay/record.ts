@@ -10,6 +10,7 @@ import {
   approve,
   backfill,
   groupSync,
+  importSync,
   mirrorSync,
   pause,
   reconcile,
@@ -18,6 +19,7 @@ import {
   retry,
 } from '../../workflows/names.ts'
 import type { GroupResult } from '../../workflows/messages.ts'
+import { contactsConfig } from '../e2e/contacts.ts'
 import { companiesCsv, linkedContactsCsv, linksConfig } from '../e2e/linked-contacts.ts'
 import {
   contactsCsv,
@@ -94,6 +96,30 @@ test('an import that is paused and goes on, and one that a person rejects', asyn
     .toEqual({ streams: ['contacts'] })
   await rejected.result()
   await save('import-rejected', rejected)
+})
+
+test('an import whose plan is approved, and one that applies a plan', async () => {
+  project = await createProject({ config: contactsConfig({ settings: 'approve: plan' }) })
+  project.write('contacts.csv', contactsCsv(120))
+  await project.startWorker()
+  const asks = await project.start('contacts')
+  await expect
+    .poll(() => asks.executeUpdate(approve, { args: [{ plan: 1 }] }).catch(() => null), {
+      timeout: 60_000,
+      interval: 500,
+    })
+    .toEqual({ streams: ['contacts'] })
+  await asks.result()
+  await save('import-plan-approved', asks)
+  project.write('contacts.csv', contactsCsv(130))
+  expect(await project.command('--json', 'plan', 'contacts', '--diff')).toMatchObject({ code: 0 })
+  const applies = await project.client.workflow.start(importSync, {
+    taskQueue: await project.queue(),
+    workflowId: 'import-planned',
+    args: [{ sync: 'contacts', plan: 1 }],
+  })
+  await applies.result()
+  await save('import-plan-applied', applies)
 })
 
 test('backfills: one that answers with what can be written, and one of a window', async () => {

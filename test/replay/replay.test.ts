@@ -23,6 +23,8 @@ test('there are recorded histories', () => {
     'import-links.json',
     'import-of-group.json',
     'import-paused.json',
+    'import-plan-applied.json',
+    'import-plan-approved.json',
     'import-reconcile.json',
     'import-rejected.json',
     'import-removals.json',

@@ -3,7 +3,7 @@
 
 import type { ApprovalAnswer } from '../../../workflows/messages.ts'
 import { approve, reject } from '../../../workflows/names.ts'
-import { SyncError } from '../../core/errors.ts'
+import { ConfigError, SyncError } from '../../core/errors.ts'
 import { systemClock } from '../../core/ports.ts'
 import { jobOf } from '../../runs/job.ts'
 import type { Run } from '../../ledger/ledger.ts'
@@ -20,14 +20,26 @@ const ASK_EVERY_MS = 300
 export async function sendVerdict(
   context: CommandContext,
   runText: string,
-  { verdict, stream }: { readonly verdict: 'approve' | 'reject'; readonly stream: string | null },
+  {
+    verdict,
+    stream,
+    plan = null,
+  }: {
+    readonly verdict: 'approve' | 'reject'
+    readonly stream: string | null
+    /** A plan by its number, or by the first characters of its digest. */
+    readonly plan?: string | null
+  },
 ): Promise<number> {
   const run = await liveRunNamed(context, runText)
+  if (plan !== null && run.kind === 'mirror')
+    throw new ConfigError('--plan', `run ${run.id} is of a mirror, which has no plan to approve`)
   const doing = await planOf(context, run)
+  const asked = { stream, ...(plan !== null && { plan }) }
   const streams = await withRunMessenger(context, run, true, async ({ update }) => {
     for (let ask = 1; ; ask++) {
       try {
-        return (await update<ApprovalAnswer>(UPDATES[verdict], { stream })).streams
+        return (await update<ApprovalAnswer>(UPDATES[verdict], asked)).streams
       } catch (error) {
         const isEarly = ask < ASKS_MAX && isNothingWaiting(error)
         if (!isEarly || !(await waits(context, run))) throw error

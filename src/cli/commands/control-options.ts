@@ -5,6 +5,11 @@ import { actionsOf, LOCAL_HELP, type Execute } from '../shared/arguments.ts'
 
 const RUN = 'number of a run, or name of a sync: its live run'
 
+interface Verdict {
+  readonly stream?: string | null
+  readonly plan?: string | null
+}
+
 export function describeControl(program: Command, execute: Execute): void {
   const action = actionsOf(execute)
   program
@@ -43,8 +48,16 @@ export function describeControl(program: Command, execute: Execute): void {
       .command(verdict)
       .argument('<run>', RUN)
       .option('--stream <name>', 'of a mirror: only the deletions of this one; default: all')
+      .option(
+        '--plan <plan>',
+        'of an import: only if this plan waits, by its number or 12 characters of its digest',
+      )
       .description(description)
-      .action((run: string, { stream = null }: { stream?: string | null }) =>
-        action(async () => (await import('./approve.ts')).sendVerdict)(run, { verdict, stream }),
+      .action((run: string, { stream = null, plan = null }: Verdict) =>
+        action(async () => (await import('./approve.ts')).sendVerdict)(run, {
+          verdict,
+          stream,
+          plan,
+        }),
       )
 }

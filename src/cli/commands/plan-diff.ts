@@ -3,6 +3,7 @@
 
 import { ConfigError, QuotaWait } from '../../core/errors.ts'
 import { parseJson, writeJson, type Json } from '../../core/json.ts'
+import { shownDigest } from '../../core/domain/limit-exceeded.ts'
 import { noVerdicts } from '../../core/domain/row-changes.ts'
 import { RETENTION_MS } from '../../core/limits.ts'
 import {
@@ -11,7 +12,6 @@ import {
   plannedChanges,
   PropertyTotals,
   readPlan,
-  shownDigest,
   storePlan,
   type ImportDeps,
   type LookedUp,

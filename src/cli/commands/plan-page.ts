@@ -2,7 +2,8 @@
 
 import { modeMeaning } from '../../core/domain/import-modes.ts'
 import { formatNumber } from '../../core/format.ts'
-import { shownDigest, type PlannedChange } from '../../import/index.ts'
+import { shownDigest } from '../../core/domain/limit-exceeded.ts'
+import type { PlannedChange } from '../../import/index.ts'
 import type { Removals, Run, Runs } from '../../ledger/ledger.ts'
 import { renderPlanPage, type PlanPageRow } from '../../report/plan-page.ts'
 import type { ImportSync } from '../../../config/index.ts'

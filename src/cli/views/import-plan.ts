@@ -3,7 +3,7 @@
 import { approvalText, type LimitExceeded } from '../../core/domain/limit-exceeded.ts'
 import type { RemovalCounts } from '../../core/domain/removals.ts'
 import type { ImportSync } from '../../../config/index.ts'
-import type { StageResult } from '../../import/index.ts'
+import { rulesOf, type StageResult } from '../../import/index.ts'
 import type { LinkCounters, RejectGroup, ReportedRemoval } from '../../ledger/ledger.ts'
 import type { Forecast } from '../shared/forecast.ts'
 import { countText, printWrapped, safeText, table, type Terminal } from '../shared/terminal.ts'
@@ -141,10 +141,11 @@ function removalRows(
 
 /** What a run asks a person first, by the limits of the sync; `created`: rows whose keys no run has brought in. */
 export function asksText(
-  { creates_max_percent: createsMax }: ImportSync['import'],
+  config: ImportSync['import'],
   excesses: readonly LimitExceeded[],
   { planned, created }: { readonly planned: number; readonly created: number },
 ): string[] {
+  const { creates_max_percent: createsMax } = rulesOf(config)
   const isAsked = createsMax !== undefined && created * 100 > planned * createsMax
   return [
     ...(excesses.length > 0 ? [`A run asks first: ${approvalText(planned, excesses)}`] : []),

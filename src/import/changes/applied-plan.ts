@@ -4,12 +4,13 @@
 import { countText } from '../../core/format.ts'
 import { SyncError } from '../../core/errors.ts'
 import { PLAN_AGE_MAX_MS } from '../../core/limits.ts'
+import type { PlanToApprove } from '../../core/domain/limit-exceeded.ts'
 import { isComplete } from '../../core/domain/run-states.ts'
 import type { BeforeImages, Plans, Run, Runs, StepStates } from '../../ledger/ledger.ts'
 import { jobOf } from '../../runs/job.ts'
 import type { ImportDeps } from '../ports.ts'
 import { differingParts, planDigest, type DigestedLedger, type PlanPart } from './plan-digest.ts'
-import { readPlan } from './stored-plan.ts'
+import { readPlan, storePlan } from './stored-plan.ts'
 
 /** A plan that a run keeps to. */
 export interface AppliedPlan {
@@ -117,6 +118,26 @@ export async function readNotAsPlanned(
 ): Promise<NotAsPlanned | null> {
   const text = await ledger.loadStepState(run, NOT_AS_PLANNED)
   return text === null ? null : (JSON.parse(text) as NotAsPlanned)
+}
+
+/** Keeps what a run has staged and looked up, as the plan that a person is asked about. */
+export async function keepOwnPlan(
+  deps: Pick<ImportDeps<DigestedLedger & StepStates>, 'ledger' | 'signal' | 'beat' | 'clock'>,
+  run: number,
+): Promise<PlanToApprove> {
+  const { ledger, clock } = deps
+  const made = await planDigest(deps, run)
+  await storePlan(ledger, run, { ...made, at: new Date(clock.now()).toISOString() })
+  const verdicts = await ledger.imageCounts(run)
+  const { planned: removals = 0 } = await ledger.removalCounts(run)
+  const { links } = await ledger.progress(run)
+  return {
+    number: run,
+    digest: made.digest,
+    verdicts: Object.fromEntries(Object.entries(verdicts).filter(([, rows]) => rows > 0)),
+    ...(removals > 0 && { removals }),
+    ...(links && links.planned > 0 && { links: links.planned }),
+  }
 }
 
 /** The plan that a run keeps to: the one that it applies, or its own; null if there is none. */

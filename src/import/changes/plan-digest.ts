@@ -48,6 +48,7 @@ const NOT_SENT = [
   'creates_max_percent',
   'clears_max_percent',
   'missing_rows_max_percent',
+  'approve',
   'keep_before',
   'verify',
 ] as const satisfies readonly (keyof ImportConfig)[]

@@ -11,9 +11,6 @@ export interface StoredPlan extends PlanDigest {
 /** Next to the positions of the steps, under a name that no object type has. */
 const NAME = '@plan'
 
-/** How many characters of a digest people read and write. */
-const SHOWN = 12
-
 export const storePlan = (ledger: StepStates, run: number, plan: StoredPlan): Promise<void> =>
   ledger.saveStepState(run, NAME, JSON.stringify(plan))
 
@@ -22,6 +19,3 @@ export async function readPlan(ledger: StepStates, run: number): Promise<StoredP
   const text = await ledger.loadStepState(run, NAME)
   return text === null ? null : (JSON.parse(text) as StoredPlan)
 }
-
-/** As people read it: its first 12 characters. */
-export const shownDigest = (digest: string): string => digest.slice(0, SHOWN)

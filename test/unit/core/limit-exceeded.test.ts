@@ -3,6 +3,7 @@
 import { expect, test } from 'vitest'
 import {
   approvalText,
+  isPlanNamed,
   waitingText,
   type LimitExceeded,
 } from '../../../src/core/domain/limit-exceeded.ts'
@@ -20,6 +21,27 @@ test('rows and deletions are told apart', () => {
   )
   expect(approvalText(1, [{ ...many, max: 0 }])).toBe(
     '1 row waits for approval: the limit rows_max is 0',
+  )
+})
+
+test('a plan is named with what it does', () => {
+  const plan = { number: 12, digest: 'abcdef0123456789', verdicts: { create: 1_200, update: 3 } }
+  const asked: LimitExceeded = { limit: 'plan', is: 40, max: 0 }
+  expect(approvalText(40, [asked], plan)).toBe(
+    '40 rows wait for approval: every run of the sync asks; plan 12 (abcdef012345): 1,200 create, 3 update',
+  )
+  expect(approvalText(0, [asked], { ...plan, verdicts: {}, removals: 2, links: 1 })).toBe(
+    'what is planned waits for approval: every run of the sync asks; plan 12 (abcdef012345): 2 to be removed, 1 link',
+  )
+  const above: LimitExceeded = { limit: 'updates_max', is: 3, max: 2 }
+  const share: LimitExceeded = { limit: 'updates_max_percent', is: 7.5, max: 5 }
+  expect(approvalText(40, [above, share])).toBe(
+    '40 rows wait for approval: 3 of them change a record, the limit updates_max is 2; 7.5 % of them change a record, the limit updates_max_percent is 5',
+  )
+  expect(isPlanNamed('12', plan)).toBe(true)
+  expect(isPlanNamed('ABCDEF0123456', plan)).toBe(true)
+  expect(['1', '13', 'abcdef', 'abcdef012346', ''].some((name) => isPlanNamed(name, plan))).toBe(
+    false,
   )
 })
 

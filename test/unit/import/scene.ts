@@ -69,6 +69,8 @@ export interface RunOptions {
   readonly beforeClose?: () => Promise<unknown>
   /** The plan that it applies. */
   readonly plan?: number
+  /** Called before a person decides about what waits. */
+  readonly beforeVerdict?: () => Promise<unknown>
   /** Whether a person approves what waits. */
   readonly approves?: boolean
   /** How the run ends, whatever it did: `lost` never closes its books. Default: it finishes. */
@@ -236,6 +238,8 @@ export async function importSceneOn<Service extends SceneService>(
     const scope = task && 'reconcile' in task ? task.reconcile : null
     const staged = await call(activities.stageImport, step)
     let isReviewDue = staged.hasLimits
+    if (staged.makesPlan)
+      for (let done = false; !done;) ({ done } = await call(activities.planImport, step))
     if (scope)
       for (let done = false; !done;) {
         const compared = await call(activities.compareImport, step)
@@ -245,6 +249,7 @@ export async function importSceneOn<Service extends SceneService>(
     const excesses = isReviewDue ? (await call(activities.reviewImport, step)).excesses : []
     const isRefused = excesses.length > 0 && options.approves !== true
     if (excesses.length > 0) options.noteWait?.((await ledger.run(run))!.message)
+    if (excesses.length > 0) await options.beforeVerdict?.()
     if (excesses.length > 0) await call(activities.noteImportVerdict, { run, approved: !isRefused })
     const push = async () => {
       for (const segment of staged.segments)
