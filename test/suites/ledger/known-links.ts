@@ -82,6 +82,30 @@ export function knownLinkTests(open: Open): void {
     expect(await knownTexts(ledger, linking.run)).toEqual(['a→x parked'])
   })
 
+  it('a link that has left the source waits for no record that is gone', async () => {
+    const read = async (source: readonly LinkedRow[], of: typeof OTHERS | undefined) => {
+      const { run } = await stagedLinks(ledger, source, of)
+      await pushRows(ledger, run)
+      const { fence } = await sendLinks(ledger, run)
+      await ledger.forgetLinks(run, fence, { of: 'all' })
+      await close(ledger, run)
+      return run
+    }
+    const both: LinkedRow[] = [
+      ['a', 'x'],
+      ['b', 'x'],
+    ]
+    await read(both, undefined)
+    await read(both, OTHERS)
+    const own = await read([['b', 'x']], undefined)
+    const other = await read([['b', 'x']], OTHERS)
+    expect(await knownTexts(ledger, own)).toEqual(['a→x linked', 'b→x linked'])
+    const gone = { parked: 2, forgotten: 2 }
+    expect(await ledger.recordsGone(own, COMPANY, ['id of x'])).toEqual(gone)
+    expect(await knownTexts(ledger, own)).toEqual(['b→x parked'])
+    expect(await knownTexts(ledger, other)).toEqual(['b→x parked'])
+  })
+
   it('2,500 links to one record are parked in slices', async () => {
     const rows = Array.from({ length: 2_500 }, (_, at): LinkedRow => [`k${at}`, 'x'])
     const { run } = await linkedRun(ledger, rows)

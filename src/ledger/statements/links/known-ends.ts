@@ -47,7 +47,7 @@ const deleteEdgesSql = (sql: LinkSql): string =>
 const goneTexts = (sql: LinkSql) => {
   const { join } = sql
   const columns =
-    'known.destination, known.key, known.target, known.association, known.target_type, known.state'
+    'known.destination, known.key, known.target, known.association, known.target_type, known.state, known.left_source'
   /** Known links of the origin and org of the run `$1` that end at given records; `$2`: their object type. */
   const found = (end: LinkEndColumn, fits: string) =>
     `SELECT known.destination, known.key, known.target, known.association
@@ -59,13 +59,18 @@ const goneTexts = (sql: LinkSql) => {
     more: string,
   ) => `UPDATE known_links AS known SET state = 'parked', ${more} FROM given
     WHERE ${sql.knownOfEdge('known', 'given.destination', 'given').on}`
+  const isOfType = { target_id: 'known.target_type = $2', source_id: 'theirs.object_type = $2' }
+  /** Linked once, and not asked for since: nobody waits for them. */
+  const unasked = (end: LinkEndColumn) => found(end, `known.left_source = 1 AND ${isOfType[end]}`)
   return {
-    targets: found('target_id', 'known.target_type = $2'),
+    unaskedTargets: unasked('target_id'),
+    unaskedSources: unasked('source_id'),
+    targets: found('target_id', isOfType.target_id),
     parkTargets: park('target_id = NULL'),
     // The rows of other syncs need not be read again: the links wait until the record is there. Own rows ask for theirs themselves.
-    waiting: found('source_id', 'theirs.object_type = $2 AND theirs.id <> mine.id'),
+    waiting: found('source_id', `${isOfType.source_id} AND theirs.id <> mine.id`),
     parkWaiting: park('source_id = NULL'),
-    sources: found('source_id', 'theirs.id = mine.id AND theirs.object_type = $2'),
+    sources: found('source_id', `${isOfType.source_id} AND theirs.id = mine.id`),
     forget: deleteEdgesSql(sql),
   }
 }
@@ -101,10 +106,13 @@ export function knownEndMethods(
         rows: [...new Set(recordIds)].map((id) => [id]),
       }
       const values = [run, objectType] as const
+      const unasked =
+        (await each([texts.unaskedTargets, texts.forget], records, values)) +
+        (await each([texts.unaskedSources, texts.forget], records, values))
       const targets = await each([texts.targets, texts.parkTargets], records, values)
       const waiting = await each([texts.waiting, texts.parkWaiting], records, values)
       const forgotten = await each([texts.sources, texts.forget], records, values)
-      return { parked: targets + waiting, forgotten }
+      return { parked: targets + waiting, forgotten: unasked + forgotten }
     },
   }
 }
