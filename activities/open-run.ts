@@ -34,8 +34,7 @@ export function createRunOpener(deps: SharedDeps) {
   /** An undo writes as the run was configured that it undoes. */
   const ofTask = async (sync: SyncConfig, task: Task | null): Promise<SyncConfig> => {
     if (task === null || !('undo' in task) || sync.kind !== 'import') return sync
-    const old = await ledger.run(task.undo.of)
-    return old === null ? sync : undoneSync(sync, old)
+    return await undoneSync(ledger, sync, task.undo)
   }
   return async (name: string, kind: SyncConfig['kind'], opening: RunOpening): Promise<number> => {
     const { limits = null, task = null, tuning = {}, plan } = opening

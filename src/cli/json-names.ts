@@ -191,6 +191,7 @@ export const OTHER_JSON_NAMES = [
   'live',
   'look_up_requests',
   'looked_up',
+  'made',
   'made_at',
   'manifest',
   'marker',

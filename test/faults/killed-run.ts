@@ -7,16 +7,18 @@ import { fastTuning, type Project } from '../e2e/project.ts'
 
 /**
  * Runs the sync `contacts`, and kills at most `kills` workers meanwhile. The last worker is in this process, where nobody kills
- * it. Fails if the run does not end as complete. @param random 0 to 1 @returns how many were killed
+ * it. Fails if the run does not end in `state`. @param random 0 to 1 @param start of a run of another purpose @returns how many were killed
  */
 export async function runKilled(
   project: Project,
   kills: number,
   random: () => number,
+  start = (tuning: object) => project.start('contacts', tuning),
+  state = 'complete',
 ): Promise<number> {
   let killed = 0
   let worker = project.spawnWorker()
-  const handle = await project.start('contacts', {
+  const handle = await start({
     ...fastTuning,
     in_flight: 2,
     heartbeat_timeout_ms: HEARTBEAT_MS,
@@ -36,7 +38,7 @@ export async function runKilled(
     if (killed < kills) worker = project.spawnWorker()
     else await project.startWorker()
   }
-  expect(await result).toMatchObject({ state: 'complete' })
+  expect(await result).toMatchObject({ state })
   worker.kill('SIGKILL')
   return killed
 }

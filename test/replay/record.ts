@@ -17,6 +17,7 @@ import {
   reject,
   resume,
   retry,
+  undo,
 } from '../../workflows/names.ts'
 import type { GroupResult } from '../../workflows/messages.ts'
 import { contactsConfig } from '../e2e/contacts.ts'
@@ -171,6 +172,23 @@ test('an import that is reconciled and repaired, a retry, and a mirror that is r
   await start(retry, 'import-retry', { run: 1 })
   await start(reconcile, 'import-reconcile', { sync: 'contacts', repair: true, tuning: fastTuning })
   await start(reconcile, 'mirror-reconcile', { sync: 'crm_copy', repair: true })
+})
+
+test('an undo of updates and of a creation', async () => {
+  project = await createProject({ config: contactsConfig({ settings: 'keep_before: true' }) })
+  project.write('contacts.csv', contactsCsv(3))
+  await project.startWorker()
+  await (await project.start('contacts')).result()
+  const renamed = contactsCsv(4, (_, cells) => [cells[0]!, 'New', ...cells.slice(2)])
+  project.write('contacts.csv', renamed)
+  await (await project.start('contacts')).result()
+  const handle = await project.client.workflow.start(undo, {
+    taskQueue: await project.queue(),
+    workflowId: 'import-undo',
+    args: [{ run: 2 }],
+  })
+  await handle.result()
+  await save('import-undo', handle)
 })
 
 test('an import whose mapping is hopeless', async () => {

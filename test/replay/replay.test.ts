@@ -29,6 +29,7 @@ test('there are recorded histories', () => {
     'import-rejected.json',
     'import-removals.json',
     'import-retry.json',
+    'import-undo.json',
     'links-of-group.json',
     'mirror-approved.json',
     'mirror-cancelled.json',

@@ -155,7 +155,11 @@ async function makeUndoPlan(
         if (!context.json) terminal.live(`${safeText(sync.name, 63)}  looking up  ${rows} rows`)
       },
     }
-    return await planUndo(deps, { sync: undoneSync(sync, run), keyFingerprint, task })
+    return await planUndo(deps, {
+      sync: await undoneSync(ledger, sync, task),
+      keyFingerprint,
+      task,
+    })
   } finally {
     terminal.endLive()
     await ledger.close()
@@ -165,8 +169,12 @@ async function makeUndoPlan(
 }
 
 /** @throws SyncError if there is nothing to do */
-function refuseNothing(run: Run, { restored, deleted }: UndoPlan, before: readonly Run[]): void {
-  if (restored + deleted > 0) return
+function refuseNothing(
+  run: Run,
+  { restored, deleted, made }: UndoPlan,
+  before: readonly Run[],
+): void {
+  if (restored + deleted + made > 0) return
   const last = before.at(-1)
   throw new SyncError(
     'undo_refused',

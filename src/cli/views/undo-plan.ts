@@ -16,6 +16,7 @@ export function printUndoPlan(terminal: Terminal, run: Run, plan: UndoPlan): voi
       [
         ['get values back', plan.restored],
         ['are deleted (the run made them)', plan.deleted],
+        ...(plan.made > 0 ? [['are made again, with new ids', plan.made] as [string, number]] : []),
         ['are left, all that was written has changed since', plan.kept],
         ...states.map((state): [string, number] => [
           `are not deleted: ${removalMeaning(state)}`,
@@ -42,6 +43,7 @@ export const undoPlanToJson = (run: Run, plan: UndoPlan) => ({
   sync: run.sync,
   restored: plan.restored,
   deleted: plan.deleted,
+  made: plan.made,
   kept: plan.kept,
   values_kept: plan.valuesKept,
   not_deleted: plan.left,

@@ -160,8 +160,8 @@ export class RowChooser {
    * of it is: rows whose keys are gone are settled, the others are planned again; one without an attempt left stays sent.
    */
   async isStillAimed({ items }: { readonly items: readonly PlannedItem[] }): Promise<boolean> {
-    if (this.#job.config.mode !== 'update') return true
     const changed = this.#readChanged
+    if (this.#job.config.mode !== 'update' && changed === null) return true
     const found = await this.#find(items, { whole: changed !== null })
     const left = await changed?.(found)
     const aimed = found.map((row) => this.#againOf(row, left?.get(row.item.ordinal)))
@@ -179,7 +179,7 @@ export class RowChooser {
   /** An update that is sent again. Of an undo: not over what others have changed, and not if its record has the values by now. */
   #againOf(row: FoundRow, changed: ItemOutcome | undefined): Choice {
     const outcome = changed ?? (this.#readChanged === null ? null : this.#doneOf(row))
-    return outcome === null ? this.#aimedOf(row) : [row.item, outcome]
+    return outcome === null ? this.#choiceOf(row, new Set()) : [row.item, outcome]
   }
 
   /** The outcomes of an answer, with those that the mode and the look-up of their keys decide. */

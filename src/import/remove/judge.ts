@@ -3,6 +3,7 @@
 // only if the key in use sees all records of the org.
 
 import type { RecordRepresentation } from '../../contract/index.ts'
+import { ownValue, writeJson } from '../../core/json.ts'
 import type { SettledRemoval } from '../../core/domain/removals.ts'
 import { isSameMeaning } from '../verify/compare.ts'
 import type {
@@ -37,8 +38,28 @@ export interface Judged {
   /** Those that are settled without a request. */
   readonly settled: readonly RemovalOutcome[]
   /** Those that are as they were left, with their records. */
-  readonly sent: readonly (OpenRemoval & { readonly recordId: string })[]
+  readonly sent: readonly (OpenRemoval & {
+    readonly recordId: string
+    /** JSON object of what the record holds of the mapped properties; null where that is not kept. */
+    readonly before: string | null
+  })[]
 }
+
+/** What a record holds of the mapped properties, with `keep_before`. */
+export const heldText = (
+  { config }: Pick<RemovalJob, 'config'>,
+  { properties }: RecordRepresentation,
+): string | null =>
+  config.keep_before === true
+    ? writeJson(
+        Object.fromEntries(
+          Object.keys(config.properties).map((name) => [
+            name,
+            ownValue(properties as PropertyValues, name) ?? null,
+          ]),
+        ),
+      )
+    : null
 
 type Known = OpenRemoval & { readonly accepted: NonNullable<OpenRemoval['accepted']> }
 type Verdict = {
@@ -78,14 +99,18 @@ export async function judge(
   const settled: RemovalOutcome[] = open
     .filter((one) => !isTracked(one))
     .map((one) => outcome(one, { state: 'not_tracked', reason: 'no_record' }))
-  const sent: (Known & { readonly recordId: string })[] = []
+  const sent: (Known & Judged['sent'][number])[] = []
   if (known.length === 0) return { settled, sent }
   const { ledger } = deps
   const { run } = job
   const restored = await ledger.restoredAfter()
   const names = await job.left.names(
     known.map(({ accepted }) => accepted),
-    [job.matching.name, ...Object.keys(job.cleared ?? {})],
+    [
+      job.matching.name,
+      ...Object.keys(job.cleared ?? {}),
+      ...(job.config.keep_before === true ? Object.keys(job.config.properties) : []),
+    ],
   )
   const keys = known.map(({ key }) => key)
   const found = await lookUpKeys(deps, job.config, job.matching, keys, names)
@@ -108,7 +133,12 @@ export async function judge(
           ? { state: 'kept', reason: 'other_sync', detail: sync }
           : await judged(deps, job, { one, recordId, found, hidden }, restored)
     if (verdict !== null) settled.push(outcome(one, verdict, recordId))
-    else sent.push({ ...one, recordId: recordId! })
+    else
+      sent.push({
+        ...one,
+        recordId: recordId!,
+        before: heldText(job, found.ofKey.get(one.key)!.get(recordId!)!),
+      })
   }
   return { settled, sent }
 }

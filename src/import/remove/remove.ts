@@ -139,8 +139,7 @@ async function removeOnce(
     const { settled, sent } = await judgeOpen(deps, job, open)
     if (settled.length > 0) await settle(deps, job, fence, settled)
     if (sent.length === 0) return []
-    const numbers = sent.map(({ number }) => number)
-    await ledger.recordRemovals(run, fence, numbers)
+    await ledger.recordRemovals(run, fence, sent)
     const results = await send(deps, job, sent, sendBefore)
     const looked = await lookAfter(deps, job, sent)
     const outcomes: RemovalOutcome[] = []

@@ -7,7 +7,7 @@ import type { BeforeImage, BeforeImages, OpenRemoval, RemovalOutcome } from '../
 import { hiddenFrom } from '../key-view.ts'
 import { isCompared } from '../mapping/types.ts'
 import type { ImportDeps } from '../ports.ts'
-import type { JudgingLedger, Judged, RemovalJob } from '../remove/judge.ts'
+import { heldText, type JudgingLedger, type Judged, type RemovalJob } from '../remove/judge.ts'
 import { lookUpKeys, readRecordById, type Found, type PropertyValues } from '../verify/look-up.ts'
 import { changedSince } from './restorable.ts'
 import { valuesOf } from './undo-rows.ts'
@@ -70,7 +70,8 @@ export async function judgeUndone(
         : sync !== undefined
           ? { state: 'kept', reason: 'other_sync', detail: sync }
           : await verdictOf(deps, job, each, { found, hidden })
-    if (verdict === null) sent.push({ ...one, recordId: recordId! })
+    if (verdict === null)
+      sent.push({ ...one, recordId: recordId!, before: heldText(job, each.record!) })
     else settled.push(outcomeOf(one, verdict, recordId))
   }
   return { settled, sent }

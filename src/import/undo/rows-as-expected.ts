@@ -25,17 +25,20 @@ export function changedRowReader(
     return holdsExpected({ expected: valuesOf(image.before), sent: item.sent }, held, typeOf)
   }
   return async (rows) => {
-    const there = rows.filter(({ record, isSeveral }) => record !== null && !isSeveral)
+    const alone = rows.filter(({ isSeveral }) => !isSeveral)
     const images = await ledger.imagesOf(
       run,
-      there.map(({ item }) => item.ordinal),
+      alone.map(({ item }) => item.ordinal),
     )
-    const changed = there.filter((row) => !isExpected(row, images.get(row.item.ordinal)))
-    return new Map(
-      changed.map(({ item, record }) => [
-        item.ordinal,
-        { ...blankOutcome(item, 'kept'), recordId: record!.id, reason: CHANGED_SINCE },
-      ]),
-    )
+    const left = alone.flatMap((row): ItemOutcome[] => {
+      const { item, record } = row
+      const image = images.get(item.ordinal)
+      const isMade = image?.before === null
+      // An update makes no record, also where the undo makes others again.
+      if (record === null) return isMade ? [] : [blankOutcome(item, 'absent')]
+      if (isMade ? row.isAsSent : isExpected(row, image)) return []
+      return [{ ...blankOutcome(item, 'kept'), recordId: record.id, reason: CHANGED_SINCE }]
+    })
+    return new Map(left.map((outcome) => [outcome.ordinal, outcome]))
   }
 }

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
 import { formatNumber } from '../../core/format.ts'
 import { SyncError } from '../../core/errors.ts'
 import { writeJson } from '../../core/json.ts'
-import { RETENTION_MS } from '../../core/limits.ts'
+import { LEDGER_ROWS_MAX, RETENTION_MS } from '../../core/limits.ts'
 import type { UndoTask } from '../../core/domain/purpose.ts'
 import type { RemovalCounts } from '../../core/domain/removals.ts'
 import type { ImportSync } from '../../../config/index.ts'
@@ -31,6 +31,7 @@ import type { ImportDeps } from '../ports.ts'
 import { stagedParts } from '../stage/staged-parts.ts'
 import { lookUpKeys, valueOfKey, type Found, type PropertyValues } from '../verify/look-up.ts'
 import { changedProperties, changedSince, payloadOf } from './restorable.ts'
+import { isPart } from './undone-sync.ts'
 import { undoActionOf, valuesOf, writtenRows, type UndoneRow } from './undo-rows.ts'
 
 export type UndoStagingLedger = AcceptedRecords &
@@ -61,6 +62,10 @@ export interface UndoFindings {
   readonly gone: number
   /** Records that the run has made. */
   readonly deletions: number
+  /** Records that the run has deleted, and that are made again. */
+  readonly made: number
+  /** Those that cannot be, because it is not kept what they held. */
+  readonly lost: number
   /** Rows whose record was written without a before-image. */
   readonly unknown: number
 }
@@ -90,8 +95,9 @@ export async function stageUndo(
     await stager.add(rows)
     deps.beat(rows.length)
   }
+  await stager.addRemoved()
   const { findings, rows, digest } = stager.end()
-  await checkRights(deps, target, { rows, deletions: findings.deletions })
+  await checkRights(deps, target, { rows, ...findings })
   const counts = await ledger.finishStage(run, fence, {
     rows,
     digest,
@@ -140,10 +146,11 @@ const refused = (message: string) => new SyncError('undo_refused', message)
 async function checkRights(
   { client }: ImportDeps,
   { self, schema }: Target,
-  { rows, deletions }: { readonly rows: number; readonly deletions: number },
+  { rows, deletions, made }: UndoFindings & { readonly rows: number },
 ): Promise<void> {
   const needs = [
     ...(rows > 0 ? (['update'] as const) : []),
+    ...(made > 0 ? (['create'] as const) : []),
     ...(deletions > 0 ? (['delete'] as const) : []),
   ]
   if (needs.length === 0) return
@@ -156,18 +163,33 @@ async function checkRights(
   if (grant && !grant.write)
     throw refused(`the key may not write ${schema.name}: mint one with that grant`)
   const lacking = [
-    ...(rows > 0 ? [(await client.lackingWrite('batchUpdate'))?.lacks ?? null] : []),
+    ...(rows > 0
+      ? [(await client.lackingWrite(made > 0 ? 'batchUpsert' : 'batchUpdate'))?.lacks ?? null]
+      : []),
     ...(deletions > 0 ? [await client.lackingRemoval('delete')] : []),
   ].filter((one) => one !== null)
   if (lacking.length > 0)
     throw refused(`the document of the service has no ${lacking.join(', and no ')}`)
 }
 
-function warningsOf({ unknown, valuesKept, kept }: UndoFindings, old: Run): readonly string[] {
+function warningsOf(
+  { unknown, valuesKept, kept, made, lost }: UndoFindings,
+  old: Run,
+): readonly string[] {
   const { id } = old
   const rows = (count: number) => (count === 1 ? '1 row' : `${formatNumber(count)} rows`)
   const values = valuesKept === 1 ? '1 value' : `${formatNumber(valuesKept)} values`
   return [
+    ...(made > 0
+      ? [
+          `${made === 1 ? '1 record' : `${formatNumber(made)} records`} that run ${id} deleted ${made === 1 ? 'is' : 'are'} made again, with new ids`,
+        ]
+      : []),
+    ...(lost > 0
+      ? [
+          `${lost === 1 ? '1 record' : `${formatNumber(lost)} records`} that run ${id} deleted cannot be made again: what they held was not kept (keep_before)`,
+        ]
+      : []),
     ...(unknown > 0
       ? [`${rows(unknown)} of run ${id} have no before-image and are left as they are`]
       : []),
@@ -192,7 +214,16 @@ class UndoStager {
   readonly #typeOf: (property: string) => string
   readonly #matching: ReturnType<typeof stagedMatchingProperty>
   readonly #digest = createHash('sha256')
-  readonly #counts = { restored: 0, kept: 0, valuesKept: 0, gone: 0, deletions: 0, unknown: 0 }
+  readonly #counts = {
+    restored: 0,
+    kept: 0,
+    valuesKept: 0,
+    gone: 0,
+    deletions: 0,
+    made: 0,
+    lost: 0,
+    unknown: 0,
+  }
   #rows = 0
 
   constructor(
@@ -220,6 +251,34 @@ class UndoStager {
     this.#counts.unknown += part('unknown_before').length
     await this.#restore(part('restore'))
     if (properties === undefined) await this.#remove(part('delete'))
+  }
+
+  /** Records that the run has deleted are made again. */
+  async addRemoved(): Promise<void> {
+    const { ledger } = this.#deps
+    const { run, task } = this.#job
+    if (isPart(task.choice)) return
+    for (let after = 0; ;) {
+      const page = await ledger.removedImages(task.of, { after, limit: LEDGER_ROWS_MAX })
+      if (page.length === 0) break
+      after = page.at(-1)!.number
+      const staged = page.map(({ number, key, before }) => {
+        const held = Object.entries(valuesOf(before)).filter(([, value]) => value !== null)
+        const values = Object.fromEntries(held)
+        const item = { ordinal: number, line: 0, key }
+        return this.#staged(item, { recordId: null, values, expected: null })
+      })
+      for (const part of stagedParts(staged.map(({ item }) => item)))
+        await ledger.stageItems(run, this.#fence, part)
+      await ledger.recordImages(
+        run,
+        staged.map(({ image }) => image),
+      )
+      this.#counts.made += page.length
+      this.#deps.beat(page.length)
+    }
+    const { removed = 0 } = await ledger.removalCounts(task.of)
+    this.#counts.lost = removed - this.#counts.made
   }
 
   async #remove(rows: readonly UndoneRow[]): Promise<void> {
@@ -312,7 +371,7 @@ class UndoStager {
   }
 
   #staged(
-    { ordinal: row, line, key }: UndoneRow['item'],
+    { ordinal: row, line, key }: Pick<UndoneRow['item'], 'ordinal' | 'line' | 'key'>,
     {
       recordId,
       values,
@@ -320,18 +379,22 @@ class UndoStager {
     }: {
       readonly recordId: string | null
       readonly values: PropertyValues
-      readonly expected: PropertyValues
+      /** Null: there is no record. */
+      readonly expected: PropertyValues | null
     },
   ): Restored {
     const [keyValue = key] = valueOfKey(key, this.#matching.type)
-    const payload = payloadOf({ ...values, [this.#matching.name]: keyValue })
+    const name = this.#matching.name
+    const payload = payloadOf({ [name]: keyValue, ...values })
     const ordinal = ++this.#rows
     const hash = textHash(payload)
     this.#digest.update(`${row} ${hash}\n`)
-    const image = { before: writeJson(expected), sent: writeJson(values) }
+    const before = expected === null ? null : writeJson(expected)
+    const verdict = expected === null ? 'create' : 'update'
+    const image = { verdict, before, sent: writeJson(values) } as const
     return {
       item: { ordinal, line, raw: writeJson([row]), valid: true, key, payload, hash },
-      image: { ordinal, verdict: 'update', recordId, ...image },
+      image: { ordinal, recordId, ...image },
     }
   }
 }

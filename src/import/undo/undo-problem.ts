@@ -5,10 +5,11 @@ import { LIVE_STATES } from '../../core/domain/books.ts'
 import { writesRecords } from '../../core/domain/import-modes.ts'
 import type { UndoTask } from '../../core/domain/purpose.ts'
 import { countText } from '../../core/format.ts'
-import type { BeforeImages, Run, RunReports, Runs } from '../../ledger/ledger.ts'
+import type { BeforeImages, Removals, Run, RunReports, Runs } from '../../ledger/ledger.ts'
+import { isPart } from './undone-sync.ts'
 import { jobOf } from '../../runs/job.ts'
 
-type Asked = BeforeImages & RunReports & Runs
+type Asked = BeforeImages & Removals & RunReports & Runs
 
 /** Why an undo of the run cannot be begun, in one sentence that says what to do; null if it can. @param run null: there is none */
 export async function undoProblem(
@@ -46,9 +47,15 @@ export async function undoProblem(
 async function nothingLeft(
   ledger: Asked,
   run: Run,
-  { properties, where }: UndoTask['choice'],
+  choice: UndoTask['choice'],
 ): Promise<string | null> {
+  const { properties, where } = choice
   const cannot = (why: string) => `run ${run.id}: ${why}`
+  const { removed = 0 } = run.counts?.removals ?? {}
+  if (removed > 0 && !isPart(choice)) {
+    const [image] = await ledger.removedImages(run.id, { after: 0, limit: 1 })
+    if (image !== undefined) return null
+  }
   const { created = 0, updated = 0, failed = 0 } = run.counts?.states ?? {}
   if (created + updated + failed === 0)
     return cannot('it wrote no record, so nothing is to be undone')

@@ -1,12 +1,23 @@
-// The sync that an undo writes with: that of the run which it undoes, as it was configured then, but updates alone, and with nothing
-// that belongs to a reading of the source.
+// The sync that an undo writes with: that of the run which it undoes, as it was configured then, and with nothing that belongs to a reading
+// of the source. It updates alone, unless the run has deleted records that are made again.
 
 import type { ImportSync } from '../../../config/index.ts'
-import type { Run } from '../../ledger/ledger.ts'
+import type { UndoTask } from '../../core/domain/purpose.ts'
+import type { Removals, Runs } from '../../ledger/ledger.ts'
 import { jobOf } from '../../runs/job.ts'
 
+/** Whether a part of a run was chosen: then what it has deleted stays so. */
+export const isPart = ({ rows, where, properties }: UndoTask['choice']): boolean =>
+  (rows ?? where ?? properties) !== undefined
+
 /** @param now the sync as it is configured now: the connection, and with it the key, is of now */
-export function undoneSync(now: ImportSync, old: Run): ImportSync {
+export async function undoneSync(
+  ledger: Removals & Runs,
+  now: ImportSync,
+  { of, choice }: UndoTask,
+): Promise<ImportSync> {
+  const old = await ledger.run(of)
+  if (old === null) return now
   const { sync } = jobOf(old, 'import')
   const {
     links: _links,
@@ -15,8 +26,13 @@ export function undoneSync(now: ImportSync, old: Run): ImportSync {
     rows_min: _least,
     creates_max_percent: _creates,
     clears_max_percent: _clears,
+    // An undo has a plan of its own, which its command shows.
+    approve: _approve,
     ...kept
   } = sync.import
   const { to, verify } = now.import
-  return { ...now, import: { ...kept, to, verify, mode: 'update', keep_before: true } }
+  const page = { after: 0, limit: 1 }
+  const makes = !isPart(choice) && (await ledger.removedImages(of, page)).length > 0
+  const mode = makes ? 'upsert' : 'update'
+  return { ...now, import: { ...kept, to, verify, mode, keep_before: true } }
 }

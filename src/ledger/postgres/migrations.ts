@@ -6,7 +6,7 @@
 // them follow, and where it has a choice it would sooner or later read a whole run for each of its rows. So the run is
 // part of the hash in the indexes by key and by record, and the ordinal in them is of another type.
 
-import { ATTEMPT_VIEWS, CONFLICT_VIEWS, SPARING_VIEWS } from './attempt-views.ts'
+import { ATTEMPT_VIEWS, CONFLICT_VIEWS, KEPT_VIEWS, SPARING_VIEWS } from './attempt-views.ts'
 import { LINK_TABLES } from './link-tables.ts'
 
 /** Applied in order, in the ledger's own schema; `schema_version` holds their number. Never edit one that was released. */
@@ -367,4 +367,9 @@ export const MIGRATIONS: readonly string[] = [
   );
   `,
   CONFLICT_VIEWS,
+  `
+  -- What a record held right before it was deleted: a JSON object by property.
+  ALTER TABLE removals ADD COLUMN "before" text;
+  `,
+  KEPT_VIEWS,
 ]

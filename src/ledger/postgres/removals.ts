@@ -172,14 +172,14 @@ export const removalMethods = (db: PostgresDatabase) =>
       return rows.map(openRemovalOfRow)
     },
 
-    async recordRemovals(run, fence, numbers) {
+    async recordRemovals(run, fence, removals) {
       await db.transaction(async (session) => {
         await checkStageFence(session, run, fence)
         await session.run(
-          `UPDATE removals SET state = 'sent', attempts = attempts + 1
-           FROM unnest($2::integer[]) AS asked (number)
+          `UPDATE removals SET state = 'sent', attempts = attempts + 1, "before" = coalesce(asked.held, removals."before")
+           FROM unnest($2::integer[], $3::text[]) AS asked (number, held)
            WHERE removals.run = $1 AND removals.number = asked.number AND removals.state IN (${openRemovalStates})`,
-          [run, numbers],
+          [run, removals.map(({ number }) => number), removals.map(({ before }) => before)],
         )
       })
     },

@@ -46,6 +46,19 @@ export interface OpenRemoval {
     | null
 }
 
+export interface SentRemoval {
+  readonly number: number
+  /** JSON object of what the record holds; null where that is not kept. */
+  readonly before: string | null
+}
+
+/** A record that was deleted. */
+export interface RemovedImage {
+  readonly number: number
+  readonly key: string
+  readonly before: string
+}
+
 /** How one removal is settled. `planned`: it is sent once more. */
 export interface RemovalOutcome {
   readonly number: number
@@ -121,7 +134,9 @@ export interface Removals {
   /** Removals above `after` that are planned, or sent and not settled. */
   openRemovals(run: number, page: LedgerPage): Promise<readonly OpenRemoval[]>
   /** Writes removals down before they are sent. */
-  recordRemovals(run: number, fence: number, numbers: readonly number[]): Promise<void>
+  recordRemovals(run: number, fence: number, removals: readonly SentRemoval[]): Promise<void>
+  /** Records that the run has deleted, and what they held, above `after`. Only an empty page says that there are no more. */
+  removedImages(run: number, page: LedgerPage): Promise<readonly RemovedImage[]>
   /** Settles at most 1,000 removals. Nothing is accepted any more for keys whose record is gone or changed on purpose. */
   settleRemovals(run: number, fence: number, outcomes: readonly RemovalOutcome[]): Promise<void>
 

@@ -99,3 +99,9 @@ export const CONFLICT_VIEWS = SPARING_VIEWS.replaceAll(
   "'invalid', 'rejected', 'failed', 'unsent'",
   "'invalid', 'rejected', 'conflict', 'failed', 'unsent'",
 )
+
+/** The same where a row may be left because others have changed its record. */
+export const KEPT_VIEWS = CONFLICT_VIEWS.replaceAll(
+  "('exists', 'absent')",
+  "('exists', 'absent', 'kept')",
+)

@@ -1,7 +1,7 @@
 // The ledger's tables, as numbered migrations (design section 5). They are the users' too: documented in
 // docs/ledger.md, stable, to be queried with SQL.
 
-import { ATTEMPT_VIEWS, CONFLICT_VIEWS, SPARING_VIEWS } from './attempt-views.ts'
+import { ATTEMPT_VIEWS, CONFLICT_VIEWS, KEPT_VIEWS, SPARING_VIEWS } from './attempt-views.ts'
 import { LINK_TABLES } from './link-tables.ts'
 
 /** Applied in order; `user_version` holds the number of those applied. Never edit one that was released. */
@@ -345,4 +345,9 @@ export const MIGRATIONS: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
   `,
   CONFLICT_VIEWS,
+  `
+  -- What a record held right before it was deleted: a JSON object by property.
+  ALTER TABLE removals ADD COLUMN "before" TEXT;
+  `,
+  KEPT_VIEWS,
 ]

@@ -137,14 +137,14 @@ export const removalMethods = (db: SqliteDatabase) =>
         .map(openRemovalOfRow)
     },
 
-    async recordRemovals(run, fence, numbers) {
+    async recordRemovals(run, fence, removals) {
       const send = db.sql(
-        `UPDATE removals SET state = 'sent', attempts = attempts + 1
-         WHERE run = ? AND number = ? AND state IN (${openRemovalStates})`,
+        `UPDATE removals SET state = 'sent', attempts = attempts + 1, "before" = coalesce(?3, "before")
+         WHERE run = ?1 AND number = ?2 AND state IN (${openRemovalStates})`,
       )
       db.transaction(() => {
         checkStageFence(db, run, fence)
-        for (const number of numbers) send.run(run, number)
+        for (const { number, before } of removals) send.run(run, number, before)
       })
     },
 

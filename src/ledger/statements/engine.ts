@@ -22,7 +22,7 @@ export interface StatementRunner {
   page(
     text: string,
     values: readonly StatementValue[],
-    column: 'payload' | 'raw' | 'sent',
+    column: 'payload' | 'raw' | 'sent' | 'before',
   ): Promise<RowPage>
   one(text: string, values?: readonly StatementValue[]): Promise<Row | undefined>
   run(text: string, values?: readonly StatementValue[]): Promise<unknown>

@@ -67,6 +67,20 @@ export const removalStatements = (
       return rows.map(removalGroupOfRow)
     },
 
+    async removedImages(run, { after, limit }) {
+      const { rows } = await db.page(
+        `SELECT number AS ordinal, key, "before" FROM removals
+         WHERE run = $1 AND number > $2 AND state = 'removed' AND "before" IS NOT NULL ORDER BY number LIMIT $3`,
+        [run, after, limit],
+        'before',
+      )
+      return rows.map((row) => ({
+        number: Number(row['ordinal']),
+        key: String(row['key']),
+        before: String(row['before']),
+      }))
+    },
+
     async removals(run, { states, after, limit }) {
       const rows = await db.all(
         `SELECT * FROM removals WHERE run = $1 AND number > $2 AND ${isOneOf('state', '$4')}

@@ -649,6 +649,7 @@ export function closingTests(open: Open): void {
         detail: 'expected a day',
         requestId: null,
         inDoubt: false,
+        isReplayed: false,
       })
     })
 

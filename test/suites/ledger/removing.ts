@@ -62,6 +62,7 @@ export function removingTests(open: Open): void {
     return keys.map(({ key, recordId }) => [key, recordId])
   }
 
+  const sending = (...numbers: number[]) => numbers.map((number) => ({ number, before: null }))
   const planned = (number: number, key: string, more: Partial<NewRemoval> = {}): NewRemoval => ({
     number,
     key,
@@ -188,7 +189,7 @@ export function removingTests(open: Open): void {
     await ledger.addRemovals(run, staging, removals)
     expect(await ledger.trackedRecords(run)).toBe(5)
     const fence = await ledger.claimRemovals(run)
-    await ledger.recordRemovals(run, fence, [1, 2, 3])
+    await ledger.recordRemovals(run, fence, sending(1, 2, 3))
     const flying = await (await opened.reopen()).openRemovals(run, PAGE)
     expect(flying.map(({ isSent, attempts }) => [isSent, attempts])).toEqual([
       [true, 1],
@@ -259,10 +260,10 @@ export function removingTests(open: Open): void {
     const old = await ledger.claimRemovals(run)
     const now = await ledger.claimRemovals(run)
     const outcome = { number: 1, key: 'k1', state: 'removed', recordId: 'record 1' } as const
-    await expect(ledger.recordRemovals(run, old, [1])).rejects.toThrow(FenceLost)
+    await expect(ledger.recordRemovals(run, old, sending(1))).rejects.toThrow(FenceLost)
     await expect(ledger.settleRemovals(run, old, [outcome])).rejects.toThrow(FenceLost)
     await expect(ledger.addRemovals(run, fence, [planned(2, 'k9')])).rejects.toThrow(FenceLost)
-    await ledger.recordRemovals(run, now, [1])
+    await ledger.recordRemovals(run, now, sending(1))
     await close(ledger, run)
     await expect(ledger.settleRemovals(run, now, [outcome])).rejects.toThrow(FenceLost)
     await expect(ledger.claimRemovals(run)).rejects.toThrow(FenceLost)

@@ -222,3 +222,52 @@ describe('undo', () => {
     expect(Object.keys(await world(scene))).toHaveLength(20)
   })
 })
+
+describe('an undo that is undone', () => {
+  it('gives the values of before it again, and makes the records again that it deleted', async () => {
+    const scene = await keeping()
+    scene.rows(HEAD, rowsOf(3, 'first'))
+    await scene.run()
+    scene.rows(HEAD, rowsOf(8, 'second'))
+    const { run } = await scene.run()
+    const after = await world(scene)
+    const undone = await scene.undo(run)
+    await scene.client.createRecord(CONTACT, { svc_external_id: 'k7', svc_first_name: 'theirs' })
+    const end = await scene.undo(undone.run)
+    expect(end.books.states).toMatchObject({ created: 4, updated: 3, kept: 1 })
+    expect(await world(scene)).toEqual({ ...after, k7: ['theirs', null] })
+    const { warnings } = (await scene.ledger.run(end.run))!
+    expect(warnings.join()).toContain('5 records that run 3 deleted are made again, with new ids')
+    // The next run knows them, but for the one that is not its own.
+    const next = await scene.run()
+    expect(next.books.states).toMatchObject({ updated: 1, unchanged: 7 })
+    // And once more.
+    await scene.undo(end.run)
+    expect(Object.keys(await world(scene))).toEqual(['k0', 'k1', 'k2', 'k7'])
+  })
+
+  it('makes the records of rows again that were gone from the source', async () => {
+    const scene = await keeping({ missing_rows: 'delete' })
+    scene.rows(HEAD, rowsOf(6, 'first'))
+    await scene.run()
+    const before = await world(scene)
+    scene.rows(HEAD, rowsOf(4, 'first'))
+    const { run, books } = await scene.run()
+    expect(books.removals).toEqual({ removed: 2 })
+    const end = await scene.undo(run)
+    expect(end).toMatchObject({ state: 'complete', books: { states: { created: 2 } } })
+    expect(await world(scene)).toEqual(before)
+  })
+
+  it('makes no record where one of its rows is gone', async () => {
+    const scene = await keeping({ missing_rows: 'delete' })
+    scene.rows(HEAD, rowsOf(3, 'first'))
+    await scene.run()
+    scene.rows(HEAD, rowsOf(2, 'second'))
+    const { run } = await scene.run()
+    await scene.client.deleteRecord(CONTACT, (await scene.held('k0'))!.id)
+    const end = await scene.undo(run)
+    expect(end.books.states).toMatchObject({ created: 1, updated: 1, absent: 1 })
+    expect(Object.keys(await world(scene)).toSorted()).toEqual(['k1', 'k2'])
+  })
+})
