@@ -21,6 +21,7 @@ import { checkGroups, checkOrder } from './checks-groups.ts'
 import { pathText, type ConfigDocument } from './document.ts'
 import { quoteValue, valueAt } from './issues.ts'
 import { checkMapping } from './mapping-checks.ts'
+import { checkProtection } from './protection.ts'
 import { checkRemovals } from './removals.ts'
 import { configSchema } from './schema.ts'
 import { repeatedNames } from './tests.ts'
@@ -272,6 +273,7 @@ function checkImports(checked: Checked): void {
       checked.complain([...path, ...below], message, at)
     checkRemovals(checked.mapping(...path), complain)
     checkApproval(checked.mapping(...path), complain)
+    checkProtection(checked.mapping(...path), complain)
     if (!isJsonObject(properties)) continue
     if (typeof matching === 'string' && !Object.hasOwn(properties, matching)) {
       const at = [...path, 'matching_property']

@@ -15,6 +15,7 @@ import {
 import { SOURCES } from '../src/sources/index.ts'
 import { approveSetting } from './approval.ts'
 import { linkSettings } from './links.ts'
+import { propertyProtectionSettings, protectionSettings } from './protection.ts'
 import { transformationSettings } from './transformations.ts'
 
 export const CELL_TYPES = [
@@ -65,7 +66,7 @@ export const mappingSettings = z.strictObject({
     .custom<Json>()
     .optional()
     .describe(
-      'A constant, in the shape the service expects. It takes no other setting but `compare`.',
+      'A constant, in the shape the service expects. It takes no other setting but `compare`, `on_conflict`, `first_contact` and `write`.',
     ),
   type: z
     .enum(CELL_TYPES)
@@ -130,6 +131,7 @@ export const mappingSettings = z.strictObject({
     .describe(
       'Whether what the service holds is compared with what was sent. `false` for a property that the service computes or keeps otherwise on purpose: it is sent when the source changes, no difference of it counts, and no row is sent again for it. Not for the matching property. Default: true.',
     ),
+  ...propertyProtectionSettings,
 })
 
 export const importSettings = z.strictObject({
@@ -156,8 +158,9 @@ export const importSettings = z.strictObject({
     .boolean()
     .optional()
     .describe(
-      'Whether each row is looked up right before it is sent, 100 a request, and what its record held is stored in the ledger: the before-images of a run (docs/imports.md, "What records held before"). A row whose record has its values already is not sent. Default: false.',
+      'Whether each row is looked up right before it is sent, 100 a request, and what its record held is stored in the ledger: the before-images of a run (docs/imports.md, "What records held before"). A row whose record has its values already is not sent. Default: false; true with `on_conflict`, `first_contact` or `write` that protect values.',
     ),
+  ...protectionSettings,
   rows_min: countSetting(1)
     .optional()
     .describe(

@@ -6,6 +6,7 @@ import type { Complain, Path } from '../src/settings/marks.ts'
 import { pathText, type ConfigDocument } from './document.ts'
 import { mappingSettings } from './imports.ts'
 import { valueAt } from './issues.ts'
+import { PROTECTION_SETTINGS } from './protection.ts'
 
 /** What the checks of a mapping work with. */
 interface Checked {
@@ -16,7 +17,7 @@ interface Checked {
 /** Settings of which a mapping has exactly one. */
 const ORIGINS = ['column', 'columns', 'value']
 /** All that a constant may have. */
-const OF_CONSTANTS = [...ORIGINS, 'compare']
+const OF_CONSTANTS = [...ORIGINS, 'compare', ...PROTECTION_SETTINGS]
 
 /** A setting that says nothing without one of others. */
 const NEEDS: readonly (readonly [setting: string, others: readonly string[], why: string])[] = [

@@ -42,8 +42,8 @@ export interface ReconcileFindings {
 }
 
 /** Of a reconciliation that found no difference. */
-const equalText = ({ states: { corrected, invalid, unchanged } }: Books): string =>
-  unchanged === 0
+const equalText = ({ states: { corrected, invalid, kept, unchanged } }: Books): string =>
+  unchanged + kept === 0
     ? 'no row was compared'
     : invalid === 0
       ? corrected === 0

@@ -2,6 +2,7 @@
 
 import { BATCH_ITEMS_MAX, IN_VALUES_MAX } from '../contract/index.ts'
 import { operationOfMode, writesRecords } from '../core/domain/import-modes.ts'
+import { keepsBefore } from '../core/domain/protection.ts'
 import type { ImportConfig } from '../../config/index.ts'
 import { verifyStep } from './links/verify-links.ts'
 import type { ImportClient } from './ports.ts'
@@ -13,9 +14,9 @@ export async function requestsOf(
     mode,
     verify,
     missing_rows: missing,
-    keep_before: keepsBefore,
+    ...more
   }: Pick<ImportConfig, 'mode' | 'verify' | 'missing_rows'> &
-    Partial<Pick<ImportConfig, 'keep_before'>>,
+    Partial<Pick<ImportConfig, 'keep_before' | 'on_conflict' | 'first_contact' | 'properties'>>,
   {
     rows,
     known,
@@ -36,7 +37,7 @@ export async function requestsOf(
     ? Math.ceil(rows / (await client.itemsPerRequest(operationOfMode(mode))))
     : 0
   const looked = {
-    upsert: keepsBefore === true ? rows : 0,
+    upsert: keepsBefore(more) ? rows : 0,
     create: rows,
     update: rows,
     link: rows - known,

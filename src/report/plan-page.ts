@@ -59,6 +59,8 @@ const SERIES: Readonly<Record<RowVerdict, Series>> = {
   create: 'created',
   update: 'updated',
   equal: 'equal',
+  kept: 'kept',
+  changed: 'rejected',
   exists: 'exists',
   absent: 'absent',
   ambiguous: 'rejected',
@@ -69,6 +71,8 @@ const TITLES: Readonly<Record<RowVerdict, string>> = {
   create: 'New records',
   update: 'Changed records',
   equal: 'Equal already',
+  kept: 'Kept as others changed them',
+  changed: 'Changed by others, and refused',
   exists: 'There already',
   absent: 'Not there',
   ambiguous: 'Several records',
@@ -81,6 +85,8 @@ const ORDER: readonly RowVerdict[] = [
   'create',
   'unknown',
   'ambiguous',
+  'changed',
+  'kept',
   'exists',
   'absent',
   'equal',
@@ -137,7 +143,10 @@ function verdictOf({
     at === 0 ? `${does} ${countText(records, 'record')}` : `${does} ${formatNumber(records)}`,
   )
   const does = `a run ${words.join(', ') || 'changes nothing'}`
-  const isNoted = !isWhole || verdicts.ambiguous + verdicts.unknown + invalid > 0 || asks.length > 0
+  const isNoted =
+    !isWhole ||
+    verdicts.ambiguous + verdicts.changed + verdicts.unknown + invalid > 0 ||
+    asks.length > 0
   return {
     tone: isNoted ? 'look' : 'live',
     words: isWhole ? `A${does.slice(1)}` : `Of ${countText(lookedUp.rows, 'row')}, ${does}`,
@@ -256,7 +265,7 @@ const exactly = html
 
 function rowsTable(verdict: RowVerdict, rows: readonly PlanPageRow[]): Markup | null {
   if (rows.length === 0) return null
-  const isUpdate = verdict === 'update'
+  const isUpdate = verdict === 'update' || verdict === 'kept' || verdict === 'changed'
   const hasChanges = rows.some(({ changes }) => changes.length > 0)
   const names = hasChanges
     ? ['Row', 'Property', ...(isUpdate ? ['Before', 'After'] : ['Value'])]

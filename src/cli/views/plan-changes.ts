@@ -127,6 +127,8 @@ const SIGNS: Readonly<
   create: ['+', 'green'],
   update: ['~', 'yellow'],
   equal: ['=', 'dim'],
+  kept: ['=', 'dim'],
+  changed: ['!', 'red'],
   exists: ['=', 'dim'],
   absent: ['=', 'dim'],
   ambiguous: ['!', 'red'],
@@ -161,6 +163,9 @@ export function printFirstChanges(
   }
 }
 
+/** Verdicts whose properties have a value before, and another one that the row has. */
+const HAS_BOTH: readonly RowVerdict[] = ['update', 'kept', 'changed']
+
 function printChange(
   terminal: Terminal,
   verdict: RowVerdict,
@@ -168,7 +173,7 @@ function printChange(
 ): void {
   const name = safeText(property, VALUE_CHARS)
   const to = shown(terminal, 'green', after)
-  const text = verdict === 'update' ? `${shown(terminal, 'red', before)} → ${to}` : to
+  const text = HAS_BOTH.includes(verdict) ? `${shown(terminal, 'red', before)} → ${to}` : to
   terminal.out(`    ${name}: ${text}`)
 }
 

@@ -18,7 +18,7 @@ interface ImportModeEntry {
   /** What a row is whose lost answer is settled by a look-up that finds its record as it was sent. */
   readonly found: WrittenState
   /** The state of a row that is not written because its key exists, or because it does not; null if each row is written. */
-  readonly spares: SparedState | null
+  readonly spares: Exclude<SparedState, 'kept'> | null
 }
 
 const IMPORT_MODE = {

@@ -6,8 +6,8 @@ import { namesOf, namesWith } from '../register.ts'
 
 interface ItemStateEntry {
   /**
-   * What became of the row. `accepted`: the service has its values. `superseded`: a later row took its place. `spared`: the mode
-   * of the import does not write it. `withdrawn`: it asks for the deletion of its record. `corrected`: it is wrong in the source, and
+   * What became of the row. `accepted`: the service has its values. `superseded`: a later row took its place. `spared`: the
+   * import does not write it. `withdrawn`: it asks for the deletion of its record. `corrected`: it is wrong in the source, and
    * the service has it as a person corrected it. `reject`: a person has to look at it. Null: nothing yet; an item leaves only such a state.
    */
   readonly outcome:
@@ -56,7 +56,7 @@ const NO_ANSWER = {
   counted: 'closed',
   compared: null,
 } as const
-/** The mode of the import leaves the record alone, as the user has asked. */
+/** The import leaves the record alone, as the user has asked. */
 const SPARED = { ...NO_ANSWER, outcome: 'spared', counted: 'settled' } as const
 const OPEN = { ...NO_ANSWER, outcome: null, counted: null } as const
 
@@ -83,7 +83,8 @@ const ITEM_STATE = {
   },
   kept: {
     ...SPARED,
-    meaning: 'changed by others since, left as it is',
+    counted: 'closed',
+    meaning: 'changed by others, left as it is',
     compared: null,
   },
   withdrawn: {
@@ -146,7 +147,7 @@ export type WrittenState = (typeof WRITTEN_STATES)[number]
 
 export const isWritten = (state: ItemState): state is WrittenState => ITEM_STATE[state].written
 
-/** States of rows that the mode of the import does not write. */
+/** States of rows that the import does not write. */
 export const SPARED_STATES = namesWith(ITEM_STATE, { outcome: 'spared' })
 export type SparedState = (typeof SPARED_STATES)[number]
 
@@ -163,7 +164,10 @@ export const COUNTED_WHEN_SETTLED = namesWith(ITEM_STATE, { counted: 'settled' }
 export const COUNTED_WHEN_CLOSED = namesWith(ITEM_STATE, { counted: 'closed' })
 
 /** The state that the answer of a batch leaves an item in. */
-export type AnsweredState = (typeof COUNTED_WHEN_SETTLED)[number] | (typeof OPEN_STATES)[number]
+export type AnsweredState =
+  | (typeof COUNTED_WHEN_SETTLED)[number]
+  | (typeof OPEN_STATES)[number]
+  | 'kept'
 
 /** What states mean in a sync that only links. */
 const LINKING: Partial<Record<ItemState, string>> = {

@@ -1,4 +1,4 @@
-// Rows that the mode of an import does not write, in words.
+// Rows that an import does not write, in words.
 
 import { formatNumber } from '../format.ts'
 import type { Books } from './books.ts'

@@ -9,6 +9,7 @@ import { propertyTypes } from '../mapping/types.ts'
 import type { StagedImport } from '../ports.ts'
 import { isFieldDifferent } from '../verify/compare.ts'
 import type { PropertyValues } from '../verify/look-up.ts'
+import { keptOf } from './as-sent.ts'
 
 /** A property that a row changes. */
 export interface PropertyChange {
@@ -20,7 +21,7 @@ export interface PropertyChange {
 
 /** A row that was looked up. */
 export interface PlannedChange extends Pick<ImagedItem, 'line' | 'key' | 'verdict' | 'recordId'> {
-  /** Of a new record all properties with a value; of an update those that get another one; otherwise none. */
+  /** Of a new record all properties with a value; of an update those that get another one; of a row that others changed what it would write; otherwise none. */
   readonly changes: readonly PropertyChange[]
 }
 
@@ -41,7 +42,15 @@ const hasValue = (value: Json | undefined): boolean =>
 /** Reads the changes of an image. */
 export function imageChangeReader({ config, schema }: Omit<StagedImport, 'run'>) {
   const typeOf = propertyTypes(config, schema)
-  return (image: Pick<BeforeImage, 'verdict' | 'before' | 'sent'>): readonly PropertyChange[] => {
+  return (
+    image: Pick<BeforeImage, 'verdict' | 'before' | 'sent' | 'kept'>,
+  ): readonly PropertyChange[] => {
+    if (image.verdict === 'kept' || image.verdict === 'changed')
+      return keptOf(image).map(({ property, ours, theirs }) => ({
+        property,
+        before: theirs,
+        after: ours,
+      }))
     const isNew = CREATES.includes(image.verdict)
     if (!isNew && image.verdict !== 'update') return []
     const sent = parseJson(image.sent) as PropertyValues

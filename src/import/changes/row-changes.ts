@@ -1,6 +1,7 @@
 // What rows change at the service, as the records of their keys show it, and what these held before.
 
 import { modeEntry, writesRecords, type ImportMode } from '../../core/domain/import-modes.ts'
+import type { RowVerdict } from '../../core/domain/row-changes.ts'
 import type { SparedState } from '../../core/domain/item-states.ts'
 import { ownValue, writeJson } from '../../core/json.ts'
 import type {
@@ -12,77 +13,150 @@ import type {
   Runs,
 } from '../../ledger/ledger.ts'
 import { isCompared, isWrittenProperty, propertyTypes } from '../mapping/types.ts'
+import type { ImportConfig } from '../../../config/index.ts'
 import type { ImportDeps, StagedImport } from '../ports.ts'
 import type { FoundRow } from '../push/found-records.ts'
 import { baselineReader, wasSent } from '../reconcile/baseline.ts'
 import { differingFields } from '../verify/compare.ts'
 import type { ParsedItem, PropertyValues } from '../verify/look-up.ts'
 import { isNormalised, readDigest } from '../verify/read-back.ts'
+import {
+  keptJson,
+  valueProtector,
+  UNPROTECTED,
+  type HeldRow,
+  type Protector,
+  type RowProtection,
+} from './protection.ts'
 
 export interface RowChange {
   readonly item: ParsedItem<PlannedItem>
   readonly image: BeforeImage
   /** The properties that get other values; of a new record all that have one. */
   readonly fields: readonly string[]
+  readonly protection: RowProtection
 }
 
-/** Reads what at most 100 rows change, as their whole records show it. */
-export function rowChangeReader(
-  deps: ImportDeps<AcceptedRecords & LedgerIdentity & Runs>,
-  { run, config, schema }: StagedImport,
-): (rows: readonly FoundRow[]) => Promise<readonly RowChange[]> {
+/** Reads the properties of a record that its row gives other values, and those that others changed. */
+function heldComparer(
+  deps: ImportDeps<LedgerIdentity & Runs>,
+  { config, schema }: StagedImport,
+): (
+  row: HeldRow & { readonly item: ParsedItem<PlannedItem> },
+  accepted: AcceptedRecord | null,
+  protectionOf: ProtectionOf | null,
+) => Promise<Changed> {
   const typeOf = propertyTypes(config, schema)
   const baselineOf = baselineReader(deps, config)
-
-  /** The properties of a record that the row gives other values. */
-  const changed = async (
-    item: ParsedItem<PlannedItem>,
-    held: PropertyValues,
-    accepted: AcceptedRecord | null,
-  ): Promise<readonly string[]> => {
+  return async (row, accepted, protectionOf) => {
+    const { item, held } = row
     const { sent } = item
+    const asProtected = (differing: readonly string[]) =>
+      protectionOf?.(row, differing) ?? UNPROTECTED
     const differing = differingFields(sent, held, typeOf).filter((field) =>
       isWrittenProperty(config, field),
     )
-    if (differing.length === 0) return []
+    if (differing.length === 0) return { fields: [], protection: asProtected([]) }
     const known = { ...item, accepted }
     const base = await baselineOf(known)
     // Of a property that is not compared it matters whether its value was sent.
     const fields = differing.filter(
       (field) => isCompared(config, field) || !wasSent(base, field, sent, typeOf(field)),
     )
-    return isNormalised(known, readDigest(sent, held, fields, typeOf)) ? [] : fields
+    if (isNormalised(known, readDigest(sent, held, fields, typeOf)))
+      return { fields: [], protection: asProtected([]) }
+    const protection = asProtected(differing)
+    const kept = new Set(protection.kept.map(({ property }) => property))
+    return { fields: fields.filter((field) => !kept.has(field)), protection }
   }
+}
 
-  const changeOf = async (row: FoundRow, accepted: AcceptedRecord | null): Promise<RowChange> => {
+/** Reads what at most 100 rows change, as their whole records show it. */
+export function rowChangeReader(
+  deps: ImportDeps<AcceptedRecords & LedgerIdentity & Runs>,
+  job: StagedImport,
+): (rows: readonly FoundRow[]) => Promise<readonly RowChange[]> {
+  const { run, config } = job
+  const protect = valueProtector(deps, job)
+  const changed = heldComparer(deps, job)
+
+  const changeOf = async (
+    row: FoundRow,
+    accepted: AcceptedRecord | null,
+    protectionOf: ProtectionOf | null,
+  ): Promise<RowChange> => {
     const { item, record, isSeveral } = row
     const { ordinal } = item
+    const protection = UNPROTECTED
     const names = Object.keys(item.sent).filter((name) => isWrittenProperty(config, name))
     const sent = jsonOf(names, item.sent)
     const blank = { ordinal, recordId: null, before: null, sent }
     const spared = sparedOf(config.mode, row)
     if (spared !== null) {
       const recordId = isSeveral ? null : (record?.id ?? null)
-      return { item, fields: [], image: { ...blank, recordId, verdict: spared } }
+      return { item, fields: [], protection, image: { ...blank, recordId, verdict: spared } }
     }
-    if (isSeveral) return { item, fields: [], image: { ...blank, verdict: 'ambiguous' } }
+    if (isSeveral)
+      return { item, fields: [], protection, image: { ...blank, verdict: 'ambiguous' } }
     if (record === null) {
       const verdict = accepted?.recordId == null ? 'create' : 'unknown'
       const fields = names.filter((name) => item.sent[name] !== null)
-      return { item, fields, image: { ...blank, verdict } }
+      return { item, fields, protection, image: { ...blank, verdict } }
     }
-    const held = record.properties as PropertyValues
-    const fields = await changed(item, held, accepted)
-    const verdict = fields.length === 0 ? 'equal' : 'update'
-    const image = { ...blank, verdict, recordId: record.id, before: jsonOf(names, held) } as const
-    return { item, fields, image }
+    const held = { item, recordId: record.id, held: record.properties as PropertyValues }
+    const found = await changed(held, accepted, protectionOf)
+    return { item, ...found, image: heldImage(config, held, found) }
   }
 
   return async (rows) => {
     const keys = rows.map(({ item }) => item.key)
     const accepted = await deps.ledger.acceptedValues(run, keys)
-    return await Promise.all(rows.map((row) => changeOf(row, accepted.get(row.item.key) ?? null)))
+    const held = rows.flatMap(({ item, record, isSeveral }) =>
+      record === null || isSeveral
+        ? []
+        : [{ item, recordId: record.id, held: record.properties as PropertyValues }],
+    )
+    const protectionOf = protect && (await protect(held, accepted))
+    return await Promise.all(
+      rows.map((row) => changeOf(row, accepted.get(row.item.key) ?? null, protectionOf)),
+    )
   }
+}
+
+/** The image of a row that finds its record. */
+export function heldImage(
+  config: ImportConfig,
+  { item, recordId, held }: Omit<HeldRow, 'item'> & { readonly item: ParsedItem<RowPlace> },
+  found: Changed,
+): BeforeImage {
+  const { kept, refused, marks } = found.protection
+  const keeps = new Set(kept.map(({ property }) => property))
+  const left = Object.keys(item.sent).filter(
+    (name) => isWrittenProperty(config, name) && !keeps.has(name),
+  )
+  return {
+    ordinal: item.ordinal,
+    verdict: verdictOf(found),
+    recordId,
+    before: jsonOf(left, held),
+    sent: jsonOf(left, item.sent),
+    ...(refused.length > 0
+      ? { kept: keptJson(refused) }
+      : kept.length > 0 && { kept: keptJson(kept), keptValues: kept.length }),
+    ...(marks !== null && { marks }),
+  }
+}
+
+type RowPlace = Pick<PlannedItem, 'ordinal'>
+
+type Changed = Pick<RowChange, 'fields' | 'protection'>
+type ProtectionOf = Awaited<ReturnType<Protector>>
+
+/** Of a row that finds its record. */
+function verdictOf({ fields, protection: { kept, refused } }: Changed): RowVerdict {
+  if (refused.length > 0) return 'changed'
+  if (fields.length > 0) return 'update'
+  return kept.length > 0 ? 'kept' : 'equal'
 }
 
 /** Of a row that its mode does not write: why. */

@@ -21,6 +21,7 @@ function rowMeaning(row: ItemState | null, mode: ImportMode): 'send' | 'spared' 
     case 'created':
     case 'updated':
     case 'unchanged':
+    case 'kept':
       return 'send'
     case 'exists':
       return mode === 'link' ? 'send' : 'spared'

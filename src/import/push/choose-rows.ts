@@ -5,7 +5,11 @@
 
 import { ITEM_ATTEMPTS_MAX } from '../../core/limits.ts'
 import { modeEntry } from '../../core/domain/import-modes.ts'
+import { keepsBefore } from '../../core/domain/protection.ts'
+import type { RowVerdict } from '../../core/domain/row-changes.ts'
 import type { ItemComparison, ItemOutcome, PlannedItem, SentBatch } from '../../ledger/ledger.ts'
+import { asImaged, asSentReader } from '../changes/as-sent.ts'
+import { changedByOthers } from '../changes/changed-by-others.ts'
 import { conflictOf } from '../changes/conflict.ts'
 import { rowChangeReader, type RowChange } from '../changes/row-changes.ts'
 import { stagedMatchingProperty } from '../mapping/types.ts'
@@ -35,6 +39,7 @@ export class RowChooser {
   readonly #readChanges: ReturnType<typeof rowChangeReader> | null
   /** Of an undo: which rows are not sent. */
   readonly #readChanged: ReturnType<typeof changedRowReader>
+  readonly #asSent: ReturnType<typeof asSentReader>
   /** Whether the service itself refuses a second record of a key. */
   readonly #isUnique: boolean
   #runsInDoubt: Promise<readonly number[]> | null = null
@@ -45,9 +50,10 @@ export class RowChooser {
     this.#job = job
     this.#find = rowFinder(deps, job)
     this.#readAnswer = answerReader(config, schema)
-    const keepsBefore = config.keep_before === true || job.plan !== null
-    this.#readChanges = keepsBefore ? rowChangeReader(deps, job) : null
+    const isLooked = keepsBefore(config) || job.plan !== null
+    this.#readChanges = isLooked ? rowChangeReader(deps, job) : null
     this.#readChanged = changedRowReader(deps, job)
+    this.#asSent = asSentReader(deps.ledger, job)
     this.#hashesOf = schema && createItemHasher(config, schema)
     this.#noteSecondRecords = secondRecordReader(deps, job)
     const { name } = stagedMatchingProperty(config, schema)
@@ -80,8 +86,10 @@ export class RowChooser {
     await this.#settle(settled, items)
     const send = choices.flatMap(([item, outcome]) => (outcome === null ? [item] : []))
     const ordinals = new Set(send.map(({ ordinal }) => ordinal))
-    const equal = await this.#keepBefore(changes.filter(({ item }) => ordinals.has(item.ordinal)))
-    return equal.size === 0 ? send : send.filter(({ ordinal }) => !equal.has(ordinal))
+    return await this.#keepBefore(
+      changes.filter(({ item }) => ordinals.has(item.ordinal)),
+      send,
+    )
   }
 
   /** What rows change, where that is to be known. A row that may have been written already keeps its image, and its plan. */
@@ -90,10 +98,15 @@ export class RowChooser {
     return await this.#readChanges(found.filter(({ item }) => !isMaybeWritten(item)))
   }
 
-  /** The outcomes of rows whose records are not as the plan has them, by ordinal. */
+  /** The outcomes of rows that others changed, and of those whose records are not as the plan has them, by ordinal. */
   async #conflictsOf(changes: readonly RowChange[]): Promise<ReadonlyMap<number, ItemOutcome>> {
     const { plan, config } = this.#job
-    if (plan === null) return new Map()
+    const refused = changes.flatMap((change) =>
+      change.image.verdict === 'changed'
+        ? [[change.item.ordinal, changedByOthers(config, change)] as const]
+        : [],
+    )
+    if (plan === null) return new Map(refused)
     const { matching_property: matching } = config
     const ordinals = changes.map(({ item }) => item.ordinal)
     const planned = await this.#deps.ledger.imagesOf(plan.run, ordinals)
@@ -101,28 +114,45 @@ export class RowChooser {
       const conflict = conflictOf(image, planned.get(image.ordinal), matching)
       return conflict === null ? [] : [[image.ordinal, conflict] as const]
     })
-    return new Map(conflicts)
+    return new Map([...refused, ...conflicts])
   }
 
-  /** Stores what the records of rows hold before these are sent. Returns the rows that their records equal: they are settled. */
-  async #keepBefore(changes: readonly RowChange[]): Promise<ReadonlySet<number>> {
-    const isEqual = ({ image }: RowChange) => image.verdict === 'equal'
+  /**
+   * Stores what the records of rows hold before these are sent. Returns the rows that are sent, as they are sent: those that their
+   * records equal, and those that change only what others changed, are settled.
+   */
+  async #keepBefore(
+    changes: readonly RowChange[],
+    send: readonly PlannedItem[],
+  ): Promise<readonly PlannedItem[]> {
+    if (this.#readChanges === null) return send
+    const isOf = (verdict: RowVerdict) => changes.filter(({ image }) => image.verdict === verdict)
     const { ledger } = this.#deps
     const { run } = this.#job
+    const equal = new Set(isOf('equal'))
+    const compared = [...equal, ...isOf('kept')]
     await ledger.recordImages(
       run,
-      changes.filter((change) => !isEqual(change)).map(({ image }) => image),
+      changes.filter((change) => !equal.has(change)).map(({ image }) => image),
     )
-    const equal = changes.filter(isEqual)
-    if (equal.length > 0) await ledger.recordCompared(run, equal.map(this.#equalOf))
-    return new Set(equal.map(({ item }) => item.ordinal))
+    if (compared.length > 0) await ledger.recordCompared(run, compared.map(this.#comparedOf))
+    const settled = new Set(compared.map(({ item }) => item.ordinal))
+    const sent = await this.#asSent(send.filter(isMaybeWritten))
+    const images = new Map(changes.map(({ image }) => [image.ordinal, image]))
+    const again = new Map(sent.map((item) => [item.ordinal, item]))
+    return send.flatMap((item) =>
+      settled.has(item.ordinal)
+        ? []
+        : [again.get(item.ordinal) ?? asImaged(item, images.get(item.ordinal))],
+    )
   }
 
-  readonly #equalOf = ({ item, image }: RowChange): ItemComparison => ({
+  readonly #comparedOf = ({ item, image, protection }: RowChange): ItemComparison => ({
     ordinal: item.ordinal,
     recordId: image.recordId,
     kind: null,
-    marks: this.#hashesOf!(item.sent),
+    spared: image.verdict === 'kept' ? 'kept' : null,
+    marks: protection.marks ?? this.#hashesOf!(item.sent),
     held: null,
     differences: [],
   })

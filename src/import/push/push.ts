@@ -3,8 +3,16 @@
 
 import { operationOfMode, writesRecords } from '../../core/domain/import-modes.ts'
 import { ITEM_ATTEMPTS_MAX, LEDGER_ROWS_MAX } from '../../core/limits.ts'
-import type { KnownLinks, Outbox, PlannedItem, RunSegment, SentBatch } from '../../ledger/ledger.ts'
+import type {
+  BeforeImages,
+  KnownLinks,
+  Outbox,
+  PlannedItem,
+  RunSegment,
+  SentBatch,
+} from '../../ledger/ledger.ts'
 import { noteSentAgain } from '../../runs/sent-again.ts'
+import { asSentReader } from '../changes/as-sent.ts'
 import { findRows } from '../links/find-rows.ts'
 import type { AppliedPlan } from '../changes/applied-plan.ts'
 import type { ImportDeps, StagedImport } from '../ports.ts'
@@ -53,8 +61,8 @@ export async function push(
 
 /** What was in flight when the last attempt ended: its outcome is unknown, so it is sent again as it was, or looked up. */
 async function resendLost(
-  { ledger }: ImportDeps<Outbox>,
-  { run, segment }: Job,
+  { ledger }: ImportDeps<BeforeImages & Outbox>,
+  { run, segment, config }: Job,
   delivery: Delivery,
   slice: PushSlice,
 ): Promise<void> {
@@ -75,7 +83,9 @@ async function resendLost(
       room.leave()
     }
   })
-  const resend = async (batch: SentBatch): Promise<boolean> => {
+  const asSent = asSentReader(ledger, { run, config })
+  const resend = async (lost: SentBatch): Promise<boolean> => {
+    const batch = { ...lost, items: await asSent(lost.items) }
     if (!delivery.mayReplay) {
       await delivery.chooser.settleLost(batch)
       return true

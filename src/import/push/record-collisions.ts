@@ -6,11 +6,13 @@ import { SECOND_RECORD } from '../../core/domain/held-back.ts'
 import { isWritten } from '../../core/domain/item-states.ts'
 import type {
   AcceptedRecords,
+  BeforeImages,
   PlannedItem,
   Runs,
   StepStates,
   Verification,
 } from '../../ledger/ledger.ts'
+import { asSentReader } from '../changes/as-sent.ts'
 import { ANSWERED_OTHER_RECORD, answerReader } from './answered.ts'
 import { operationOfMode, writesRecords } from '../../core/domain/import-modes.ts'
 import { rowFinder } from './found-records.ts'
@@ -44,7 +46,7 @@ const stillSecond = (property: string) => ({
 
 /** Sends the later row of each pair once more. Returns how many were sent. */
 export async function resolveCollisions(
-  deps: ImportDeps<AcceptedRecords & Runs & StepStates & Verification>,
+  deps: ImportDeps<AcceptedRecords & BeforeImages & Runs & StepStates & Verification>,
   job: StagedImport,
 ): Promise<number> {
   const { ledger, client, signal, priority } = deps
@@ -60,12 +62,13 @@ export async function resolveCollisions(
     const [row] = await find([item], { whole: false })
     return row?.isSeveral === false && row.record?.id === item.recordId
   }
+  const asSent = asSentReader(ledger, job)
   const place = await stepPosition(ledger, run, 'twins', { after: 0 })
   let sent = 0
   let { after } = place.kept
   // Bounded by the run's items: every pass moves `after` forward.
   for (;;) {
-    const [item] = await ledger.collisions(run, { after, limit: 1 })
+    const [item] = await asSent(await ledger.collisions(run, { after, limit: 1 }))
     if (!item) return sent
     after = item.ordinal
     if (!(await isStillAimed(item))) {

@@ -38,7 +38,7 @@ export function settlement(
     result: BatchItemResult,
   ): ItemOutcome => {
     if (!isTaken(result)) return itemOutcome(item, result)
-    const outcome = itemOutcome(item, result, hashesOf && hashesOf(sent), taken)
+    const outcome = itemOutcome(item, result, item.marks ?? (hashesOf && hashesOf(sent)), taken)
     return readAnswer({ key: item.key, sent }, outcome, result.record)
   }
 

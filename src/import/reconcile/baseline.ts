@@ -11,7 +11,7 @@ import type { PropertyValues } from '../verify/look-up.ts'
 /** What was sent last for an item; null if it is not known. */
 export type Baseline = {
   readonly marks: ReadonlyMap<string, string>
-  /** Exactly this item was sent. */
+  /** Exactly this item was sent, but for what was kept: its hashes are those of what was sent before. */
   readonly isSame: boolean
   /** The ledger was restored from a backup since, so other values may have been sent after it. */
   readonly isOld: boolean
@@ -38,7 +38,8 @@ export const wasSent = (
   ours: PropertyValues,
   type: string,
 ): boolean =>
-  base !== null && (base.isSame || base.marks.get(field) === baselineHash(ours[field], type))
+  base !== null &&
+  (base.marks.has(field) ? base.marks.get(field) === baselineHash(ours[field], type) : base.isSame)
 
 /** Who changed a field that differs: base is what we sent last, ours the source, theirs what the service holds. */
 export function changedBy(
@@ -49,8 +50,8 @@ export function changedBy(
   type: string,
 ): ChangedBy {
   if (base === null || base.isOld) return 'unknown'
-  if (base.isSame) return 'service'
   const mark = base.marks.get(field)
+  if (base.isSame && mark === undefined) return 'service'
   // A property that was left out then: the source says something about it for the first time.
   if (mark === undefined) return base.marks.size === 0 ? 'unknown' : 'source'
   const isOurs = mark === baselineHash(ours[field], type)

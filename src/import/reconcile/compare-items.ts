@@ -9,6 +9,8 @@ import { canonicalJson, type Json } from '../../core/json.ts'
 import type { ReconcileScope } from '../../core/domain/purpose.ts'
 import type {
   AcceptedRecords,
+  BeforeImage,
+  BeforeImages,
   ItemComparison,
   LedgerIdentity,
   Reconciliation,
@@ -17,6 +19,9 @@ import type {
   RunSchema,
   UncomparedItem,
 } from '../../ledger/ledger.ts'
+import { CHANGED_BY_OTHERS, changedText } from '../changes/changed-by-others.ts'
+import { valueProtector, UNPROTECTED, type Protector } from '../changes/protection.ts'
+import { heldImage } from '../changes/row-changes.ts'
 import { hiddenFrom } from '../key-view.ts'
 import {
   isCompared,
@@ -49,11 +54,26 @@ export interface ReconcileJob extends StagedImport {
   readonly scope: ReconcileScope
 }
 
-type ComparingLedger = AcceptedRecords & LedgerIdentity & Reconciliation & RowStaging & Runs
+type ComparingLedger = AcceptedRecords &
+  BeforeImages &
+  LedgerIdentity &
+  Reconciliation &
+  RowStaging &
+  Runs
 type RecordsOfKey = Parameters<AcceptedRecords['noteRecordsOfKeys']>[1][number]
 type Hidden = ReturnType<typeof hiddenFrom>
 type Item = ParsedItem<UncomparedItem>
-type Comparison = Pick<ItemComparison, 'kind' | 'differences'> & Partial<ItemComparison>
+/** Of a row that keeps all that it would change: its image. */
+type Compared = ItemComparison & { readonly image?: BeforeImage }
+type Comparison = Pick<Compared, 'kind' | 'differences'> & Partial<Compared>
+type ProtectionOf = Awaited<ReturnType<Protector>>
+
+interface Looked {
+  readonly several: string | null
+  readonly hidden: Hidden
+  readonly writer: number | null
+  readonly protectionOf: ProtectionOf | null
+}
 
 const EQUAL: Comparison = { kind: null, differences: [] }
 
@@ -65,6 +85,7 @@ export class ItemComparer {
   readonly #typeOf: (property: string) => string
   readonly #hashesOf: (sent: PropertyValues) => string
   readonly #baselineOf: ReturnType<typeof baselineReader>
+  readonly #protect: Protector | null
 
   constructor(deps: ImportDeps<ComparingLedger>, job: ReconcileJob, matching: MatchingProperty) {
     const { config, schema } = job
@@ -74,6 +95,7 @@ export class ItemComparer {
     this.#typeOf = propertyTypes(config, schema)
     this.#hashesOf = createItemHasher(config, schema)
     this.#baselineOf = baselineReader(deps, config)
+    this.#protect = valueProtector(deps, job)
   }
 
   /** What was compared is recorded, even if the rest fails. */
@@ -84,6 +106,8 @@ export class ItemComparer {
     const found = await lookUpItems(this.#deps, config, this.#matching, items, names)
     const compared: ItemComparison[] = []
     const notes: RecordsOfKey[] = []
+    const images: BeforeImage[] = []
+    const protectionOf = await this.#protectionOf(items, found)
     const hidden = hiddenFrom(this.#deps, this.#job)
     const readOthers = otherRecordsReader(this.#deps, this.#job, hidden)
     const writers = await this.#writers(items, found)
@@ -92,13 +116,15 @@ export class ItemComparer {
         const { detail: several, records } = await otherRecordsOf(item, found, readOthers)
         if (records !== null) notes.push({ key: item.key, records })
         const writer = writers.get(item.key) ?? null
-        compared.push(
-          await this.#compareOne(item, found.get(item.key), { several, hidden, writer }),
-        )
+        const looked = { several, hidden, writer, protectionOf }
+        const { image, ...comparison } = await this.#compareOne(item, found.get(item.key), looked)
+        compared.push(comparison)
+        if (image) images.push(image)
       }
     } finally {
       const { ledger } = this.#deps
       if (notes.length > 0) await ledger.noteRecordsOfKeys(run, notes)
+      await ledger.recordImages(run, images)
       if (compared.length > 0) await ledger.recordCompared(run, compared)
     }
   }
@@ -106,8 +132,8 @@ export class ItemComparer {
   async #compareOne(
     item: Item,
     found: RecordRepresentation | undefined,
-    { several, hidden, writer }: { several: string | null; hidden: Hidden; writer: number | null },
-  ): Promise<ItemComparison> {
+    { several, hidden, writer, protectionOf }: Looked,
+  ): Promise<Compared> {
     // If the key finds no record, by the id that the key was written to: the record may have another key now.
     const id = item.accepted?.recordId ?? null
     const record =
@@ -131,7 +157,7 @@ export class ItemComparer {
         ? await this.#missing(item, hidden, writer)
         : several !== null && found
           ? this.#ambiguous(item, record)
-          : await this.#fields(item, record)
+          : await this.#fields(item, record, found ? protectionOf : null)
     // A record that another one has made, or has changed since, is none that a create writes.
     if (spared !== null && (comparison.kind !== null || !isOurs(item, record)))
       return { ...result, ...EQUAL, held: null, spared }
@@ -196,7 +222,23 @@ export class ItemComparer {
     return { kind: 'different', differences: [difference] }
   }
 
-  async #fields(item: Item, { id, properties }: RecordRepresentation): Promise<Comparison> {
+  /** How the records of rows are protected; null if nothing is. */
+  async #protectionOf(items: readonly Item[], found: Found): Promise<ProtectionOf | null> {
+    if (this.#protect === null) return null
+    const rows = items.flatMap((item) => {
+      const record = found.get(item.key)
+      if (record === undefined) return []
+      return [{ item, recordId: record.id, held: record.properties as PropertyValues }]
+    })
+    const accepted = items.flatMap(({ key, accepted: one }) => (one ? [[key, one] as const] : []))
+    return await this.#protect(rows, new Map(accepted))
+  }
+
+  async #fields(
+    item: Item,
+    { id, properties }: RecordRepresentation,
+    protectionOf: ProtectionOf | null,
+  ): Promise<Comparison> {
     const { config } = this.#job
     const typeOf = this.#typeOf
     const { sent } = item
@@ -204,19 +246,36 @@ export class ItemComparer {
     const differing = differingFields(sent, now, typeOf).filter((field) =>
       isWrittenProperty(config, field),
     )
-    if (differing.length === 0) return EQUAL
+    const row = { item, recordId: id, held: now }
+    /** With what is known of properties that the row leaves out. */
+    const equal = (): Comparison => {
+      const marks = protectionOf?.(row, []).marks ?? null
+      return marks === null ? EQUAL : { ...EQUAL, marks }
+    }
+    if (differing.length === 0) return equal()
     const base = await this.#baselineOf(item)
     // For a property that is not compared it matters whether its value was sent.
-    const fields = differing.filter(
+    const compared = differing.filter(
       (field) => isCompared(config, field) || !wasSent(base, field, sent, typeOf(field)),
     )
-    if (fields.length === 0) return EQUAL
-    if (isNormalised(item, readDigest(sent, now, fields, typeOf)))
-      return { ...EQUAL, normalised: true }
+    if (compared.length > 0 && isNormalised(item, readDigest(sent, now, compared, typeOf)))
+      return { ...equal(), normalised: true }
+    const protection = protectionOf?.(row, differing) ?? UNPROTECTED
+    const kept = new Set(protection.kept.map(({ property }) => property))
+    const fields = compared.filter((field) => !kept.has(field))
+    if (fields.length === 0 && kept.size > 0) {
+      const image = heldImage(config, row, { fields, protection })
+      return { ...EQUAL, spared: 'kept', marks: protection.marks ?? this.#hashesOf(sent), image }
+    }
+    if (fields.length === 0) return equal()
     const sides = fields.map((field) => changedBy(base, field, sent, now, typeOf(field)))
     const kind: DifferenceKind = sides.every((side) => side === 'source') ? 'stale' : 'different'
+    const { refused } = protection
     return {
       kind,
+      ...(refused.length > 0 && {
+        held: { reason: CHANGED_BY_OTHERS, detail: changedText(refused) },
+      }),
       differences: fields.map((field, index) => ({
         ...this.#about(item, id),
         kind,

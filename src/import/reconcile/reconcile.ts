@@ -8,7 +8,7 @@ import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
 import { slicesOf } from '../../core/slices.ts'
 import { modeEntry } from '../../core/domain/import-modes.ts'
 import { isWholeScope } from '../../core/domain/purpose.ts'
-import type { LedgerIdentity, Links } from '../../ledger/ledger.ts'
+import type { BeforeImages, LedgerIdentity, Links } from '../../ledger/ledger.ts'
 import { compareLinks } from '../links/compare-links.ts'
 import type { ImportDeps } from '../ports.ts'
 import { ItemComparer, type ReconcileJob } from './compare-items.ts'
@@ -22,7 +22,7 @@ import { recordReading } from './reading.ts'
  * @throws Blocked, ServiceFailure, QuotaWait: called again, it goes on; MappingError if the matching property no longer exists
  */
 export async function compareRun(
-  deps: ImportDeps<ExtraLedger & LedgerIdentity & Links>,
+  deps: ImportDeps<ExtraLedger & BeforeImages & LedgerIdentity & Links>,
   job: ReconcileJob,
 ): Promise<boolean> {
   const { ledger, clock, tuning, signal } = deps

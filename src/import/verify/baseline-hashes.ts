@@ -9,6 +9,8 @@ import { canonicalValue } from './compare.ts'
 
 const LENGTH = 6
 const NONE = '.'.repeat(LENGTH)
+/** Of a property that a record had before it was written, and that was kept: like no hash, so that it never counts as ours. */
+export const KEPT_WITHOUT_BASE = '.'.repeat(LENGTH - 1) + '+'
 
 const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 /** Twelve bits as two digits of base 64, as URLs have them. */

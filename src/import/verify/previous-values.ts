@@ -5,7 +5,12 @@ import { ownValue, type Json } from '../../core/json.ts'
 import type { ImportConfig } from '../../../config/index.ts'
 import type { KnownBaseline, Runs, WrittenItem } from '../../ledger/ledger.ts'
 import { NO_VALUE_HASH } from './normalised.ts'
-import { createFieldHasher, parseBaseline, formatBaseline } from './baseline-hashes.ts'
+import {
+  createFieldHasher,
+  formatBaseline,
+  KEPT_WITHOUT_BASE,
+  parseBaseline,
+} from './baseline-hashes.ts'
 import type { StagedImport } from '../ports.ts'
 import { runConfigs } from '../run-configs.ts'
 
@@ -17,8 +22,11 @@ export interface PreviousValues {
   /** The hash of what the record held for a field before its value was sent; null if that is not known. */
   before(field: string): string | null
   markOf(field: string, value: Json | undefined): string
-  /** What was sent, is held, and was held before, as the ledger keeps it for the next time. */
-  seen(held: Values): string
+  /**
+   * What was sent, is held, and was held before, as the ledger keeps it for the next time.
+   * @param forms the fields that hold a form of what was sent
+   */
+  seen(held: Values, forms: readonly string[]): string
 }
 
 /** What an earlier run saw. */
@@ -26,14 +34,18 @@ interface Seen {
   readonly sent: Marks
   readonly held: Marks
   readonly before: Marks
+  /** Of `held`, what is a form of what was sent. Earlier versions did not note it. */
+  readonly forms: Marks
 }
 
 const BETWEEN = '/'
 
 /** @param config of the run that saw it */
 export function parseSeen(seen: string, config: ImportConfig): Seen | null {
-  const [sent, held, before] = seen.split(BETWEEN).map((marks) => parseBaseline(marks, config))
-  return sent && held && before ? { sent, held, before } : null
+  const [sent, held, before, forms] = seen
+    .split(BETWEEN)
+    .map((marks) => parseBaseline(marks, config))
+  return sent && held && before ? { sent, held, before, forms: forms ?? new Map() } : null
 }
 
 /** Reads what is known of an item of the run. */
@@ -69,12 +81,12 @@ export function previousValues(
       const now = markOf(field, sent[field])
       if (isSeen) return (seen.sent.get(field) === now ? seen.before : seen.held).get(field) ?? null
       const mark = marks?.get(field)
-      return mark === undefined || mark === now ? null : mark
+      return mark === undefined || mark === now || mark === KEPT_WITHOUT_BASE ? null : mark
     }
     return {
       before: beforeOf,
       markOf,
-      seen(values) {
+      seen(values, forms) {
         const fields = Object.keys(sent)
         const text = (markIn: (field: string) => string | null) => {
           const found = fields.flatMap((field) => {
@@ -87,6 +99,7 @@ export function previousValues(
           text((field) => markOf(field, sent[field])),
           text((field) => markOf(field, ownValue(values, field))),
           text(beforeOf),
+          text((field) => (forms.includes(field) ? markOf(field, ownValue(values, field)) : null)),
         ].join(BETWEEN)
       },
     }

@@ -117,7 +117,6 @@ export function readBackResult(
   if (fields.length === 0)
     return { verdict: 'equal', field: null, readBack: null, seen: null, told: null }
   const readBack = readDigest(sent, held, fields, typeOf)
-  const seen = earlier.seen(held)
   const marksOf = (field: string) => ({
     before: earlier.before(field),
     held: earlier.markOf(field, ownValue(held, field)),
@@ -125,6 +124,10 @@ export function readBackResult(
   const isForm = (field: string) =>
     isNormalisedForm(sent[field], ownValue(held, field), typeOf(field), marksOf(field))
   const others = fields.filter((field) => !isForm(field))
+  const seen = earlier.seen(
+    held,
+    fields.filter((field) => !others.includes(field)),
+  )
   if (others.length === 0 && readBack === lastRead)
     return { verdict: 'normalised', field: null, readBack, seen, told: null }
   // A person has to see first what is no form of what was sent.

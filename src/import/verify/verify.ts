@@ -11,6 +11,7 @@ import { modeEntry } from '../../core/domain/import-modes.ts'
 import { isWritten } from '../../core/domain/item-states.ts'
 import type {
   AcceptedRecords,
+  BeforeImages,
   RowStaging,
   Runs,
   StepStates,
@@ -18,6 +19,7 @@ import type {
   VerificationResult,
   WrittenItem,
 } from '../../ledger/ledger.ts'
+import { asSentReader } from '../changes/as-sent.ts'
 import { shareNoter } from '../../runs/step-share.ts'
 import { hiddenFrom } from '../key-view.ts'
 import { ANSWERED_OTHER_RECORD } from '../push/answered.ts'
@@ -84,13 +86,19 @@ interface Job extends StagedImport {
   readonly rows: number | null
 }
 
-export type VerifyLedger = AcceptedRecords & RowStaging & Runs & StepStates & Verification
+export type VerifyLedger = AcceptedRecords &
+  BeforeImages &
+  RowStaging &
+  Runs &
+  StepStates &
+  Verification
 
 /** Verifies a run's written items as the sync says, and settles those in doubt. */
 export async function verify(deps: ImportDeps<VerifyLedger>, job: Job): Promise<VerifyResult> {
   const { ledger } = deps
   const { run, config, schema } = job
   const verdictOf = verdictReader(ledger, job)
+  const asSent = asSentReader(ledger, job)
   const result = { read: 0, equal: 0, different: 0, missing: 0, normalised: 0 }
   const every = stepOf(job)
   const warned = new Set<string>()
@@ -100,7 +108,8 @@ export async function verify(deps: ImportDeps<VerifyLedger>, job: Job): Promise<
   // Bounded by the run's items: every pass moves `after` forward.
   for (;;) {
     deps.signal.throwIfAborted()
-    const items = (await ledger.written(run, { after, every, limit: IN_VALUES_MAX })).map(parsed)
+    const written = await ledger.written(run, { after, every, limit: IN_VALUES_MAX })
+    const items = (await asSent(written)).map(parsed)
     if (items.length === 0) return result
     after = items.at(-1)!.ordinal
     properties ??= (await readImportedType(deps, config)).properties
@@ -218,7 +227,7 @@ function verdictReader(ledger: Runs, job: Job) {
   const hashesOf = schema && createItemHasher(config, schema)
   const previousOf = previousValues(ledger, job)
   return async (
-    item: ParsedItem<WrittenItem>,
+    item: ParsedItem<WrittenItem & { readonly marks?: string | null }>,
     { found, several, typeOf }: Page,
   ): Promise<Verdict> => {
     // Under another form of its key, if the service has one.
@@ -246,7 +255,7 @@ function verdictReader(ledger: Runs, job: Job) {
       told: !isWritten(item.state) ? null : (verdict.told ?? null),
       ordinal: item.ordinal,
       recordId: record?.id ?? null,
-      marks: hashesOf ? hashesOf(sent) : null,
+      marks: item.marks ?? (hashesOf ? hashesOf(sent) : null),
       found: modeEntry(config.mode).found,
     }
   }

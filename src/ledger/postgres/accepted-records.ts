@@ -2,7 +2,13 @@
 
 import { OTHER_KEY } from '../../core/domain/held-back.ts'
 import type { AcceptedRecords, KeyedRecord } from '../roles/accepted-records.ts'
-import { acceptedOfKey, acceptedOfRow, readCorrectedRow, recordsColumn } from '../rows/accepted.ts'
+import {
+  acceptedOfKey,
+  acceptedOfRow,
+  readCorrectedRow,
+  recordsColumn,
+  sentInDoubtOfRow,
+} from '../rows/accepted.ts'
 import { subjectOf } from '../rows/differences.ts'
 import { isBroughtIn, isOfRow, PLANNED_COLUMNS, plannedOfRow } from '../rows/items.ts'
 import { isOfSubject } from './differences.ts'
@@ -147,6 +153,15 @@ export const acceptedRecordMethods = (db: PostgresDatabase): AcceptedRecords => 
     return new Map(rows.map((row) => [String(row['key']), acceptedOfRow(row)]))
   },
 
+  async acceptedOfRecords(run, recordIds) {
+    const rows = await db.all(
+      `SELECT accepted.* FROM unnest($2::text[]) AS asked (record_id)
+         JOIN accepted ON accepted.destination = ${DESTINATION} AND ${hasRecord('asked.record_id')}`,
+      [run, [...new Set(recordIds)]],
+    )
+    return rows.map((row) => acceptedOfRow(row))
+  },
+
   async recordsElsewhere(run, keys) {
     const rows = await db.all(
       `SELECT asked.key, held.record_id, held.run, held.records FROM unnest($2::text[]) AS asked (key)
@@ -194,6 +209,19 @@ export const acceptedRecordMethods = (db: PostgresDatabase): AcceptedRecords => 
       [run, keys],
     )
     return new Map(rows.map((row) => [String(row['key']), String(row['hash'])]))
+  },
+
+  async sentInDoubt(run, keys) {
+    const rows = await db.all(
+      `SELECT asked.key, doubtful.hash, image.sent FROM unnest($2::text[]) AS asked (key)
+         CROSS JOIN LATERAL (SELECT run, ordinal, hash FROM items
+           WHERE hashtextextended(items.key, items.run) = hashtextextended(asked.key, $1)
+             AND items.key = asked.key AND items.run + 0 = $1
+             AND in_doubt = 1 AND coalesce(verified, '') <> 'equal') AS doubtful
+         LEFT JOIN before_images AS image ON image.run = doubtful.run AND image.ordinal = doubtful.ordinal`,
+      [run, keys],
+    )
+    return rows.map(sentInDoubtOfRow)
   },
 
   async absentWithSeveral(run) {

@@ -4,7 +4,14 @@ import type { ItemComparison, Reconciliation } from '../roles/reconciliation.ts'
 import { ACCEPTED_COLUMNS, uncomparedOfRow } from '../rows/accepted.ts'
 import { comparisonParts, stateOnceCompared } from '../rules/comparison.ts'
 import { insertDifferences } from './differences.ts'
-import { acceptItemsSql, isWanted, itemsAt, wanted, withPayload } from './items.ts'
+import {
+  acceptItemsSql,
+  isWanted,
+  ITEM_DESTINATION,
+  itemsAt,
+  wanted,
+  withPayload,
+} from './items.ts'
 import { pageOfTexts } from './pages.ts'
 import type { PostgresDatabase, Session } from './session.ts'
 
@@ -27,6 +34,15 @@ const ACCEPT_SQL = acceptItemsSql('excluded.marks', 'normalised = excluded.norma
 
 const DROP_PAYLOADS_SQL = `DELETE FROM payloads USING unnest($1::integer[], $2::integer[]) AS wanted (run, ordinal)
   WHERE payloads.run = wanted.run AND payloads.ordinal = wanted.ordinal`
+
+/** Of records that the sync has written before: what it kept now is not looked up again while the row stays as it is. */
+const KEEP_SQL = `UPDATE accepted SET hash = item.hash, marks = item.marks, normalised = 0,
+    last_marks = CASE WHEN accepted.run < item.run THEN accepted.marks ELSE accepted.last_marks END,
+    last_run = CASE WHEN accepted.run < item.run THEN accepted.run ELSE accepted.last_run END, run = item.run
+  FROM (SELECT items.run, items.key, items.record_id, items.hash, wanted.marks, ${ITEM_DESTINATION} AS destination
+    FROM unnest($1::integer[], $2::integer[], $3::text[]) AS wanted (run, ordinal, marks) JOIN items ON ${isWanted} OFFSET 0) AS item
+  WHERE accepted.destination = item.destination AND accepted.key = item.key AND accepted.record_id = item.record_id
+    AND hashtextextended(accepted.key, 0) = hashtextextended(item.key, 0)`
 
 /** Equal items are left as they are, and their records are accepted. */
 async function recordEqual(
@@ -66,6 +82,9 @@ async function recordSpared(
       spared.map(({ recordId }) => recordId),
     ],
   )
+  const kept = spared.filter((item) => item.spared === 'kept')
+  if (kept.length > 0)
+    await session.run(KEEP_SQL, [...itemsAt(run, kept), kept.map(({ marks }) => marks)])
   await session.run(DROP_PAYLOADS_SQL, itemsAt(run, spared))
 }
 

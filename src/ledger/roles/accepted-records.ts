@@ -14,6 +14,9 @@ export interface AcceptedRecord {
   readonly readBack: string | null
   /** Whether that is the service's own form of what was accepted. */
   readonly normalised?: true
+  /** What was read back then, as baseline hashes (src/import/verify/previous-values.ts), and the run that read it. */
+  readonly seen?: string | null
+  readonly seenRun?: number | null
   /** The records of a key that has several, or may have. */
   readonly records?: readonly string[]
 }
@@ -24,6 +27,13 @@ export interface AcceptedOfKey {
   readonly run: number
   /** All records of the key, where it has several, or may have; otherwise none. */
   readonly records: readonly string[]
+}
+
+/** A row that was sent without an answer. */
+export interface SentInDoubt {
+  readonly key: string
+  readonly hash: string
+  readonly sent: string | null
 }
 
 /** The row that a correction is of; without an ordinal: a retry whose rows are gone. */
@@ -49,6 +59,8 @@ export interface AcceptedRecords {
   acceptedRecords(run: number, keys: readonly string[]): Promise<ReadonlyMap<string, AcceptedOfKey>>
   /** All that is accepted for at most 1,000 keys in the run's destination, also where the record is not known. */
   acceptedValues(run: number, keys: readonly string[]): Promise<ReadonlyMap<string, AcceptedRecord>>
+  /** All that is accepted with one of at most 1,000 records in the run's destination. */
+  acceptedOfRecords(run: number, recordIds: readonly string[]): Promise<readonly AcceptedRecord[]>
   /**
    * The same for keys as other syncs have written them: those of the same origin, org, object type and matching property. Of
    * several syncs, the newest run counts.
@@ -72,6 +84,8 @@ export interface AcceptedRecords {
   runsInDoubt(run: number, options: { readonly ofAnyKey: boolean }): Promise<readonly number[]>
   /** Of at most 1,000 keys, those of items that the run left in doubt, and that no reading has settled; with the hashes of the items. */
   keysInDoubt(run: number, keys: readonly string[]): Promise<ReadonlyMap<string, string>>
+  /** The same rows with what they sent, where their images are in the ledger: a JSON object by property; else null. */
+  sentInDoubt(run: number, keys: readonly string[]): Promise<readonly SentInDoubt[]>
   /** How many keys of the run's destination have several records, or may have, and no item of the run. */
   absentWithSeveral(run: number): Promise<number>
   /**

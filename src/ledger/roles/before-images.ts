@@ -14,6 +14,20 @@ export interface BeforeImage {
   readonly before: string | null
   /** JSON object of the properties that are sent. */
   readonly sent: string
+  /**
+   * JSON list of the values that were not written over (src/import/changes/protection.ts), or for which the row is set aside (of
+   * plans alone); null if there is none.
+   */
+  readonly kept?: string | null
+  readonly keptValues?: number
+  /** The baseline hashes that are accepted with the row, where they are not those of what is sent. */
+  readonly marks?: string | null
+}
+
+/** Values that others changed, and that a run left as they were. */
+export interface KeptCounts {
+  readonly values: number
+  readonly rows: number
 }
 
 /** The same with what became of the item. */
@@ -38,6 +52,8 @@ export interface BeforeImages {
     run: number,
     page: LedgerPage & { readonly verdicts: readonly RowVerdict[] },
   ): Promise<readonly ImagedItem[]>
+  /** Kept values of rows that were written, or left as they are. */
+  keptCounts(run: number): Promise<KeptCounts>
   imageCounts(run: number): Promise<Readonly<Record<RowVerdict, number>>>
   /** Planned items above `after` that have no image, in order. Only an empty page says that there are no more. */
   withoutImage(run: number, page: LedgerPage): Promise<readonly PlannedItem[]>

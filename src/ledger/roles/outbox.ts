@@ -28,6 +28,8 @@ export interface PlannedItem {
   readonly rawKey?: string | null
   /** Of an update: the record that it is sent to. */
   readonly recordId?: string | null
+  /** Of a row of which values are kept: the baseline hashes that are accepted with it. */
+  readonly marks?: string | null
 }
 
 /** An item, by its place; of an update with its record. */

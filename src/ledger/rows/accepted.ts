@@ -1,7 +1,12 @@
 // Rows of `accepted`, and what an upsert of it keeps.
 
 import { writeJson } from '../../core/json.ts'
-import type { AcceptedOfKey, AcceptedRecord, CorrectedRow } from '../roles/accepted-records.ts'
+import type {
+  AcceptedOfKey,
+  AcceptedRecord,
+  CorrectedRow,
+  SentInDoubt,
+} from '../roles/accepted-records.ts'
 import type { UncomparedItem } from '../roles/reconciliation.ts'
 import { plannedOfRow } from './items.ts'
 import { text, type Row } from './values.ts'
@@ -15,6 +20,10 @@ export const acceptedOfRow = (row: Row, prefix = ''): AcceptedRecord => ({
   run: Number(row[`${prefix}run`]),
   readBack: text(row[`${prefix}read_back`]),
   ...(Number(row[`${prefix}normalised`]) === 1 && { normalised: true as const }),
+  ...(typeof row[`${prefix}seen`] === 'string' && {
+    seen: String(row[`${prefix}seen`]),
+    seenRun: Number(row[`${prefix}read_back_run`]),
+  }),
   ...(row[`${prefix}records`] !== null && { records: recordsOf(row[`${prefix}records`]) }),
 })
 
@@ -27,6 +36,12 @@ export const acceptedOfKey = (row: Row): AcceptedOfKey => ({
   records: recordsOf(row['records']),
 })
 
+export const sentInDoubtOfRow = (row: Row): SentInDoubt => ({
+  key: String(row['key']),
+  hash: String(row['hash']),
+  sent: text(row['sent']),
+})
+
 /** The column `records` of a key that has these. */
 export const recordsColumn = (records: readonly string[]): string | null =>
   records.length < 2 ? null : writeJson([...records])
@@ -35,7 +50,7 @@ export const recordsColumn = (records: readonly string[]): string | null =>
 export const ACCEPTED_COLUMNS = `accepted.key AS accepted_key, accepted.record_id AS accepted_record_id, accepted.hash AS accepted_hash,
   accepted.marks AS accepted_marks, accepted.run AS accepted_run,
   accepted.read_back AS accepted_read_back, accepted.normalised AS accepted_normalised,
-  accepted.records AS accepted_records`
+  accepted.records AS accepted_records, accepted.seen AS accepted_seen, accepted.read_back_run AS accepted_read_back_run`
 
 /** Of `items` with its payload, and with what was accepted for its key. */
 export const uncomparedOfRow = (row: Row): UncomparedItem => ({

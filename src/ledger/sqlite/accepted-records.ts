@@ -3,7 +3,13 @@
 import { OTHER_KEY } from '../../core/domain/held-back.ts'
 import { LEDGER_CHARS_MAX } from '../../core/limits.ts'
 import type { AcceptedRecords, KeyedRecord } from '../roles/accepted-records.ts'
-import { acceptedOfKey, acceptedOfRow, readCorrectedRow, recordsColumn } from '../rows/accepted.ts'
+import {
+  acceptedOfKey,
+  acceptedOfRow,
+  readCorrectedRow,
+  recordsColumn,
+  sentInDoubtOfRow,
+} from '../rows/accepted.ts'
 import { subjectOf } from '../rows/differences.ts'
 import { isBroughtIn, isOfRow, PLANNED_COLUMNS, plannedOfRow } from '../rows/items.ts'
 import { bulkStatement } from '../../sqlite/bulk.ts'
@@ -134,6 +140,15 @@ export const acceptedRecordMethods = (db: SqliteDatabase): AcceptedRecords => ({
     )
   },
 
+  async acceptedOfRecords(run, recordIds) {
+    const find = db.sql(
+      `SELECT * FROM accepted INDEXED BY accepted_record WHERE destination = ${DESTINATION} AND record_id = ?2`,
+    )
+    return [...new Set(recordIds)].flatMap((id) =>
+      find.all(run, id).map((row) => acceptedOfRow(row)),
+    )
+  },
+
   async recordsElsewhere(run, keys) {
     const others = destinationsOfType(db, run).filter((one) => !one.isOwn && one.hasSameKeys)
     if (others.length === 0) return new Map()
@@ -184,6 +199,15 @@ export const acceptedRecordMethods = (db: SqliteDatabase): AcceptedRecords => ({
         return row === undefined ? [] : [[key, String(row['hash'])]]
       }),
     )
+  },
+
+  async sentInDoubt(run, keys) {
+    const find = db.sql(
+      `SELECT items.key, items.hash, image.sent FROM items INDEXED BY items_key
+         LEFT JOIN before_images AS image ON image.run = items.run AND image.ordinal = items.ordinal
+       WHERE items.run = ?1 AND items.key = ?2 AND in_doubt = 1 AND coalesce(verified, '') <> 'equal'`,
+    )
+    return keys.flatMap((key) => find.all(run, key).map(sentInDoubtOfRow))
   },
 
   async absentWithSeveral(run) {

@@ -350,4 +350,10 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE removals ADD COLUMN "before" TEXT;
   `,
   KEPT_VIEWS,
+  `
+  -- Values that a row did not write over, as a JSON list, how many they are, and the baseline hashes that it leaves behind.
+  ALTER TABLE before_images ADD COLUMN kept TEXT;
+  ALTER TABLE before_images ADD COLUMN kept_values INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE before_images ADD COLUMN marks TEXT;
+  `,
 ]

@@ -16,6 +16,14 @@ const ACCEPT_SQL = `INSERT INTO accepted (destination, key, record_id, hash, mar
   ON CONFLICT (destination, key) DO UPDATE SET record_id = excluded.record_id, hash = excluded.hash,
     marks = excluded.marks, ${keepsLast}, run = excluded.run, normalised = excluded.normalised`
 
+/** Of a record that the sync has written before: what it kept now is not looked up again while the row stays as it is. */
+const KEEP_SQL = `UPDATE accepted SET hash = items.hash, marks = ?1, normalised = 0,
+    last_marks = CASE WHEN accepted.run < ?2 THEN accepted.marks ELSE accepted.last_marks END,
+    last_run = CASE WHEN accepted.run < ?2 THEN accepted.run ELSE accepted.last_run END, run = ?2
+  FROM items
+  WHERE items.run = ?2 AND items.ordinal = ?3 AND accepted.key = items.key AND accepted.record_id = items.record_id
+    AND accepted.destination = (SELECT destination FROM runs WHERE id = ?2)`
+
 /** Writes the state that the item gets; returns whether it was still planned. */
 function setState(db: SqliteDatabase, run: number, item: ItemComparison): boolean {
   const { ordinal, recordId, normalised, marks, held } = item
@@ -38,6 +46,7 @@ function setState(db: SqliteDatabase, run: number, item: ItemComparison): boolea
         .sql(`UPDATE items SET state = ?, record_id = ? WHERE ${IS_PLANNED}`)
         .run(item.spared!, recordId, run, ordinal)
       if (changes === 0) return false
+      if (item.spared === 'kept') db.sql(KEEP_SQL).run(marks, run, ordinal)
       db.sql('DELETE FROM payloads WHERE run = ? AND ordinal = ?').run(run, ordinal)
       return true
     }

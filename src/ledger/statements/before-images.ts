@@ -1,10 +1,10 @@
 // Before-images, as every engine keeps them.
 
 import { noVerdicts, type RowVerdict } from '../../core/domain/row-changes.ts'
-import type { ItemState } from '../../core/domain/item-states.ts'
+import { WRITTEN_STATES, type ItemState } from '../../core/domain/item-states.ts'
 import type { BeforeImage, BeforeImages, ImagedItem } from '../roles/before-images.ts'
 import { PLANNED_COLUMNS, plannedOfRow } from '../rows/items.ts'
-import { text, type Row } from '../rows/values.ts'
+import { sqlList, text, type Row } from '../rows/values.ts'
 import type { SqlDialect, StatementRunner } from './engine.ts'
 
 const imageOfRow = (row: Row): BeforeImage => ({
@@ -13,6 +13,11 @@ const imageOfRow = (row: Row): BeforeImage => ({
   recordId: text(row['record_id']),
   before: text(row['before']),
   sent: String(row['sent']),
+  ...(row['kept'] !== null && {
+    kept: String(row['kept']),
+    keptValues: Number(row['kept_values']),
+  }),
+  ...(row['marks'] !== null && { marks: String(row['marks']) }),
 })
 
 const imagedOfRow = (row: Row): ImagedItem => ({
@@ -23,8 +28,13 @@ const imagedOfRow = (row: Row): ImagedItem => ({
   writtenId: text(row['written_id']),
 })
 
-const IMAGE_COLUMNS = 'image.ordinal, image.verdict, image.record_id, image."before", image.sent'
+/** States of rows whose records have what was kept. */
+const keepingStates = sqlList([...WRITTEN_STATES, 'kept'])
 
+const IMAGE_COLUMNS = `image.ordinal, image.verdict, image.record_id, image."before", image.sent,
+  image.kept, image.kept_values, image.marks`
+
+// oxlint-disable-next-line max-lines-per-function -- a table of methods, none of them long
 export const beforeImageStatements = (
   db: StatementRunner,
   { eachOf, isOneOf, list, join, withPayload }: SqlDialect,
@@ -33,15 +43,16 @@ export const beforeImageStatements = (
     async recordImages(run, images) {
       if (images.length === 0) return
       await db.run(
-        `INSERT INTO before_images (run, ordinal, verdict, record_id, "before", sent)
+        `INSERT INTO before_images (run, ordinal, verdict, record_id, "before", sent, kept, kept_values, marks)
            SELECT items.run, items.ordinal, each.value ->> 'verdict', each.value ->> 'recordId', each.value ->> 'before',
-             each.value ->> 'sent'
+             each.value ->> 'sent', each.value ->> 'kept', coalesce(CAST(each.value ->> 'keptValues' AS integer), 0),
+             each.value ->> 'marks'
            FROM ${eachOf('$2')} ${join} items ON items.run = $1
              AND items.ordinal = CAST(each.value ->> 'ordinal' AS integer)
              AND items.state = 'planned' AND items.replayed = 0
            WHERE true
          ON CONFLICT (run, ordinal) DO UPDATE SET verdict = excluded.verdict, record_id = excluded.record_id,
-           "before" = excluded."before", sent = excluded.sent`,
+           "before" = excluded."before", sent = excluded.sent, kept = excluded.kept, kept_values = excluded.kept_values, marks = excluded.marks`,
         [run, JSON.stringify(images)],
       )
     },
@@ -66,6 +77,16 @@ export const beforeImageStatements = (
         'sent',
       )
       return rows.map(imagedOfRow)
+    },
+
+    async keptCounts(run) {
+      const row = await db.one(
+        `SELECT count(*) AS items, coalesce(sum(image.kept_values), 0) AS kept
+         FROM before_images AS image ${join} items ON items.run = image.run AND items.ordinal = image.ordinal
+         WHERE image.run = $1 AND image.kept_values > 0 AND items.state IN (${keepingStates})`,
+        [run],
+      )
+      return { rows: Number(row?.['items'] ?? 0), values: Number(row?.['kept'] ?? 0) }
     },
 
     async imageCounts(run) {

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { BeforeImage, Ledger } from '../../../src/ledger/ledger.ts'
 import { noVerdicts, ROW_VERDICTS } from '../../../src/core/domain/row-changes.ts'
 import {
+  accept,
   answered,
   close,
   never,
@@ -14,6 +15,7 @@ import {
   send,
   stage,
   staged,
+  statesOf,
   type Open,
   type Opened,
 } from './scene.ts'
@@ -26,6 +28,7 @@ const image = (ordinal: number, more: Partial<BeforeImage> = {}): BeforeImage =>
   sent: '{"name":"b"}',
   ...more,
 })
+const unkept = { kept: null, kept_values: 0, marks: null }
 const created = (ordinal: number) =>
   image(ordinal, { verdict: 'create', recordId: null, before: null })
 
@@ -153,11 +156,76 @@ export function beforeImageTests(open: Open): void {
         record_id: 'record 1',
         before: image(1).before,
         sent: '{"name":"b"}',
+        ...unkept,
       },
-      { run, ordinal: 2, verdict: 'create', record_id: null, before: null, sent: '{"name":"b"}' },
+      {
+        run,
+        ordinal: 2,
+        verdict: 'create',
+        record_id: null,
+        before: null,
+        sent: '{"name":"b"}',
+        ...unkept,
+      },
     ])
     await ledger.prune(never)
     expect(await ordinalsOf(run)).toEqual([])
+  })
+
+  it('have what was kept, which counts once the row was written or left alone', async () => {
+    const { run, segment, fence } = await staged(ledger, rows(4))
+    const keeping = { kept: '[{"property":"name"}]', keptValues: 1, marks: 'ABCDEg' }
+    await ledger.recordImages(run, [
+      image(1, { ...keeping, keptValues: 2 }),
+      image(2, { ...keeping, verdict: 'kept' }),
+      image(3, keeping),
+      image(4),
+    ])
+    expect((await ledger.imagesOf(run, [2, 4])).get(2)).toEqual(
+      image(2, { ...keeping, verdict: 'kept' }),
+    )
+    expect(await ledger.keptCounts(run)).toEqual({ values: 0, rows: 0 })
+    const batch = await send(ledger, { run, segment, fence }, 1)
+    await ledger.settle(run, segment, fence, batch, answered, [outcome(1, 'updated')])
+    const kept = { kind: null, held: null, differences: [], spared: 'kept' } as const
+    await ledger.recordCompared(run, [{ ...kept, ordinal: 2, recordId: 'r2', marks: 'kept' }])
+    expect(await ledger.keptCounts(run)).toEqual({ values: 3, rows: 2 })
+    expect(await statesOf(ledger, run)).toMatchObject({ 1: 'updated', 2: 'kept', 3: 'planned' })
+    // Nothing was written for the key: nothing is accepted of it.
+    expect(await ledger.acceptedValues(run, ['k2'])).toEqual(new Map())
+  })
+
+  it('say what was sent without an answer', async () => {
+    const { run, segment, fence } = await staged(ledger, rows(3))
+    await ledger.recordImages(run, [image(1), image(3)])
+    const batch = await send(ledger, { run, segment, fence }, 3)
+    await ledger.settle(run, segment, fence, batch, answered, [
+      outcome(1, 'sent'),
+      outcome(2, 'sent'),
+      outcome(3, 'created'),
+    ])
+    await close(ledger, run)
+    expect(await ledger.sentInDoubt(run, ['k1', 'k2', 'k3', 'k4'])).toEqual([
+      { key: 'k1', hash: 'hash of a', sent: image(1).sent },
+      { key: 'k2', hash: 'hash of a', sent: null },
+    ])
+  })
+
+  it('leave a record of ours with what is known of it, where a row is kept', async () => {
+    await accept(ledger, rows(2))
+    const next = await staged(ledger, rows(2, 'b'))
+    const [one] = (await ledger.acceptedValues(next.run, ['k1'])).values()
+    const kept = { kind: null, held: null, differences: [], spared: 'kept', marks: 'old' } as const
+    await ledger.recordCompared(next.run, [
+      { ...kept, ordinal: 1, recordId: one!.recordId },
+      { ...kept, ordinal: 2, recordId: 'another' },
+    ])
+    const known = await ledger.acceptedValues(next.run, ['k1', 'k2'])
+    expect(known.get('k1')).toMatchObject({ hash: 'hash of b', marks: 'old', run: next.run })
+    expect(known.get('k2')).toMatchObject({ hash: 'hash of a' })
+    expect(await ledger.acceptedOfRecords(next.run, [one!.recordId!, 'none'])).toMatchObject([
+      { key: 'k1', recordId: one!.recordId },
+    ])
   })
 
   it('of a plan go with it', async () => {

@@ -1,0 +1,135 @@
+// Which values of a record a row may not write over, because others changed them. What is kept, and the baseline hashes that the row
+// leaves behind, are stored with its image before its batch is recorded: every sending of it is the same.
+
+import { protectsValues, type KeptReason } from '../../core/domain/protection.ts'
+import { ownValue, writeJson, type Json } from '../../core/json.ts'
+import type { ImportConfig } from '../../../config/index.ts'
+import type {
+  AcceptedRecord,
+  AcceptedRecords,
+  LedgerIdentity,
+  PlannedItem,
+  Runs,
+} from '../../ledger/ledger.ts'
+import { isCompared, isWrittenProperty, propertyTypes } from '../mapping/types.ts'
+import type { ImportDeps, StagedImport } from '../ports.ts'
+import {
+  createFieldHasher,
+  createItemHasher,
+  formatBaseline,
+  parseBaseline,
+  KEPT_WITHOUT_BASE,
+} from '../verify/baseline-hashes.ts'
+import { canonicalValue } from '../verify/compare.ts'
+import type { ParsedItem, PropertyValues } from '../verify/look-up.ts'
+import { fateOf, type ProtectionPolicy } from './three-way.ts'
+import { writtenBeforeReader, type WrittenBefore } from './written-before.ts'
+
+/** A value of a record that was not written over. */
+export interface KeptValue {
+  readonly property: string
+  readonly reason: KeptReason
+  /** The run that wrote the property before; null if none did. */
+  readonly since: number | null
+  readonly ours: Json
+  readonly theirs: Json
+}
+
+/** A row, and the values of its record. */
+export interface HeldRow {
+  readonly item: ParsedItem<Pick<PlannedItem, 'key' | 'hash' | 'ordinal'>>
+  readonly recordId: string
+  readonly held: PropertyValues
+}
+
+export interface RowProtection {
+  /** Properties that are left out of what is sent. */
+  readonly kept: readonly KeptValue[]
+  /** Properties for which the row is set aside. */
+  readonly refused: readonly KeptValue[]
+  /** The baseline hashes that the row leaves behind once it is written. */
+  readonly marks: string | null
+}
+
+const WRITES_ALL: ProtectionPolicy = { onConflict: 'ours', firstContact: 'ours', write: 'always' }
+
+export const UNPROTECTED: RowProtection = { kept: [], refused: [], marks: null }
+
+/** How a property is protected. */
+export function policyOf(config: ImportConfig, name: string): ProtectionPolicy {
+  const mapping = ownValue(config.properties, name)
+  const { on_conflict: policy, first_contact: first, write = 'always' } = mapping ?? {}
+  return {
+    // What the service keeps its own way is always another value.
+    onConflict: isCompared(config, name) ? (policy ?? config.on_conflict ?? 'ours') : 'ours',
+    firstContact: first ?? config.first_contact ?? 'ours',
+    write,
+  }
+}
+
+/** Protects the records of at most 100 rows. */
+export type Protector = (
+  rows: readonly HeldRow[],
+  accepted: ReadonlyMap<string, AcceptedRecord>,
+) => Promise<(row: HeldRow, differing: readonly string[]) => RowProtection>
+
+/** Null if the import protects nothing. */
+export function valueProtector(
+  deps: ImportDeps<AcceptedRecords & LedgerIdentity & Runs>,
+  job: StagedImport,
+): Protector | null {
+  const { config, schema, undoes } = job
+  if (!protectsValues(config)) return null
+  const readBefore = writtenBeforeReader(deps, job)
+  const typeOf = propertyTypes(config, schema)
+  const markOf = createFieldHasher(schema)
+  const hashesOf = schema && createItemHasher(config, schema)
+  const names = Object.keys(config.properties)
+
+  /** Of a property that is not sent, what is known of it stays. */
+  const marksOf = ({ item }: HeldRow, before: WrittenBefore, kept: ReadonlySet<string>) => {
+    if (hashesOf === null) return null
+    const marks = new Map(parseBaseline(hashesOf(item.sent), config))
+    for (const name of names) {
+      if (Object.hasOwn(item.sent, name) && !kept.has(name)) continue
+      const known = before.marks.get(name) ?? (kept.has(name) ? KEPT_WITHOUT_BASE : undefined)
+      if (known === undefined) marks.delete(name)
+      else marks.set(name, known)
+    }
+    return formatBaseline(marks, config)
+  }
+
+  return async (rows, accepted) => {
+    const known = await readBefore(rows, accepted)
+    return (row, differing) => {
+      const { item, held } = row
+      const before = known.get(item.key)!
+      const kept: KeptValue[] = []
+      const refused: KeptValue[] = []
+      for (const property of differing) {
+        if (property === config.matching_property || !isWrittenProperty(config, property)) continue
+        const theirs = ownValue(held, property) ?? null
+        // An undo has rules of its own, and leaves behind what is known of the other properties.
+        const policy = undoes === undefined ? policyOf(config, property) : WRITES_ALL
+        const fate = fateOf(policy, {
+          mark: markOf(property, theirs),
+          isEmpty: canonicalValue(theirs, typeOf(property)) === '',
+          base: before.base(property),
+          alsoOurs: before.alsoOurs(property),
+          isUnclear: before.isUnclear,
+        })
+        if (fate.action === 'write') continue
+        const since = before.base(property) === null ? null : before.run
+        const value = { property, reason: fate.reason, since, ours: item.sent[property]!, theirs }
+        if (fate.action === 'keep') kept.push(value)
+        else refused.push(value)
+      }
+      const names = new Set(kept.map(({ property }) => property))
+      return { kept, refused, marks: marksOf(row, before, names) }
+    }
+  }
+}
+
+/** Kept values as an image has them. */
+export const keptJson = (kept: readonly KeptValue[]): string | null =>
+  kept.length === 0 ? null : writeJson(kept as unknown as Json)
