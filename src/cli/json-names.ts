@@ -357,6 +357,7 @@ export const OTHER_JSON_NAMES = [
   'v',
   'value',
   'value_type',
+  'values',
   'values_kept',
   'verdict',
   'verdicts',

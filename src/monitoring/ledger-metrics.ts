@@ -107,7 +107,7 @@ function countEach(
 }
 
 function countClosed(
-  { rows, links, removals, runs, runDuration }: Metrics,
+  { rows, links, keptValues, removals, runs, runDuration }: Metrics,
   { sync, kind, openedAt }: Run,
   { state, books }: RunEnd,
   clock: Clock,
@@ -118,6 +118,7 @@ function countClosed(
     const count = books?.links?.states[outcome] ?? 0
     if (count > 0) links.add({ sync, outcome }, count)
   }
+  if (books?.kept) keptValues.add({ sync }, books.kept.values)
   for (const [outcome, records] of Object.entries(books?.removals ?? {}))
     removals.add({ sync, outcome }, records)
   runs.add({ sync, kind, state })

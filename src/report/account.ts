@@ -112,6 +112,7 @@ function runFacts(
     read_back: books?.readBack ?? null,
     rows_different: books && counted,
     deleted: books && differences ? differences.found.extra - differences.left.extra : null,
+    kept: books?.kept ?? null,
     removals: books && (books.removals ?? {}),
     workflow_id: run.workflowId,
     key_fingerprint: run.keyFingerprint,
@@ -143,6 +144,7 @@ function booksOf(run: Run, books: Books): BooksReport {
     looked_up: books.lookedUp ?? 0,
     in_doubt: books.inDoubt,
     read_back: readBackCounts(books),
+    kept: books.kept ?? null,
     links: books.links ? linksOf(run, books.links) : null,
     removals: REMOVAL_STATES.flatMap((state) => {
       const records = books.removals?.[state] ?? 0

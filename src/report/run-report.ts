@@ -21,6 +21,7 @@ const countEach = <Name extends string>(names: readonly Name[]) =>
 const eachOf = <Name extends string>(names: readonly Name[]) => z.object(countEach(names))
 const links = linkSchemas(count)
 const removals = removalSchemas(count)
+const kept = z.object({ values: count, rows: count }).nullable()
 
 /** What every command prints of a run. */
 const runFacts = z.object({
@@ -69,6 +70,7 @@ const runFacts = z.object({
   deleted: countOrNull.describe(
     'Of a reconciliation of an import: extra records that are gone now.',
   ),
+  kept: kept.describe('Values that others changed, and that the run left as they were.'),
   removals: removals.facts,
   workflow_id: text,
   key_fingerprint: textOrNull,
@@ -122,6 +124,7 @@ const booksReport = z
     read_back: z
       .array(z.object({ name: z.enum(READ_BACK_NAMES), rows: count, meaning: text }))
       .describe('What reading back showed, the worst first.'),
+    kept: kept.describe('Values that others changed, and that the run left as they were.'),
     links: links.books,
     removals: removals.books,
   })

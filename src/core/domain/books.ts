@@ -55,8 +55,16 @@ export interface Books {
   readonly readBack?: ReadBack
   /** Records whose rows are gone, or ask for it, by what became of them. Left out if there is none. */
   readonly removals?: RemovalCounts
+  /** Values that others changed, and that the run left as they were. Left out if there are none. */
+  readonly kept?: KeptCounts
   /** Left out if the run has no links. */
   readonly links?: LinkBooks
+}
+
+/** Values that were not written over, and how many rows left them. */
+export interface KeptCounts {
+  readonly values: number
+  readonly rows: number
 }
 
 /** The account of a run's links. */

@@ -4,6 +4,7 @@
 
 import type { RecordRepresentation } from '../../contract/index.ts'
 import { ownValue, writeJson } from '../../core/json.ts'
+import { keepsBefore } from '../../core/domain/protection.ts'
 import type { SettledRemoval } from '../../core/domain/removals.ts'
 import { isSameMeaning } from '../verify/compare.ts'
 import type {
@@ -50,7 +51,7 @@ export const heldText = (
   { config }: Pick<RemovalJob, 'config'>,
   { properties }: RecordRepresentation,
 ): string | null =>
-  config.keep_before === true
+  keepsBefore(config)
     ? writeJson(
         Object.fromEntries(
           Object.keys(config.properties).map((name) => [
@@ -109,7 +110,7 @@ export async function judge(
     [
       job.matching.name,
       ...Object.keys(job.cleared ?? {}),
-      ...(job.config.keep_before === true ? Object.keys(job.config.properties) : []),
+      ...(keepsBefore(job.config) ? Object.keys(job.config.properties) : []),
     ],
   )
   const keys = known.map(({ key }) => key)

@@ -8,6 +8,7 @@ import { completeStates, liveStates, RUN_COLUMNS } from '../rows/runs.ts'
 import { createBooksSum } from '../rules/books.ts'
 import { ordinalSlices } from '../rules/ranges.ts'
 import { ADD_MANIFEST_SQL, manifestValues, PREVIOUS_MANIFEST_SQL } from '../statements/archive.ts'
+import { keptCountsSql } from '../statements/before-images.ts'
 import { linkBooks, type LinkClosing } from '../statements/links/closing.ts'
 import { IS_OLD_READING, LEAVE_REMOVALS, REMOVAL_COUNTS_SQL } from '../statements/removals.ts'
 import { STREAMS_SQL } from '../statements/streams.ts'
@@ -76,7 +77,8 @@ export function closingMethods(
           [run],
         )
         const sum = createBooksSum()
-        for (const { first, last } of ordinalSlices(Number(row?.['last'] ?? 0), BOOKED_MAX))
+        for (const { first, last } of ordinalSlices(Number(row?.['last'] ?? 0), BOOKED_MAX)) {
+          sum.addKept(await session.one(keptCountsSql('JOIN'), [run, first, last]))
           for (const counted of await session.all(
             `SELECT state, verified, normalised, count(*) AS items, sum(replayed) AS replayed, sum(in_doubt) AS in_doubt,
                ${LOOKED_UP_COUNT} AS looked_up
@@ -84,6 +86,7 @@ export function closingMethods(
             [run, first, last],
           ))
             sum.add(counted)
+        }
         const linked = await linkBooks(transactionsIn(session), run)
         for (const counted of await session.all(REMOVAL_COUNTS_SQL, [run])) sum.addRemovals(counted)
         return sum.books(row?.['read'], row?.['is_part'] === true, linked)

@@ -1,5 +1,6 @@
 // Before-images: what the record of a row held right before the row was sent, property by property.
 
+import type { KeptCounts } from '../../core/domain/books.ts'
 import type { ItemState } from '../../core/domain/item-states.ts'
 import type { RowVerdict } from '../../core/domain/row-changes.ts'
 import type { LedgerPage, PlannedItem } from './outbox.ts'
@@ -22,12 +23,6 @@ export interface BeforeImage {
   readonly keptValues?: number
   /** The baseline hashes that are accepted with the row, where they are not those of what is sent. */
   readonly marks?: string | null
-}
-
-/** Values that others changed, and that a run left as they were. */
-export interface KeptCounts {
-  readonly values: number
-  readonly rows: number
 }
 
 /** The same with what became of the item. */

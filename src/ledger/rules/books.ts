@@ -18,6 +18,7 @@ export function createBooksSum() {
   let replayed = 0
   let inDoubt = 0
   let lookedUp = 0
+  const kept = { values: 0, rows: 0 }
   const removals: { [State in RemovalState]?: number } = {}
   return {
     add(row: Readonly<Record<string, unknown>>): void {
@@ -34,6 +35,11 @@ export function createBooksSum() {
       inDoubt += Number(row['in_doubt'])
       lookedUp += Number(row['looked_up'])
     },
+    /** Rows that kept values, as they were counted. */
+    addKept(row: Readonly<Record<string, unknown>> | undefined): void {
+      kept.values += Number(row?.['kept'] ?? 0)
+      kept.rows += Number(row?.['items'] ?? 0)
+    },
     /** Removals that were counted by state. */
     addRemovals(row: Readonly<Record<string, unknown>>): void {
       removals[row['state'] as RemovalState] = Number(row['records'])
@@ -47,6 +53,7 @@ export function createBooksSum() {
       inDoubt,
       readBack,
       ...(isPart && { readToEnd: false as const }),
+      ...(kept.values > 0 && { kept: { ...kept } }),
       ...(links && { links }),
       ...(Object.keys(removals).length > 0 && { removals }),
     }),

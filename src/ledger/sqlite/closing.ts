@@ -10,14 +10,17 @@ import { createBooksSum } from '../rules/books.ts'
 import { ordinalSlices } from '../rules/ranges.ts'
 import type { WorkTable } from '../rules/staging.ts'
 import { ADD_MANIFEST_SQL, manifestValues, PREVIOUS_MANIFEST_SQL } from '../statements/archive.ts'
+import { keptCountsSql } from '../statements/before-images.ts'
 import { linkBooks, type LinkClosing } from '../statements/links/closing.ts'
 import { IS_OLD_READING, LEAVE_REMOVALS, REMOVAL_COUNTS_SQL } from '../statements/removals.ts'
 import { STREAMS_SQL } from '../statements/streams.ts'
 import type { TransactionRunner } from '../statements/transaction.ts'
 import type { SqliteDatabase } from './database.ts'
-import { sqliteText } from './dialect.ts'
+import { sqliteDialect, sqliteText } from './dialect.ts'
 import { runOfRow } from './runs.ts'
 import { deleteWork } from './work.ts'
+
+const KEPT_COUNTS_SQL = sqliteText(keptCountsSql(sqliteDialect.join))
 
 /** Items that were accepted, and of which nothing is left to be done: they lose their payloads. */
 const IS_DONE = `items.state IN (${doneStates}) AND NOT coalesce(${isLeft('items')}, 0)`
@@ -87,6 +90,7 @@ export function closingMethods(
       )
       for (const { first, last } of ordinalSlices(lastOrdinal(run), 10 * LEDGER_ROWS_MAX)) {
         for (const row of slice.all(run, first, last)) sum.add(row)
+        sum.addKept(db.sql(KEPT_COUNTS_SQL).get(run, first, last))
         await yieldToOthers()
       }
       const linked = await linkBooks(transactions, run)

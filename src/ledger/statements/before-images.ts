@@ -31,6 +31,16 @@ const imagedOfRow = (row: Row): ImagedItem => ({
 /** States of rows whose records have what was kept. */
 const keepingStates = sqlList([...WRITTEN_STATES, 'kept'])
 
+/** The largest that a column of either engine has. */
+const ORDINAL_MAX = 2_147_483_647
+
+/** Rows of a stretch of ordinals that kept values, and these. @param join one that reads its tables in their order */
+export const keptCountsSql = (
+  join: string,
+) => `SELECT count(*) AS items, coalesce(sum(image.kept_values), 0) AS kept
+  FROM before_images AS image ${join} items ON items.run = image.run AND items.ordinal = image.ordinal
+  WHERE image.run = $1 AND image.ordinal BETWEEN $2 AND $3 AND image.kept_values > 0 AND items.state IN (${keepingStates})`
+
 const IMAGE_COLUMNS = `image.ordinal, image.verdict, image.record_id, image."before", image.sent,
   image.kept, image.kept_values, image.marks`
 
@@ -80,12 +90,7 @@ export const beforeImageStatements = (
     },
 
     async keptCounts(run) {
-      const row = await db.one(
-        `SELECT count(*) AS items, coalesce(sum(image.kept_values), 0) AS kept
-         FROM before_images AS image ${join} items ON items.run = image.run AND items.ordinal = image.ordinal
-         WHERE image.run = $1 AND image.kept_values > 0 AND items.state IN (${keepingStates})`,
-        [run],
-      )
+      const row = await db.one(keptCountsSql(join), [run, 1, ORDINAL_MAX])
       return { rows: Number(row?.['items'] ?? 0), values: Number(row?.['kept'] ?? 0) }
     },
 

@@ -190,6 +190,7 @@ export function beforeImageTests(open: Open): void {
     const kept = { kind: null, held: null, differences: [], spared: 'kept' } as const
     await ledger.recordCompared(run, [{ ...kept, ordinal: 2, recordId: 'r2', marks: 'kept' }])
     expect(await ledger.keptCounts(run)).toEqual({ values: 3, rows: 2 })
+    expect((await ledger.books(run)).kept).toEqual({ values: 3, rows: 2 })
     expect(await statesOf(ledger, run)).toMatchObject({ 1: 'updated', 2: 'kept', 3: 'planned' })
     // Nothing was written for the key: nothing is accepted of it.
     expect(await ledger.acceptedValues(run, ['k2'])).toEqual(new Map())

@@ -51,6 +51,8 @@ describe('on_conflict: theirs', () => {
       expect(states(second)).toEqual({ state: 'complete', updated: 1 })
       expect(await namesOf(scene, 'k1')).toEqual(['person', 'B2'])
       expect(await keptOf(scene, second)).toEqual({ values: 1, rows: 1 })
+      expect(second.books.kept).toEqual({ values: 1, rows: 1 })
+      expect(second.message).toBe('1 value of 1 row was kept as others changed it')
       // What was kept is no value of ours: a further change of the row does not write over it either.
       scene.rows(HEAD, [['k1', 'A3', 'B3']])
       expect(states(await scene.run(fast))).toEqual({ state: 'complete', updated: 1 })
@@ -471,6 +473,34 @@ describe('a reconciliation', () => {
       { key: 'k1', state: 'changed_since', detail: 'svc_first_name' },
     ])
     expect(await namesOf(scene, 'k1')).toEqual(['person', 'B1'])
+  })
+})
+
+describe('an undo', () => {
+  it('takes back what the run wrote, leaves what it kept, and what is restored is ours again', async () => {
+    const scene = await protecting(
+      {},
+      { ...NAMES, svc_last_name: { column: 'last', on_conflict: 'ours', write: 'if_empty' } },
+    )
+    scene.rows(HEAD, [
+      ['k1', 'A1', ''],
+      ['k2', 'A1', 'B1'],
+    ])
+    await scene.run(fast)
+    await change(scene, 'k2', { svc_first_name: 'person' })
+    scene.rows(HEAD, [
+      ['k1', 'A2', 'B2'],
+      ['k2', 'A2', 'B1'],
+    ])
+    const second = await scene.run(fast)
+    expect(states(second)).toEqual({ state: 'complete', updated: 1, kept: 1 })
+    await scene.undo(second.run, {}, fast)
+    expect(await namesOf(scene, 'k1')).toEqual(['A1', null])
+    expect(await namesOf(scene, 'k2')).toEqual(['person', 'B1'])
+    const again = await scene.run(fast)
+    expect(await namesOf(scene, 'k1')).toEqual(['A2', 'B2'])
+    expect(await namesOf(scene, 'k2')).toEqual(['person', 'B1'])
+    expect(again.books.kept?.values ?? 0).toBeLessThanOrEqual(1)
   })
 })
 
