@@ -29,10 +29,7 @@ export function createMetrics(clock: Clock) {
       'Rows that this worker settled, by outcome; of a mirror, rows of its tables.',
     ),
     links: counter('links_total', 'Links of imports, by outcome; counted when their run closes.'),
-    keptValues: counter(
-      'kept_values_total',
-      'Values that others changed, and that runs left as they were; counted when their run closes.',
-    ),
+    keptValues: counter('kept_values_total', 'Values that runs left as others changed them.'),
     removals: counter(
       'removals_total',
       'Records whose rows are gone from the source, or ask for it, by outcome, of runs that this worker closed.',
