@@ -67,7 +67,10 @@ function heldComparer(
       return { fields: [], protection: asProtected([]) }
     const protection = asProtected(differing)
     const kept = new Set(protection.kept.map(({ property }) => property))
-    return { fields: fields.filter((field) => !kept.has(field)), protection }
+    const left = fields.filter((field) => !kept.has(field))
+    // Without what was kept, it may be what reading back has shown of the row.
+    const isForm = kept.size > 0 && isNormalised(known, readDigest(sent, held, left, typeOf))
+    return { fields: isForm ? [] : left, protection }
   }
 }
 

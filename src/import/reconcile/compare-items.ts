@@ -262,7 +262,10 @@ export class ItemComparer {
       return { ...equal(), normalised: true }
     const protection = protectionOf?.(row, differing) ?? UNPROTECTED
     const kept = new Set(protection.kept.map(({ property }) => property))
-    const fields = compared.filter((field) => !kept.has(field))
+    const left = compared.filter((field) => !kept.has(field))
+    // Without what was kept, it may be what reading back has shown of the row.
+    const isForm = kept.size > 0 && isNormalised(item, readDigest(sent, now, left, typeOf))
+    const fields = isForm ? [] : left
     if (fields.length === 0 && kept.size > 0) {
       const image = heldImage(config, row, { fields, protection })
       return { ...EQUAL, spared: 'kept', marks: protection.marks ?? this.#hashesOf(sent), image }

@@ -36,7 +36,8 @@ const DROP_PAYLOADS_SQL = `DELETE FROM payloads USING unnest($1::integer[], $2::
   WHERE payloads.run = wanted.run AND payloads.ordinal = wanted.ordinal`
 
 /** Of records that the sync has written before: what it kept now is not looked up again while the row stays as it is. */
-const KEEP_SQL = `UPDATE accepted SET hash = item.hash, marks = item.marks, normalised = 0,
+const KEEP_SQL = `UPDATE accepted SET hash = item.hash, marks = item.marks,
+    normalised = CASE WHEN accepted.hash = item.hash THEN accepted.normalised ELSE 0 END,
     last_marks = CASE WHEN accepted.run < item.run THEN accepted.marks ELSE accepted.last_marks END,
     last_run = CASE WHEN accepted.run < item.run THEN accepted.run ELSE accepted.last_run END, run = item.run
   FROM (SELECT items.run, items.key, items.record_id, items.hash, wanted.marks, ${ITEM_DESTINATION} AS destination

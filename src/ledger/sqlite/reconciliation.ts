@@ -17,7 +17,8 @@ const ACCEPT_SQL = `INSERT INTO accepted (destination, key, record_id, hash, mar
     marks = excluded.marks, ${keepsLast}, run = excluded.run, normalised = excluded.normalised`
 
 /** Of a record that the sync has written before: what it kept now is not looked up again while the row stays as it is. */
-const KEEP_SQL = `UPDATE accepted SET hash = items.hash, marks = ?1, normalised = 0,
+const KEEP_SQL = `UPDATE accepted SET hash = items.hash, marks = ?1,
+    normalised = CASE WHEN accepted.hash = items.hash THEN accepted.normalised ELSE 0 END,
     last_marks = CASE WHEN accepted.run < ?2 THEN accepted.marks ELSE accepted.last_marks END,
     last_run = CASE WHEN accepted.run < ?2 THEN accepted.run ELSE accepted.last_run END, run = ?2
   FROM items

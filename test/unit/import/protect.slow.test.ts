@@ -320,26 +320,27 @@ describe('on_conflict: reject', () => {
   })
 })
 
+/** The service writes first names in capitals. */
+const capitals = (client: ImportClient) =>
+  clientWith(client, {
+    batchUpsert: async (type, matching, body, options) =>
+      await client.batchUpsert(
+        type,
+        matching,
+        {
+          ...(body as { body: string; count: number }),
+          body: (body as { body: string }).body.replaceAll(
+            /("svc_first_name":")([^"]*)/g,
+            (_, name: string, value: string) => name + value.toUpperCase(),
+          ),
+        } as never,
+        options,
+      ),
+  })
+
 describe('a form of our value that the service made', () => {
   it('is no change by others, and a value of others that looks like it is one', async () => {
     const scene = await protecting()
-    // The service writes first names in capitals.
-    const capitals = (client: ImportClient) =>
-      clientWith(client, {
-        batchUpsert: async (type, matching, body, options) =>
-          await client.batchUpsert(
-            type,
-            matching,
-            {
-              ...(body as { body: string; count: number }),
-              body: (body as { body: string }).body.replaceAll(
-                /("svc_first_name":")([^"]*)/g,
-                (_, name: string, value: string) => name + value.toUpperCase(),
-              ),
-            } as never,
-            options,
-          ),
-      })
     scene.rows(HEAD, [['k1', 'anna', 'B1']])
     await scene.run({ ...fast, through: capitals })
     expect(await namesOf(scene, 'k1')).toEqual(['ANNA', 'B1'])
@@ -441,6 +442,20 @@ describe('a reconciliation', () => {
     const [row] = await scene.ledger.report(end.run, { states: ['unsent'], after: 0, limit: 9 })
     expect(row).toMatchObject({ reason: 'changed_by_others' })
     expect(await namesOf(scene, 'k1')).toEqual(['person', 'B1'])
+  })
+
+  it('knows a form of the service next to a value that it keeps', async () => {
+    const scene = await protecting()
+    const through = capitals
+    for (const last of ['B1', 'B2', 'B3']) {
+      scene.rows(HEAD, [['k1', 'anna', last]])
+      await scene.run({ ...fast, through })
+    }
+    await change(scene, 'k1', { svc_last_name: 'person' })
+    const end = await scene.reconcile({ repair: true }, { ...fast, through })
+    expect(states(end)).toEqual({ state: 'complete', kept: 1 })
+    expect(end.differences).toEqual([])
+    expect(states(await scene.reconcile({}, fast))).toEqual({ state: 'complete', kept: 1 })
   })
 
   it('keeps what write: if_empty would not write', async () => {
