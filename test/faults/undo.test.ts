@@ -25,6 +25,18 @@ const world = () =>
     [...project.held()].map(([id, held]) => [id, [held['svc_first_name'], held['svc_email']]]),
   )
 
+/** Rows that made a record in a sending without an answer, and were answered as updates: who made it is not known. */
+async function doubtfulKeys(): Promise<string[]> {
+  const ledger = project.ledger()
+  try {
+    const all = { after: 0, limit: 10_000 }
+    const created = await ledger.images(2, { ...all, verdicts: ['create'] })
+    return created.filter(({ state }) => state === 'updated').map(({ key }) => key)
+  } finally {
+    await ledger.close()
+  }
+}
+
 test(
   `undo: ${kills} kills at random moments (RECORDS_SYNC_SEED=${seed})`,
   async () => {
@@ -69,6 +81,8 @@ test(
     await runKilled(project, kills, next, start, 'complete_with_differences')
 
     const expected = new Map(before)
+    const left = await doubtfulKeys()
+    for (const id of left) expected.set(id, [`New Name ${id.slice(2)}`, [`${id}@new.example`]])
     for (const id of edited) {
       const [, email] = before.get(id) ?? [null, [`${id}@new.example`]]
       expected.set(id, ['Theirs', email])
@@ -84,8 +98,9 @@ test(
     await ledger.close()
     expect(isBalanced(books)).toBe(true)
     expect(books.read).toBe(known)
-    expect(removals).toHaveLength(rows - known)
-    expect(books.removals).toMatchObject({ changed_since: 2 })
+    expect(removals).toHaveLength(rows - known - left.length)
+    const changed = edited.slice(2).filter((id) => !left.includes(id))
+    expect(books.removals?.changed_since ?? 0).toBe(changed.length)
   },
   HANG_MS * (4 + 2 * kills),
 )

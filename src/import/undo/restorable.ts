@@ -7,12 +7,9 @@ import { isCompared } from '../mapping/types.ts'
 import type { ImportConfig } from '../../../config/index.ts'
 import { differingFields, isSameMeaning } from '../verify/compare.ts'
 import type { PropertyValues } from '../verify/look-up.ts'
-import { isNormalisedForm } from '../verify/normalised.ts'
 import { readDigest } from '../verify/read-back.ts'
 
 type TypeOf = (property: string) => string
-
-const NO_BASELINE = { before: null, held: '' }
 
 /** The properties that a run has given other values. Of one that is not compared it cannot be told who changed it. */
 export const changedProperties = (
@@ -24,7 +21,10 @@ export const changedProperties = (
     (name) => name !== config.matching_property && isCompared(config, name),
   )
 
-/** Of properties that were sent, those that the record holds otherwise; a form of the service's own is no other value. */
+/**
+ * Of properties that were sent, those that the record holds otherwise. A form of the service's own is no other value where the run has
+ * read it back: an edit by a person may look like a form.
+ */
 export function changedSince(
   { sent, held }: { readonly sent: PropertyValues; readonly held: PropertyValues },
   { accepted, of }: { readonly accepted: AcceptedRecord | null; readonly of: number },
@@ -33,12 +33,7 @@ export function changedSince(
   const differing = differingFields(sent, held, typeOf)
   const isAsRead =
     accepted?.run === of && accepted.readBack === readDigest(sent, held, differing, typeOf)
-  if (isAsRead) return new Set()
-  return new Set(
-    differing.filter(
-      (name) => !isNormalisedForm(sent[name], ownValue(held, name), typeOf(name), NO_BASELINE),
-    ),
-  )
+  return new Set(isAsRead ? [] : differing)
 }
 
 /** Whether a record holds for each property the value that is expected, or the one that is sent. */

@@ -191,7 +191,9 @@ function warningsOf(
         ]
       : []),
     ...(unknown > 0
-      ? [`${rows(unknown)} of run ${id} have no before-image and are left as they are`]
+      ? [
+          `${rows(unknown)} of run ${id} ${unknown === 1 ? 'is' : 'are'} left: it is not known what ${unknown === 1 ? 'its record' : 'their records'} held before, or who made ${unknown === 1 ? 'it' : 'them'}`,
+        ]
       : []),
     ...(valuesKept > 0
       ? [

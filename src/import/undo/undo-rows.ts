@@ -23,9 +23,9 @@ export type UndoAction = 'restore' | 'delete' | 'unknown_before'
 export function undoActionOf({ item, image }: UndoneRow): UndoAction {
   if (item.state === 'created') return 'delete'
   if (image === null) return 'unknown_before'
-  if (image.before !== null) return 'restore'
-  // Where an answer was lost, the one to the second sending says `updated` of a record that the first one has made.
-  return item.inDoubt || item.isReplayed ? 'delete' : 'unknown_before'
+  // Without a record before, and not answered as created: the row was sent again after a lost answer, and somebody else may have made
+  // the record in between.
+  return image.before === null ? 'unknown_before' : 'restore'
 }
 
 export const valuesOf = (text: string): PropertyValues => parseJson(text) as PropertyValues

@@ -165,7 +165,7 @@ describe.each(DRIVERS)('of a ledger in %s', (driver) => {
             : (await pool.query(text)).rows
         expect(rows.length, text).toBeGreaterThan(0)
       }
-    expect(asked).toEqual({ duckdb: 3, ledger: 16 })
+    expect(asked).toEqual({ duckdb: 3, ledger: 17 })
     db.close()
     await pool.end()
   })

@@ -107,6 +107,16 @@ export async function fill(open: (clock: Clock) => Ledger | Promise<Ledger>): Pr
     row(6, 'n1', 'b'),
   ])
   expectRun('mixed', mixed.run)
+  const image = {
+    verdict: 'update',
+    recordId: 'r',
+    before: '{"name":"b\\n\\u0000"}',
+    sent: '{}',
+  } as const
+  await ledger.recordImages(mixed.run, [
+    { ...image, ordinal: 1 },
+    { ...image, ordinal: 6 },
+  ])
   await settle(ledger, mixed, await send(ledger, mixed), ['created', 'rejected', 'created'])
   const gone = { cause: 'missing', state: 'not_tracked', recordId: 'r', reason: null } as const
   await ledger.addRemovals(mixed.run, await ledger.claimRemovals(mixed.run), [

@@ -1,8 +1,10 @@
 // Undo: what a run wrote is taken back, and what anybody has changed since is left as it is.
 
 import { describe, expect, it } from 'vitest'
+import { ServiceFailure } from '../../../src/core/errors.ts'
 import { isBalanced } from '../../../src/core/domain/books.ts'
 import { REMOVAL_STATES } from '../../../src/core/domain/removals.ts'
+import type { ImportClient } from '../../../src/import/ports.ts'
 import { HEAD, NAMES } from './people.ts'
 import { clientWith, CONTACT, importScene, type Scene } from './scene.ts'
 
@@ -189,8 +191,56 @@ describe('undo', () => {
     })
     expect(Object.keys(await world(scene))).toEqual(['k0', 'k1'])
     const { warnings } = (await scene.ledger.run(end.run))!
-    expect(warnings.join()).toContain('1 row of run 2 have no before-image')
+    expect(warnings.join()).toContain(
+      '1 row of run 2 is left: it is not known what its record held before',
+    )
   })
+
+  it('deletes no record that somebody made before a row was sent again', async () => {
+    const scene = await keeping()
+    scene.rows(HEAD, rowsOf(2, 'first'))
+    let isLost = false
+    const through = (client: ImportClient) =>
+      clientWith(client, {
+        batchUpsert: async (...given) => {
+          if (isLost) return await client.batchUpsert(...given)
+          isLost = true
+          ;(given[3] as { permit?: { unused(): void } }).permit?.unused()
+          await scene.client.createRecord(CONTACT, {
+            svc_external_id: 'k1',
+            svc_last_name: 'Theirs',
+          })
+          const facts = { kind: 'no_answer', block: 'service', outcomeUnknown: true } as const
+          throw new ServiceFailure('lost', { ...facts, disposition: 'retry' })
+        },
+      })
+    const tuning = { resend_backoff_ms: [1] }
+    const { run, books } = await scene.run({ through, tuning })
+    expect(books.states).toMatchObject({ created: 1, updated: 1 })
+    const end = await scene.undo(run, {}, approving)
+    expect(end.books.removals).toEqual({ removed: 1 })
+    expect((await scene.held('k1'))!.properties).toMatchObject({ svc_last_name: 'Theirs' })
+    const { warnings } = (await scene.ledger.run(end.run))!
+    expect(warnings.join()).toContain('1 row of run 1 is left')
+  })
+
+  it.each([
+    ['svc_first_name', 'second 0', 'Second 0'],
+    ['svc_first_name', 'second 0', 'second  0'],
+  ])(
+    'leaves an edit that looks like a form of what was sent: %s, %s, %s',
+    async (name, sent, theirs) => {
+      const scene = await keeping()
+      scene.rows(HEAD, rowsOf(1, 'first'))
+      await scene.run()
+      scene.rows(HEAD, rowsOf(1, 'second'))
+      const { run } = await scene.run()
+      expect((await scene.held('k0'))!.properties).toMatchObject({ [name]: sent })
+      await edit(scene, 'k0', { [name]: theirs })
+      await scene.undo(run)
+      expect((await scene.held('k0'))!.properties).toMatchObject({ [name]: theirs })
+    },
+  )
 
   it('takes back a part: rows, a property', async () => {
     const scene = await keeping()
