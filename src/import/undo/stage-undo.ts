@@ -3,7 +3,7 @@
 // that again. An interrupted stage starts again from the first row.
 
 import { createHash } from 'node:crypto'
-import { formatNumber } from '../../core/format.ts'
+import { countText } from '../../core/format.ts'
 import { SyncError } from '../../core/errors.ts'
 import { writeJson } from '../../core/json.ts'
 import { LEDGER_ROWS_MAX, RETENTION_MS } from '../../core/limits.ts'
@@ -177,22 +177,24 @@ function warningsOf(
   old: Run,
 ): readonly string[] {
   const { id } = old
-  const rows = (count: number) => (count === 1 ? '1 row' : `${formatNumber(count)} rows`)
-  const values = valuesKept === 1 ? '1 value' : `${formatNumber(valuesKept)} values`
+  const rows = (count: number) => countText(count, 'row')
+  const records = (count: number) => countText(count, 'record')
+  const values = countText(valuesKept, 'value')
+  const [are, they] = unknown === 1 ? ['is', 'its record'] : ['are', 'their records']
   return [
     ...(made > 0
       ? [
-          `${made === 1 ? '1 record' : `${formatNumber(made)} records`} that run ${id} deleted ${made === 1 ? 'is' : 'are'} made again, with new ids`,
+          `${records(made)} that run ${id} deleted ${made === 1 ? 'is' : 'are'} made again, with new ids`,
         ]
       : []),
     ...(lost > 0
       ? [
-          `${lost === 1 ? '1 record' : `${formatNumber(lost)} records`} that run ${id} deleted cannot be made again: what they held was not kept (keep_before)`,
+          `${records(lost)} that run ${id} deleted cannot be made again: what they held was not kept (keep_before)`,
         ]
       : []),
     ...(unknown > 0
       ? [
-          `${rows(unknown)} of run ${id} ${unknown === 1 ? 'is' : 'are'} left: it is not known what ${unknown === 1 ? 'its record' : 'their records'} held before, or who made ${unknown === 1 ? 'it' : 'them'}`,
+          `${rows(unknown)} of run ${id} ${are} left: it is not known what ${they} held before, or who made ${unknown === 1 ? 'it' : 'them'}`,
         ]
       : []),
     ...(valuesKept > 0
