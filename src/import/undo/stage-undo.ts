@@ -3,7 +3,6 @@
 // that again. An interrupted stage starts again from the first row.
 
 import { createHash } from 'node:crypto'
-import { countText } from '../../core/format.ts'
 import { SyncError } from '../../core/errors.ts'
 import { writeJson } from '../../core/json.ts'
 import { LEDGER_ROWS_MAX, RETENTION_MS } from '../../core/limits.ts'
@@ -31,6 +30,7 @@ import type { ImportDeps } from '../ports.ts'
 import { stagedParts } from '../stage/staged-parts.ts'
 import { lookUpKeys, valueOfKey, type Found, type PropertyValues } from '../verify/look-up.ts'
 import { changedProperties, changedSince, payloadOf } from './restorable.ts'
+import { undoWarnings } from './undo-warnings.ts'
 import { isPart } from './undone-sync.ts'
 import { undoActionOf, valuesOf, writtenRows, type UndoneRow } from './undo-rows.ts'
 
@@ -104,7 +104,7 @@ export async function stageUndo(
     skipUnchanged: false,
     rowsPerSegment: tuning.rows_per_segment,
   })
-  const warnings = warningsOf(findings, old)
+  const warnings = undoWarnings(findings, old)
   await ledger.addWarnings(run, warnings)
   return { ...counts, rows, findings, warnings, removals: await ledger.removalCounts(run) }
 }
@@ -170,39 +170,6 @@ async function checkRights(
   ].filter((one) => one !== null)
   if (lacking.length > 0)
     throw refused(`the document of the service has no ${lacking.join(', and no ')}`)
-}
-
-function warningsOf(
-  { unknown, valuesKept, kept, made, lost }: UndoFindings,
-  old: Run,
-): readonly string[] {
-  const { id } = old
-  const rows = (count: number) => countText(count, 'row')
-  const records = (count: number) => countText(count, 'record')
-  const values = countText(valuesKept, 'value')
-  const [are, they] = unknown === 1 ? ['is', 'its record'] : ['are', 'their records']
-  return [
-    ...(made > 0
-      ? [
-          `${records(made)} that run ${id} deleted ${made === 1 ? 'is' : 'are'} made again, with new ids`,
-        ]
-      : []),
-    ...(lost > 0
-      ? [
-          `${records(lost)} that run ${id} deleted cannot be made again: what they held was not kept (keep_before)`,
-        ]
-      : []),
-    ...(unknown > 0
-      ? [
-          `${rows(unknown)} of run ${id} ${are} left: it is not known what ${they} held before, or who made ${unknown === 1 ? 'it' : 'them'}`,
-        ]
-      : []),
-    ...(valuesKept > 0
-      ? [
-          `${values} that run ${id} wrote ${valuesKept === 1 ? 'was' : 'were'} changed since, and ${valuesKept === 1 ? 'is' : 'are'} left as ${valuesKept === 1 ? 'it is' : 'they are'}${kept > 0 ? `; ${rows(kept)} of them have nothing else to restore` : ''}`,
-        ]
-      : []),
-  ]
 }
 
 interface Restored {
