@@ -11,7 +11,8 @@ import type { Ledger } from '../../ledger/ledger.ts'
 import type { ImportDeps } from '../ports.ts'
 import { judgeOpen, removalJob } from '../remove/remove.ts'
 import { reviewLimits } from '../review.ts'
-import { stageUndo, type UndoFindings, type UndoJob } from './stage-undo.ts'
+import { stageUndo, type UndoJob } from './stage-undo.ts'
+import type { UndoFindings } from './undo-warnings.ts'
 
 export interface UndoPlan extends UndoFindings {
   /** Of `deletions`: the records that are deleted. */

@@ -30,7 +30,7 @@ import type { ImportDeps } from '../ports.ts'
 import { stagedParts } from '../stage/staged-parts.ts'
 import { lookUpKeys, valueOfKey, type Found, type PropertyValues } from '../verify/look-up.ts'
 import { changedProperties, changedSince, payloadOf } from './restorable.ts'
-import { undoWarnings } from './undo-warnings.ts'
+import { undoWarnings, type UndoFindings } from './undo-warnings.ts'
 import { isPart } from './undone-sync.ts'
 import { undoActionOf, valuesOf, writtenRows, type UndoneRow } from './undo-rows.ts'
 
@@ -48,26 +48,6 @@ export interface UndoJob {
   readonly sync: ImportSync
   readonly keyFingerprint: string
   readonly task: UndoTask
-}
-
-/** What an undo found, before anything is sent. */
-export interface UndoFindings {
-  /** Rows that get values back. */
-  readonly restored: number
-  /** Rows of which nothing is left to be restored: all that the run wrote was changed since, or the key has another record. */
-  readonly kept: number
-  /** Values that were changed since. */
-  readonly valuesKept: number
-  /** Rows without a record. */
-  readonly gone: number
-  /** Records that the run has made. */
-  readonly deletions: number
-  /** Records that the run has deleted, and that are made again. */
-  readonly made: number
-  /** Those that cannot be, because it is not kept what they held. */
-  readonly lost: number
-  /** Rows whose record was written without a before-image. */
-  readonly unknown: number
 }
 
 export interface StagedUndo extends StageCounts {

@@ -2,7 +2,26 @@
 
 import { countText } from '../../core/format.ts'
 import type { Run } from '../../ledger/ledger.ts'
-import type { UndoFindings } from './stage-undo.ts'
+
+/** What an undo found, before anything is sent. */
+export interface UndoFindings {
+  /** Rows that get values back. */
+  readonly restored: number
+  /** Rows of which nothing is left to be restored: all that the run wrote was changed since, or the key has another record. */
+  readonly kept: number
+  /** Values that were changed since. */
+  readonly valuesKept: number
+  /** Rows without a record. */
+  readonly gone: number
+  /** Records that the run has made. */
+  readonly deletions: number
+  /** Records that the run has deleted, and that are made again. */
+  readonly made: number
+  /** Those that cannot be, because it is not kept what they held. */
+  readonly lost: number
+  /** Rows whose record was written without a before-image. */
+  readonly unknown: number
+}
 
 export function undoWarnings(
   { unknown, valuesKept, kept, made, lost }: UndoFindings,
