@@ -191,8 +191,9 @@ export const exitCodeOf = (state: RunState): number => EXIT[exitOf(state)]
  * values, so it is not in the error's message, and goes to no log.
  */
 export function ownWordsLines(error: unknown, terminal: Pick<Terminal, 'isScreen'>): string[] {
-  const words = terminal.isScreen ? (databaseMessage(error) ?? serviceWords(error)) : undefined
+  const words = databaseMessage(error) ?? serviceWords(error)
   const lines = words?.split('\n').filter((line) => line.trim() !== '') ?? []
+  if (!terminal.isScreen) return lines.length > 0 ? [NOT_SHOWN] : []
   return lines.slice(0, OWN_LINES_MAX).map((line) => `  ${safeText(line, 500)}`)
 }
 
@@ -203,6 +204,8 @@ function serviceWords(error: unknown): string | undefined {
 }
 
 const OWN_LINES_MAX = 12
+const NOT_SHOWN =
+  '  More was said; it may hold values of rows, so it is shown only where standard error is a terminal'
 
 /** Prints an error for a person or a program. Returns the exit code. */
 export function reportError(

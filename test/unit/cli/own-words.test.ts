@@ -6,6 +6,9 @@ import { ownWordsLines } from '../../../src/cli/shared/context.ts'
 import { ServiceFailure } from '../../../src/core/errors.ts'
 import { openWarehouse } from '../../../src/warehouses/index.ts'
 
+const elsewhere =
+  '  More was said; it may hold values of rows, so it is shown only where standard error is a terminal'
+
 const errorOf = async (query: string): Promise<Error> => {
   const warehouse = await openWarehouse('lake', { duckdb: ':memory:', folder: '/' })
   try {
@@ -29,7 +32,7 @@ test.each([
   const shown = ownWordsLines(error, { isScreen: true }).join('\n')
   expect(shown).toContain(word)
   expect(shown).not.toContain('\u001b')
-  expect(ownWordsLines(error, { isScreen: false })).toEqual([])
+  expect(ownWordsLines(error, { isScreen: false })).toEqual([elsewhere])
 })
 
 test('what a service says of a request is shown at a terminal, each line once', () => {
@@ -46,5 +49,5 @@ test('what a service says of a request is shown at a terminal, each line once', 
   })
   expect(error.message).not.toContain('canary')
   expect(ownWordsLines(error, { isScreen: true })).toEqual(['  a: got "canary"', '  b:  [2J'])
-  expect(ownWordsLines(error, { isScreen: false })).toEqual([])
+  expect(ownWordsLines(error, { isScreen: false })).toEqual([elsewhere])
 })
