@@ -68,10 +68,11 @@ export function validate<T extends z.ZodType>(
 
 /**
  * Messages for settings that have none of their own. Only here is the shape known that an unknown key was written in: the keys of
- * that shape travel as the issue's message, one per line.
+ * that shape, and those of the settings in it as `setting.key`, travel as the issue's message, one per line.
  */
 const ownMessage: z.core.$ZodErrorMap = (problem) => {
-  if (problem.code === 'unrecognized_keys') return keysOf(problem.inst).join('\n')
+  if (problem.code === 'unrecognized_keys')
+    return [...keysOf(problem.inst), ...nestedKeysOf(problem.inst)].join('\n')
   if (problem.code === 'too_small' && problem.origin === 'array')
     return `expected a list of at least ${problem.minimum}`
   return undefined
@@ -82,6 +83,17 @@ const keysOf = (inst: unknown): readonly string[] =>
   inst instanceof z.ZodRecord
     ? (inst.keyType as z.ZodEnum<Record<string, string>>).options
     : Object.keys((inst as z.ZodObject).shape)
+
+/** `setting.key` of the settings that are mappings themselves: a key of theirs may stand one level too far left. */
+function nestedKeysOf(inst: unknown): readonly string[] {
+  if (!(inst instanceof z.ZodObject)) return []
+  return Object.entries(inst.shape as Readonly<Record<string, unknown>>).flatMap(
+    ([name, setting]) => {
+      const inner = setting instanceof z.ZodOptional ? (setting.unwrap() as unknown) : setting
+      return inner instanceof z.ZodObject ? keysOf(inner).map((key) => `${name}.${key}`) : []
+    },
+  )
+}
 
 /** The issues of a failed validation, one per wrong value or key. */
 function issuesOf(
@@ -182,15 +194,30 @@ function unknownKey(
   key: string,
   parent: Path,
   document: ConfigDocument,
-  valid: readonly string[],
+  known: readonly string[],
 ): Issue {
+  const valid = known.filter((one) => !one.includes('.'))
   // A key of the service may have been pasted in the place of a setting's name.
   const hidden = isSecret(parent) && parent.length > 1 && !/^[a-z_]{1,24}$/.test(key)
   const message = hidden
     ? `unknown key; valid keys: ${joinWords(valid)}`
-    : `unknown key \`${quoteValue(key)}\`${suggestWord(key, valid, 'valid keys')}`
+    : `unknown key \`${quoteValue(key)}\`${outerOf(key, parent, document, known) ?? suggestWord(key, valid, 'valid keys')}`
   return {
     ...at([...parent, key], document, message, 'key'),
     path: pathText(hidden ? parent : [...parent, key]),
   }
+}
+
+/** Where a key belongs that a setting next to it takes. */
+function outerOf(
+  key: string,
+  parent: Path,
+  document: ConfigDocument,
+  known: readonly string[],
+): string | null {
+  const outer = known
+    .filter((one) => one.endsWith(`.${key}`))
+    .map((one) => one.slice(0, -key.length - 1))
+    .find((name) => valueAt(document.data, [...parent, name]) !== undefined)
+  return outer === undefined ? null : `; it is a key of \`${outer}\`: indent it further`
 }

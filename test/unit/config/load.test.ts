@@ -270,6 +270,12 @@ describe('a bad setting is named with its place', () => {
       ],
     ],
     [
+      'a key of the import, one level too far left',
+      '    import:',
+      '    verify: all\n    import:',
+      ['5:5: unknown key `verify`; it is a key of `import`: indent it further'],
+    ],
+    [
       'an unknown key of a mapping',
       'split:',
       'splt:',
