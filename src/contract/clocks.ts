@@ -49,6 +49,10 @@ export function modificationProperty(
   )
 }
 
+/** Of property names, those that may be of the time of a record's last change. */
+export const modificationNames = (names: readonly string[]): readonly string[] =>
+  names.filter((name) => MODIFICATION.includes(name.replace(PREFIX, '')))
+
 /** The property with the time of a record's creation; null if the schema has none that is known by its name. */
 export function creationProperty(schema: ObjectSchema): PropertyWire | null {
   return known(schema, CREATION)

@@ -1,46 +1,94 @@
-// Rows as they are sent: without the properties that were kept, as their images say. The ledger keeps the whole payload, because a row
-// that is looked up again may keep others.
+// Rows as they are sent: an update has the properties alone that it changes, as its image says. The ledger keeps the whole payload,
+// because a row that is looked up again may change others. Promise kept here: what the ledger knows of a property that is left out
+// stays, since the record has it.
 
-import { protectsValues } from '../../core/domain/protection.ts'
+import type { ItemState } from '../../core/domain/item-states.ts'
+import { keepsBefore } from '../../core/domain/protection.ts'
 import { parseJson, writeJson } from '../../core/json.ts'
 import type { ImportConfig } from '../../../config/index.ts'
-import type { BeforeImage, BeforeImages } from '../../ledger/ledger.ts'
-import { payloadProperties } from '../verify/look-up.ts'
+import type {
+  BeforeImage,
+  BeforeImages,
+  PlannedItem,
+  Runs,
+  RunSchema,
+  StepStates,
+} from '../../ledger/ledger.ts'
+import { createItemHasher } from '../verify/baseline-hashes.ts'
+import { payloadProperties, type PropertyValues } from '../verify/look-up.ts'
+import { appliedPlan } from './applied-plan.ts'
 import type { KeptValue } from './protection.ts'
 
 interface Row {
   readonly ordinal: number
   readonly payload: string
+  /** Of a row that was written. */
+  readonly state?: ItemState
 }
 
-/** A row with the baseline hashes that it leaves behind, where they are not those of its payload. */
-type SentRow<Item> = Item & { readonly marks?: string | null }
+type SentRow<Item> = Item & Pick<PlannedItem, 'marks' | 'isPart'>
 
 export const keptOf = ({ kept = null }: Pick<BeforeImage, 'kept'>): readonly KeptValue[] =>
   kept === null ? [] : (parseJson(kept) as unknown as readonly KeptValue[])
 
-/** The row as its image has it. */
-export function asImaged<Item extends Row>(
+interface Staged {
+  readonly config: ImportConfig
+  readonly schema: RunSchema | null
+}
+
+/** Which properties are sent. `changed`: those of the image; `unkept`: all but those that others changed. */
+type SentProperties = 'changed' | 'unkept'
+
+/** Makes rows what their images say. */
+export function rowImager(
+  { config, schema }: Staged,
+  properties: SentProperties = 'changed',
+): <Item extends Row>(
   item: Item,
-  image: Pick<BeforeImage, 'kept' | 'marks'> | undefined,
-): SentRow<Item> {
-  if (image === undefined) return item
-  const { marks = null } = image
-  const kept = new Set(keptOf(image).map(({ property }) => property))
-  const known = marks === null ? item : { ...item, marks }
-  if (kept.size === 0) return known
-  const left = Object.entries(payloadProperties(item)).filter(([name]) => !kept.has(name))
-  return { ...known, payload: writeJson({ properties: Object.fromEntries(left) }) }
+  image: Pick<BeforeImage, 'verdict' | 'sent' | 'kept' | 'marks'> | undefined,
+) => SentRow<Item> {
+  const hashesOf = schema && createItemHasher(config, schema)
+  return (item, image) => {
+    if (image === undefined) return item
+    const { marks = null } = image
+    const known = marks === null ? item : { ...item, marks }
+    // A record that was made after all has nothing of what was left out.
+    if (image.verdict !== 'update' || item.state === 'created') return known
+    const whole = payloadProperties(item)
+    const sent = parseJson(image.sent) as PropertyValues
+    const kept = keptOf(image).map(({ property }) => property)
+    const names = Object.keys(whole)
+    const isSent = (name: string) =>
+      properties === 'unkept'
+        ? !kept.includes(name)
+        : name === config.matching_property || Object.hasOwn(sent, name)
+    const left = names.filter(isSent)
+    if (left.length === names.length) return known
+    const payload = writeJson({
+      properties: Object.fromEntries(left.map((name) => [name, whole[name]!])),
+    })
+    return { ...item, payload, marks: marks ?? (hashesOf && hashesOf(whole)), isPart: true }
+  }
 }
 
 /** Reads rows of a run as they are sent, or were; at most 1,000 at once. */
 export function asSentReader(
-  ledger: BeforeImages,
-  { run, config }: { readonly run: number; readonly config: ImportConfig },
+  ledger: BeforeImages & Runs & StepStates,
+  job: Staged & { readonly run: number },
+  properties?: SentProperties,
 ): <Item extends Row>(items: readonly Item[]) => Promise<readonly SentRow<Item>[]> {
-  const isProtected = protectsValues(config)
+  const { run, config } = job
+  const asImaged = rowImager(job, properties)
+  let looksUp: Promise<boolean> | undefined
+  const hasPlan = async () => {
+    const row = await ledger.run(run)
+    return row !== null && (await appliedPlan(ledger, row)) !== null
+  }
   return async (items) => {
-    if (!isProtected || items.length === 0) return items
+    if (items.length === 0) return items
+    looksUp ??= keepsBefore(config) ? Promise.resolve(true) : hasPlan()
+    // Another run may have images too, of the rows that it was to ask a person about: it sends them whole.
+    if (!(await looksUp)) return items
     const images = await ledger.imagesOf(
       run,
       items.map(({ ordinal }) => ordinal),

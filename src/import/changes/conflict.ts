@@ -2,11 +2,15 @@
 
 import { canonicalJson, parseJson, type JsonObject } from '../../core/json.ts'
 import { excerpt } from '../../core/domain/differences.ts'
-import type { BeforeImage, ItemOutcome } from '../../ledger/ledger.ts'
+import type { BeforeImage, ItemOutcome, PlannedItem } from '../../ledger/ledger.ts'
 import { blankOutcome } from '../push/outcome.ts'
+import { keptOf } from './as-sent.ts'
 
 /** Reason of such a row. */
 export const CHANGED_SINCE_PLAN = 'changed_since_plan'
+
+/** Reason of a row that was sent before, and whose record has gone or has another key since. */
+const MOVED_SINCE_SENT = 'moved_since_sent'
 
 /** Properties that a detail names. */
 const NAMED_MAX = 3
@@ -26,6 +30,25 @@ export function conflictOf(
   return { ...blankOutcome(now, 'conflict'), reason: CHANGED_SINCE_PLAN, field, detail }
 }
 
+/**
+ * The outcome of a row that was sent as an update of a record which its key does not find any more; null of any other. What it was sent
+ * as is a part of it, which makes no whole record.
+ * @param image that of before the first sending
+ */
+export function movedOutcome(
+  item: Pick<PlannedItem, 'ordinal'>,
+  recordId: string | null,
+  image: BeforeImage | undefined,
+): ItemOutcome | null {
+  if (image?.verdict !== 'update' || image.recordId === recordId) return null
+  const [was, is] = [placeOf(image), placeOf({ verdict: 'update', recordId })]
+  return {
+    ...blankOutcome(item, 'conflict'),
+    reason: MOVED_SINCE_SENT,
+    detail: `when it was sent first ${was} had the key, now ${is} has it`,
+  }
+}
+
 const NOT_KEPT = { field: null, detail: 'the ledger does not have the plan of this row any more' }
 
 /** Whether a key without a record was written before is a fact of the ledger, and none of the service. */
@@ -34,8 +57,27 @@ const verdictOf = ({ verdict }: BeforeImage) => (verdict === 'unknown' ? 'create
 const isSame = (now: BeforeImage, planned: BeforeImage, matching: string): boolean =>
   verdictOf(now) === verdictOf(planned) &&
   now.recordId === planned.recordId &&
-  now.before === planned.before &&
-  differing(now.sent, planned.sent).every((name) => name === matching)
+  differing(heldValues(now, planned), heldValues(planned, now)).length === 0 &&
+  differing(sentValues(now), sentValues(planned)).every(
+    // Of an update there is what it changes: what only one of them has is compared as what the record held.
+    (name) => name === matching || isInOne(name, now, planned),
+  )
+
+const isInOne = (name: string, now: BeforeImage, planned: BeforeImage): boolean =>
+  Object.hasOwn(sentValues(now), name) !== Object.hasOwn(sentValues(planned), name)
+
+const sentValues = ({ sent }: BeforeImage): JsonObject => parseJson(sent) as JsonObject
+
+/** What a record held of all properties that either of two images of a row has: one that is in the other alone it held as the row has it. */
+function heldValues(image: BeforeImage, other: BeforeImage): JsonObject {
+  if (image.before === null) return {}
+  const kept = keptOf(image).map(({ property, theirs }) => [property, theirs])
+  return {
+    ...(other.before === null ? {} : sentValues(other)),
+    ...Object.fromEntries(kept),
+    ...(parseJson(image.before) as JsonObject),
+  }
+}
 
 interface Told {
   readonly field: string | null
@@ -50,10 +92,10 @@ function difference(now: BeforeImage, planned: BeforeImage): Told {
       field: null,
       detail: `when the plan was made ${plannedOf} had the key, now ${nowOf} has it`,
     }
-  const names = differing(now.before, planned.before)
+  const [held, was] = [heldValues(now, planned), heldValues(planned, now)]
+  const names = differing(held, was)
   const [first] = names
   if (first !== undefined) {
-    const [held, was] = [valuesOf(now.before), valuesOf(planned.before)]
     const named = names
       .slice(0, NAMED_MAX)
       .map(
@@ -62,7 +104,7 @@ function difference(now: BeforeImage, planned: BeforeImage): Told {
     const more = names.length > NAMED_MAX ? `; and ${names.length - NAMED_MAX} more` : ''
     return { field: `/properties/${first}`, detail: `${named.join('; ')}${more}` }
   }
-  const [other] = differing(now.sent, planned.sent)
+  const [other] = differing(sentValues(now), sentValues(planned))
   return {
     field: other === undefined ? null : `/properties/${other}`,
     detail: `the plan has it as ${planned.verdict}, and now it would be ${now.verdict}`,
@@ -70,18 +112,13 @@ function difference(now: BeforeImage, planned: BeforeImage): Told {
 }
 
 /** What had the key, in words. */
-function placeOf({ verdict, recordId }: BeforeImage): string {
+function placeOf({ verdict, recordId }: Pick<BeforeImage, 'verdict' | 'recordId'>): string {
   if (verdict === 'ambiguous') return 'several records'
   return recordId === null ? 'no record that the API key sees' : `record ${recordId}`
 }
 
-const valuesOf = (text: string | null): JsonObject =>
-  text === null ? {} : (parseJson(text) as JsonObject)
-
 /** Properties whose values differ. */
-function differing(one: string | null, other: string | null): readonly string[] {
-  if (one === other) return []
-  const [left, right] = [valuesOf(one), valuesOf(other)]
+function differing(left: JsonObject, right: JsonObject): readonly string[] {
   const textOf = (values: JsonObject, name: string) => canonicalJson(values[name] ?? null)
   return [...new Set([...Object.keys(right), ...Object.keys(left)])].filter(
     (name) => textOf(left, name) !== textOf(right, name),

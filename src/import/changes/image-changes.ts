@@ -1,13 +1,12 @@
 // What the images of rows say in properties: which of them a row changes, what each held before, and what it gets.
 
-import type { RowVerdict } from '../../core/domain/row-changes.ts'
-import { ROW_VERDICTS } from '../../core/domain/row-changes.ts'
+import { ROW_VERDICTS, type RowVerdict } from '../../core/domain/row-changes.ts'
 import { ownValue, parseJson, type Json } from '../../core/json.ts'
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
 import type { BeforeImage, BeforeImages, ImagedItem } from '../../ledger/ledger.ts'
 import { propertyTypes } from '../mapping/types.ts'
 import type { StagedImport } from '../ports.ts'
-import { isFieldDifferent } from '../verify/compare.ts'
+import { changedFields } from '../verify/as-written.ts'
 import type { PropertyValues } from '../verify/look-up.ts'
 import { keptOf } from './as-sent.ts'
 
@@ -55,13 +54,14 @@ export function imageChangeReader({ config, schema }: Omit<StagedImport, 'run'>)
     if (!isNew && image.verdict !== 'update') return []
     const sent = parseJson(image.sent) as PropertyValues
     const held = image.before === null ? {} : (parseJson(image.before) as PropertyValues)
-    return Object.keys(sent)
-      .filter((name) => (isNew ? hasValue(sent[name]) : isFieldDifferent(sent, held, name, typeOf)))
-      .map((property) => ({
-        property,
-        before: ownValue(held, property) ?? null,
-        after: sent[property]!,
-      }))
+    const names = isNew
+      ? Object.keys(sent).filter((name) => hasValue(sent[name]))
+      : changedFields(sent, held, typeOf)
+    return names.map((property) => ({
+      property,
+      before: ownValue(held, property) ?? null,
+      after: sent[property]!,
+    }))
   }
 }
 

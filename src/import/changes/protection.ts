@@ -20,7 +20,7 @@ import {
   parseBaseline,
   KEPT_WITHOUT_BASE,
 } from '../verify/baseline-hashes.ts'
-import { canonicalValue } from '../verify/compare.ts'
+import { canonicalValue, isSameMeaning } from '../verify/compare.ts'
 import type { ParsedItem, PropertyValues } from '../verify/look-up.ts'
 import { fateOf, type ProtectionPolicy } from './three-way.ts'
 import { writtenBeforeReader, type WrittenBefore } from './written-before.ts'
@@ -45,6 +45,8 @@ export interface HeldRow {
 export interface RowProtection {
   /** Properties that are left out of what is sent. */
   readonly kept: readonly KeptValue[]
+  /** Properties that others gave the value of the row, written otherwise: they are left out, and nobody is asked. */
+  readonly agreed: readonly string[]
   /** Properties for which the row is set aside. */
   readonly refused: readonly KeptValue[]
   /** The baseline hashes that the row leaves behind once it is written. */
@@ -53,7 +55,7 @@ export interface RowProtection {
 
 const WRITES_ALL: ProtectionPolicy = { onConflict: 'ours', firstContact: 'ours', write: 'always' }
 
-export const UNPROTECTED: RowProtection = { kept: [], refused: [], marks: null }
+export const UNPROTECTED: RowProtection = { kept: [], agreed: [], refused: [], marks: null }
 
 /** How a property is protected. */
 export function policyOf(config: ImportConfig, name: string): ProtectionPolicy {
@@ -106,6 +108,7 @@ export function valueProtector(
       const before = known.get(item.key)!
       const kept: KeptValue[] = []
       const refused: KeptValue[] = []
+      const agreed: string[] = []
       for (const property of differing) {
         if (property === config.matching_property || !isWrittenProperty(config, property)) continue
         const theirs = ownValue(held, property) ?? null
@@ -119,13 +122,17 @@ export function valueProtector(
           isUnclear: before.isUnclear,
         })
         if (fate.action === 'write') continue
+        if (isSameMeaning(item.sent[property], theirs, typeOf(property))) {
+          agreed.push(property)
+          continue
+        }
         const since = before.base(property) === null ? null : before.run
         const value = { property, reason: fate.reason, since, ours: item.sent[property]!, theirs }
         if (fate.action === 'keep') kept.push(value)
         else refused.push(value)
       }
       const names = new Set(kept.map(({ property }) => property))
-      return { kept, refused, marks: marksOf(row, before, names) }
+      return { kept, agreed, refused, marks: marksOf(row, before, names) }
     }
   }
 }

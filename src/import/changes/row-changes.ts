@@ -17,7 +17,8 @@ import type { ImportConfig } from '../../../config/index.ts'
 import type { ImportDeps, StagedImport } from '../ports.ts'
 import type { FoundRow } from '../push/found-records.ts'
 import { baselineReader, wasSent } from '../reconcile/baseline.ts'
-import { differingFields } from '../verify/compare.ts'
+import { changedFields } from '../verify/as-written.ts'
+import { isFieldDifferent } from '../verify/compare.ts'
 import type { ParsedItem, PropertyValues } from '../verify/look-up.ts'
 import { isNormalised, readDigest } from '../verify/read-back.ts'
 import {
@@ -32,7 +33,7 @@ import {
 export interface RowChange {
   readonly item: ParsedItem<PlannedItem>
   readonly image: BeforeImage
-  /** The properties that get other values; of a new record all that have one. */
+  /** The properties that get other values, and that are sent; of a new record all that have one. */
   readonly fields: readonly string[]
   readonly protection: RowProtection
 }
@@ -53,7 +54,7 @@ function heldComparer(
     const { sent } = item
     const asProtected = (differing: readonly string[]) =>
       protectionOf?.(row, differing) ?? UNPROTECTED
-    const differing = differingFields(sent, held, typeOf).filter((field) =>
+    const differing = changedFields(sent, held, typeOf).filter((field) =>
       isWrittenProperty(config, field),
     )
     if (differing.length === 0) return { fields: [], protection: asProtected([]) }
@@ -63,14 +64,20 @@ function heldComparer(
     const fields = differing.filter(
       (field) => isCompared(config, field) || !wasSent(base, field, sent, typeOf(field)),
     )
-    if (isNormalised(known, readDigest(sent, held, fields, typeOf)))
-      return { fields: [], protection: asProtected([]) }
+    const isOther = (field: string) => isFieldDifferent(sent, held, field, typeOf)
+    /** What reading back has shown to be a form of the service's own is no change. */
+    const withoutForms = (names: readonly string[]) => {
+      const others = names.filter(isOther)
+      return isNormalised(known, readDigest(sent, held, others, typeOf))
+        ? names.filter((name) => !others.includes(name))
+        : names
+    }
+    const changed = withoutForms(fields)
+    if (changed.length === 0) return { fields: [], protection: asProtected([]) }
     const protection = asProtected(differing)
-    const kept = new Set(protection.kept.map(({ property }) => property))
-    const left = fields.filter((field) => !kept.has(field))
+    const left = new Set([...protection.kept.map(({ property }) => property), ...protection.agreed])
     // Without what was kept, it may be what reading back has shown of the row.
-    const isForm = kept.size > 0 && isNormalised(known, readDigest(sent, held, left, typeOf))
-    return { fields: isForm ? [] : left, protection }
+    return { fields: withoutForms(changed.filter((field) => !left.has(field))), protection }
   }
 }
 
@@ -126,23 +133,23 @@ export function rowChangeReader(
   }
 }
 
-/** The image of a row that finds its record. */
+/** The image of a row that finds its record: of what it changes, and of the value by which the record is found. */
 export function heldImage(
   config: ImportConfig,
   { item, recordId, held }: Omit<HeldRow, 'item'> & { readonly item: ParsedItem<RowPlace> },
   found: Changed,
 ): BeforeImage {
   const { kept, refused, marks } = found.protection
-  const keeps = new Set(kept.map(({ property }) => property))
-  const left = Object.keys(item.sent).filter(
-    (name) => isWrittenProperty(config, name) && !keeps.has(name),
+  const changes = new Set([config.matching_property, ...found.fields])
+  const names = Object.keys(item.sent).filter(
+    (name) => changes.has(name) && isWrittenProperty(config, name),
   )
   return {
     ordinal: item.ordinal,
     verdict: verdictOf(found),
     recordId,
-    before: jsonOf(left, held),
-    sent: jsonOf(left, item.sent),
+    before: jsonOf(names, held),
+    sent: jsonOf(names, item.sent),
     ...(refused.length > 0
       ? { kept: keptJson(refused) }
       : kept.length > 0 && { kept: keptJson(kept), keptValues: kept.length }),

@@ -17,7 +17,27 @@ import { isCompared, stagedMatchingProperty, propertyTypes } from '../mapping/ty
 export const ANSWERED_DIFFERENT = 'answered_different'
 export const ANSWERED_OTHER_RECORD = 'answered_other_record'
 
+/** Of an update that made a record: what was left out, because the record of then had it, is missing. */
+const MADE_IN_PART = 'made_in_part'
+const PART =
+  'its record went while the row was on its way, so the service made a new one of the properties that were to change; the next run sends the whole row'
+
 const ANSWERED = 'the service answered'
+
+/** It counts as different until the record is read back, as a whole. */
+export const madeInPart = (
+  { matching_property: matching }: ImportConfig,
+  outcome: ItemOutcome,
+): ItemOutcome => ({
+  ...outcome,
+  answered: {
+    field: `/properties/${matching}`,
+    reason: MADE_IN_PART,
+    detail: PART,
+    column: null,
+    value: null,
+  },
+})
 
 /** An item, with the values that were sent. */
 interface Sent {

@@ -8,9 +8,9 @@ import { modeEntry } from '../../core/domain/import-modes.ts'
 import { keepsBefore } from '../../core/domain/protection.ts'
 import type { RowVerdict } from '../../core/domain/row-changes.ts'
 import type { ItemComparison, ItemOutcome, PlannedItem, SentBatch } from '../../ledger/ledger.ts'
-import { asImaged, asSentReader } from '../changes/as-sent.ts'
+import { asSentReader, rowImager } from '../changes/as-sent.ts'
 import { changedByOthers } from '../changes/changed-by-others.ts'
-import { conflictOf } from '../changes/conflict.ts'
+import { conflictOf, movedOutcome } from '../changes/conflict.ts'
 import { rowChangeReader, type RowChange } from '../changes/row-changes.ts'
 import { stagedMatchingProperty } from '../mapping/types.ts'
 import type { ImportDeps } from '../ports.ts'
@@ -40,6 +40,7 @@ export class RowChooser {
   /** Of an undo: which rows are not sent. */
   readonly #readChanged: ReturnType<typeof changedRowReader>
   readonly #asSent: ReturnType<typeof asSentReader>
+  readonly #asImaged: ReturnType<typeof rowImager>
   /** Whether the service itself refuses a second record of a key. */
   readonly #isUnique: boolean
   #runsInDoubt: Promise<readonly number[]> | null = null
@@ -54,6 +55,7 @@ export class RowChooser {
     this.#readChanges = isLooked ? rowChangeReader(deps, job) : null
     this.#readChanged = changedRowReader(deps, job)
     this.#asSent = asSentReader(deps.ledger, job)
+    this.#asImaged = rowImager(job)
     this.#hashesOf = schema && createItemHasher(config, schema)
     this.#noteSecondRecords = secondRecordReader(deps, job)
     const { name } = stagedMatchingProperty(config, schema)
@@ -63,7 +65,12 @@ export class RowChooser {
 
   /** Whether rows are looked up before they are sent. */
   get looksFirst(): boolean {
-    return this.decides || this.#readChanges !== null
+    return this.decides || this.keepsImages
+  }
+
+  /** Whether what records held before is kept. */
+  get keepsImages(): boolean {
+    return this.#readChanges !== null
   }
 
   /** Whether the mode leaves rows unwritten, so that an answer is no outcome yet. */
@@ -77,7 +84,7 @@ export class RowChooser {
     const isCompared = doubted.size > 0 || this.#hasMaybeWritten(items)
     const found = await this.#find(items, { whole: this.#readChanges !== null || isCompared })
     const changes = await this.#changesOf(found)
-    const left = (await this.#readChanged?.(found)) ?? (await this.#conflictsOf(changes))
+    const left = (await this.#readChanged?.(found)) ?? (await this.#conflictsOf(found, changes))
     const choices = found.map((row): Choice => {
       const outcome = left.get(row.item.ordinal)
       return outcome ? [row.item, outcome] : this.#choiceOf(row, doubted)
@@ -98,14 +105,21 @@ export class RowChooser {
     return await this.#readChanges(found.filter(({ item }) => !isMaybeWritten(item)))
   }
 
-  /** The outcomes of rows that others changed, and of those whose records are not as the plan has them, by ordinal. */
-  async #conflictsOf(changes: readonly RowChange[]): Promise<ReadonlyMap<number, ItemOutcome>> {
+  /**
+   * The outcomes of rows that others changed, of those whose records are not as the plan has them, and of those that were sent to a
+   * record which their keys do not find any more, by ordinal.
+   */
+  async #conflictsOf(
+    found: readonly FoundRow[],
+    changes: readonly RowChange[],
+  ): Promise<ReadonlyMap<number, ItemOutcome>> {
     const { plan, config } = this.#job
-    const refused = changes.flatMap((change) =>
+    const changed = changes.flatMap((change) =>
       change.image.verdict === 'changed'
         ? [[change.item.ordinal, changedByOthers(config, change)] as const]
         : [],
     )
+    const refused = [...changed, ...(await this.#movedOf(found))]
     if (plan === null) return new Map(refused)
     const { matching_property: matching } = config
     const ordinals = changes.map(({ item }) => item.ordinal)
@@ -115,6 +129,18 @@ export class RowChooser {
       return conflict === null ? [] : [[image.ordinal, conflict] as const]
     })
     return new Map([...refused, ...conflicts])
+  }
+
+  /** Of rows that may have been written: they have the properties alone that their records of then did not have. */
+  async #movedOf(found: readonly FoundRow[]): Promise<readonly (readonly [number, ItemOutcome])[]> {
+    if (this.#readChanges === null) return []
+    const again = found.filter(({ item, isSeveral }) => isMaybeWritten(item) && !isSeveral)
+    const ordinals = again.map(({ item }) => item.ordinal)
+    const images = await this.#deps.ledger.imagesOf(this.#job.run, ordinals)
+    return again.flatMap(({ item, record }) => {
+      const moved = movedOutcome(item, record?.id ?? null, images.get(item.ordinal))
+      return moved === null ? [] : [[item.ordinal, moved] as const]
+    })
   }
 
   /**
@@ -143,7 +169,7 @@ export class RowChooser {
     return send.flatMap((item) =>
       settled.has(item.ordinal)
         ? []
-        : [again.get(item.ordinal) ?? asImaged(item, images.get(item.ordinal))],
+        : [again.get(item.ordinal) ?? this.#asImaged(item, images.get(item.ordinal))],
     )
   }
 
@@ -276,7 +302,7 @@ export class RowChooser {
   #doneOf({ item, record, isSeveral, isAsSent }: FoundRow): ItemOutcome | null {
     if (record === null || isSeveral || !isAsSent) return null
     const { found } = modeEntry(this.#job.config.mode)
-    const marks = this.#hashesOf && this.#hashesOf(item.sent)
+    const marks = item.marks ?? (this.#hashesOf && this.#hashesOf(item.sent))
     const outcome = { ...blankOutcome(item, found), recordId: record.id, marks }
     return this.#readAnswer(item, outcome, record)
   }
@@ -338,9 +364,9 @@ const keyOf = ({ key }: PlannedItem): string => key
 
 /** Written out: to spread each row takes longer. */
 const aimedAt = (
-  { ordinal, key, payload, hash, attempts }: PlannedItem,
+  { ordinal, key, payload, hash, attempts, marks = null }: PlannedItem,
   recordId: string,
-): PlannedItem => ({ ordinal, key, payload, hash, attempts, recordId })
+): PlannedItem => ({ ordinal, key, payload, hash, attempts, marks, recordId })
 
 /** Whether a sending of the row before this one had no certain outcome. */
 const isMaybeWritten = ({ attempts }: PlannedItem): boolean => attempts > 0

@@ -60,12 +60,13 @@ export function rowFinder(
   return async (items, { whole, onReads }) => {
     if (items.length === 0) return []
     const sent = payloadsProperties(items)
-    const asked = items.map(({ ordinal, key, payload, hash, attempts }, index) => ({
+    const asked = items.map(({ ordinal, key, payload, hash, attempts, marks = null }, index) => ({
       ordinal,
       key,
       payload,
       hash,
       attempts,
+      marks,
       sent: sent[index]!,
     }))
     const names = whole ? Object.keys(config.properties) : [matching.name]

@@ -8,8 +8,10 @@ import type {
   KnownLinks,
   Outbox,
   PlannedItem,
+  Runs,
   RunSegment,
   SentBatch,
+  StepStates,
 } from '../../ledger/ledger.ts'
 import { noteSentAgain } from '../../runs/sent-again.ts'
 import { asSentReader } from '../changes/as-sent.ts'
@@ -61,11 +63,12 @@ export async function push(
 
 /** What was in flight when the last attempt ended: its outcome is unknown, so it is sent again as it was, or looked up. */
 async function resendLost(
-  { ledger }: ImportDeps<BeforeImages & Outbox>,
-  { run, segment, config }: Job,
+  { ledger }: ImportDeps<BeforeImages & Outbox & Runs & StepStates>,
+  job: Job,
   delivery: Delivery,
   slice: PushSlice,
 ): Promise<void> {
+  const { run, segment } = job
   const room = new BodyRoom()
   let after = 0
   let read: readonly SentBatch[] = []
@@ -83,7 +86,7 @@ async function resendLost(
       room.leave()
     }
   })
-  const asSent = asSentReader(ledger, { run, config })
+  const asSent = asSentReader(ledger, job)
   const resend = async (lost: SentBatch): Promise<boolean> => {
     const batch = { ...lost, items: await asSent(lost.items) }
     if (!delivery.mayReplay) {

@@ -62,7 +62,8 @@ export async function resolveCollisions(
     const [row] = await find([item], { whole: false })
     return row?.isSeveral === false && row.record?.id === item.recordId
   }
-  const asSent = asSentReader(ledger, job)
+  // Another row has changed what the record had when this one was looked up: it is sent with all of its values.
+  const asSent = asSentReader(ledger, job, 'unkept')
   const place = await stepPosition(ledger, run, 'twins', { after: 0 })
   let sent = 0
   let { after } = place.kept

@@ -56,6 +56,8 @@ export function changedBy(
   if (mark === undefined) return base.marks.size === 0 ? 'unknown' : 'source'
   const isOurs = mark === baselineHash(ours[field], type)
   const isTheirs = mark === baselineHash(theirs[field], type)
+  // Other capitals in the path of a url: a hash does not tell.
+  if (isOurs && isTheirs) return 'unknown'
   if (isOurs) return 'service'
   return isTheirs ? 'source' : 'both'
 }

@@ -148,7 +148,7 @@ async function changeOf(
     const values = valuesOf(image!.sent)
     const compared = Object.keys(values).filter((name) => isCompared(config, name))
     const sent = Object.fromEntries(compared.map((name) => [name, values[name]!]))
-    const [field] = changedSince({ sent, held }, { accepted, of: undoes }, typeOf)
+    const [field] = changedSince({ sent, held }, { accepted, of: undoes, image }, typeOf)
     if (field !== undefined)
       return { state: 'changed_since', reason: 'values_changed', detail: field }
   }

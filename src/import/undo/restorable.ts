@@ -2,10 +2,12 @@
 // what others have changed since, a later run of ours included, is left as it is.
 
 import { ownValue, writeJson, type Json } from '../../core/json.ts'
-import type { AcceptedRecord } from '../../ledger/ledger.ts'
+import type { AcceptedRecord, BeforeImage } from '../../ledger/ledger.ts'
+import { afterOf } from '../changes/after-write.ts'
 import { isCompared } from '../mapping/types.ts'
 import type { ImportConfig } from '../../../config/index.ts'
-import { differingFields, isSameMeaning } from '../verify/compare.ts'
+import { changedFields, isWrittenSame } from '../verify/as-written.ts'
+import { isFieldDifferent } from '../verify/compare.ts'
 import type { PropertyValues } from '../verify/look-up.ts'
 import { readDigest } from '../verify/read-back.ts'
 
@@ -17,23 +19,35 @@ export const changedProperties = (
   { sent, before }: { readonly sent: PropertyValues; readonly before: PropertyValues },
   typeOf: TypeOf,
 ): readonly string[] =>
-  differingFields(sent, before, typeOf).filter(
+  changedFields(sent, before, typeOf).filter(
     (name) => name !== config.matching_property && isCompared(config, name),
   )
 
 /**
- * Of properties that were sent, those that the record holds otherwise. A form of the service's own is no other value where the run has
- * read it back: an edit by a person may look like a form.
+ * Of properties that were sent, those that the record holds otherwise. A form of the service's own is no other value where the answer
+ * has shown it, or the run has read it back: an edit by a person may look like a form.
  */
 export function changedSince(
   { sent, held }: { readonly sent: PropertyValues; readonly held: PropertyValues },
-  { accepted, of }: { readonly accepted: AcceptedRecord | null; readonly of: number },
+  { accepted, of, image }: { readonly image: Pick<BeforeImage, 'after'> | null } & Writer,
   typeOf: TypeOf,
 ): ReadonlySet<string> {
-  const differing = differingFields(sent, held, typeOf)
+  const { forms } = afterOf(image)
+  const differing = changedFields(sent, held, typeOf).filter(
+    (name) =>
+      !Object.hasOwn(forms, name) ||
+      !isWrittenSame(forms[name], ownValue(held, name), typeOf(name)),
+  )
+  const others = differing.filter((name) => isFieldDifferent(sent, held, name, typeOf))
   const isAsRead =
-    accepted?.run === of && accepted.readBack === readDigest(sent, held, differing, typeOf)
-  return new Set(isAsRead ? [] : differing)
+    accepted?.run === of && accepted.readBack === readDigest(sent, held, others, typeOf)
+  return new Set(isAsRead ? differing.filter((name) => !others.includes(name)) : differing)
+}
+
+interface Writer {
+  readonly accepted: AcceptedRecord | null
+  /** The run that is undone. */
+  readonly of: number
 }
 
 /** Whether a record holds for each property the value that is expected, or the one that is sent. */
@@ -43,7 +57,7 @@ export function holdsExpected(
   typeOf: TypeOf,
 ): boolean {
   const holds = (name: string, value: Json | undefined) =>
-    isSameMeaning(value, ownValue(held, name), typeOf(name))
+    isWrittenSame(value, ownValue(held, name), typeOf(name))
   return Object.keys(expected).every(
     (name) => holds(name, expected[name]) || holds(name, ownValue(sent, name)),
   )

@@ -29,6 +29,7 @@ import { propertyTypes, stagedMatchingProperty } from '../mapping/types.ts'
 import type { ImportDeps } from '../ports.ts'
 import { stagedParts } from '../stage/staged-parts.ts'
 import { lookUpKeys, valueOfKey, type Found, type PropertyValues } from '../verify/look-up.ts'
+import { changedFields } from '../verify/as-written.ts'
 import { changedProperties, changedSince, payloadOf } from './restorable.ts'
 import { undoWarnings, type UndoFindings } from './undo-warnings.ts'
 import { isPart } from './undone-sync.ts'
@@ -301,8 +302,9 @@ class UndoStager {
     const recordId = item.recordId ?? image.recordId
     const held = (record?.properties ?? {}) as PropertyValues
     const { of } = this.#job.task
-    const changed = changedSince({ sent: only(sent), held }, { accepted, of }, this.#typeOf)
-    const back = changedSince({ sent: only(before), held }, { accepted: null, of }, this.#typeOf)
+    const writer = { accepted, of, image }
+    const changed = changedSince({ sent: only(sent), held }, writer, this.#typeOf)
+    const back = new Set(changedFields(only(before), held, this.#typeOf))
     const left = names.filter((name) => !changed.has(name) || !back.has(name))
     if (record === undefined) counts.gone++
     else if (record.id !== recordId || left.length === 0) {

@@ -5,6 +5,7 @@
 import type { Json } from '../../core/json.ts'
 import type { ImportConfig } from '../../../config/index.ts'
 import type { RunSchema } from '../../ledger/ledger.ts'
+import { foldCase } from '../mapping/key.ts'
 import { canonicalValue } from './compare.ts'
 
 const LENGTH = 6
@@ -16,9 +17,12 @@ const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_
 /** Twelve bits as two digits of base 64, as URLs have them. */
 const PAIRS = Array.from({ length: 4_096 }, (_, bits) => DIGITS[bits >>> 6]! + DIGITS[bits & 63]!)
 
+/** All of it in small letters, as ledgers have the hashes of urls. */
+const foldedUrl = (text: string): string => foldCase(text).replace(/\/$/, '')
+
 /** FNV-1a over the UTF-16 code units of the canonical text, in base 64. */
 export function baselineHash(value: Json | undefined, fieldType: string): string {
-  const text = canonicalValue(value, fieldType)
+  const text = canonicalValue(value, fieldType, foldedUrl)
   let hash = 0x811c9dc5
   for (let index = 0; index < text.length; index++) {
     const unit = text.charCodeAt(index)

@@ -6,14 +6,21 @@ import { canonicalJson, isJsonObject, ownValue, type Json } from '../../core/jso
 import { LosslessNumber } from '../../core/lossless-number.ts'
 import { foldCase, normaliseText } from '../mapping/key.ts'
 
-const caseless = new Set(['email', 'url'])
+const URL_PARTS = /^([a-z][a-z0-9+.-]*:\/\/)?([^/?#@]*@)?([^/?#]*)(.*)$/is
 
-/** The one text of all values that mean the same under the field type's comparison; empty for no value. */
-export function canonicalValue(value: Json | undefined, fieldType: string): string {
+/**
+ * The one text of all values that mean the same under the field type's comparison; empty for no value.
+ * @param urlText of a url. Default: scheme and host in small letters
+ */
+export function canonicalValue(
+  value: Json | undefined,
+  fieldType: string,
+  urlText: (text: string) => string = canonicalUrl,
+): string {
   if (value === undefined || value === null) return ''
   if (Array.isArray(value)) {
-    if (value.length === 1) return canonicalValue(value[0] as Json, fieldType)
-    const parts = value.map((part) => canonicalValue(part as Json, fieldType)).toSorted()
+    if (value.length === 1) return canonicalValue(value[0] as Json, fieldType, urlText)
+    const parts = value.map((part) => canonicalValue(part as Json, fieldType, urlText)).toSorted()
     return parts.length > 1 ? JSON.stringify(parts) : ''
   }
   if (isJsonObject(value)) {
@@ -38,11 +45,18 @@ export function canonicalValue(value: Json | undefined, fieldType: string): stri
     const rest = trimTrailingZeros(finer)
     return Number.isNaN(time) ? text : rest === '' ? String(time) : `${time}+${rest}`
   }
-  return caseless.has(fieldType) ? foldCase(text).replace(/\/$/, '') : text
+  if (fieldType === 'url') return urlText(text)
+  return fieldType === 'email' ? foldCase(text) : text
+}
+
+/** Scheme and host in small letters; what follows may tell one page from another by them. */
+function canonicalUrl(text: string): string {
+  const [, scheme = '', user = '', host = '', rest = ''] = URL_PARTS.exec(text) ?? []
+  return `${foldCase(scheme)}${user}${foldCase(host)}${rest}`.replace(/\/$/, '')
 }
 
 /** Whether both are one value, written the same: then they mean the same under any comparison. False proves nothing. */
-function isIdentical(sent: Json | undefined, held: Json | undefined): boolean {
+export function isIdentical(sent: Json | undefined, held: Json | undefined): boolean {
   if (sent === held) return true
   if (Array.isArray(sent))
     return (

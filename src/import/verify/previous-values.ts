@@ -73,13 +73,14 @@ export function previousValues(
         ? parseBaseline(last.marks, await configOf(last.run))
         : null
     const seen = known === null ? null : await readSeen(known)
-    // What was seen counts for what was sent last only.
-    const isSeen = seen !== null && (known!.seenRun! > (last?.run ?? 0) || isSame(seen.sent, marks))
+    // What was seen counts for what was sent last only. An update has not sent all that it leaves behind.
+    const isSeen = seen !== null && (known!.seenRun! > (last?.run ?? 0) || isPart(seen.sent, marks))
 
     const beforeOf = (field: string): string | null => {
       if (item.state === 'created') return NO_VALUE_HASH
       const now = markOf(field, sent[field])
-      if (isSeen) return (seen.sent.get(field) === now ? seen.before : seen.held).get(field) ?? null
+      if (isSeen && seen.sent.has(field))
+        return (seen.sent.get(field) === now ? seen.before : seen.held).get(field) ?? null
       const mark = marks?.get(field)
       return mark === undefined || mark === now || mark === KEPT_WITHOUT_BASE ? null : mark
     }
@@ -106,7 +107,5 @@ export function previousValues(
   }
 }
 
-const isSame = (one: Marks, other: Marks | null): boolean =>
-  other !== null &&
-  one.size === other.size &&
-  [...one].every(([field, mark]) => other.get(field) === mark)
+const isPart = (one: Marks, other: Marks | null): boolean =>
+  other !== null && [...one].every(([field, mark]) => other.get(field) === mark)

@@ -23,6 +23,8 @@ export interface BeforeImage {
   readonly keptValues?: number
   /** The baseline hashes that are accepted with the row, where they are not those of what is sent. */
   readonly marks?: string | null
+  /** JSON object of what the answer to the row showed of its record (src/import/changes/after-write.ts); null if nothing. */
+  readonly after?: string | null
 }
 
 /** The same with what became of the item. */
@@ -40,6 +42,11 @@ export interface BeforeImages {
    * that were sent before and may have been written.
    */
   recordImages(run: number, images: readonly BeforeImage[]): Promise<void>
+  /** Adds to images of the run what answers showed; an item without an image is left out. */
+  noteAfter(
+    run: number,
+    shown: readonly Required<Pick<BeforeImage, 'ordinal' | 'after'>>[],
+  ): Promise<void>
   /** The images of at most 1,000 items, by ordinal. */
   imagesOf(run: number, ordinals: readonly number[]): Promise<ReadonlyMap<number, BeforeImage>>
   /** Images above `after` in order, of these verdicts. Only an empty page says that there are no more. */

@@ -28,8 +28,10 @@ export interface PlannedItem {
   readonly rawKey?: string | null
   /** Of an update: the record that it is sent to. */
   readonly recordId?: string | null
-  /** Of a row of which values are kept: the baseline hashes that are accepted with it. */
+  /** Of a row that is not sent whole: the baseline hashes that are accepted with it. */
   readonly marks?: string | null
+  /** Whether properties are left out because its record has them. */
+  readonly isPart?: boolean
 }
 
 /** An item, by its place; of an update with its record. */

@@ -356,4 +356,8 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE before_images ADD COLUMN kept_values INTEGER NOT NULL DEFAULT 0;
   ALTER TABLE before_images ADD COLUMN marks TEXT;
   `,
+  `
+  -- What the answer to a row showed of its record: values in other forms than they were sent, and the time of the change.
+  ALTER TABLE before_images ADD COLUMN "after" TEXT;
+  `,
 ]

@@ -18,6 +18,7 @@ const imageOfRow = (row: Row): BeforeImage => ({
     keptValues: Number(row['kept_values']),
   }),
   ...(row['marks'] !== null && { marks: String(row['marks']) }),
+  ...(row['after'] !== null && { after: String(row['after']) }),
 })
 
 const imagedOfRow = (row: Row): ImagedItem => ({
@@ -42,7 +43,7 @@ export const keptCountsSql = (
   WHERE image.run = $1 AND image.ordinal BETWEEN $2 AND $3 AND image.kept_values > 0 AND items.state IN (${keepingStates})`
 
 const IMAGE_COLUMNS = `image.ordinal, image.verdict, image.record_id, image."before", image.sent,
-  image.kept, image.kept_values, image.marks`
+  image.kept, image.kept_values, image.marks, image."after"`
 
 // oxlint-disable-next-line max-lines-per-function -- a table of methods, none of them long
 export const beforeImageStatements = (
@@ -62,8 +63,17 @@ export const beforeImageStatements = (
              AND items.state = 'planned' AND items.replayed = 0
            WHERE true
          ON CONFLICT (run, ordinal) DO UPDATE SET verdict = excluded.verdict, record_id = excluded.record_id,
-           "before" = excluded."before", sent = excluded.sent, kept = excluded.kept, kept_values = excluded.kept_values, marks = excluded.marks`,
+           "before" = excluded."before", sent = excluded.sent, kept = excluded.kept, kept_values = excluded.kept_values, marks = excluded.marks, "after" = NULL`,
         [run, JSON.stringify(images)],
+      )
+    },
+
+    async noteAfter(run, shown) {
+      if (shown.length === 0) return
+      await db.run(
+        `UPDATE before_images SET "after" = each.value ->> 'after' FROM ${eachOf('$2')}
+         WHERE before_images.run = $1 AND before_images.ordinal = CAST(each.value ->> 'ordinal' AS integer)`,
+        [run, JSON.stringify(shown)],
       )
     },
 

@@ -28,7 +28,7 @@ const image = (ordinal: number, more: Partial<BeforeImage> = {}): BeforeImage =>
   sent: '{"name":"b"}',
   ...more,
 })
-const unkept = { kept: null, kept_values: 0, marks: null }
+const unkept = { kept: null, kept_values: 0, marks: null, after: null }
 const created = (ordinal: number) =>
   image(ordinal, { verdict: 'create', recordId: null, before: null })
 
@@ -170,6 +170,24 @@ export function beforeImageTests(open: Open): void {
     ])
     await ledger.prune(never)
     expect(await ordinalsOf(run)).toEqual([])
+  })
+
+  it('take what answers showed, until the row is looked up again', async () => {
+    const { run } = await staged(ledger, rows(2))
+    await ledger.recordImages(run, [image(1), image(2)])
+    const after = '{"forms":{"name":"B \\u0000"},"changed":{}}'
+    await ledger.noteAfter(run, [
+      { ordinal: 2, after },
+      { ordinal: 3, after },
+    ])
+    await ledger.noteAfter(run, [])
+    const all = new Map([
+      [1, image(1)],
+      [2, image(2, { after })],
+    ])
+    expect(await ledger.imagesOf(run, [1, 2, 3])).toEqual(all)
+    await ledger.recordImages(run, [image(2)])
+    expect(await ledger.imagesOf(run, [2])).toEqual(new Map([[2, image(2)]]))
   })
 
   it('have what was kept, which counts once the row was written or left alone', async () => {

@@ -58,6 +58,20 @@ describe('a plan', () => {
     expect((await scene.held('k1'))!.properties['svc_first_name']).toBe('ours 1')
   })
 
+  it.each([
+    [true, false],
+    [false, true],
+  ])('is applied if before-images are set otherwise since (%s, then %s)', async (then, now) => {
+    const scene = await importScene(NAMES, { keep_before: now })
+    await createOne(scene, 'k0', 'theirs')
+    scene.rows(HEAD, numbered(2, 'ours'))
+    const { number } = await planned(scene, { keep_before: then })
+    const end = await scene.run({ ...fast, plan: number })
+    expect(end.books.states).toMatchObject({ created: 1, updated: 1 })
+    // A run that keeps to a plan keeps them in any case.
+    expect(await scene.ledger.imageCounts(end.run)).toMatchObject({ create: 1, update: 1 })
+  })
+
   it('leaves records alone that have changed since, each with both values', async () => {
     const scene = await importScene(NAMES)
     for (const id of ['k1', 'k2', 'k3', 'k4', 'k5']) await createOne(scene, id, 'theirs')

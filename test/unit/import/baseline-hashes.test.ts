@@ -15,6 +15,7 @@ describe('a baseline hash is as every version has written it', () => {
     ['text', 'Ju\u0308rgen Mu\u0308ller', 'kVb7qw'],
     ['text', '\u6771\u4eac', 'JXpLew'],
     ['email', 'A@X.de', '_4hpyw'],
+    ['url', 'HTTPS://X.example/A/', 'ceUCzA'],
     ['multi_select', ['b', 'a'], '150wXA'],
     ['number', 12.5, 'wkMolQ'],
     ['number', '1250.00', '8TQyYw'],
