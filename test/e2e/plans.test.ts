@@ -1,12 +1,19 @@
 // Plans on real parts: made by the command, applied by a run; and runs that wait until their plan is approved.
 
-import { afterEach, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
+import { RecordsClient } from '../../src/client/index.ts'
 import { untilHung } from '../hang.ts'
+import { startPostgres, type Postgres } from '../postgres.ts'
 import { contactsConfig } from './contacts.ts'
 import { contactsCsv, createProject, type Project } from './project.ts'
 
+let postgres: Postgres
 let project: Project
+beforeAll(async () => {
+  postgres = await startPostgres()
+})
 afterEach(async () => await project.stop())
+afterAll(() => postgres.stop())
 
 const named =
   (name: string) =>
@@ -71,3 +78,69 @@ test('a run waits for its plan, and takes the verdict on this plan alone', async
     books: { states: { created: 120 } },
   })
 })
+
+/** What a person writes at the service. */
+async function edit(key: string, name: string): Promise<void> {
+  const { url: baseUrl, key: token } = project.service
+  const client = new RecordsClient({ baseUrl, key: token })
+  const filter = { property: 'svc_external_id', op: 'eq', value: key } as const
+  const { data } = await client.queryRecords('svc_contact', { filter })
+  await client.updateRecord('svc_contact', data[0]!.id, { svc_first_name: name })
+  await client.close()
+}
+
+const names = () =>
+  new Map([...project.held()].map(([key, { svc_first_name: name }]) => [key, name]))
+
+test.each(['sqlite', 'postgres'])(
+  'planned, applied without what others changed, and taken back, with a ledger on %s',
+  async (driver) => {
+    project = await createProject({
+      config: contactsConfig({
+        settings: 'verify: all\n      on_conflict: theirs',
+        ...(driver === 'postgres' && { ledger: '{ postgres: "${LEDGER_URL}" }' }),
+      }),
+    })
+    if (driver === 'postgres') project.env['LEDGER_URL'] = await postgres.newDatabase()
+    project.write('contacts.csv', contactsCsv(120))
+    await project.startWorker()
+    expect(await project.command('run', 'contacts')).toMatchObject({ code: 0 })
+    await edit('c-1', 'Theirs')
+    const before = names()
+    project.write('contacts.csv', contactsCsv(125, named('New')))
+
+    const plan = await project.command('--json', 'plan', 'contacts', '--diff')
+    expect(JSON.parse(plan.out)).toMatchObject({
+      plan: 1,
+      looked_up: 125,
+      look_up_requests: 2,
+      // Three batches, and each row is looked up once more before it is sent.
+      requests: 5,
+      verdicts: { create: 5, update: 119, kept: 1 },
+    })
+    expect(names()).toEqual(before)
+    const applied = await project.command('--json', 'run', 'contacts', '--plan', '1')
+    expect(applied.code).toBe(0)
+    expect(JSON.parse(applied.out)).toMatchObject({
+      state: 'complete',
+      states: { created: 5, updated: 119, kept: 1 },
+      kept: { values: 1, rows: 1 },
+    })
+    const expected = new Map([...names().keys()].map((key) => [key, 'New']))
+    expect(names()).toEqual(expected.set('c-1', 'Theirs'))
+
+    await edit('c-2', 'Theirs too')
+    await edit('c-125', 'Theirs too')
+    const dry = await project.command('--json', 'undo', '2', '--dry-run')
+    expect(JSON.parse(dry.out)).toMatchObject({ restored: 118, deleted: 4, kept: 1 })
+    const undone = await project.command('--json', 'undo', '2', '--yes')
+    expect(JSON.parse(undone.out)).toMatchObject({
+      state: 'complete_with_differences',
+      states: { updated: 118, kept: 1 },
+      removals: { removed: 4, changed_since: 1 },
+    })
+    expect(undone.code).toBe(1)
+    expect(names()).toEqual(before.set('c-2', 'Theirs too').set('c-125', 'Theirs too'))
+    expect(await project.command('audit')).toMatchObject({ code: 0 })
+  },
+)

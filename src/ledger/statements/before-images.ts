@@ -5,7 +5,7 @@ import { WRITTEN_STATES, type ItemState } from '../../core/domain/item-states.ts
 import type { BeforeImage, BeforeImages, ImagedItem } from '../roles/before-images.ts'
 import { PLANNED_COLUMNS, plannedOfRow } from '../rows/items.ts'
 import { sqlList, text, type Row } from '../rows/values.ts'
-import type { SqlDialect, StatementRunner } from './engine.ts'
+import { COLUMN_MAX, type SqlDialect, type StatementRunner } from './engine.ts'
 
 const imageOfRow = (row: Row): BeforeImage => ({
   ordinal: Number(row['ordinal']),
@@ -31,9 +31,6 @@ const imagedOfRow = (row: Row): ImagedItem => ({
 
 /** States of rows whose records have what was kept. */
 const keepingStates = sqlList([...WRITTEN_STATES, 'kept'])
-
-/** The largest that a column of either engine has. */
-const ORDINAL_MAX = 2_147_483_647
 
 /** Rows of a stretch of ordinals that kept values, and these. @param join one that reads its tables in their order */
 export const keptCountsSql = (
@@ -100,7 +97,7 @@ export const beforeImageStatements = (
     },
 
     async keptCounts(run) {
-      const row = await db.one(keptCountsSql(join), [run, 1, ORDINAL_MAX])
+      const row = await db.one(keptCountsSql(join), [run, 1, COLUMN_MAX])
       return { rows: Number(row?.['items'] ?? 0), values: Number(row?.['kept'] ?? 0) }
     },
 

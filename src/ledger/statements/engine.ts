@@ -4,6 +4,12 @@
 import type { ColumnReaders } from '../rows/runs.ts'
 import type { Row } from '../rows/values.ts'
 
+/** The largest number that a column has, of an ordinal or of attempts, in every engine. */
+export const COLUMN_MAX = 2_147_483_647
+
+/** A bound of such a column: whoever means every row gives any number. PostgreSQL refuses a larger one than the column may have. */
+export const columnBound = (bound: number): number => Math.min(bound, COLUMN_MAX)
+
 export type StatementValue = string | number | null | readonly (string | number | null)[]
 
 /** The first rows of a statement, and how much text they have: there may be more from LEDGER_CHARS_MAX characters on. */

@@ -4,7 +4,7 @@ import { FenceLost } from '../../core/errors.ts'
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
 import type { Outbox } from '../roles/outbox.ts'
 import { PLANNED_COLUMNS, plannedOfRow } from '../rows/items.ts'
-import type { SqlDialect, StatementRunner } from './engine.ts'
+import { columnBound, type SqlDialect, type StatementRunner } from './engine.ts'
 
 export const outboxStatements = (
   db: StatementRunner,
@@ -46,7 +46,13 @@ export const outboxStatements = (
         `SELECT ${PLANNED_COLUMNS} FROM items ${withPayload}
          WHERE run = $1 AND ordinal > $2 AND ordinal <= $3 AND state = 'planned' AND attempts < $4
          ORDER BY ordinal LIMIT $5`,
-        [run, Math.max(after, segment.first - 1), segment.last, attemptsBelow, limit],
+        [
+          run,
+          Math.max(after, segment.first - 1),
+          columnBound(segment.last),
+          columnBound(attemptsBelow),
+          limit,
+        ],
         'payload',
       )
       return rows.map(plannedOfRow)

@@ -64,6 +64,8 @@ export function linkTests(open: Open): void {
       })
       expect(counts.links).toEqual({ planned: 1, unchanged: 0, skipped: 0, rejected: 1 })
       expect((await plannedLinks(ledger, run)).map(({ number }) => number)).toEqual([1])
+      const all = { attemptsBelow: Number.MAX_SAFE_INTEGER }
+      expect(await plannedLinks(ledger, run, all)).toHaveLength(1)
       expect((await allLinks(ledger, run))[1]).toMatchObject({
         state: 'rejected',
         reason: 'not_a_key',

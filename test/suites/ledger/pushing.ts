@@ -59,6 +59,13 @@ export function pushingTests(open: Open): void {
       expect(await ordinals()).not.toContain(batch.items[0]!.ordinal)
       expect(await ordinals()).toHaveLength(950)
     })
+
+    it('come all, however large the bounds are', async () => {
+      const { run } = await staged(ledger, rows(3))
+      const max = Number.MAX_SAFE_INTEGER
+      const page = { after: 0, attemptsBelow: max, limit: 1_000 }
+      expect(await ledger.nextPlanned(run, { first: 1, last: max }, page)).toHaveLength(3)
+    })
   })
 
   describe('a batch', () => {

@@ -1,11 +1,12 @@
 // A plan that is applied: a run sends what was planned, and nothing else; records that have changed since are left alone.
 
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { ServiceFailure } from '../../../src/core/errors.ts'
 import { isBalanced } from '../../../src/core/domain/books.ts'
 import { PLAN_AGE_MAX_MS } from '../../../src/core/limits.ts'
 import { readNotAsPlanned } from '../../../src/import/changes/applied-plan.ts'
 import type { ImportClient } from '../../../src/import/ports.ts'
+import { onEachLedger } from './each-ledger.ts'
 import { stagedPlan } from './plan-scene.ts'
 import { clientWith, CONTACT, importScene, type Scene } from './scene.ts'
 
@@ -39,7 +40,7 @@ const reasons = async (scene: Scene, run: number) => {
   return items.map(({ key, code, reason, field, detail }) => ({ key, code, reason, field, detail }))
 }
 
-describe('a plan', () => {
+onEachLedger('a plan', () => {
   it('is applied as it was made', async () => {
     const scene = await importScene(NAMES)
     await createOne(scene, 'k1', 'theirs')
@@ -160,7 +161,7 @@ describe('a plan', () => {
   )
 })
 
-describe('a plan is refused', () => {
+onEachLedger('a plan is refused', () => {
   const refusal = async (scene: Scene, plan: number, more = {}) => {
     const before = scene.service.records(CONTACT).map((record) => JSON.stringify(record))
     const error = await scene.run({ ...fast, plan, ...more }).then(

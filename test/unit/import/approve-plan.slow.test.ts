@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import type { ImportConfig } from '../../../config/index.ts'
 import { readPlan } from '../../../src/import/changes/stored-plan.ts'
 import type { ImportClient } from '../../../src/import/ports.ts'
+import { onEachLedger } from './each-ledger.ts'
 import { clientWith, CONTACT, importScene, type Scene } from './scene.ts'
 
 const NAMES = { svc_external_id: { column: 'id' }, svc_first_name: { column: 'name' } }
@@ -26,7 +27,7 @@ const waits = () => {
   return { said, noteWait: (message: string | null) => said.push(message) }
 }
 
-describe('approve: plan', () => {
+onEachLedger('approve: plan', () => {
   it('asks with what every row does, and sends what was approved', async () => {
     const scene = await asking('plan')
     await createOne(scene, 'k1', 'theirs')

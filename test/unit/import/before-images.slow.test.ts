@@ -1,11 +1,12 @@
 // Imports that keep what records held before their rows were sent: each image is that of the record right before the first sending,
 // and a row whose record has its values already is not sent.
 
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { ServiceFailure } from '../../../src/core/errors.ts'
 import { isBalanced } from '../../../src/core/domain/books.ts'
 import { ROW_VERDICTS } from '../../../src/core/domain/row-changes.ts'
 import type { ImportClient } from '../../../src/import/ports.ts'
+import { onEachLedger } from './each-ledger.ts'
 import { clientWith, CONTACT, importScene, type Scene } from './scene.ts'
 
 const NAMES = {
@@ -36,7 +37,7 @@ async function imagesOf(scene: Scene, run: number) {
   }))
 }
 
-describe('before-images', () => {
+onEachLedger('before-images', () => {
   it('hold what each record held, of what is sent', async () => {
     const scene = await keeping()
     const { id } = (await createOne(scene, 'k1', 'theirs')) as { id: string }

@@ -6,6 +6,7 @@ import { isBalanced } from '../../../src/core/domain/books.ts'
 import { REMOVAL_STATES } from '../../../src/core/domain/removals.ts'
 import { ROW_VERDICTS } from '../../../src/core/domain/row-changes.ts'
 import type { ImportClient } from '../../../src/import/ports.ts'
+import { onEachLedger } from './each-ledger.ts'
 import { clientWith, CONTACT, importScene, type RunEnd, type Scene } from './scene.ts'
 
 const NAMES = {
@@ -38,7 +39,7 @@ const states = ({ books, state }: RunEnd) => {
 
 const keptOf = (scene: Scene, { run }: RunEnd) => scene.ledger.keptCounts(run)
 
-describe('on_conflict: theirs', () => {
+onEachLedger('on_conflict: theirs', () => {
   it.each(['all', 'none'])(
     'leaves out what others changed, run after run (verify: %s)',
     async (verify) => {
@@ -196,7 +197,7 @@ const losing = (isDone: boolean, times = 1) => {
     })
 }
 
-describe('a value of ours that was sent without an answer', () => {
+onEachLedger('a value of ours that was sent without an answer', () => {
   it.each([true, false])('is sent again as it was (carried out: %s)', async (isDone) => {
     const scene = await protecting()
     scene.rows(HEAD, [['k1', 'A1', 'B1']])
@@ -240,7 +241,7 @@ describe('a value of ours that was sent without an answer', () => {
   })
 })
 
-describe('a worker that dies', () => {
+onEachLedger('a worker that dies', () => {
   it.each(['before the request', 'after it', 'before its batch is recorded'])(
     'sends what was kept back by the next one as well (%s)',
     async (place) => {
@@ -491,7 +492,7 @@ describe('a reconciliation', () => {
   })
 })
 
-describe('an undo', () => {
+onEachLedger('an undo', () => {
   it('takes back what the run wrote, leaves what it kept, and what is restored is ours again', async () => {
     const scene = await protecting(
       {},

@@ -22,7 +22,7 @@ import type { Books, RunState } from '../../../src/core/domain/books.ts'
 import type { ImportConfig, ImportSync } from '../../../config/index.ts'
 import type { ImportClient } from '../../../src/import/ports.ts'
 import type { Ledger } from '../../../src/ledger/ledger.ts'
-import { openLedger } from '../../../src/ledger/open.ts'
+import { openLedger, type LedgerPlace } from '../../../src/ledger/open.ts'
 import {
   startService,
   type RunningService,
@@ -146,6 +146,14 @@ export function clientWith(client: ImportClient, changes: Partial<ImportClient>)
   }
 }
 
+const inFolder = (folder: string): LedgerPlace => ({ sqlite: join(folder, 'ledger.db') })
+let placeOf = inFolder
+
+/** Where the ledgers of new scenes are. Null: in a file of the scene. */
+export function placeLedgers(place: typeof inFolder | null): void {
+  placeOf = place ?? inFolder
+}
+
 const cell = (text: string) => `"${text.replaceAll('"', '""')}"`
 
 export const importScene = (
@@ -164,7 +172,7 @@ export async function importSceneOn<Service extends SceneService>(
   const csv = join(folder, 'rows.csv')
   const service = await start()
   const client = new RecordsClient({ baseUrl: service.url, key: service.key })
-  let ledger = await openLedger({ sqlite: join(folder, 'ledger.db') })
+  let ledger = await openLedger(placeOf(folder))
   onTestFinished(async () => {
     await client.close()
     await service.close()

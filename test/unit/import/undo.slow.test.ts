@@ -1,10 +1,11 @@
 // Undo: what a run wrote is taken back, and what anybody has changed since is left as it is.
 
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { ServiceFailure } from '../../../src/core/errors.ts'
 import { isBalanced } from '../../../src/core/domain/books.ts'
 import { REMOVAL_STATES } from '../../../src/core/domain/removals.ts'
 import type { ImportClient } from '../../../src/import/ports.ts'
+import { onEachLedger } from './each-ledger.ts'
 import { HEAD, NAMES } from './people.ts'
 import { clientWith, CONTACT, importScene, type Scene } from './scene.ts'
 
@@ -38,7 +39,7 @@ const removalsOf = async ({ ledger }: Scene, run: number) =>
 
 const approving = { approves: true }
 
-describe('undo', () => {
+onEachLedger('undo', () => {
   it('gives properties their values back, and deletes the records that the run made', async () => {
     const scene = await keeping()
     scene.rows(HEAD, rowsOf(120, 'first'))
@@ -273,7 +274,7 @@ describe('undo', () => {
   })
 })
 
-describe('an undo that is undone', () => {
+onEachLedger('an undo that is undone', () => {
   it('gives the values of before it again, and makes the records again that it deleted', async () => {
     const scene = await keeping()
     scene.rows(HEAD, rowsOf(3, 'first'))

@@ -5,7 +5,7 @@ import { LEDGER_ROWS_MAX } from '../../../core/limits.ts'
 import type { LinkOutbox, LinkPlace, PlannedLink } from '../../roles/links.ts'
 import { edgeColumns, placeOfRow, plannedLinkOfRow } from '../../rows/links.ts'
 import { liveStates } from '../../rows/runs.ts'
-import type { StatementRunner } from '../engine.ts'
+import { columnBound, type StatementRunner } from '../engine.ts'
 import { DESTINATION, exists, saysLinks, type LinkSql } from '../link-sql.ts'
 import { read, write, writeGiven, type TransactionRunner } from '../transaction.ts'
 import { leaveSource } from './known-ends.ts'
@@ -136,7 +136,7 @@ export function linkOutbox(
         `${planned} WHERE links.run = $1 AND (links.ordinal, links.number) > ($2, $3)
            ${end ? 'AND (links.ordinal, links.number) <= ($6, $7)' : ''}
            AND links.state = 'planned' AND links.attempts < $4 ${IN_ORDER} LIMIT $5`,
-        [...from, attemptsBelow, Math.min(limit, LEDGER_ROWS_MAX), ...until],
+        [...from, columnBound(attemptsBelow), Math.min(limit, LEDGER_ROWS_MAX), ...until],
       )
       const links = rows.map(plannedLinkOfRow)
       const isFull = links.length === Math.min(limit, LEDGER_ROWS_MAX)
