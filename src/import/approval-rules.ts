@@ -13,7 +13,7 @@ export interface ApprovalRules extends Limits {
   readonly always: boolean
 }
 
-export function rulesOf(config: ImportConfig): ApprovalRules {
+export function rulesOf(config: Partial<ImportConfig>): ApprovalRules {
   const { approve } = config
   const { rows_min, rows_max, creates_max_percent, clears_max_percent, missing_rows_max_percent } =
     config
@@ -28,7 +28,9 @@ export function rulesOf(config: ImportConfig): ApprovalRules {
 }
 
 /** Whether rows are looked up before a person is asked. */
-export const countsChanges = (config: ImportConfig): boolean => {
+export const countsChanges = (
+  config: Pick<ImportConfig, 'mode'> & Partial<ImportConfig>,
+): boolean => {
   const { always, updates_max, updates_max_percent } = rulesOf(config)
   const isAsked = always || updates_max !== undefined || updates_max_percent !== undefined
   return isAsked && writesRecords(config.mode)

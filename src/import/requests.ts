@@ -4,25 +4,24 @@ import { BATCH_ITEMS_MAX, IN_VALUES_MAX } from '../contract/index.ts'
 import { operationOfMode, writesRecords } from '../core/domain/import-modes.ts'
 import { keepsBefore } from '../core/domain/protection.ts'
 import type { ImportConfig } from '../../config/index.ts'
+import { countsChanges, rulesOf } from './approval-rules.ts'
 import { verifyStep } from './links/verify-links.ts'
 import type { ImportClient } from './ports.ts'
 
-/** @param known rows whose keys were accepted before: a row with links alone has the ids of their records */
+/**
+ * Requests that write rows and links, and those that look rows up: before a plan is made, and again right before they are sent.
+ * @param known rows whose keys were accepted before: a row with links alone has the ids of their records
+ */
 export async function requestsOf(
   client: Pick<ImportClient, 'itemsPerRequest'>,
-  {
-    mode,
-    verify,
-    missing_rows: missing,
-    ...more
-  }: Pick<ImportConfig, 'mode' | 'verify' | 'missing_rows'> &
-    Partial<Pick<ImportConfig, 'keep_before' | 'on_conflict' | 'first_contact' | 'properties'>>,
+  config: Pick<ImportConfig, 'mode' | 'verify' | 'missing_rows'> & Partial<ImportConfig>,
   {
     rows,
     known,
     links = 0,
     targets = 0,
     removals = 0,
+    appliesPlan = false,
   }: {
     readonly rows: number
     readonly known: number
@@ -31,18 +30,27 @@ export async function requestsOf(
     /** Targets of them that are looked up. */
     readonly targets?: number
     readonly removals?: number
+    /** Whether the run applies a plan: it makes none of its own, and looks each row up before it sends it. */
+    readonly appliesPlan?: boolean
   },
 ): Promise<number> {
+  const { mode, verify, missing_rows: missing } = config
   const writes = writesRecords(mode)
     ? Math.ceil(rows / (await client.itemsPerRequest(operationOfMode(mode))))
     : 0
+  const { always } = rulesOf(config)
+  const isLooked = keepsBefore(config) || always || appliesPlan
   const looked = {
-    upsert: keepsBefore(more) ? rows : 0,
+    upsert: isLooked ? rows : 0,
     create: rows,
     update: rows,
     link: rows - known,
   }[mode]
-  const lookUps = Math.ceil(looked / IN_VALUES_MAX) + Math.ceil(targets / IN_VALUES_MAX)
+  const planned = appliesPlan ? 0 : lookedUpFirst(config, { rows, known })
+  const lookUps = [planned, looked, targets].reduce(
+    (sum, keys) => sum + Math.ceil(keys / IN_VALUES_MAX),
+    0,
+  )
   // A removal is read before and after.
   const operation = typeof missing === 'object' ? 'batchUpdate' : 'batchDelete'
   const removed =
@@ -53,4 +61,13 @@ export async function requestsOf(
   const every = links === 0 ? null : verifyStep({ mode, verify }, links)
   const readBack = every === null ? 0 : Math.ceil(links / every)
   return writes + lookUps + links + readBack + removed
+}
+
+/** Rows that are looked up before a person is asked. */
+function lookedUpFirst(
+  config: Parameters<typeof countsChanges>[0],
+  { rows, known }: { readonly rows: number; readonly known: number },
+): number {
+  if (countsChanges(config)) return rows
+  return rulesOf(config).creates_max_percent === undefined ? 0 : rows - known
 }

@@ -56,7 +56,10 @@ export async function planImport(
   try {
     run = await openPlan(ledger, sync)
     const deps = planDeps(ledger, parts.client)
-    const plan = await makePlan(context, sync, parts, { deps, run })
+    const { diff, sample, limitRequests } = options
+    const isPart = sample !== undefined || limitRequests !== undefined
+    const appliesPlan = diff === true && !isPart
+    const plan = await makePlan(context, sync, parts, { deps, run, appliesPlan })
     if (options.rejects !== undefined) await writeRejects(context, ledger, run, options.rejects)
     if (options.diff === true) {
       await keepPlan(context, deps, { run: run.id, plan }, options)
@@ -101,7 +104,16 @@ async function makePlan(
   context: CommandContext,
   sync: ImportSync,
   { client, keyFingerprint, connect, forecastOf }: PlanParts,
-  { deps: given, run }: { readonly deps: ImportDeps<Ledger>; readonly run: Run },
+  {
+    deps: given,
+    run,
+    appliesPlan,
+  }: {
+    readonly deps: ImportDeps<Ledger>
+    readonly run: Run
+    /** Whether what is foreseen is a run that applies this plan. */
+    readonly appliesPlan: boolean
+  },
 ): Promise<ImportPlan> {
   const { createSourceOpeners } = await import('../../resources/openers.ts')
   const { openSource } = await import('../../sources/index.ts')
@@ -134,6 +146,7 @@ async function makePlan(
     links: links?.planned ?? 0,
     targets: links?.planned ?? 0,
     removals: staged.removals.planned ?? 0,
+    appliesPlan,
   })
   return {
     staged: { ...staged, warnings: [...staged.warnings, ...noneValid] },

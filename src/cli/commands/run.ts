@@ -313,7 +313,7 @@ async function startWorkflow(
 async function follow(
   context: CommandContext,
   { sync, priority }: Job,
-  options: Pick<RunOptions, 'detach' | 'beginMaxMs'>,
+  options: Pick<RunOptions, 'detach' | 'beginMaxMs' | 'plan'>,
   parts: {
     readonly config: Config
     readonly workflow: WorkflowRef
@@ -336,7 +336,9 @@ async function follow(
     (rows) => {
       if (sync.kind !== 'import' || !isAnnounced || rows === 0) return
       // Without a forecast, as without the key in this terminal, the run goes on all the same.
-      announce(context, { sync, priority, rows, signal: following.signal }).catch(() => {})
+      const appliesPlan = options.plan !== undefined
+      const { signal } = following
+      announce(context, { sync, priority, rows, appliesPlan, signal }).catch(() => {})
     },
     (run) => quotas.of(run),
   )

@@ -10,15 +10,21 @@ import { forecast, readKeyQuota } from './forecast.ts'
 /** Prints it in one line. */
 export async function announce(
   context: CommandContext,
-  sending: { sync: ImportSync; priority: BulkPriority; rows: number; signal: AbortSignal },
+  sending: {
+    sync: ImportSync
+    priority: BulkPriority
+    rows: number
+    appliesPlan: boolean
+    signal: AbortSignal
+  },
 ): Promise<void> {
-  const { sync, priority, rows, signal } = sending
+  const { sync, priority, rows, appliesPlan, signal } = sending
   const quotas = await context.openQuotas()
   const connections = await createClients(context, 'run', quotas)
   try {
     const { client, keyFingerprint } = await connections.connect(sync.import.to)
     const { text } = forecast(
-      await requestsOf(client, sync.import, { rows, known: 0 }),
+      await requestsOf(client, sync.import, { rows, known: 0, appliesPlan }),
       priority,
       await readKeyQuota(quotas, { origin: client.origin, fingerprint: keyFingerprint }),
       { limit: null, reserve: 0 },

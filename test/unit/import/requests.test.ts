@@ -25,3 +25,28 @@ test.each([
   const sync = { mode: 'upsert', verify, missing_rows: 'ignore' } as const
   expect(await requestsOf(client, sync, { rows: 0, known: 0, links })).toBe(links + readBack)
 })
+
+test.each([
+  ['nothing', {}, 20, 30],
+  ['keep_before', { keep_before: true }, 30, 30],
+  ['on_conflict', { on_conflict: 'theirs' }, 30, 30],
+  ['write: if_empty', { properties: { a: { column: 'a', write: 'if_empty' } } }, 30, 30],
+  // Looked up for the plan, and again before each batch.
+  ['approve: plan', { approve: 'plan' }, 40, 30],
+  ['approve: plan, keep_before', { approve: 'plan', keep_before: true }, 40, 30],
+  ['approve: plan, mode update', { approve: 'plan', mode: 'update' }, 40, 30],
+  // Below the limit nothing is looked up again.
+  ['updates_max', { approve: { updates_max: 5 } }, 30, 30],
+  ['updates_max, keep_before', { approve: { updates_max: 5 }, keep_before: true }, 40, 30],
+  // Keys that no run has written.
+  ['creates_max_percent', { creates_max_percent: 10 }, 21, 30],
+  ['creates_max_percent, planned', { creates_max_percent: 10, approve: 'plan' }, 40, 30],
+] as const)(
+  '%s: look-ups of a run of 1,000 rows, and of one that applies a plan',
+  async (_, more, expected, applying) => {
+    const sync = { mode: 'upsert', verify: 'none', missing_rows: 'ignore', ...more } as const
+    const rows = { rows: 1_000, known: 900 }
+    expect(await requestsOf(client, sync, rows)).toBe(expected)
+    expect(await requestsOf(client, sync, { ...rows, appliesPlan: true })).toBe(applying)
+  },
+)
