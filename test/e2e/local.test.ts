@@ -100,6 +100,24 @@ test('a run that is left, by Ctrl-C and by a kill, is found by other terminals b
   expect([...project.service.records('svc_contact')]).toHaveLength(2_000)
 })
 
+test('a plan is applied, once, with a server and a worker of the command', async () => {
+  const project = await lonely()
+  project.write('contacts.csv', contactsCsv(120))
+  expect(await project.command('plan', 'contacts', '--diff')).toMatchObject({ code: 0 })
+  const applied = await project.cli('run', 'contacts', '--plan', '1', '--local')
+  expect(applied).toMatchObject({ code: 0, out: expect.stringContaining('applies plan 1') })
+  expect(project.held().size).toBe(120)
+  const { requests } = project.service.stats()
+  const again = await project.cli('run', 'contacts', '--plan', '1', '--local')
+  expect(again.code).toBe(3)
+  expect((again.out + again.err).replaceAll(/\s+/g, ' ')).toContain(
+    'run 1 has applied it. Make a new one: records-sync plan contacts --diff',
+  )
+  expect(project.service.stats().byOperation['batchUpsert']).toBe(3)
+  expect(project.service.stats().requests - requests).toBeLessThan(10)
+  expect(await runsOf(project)).toHaveLength(1)
+})
+
 const UNAUTHENTICATED = {
   type: 'about:blank',
   title: 'Unauthorized',

@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { undo } from '../../workflows/names.ts'
 import { startPostgres, type Postgres } from '../postgres.ts'
 import { contactsConfig, contactsCsv, createProject, type Project } from './project.ts'
+import { startAtTerminal } from './terminal-command.ts'
 
 let postgres: Postgres
 let project: Project
@@ -90,4 +91,69 @@ test.each(['sqlite', 'postgres'])('with a ledger on %s', async (driver) => {
     books: { states: { created: 10, updated: 120 } },
   })
   expect(world()).toEqual(after)
+})
+
+test('a person at a terminal sees the plan, and is asked', async () => {
+  project = await createProject({ config: contactsConfig({ settings }) })
+  project.write('contacts.csv', contactsCsv(20))
+  await project.startWorker()
+  await (await project.start('contacts')).result()
+  const before = world()
+  project.write(
+    'contacts.csv',
+    contactsCsv(25, (_, cells) => [cells[0]!, 'New', ...cells.slice(2)]),
+  )
+  await (await project.start('contacts')).result()
+  const after = world()
+  for (const [answer, code] of [
+    ['n\n', 3],
+    ['\n', 3],
+    // Ctrl-C, and the end of the input.
+    ['\u0003', 3],
+    ['\u0004', 3],
+  ] as const) {
+    const asked = startAtTerminal(project, 'undo', '2')
+    await asked.untilSaid('Undo run 2? (y or n) [n]: ')
+    expect(asked.said()).toMatch(/get values back +20/)
+    expect(asked.said()).toMatch(/are deleted \(the run made them\) +5/)
+    asked.type(answer)
+    expect(await asked.ended, asked.said()).toBe(code)
+    expect(asked.said()).toMatch(/nothing was (sent|written)/)
+    expect(world()).toEqual(after)
+  }
+  const undone = startAtTerminal(project, 'undo', '2')
+  await undone.untilSaid('Undo run 2?')
+  undone.type('y\n')
+  expect(await undone.ended, undone.said()).toBe(0)
+  expect(undone.said()).toContain('The books balance')
+  expect(world()).toEqual(before)
+})
+
+test('--pause-schedule pauses the schedule of the sync until a person resumes it', async () => {
+  project = await createProject({
+    config: `${contactsConfig({ settings })}    schedule: every 1 day\n`,
+  })
+  project.write('contacts.csv', contactsCsv(8))
+  await project.startWorker()
+  expect(await project.command('schedules', 'apply')).toMatchObject({ code: 0 })
+  await (await project.start('contacts')).result()
+  const states = async () => {
+    const { out } = await project.command('schedules', 'list', '--json')
+    return (JSON.parse(out) as { state: string }[]).map(({ state }) => state)
+  }
+  // Without the option it is said that the schedule is on, and a plan alone pauses nothing.
+  const shown = await project.command('undo', '1', '--dry-run')
+  expect(shown.err).toContain('--pause-schedule pauses it')
+  await project.command('undo', '1', '--dry-run', '--pause-schedule')
+  expect(await states()).toEqual(['active'])
+
+  const undone = await project.command('undo', '1', '--yes', '--pause-schedule')
+  expect(undone).toMatchObject({ code: 0 })
+  expect(undone.err).toMatch(/The schedule of contacts is paused: .* schedules resume contacts/)
+  expect(undone.err).not.toContain('--pause-schedule pauses it')
+  expect(await states()).toEqual(['paused'])
+  expect(project.held().size).toBe(0)
+  expect(await project.command('schedules', 'resume', 'contacts')).toMatchObject({ code: 0 })
+  expect(await states()).toEqual(['active'])
+  await project.command('schedules', 'pause', 'contacts')
 })
