@@ -5,7 +5,9 @@ import { startPostgres, type Postgres } from '../../postgres.ts'
 import { placeLedgers } from './scene.ts'
 
 export function onEachLedger(name: string, tests: () => void): void {
-  describe(`${name} (SQLite)`, tests)
+  describe(`${name} (SQLite)`, () => {
+    tests()
+  })
   describe(`${name} (PostgreSQL)`, () => {
     let postgres: Postgres
     beforeAll(async () => {
