@@ -14,6 +14,6 @@ export function storySvg(text: string): string {
   if (first < 0 || end < first) throw new Error('the demo did not print its story')
   return terminalSvg(
     lines.slice(first, end).join('\n'),
-    'records-sync demo: companies, contacts and deals in their order, rejects corrected, a link that waited, a mirror, differences found and mended',
+    'records-sync demo: companies, contacts and deals in their order, rejects corrected, a link that waited, a mirror, differences found and mended, a plan applied and taken back',
   )
 }

@@ -11,6 +11,7 @@ import type { Run } from '../../ledger/ledger.ts'
 import type { RunningService } from '../../service/index.ts'
 import { EXIT, withLedger, type CommandContext } from '../shared/context.ts'
 import type { ReconcileOptions } from './reconcile.ts'
+import type { UndoOptions } from './undo.ts'
 
 /** What the steps of the demo share. */
 export interface Demo {
@@ -42,6 +43,13 @@ export const ONLY_COMPARE: ReconcileOptions = {
   repair: false,
   deleteExtra: false,
   full: false,
+  detach: false,
+}
+
+export const UNDO_ALL: UndoOptions = {
+  dryRun: false,
+  yes: true,
+  pauseSchedule: false,
   detach: false,
 }
 
@@ -130,6 +138,48 @@ export async function workInCrm({ url, key }: RunningService): Promise<WorkInCrm
     }
     for (const id of deleted) await client.deleteRecord('svc_deal', id)
     return { since: since!, changed, deleted }
+  } finally {
+    await client.close()
+  }
+}
+
+/** The sync whose file is corrected after its runs. */
+export const SOURCE_SYNC = 'companies'
+
+/** What its owner corrects in it: two values, one that turns out to be wrong, and a row that was not there. */
+const SOURCE_EDITS: readonly (readonly [old: string, corrected: string])[] = [
+  ['Boulangerie 1 AB', 'Boulangerie Une AB'],
+  ['2006-08-12;former', '2006-08-12;customer'],
+  ['1996-11-10;customer', '1996-11-10;former'],
+]
+const ADDED_ROW =
+  'company251.example.com;K-0251;Boulangerie 251 AB;info@company251.example.com;;;prospect;;'
+
+/** Corrects the file of a sync that has run. */
+export function correctSource(folder: string): void {
+  const file = join(folder, `${SOURCE_SYNC}.csv`)
+  const rows = SOURCE_EDITS.reduce(
+    (all, [old, corrected]) => all.replace(old, corrected),
+    readFileSync(file, 'utf8'),
+  )
+  writeFileSync(file, `${rows.trimEnd()}\n${ADDED_ROW}\n`)
+}
+
+/** What a person knows better than the file. */
+const EDITED = {
+  key: 'company6.example.com',
+  property: 'svc_lifecycle_stage',
+  value: 'prospect',
+} as const
+
+/** Changes a company. Returns what was changed. */
+export async function editInCrm({ url, key }: RunningService): Promise<typeof EDITED> {
+  const client = new RecordsClient({ baseUrl: url, key })
+  try {
+    const filter = { property: 'svc_domain', op: 'eq', value: EDITED.key } as const
+    const { data } = await client.queryRecords('svc_company', { filter })
+    await client.updateRecord('svc_company', data[0]!.id, { [EDITED.property]: EDITED.value })
+    return EDITED
   } finally {
     await client.close()
   }

@@ -1,7 +1,8 @@
 // `demo`: what a newcomer needs to see, in less than a screen or two. Companies, contacts and deals of three files become linked
 // records, in 4,000 rows with a few planted mistakes. Wrong rows are corrected and sent again, so that a deal finds its company; the
-// CRM becomes tables; and what people changed in the CRM is found and mended. Every figure is read from the ledger, every reject
-// from its file. `demo --tour` shows the same with the whole output of each command.
+// CRM becomes tables; what people changed in the CRM is found and mended; and what a corrected file would change is shown, done, and
+// taken back. Every figure is read from the ledger, every reject from its file. `demo --tour` shows the same with the whole output of
+// each command.
 
 import { basename } from 'node:path'
 import { openTable } from '../../corrections/index.ts'
@@ -9,8 +10,8 @@ import { ITEM_STATES } from '../../core/domain/item-states.ts'
 import { changedByText, sumOfDifferences } from '../../core/domain/differences.ts'
 import { SyncError } from '../../core/errors.ts'
 import { countText } from '../../core/format.ts'
-import { BEFORE_LINKS, type NotedDifference, type Run } from '../../ledger/ledger.ts'
-import { readRunAccount, type RunAccount } from '../../report/account.ts'
+import { BEFORE_LINKS, type NotedDifference } from '../../ledger/ledger.ts'
+import type { RunAccount } from '../../report/account.ts'
 import type { StreamReport } from '../../report/run-report.ts'
 import { EXIT, withLedger, type CommandContext } from '../shared/context.ts'
 import { linkFigures } from '../shared/report-group.ts'
@@ -26,6 +27,8 @@ import {
   workInCrm,
   type Demo,
 } from './demo-steps.ts'
+import { accountOf, booksOf, equation, readAccount, type LastRun } from './demo-account.ts'
+import { planAndUndo } from './demo-undo.ts'
 import { reconcileSync } from './reconcile.ts'
 import { rejects } from './rejects.ts'
 import { retryRun } from './retry.ts'
@@ -56,6 +59,7 @@ export async function story(demo: Demo): Promise<void> {
   await correctRejects(terminal, quietDemo)
   await mirrorCrm(terminal, quietDemo)
   await mendDifferences(terminal, quietDemo)
+  await planAndUndo(terminal, quietDemo)
 }
 
 /** Keeps what a command prints; what it shows while it works stays on the screen. */
@@ -159,14 +163,6 @@ async function correctRejects(terminal: Terminal, demo: Demo): Promise<void> {
   say({ last: linked }, `${outcome}; begun by itself when its company came`)
 }
 
-/** `2 rows = 2 created` */
-const equation = (
-  read: number,
-  what: string,
-  parts: readonly (readonly [number, string])[],
-): string =>
-  `${countText(read, what)} = ${parts.map(([count, name]) => `${formatNumber(count)} ${name}`).join(' + ')}`
-
 /** The cells of the first row of a file of rejects. */
 async function firstRow(file: string, columns: readonly string[]): Promise<readonly string[]> {
   const found = await openTable(file, columns, columns)
@@ -192,16 +188,18 @@ async function parkedLink(context: CommandContext): Promise<string[]> {
 }
 
 async function mirrorCrm(terminal: Terminal, { context, title, step }: Demo): Promise<void> {
-  title('4. Mirror: the CRM as tables of a DuckDB file (records-sync run crm_copy)')
+  title('4. Mirror: the CRM as DuckDB tables, service count = rows (run crm_copy)')
   await step(() => run(context, 'crm_copy', { detach: false }), EXIT.done)
   const { account } = await accountOf(context, 'crm_copy')
-  const rows = recordTables(account).map(({ table: name, service_count, table_count }) => [
-    safeText(name!, 30),
-    service_count,
-    service_count === table_count ? '=' : '≠',
-    table_count,
-  ])
-  print(terminal, table(['table', 'service counts', '', 'rows'], rows, WIDTH - 2))
+  const counts = recordTables(account).map(({ table: name, service_count, table_count }) =>
+    [
+      safeText(name!, 30),
+      service_count === null ? '–' : formatNumber(service_count),
+      service_count === table_count ? '=' : '≠',
+      table_count === null ? '–' : formatNumber(table_count),
+    ].join(' '),
+  )
+  for (const line of wrapped(counts.join('   '), 2, WIDTH)) terminal.out(line)
 }
 
 /** The tables of records, which the service counts too. */
@@ -253,27 +251,4 @@ function valueOf(json: string): string {
 
 const print = (terminal: Terminal, text: string) => {
   for (const line of text.split('\n')) terminal.out(`  ${line}`)
-}
-
-interface LastRun {
-  readonly last: Run
-  readonly account: RunAccount
-}
-
-/** A sync's latest run, and its account. */
-async function accountOf(context: CommandContext, sync: string): Promise<LastRun> {
-  const [last] = await withLedger(context, (ledger) => ledger.runs({ sync, limit: 1 }))
-  if (last === undefined) throw new SyncError('internal_error', `the ledger has no run of ${sync}`)
-  return { last, account: await readAccount(context, last) }
-}
-
-async function readAccount(context: CommandContext, one: Run): Promise<RunAccount> {
-  const account = await withLedger(context, (ledger) => readRunAccount(ledger, one))
-  if (!account) throw new SyncError('internal_error', `the ledger has no books of run ${one.id}`)
-  return account
-}
-
-function booksOf({ books }: RunAccount) {
-  if (books === null) throw new SyncError('internal_error', 'an import without books')
-  return books
 }

@@ -1,7 +1,8 @@
 // `demo --tour`: every main command, with its whole output. It imports companies, contacts and deals with planted mistakes, links
 // them, shows the books, corrects some of the rejects and sends only these, and imports again to show that nothing is sent twice. Then
 // it works in the CRM, mirrors again, and asks in SQL for what changed, and for what the deals of a company are worth. At the end it
-// asks whether the CRM holds what the file holds, makes it so, and checks the accounts of all runs.
+// asks whether the CRM holds what the file holds, makes it so, and checks the accounts of all runs. A file that was corrected is
+// planned, applied and taken back.
 
 import { join } from 'node:path'
 import { EXIT } from '../shared/context.ts'
@@ -9,14 +10,19 @@ import type { Terminal } from '../shared/terminal.ts'
 import { auditCommand } from './audit.ts'
 import {
   correct,
+  correctSource,
+  editInCrm,
   MISTAKES,
   ONLY_COMPARE,
   rejectsFolder,
   rejectsOf,
+  SOURCE_SYNC,
+  UNDO_ALL,
   untilLinked,
   workInCrm,
   type Demo,
 } from './demo-steps.ts'
+import { plan } from './plan.ts'
 import { reconcileSync } from './reconcile.ts'
 import { rejects } from './rejects.ts'
 import { reportCommand } from './report.ts'
@@ -25,6 +31,7 @@ import { runGroup } from './run-group.ts'
 import { run } from './run.ts'
 import { show } from './show.ts'
 import { sql } from './sql.ts'
+import { undoRun } from './undo.ts'
 
 /** @throws DemoEnd */
 export async function tour(demo: Demo): Promise<void> {
@@ -35,6 +42,7 @@ export async function tour(demo: Demo): Promise<void> {
   await correctRejects(demo)
   await mirrorCrm(demo)
   await reconcileDeals(demo)
+  await planAndTakeBack(demo)
   demo.title('What to look at next')
   printFiles(context.terminal, demo.folder)
 }
@@ -115,6 +123,22 @@ async function reconcileDeals({ context, folder, title, step }: Demo): Promise<v
   const [last] = await ledger.runs({ sync: 'deals', limit: 1 })
   await ledger.close()
   await reportCommand(context, String(last!.id), { output: reportFile(folder), open: false })
+}
+
+/** Of a new ledger. */
+const FIRST_PLAN = 1
+
+async function planAndTakeBack({ context, folder, service, title, step }: Demo): Promise<void> {
+  title('14. companies.csv is corrected: what a run would change, record by record')
+  correctSource(folder)
+  await step(() => plan(context, SOURCE_SYNC, { diff: true }), EXIT.done)
+
+  title('15. Do exactly that, or nothing')
+  await step(() => run(context, SOURCE_SYNC, { detach: false, plan: FIRST_PLAN }))
+
+  title('16. A person edits one of the records in the CRM, and the run is taken back')
+  await editInCrm(service)
+  await step(() => undoRun(context, SOURCE_SYNC, UNDO_ALL))
 }
 
 const reportFile = (folder: string) => join(folder, 'reconcile.html')

@@ -135,6 +135,12 @@ const SIGNS: Readonly<
   unknown: ['?', 'yellow'],
 }
 
+/** `~ key`, in the colour of the verdict. @param key safe for a terminal */
+export function signedKeyText(terminal: Terminal, verdict: RowVerdict, key: string): string {
+  const [sign, style] = SIGNS[verdict]
+  return terminal.style(style, `${sign} ${key}`)
+}
+
 /** The first rows of each verdict, as a diff. */
 export function printFirstChanges(
   terminal: Terminal,
@@ -147,16 +153,15 @@ export function printFirstChanges(
     const shows = rows.some(({ changes }) => changes.length > 0)
     const shown = rows.slice(0, shows ? ROWS_SHOWN : KEYS_SHOWN)
     if (shown.length === 0) continue
-    const [sign, style] = SIGNS[verdict]
     terminal.out()
     const all = verdicts[verdict]
     const which = shown.length < all ? `the first ${formatNumber(shown.length)} of ` : ''
     terminal.out(terminal.style('bold', `${verdict}, ${which}${countText(all, 'row')}`))
     for (const { key, line, changes } of shown) {
-      const name = `${sign} ${safeText(key, KEY_CHARS)}`
-      terminal.out(`${terminal.style(style, name)}  ${terminal.style('dim', `line ${line}`)}`)
+      const name = signedKeyText(terminal, verdict, safeText(key, KEY_CHARS))
+      terminal.out(`${name}  ${terminal.style('dim', `line ${line}`)}`)
       for (const change of changes.slice(0, PROPERTIES_SHOWN))
-        printChange(terminal, verdict, change)
+        terminal.out(`    ${changeText(terminal, verdict, change)}`)
       const more = changes.length - PROPERTIES_SHOWN
       if (more > 0) terminal.out(`    and ${countText(more, 'more property', 'more properties')}`)
     }
@@ -166,15 +171,15 @@ export function printFirstChanges(
 /** Verdicts whose properties have a value before, and another one that the row has. */
 const HAS_BOTH: readonly RowVerdict[] = ['update', 'kept', 'changed']
 
-function printChange(
+/** `svc_phone: old → new` */
+export function changeText(
   terminal: Terminal,
   verdict: RowVerdict,
   { property, before, after }: PlannedChange['changes'][number],
-): void {
+): string {
   const name = safeText(property, VALUE_CHARS)
   const to = shown(terminal, 'green', after)
-  const text = HAS_BOTH.includes(verdict) ? `${shown(terminal, 'red', before)} → ${to}` : to
-  terminal.out(`    ${name}: ${text}`)
+  return `${name}: ${HAS_BOTH.includes(verdict) ? `${shown(terminal, 'red', before)} → ${to}` : to}`
 }
 
 const shown = (terminal: Terminal, style: 'red' | 'green', value: Json): string => {
