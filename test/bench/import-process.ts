@@ -27,7 +27,12 @@ interface Files {
 }
 
 /** Runs a program with its job in a file, and reads the last line of what it prints. */
-async function runProgram(flags: readonly string[], program: string, job: object, place: string) {
+export async function runProgram(
+  flags: readonly string[],
+  program: string,
+  job: object,
+  place: string,
+) {
   const file = join(place, 'job.json')
   writeFileSync(file, JSON.stringify(job))
   const child = spawn(process.execPath, ['--import', 'tsx', ...flags, program, file], {
@@ -43,7 +48,7 @@ async function runProgram(flags: readonly string[], program: string, job: object
   return JSON.parse(last) as unknown
 }
 
-async function withService<T>(
+export async function withServiceProcess<T>(
   { latencyMs, wide }: Surroundings,
   { dir }: Files,
   use: (service: Service, place: string) => Promise<T>,
@@ -66,7 +71,7 @@ export const runImport = (
   files: Files,
   { root = here, flags = [] }: { root?: string; flags?: readonly string[] } = {},
 ): Promise<Ended> =>
-  withService(surroundings, files, async ({ url, key }, place) => {
+  withServiceProcess(surroundings, files, async ({ url, key }, place) => {
     const sync = contactsImport(files.csv, surroundings.wide)
     const job: Job = { url, key, ledger: join(place, 'ledger.db'), scope: null, sync }
     const loader = ['--import', `${compiled}?root=${encodeURIComponent(root)}`]
@@ -82,7 +87,7 @@ export const runBareLoop = (
   files: Files,
   { rows, inFlight }: { rows: number; inFlight: number },
 ): Promise<Figures> =>
-  withService(surroundings, files, async ({ url, key }, place) => {
+  withServiceProcess(surroundings, files, async ({ url, key }, place) => {
     const job: BareJob = { file: files.csv, url, key, inFlight, rows }
     const program = fileURLToPath(new URL('./bare-run.ts', import.meta.url))
     return (await runProgram([], program, job, place)) as Figures

@@ -1,9 +1,10 @@
 // `npm run bench`: every benchmark, as ratios within this run. `-- --quick` takes a tenth of the rows; `-- import`,
 // `-- mirror`, `-- reconcile`, `-- service` or `-- pacing` runs one of them, and `-- mirror duckdb` a part of it. `-- pacing-real` runs only
-// when it is asked for: it takes an hour of waiting. So do `-- profile`, `-- ledger`, `-- memory` and
+// when it is asked for: it takes an hour of waiting. So do `-- profile`, `-- ledger`, `-- memory`, `-- images` and
 // `-- workers`, which measure parts, and `-- scale` and `-- fleet`, which show what grows.
 
 import { benchFleet } from './fleet.ts'
+import { benchImages } from './images.ts'
 import { benchImport } from './import.ts'
 import { benchImportSpeed } from './import-speed.ts'
 import { benchLedger } from './ledger.ts'
@@ -69,6 +70,11 @@ if (chosen.includes('ledger'))
     ...(quick ? { rows: 10_000, rounds: 1 } : { rows: 60_000, rounds: 5 }),
     words: chosen,
     detail: words.includes('--detail'),
+  })
+if (chosen[0] === 'images')
+  await benchImages({
+    ...(quick ? { rows: 20_000, rounds: 1 } : { rows: 100_000, rounds: 3 }),
+    words: chosen,
   })
 if (chosen.includes('workers'))
   await benchWorkers({

@@ -1,4 +1,4 @@
-// One run of a sync, or one reconciliation, alone in a process and without Temporal: its activities in the order of the
+// One run of a sync, one reconciliation or one undo, alone in a process and without Temporal: its activities in the order of the
 // workflow, with the real client, ledger and warehouse. `sync-run.ts <file of the job>`; the ledger is made where it is missing.
 
 import { readFileSync } from 'node:fs'
@@ -27,6 +27,8 @@ export interface Job {
   readonly place?: WarehousePlace
   /** Null: a regular run. */
   readonly scope: ReconcileScope | null
+  /** The run that is undone. Default: none. */
+  readonly undoes?: number
 }
 
 export interface Ended extends Figures {
@@ -43,8 +45,10 @@ const {
   sync,
   place,
   scope,
+  undoes,
 } = JSON.parse(readFileSync(process.argv[2]!, 'utf8')) as Job
-const task: Task | null = scope && { reconcile: scope }
+const undo = undoes === undefined ? null : { undo: { of: undoes, choice: {} } }
+const task: Task | null = scope ? { reconcile: scope } : undo
 const ledger = await openLedger({ sqlite: file }, { thread: true })
 const client = new RecordsClient({ baseUrl: url, key })
 const TRIES_MAX = 5
@@ -94,7 +98,11 @@ async function runImport(): Promise<number> {
   })
   const run = await call(activities.openImport, { sync: sync.name, task })
   const step = { run, tuning: {} }
-  const { segments } = await call(activities.stageImport, step)
+  const { segments, removals = 0 } = await call(activities.stageImport, step)
+  if (removals > 0) {
+    const { excesses } = await call(activities.reviewImport, step)
+    if (excesses.length > 0) await call(activities.noteImportVerdict, { run, approved: true })
+  }
   if (scope !== null) {
     let compared
     do compared = await call(activities.compareImport, step)
@@ -107,6 +115,11 @@ async function runImport(): Promise<number> {
       do pushed = await call(activities.pushSegment, { ...step, segment })
       while (!pushed.done)
     }
+  if (removals > 0) {
+    let removed
+    do removed = await call(activities.removeImport, step)
+    while (!removed.done)
+  }
   await call(activities.closeImport, { ...step, ending })
   return run
 }
