@@ -6,7 +6,6 @@ import { join } from 'node:path'
 import assert from 'node:assert/strict'
 import { isBalanced, type Books } from '../../../src/core/domain/books.ts'
 import type { Task } from '../../../src/core/domain/purpose.ts'
-import type { Ledger } from '../../../src/ledger/ledger.ts'
 import { dice } from '../random-habits.ts'
 import {
   startOtherService,
@@ -17,6 +16,7 @@ import {
 } from '../index.ts'
 import { MODIFYING, watchRequests } from './killer.ts'
 import { Others } from './others.ts'
+import type { HistoryOptions } from './play.ts'
 import { Process, Terminated, type Workflow } from './process.ts'
 import { Rows, cellsOf, queried, type Row } from './rows.ts'
 import { RunModel } from './run-model.ts'
@@ -32,18 +32,6 @@ import {
   typeDefs,
   type Dice,
 } from './world.ts'
-
-export interface HistoryOptions {
-  readonly seed: number
-  /** Made anew for each history. */
-  readonly folder: string
-  /** Names of syncs begin with it. */
-  readonly prefix: string
-  readonly kills: boolean
-  openLedger(): Promise<Ledger>
-  /** Told what happens, line by line. */
-  tell(line: string): void
-}
 
 type Closed = {
   readonly state: string

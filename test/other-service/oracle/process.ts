@@ -10,7 +10,7 @@ import type { Task } from '../../../src/core/domain/purpose.ts'
 import { silentLogger, systemClock } from '../../../src/core/ports.ts'
 import type { Ledger } from '../../../src/ledger/ledger.ts'
 import { openSource } from '../../../src/sources/index.ts'
-import type { Source } from '../../../src/sources/source.ts'
+import type { Extent, Source } from '../../../src/sources/source.ts'
 import type { Faults, OtherService } from '../index.ts'
 import { killAfter, revive, watchLedger } from './killer.ts'
 import type { Dice } from './world.ts'
@@ -39,7 +39,11 @@ export interface ProcessParts {
   faults(): readonly Faults[]
   /** The answer of the query of an incremental sync. */
   query(sync: string, above: number): Source
+  /** Told when a worker is killed, as it happens. */
+  died?(): void
 }
+
+type Ended<Result> = { result: Result } | { error: unknown } | 'killed'
 
 export class Process {
   readonly #parts: ProcessParts
@@ -60,35 +64,41 @@ export class Process {
     return this.#ledger!
   }
 
+  get client(): RecordsClient {
+    return this.#client!
+  }
+
+  /** As the activities have it. */
+  now = (): number => Date.now() + this.#ahead
+
   async start(): Promise<void> {
-    const { service, syncs, query } = this.#parts
+    const { service, syncs } = this.#parts
     const ledger = watchLedger(await this.#parts.openLedger())
     const client = new RecordsClient({ baseUrl: service.url, key: service.key })
     this.#ledger = ledger
     this.#client = client
     this.#activities = importActivities({
       ledger,
-      clock: { ...systemClock, now: () => Date.now() + this.#ahead },
+      clock: { ...systemClock, now: this.now },
       logger: silentLogger,
       watch: { changed: async () => {} },
       isLive: async () => false,
       loadSync: async (name) => syncs.get(name)!,
       loadSyncs: async () => [...syncs.values()],
       connect: async () => ({ client, keyFingerprint: 'test' }),
-      openSource: async (sync, signal, extent) =>
-        'query' in sync.import.from
-          ? query(sync.name, Number(extent.watermark?.value ?? 0))
-          : await openSource(
-              sync,
-              {
-                connect: async () => ({ client }),
-                openWarehouse: () => Promise.reject(new Error('not asked')),
-                openTextTables: () => Promise.reject(new Error('not asked')),
-              },
-              signal,
-              extent,
-            ),
+      openSource: (sync, signal, extent) => this.openSource(sync, signal, extent),
     })
+  }
+
+  async openSource(sync: ImportSync, signal: AbortSignal, extent: Extent): Promise<Source> {
+    if ('query' in sync.import.from)
+      return this.#parts.query(sync.name, Number(extent.watermark?.value ?? 0))
+    const openers = {
+      connect: async () => ({ client: this.client }),
+      openWarehouse: () => Promise.reject(new Error('not asked')),
+      openTextTables: () => Promise.reject(new Error('not asked')),
+    }
+    return await openSource(sync, openers, signal, extent)
   }
 
   async stop(): Promise<void> {
@@ -111,27 +121,48 @@ export class Process {
     name: keyof ImportActivities,
     input: Input,
     runId: string,
-  ): Promise<{ result: Result } | { error: unknown } | 'killed'> {
-    const { chance, service } = this.#parts
+  ): Promise<Ended<Result>> {
     const environment = new MockActivityEnvironment(
       { workflowExecution: { workflowId: 'import', runId } },
       { logger: new DefaultLogger('ERROR') },
     )
-    const ofWrites = WRITES_SINGLY.has(name) && chance.often(0.7)
+    const ofWrites = WRITES_SINGLY.has(name) && this.#parts.chance.often(0.7)
+    const activity = this.#activities![name] as unknown as (...args: unknown[]) => Promise<Result>
+    return await this.#untilKilled(
+      () => environment.run(activity, input) as Promise<Result>,
+      () => environment.cancel('CANCELLED'),
+      ofWrites,
+    )
+  }
+
+  /** The same of a command, which nobody begins again. */
+  async command<Result>(body: (signal: AbortSignal) => Promise<Result>): Promise<Ended<Result>> {
+    const killed = new AbortController()
+    return await this.#untilKilled(
+      () => body(killed.signal),
+      () => killed.abort(new Error('the command was killed')),
+    )
+  }
+
+  async #untilKilled<Result>(
+    begin: () => Promise<Result>,
+    cancel: () => void,
+    ofWrites = false,
+  ): Promise<Ended<Result>> {
+    const { chance, service, died = () => {} } = this.#parts
     const rate = (this.#killing?.rate ?? 0) * (ofWrites ? 3 : 1)
     const isAimed = this.#killing !== null && chance.often(rate)
     if (isAimed)
       killAfter(
         1 + chance.below(ofWrites ? WRITES_MAX : this.#killing!.within),
         () => {
+          died()
           service.set({ faults: [{ rate: 1, kinds: ['drop_before'] }] })
-          environment.cancel('CANCELLED')
+          cancel()
         },
         { ofWrites },
       )
-    const activity = this.#activities![name] as unknown as (...args: unknown[]) => Promise<Result>
-    const run = environment.run(activity, input) as Promise<Result>
-    const ended = await run.then(
+    const ended = await begin().then(
       (result) => ({ result }),
       (error: unknown) => ({ error }),
     )
@@ -179,8 +210,9 @@ export class Workflow {
     }
   }
 
-  async open(sync: string, task: Task | null): Promise<number> {
-    this.#run = await this.call<number>('openImport', { sync, task })
+  async open(sync: string, task: Task | null, plan?: number): Promise<number> {
+    const input = { sync, task, ...(plan !== undefined && { plan }) }
+    this.#run = await this.call<number>('openImport', input)
     return this.#run
   }
 }

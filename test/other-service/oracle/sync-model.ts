@@ -75,7 +75,7 @@ export class SyncModel {
   /** What a row sends; null if it does not map. */
   #payloadOf(row: Row): Payload | null {
     const { empty, properties } = this.setting
-    const payload: Record<string, Json> = { code: row.code }
+    const payload: Record<string, Json> = { code: row.code, ...this.setting.constants }
     if (row.code === '') return null
     for (const name of properties) {
       const cell = row[name]

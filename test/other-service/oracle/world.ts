@@ -56,6 +56,8 @@ export interface SyncSetting {
   readonly empty: 'omit' | 'clear' | 'reject'
   /** Properties that it writes, besides the key. */
   readonly properties: readonly ('name' | 'size')[]
+  /** Values that every row sends. */
+  readonly constants?: Readonly<Record<string, string>>
   readonly missingRows: 'ignore' | 'delete' | 'clear'
   readonly hasDeleteWhen: boolean
   readonly isIncremental: boolean

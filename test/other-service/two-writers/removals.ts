@@ -1,0 +1,95 @@
+// Deletions of a run against what happened at the service: a record is deleted only if a look-up has shown it as this sync left it.
+
+import assert from 'node:assert/strict'
+import { holds } from './decide.ts'
+import type { Payload } from '../oracle/service-model.ts'
+import type { Look, SentItem, Version } from './trace.ts'
+
+export interface RemovalRow {
+  readonly number: number
+  readonly key: string
+  readonly recordId: string | null
+  /** What the record must hold; null: nothing was sent that is known. */
+  readonly sent: Payload | null
+  /** States that the ledger alone decides; empty: none. */
+  readonly settled: readonly string[]
+  /** Whether it may be unclear: the key may have several records. */
+  readonly isUnsure: boolean
+  /** The record is one that others have changed since, by all that the service has shown. */
+  isChanged(record: Version): boolean
+}
+
+export class RemovalCheck {
+  toJSON() {
+    return { row: this.row, record: this.#record, isLooked: this.#isLooked, isSent: this.#isSent }
+  }
+
+  readonly row: RemovalRow
+  readonly #isFresh: boolean
+  #record: Version | null = null
+  #isLooked = false
+  #isOld = true
+  #isElsewhere = false
+  #isSent = false
+  /** What the record held when it was deleted. */
+  before: Payload | null = null
+  isDeleted = false
+
+  constructor(row: RemovalRow, isFresh: boolean) {
+    this.row = row
+    this.#isFresh = isFresh
+  }
+
+  looked({ keys, id, shown }: Look): void {
+    const { key, recordId } = this.row
+    if (id !== null && id === recordId) this.#isElsewhere = shown.has(id)
+    if (!keys.has(key)) return
+    this.#isLooked = true
+    this.#isOld = false
+    this.#isElsewhere = false
+    const record = shown.get(key) ?? null
+    this.#record = record !== null && (recordId === null || record.id === recordId) ? record : null
+  }
+
+  /** Whether the request is about this record: it was shown with the key, or it is the one that the row wrote. */
+  isOf({ id }: SentItem, isShown: boolean): boolean {
+    return id !== null && id === (isShown ? this.#record?.id : this.row.recordId)
+  }
+
+  sent(item: SentItem): void {
+    const told = `removal of ${this.row.key} (${item.id}), found as ${JSON.stringify(this.#record)}`
+    assert.ok(this.#isLooked, `${told}: it was not looked up`)
+    if (this.#isFresh) assert.ok(!this.#isOld, `${told}: sent again without a look-up`)
+    const last = this.#record
+    assert.ok(
+      last !== null && this.#mayDelete(last),
+      `${told}: it may not go, ${JSON.stringify(this.row)}`,
+    )
+    this.before = last.values
+    this.#isSent = true
+    this.#isOld = true
+    if (item.result === 'deleted') this.isDeleted = true
+  }
+
+  #mayDelete(record: Version): boolean {
+    const { sent, settled } = this.row
+    return (
+      settled.length === 0 && sent !== null && holds(record, sent) && !this.row.isChanged(record)
+    )
+  }
+
+  ends(isCut: boolean): ReadonlySet<string> {
+    const { settled } = this.row
+    const may = new Set<string>(settled)
+    if (this.row.isUnsure) may.add('unclear')
+    if (isCut) for (const state of ['unsent', 'failed']) may.add(state)
+    if (this.isDeleted || this.#isSent)
+      for (const state of ['removed', 'gone_already']) may.add(state)
+    if (!this.#isLooked) return may
+    const record = this.#record
+    if (record === null) may.add(this.#isElsewhere ? 'changed_since' : 'gone_already')
+    else if (!this.#mayDelete(record))
+      for (const one of ['changed_since', 'unclear', 'kept']) may.add(one)
+    return may
+  }
+}
