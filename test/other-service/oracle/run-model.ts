@@ -284,8 +284,11 @@ export class RunModel {
     )
     this.#writer.until = service.newestChange(sync.setting.type)
     if (this.#isOfLinks) return
+    // The last row of a key that could be read says what it asks for.
+    const readable = (row: StagedRow) => row.state !== 'invalid'
+    const inOrder = [...this.rows.filter((row) => !readable(row)), ...this.rows.filter(readable)]
     sync.reading = new Map(
-      this.rows.flatMap((row) => (row.key === null ? [] : [[row.key, row.state === 'withdrawn']])),
+      inOrder.flatMap((row) => (row.key === null ? [] : [[row.key, row.state === 'withdrawn']])),
     )
     sync.removedSince.clear()
     for (const [key, one] of this.#removed) if (isDone(one)) sync.removedSince.add(key)
