@@ -311,15 +311,20 @@ export class SyncModel {
     for (const [edge, known] of this.known)
       if (known.link.key === ownKey) this.known.delete(edge)
       else if (known.state === 'linked' && (known.sourceId === id || known.targetId === id))
-        this.known.set(edge, { ...known, state: 'parked' })
+        this.#park(edge, known)
+  }
+
+  /** A link that is not there any more: it is tried again, unless the source names it no more. */
+  #park(edge: string, known: Known): void {
+    if (known.hasLeft) this.known.delete(edge)
+    else this.known.set(edge, { ...known, state: 'parked' })
   }
 
   /** A record that the service does not find, whoever has removed it. */
   forgetGone(id: string, isOwn: boolean): void {
     for (const [edge, known] of this.known) {
       if (known.state !== 'linked') continue
-      if (known.targetId === id || (known.sourceId === id && !isOwn))
-        this.known.set(edge, { ...known, state: 'parked' })
+      if (known.targetId === id || (known.sourceId === id && !isOwn)) this.#park(edge, known)
       else if (known.sourceId === id) this.known.delete(edge)
     }
   }
