@@ -168,6 +168,7 @@ export const OTHER_JSON_NAMES = [
   'kept',
   'key',
   'keys',
+  'keys_changed',
   'kinds',
   'known_keys',
   'label',

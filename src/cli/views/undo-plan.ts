@@ -17,7 +17,10 @@ export function printUndoPlan(terminal: Terminal, run: Run, plan: UndoPlan): voi
         ['get values back', plan.restored],
         ['are deleted (the run made them)', plan.deleted],
         ...(plan.made > 0 ? [['are made again, with new ids', plan.made] as [string, number]] : []),
-        ['are left, all that was written has changed since', plan.kept],
+        ['are left, all that was written has changed since', plan.kept - plan.keysChanged],
+        ...(plan.keysChanged > 0
+          ? [['are left, their keys were changed since', plan.keysChanged] as [string, number]]
+          : []),
         ...states.map((state): [string, number] => [
           `are not deleted: ${removalMeaning(state)}`,
           left[state]!,
@@ -45,6 +48,7 @@ export const undoPlanToJson = (run: Run, plan: UndoPlan) => ({
   deleted: plan.deleted,
   made: plan.made,
   kept: plan.kept,
+  keys_changed: plan.keysChanged,
   values_kept: plan.valuesKept,
   not_deleted: plan.left,
   gone: plan.gone,

@@ -3,12 +3,13 @@
 
 import type { PropertyWire, RecordRepresentation } from '../../contract/index.ts'
 import { modificationProperty, type ObjectSchema } from '../../contract/index.ts'
-import { ownValue } from '../../core/json.ts'
+import { ownValue, type Json } from '../../core/json.ts'
 import type { ImportConfig } from '../../../config/index.ts'
 import { jobOf } from '../../runs/job.ts'
 import type { OpenRemoval, Run, Runs, StepStates } from '../../ledger/ledger.ts'
 import type { ImportDeps } from '../ports.ts'
 import { isCompared, propertyTypes } from '../mapping/types.ts'
+import { isWrittenSame } from '../verify/as-written.ts'
 import { baselineHash, parseBaseline } from '../verify/baseline-hashes.ts'
 import type { PropertyValues } from '../verify/look-up.ts'
 import { parseSeen } from '../verify/previous-values.ts'
@@ -75,6 +76,44 @@ export class LeftAsIs {
       if (!isOwnForm) return { reason: 'values_changed', field }
     }
     return this.#isLater(now, until) ? { reason: 'changed_later', field: this.#modified } : null
+  }
+
+  /** The properties that people can write. */
+  get writable(): readonly string[] {
+    return this.#properties
+      .filter(({ writability }) => writability !== 'read_only')
+      .map(({ name }) => name)
+  }
+
+  /** The properties that were sent, as far as it is known. */
+  async sent(accepted: Accepted): Promise<readonly string[]> {
+    const writer = await this.#writer(accepted.run)
+    return writer === null || accepted.marks === null
+      ? []
+      : [...parseBaseline(accepted.marks, writer.config).keys()]
+  }
+
+  /** A property with a value that was not among those that were sent, and is none that every new record gets; null if there is none. */
+  addedTo({ properties }: RecordRepresentation, sent: ReadonlySet<string>): string | null {
+    const now = properties as PropertyValues
+    const added = this.#properties.find(
+      ({ name, writability, field_type: type, default_value: usual }) =>
+        writability !== 'read_only' &&
+        !sent.has(name) &&
+        !isWrittenSame(ownValue(now, name), null, type) &&
+        !isWrittenSame(ownValue(now, name), usual as Json, type),
+    )
+    return added?.name ?? null
+  }
+
+  /** Whether the record was not changed again, by the time that the answer to its creation showed. */
+  isUntouched({ properties }: RecordRepresentation, times: PropertyValues): boolean {
+    const name = this.#modified
+    const at = name === null ? undefined : ownValue(times, name)
+    return (
+      at !== undefined &&
+      isWrittenSame(ownValue(properties as PropertyValues, name!), at, 'datetime')
+    )
   }
 
   /** Whether a record was changed after a run; what it holds is not looked at. */

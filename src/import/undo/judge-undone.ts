@@ -4,6 +4,7 @@
 import type { RecordRepresentation } from '../../contract/index.ts'
 import type { SettledRemoval } from '../../core/domain/removals.ts'
 import type { BeforeImage, BeforeImages, OpenRemoval, RemovalOutcome } from '../../ledger/ledger.ts'
+import { afterOf } from '../changes/after-write.ts'
 import { hiddenFrom } from '../key-view.ts'
 import { isCompared } from '../mapping/types.ts'
 import type { ImportDeps } from '../ports.ts'
@@ -42,7 +43,7 @@ export async function judgeUndone(
   )
   const accepted = open.flatMap((one) => one.accepted ?? [])
   const mapped = Object.keys(config.properties)
-  const names = await job.left.names(accepted, [job.matching.name, ...mapped])
+  const names = await job.left.names(accepted, [job.matching.name, ...mapped, ...job.left.writable])
   const keys = open.map(({ key }) => key)
   const found = await lookUpKeys(deps, config, job.matching, keys, names)
   const looked = open.map((one): Looked => {
@@ -123,39 +124,46 @@ async function laterWriter(
   return writer?.purpose === 'undo' ? null : accepted.run
 }
 
+type Looking = Pick<Looked, 'one' | 'image'> & { readonly record: RecordRepresentation }
+
 /** Null if the record is as the run left it. */
 async function changeOf(
-  { ledger }: Deps,
+  deps: Deps,
   job: RemovalJob & { readonly undoes: number },
-  {
-    one: { accepted },
-    image,
-    record,
-  }: {
-    readonly one: OpenRemoval
-    readonly image: BeforeImage | null
-    readonly record: RecordRepresentation
-  },
+  looked: Looking,
 ): Promise<Verdict> {
-  const { config, typeOf, undoes } = job
+  const { left, undoes } = job
+  const { image, record } = looked
+  const { accepted } = looked.one
   const isProven = accepted?.hash != null && accepted.marks !== null
-  const isWhole = isProven && accepted.run === undoes
-  if (!isWhole && image === null) return { state: 'unclear', reason: 'write_unproven' }
-  if (isProven && accepted.run <= (await ledger.restoredAfter()))
+  if (image === null && (!isProven || accepted.run !== undoes))
+    return { state: 'unclear', reason: 'write_unproven' }
+  if (isProven && accepted.run <= (await deps.ledger.restoredAfter()))
     return { state: 'unclear', reason: 'restored_ledger' }
-  if (!isWhole) {
-    const held = record.properties as PropertyValues
-    const values = valuesOf(image!.sent)
-    const compared = Object.keys(values).filter((name) => isCompared(config, name))
-    const sent = Object.fromEntries(compared.map((name) => [name, values[name]!]))
-    const [field] = changedSince({ sent, held }, { accepted, of: undoes, image }, typeOf)
-    if (field !== undefined)
-      return { state: 'changed_since', reason: 'values_changed', detail: field }
-  }
+  const field = image === null ? null : changedValue(job, { ...looked, image })
+  if (field !== null) return { state: 'changed_since', reason: 'values_changed', detail: field }
+  if (left.isUntouched(record, afterOf(image).changed)) return null
   const change = isProven
-    ? await job.left.changeOf(record, accepted)
-    : await job.left.changedAfter(record, undoes)
-  if (change === null) return null
-  if (change.reason === 'write_unproven') return { state: 'unclear', reason: change.reason }
-  return { state: 'changed_since', reason: change.reason, detail: change.field }
+    ? await left.changeOf(record, accepted)
+    : await left.changedAfter(record, undoes)
+  if (change?.reason === 'write_unproven') return { state: 'unclear', reason: change.reason }
+  if (change !== null)
+    return { state: 'changed_since', reason: change.reason, detail: change.field }
+  // Its time may be that of the run still, or of its links: what others have added shows in the record.
+  const sent = image === null ? await left.sent(accepted!) : Object.keys(valuesOf(image.sent))
+  const added = left.addedTo(record, new Set(sent))
+  return added === null ? null : { state: 'changed_since', reason: 'values_added', detail: added }
+}
+
+/** A property that the record has otherwise than it was sent; null if there is none. */
+function changedValue(
+  { config, typeOf, undoes }: RemovalJob & { readonly undoes: number },
+  { one: { accepted }, image, record }: Looking & { readonly image: BeforeImage },
+): string | null {
+  const held = record.properties as PropertyValues
+  const values = valuesOf(image.sent)
+  const compared = Object.keys(values).filter((name) => isCompared(config, name))
+  const sent = Object.fromEntries(compared.map((name) => [name, values[name]!]))
+  const [field] = changedSince({ sent, held }, { accepted, of: undoes, image }, typeOf)
+  return field ?? null
 }

@@ -28,7 +28,13 @@ import { readTarget, type Target } from '../mapping/target.ts'
 import { propertyTypes, stagedMatchingProperty } from '../mapping/types.ts'
 import type { ImportDeps } from '../ports.ts'
 import { stagedParts } from '../stage/staged-parts.ts'
-import { lookUpKeys, valueOfKey, type Found, type PropertyValues } from '../verify/look-up.ts'
+import {
+  lookUpKeys,
+  readRecordById,
+  valueOfKey,
+  type Found,
+  type PropertyValues,
+} from '../verify/look-up.ts'
 import { changedFields } from '../verify/as-written.ts'
 import { changedProperties, changedSince, payloadOf } from './restorable.ts'
 import { undoWarnings, type UndoFindings } from './undo-warnings.ts'
@@ -169,6 +175,7 @@ class UndoStager {
   readonly #counts = {
     restored: 0,
     kept: 0,
+    keysChanged: 0,
     valuesKept: 0,
     gone: 0,
     deletions: 0,
@@ -268,9 +275,9 @@ class UndoStager {
     const names = [...new Set([this.#matching.name, ...wanted.flatMap((row) => row.names)])]
     const found = await lookUpKeys(this.#deps, sync.import, this.#matching, keys, names)
     const accepted = await ledger.acceptedValues(run, keys)
-    const staged = wanted.map((row) =>
-      this.#restoredOf(row, found, accepted.get(row.item.key) ?? null),
-    )
+    const staged: Restored[] = []
+    for (const row of wanted)
+      staged.push(await this.#restoredOf(row, found, accepted.get(row.item.key) ?? null))
     for (const part of stagedParts(staged.map(({ item }) => item)))
       await ledger.stageItems(run, this.#fence, part)
     await ledger.recordImages(
@@ -279,7 +286,7 @@ class UndoStager {
     )
   }
 
-  #restoredOf(
+  async #restoredOf(
     {
       item,
       image,
@@ -294,7 +301,7 @@ class UndoStager {
     },
     found: Found,
     accepted: Parameters<typeof changedSince>[1]['accepted'],
-  ): Restored {
+  ): Promise<Restored> {
     const counts = this.#counts
     const only = (values: PropertyValues, of = names): PropertyValues =>
       Object.fromEntries(of.map((name) => [name, values[name] ?? null]))
@@ -306,8 +313,13 @@ class UndoStager {
     const changed = changedSince({ sent: only(sent), held }, writer, this.#typeOf)
     const back = new Set(changedFields(only(before), held, this.#typeOf))
     const left = names.filter((name) => !changed.has(name) || !back.has(name))
-    if (record === undefined) counts.gone++
-    else if (record.id !== recordId || left.length === 0) {
+    if (record === undefined) {
+      if (await this.#hasOtherKey(recordId)) {
+        counts.kept++
+        counts.keysChanged++
+        counts.valuesKept += names.length
+      } else counts.gone++
+    } else if (record.id !== recordId || left.length === 0) {
       counts.kept++
       counts.valuesKept += names.length
       return this.#staged(item, { recordId, values: only(before), expected: only(sent) })
@@ -321,6 +333,12 @@ class UndoStager {
       })
     }
     return this.#staged(item, { recordId, values: only(before), expected: only(sent) })
+  }
+
+  /** Of a record that its key does not find any more. */
+  async #hasOtherKey(recordId: string | null): Promise<boolean> {
+    const { sync } = this.#job
+    return recordId !== null && (await readRecordById(this.#deps, sync.import, recordId)) !== null
   }
 
   #staged(

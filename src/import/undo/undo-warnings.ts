@@ -9,6 +9,8 @@ export interface UndoFindings {
   readonly restored: number
   /** Rows of which nothing is left to be restored: all that the run wrote was changed since, or the key has another record. */
   readonly kept: number
+  /** Of them: the record has another key since. */
+  readonly keysChanged: number
   /** Values that were changed since. */
   readonly valuesKept: number
   /** Rows without a record. */
@@ -24,7 +26,7 @@ export interface UndoFindings {
 }
 
 export function undoWarnings(
-  { unknown, valuesKept, kept, made, lost }: UndoFindings,
+  { unknown, valuesKept, kept, keysChanged, made, lost }: UndoFindings,
   old: Run,
 ): readonly string[] {
   const { id } = old
@@ -46,6 +48,11 @@ export function undoWarnings(
     ...(unknown > 0
       ? [
           `${rows(unknown)} of run ${id} ${are} left: it is not known what ${they} held before, or who made ${unknown === 1 ? 'it' : 'them'}`,
+        ]
+      : []),
+    ...(keysChanged > 0
+      ? [
+          `${records(keysChanged)} that run ${id} wrote ${keysChanged === 1 ? 'has' : 'have'} another key since, and ${keysChanged === 1 ? 'is' : 'are'} left as ${keysChanged === 1 ? 'it is' : 'they are'}: change the key back, and undo again`,
         ]
       : []),
     ...(valuesKept > 0
