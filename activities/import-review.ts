@@ -65,6 +65,7 @@ export async function reviewRows(
     isCompared: job.reconcile !== undefined,
     isRegular: readsAll(row),
     isAsked: isPlanned,
+    confirmed: job.undo?.confirmed,
     verdicts: isPlanned ? await ledger.imageCounts(run) : null,
   })
   if (excesses.length === 0) return { excesses }

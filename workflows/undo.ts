@@ -23,19 +23,28 @@ const UndoInput = z.strictObject({
   ),
   /** A digest, as the command makes it: the value itself stays out of the history. */
   where: z.strictObject({ property: z.string(), digest: z.string() }).optional(),
+  /** As the command sets it, once its plan was confirmed. */
+  deletions_confirmed: z.number().int().min(0).optional(),
   tuning: TuningInput.default({}),
 })
 
 /** Runs an undo. Input: `{"run": 12}`; `"rows": "3,7-12"` or `"properties": ["email"]` choose a part of what the run wrote. */
 export async function undo(input?: unknown): Promise<ImportResult> {
-  const { run: of, rows, properties, where, tuning } = parseInput(UndoInput, input, UNDO_TEMPLATE)
+  const {
+    run: of,
+    rows,
+    properties,
+    where,
+    deletions_confirmed: confirmed,
+    tuning,
+  } = parseInput(UndoInput, input, UNDO_TEMPLATE)
   const { checkUndo } = proxyActivities<ShortActivities>(SHORT)
   const choice: UndoChoice = {
     ...(rows !== undefined && { rows: parseRows(rows)! }),
     ...(properties && { properties }),
     ...(where && { where }),
   }
-  const task = { of, choice }
+  const task = { of, choice, ...(confirmed !== undefined && { confirmed }) }
   const { sync, problem } = await checkUndo.executeWithOptions({ summary: `check run ${of}` }, [
     task,
   ])

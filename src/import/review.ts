@@ -49,6 +49,8 @@ export async function reviewLimits(
     looksUp?: boolean
     /** Whether the rule that every run asks is about this one. Default true. */
     isAsked?: boolean
+    /** Of an undo: deletions that a person has confirmed. Default: none. */
+    confirmed?: number | undefined
     /** What its rows change, if all of them were looked up. Default: that is not known. */
     verdicts?: Readonly<Record<RowVerdict, number>> | null
   },
@@ -137,10 +139,10 @@ async function deletions(
 /** Removals need approval above the percentage that the sync sets; fewer do only where what is gone is not certain. */
 async function removals(
   { ledger }: ImportDeps<Removals & StepStates>,
-  { run, config }: StagedImport,
+  { run, config, confirmed = 0 }: StagedImport & { readonly confirmed?: number | undefined },
 ): Promise<LimitExceeded[]> {
   const { planned: records = 0 } = await ledger.removalCounts(run)
-  if (records === 0) return []
+  if (records <= confirmed) return []
   const max = rulesOf(config).missing_rows_max_percent ?? REMOVALS_MAX_PERCENT
   const all = Math.max(records, await ledger.trackedRecords(run))
   const is = percent(records, all)

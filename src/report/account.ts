@@ -122,8 +122,10 @@ function runFacts(
 }
 
 /** The answer to an upsert that is sent again says `updated` of a record that the first one created. */
-const maybeCreated = (run: Run, { replayed }: Books): number =>
-  replayed > 0 && jobOf(run, 'import').sync.import.mode === 'upsert' ? replayed : 0
+const maybeCreated = (run: Run, { replayed, states: { updated } }: Books): number =>
+  replayed > 0 && jobOf(run, 'import').sync.import.mode === 'upsert'
+    ? Math.min(replayed, updated)
+    : 0
 
 const countSpared = ({ states: { exists, absent } }: Books): number => exists + absent
 

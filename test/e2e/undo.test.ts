@@ -56,6 +56,13 @@ test.each(['sqlite', 'postgres'])('with a ledger on %s', async (driver) => {
   expect(refused.out).toMatch(/get values back +120/)
   expect(world()).toEqual(after)
 
+  expect(
+    await project.command('undo', '2', '--where', 'svc_first_name=Nobody', '--yes'),
+  ).toMatchObject({
+    code: 3,
+    err: expect.stringContaining('is what was chosen'),
+  })
+
   const done = await project.command('undo', '2', '--yes')
   expect(done).toMatchObject({ code: 0 })
   expect(done.err).toContain('The next run of contacts sends 130 rows again')

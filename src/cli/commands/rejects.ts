@@ -197,12 +197,14 @@ export async function writeFolder(
   // A plan has no number that a later run could not have.
   const sheet = createRejectsSheet(isPlan ? { ...run, id: 0 } : run, exact)
   const kinds = new Map<string, Kind>()
+  const states = new Set<string>()
   const used = new Set([OTHERS])
   let written = 0
   for await (const items of pagesOf(ledger, run)) {
     if (written === 0) await makeFolder(directory, isPlan ? '--rejects' : '-d')
     written += items.length
     countTried(tried, items)
+    for (const { state } of items) states.add(state)
     const lines = new Map<Kind, string[]>()
     for (const item of items) {
       const kind = kindOf(item, sheet.propertyOf(item), kinds, used)
@@ -240,7 +242,9 @@ export async function writeFolder(
   terminal.out(
     isPlan
       ? 'Correct them in the source, or run it and retry its rejects: nothing of a plan can be retried'
-      : `Correct them in a spreadsheet, then: ${retry}`,
+      : states.size === 1 && states.has('conflict')
+        ? `Their records have changed; send the rows over what is there now, with: ${hint(`retry ${run.id}`)}, or make a new plan: ${hint(`plan ${run.sync} --diff`)}`
+        : `Correct them in a spreadsheet, then: ${retry}`,
   )
   return written
 }

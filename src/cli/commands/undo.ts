@@ -8,6 +8,7 @@ import type { UndoChoice, UndoTask } from '../../core/domain/purpose.ts'
 import { parseRows } from '../../core/domain/row-list.ts'
 import {
   DEFAULT_IMPORT_TUNING,
+  isPart,
   planUndo,
   textHash,
   undoneSync,
@@ -61,7 +62,7 @@ export async function undoRun(
     ? await orNull(() => makeUndoPlan(context, sync, run, task))
     : await makeUndoPlan(context, sync, run, task)
   if (plan !== null) {
-    refuseNothing(run, plan, before)
+    refuseNothing(run, plan, { before, choice })
     showPlan(context, run, plan, options.dryRun)
     for (const each of before)
       context.terminal.err(
@@ -80,6 +81,7 @@ export async function undoRun(
     ...(rows !== undefined && { rows }),
     ...(properties && { properties }),
     ...(where && { where }),
+    ...(plan !== null && { deletions_confirmed: plan.deletions }),
     ...(tuning !== undefined && { tuning: parseTuning(tuning, 'import', context.env) }),
   }
   const job = {
@@ -171,11 +173,16 @@ async function makeUndoPlan(
 /** @throws SyncError if there is nothing to do */
 function refuseNothing(
   run: Run,
-  { restored, deleted, made }: UndoPlan,
-  before: readonly Run[],
+  { restored, deleted, made, kept, gone, unknown, deletions }: UndoPlan,
+  { before, choice }: { readonly before: readonly Run[]; readonly choice: UndoChoice },
 ): void {
   if (restored + deleted + made > 0) return
   const last = before.at(-1)
+  if (isPart(choice) && kept + gone + unknown + deletions === 0)
+    throw new SyncError(
+      'undo_refused',
+      `run ${run.id}: no row that it wrote, and no value that it changed, is what was chosen (--rows, --where, --property)`,
+    )
   throw new SyncError(
     'undo_refused',
     last === undefined

@@ -29,6 +29,12 @@ export function printUndoPlan(terminal: Terminal, run: Run, plan: UndoPlan): voi
         ...(plan.unknown > 0
           ? [['are left, without a before-image', plan.unknown] as [string, number]]
           : []),
+        ...(plan.cleared > 0
+          ? [['are left as missing_rows: clear changed them', plan.cleared] as [string, number]]
+          : []),
+        ...(plan.links > 0
+          ? [['links that are not taken back', plan.links] as [string, number]]
+          : []),
         ...(plan.valuesKept > 0
           ? [['values that are left, changed since', plan.valuesKept] as [string, number]]
           : []),
@@ -53,6 +59,8 @@ export const undoPlanToJson = (run: Run, plan: UndoPlan) => ({
   not_deleted: plan.left,
   gone: plan.gone,
   without_image: plan.unknown,
+  clears_left: plan.cleared,
+  links_left: plan.links,
   sent_again: plan.restored + plan.deleted,
   asks_first: plan.excesses,
   warnings: plan.warnings,

@@ -111,6 +111,8 @@ export interface UndoTask {
   /** The run that it undoes. */
   readonly of: number
   readonly choice: UndoChoice
+  /** Deletions that a person has seen and confirmed: as many, or fewer, are not asked about again. */
+  readonly confirmed?: number
 }
 
 /** What a run is for if it is not a regular one; null: regular, or a backfill. */

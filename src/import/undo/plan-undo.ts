@@ -46,7 +46,9 @@ export async function planUndo(
     const { schema } = (await ledger.run(run))!
     const staged = { run, config: sync.import, schema, undoes: task.of }
     const { deleted, left } = await judgeAll(deps, staged)
-    const excesses = await reviewLimits(deps, { ...staged, planned, looksUp: false })
+    // Who starts the undo by its plan has confirmed what it deletes.
+    const { deletions: confirmed } = findings
+    const excesses = await reviewLimits(deps, { ...staged, planned, confirmed, looksUp: false })
     return { ...findings, warnings, deleted, left, excesses }
   } finally {
     await ledger.discard(run)

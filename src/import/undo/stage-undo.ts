@@ -168,6 +168,7 @@ interface Restored {
 class UndoStager {
   readonly #deps: ImportDeps<UndoStagingLedger>
   readonly #job: UndoJob
+  readonly #old: Run
   readonly #fence: number
   readonly #typeOf: (property: string) => string
   readonly #matching: ReturnType<typeof stagedMatchingProperty>
@@ -182,6 +183,8 @@ class UndoStager {
     made: 0,
     lost: 0,
     unknown: 0,
+    cleared: 0,
+    links: 0,
   }
   #rows = 0
 
@@ -193,6 +196,7 @@ class UndoStager {
     const config = job.sync.import
     this.#deps = deps
     this.#job = job
+    this.#old = old
     this.#fence = fence
     this.#typeOf = propertyTypes(config, old.schema)
     this.#matching = stagedMatchingProperty(config, old.schema)
@@ -236,8 +240,10 @@ class UndoStager {
       this.#counts.made += page.length
       this.#deps.beat(page.length)
     }
-    const { removed = 0 } = await ledger.removalCounts(task.of)
+    const { removed = 0, cleared = 0 } = await ledger.removalCounts(task.of)
     this.#counts.lost = removed - this.#counts.made
+    this.#counts.cleared = cleared
+    this.#counts.links = this.#old.counts?.links?.states.linked ?? 0
   }
 
   async #remove(rows: readonly UndoneRow[]): Promise<void> {

@@ -23,10 +23,13 @@ export interface UndoFindings {
   readonly lost: number
   /** Rows whose record was written without a before-image. */
   readonly unknown: number
+  /** Records that the run has changed by `missing_rows: clear`, and links that it has made: they are left. */
+  readonly cleared: number
+  readonly links: number
 }
 
 export function undoWarnings(
-  { unknown, valuesKept, kept, keysChanged, made, lost }: UndoFindings,
+  { unknown, valuesKept, kept, keysChanged, made, lost, cleared, links }: UndoFindings,
   old: Run,
 ): readonly string[] {
   const { id } = old
@@ -48,6 +51,16 @@ export function undoWarnings(
     ...(unknown > 0
       ? [
           `${rows(unknown)} of run ${id} ${are} left: it is not known what ${they} held before, or who made ${unknown === 1 ? 'it' : 'them'}`,
+        ]
+      : []),
+    ...(cleared > 0
+      ? [
+          `${records(cleared)} that run ${id} changed by missing_rows: clear ${cleared === 1 ? 'is' : 'are'} left as ${cleared === 1 ? 'it is' : 'they are'}: an undo does not take that back`,
+        ]
+      : []),
+    ...(links > 0
+      ? [
+          `${countText(links, 'link')} that run ${id} made ${links === 1 ? 'is' : 'are'} not taken back: those of records that are deleted go with them, the others stay`,
         ]
       : []),
     ...(keysChanged > 0

@@ -133,6 +133,14 @@ const command = (run: number, options: Partial<RejectsOptions> = {}, json = fals
 const recordsOf = async (file: string): Promise<Record<string, string>[]> =>
   parse(await readFile(join(home, file), 'utf8'), { columns: true, bom: true })
 
+test('rows whose records have changed since the plan are not for a spreadsheet', async () => {
+  const run = await closed([good(1)], [outcome(1, 'conflict', { reason: 'changed_since_plan' })])
+  const { out } = await command(run, { directory: join(home, 'left') })
+  expect(out.at(-1)).toMatch(
+    /^Their records have changed; send the rows over what is there now, with: .*retry 1.* make a new plan: .*plan contacts --diff/,
+  )
+})
+
 test('a file for each kind of error, with what would be accepted', async () => {
   const run = await closed(
     [

@@ -103,7 +103,11 @@ export interface Scene<Service extends SceneService = RunningService> {
   run(options?: RunOptions): Promise<RunEnd>
   retry(of: number, choice?: RetryChoice, options?: RunOptions): Promise<RunEnd>
   reconcile(scope?: Partial<ReconcileScope>, options?: RunOptions): Promise<RunEnd>
-  undo(of: number, choice?: UndoChoice, options?: RunOptions): Promise<RunEnd>
+  undo(
+    of: number,
+    choice?: UndoChoice,
+    options?: RunOptions & { readonly confirmed?: number },
+  ): Promise<RunEnd>
   /** Takes up the links that earlier runs left. */
   links(options?: RunOptions): Promise<RunEnd>
   /** The record of an external id; null where there is none. */
@@ -314,7 +318,8 @@ export async function importSceneOn<Service extends SceneService>(
     },
     run: (options = {}) => work(null, options),
     retry: (of, choice = {}, options = {}) => work({ retry: { of, choice } }, options),
-    undo: (of, choice = {}, options = {}) => work({ undo: { of, choice } }, options),
+    undo: (of, choice = {}, { confirmed, ...options } = {}) =>
+      work({ undo: { of, choice, ...(confirmed !== undefined && { confirmed }) } }, options),
     links: (options = {}) => work({ links: {} }, options),
     reconcile: (scope = {}, options = {}) =>
       work({ reconcile: { ...WHOLE_SCOPE, ...scope } }, options),

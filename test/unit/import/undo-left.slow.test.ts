@@ -4,6 +4,7 @@
 import { describe, expect, it } from 'vitest'
 import { REMOVAL_STATES } from '../../../src/core/domain/removals.ts'
 import { HEAD, NAMES, people } from './people.ts'
+import { undoProblem } from '../../../src/import/index.ts'
 import type { ImportClient } from '../../../src/import/ports.ts'
 import { clientWith, CONTACT, importScene, type Scene } from './scene.ts'
 
@@ -117,5 +118,77 @@ describe('a record whose key was changed', () => {
     await edit(scene, 'other', { svc_external_id: 'a' })
     await scene.undo(run)
     expect((await scene.held('a'))!.properties).toMatchObject({ svc_first_name: 'Ann' })
+  })
+})
+
+describe('what an undo does not take back', () => {
+  it('is counted: records that missing_rows: clear changed, and links', async () => {
+    const scene = await importScene(
+      { svc_external_id: { column: 'id' } },
+      {
+        keep_before: true,
+        missing_rows: { clear: { svc_job_title: 'gone' } },
+        links: [
+          {
+            association: 'svc_contact_company',
+            to: 'svc_company',
+            by: 'svc_domain',
+            column: 'company',
+            missing: 'park',
+          },
+        ],
+      },
+    )
+    await scene.client.createRecord('svc_company', { svc_domain: 'x.example' })
+    scene.rows(
+      ['id', 'company'],
+      [
+        ['a', ''],
+        ['b', ''],
+        ['c', ''],
+      ],
+    )
+    await scene.run()
+    scene.rows(
+      ['id', 'company'],
+      [
+        ['a', ''],
+        ['b', ''],
+        ['d', 'x.example'],
+      ],
+    )
+    const { run, books } = await scene.run(approving)
+    expect(books).toMatchObject({ removals: { cleared: 1 }, links: { states: { linked: 1 } } })
+    const end = await scene.undo(run, {}, approving)
+    expect(await warningsOf(scene, end.run)).toEqual([
+      '1 record that run 2 changed by missing_rows: clear is left as it is: an undo does not take that back',
+      '1 link that run 2 made is not taken back: those of records that are deleted go with them, the others stay',
+    ])
+    const part = await scene.undo(run, { rows: [[1, 1]] }, approving)
+    expect(await warningsOf(scene, part.run)).toEqual([])
+    scene.rows(['id', 'company'], [['a', '']])
+    const last = await scene.run(approving)
+    expect(last.books.removals).toEqual({ cleared: 1 })
+    const old = await scene.ledger.run(last.run)
+    const task = { of: last.run, choice: {} }
+    expect(await undoProblem(scene.ledger, task, old, scene.sync)).toBe(
+      `run ${last.run}: it only changed 1 record by missing_rows: clear, and an undo does not take that back`,
+    )
+  })
+})
+
+describe('deletions that a person has confirmed', () => {
+  it.each([
+    [20, 0],
+    [19, 1],
+  ])('are not asked about again, unless there are more: %s', async (confirmed, asked) => {
+    const scene = await keeping()
+    scene.rows(HEAD, people(...Array.from({ length: 20 }, (_, at) => `k${at}`)))
+    const { run } = await scene.run()
+    const waits: unknown[] = []
+    const noteWait = (text: string | null) => waits.push(text)
+    const end = await scene.undo(run, {}, { confirmed, noteWait })
+    expect(waits).toHaveLength(asked)
+    expect(end.state).toBe(asked === 0 ? 'complete' : 'cancelled')
   })
 })
