@@ -323,12 +323,10 @@ class UndoStager {
       if (await this.#hasOtherKey(recordId)) {
         counts.kept++
         counts.keysChanged++
-        counts.valuesKept += names.length
       } else counts.gone++
     } else if (record.id !== recordId || left.length === 0) {
       counts.kept++
       counts.valuesKept += names.length
-      return this.#staged(item, { recordId, values: only(before), expected: only(sent) })
     } else {
       counts.valuesKept += names.length - left.length
       if (left.some((name) => back.has(name))) counts.restored++

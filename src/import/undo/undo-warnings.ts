@@ -36,6 +36,7 @@ export function undoWarnings(
   const rows = (count: number) => countText(count, 'row')
   const records = (count: number) => countText(count, 'record')
   const values = countText(valuesKept, 'value')
+  const whole = kept - keysChanged
   const [are, they] = unknown === 1 ? ['is', 'its record'] : ['are', 'their records']
   return [
     ...(made > 0
@@ -70,7 +71,7 @@ export function undoWarnings(
       : []),
     ...(valuesKept > 0
       ? [
-          `${values} that run ${id} wrote ${valuesKept === 1 ? 'was' : 'were'} changed since, and ${valuesKept === 1 ? 'is' : 'are'} left as ${valuesKept === 1 ? 'it is' : 'they are'}${kept > 0 ? `; ${rows(kept)} of them have nothing else to restore` : ''}`,
+          `${values} that run ${id} wrote ${valuesKept === 1 ? 'was' : 'were'} changed since, and ${valuesKept === 1 ? 'is' : 'are'} left as ${valuesKept === 1 ? 'it is' : 'they are'}${whole > 0 ? `; ${rows(whole)} of them have nothing else to restore` : ''}`,
         ]
       : []),
   ]
