@@ -17,6 +17,7 @@ import type { ImportDeps, StagedImport } from './ports.ts'
 import { lookUpItems, parsed, readImportedType } from './verify/look-up.ts'
 import { lostInSource } from './stage/source-visibility.ts'
 import { reasonToAsk } from './remove/plan-removals.ts'
+import { WHOLE_RUN } from './whole-run.ts'
 import { stepPosition } from './step-position.ts'
 import { rulesOf, type ApprovalRules } from './approval-rules.ts'
 import { currentMatchingProperty } from './mapping/types.ts'
@@ -195,9 +196,8 @@ async function clearedValues(
   deps: ImportDeps<Outbox>,
   run: number,
 ): Promise<{ cleared: number; values: number }> {
-  const whole = { first: 1, last: Number.MAX_SAFE_INTEGER }
   const next = (after: number) =>
-    deps.ledger.nextPlanned(run, whole, { after, attemptsBelow: 1, limit: LEDGER_ROWS_MAX })
+    deps.ledger.nextPlanned(run, WHOLE_RUN, { after, attemptsBelow: 1, limit: LEDGER_ROWS_MAX })
   const counts = { cleared: 0, values: 0 }
   for await (const items of pages(deps, next))
     for (const { payload } of items) {

@@ -1,23 +1,16 @@
 // The plan of an import: it is staged into the ledger, counted by SQL, and its rows are taken out again. With `--diff` its rows are
 // looked up, and it is kept. Nothing is written to the service.
 
-import { SyncError } from '../../core/errors.ts'
-import type { Json } from '../../core/json.ts'
-import { silentLogger, systemClock, type BulkPriority } from '../../core/ports.ts'
+import { systemClock, type BulkPriority } from '../../core/ports.ts'
 import type { ImportSync } from '../../../config/index.ts'
 import type { RecordsClient } from '../../client/index.ts'
-import {
-  DEFAULT_IMPORT_TUNING,
-  readsAll,
-  requestsOf,
-  reviewLimits,
-  stage,
-  type ImportDeps,
-} from '../../import/index.ts'
+import { readsAll, requestsOf, reviewLimits, stage, type ImportDeps } from '../../import/index.ts'
 import type { Ledger, Run, RunReports, Runs } from '../../ledger/ledger.ts'
 import type { Source } from '../../sources/source.ts'
+import { openPlan } from '../../runs/open-plan.ts'
 import { EXIT, type CommandContext } from '../shared/context.ts'
 import type { Forecast } from '../shared/forecast.ts'
+import { planDeps } from '../shared/plan-deps.ts'
 import { importPlanToJson, printImportPlan, type ImportPlan } from '../views/import-plan.ts'
 import { stagingProgress } from '../views/live-progress.ts'
 import { paceOf, progressParts } from '../views/progress-line.ts'
@@ -73,30 +66,6 @@ export async function planImport(
     if (run !== null && !isKept) await ledger.discard(run.id)
     await ledger.close()
   }
-}
-
-const planDeps = (ledger: Ledger, client: RecordsClient): ImportDeps<Ledger> => ({
-  ledger,
-  client,
-  clock: systemClock,
-  logger: silentLogger,
-  tuning: DEFAULT_IMPORT_TUNING,
-  signal: new AbortController().signal,
-  priority: 'import',
-  beat: () => {},
-})
-
-async function openPlan(ledger: Runs, sync: ImportSync): Promise<Run> {
-  const opened = await ledger.openRun({
-    sync: sync.name,
-    kind: sync.kind,
-    mode: 'plan',
-    workflowId: '',
-    workflowRunId: '',
-    config: sync as unknown as Json,
-  })
-  if (!('run' in opened)) throw new SyncError('plan_failed', 'The ledger refused to open a plan')
-  return opened.run
 }
 
 /** Stages the rows, and asks the ledger and the quota about them. */

@@ -3,11 +3,9 @@
 import { undo as undoWorkflow } from '../../../workflows/names.ts'
 import { findSync, type Config, type ImportSync } from '../../../config/index.ts'
 import { ConfigError, SyncError } from '../../core/errors.ts'
-import { silentLogger, systemClock } from '../../core/ports.ts'
 import type { UndoChoice, UndoTask } from '../../core/domain/purpose.ts'
 import { parseRows } from '../../core/domain/row-list.ts'
 import {
-  DEFAULT_IMPORT_TUNING,
   isPart,
   planUndo,
   textHash,
@@ -29,6 +27,7 @@ import {
   type CommandContext,
 } from '../shared/context.ts'
 import { findRun } from '../shared/find-run.ts'
+import { planDeps } from '../shared/plan-deps.ts'
 import { createAsker } from '../shared/questions.ts'
 import { findProject } from '../shared/require-worker.ts'
 import { countText, safeText } from '../shared/terminal.ts'
@@ -144,19 +143,10 @@ async function makeUndoPlan(
   let rows = 0
   try {
     const { client, keyFingerprint } = await connections.connect(sync.import.to)
-    const deps = {
-      ledger,
-      client,
-      clock: systemClock,
-      logger: silentLogger,
-      tuning: DEFAULT_IMPORT_TUNING,
-      signal: new AbortController().signal,
-      priority: 'import' as const,
-      beat: (looked = 0) => {
-        rows += looked
-        if (!context.json) terminal.live(`${safeText(sync.name, 63)}  looking up  ${rows} rows`)
-      },
-    }
+    const deps = planDeps(ledger, client, (looked = 0) => {
+      rows += looked
+      if (!context.json) terminal.live(`${safeText(sync.name, 63)}  looking up  ${rows} rows`)
+    })
     return await planUndo(deps, {
       sync: await undoneSync(ledger, sync, task),
       keyFingerprint,

@@ -18,6 +18,7 @@ import type {
 import type { ImportDeps, StagedImport } from '../ports.ts'
 import { rowFinder } from '../push/found-records.ts'
 import { stepPosition } from '../step-position.ts'
+import { WHOLE_RUN } from '../whole-run.ts'
 import { rowChangeReader } from './row-changes.ts'
 
 export type PlanLedger = AcceptedRecords &
@@ -112,11 +113,10 @@ async function* rowsToLookUp(
       after = rows.at(-1)!.ordinal
     }
   }
-  const whole = { first: 1, last: Number.MAX_SAFE_INTEGER }
   let chosen: PlannedItem[] = []
   let chars = 0
   for (let after = 0, at = 0; ;) {
-    const rows = await ledger.nextPlanned(run, whole, { after, attemptsBelow: 1, limit })
+    const rows = await ledger.nextPlanned(run, WHOLE_RUN, { after, attemptsBelow: 1, limit })
     // Each row is chosen by its place among the planned ones, so that a second attempt chooses the same ones.
     const even = rows.filter((_, index) => isOfSample(at + index, sample, planned))
     const images = await ledger.imagesOf(

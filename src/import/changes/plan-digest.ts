@@ -10,6 +10,7 @@ import type { ImportConfig } from '../../../config/index.ts'
 import { jobOf } from '../../runs/job.ts'
 import type { BeforeImages, LinkOutbox, Outbox, Removals, Runs } from '../../ledger/ledger.ts'
 import { FIRST_LINK_PLACE } from '../links/places.ts'
+import { WHOLE_RUN } from '../whole-run.ts'
 import type { ImportDeps } from '../ports.ts'
 
 /** What a plan consists of. `rows`: the planned ones, by ordinal, key and what is sent; `images`: what was found of them. */
@@ -105,9 +106,8 @@ const add = (hash: Hash, ...facts: readonly (string | number | null)[]): void =>
 
 const digestOfRows = (deps: DigestDeps, run: number): Promise<string> =>
   digestOfPages(deps, 0, async (after, hash) => {
-    const whole = { first: 1, last: Number.MAX_SAFE_INTEGER }
     const page = { after, attemptsBelow: Number.MAX_SAFE_INTEGER, limit: LEDGER_ROWS_MAX }
-    const items = await deps.ledger.nextPlanned(run, whole, page)
+    const items = await deps.ledger.nextPlanned(run, WHOLE_RUN, page)
     for (const { ordinal, key, hash: payload } of items) add(hash, ordinal, key, payload)
     return items.at(-1)?.ordinal ?? null
   })

@@ -1,11 +1,10 @@
 // What an undo would do: it is staged as a plan, its deletions are judged, and it is taken out of the ledger again. Nothing is sent.
 
-import { SyncError } from '../../core/errors.ts'
 import type { RemovalCounts } from '../../core/domain/removals.ts'
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
 import { slicesOf } from '../../core/slices.ts'
 import { IN_VALUES_MAX } from '../../contract/index.ts'
-import { storedJob } from '../../runs/job.ts'
+import { openPlan } from '../../runs/open-plan.ts'
 import type { LimitExceeded } from '../../core/domain/limit-exceeded.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { ImportDeps } from '../ports.ts'
@@ -31,16 +30,7 @@ export async function planUndo(
 ): Promise<UndoPlan> {
   const { ledger } = deps
   const { sync, task } = job
-  const opened = await ledger.openRun({
-    sync: sync.name,
-    kind: sync.kind,
-    mode: 'plan',
-    workflowId: '',
-    workflowRunId: '',
-    ...storedJob(sync, { limits: null, task: { undo: task }, tuned: {} }),
-  })
-  if (!('run' in opened)) throw new SyncError('plan_failed', 'The ledger refused to open a plan')
-  const { id: run } = opened.run
+  const { id: run } = await openPlan(ledger, sync, { undo: task })
   try {
     const { findings, planned, warnings } = await stageUndo(deps, { ...job, run })
     const { schema } = (await ledger.run(run))!
