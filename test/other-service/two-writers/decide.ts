@@ -11,6 +11,8 @@ export interface Base {
   /** By property; several where the documents leave open which one counts; `undefined`: none. */
   readonly written: ReadonlyMap<string, ReadonlySet<Json | undefined>>
   readonly doubts: readonly Payload[]
+  /** Of rows that were settled since by what was found: they may count as ours. */
+  readonly maybes: readonly Payload[]
 }
 
 export type Fate = 'write' | 'keep' | 'reject'
@@ -18,7 +20,7 @@ export type Fate = 'write' | 'keep' | 'reject'
 /** Values of a record and of a row that differ, and what may become of each. */
 export type Fates = ReadonlyMap<string, ReadonlySet<Fate>>
 
-export const NO_BASE: Base = { written: new Map(), doubts: [] }
+export const NO_BASE: Base = { written: new Map(), doubts: [], maybes: [] }
 
 export const heldOf = (record: Version | null, property: string): Json =>
   record?.values[property] ?? null
@@ -41,9 +43,10 @@ export function fatesOf(
       fate.add('keep')
       continue
     }
-    const isOurs = base.doubts.some(
-      (sent) => Object.hasOwn(sent, property) && sent[property] === theirs,
-    )
+    const isOf = (rows: readonly Payload[]) =>
+      rows.some((sent) => Object.hasOwn(sent, property) && sent[property] === theirs)
+    const isOurs = isOf(base.doubts)
+    if (isOf(base.maybes)) fate.add('write')
     const written = base.written.get(property)
     const bases: readonly (Json | undefined)[] = written ? [...written] : [undefined]
     for (const one of bases) {

@@ -294,6 +294,7 @@ export class WriterHistory {
     const staged = this.#known.sync.stage(this.#rows.file)
     const from = this.#trace.length
     let number = 0
+    let isWhole = false
     const ended = await this.#process.command(async (signal) => {
       const { ledger } = this.#process
       const deps = this.#deps(signal)
@@ -316,13 +317,14 @@ export class WriterHistory {
       while (!(await lookUpChanges(deps, job)).done);
       const made = await planDigest(deps, run)
       await storePlan(ledger, run, { ...made, at: new Date(this.#process.now()).toISOString() })
+      // If it is killed now, only its output is lost.
+      isWhole = true
     })
     if (ended !== 'killed' && 'error' in ended) throw ended.error
     if (number === 0) return
     this.#options.tell(`plan ${number}${ended === 'killed' ? ' (killed)' : ''}`)
-    if (ended !== 'killed') await this.#adopt(-number, staged)
+    if (isWhole) await this.#adopt(-number, staged)
     const rows = this.#plannedRows(staged, from)
-    const isWhole = ended !== 'killed'
     const removals = [...this.#known.sync.removals(staged).keys()]
     this.#plans.push({
       number,
@@ -557,6 +559,7 @@ export class WriterHistory {
     const cut: Cut = this.#isQuiet ? null : this.#cut()
     workflow.diesWithWorker = cut === 'terminated'
     const upTo = cut === 'cancelled' ? this.#chance.below(3) : 3
+    if (!this.#isQuiet && this.#chance.often(0.4)) this.#work(1 + this.#chance.below(2))
     try {
       if (staged.makesPlan) {
         const begin = this.#trace.length

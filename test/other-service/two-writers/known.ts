@@ -16,6 +16,7 @@ export class Known {
   readonly #written = new Map<string, Written>()
   /** By key: what rows without an answer have sent. */
   readonly #doubts = new Map<string, Payload[]>()
+  readonly #maybes = new Map<string, Payload[]>()
   /**
    * Keys whose rows may be sent again although nothing changed: of several records, and those that an undo has written. The documents
    * leave that open.
@@ -36,6 +37,7 @@ export class Known {
       written: isOwn
         ? written
         : new Map([...written].map(([name, values]) => [name, new Set([...values, undefined])])),
+      maybes: this.#maybes.get(key) ?? [],
       doubts: [...(this.#doubts.get(key) ?? []), ...(this.#now.get(id) ?? [])],
     }
   }
@@ -81,6 +83,7 @@ export class Known {
       }
       accepted.set(key, { id: recordId!, payload, writer, at })
       this.#doubts.delete(key)
+      this.#maybes.delete(key)
       for (const [other, one] of accepted)
         if (other !== key && one.id === recordId) {
           accepted.set(other, { ...one, isDoubtful: true })
@@ -102,11 +105,18 @@ export class Known {
     }
     const isSent = sends.length > 0
     if (before && (isSent || state === 'absent')) accepted.set(key, { ...before, isDoubtful: true })
+    const doubts = state === 'failed' ? this.#doubts : this.#maybes
     if (isSent && ['failed', 'unsent', 'conflict', 'kept', 'rejected'].includes(state))
-      this.#doubts.set(key, [
-        ...(this.#doubts.get(key) ?? []),
-        ...sends.map(({ properties }) => properties),
-      ])
+      doubts.set(key, [...(doubts.get(key) ?? []), ...sends.map(({ properties }) => properties)])
+  }
+
+  /** Whether a record may hold what this sync wrote last. */
+  isAsWritten({ id, values }: Version): boolean {
+    const written = this.#written.get(id)
+    return (
+      written !== undefined &&
+      [...written].every(([name, of]) => of.has(undefined) || of.has(values[name] ?? null))
+    )
   }
 
   removed(key: string, recordId: string | null): void {

@@ -1,7 +1,6 @@
 // Deletions of a run against what happened at the service: a record is deleted only if a look-up has shown it as this sync left it.
 
 import assert from 'node:assert/strict'
-import { holds } from './decide.ts'
 import type { Payload } from '../oracle/service-model.ts'
 import type { Look, SentItem, Version } from './trace.ts'
 
@@ -9,8 +8,8 @@ export interface RemovalRow {
   readonly number: number
   readonly key: string
   readonly recordId: string | null
-  /** What the record must hold; null: nothing was sent that is known. */
-  readonly sent: Payload | null
+  /** Whether a record holds what was sent last. */
+  isAsSent(record: Version): boolean
   /** States that the ledger alone decides; empty: none. */
   readonly settled: readonly string[]
   /** Whether it may be unclear: the key may have several records. */
@@ -72,10 +71,8 @@ export class RemovalCheck {
   }
 
   #mayDelete(record: Version): boolean {
-    const { sent, settled } = this.row
-    return (
-      settled.length === 0 && sent !== null && holds(record, sent) && !this.row.isChanged(record)
-    )
+    const { settled } = this.row
+    return settled.length === 0 && this.row.isAsSent(record) && !this.row.isChanged(record)
   }
 
   ends(isCut: boolean): ReadonlySet<string> {
@@ -88,7 +85,7 @@ export class RemovalCheck {
     if (!this.#isLooked) return may
     const record = this.#record
     if (record === null) may.add(this.#isElsewhere ? 'changed_since' : 'gone_already')
-    else if (!this.#mayDelete(record))
+    else if (!this.#mayDelete(record) || this.row.isUnsure)
       for (const one of ['changed_since', 'unclear', 'kept']) may.add(one)
     return may
   }

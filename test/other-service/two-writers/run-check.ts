@@ -5,6 +5,7 @@ import { ITEM_STATES, isBalanced } from '../../../src/core/domain/books.ts'
 import { REMOVAL_STATES } from '../../../src/core/domain/removals.ts'
 import type { Ledger } from '../../../src/ledger/ledger.ts'
 import type { StagedRow } from '../oracle/sync-model.ts'
+import { holds } from './decide.ts'
 import type { Known } from './known.ts'
 import { RemovalCheck, type RemovalRow } from './removals.ts'
 import { RowCheck, type PlannedRow, type RowRules } from './run-rows.ts'
@@ -93,7 +94,7 @@ export class RunCheck {
         number,
         key,
         recordId,
-        sent,
+        isAsSent: (record) => sent !== null && holds(record, sent),
         settled: [],
         isUnsure: known.unsure.has(key),
         isChanged: ({ updated }) => isLater || updated > until + GRACE_MS,
@@ -112,7 +113,7 @@ export class RunCheck {
         number: index + 1,
         key,
         recordId: accepted?.id ?? null,
-        sent: accepted?.payload ?? null,
+        isAsSent: (record) => known.isAsWritten(record),
         settled: state === 'planned' ? settled : [state],
         isUnsure: known.unsure.has(key),
         isChanged: ({ updated }) => updated > until + GRACE_MS,
