@@ -222,6 +222,12 @@ function describeLook({ program, execute, action }: Parts): void {
       ),
     )
   program
+    .command('console')
+    .option('--host <host>', 'address of this machine to listen on', '127.0.0.1')
+    .option('--port <port>', 'port on this machine; 0 takes a free one', port, 8088)
+    .description('pages that show every sync, its runs and what waits for a person; until Ctrl-C')
+    .action(action(async () => (await import('./commands/console.ts')).consoleCommand))
+  program
     .command('show')
     .argument('[run]', RUN)
     .description('one run: its state, its books and rejects by kind, or its tables')

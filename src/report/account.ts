@@ -47,6 +47,16 @@ export interface RunAccount {
   readonly differences: RunDifferences | null
 }
 
+/** The account of a run without what only its items say. */
+export interface RunOutline extends Omit<RunAccount, 'differences'> {
+  readonly differences: Omit<RunDifferences, 'held'> | null
+}
+
+/** The outline of a run as it closed, or of a live mirror; null for an import whose books are still open. Reads no item. */
+export async function readRunOutline(ledger: AccountLedger, run: Run): Promise<RunOutline | null> {
+  return run.kind === 'import' && run.counts === null ? null : await outlineOf(ledger, run)
+}
+
 /** The account of a run as it closed, or of a live mirror; null for an import whose books are still open. */
 export async function readRunAccount(ledger: AccountLedger, run: Run): Promise<RunAccount | null> {
   return run.kind === 'import' && run.counts === null ? null : await countRunAccount(ledger, run)
@@ -54,6 +64,13 @@ export async function readRunAccount(ledger: AccountLedger, run: Run): Promise<R
 
 /** The account of a run as it is now: the items of a live import are counted. */
 export async function countRunAccount(ledger: AccountLedger, run: Run): Promise<RunAccount> {
+  const { differences, ...outline } = await outlineOf(ledger, run)
+  const held = run.kind === 'import' && differences ? await countHeldBack(ledger, run.id) : 0
+  return { ...outline, differences: differences && { ...differences, held } }
+}
+
+/** The items of a live import are counted. */
+async function outlineOf(ledger: AccountLedger, run: Run): Promise<RunOutline> {
   const books =
     run.kind === 'import' ? wholeBooks(run.counts ?? (await ledger.books(run.id))) : null
   const streams = run.kind === 'mirror' ? await ledger.streams(run.id) : null
@@ -69,16 +86,15 @@ export async function countRunAccount(ledger: AccountLedger, run: Run): Promise<
 /** What is known of a run without its account. */
 export const factsOf = (run: Run): RunFacts => runFacts(run, { books: null, differences: null })
 
-async function differencesOf(ledger: AccountLedger, run: Run): Promise<RunDifferences | null> {
+async function differencesOf(ledger: AccountLedger, run: Run): Promise<RunOutline['differences']> {
   if (run.purpose !== 'reconcile') return null
   const counts = await ledger.differenceCounts(run.id)
-  const held = run.kind === 'import' ? await countHeldBack(ledger, run.id) : 0
-  return { ...counts, groups: await ledger.differenceGroups(run.id), held }
+  return { ...counts, groups: await ledger.differenceGroups(run.id) }
 }
 
 function runFacts(
   run: Run,
-  { books, differences }: { books: Books | null; differences: RunDifferences | null },
+  { books, differences }: { books: Books | null; differences: RunOutline['differences'] },
 ): RunFacts {
   const job = jobOf(run)
   const isClosed = run.closedAt !== null

@@ -87,6 +87,52 @@ function boxesOf(segments: readonly BarSegment[], width = 100): Markup[] {
 
 const short = (value: number): number => Number(value.toFixed(3))
 
+export interface SparkColumn {
+  readonly values: readonly BarSegment[]
+  /** Of a column without values: what it says instead. */
+  readonly mark: Series | null
+}
+
+const sparkMin = 2.5
+
+/**
+ * Small columns without axes, the last of them at the right.
+ * @param said what they show, in words
+ * @param room columns that there is room for, so that few of them are as wide as many
+ */
+export function spark(
+  title: string,
+  said: string,
+  shown: readonly SparkColumn[],
+  room: number,
+): Markup {
+  const sums = shown.map(({ values }) => values.reduce((total, { value }) => total + value, 0))
+  const highest = Math.max(1, ...sums)
+  const step = 100 / Math.max(room, shown.length)
+  const first = Math.max(0, room - shown.length)
+  const boxes = shown.map(({ values, mark }, index) => {
+    const x = short((first + index + (1 - columnWidth) / 2) * step)
+    const place = (y: number, height: number) =>
+      html`x="${x}%" y="${short(y)}%" width="${short(step * columnWidth)}%"
+      height="${short(height)}%"`
+    const there = values.filter(({ value }) => value > 0)
+    if (there.length === 0) return mark && box(mark, place(100 - 2 * sparkMin, 2 * sparkMin))
+    // What is there is seen, however little it is: the rest gives way.
+    const rest = 100 - sparkMin * there.length
+    let below = 0
+    return there.map(({ series, value }) => {
+      const height = sparkMin + (value / highest) * rest
+      below += height
+      return box(series, place(100 - below, height))
+    })
+  })
+  return html`<svg class="spark" role="img" aria-label="${title}: ${said}">
+    <title>${title}</title>
+    <desc>${said}</desc>
+    ${boxes}
+  </svg>`
+}
+
 export interface ColumnChart {
   readonly title: string
   readonly series: readonly { readonly series: Series; readonly name: string }[]

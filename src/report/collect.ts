@@ -6,7 +6,7 @@ import { isJsonObject, type Json } from '../core/json.ts'
 import { runLink, type UiLocation } from '../core/temporal/temporal-ui.ts'
 import { publicError } from '../contract/index.ts'
 import type { Archive, Leftovers, RejectGroup, Run } from '../ledger/ledger.ts'
-import { jobOf } from '../runs/job.ts'
+import { jobOf, type RunJob } from '../runs/job.ts'
 import { sourceOf } from '../sources/index.ts'
 import {
   countRunAccount,
@@ -79,7 +79,7 @@ export async function collectReport(
       rows: retry.rowsRead,
       mended: retry.counts && countBroughtIn(retry.counts),
     })),
-    provenance: await provenanceOf(ledger, run, ui),
+    provenance: await readProvenance(ledger, run, ui),
     commands: { rejects: hint(`rejects ${run.id}`), audit: hint('audit') },
   }
 }
@@ -145,7 +145,8 @@ function errorsOf(run: Run, { books }: RunAccount, all: readonly RejectGroup[]):
   }
 }
 
-async function provenanceOf(
+/** Where the data of a run came from, and what proves it. */
+export async function readProvenance(
   ledger: Archive,
   run: Run,
   ui: UiLocation | null,
@@ -155,7 +156,7 @@ async function provenanceOf(
   const body = sealed && (JSON.parse(sealed.body) as Json)
   const previous = isJsonObject(body) ? body['previous'] : null
   return {
-    ...endsOf(run),
+    ...endsOf(jobOf(run).sync),
     source_digest: run.sourceDigest,
     key_fingerprint: run.keyFingerprint,
     warnings: run.warnings,
@@ -171,8 +172,7 @@ async function provenanceOf(
 }
 
 /** Where the rows come from and go to. The text of a query, or of a filter, may contain values. */
-function endsOf(run: Run): { from: string; to: string } {
-  const { sync } = jobOf(run)
+export function endsOf(sync: RunJob['sync']): { from: string; to: string } {
   if (sync.kind === 'mirror') {
     const { from, to, schema } = sync.mirror
     return { from: `connection ${from}`, to: `warehouse ${to}, schema ${schema}` }

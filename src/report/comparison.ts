@@ -5,7 +5,7 @@ import { isWholeScope } from '../core/domain/purpose.ts'
 import { zeroCounts } from '../core/register.ts'
 import type { Run } from '../ledger/ledger.ts'
 import { jobOf } from '../runs/job.ts'
-import type { RunAccount } from './account.ts'
+import type { RunOutline } from './account.ts'
 import type { FieldDifferences, ReportComparison, RunDifferences } from './run-report.ts'
 
 const FIELDS_MAX = 200
@@ -13,7 +13,7 @@ const FIELDS_MAX = 200
 /** Null for a run that is not a reconciliation. */
 export function comparisonOf(
   run: Run,
-  { run: facts, streams, differences }: RunAccount,
+  { run: facts, streams, differences }: Pick<RunOutline, 'run' | 'streams' | 'differences'>,
 ): ReportComparison | null {
   const { reconcile: scope } = jobOf(run)
   if (scope === undefined || differences === null) return null

@@ -1,6 +1,6 @@
 // The report as one page. A pure function of its data.
 
-import { html, type Markup } from './escape.ts'
+import { html, type HtmlValue, type Markup } from './escape.ts'
 import { durationText, dateTimeText } from './format.ts'
 import { banner, figuresList, renderPage } from './page.ts'
 import { booksPart } from './parts/books.ts'
@@ -13,8 +13,22 @@ import type { RunReport } from './run-report.ts'
 
 /** The whole page: a file that any browser shows. */
 export function renderReport(data: RunReport): string {
-  const { run, verdict, comparison } = data
+  const { run, verdict } = data
   const title = `${run.sync}, run ${run.run}: ${verdict.words}`
+  return renderPage({
+    title,
+    header: html`<p class="kind">${kindText(data)} · run ${run.run}</p>
+      <h1>${run.sync}</h1>
+      <p class="when">${whenOf(data)}</p>
+      ${run.limits && html`<p class="when">${capitalized(run.limits)}</p>`}`,
+    main: reportMain(data),
+    footer: `Made by records-sync on ${dateTimeText(data.made_at)}. This page holds counts and names, and no value of any row: those are in the ledger.`,
+  })
+}
+
+/** All but the frame of the page. */
+export function reportMain(data: RunReport): HtmlValue {
+  const { run, comparison } = data
   const parts = [
     // The result of the comparison comes before how the rows were booked.
     comparison && comparisonPart(comparison, run.kind),
@@ -25,18 +39,11 @@ export function renderReport(data: RunReport): string {
     retriesPart(data),
     provenancePart(data.provenance, data.commands.audit),
   ]
-  return renderPage({
-    title,
-    header: html`<p class="kind">${kindOf(data)} · run ${run.run}</p>
-      <h1>${run.sync}</h1>
-      <p class="when">${whenOf(data)}</p>
-      ${run.limits && html`<p class="when">${capitalized(run.limits)}</p>`}`,
-    main: [verdictPart(data), figuresList(data.figures), parts],
-    footer: `Made by records-sync on ${dateTimeText(data.made_at)}. This page holds counts and names, and no value of any row: those are in the ledger.`,
-  })
+  return [verdictPart(data), figuresList(data.figures), parts]
 }
 
-function kindOf({ run, retry_of }: RunReport): string {
+/** `Import, retry of run 12` */
+export function kindText({ run, retry_of }: Pick<RunReport, 'run' | 'retry_of'>): string {
   const kind = run.kind === 'import' ? 'Import' : 'Mirror'
   if (run.mode === 'plan' && run.purpose !== 'reconcile') return `${kind}, a plan`
   switch (run.purpose) {
@@ -66,7 +73,12 @@ function whenOf({ run }: RunReport): string {
     : `Began ${dateTimeText(run.opened_at)}, took ${took}`
 }
 
-function verdictPart({ run, verdict, comparison }: RunReport): Markup {
+/** What the state means, and what comes next. */
+export function verdictPart({
+  run,
+  verdict,
+  comparison,
+}: Pick<RunReport, 'run' | 'verdict' | 'comparison'>): Markup {
   // If a reconciliation ran to its end, its message repeats the verdict.
   const isRepeated = comparison !== null && run.state.startsWith('complete')
   return banner(

@@ -23,7 +23,12 @@ export interface ScheduleView {
   readonly lastRun: { readonly at: Date; readonly workflowId: string } | null
   /** Null while it is paused, and if its time never comes. */
   readonly next: Date | null
+  /** The next times, the first of them `next`; none while it is paused. */
+  readonly times: readonly Date[]
 }
+
+/** Times that people look ahead. */
+const TIMES_MAX = 5
 
 /** The configured schedules in the configuration's order, then ours that are no longer configured. */
 export async function listSchedules(
@@ -36,7 +41,13 @@ export async function listSchedules(
   for (const job of scheduled) {
     const { name, kind, schedule } = job
     const found = await findSchedule(client, name, project, prefixOf(job))
-    const missing = { state: 'missing', note: null, lastRun: null, next: null } as const
+    const missing = {
+      state: 'missing',
+      note: null,
+      lastRun: null,
+      next: null,
+      times: [],
+    } as const
     views.push({
       sync: name,
       isGroup: kind === 'group',
@@ -53,12 +64,14 @@ function viewOf(found: ScheduleDescription): Omit<ScheduleView, 'sync' | 'isGrou
   const { paused, note } = found.state
   const last = found.info.recentActions.at(-1)
   const active = paused ? 'paused' : 'active'
+  const times = paused ? [] : found.info.nextActionTimes.slice(0, TIMES_MAX)
   return {
     state: isOurs(found) ? active : 'foreign',
     when: scheduleTimesText(found.spec),
     note: note || null,
     lastRun: last ? { at: last.takenAt, workflowId: last.action.workflow.workflowId } : null,
-    next: paused ? null : (found.info.nextActionTimes[0] ?? null),
+    next: times[0] ?? null,
+    times,
   }
 }
 

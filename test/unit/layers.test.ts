@@ -110,8 +110,8 @@ const LAYERS: Readonly<Record<string, Rule>> = {
   },
   dev: { value: [...IMPORTABLE, 'worker'], packages: ['@temporalio/*', 'zod'] },
   resources: {
-    value: ['core', 'client', 'config', 'warehouses'],
-    type: ['sources'],
+    value: ['core', 'contract', 'client', 'config', 'warehouses'],
+    type: ['sources', 'ledger', 'report'],
     packages: [],
   },
   monitoring: {
@@ -124,6 +124,11 @@ const LAYERS: Readonly<Record<string, Rule>> = {
     type: ['ledger'],
     packages: ['zod'],
     node: ['node:crypto'],
+  },
+  console: {
+    value: ['core', 'client', 'contract', 'import', 'monitoring', 'report', 'resources', 'runs'],
+    type: ['config', 'ledger'],
+    packages: ['fastify', 'zod'],
   },
   corrections: {
     value: ['core', 'runs', 'sources'],
@@ -140,7 +145,7 @@ const LAYERS: Readonly<Record<string, Rule>> = {
   audit: { value: ['core', 'ledger'], packages: [], node: [] },
   worker: { value: [...IMPORTABLE, 'dev', 'resources'], packages: ['@temporalio/*'] },
   cli: {
-    value: [...IMPORTABLE, 'dev', 'worker', 'resources'],
+    value: [...IMPORTABLE, 'console', 'dev', 'worker', 'resources'],
     packages: ['commander', 'pino', '@temporalio/client'],
   },
 }

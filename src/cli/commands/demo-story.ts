@@ -16,7 +16,7 @@ import type { StreamReport } from '../../report/run-report.ts'
 import { EXIT, withLedger, type CommandContext } from '../shared/context.ts'
 import { linkFigures } from '../shared/report-group.ts'
 import { formatNumber, safeText, table, wrapped, type Terminal } from '../shared/terminal.ts'
-import { figuresOf } from '../views/run-figures.ts'
+import { figuresOf } from '../../report/run-figures.ts'
 import {
   correct,
   MISTAKES,

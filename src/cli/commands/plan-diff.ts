@@ -30,7 +30,7 @@ import {
   type KeptPlan,
 } from '../views/plan-changes.ts'
 import { paceText } from '../views/progress-line.ts'
-import { RateMeter } from '../views/rate.ts'
+import { RateMeter } from '../../report/rate.ts'
 import { printJson } from '../json.ts'
 import { writePlanPage, type PlanFacts } from './plan-page.ts'
 

@@ -193,7 +193,7 @@ const stepToJson = ({ sync, isGroup, ...step }: ScheduleStep) => ({
 })
 
 /** For programs: times are ISO 8601 in UTC. */
-function viewToJson({ sync, isGroup, lastRun, next, ...view }: ScheduleView) {
+function viewToJson({ sync, isGroup, lastRun, next, times: _times, ...view }: ScheduleView) {
   return {
     ...ofJson({ sync, isGroup }),
     ...view,

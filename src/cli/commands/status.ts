@@ -1,77 +1,39 @@
 // `records-sync status`: every configured sync with its latest run.
 
-import { isComplete, LIVE_STATES } from '../../core/domain/books.ts'
+import { LIVE_STATES } from '../../core/domain/books.ts'
 import { sparedText } from '../../core/domain/spared.ts'
-import { sumOfDifferences } from '../../core/domain/differences.ts'
-import { jobOf } from '../../runs/job.ts'
-import { isWholeScope } from '../../core/domain/purpose.ts'
 import type { QuotaStore } from '../../core/ports.ts'
-import type { Differences, Ledger, Run, Runs, Syncs } from '../../ledger/ledger.ts'
+import type { Ledger, Run } from '../../ledger/ledger.ts'
 import { readRunAccount, type RunAccount } from '../../report/account.ts'
-import { figuresOf } from '../views/run-figures.ts'
+import { figuresOf } from '../../report/run-figures.ts'
 import { runToJson } from '../views/run-summary.ts'
 import { EXIT, type CommandContext } from '../shared/context.ts'
 import type { QuotaView } from '../../client/pacer/view.ts'
 import { findQuotas } from '../shared/forecast.ts'
-import { readRunQuota, refusalsText, refusalsToJson } from '../shared/run-quota.ts'
+import { readRunQuota } from '../../resources/run-quota.ts'
+import {
+  latestRuns,
+  NEVER_VERIFIED,
+  readVerified,
+  stateText,
+  type VerifiedThrough,
+} from '../../report/sync-status.ts'
+import { refusalsText, refusalsToJson } from '../shared/run-quota.ts'
 import { ledgerLock, type LedgerLock } from '../shared/ledger-lock.ts'
 import { lostLedgerText } from '../shared/lost-ledger.ts'
 import { heldUpRun } from '../../temporal/held-up.ts'
 import { workOn } from '../shared/worked-on.ts'
 import { scheduleLines, readScheduleStatuses, scheduleToJson } from '../views/schedule-status.ts'
-import { liveProgressOf, phaseText, type LiveProgress } from '../views/live-progress.ts'
+import { liveProgressOf, type LiveProgress } from '../../report/live-progress.ts'
 import { formatNumber, outputWidth, safeText, table, utc } from '../shared/terminal.ts'
 import { printJson } from '../json.ts'
-
-/** How far both sides of a sync are known to be equal. */
-interface Verified {
-  /** When the last whole reconciliation without a difference began. */
-  readonly through: string | null
-  /** Records that the last whole reconciliation left different, or one of a part since. */
-  readonly left: number
-}
-
-/** Reconciliations that are looked through for the last whole one. */
-const COMPARED_MAX = 50
-
-const NEVER: Verified = { through: null, left: 0 }
-
-async function verifiedOf(ledger: Differences & Runs & Syncs, sync: string): Promise<Verified> {
-  const { verifiedThrough: through } = await ledger.reconciled(sync)
-  let left = 0
-  for (const run of await ledger.runs({ sync, limit: COMPARED_MAX, isCompared: true })) {
-    if (!isComplete(run.state)) continue
-    left = Math.max(left, sumOfDifferences((await ledger.differenceCounts(run.id)).left))
-    // A part takes nothing back of what a whole one found.
-    const { reconcile } = jobOf(run)
-    if (reconcile && isWholeScope(reconcile)) break
-  }
-  return { through, left }
-}
 
 const minute = (time: string, length = 16): string => time.slice(0, length).replace('T', ' ')
 
 /** `2026-11-21 10:00`, or `never`, and what differs since then. */
-function verifiedText({ through, left }: Verified): string | null {
+function verifiedText({ through, left }: VerifiedThrough): string | null {
   const when = through === null ? null : minute(through)
   return left > 0 ? `${when ?? 'never'}, ${formatNumber(left)} differ` : when
-}
-
-/** The runs that show the health of a sync. */
-interface Latest {
-  /** The live one, or else the newest that moved rows; if there is none, the newest reconciliation. */
-  readonly run: Run | undefined
-  readonly reconciliation: Run | undefined
-}
-
-async function latestOf(ledger: Runs | null, sync: string): Promise<Latest> {
-  const first = async (isCompared?: boolean) =>
-    (await ledger?.runs({ sync, limit: 1, ...(isCompared !== undefined && { isCompared }) }))?.[0]
-  const newest = await first()
-  const isCompared = newest?.purpose === 'reconcile'
-  const reconciliation = isCompared ? newest : await first(true)
-  if (!isCompared || LIVE_STATES.includes(newest.state)) return { run: newest, reconciliation }
-  return { run: (await first(false)) ?? newest, reconciliation }
 }
 
 /** The quota of a run at work; null if nothing is known of it. */
@@ -122,12 +84,10 @@ function sparedLines({ sync, run }: SyncStatus): string[] {
 
 /** A run as the table has it, but for the last column. */
 function cellsOf(run: Run, account: RunAccount | null, progress: LiveProgress | null) {
-  const known = run.reason ? `${run.state}: ${run.reason}` : run.state
-  const state = progress ? `${known}, ${phaseText(progress)}` : known
   return [
     run.sync,
     run.id,
-    run.purpose === 'sync' ? state : `${state} (${run.purpose})`,
+    stateText(run, progress),
     minute(run.openedAt, 19),
     ...figuresOf(run, account, progress),
   ]
@@ -186,7 +146,7 @@ async function readStatuses(
   try {
     const statuses = []
     for (const sync of syncs) {
-      const { run, reconciliation } = await latestOf(ledger, sync)
+      const { run, reconciliation } = await latestRuns(ledger, sync)
       const account = async (of: Run | undefined) =>
         ledger && of ? await readRunAccount(ledger, of) : null
       if (run && LIVE_STATES.includes(run.state)) quotas ??= await findQuotas(context)
@@ -197,7 +157,7 @@ async function readStatuses(
         account: await account(run),
         compared: reconciliation && { run: reconciliation, account: await account(reconciliation) },
         progress: ledger && run ? await liveProgressOf(ledger, run) : null,
-        verified: ledger ? await verifiedOf(ledger, sync) : NEVER,
+        verified: ledger ? await readVerified(ledger, sync) : NEVER_VERIFIED,
       })
     }
     return statuses

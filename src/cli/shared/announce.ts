@@ -5,7 +5,8 @@ import { countText } from '../../core/format.ts'
 import type { BulkPriority } from '../../core/ports.ts'
 import { requestsOf } from '../../import/index.ts'
 import { createClients, type CommandContext } from './context.ts'
-import { forecast, readKeyQuota } from './forecast.ts'
+import { readKeyQuota } from '../../resources/run-quota.ts'
+import { forecast } from './forecast.ts'
 
 /** Prints it in one line. */
 export async function announce(

@@ -39,9 +39,9 @@ export interface CommandContext {
   hint(command: string): string
   loadConfig(): Promise<Config>
   /** Opens the configured ledger, read-only by default. */
-  openLedger(options?: { readOnly?: boolean }): Promise<Ledger>
+  openLedger(options?: { readOnly?: boolean; thread?: boolean }): Promise<Ledger>
   /** Opens the configured ledger for reading; null if no run has made it yet. */
-  findLedger(): Promise<Ledger | null>
+  findLedger(options?: { thread?: boolean }): Promise<Ledger | null>
   /** Opens the quotas that all processes of the ledger share. */
   openQuotas(): Promise<QuotaStore>
 }
@@ -72,13 +72,13 @@ export function createContext(
       const { loadConfig } = await import('../../../config/index.ts')
       return await loadConfig(configFile, context.env)
     },
-    async openLedger({ readOnly = true } = {}) {
+    async openLedger({ readOnly = true, thread = false } = {}) {
       const { openLedger } = await import('../../ledger/open.ts')
-      return await openLedger(await ledgerPlace(), { readOnly })
+      return await openLedger(await ledgerPlace(), { readOnly, thread })
     },
-    async findLedger() {
+    async findLedger(options = {}) {
       try {
-        return await context.openLedger()
+        return await context.openLedger(options)
       } catch (error) {
         if (error instanceof LedgerError && error.code === 'ledger_missing') return null
         throw error

@@ -2,7 +2,7 @@
 // known of it yet, the limit alone.
 
 import { UNLIMITED_PER_MINUTE } from '../../client/pacer/memory.ts'
-import { forecastMinutes, readQuotaView, type QuotaView } from '../../client/pacer/view.ts'
+import { forecastMinutes, type QuotaView } from '../../client/pacer/view.ts'
 import { BULK_PRIORITIES, type BulkPriority, type QuotaStore } from '../../core/ports.ts'
 import { orNull, type CommandContext } from './context.ts'
 import { countText, elapsedText, formatNumber, utc } from './terminal.ts'
@@ -20,32 +20,6 @@ export interface Forecast {
 /** The quotas that all processes share; null if they cannot be opened: no command that only reads fails for that. */
 export const findQuotas = (context: CommandContext): Promise<QuotaStore | null> =>
   orNull(() => context.openQuotas())
-
-/** The quota at an origin that is closed for longest, or that refuses every request; null if none is, or it cannot be read. */
-export async function readHeldUp(store: QuotaStore, origin: string): Promise<QuotaView | null> {
-  return await orNull(async () => {
-    const { nowMs, orgs } = await store.all()
-    const held = orgs
-      .filter(({ org }) => org.startsWith(`${origin} `))
-      .map(({ org, state }) => readQuotaView(org, state, nowMs))
-      .filter(({ closedUntilMs, refusals }) => closedUntilMs !== null || refusals !== null)
-    return held.toSorted((a, b) => (b.closedUntilMs ?? 0) - (a.closedUntilMs ?? 0))[0] ?? null
-  })
-}
-
-/** The quota of a key's org, from its row; null if there is none yet, or it cannot be read: a forecast is worth no failure. */
-export async function readKeyQuota(
-  store: QuotaStore,
-  key: { readonly origin: string; readonly fingerprint: string },
-): Promise<QuotaView | null> {
-  const name = `${key.origin} key#${key.fingerprint}`
-  return await orNull(async () => {
-    const org = (await store.orgOfKey(name)) ?? name
-    const { nowMs, orgs } = await store.all()
-    const row = orgs.find((one) => one.org === org)
-    return row ? readQuotaView(org, row.state, nowMs) : null
-  })
-}
 
 /**
  * @param row of the org; null if there is none

@@ -3,15 +3,16 @@
 import type { Run } from '../../ledger/ledger.ts'
 import type { QuotaView } from '../../client/pacer/view.ts'
 import type { CommandContext } from '../shared/context.ts'
-import { quotaLeftMs, refusalsText } from '../shared/run-quota.ts'
+import { quotaLeftMs } from '../../resources/run-quota.ts'
+import { refusalsText } from '../shared/run-quota.ts'
 import { bar, elapsedText, formatNumber, safeText } from '../shared/terminal.ts'
 import {
   liveProgressOf,
   phaseText,
   type LiveProgress,
   type ProgressLedger,
-} from './live-progress.ts'
-import { RateMeter, type Pace } from './rate.ts'
+} from '../../report/live-progress.ts'
+import { RateMeter, type Pace } from '../../report/rate.ts'
 
 type Line = (ledger: ProgressLedger, run: Run) => Promise<string>
 

@@ -14,9 +14,9 @@ import {
   wrapped,
   type Terminal,
 } from '../shared/terminal.ts'
-import { phaseText, type LiveProgress } from './live-progress.ts'
+import { phaseText, type LiveProgress } from '../../report/live-progress.ts'
 import { heldUpText, paceText, progressParts } from './progress-line.ts'
-import type { Pace } from './rate.ts'
+import type { Pace } from '../../report/rate.ts'
 
 export interface WatchedRun {
   readonly run: Run

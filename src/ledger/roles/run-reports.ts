@@ -74,6 +74,10 @@ export interface RunReports {
    * only what a retry of the closed run would take, as the newest attempt left it.
    */
   rejectGroups(run: number, options?: { isLeft?: boolean }): Promise<readonly RejectGroup[]>
+  /** When the run sent its first batch, and when the last one was answered; null before the first. Reads two requests. */
+  requestTimes(
+    run: number,
+  ): Promise<{ readonly first: string; readonly last: string | null } | null>
   /** What the run did over its time, in at most `points` equal shares; none without requests. */
   timeline(run: number, points: number): Promise<readonly TimelinePoint[]>
 }

@@ -1,6 +1,6 @@
 // What a sync's runs say about the sync.
 
-import type { RunState } from '../../core/domain/books.ts'
+import type { Books, RunState } from '../../core/domain/books.ts'
 import type { Run } from './runs.ts'
 
 /** How a sync's latest runs went. Times are ISO 8601 in UTC. */
@@ -19,6 +19,22 @@ export interface SyncHealth {
   readonly streams: ReadonlyMap<string, string>
 }
 
+/** A run as lists and charts of many runs show it: without its configuration, and without its items. */
+export interface RunBrief extends Pick<
+  Run,
+  'id' | 'kind' | 'purpose' | 'state' | 'reason' | 'rowsRead' | 'openedAt' | 'closedAt'
+> {
+  /** Of an import that is closed. */
+  readonly counts: Books | null
+  /** Of a mirror: sums over its streams; null before the first of them is noted. */
+  readonly streams: {
+    readonly read: number
+    readonly inserted: number
+    readonly changed: number
+    readonly deleted: number
+  } | null
+}
+
 export interface Syncs {
   /** Names of all syncs that have runs, in order. */
   syncs(): Promise<readonly string[]>
@@ -26,4 +42,6 @@ export interface Syncs {
   syncHealth(sync: string): Promise<SyncHealth | null>
   /** When the newest whole reconciliation without a difference began; null if there is none. */
   reconciled(sync: string): Promise<{ readonly verifiedThrough: string | null }>
+  /** The runs of a sync, newest first; `before`: only those with a lower number. Reads no item. */
+  runBriefs(sync: string, options: { limit: number; before?: number }): Promise<readonly RunBrief[]>
 }

@@ -61,6 +61,20 @@ export function runReportStatements(db: StatementRunner, dialect: SqlDialect): R
       return rows.map(rejectGroupOfRow)
     },
 
+    async requestTimes(run) {
+      const first = await db.one(
+        'SELECT sent_at FROM requests WHERE run = $1 ORDER BY run, batch, attempt LIMIT 1',
+        [run],
+      )
+      if (!first) return null
+      const last = await db.one(
+        'SELECT settled_at FROM requests WHERE run = $1 ORDER BY run DESC, batch DESC, attempt DESC LIMIT 1',
+        [run],
+      )
+      const at = last?.['settled_at'] ?? null
+      return { first: dialect.time(first['sent_at']), last: at === null ? null : dialect.time(at) }
+    },
+
     timeline: (run, points) => readTimeline(db, dialect, run, points),
   }
 }

@@ -2,9 +2,10 @@
 
 import { countKnownDifferent, countParked, type Books } from '../../core/domain/books.ts'
 import type { Run } from '../roles/runs.ts'
-import type { Syncs } from '../roles/syncs.ts'
+import type { RunBrief, Syncs } from '../roles/syncs.ts'
 import { completeStates, regularPurposes } from '../rows/runs.ts'
-import type { Row } from '../rows/values.ts'
+import { isNoted } from '../rows/streams.ts'
+import { number, type Row } from '../rows/values.ts'
 import type { SqlDialect, StatementRunner } from './engine.ts'
 
 /** Runs after the last complete one whose streams are read, to know how old a mirror's tables are. */
@@ -21,6 +22,37 @@ const knowsOfDifferences = (state: unknown, counts: Books | null): boolean =>
 const mayLeaveDifferences = ({ state, purpose }: Row): boolean =>
   state === 'complete_with_rejects' && purpose === 'reconcile'
 
+/** A sum over the streams of a run; what steps keep is in their table too. */
+const ofStreams = (column: string): string =>
+  `(SELECT sum(streams.${column}) FROM streams WHERE streams.run = runs.id AND ${isNoted}) AS streams_${column}`
+
+const BRIEF_COLUMNS = `id, kind, purpose, state, reason, rows_read, counts, opened_at, closed_at,
+  ${(['read', 'inserted', 'changed', 'deleted'] as const).map(ofStreams).join(', ')}`
+
+const briefReader =
+  ({ json, time }: Pick<SqlDialect, 'json' | 'time'>) =>
+  (row: Row): RunBrief => ({
+    id: Number(row['id']),
+    kind: row['kind'] as Run['kind'],
+    purpose: row['purpose'] as Run['purpose'],
+    state: row['state'] as Run['state'],
+    reason: row['reason'] as Run['reason'],
+    rowsRead: number(row['rows_read']),
+    openedAt: time(row['opened_at']),
+    closedAt: row['closed_at'] === null ? null : time(row['closed_at']),
+    counts: row['counts'] === null ? null : (json(row['counts']) as Books),
+    streams:
+      row['streams_read'] === null
+        ? null
+        : {
+            read: Number(row['streams_read']),
+            inserted: Number(row['streams_inserted']),
+            changed: Number(row['streams_changed']),
+            deleted: Number(row['streams_deleted']),
+          },
+  })
+
+// oxlint-disable-next-line max-lines-per-function -- a table of methods, none of them long
 export const syncStatements = (
   db: StatementRunner,
   { json, time, indexedBy }: SqlDialect,
@@ -37,6 +69,15 @@ export const syncStatements = (
       [sync],
     )
     return { verifiedThrough: verified ? time(verified['verified_through']) : null }
+  },
+
+  async runBriefs(sync, { limit, before }) {
+    const rows = await db.all(
+      `SELECT ${BRIEF_COLUMNS} FROM runs WHERE mode = 'run' AND sync = $1${before === undefined ? '' : ' AND id < $3'}
+       ORDER BY id DESC LIMIT $2`,
+      before === undefined ? [sync, limit] : [sync, limit, before],
+    )
+    return rows.map(briefReader({ json, time }))
   },
 
   async syncHealth(sync) {

@@ -29,6 +29,67 @@ export function standingTests(open: Open): void {
     ledger.closeRun(run, { state, books: null })
   const closedAt = async (run: number) => (await ledger.run(run))!.closedAt
 
+  describe('the runs of a sync in brief', () => {
+    it('are newest first, without plans and other syncs, and are read a page at a time', async () => {
+      expect(await ledger.runBriefs('contacts', { limit: 5 })).toEqual([])
+      const ids: number[] = []
+      for (let count = 0; count < 3; count++) {
+        const { id } = await openRun(ledger)
+        ids.unshift(id)
+        await stage(ledger, id, [row(1, 'a', `content ${count}`)])
+        await ledger.closeRun(id, { state: 'cancelled', books: await ledger.books(id) })
+      }
+      await end((await openRun(ledger, 'run', 'companies')).id, 'complete')
+      const plan = await openRun(ledger, 'plan')
+      const briefs = await ledger.runBriefs('contacts', { limit: 5 })
+      expect(briefs.map(({ id }) => id)).toEqual(ids)
+      const { openedAt, closedAt } = (await ledger.run(ids[0]!))!
+      expect(briefs[0]).toMatchObject({
+        kind: 'import',
+        purpose: 'sync',
+        state: 'cancelled',
+        reason: null,
+        rowsRead: 1,
+        streams: null,
+        counts: { read: 1 },
+        openedAt,
+        closedAt,
+      })
+      const older = await ledger.runBriefs('contacts', { limit: 1, before: ids[0]! })
+      expect(older.map(({ id }) => id)).toEqual([ids[1]])
+      expect(await ledger.runBriefs('contacts', { limit: 1, before: ids[2]! })).toEqual([])
+      await ledger.discard(plan.id)
+    })
+
+    it('have the sums of a mirror, and not what its steps keep', async () => {
+      const { id } = await openRun(ledger, 'run', 'copy', 'mirror')
+      await ledger.saveStepState(id, '@somewhere', 'a place')
+      expect((await ledger.runBriefs('copy', { limit: 1 }))[0]).toMatchObject({ streams: null })
+      await ledger.noteStream(id, stream('a', { read: 10, inserted: 3, changed: 2, deleted: 1 }))
+      await ledger.noteStream(id, stream('b', { read: 5, inserted: 1 }))
+      expect((await ledger.runBriefs('copy', { limit: 1 }))[0]).toMatchObject({
+        counts: null,
+        streams: { read: 15, inserted: 4, changed: 2, deleted: 1 },
+      })
+    })
+
+    it('and when a run sent its first batch, and had the last answer', async () => {
+      const { id } = await openRun(ledger)
+      expect(await ledger.requestTimes(id)).toBeNull()
+      await stage(ledger, id, [row(1, 'a'), row(2, 'b')])
+      const [segment] = await ledger.openSegments(id)
+      const fence = await ledger.claimSegment(id, segment!)
+      const claim = { run: id, segment: segment!, fence }
+      const batch = await send(ledger, claim)
+      const sent = await ledger.requestTimes(id)
+      expect(sent).toEqual({ first: expect.any(String), last: null })
+      await settle(ledger, claim, batch, 'created')
+      const { first, last } = (await ledger.requestTimes(id))!
+      expect(first).toBe(sent!.first)
+      expect(Date.parse(last!)).toBeGreaterThanOrEqual(Date.parse(first))
+    })
+  })
+
   describe('how a sync stands', () => {
     it('is unknown before its first run, and told by each sync apart', async () => {
       expect(await ledger.syncHealth('contacts')).toBeNull()

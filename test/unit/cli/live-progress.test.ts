@@ -1,7 +1,7 @@
 // How far a live run is: its phase, and how much of that is done.
 
 import { expect, onTestFinished, test } from 'vitest'
-import { liveProgressOf, phaseText } from '../../../src/cli/views/live-progress.ts'
+import { liveProgressOf, phaseText } from '../../../src/report/live-progress.ts'
 import type { Run } from '../../../src/ledger/ledger.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
 import { shareNoter } from '../../../src/runs/step-share.ts'

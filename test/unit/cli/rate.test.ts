@@ -1,7 +1,7 @@
 // How fast a count grows, and how long the rest takes.
 
 import { expect, test } from 'vitest'
-import { RateMeter } from '../../../src/cli/views/rate.ts'
+import { RateMeter } from '../../../src/report/rate.ts'
 
 test('counts the last half minute, and forgets a pause and an earlier phase', () => {
   const meter = new RateMeter()

@@ -1,10 +1,11 @@
 // What a run says of its quota: that every request is refused, and how long the rest takes at least.
 
 import { expect, test } from 'vitest'
-import { refusalsText, quotaLeftMs, quotaText } from '../../../src/cli/shared/run-quota.ts'
+import { refusalsText, quotaText } from '../../../src/cli/shared/run-quota.ts'
+import { quotaLeftMs } from '../../../src/resources/run-quota.ts'
 import { paceOf, progressLine } from '../../../src/cli/views/progress-line.ts'
-import { RateMeter } from '../../../src/cli/views/rate.ts'
-import type { LiveProgress } from '../../../src/cli/views/live-progress.ts'
+import { RateMeter } from '../../../src/report/rate.ts'
+import type { LiveProgress } from '../../../src/report/live-progress.ts'
 import { readQuotaView, type QuotaView } from '../../../src/client/pacer/view.ts'
 import { quotaRow } from './quota-row.ts'
 

@@ -11,6 +11,7 @@ const view = {
   when: 'every day',
   lastRun: null,
   next: null,
+  times: [],
 } as const
 const told = (note: string) =>
   scheduleLines(

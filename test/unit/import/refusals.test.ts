@@ -2,7 +2,7 @@
 // always answered with 500. A real service; the client between it and the run refuses.
 
 import { expect, test } from 'vitest'
-import { liveProgressOf } from '../../../src/cli/views/live-progress.ts'
+import { liveProgressOf } from '../../../src/report/live-progress.ts'
 import type { BatchAnswer } from '../../../src/client/index.ts'
 import { ServiceFailure } from '../../../src/core/errors.ts'
 import { DEFAULT_IMPORT_TUNING, type ImportClient } from '../../../src/import/ports.ts'

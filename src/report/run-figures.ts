@@ -1,10 +1,10 @@
 // The figures of a run in a table, whatever its kind.
 
-import { countDoneRemovals, countRejectedRemovals } from '../../core/domain/removals.ts'
-import { countRejects, LINK_REJECT_STATES, type LinkState } from '../../core/domain/books.ts'
-import type { Run } from '../../ledger/ledger.ts'
-import { streamTotals, type RunAccount } from '../../report/account.ts'
-import { jobOf } from '../../runs/job.ts'
+import { countDoneRemovals, countRejectedRemovals } from '../core/domain/removals.ts'
+import { countRejects, LINK_REJECT_STATES, type LinkState } from '../core/domain/books.ts'
+import type { Run } from '../ledger/ledger.ts'
+import { streamTotals, type RunAccount } from './account.ts'
+import { jobOf } from '../runs/job.ts'
 import type { LiveProgress } from './live-progress.ts'
 
 /**
@@ -13,7 +13,7 @@ import type { LiveProgress } from './live-progress.ts'
  */
 export function figuresOf(
   run: Run,
-  account: RunAccount | null,
+  account: Pick<RunAccount, 'run' | 'streams'> | null,
   progress: LiveProgress | null,
 ): (number | null)[] {
   if (progress?.counters) {

@@ -1,10 +1,10 @@
 // How far a live run is, as the ledger has it: what `status`, `run` and `watch` show, because its books are counted only when it
 // ends.
 
-import { LIVE_STATES } from '../../core/domain/books.ts'
-import { sumOfDifferences } from '../../core/domain/differences.ts'
-import { countOpenRemovals } from '../../core/domain/removals.ts'
-import { countText, formatNumber } from '../../core/format.ts'
+import { LIVE_STATES } from '../core/domain/books.ts'
+import { sumOfDifferences } from '../core/domain/differences.ts'
+import { countOpenRemovals } from '../core/domain/removals.ts'
+import { countText, formatNumber } from '../core/format.ts'
 import type {
   Differences,
   Removals,
@@ -13,10 +13,10 @@ import type {
   Runs,
   StepStates,
   Streams,
-} from '../../ledger/ledger.ts'
-import { streamTotals } from '../../report/account.ts'
-import { readSentAgain, sentAgainText } from '../../runs/sent-again.ts'
-import { readShare } from '../../runs/step-share.ts'
+} from '../ledger/ledger.ts'
+import { streamTotals } from './account.ts'
+import { readSentAgain, sentAgainText } from '../runs/sent-again.ts'
+import { readShare } from '../runs/step-share.ts'
 
 /** The part of the ledger that it is read from. */
 export type ProgressLedger = Differences & Removals & Runs & StepStates & Streams

@@ -1,0 +1,87 @@
+// The live runs, read once for all who ask: pages and streams of events. Promise kept here: the ledger is asked at most once a second,
+// however many pages are open, and not at all while nobody asks.
+
+import type { Clock } from '../core/ports.ts'
+import type { Config } from '../../config/index.ts'
+import type { Ledger, Run } from '../ledger/ledger.ts'
+import { liveProgressOf, type LiveProgress } from '../report/live-progress.ts'
+import { RateMeter } from '../report/rate.ts'
+import { quotaLeftMs, readRunQuota } from '../resources/run-quota.ts'
+import type { ConsoleReadings } from './readings.ts'
+import { partsOfCounters } from './views/run-bars.ts'
+import type { LiveView } from './views/shapes.ts'
+
+/** A read is this old at most when it is given to the next who asks, ms. */
+export const LIVE_EVERY_MS = 1_000
+
+export interface FollowedRun {
+  readonly run: Run
+  readonly progress: LiveProgress
+  readonly view: LiveView
+}
+
+/** The live runs by their number. */
+export type FollowedRuns = ReadonlyMap<number, FollowedRun>
+
+export class LiveReader {
+  readonly #readings: ConsoleReadings
+  readonly #clock: Pick<Clock, 'now'>
+  readonly #meters = new Map<number, RateMeter>()
+  #last: { readonly runs: FollowedRuns; readonly at: number } | null = null
+  #reading: Promise<FollowedRuns> | null = null
+
+  constructor(readings: ConsoleReadings, clock: Pick<Clock, 'now'>) {
+    this.#readings = readings
+    this.#clock = clock
+  }
+
+  /** @throws LedgerAway */
+  async read(): Promise<FollowedRuns> {
+    const last = this.#last
+    if (last !== null && this.#clock.now() - last.at < LIVE_EVERY_MS) return last.runs
+    this.#reading ??= this.#read().finally(() => (this.#reading = null))
+    return await this.#reading
+  }
+
+  async #read(): Promise<FollowedRuns> {
+    const { config } = await this.#readings.config()
+    const found = await this.#readings.ledger(async (ledger) => await progressOfAll(ledger))
+    const at = this.#clock.now()
+    const runs = new Map<number, FollowedRun>()
+    for (const { run, progress } of found ?? [])
+      runs.set(run.id, { run, progress, view: await this.#viewOf(config, run, progress, at) })
+    for (const id of this.#meters.keys()) if (!runs.has(id)) this.#meters.delete(id)
+    this.#last = { runs, at }
+    return runs
+  }
+
+  async #viewOf(config: Config, run: Run, progress: LiveProgress, at: number): Promise<LiveView> {
+    const meter = this.#meters.get(run.id) ?? new RateMeter()
+    this.#meters.set(run.id, meter)
+    if (run.state !== 'running') meter.reset()
+    const { phase, percent, amount, details, waits = null, counters, work } = progress
+    const pace = work && meter.pace(at, phase, work)
+    const quota = await this.#readings.quotas((store) => readRunQuota(config, store, run))
+    const leastMs = (quota && quotaLeftMs(quota, progress, run)) ?? 0
+    const leftMs = pace?.leftMs ?? null
+    return {
+      phase,
+      percent,
+      amount,
+      details: [...details],
+      waits,
+      per_second: pace?.rate ? Number(pace.rate.toFixed(1)) : null,
+      seconds_left: leftMs === null ? null : Math.round(Math.max(leftMs, leastMs) / 1_000),
+      parts: counters && run.rowsRead !== null ? partsOfCounters(counters) : null,
+    }
+  }
+}
+
+async function progressOfAll(ledger: Ledger) {
+  const found: { run: Run; progress: LiveProgress }[] = []
+  for (const run of await ledger.liveRuns()) {
+    const progress = await liveProgressOf(ledger, run)
+    if (progress !== null) found.push({ run, progress })
+  }
+  return found
+}

@@ -1,0 +1,96 @@
+// The streams of events that pages follow while they are seen. Promises kept here: one reading a second feeds all of them; their number
+// has a bound, and so has what waits for a reader that is slow; without readers nothing is read.
+
+import type { ServerResponse } from 'node:http'
+import { LIVE_STATES } from '../core/domain/run-states.ts'
+import { LIVE_EVERY_MS, type LiveReader, type FollowedRuns } from './live-reader.ts'
+import { liveBlock, liveLine } from './pages/live.ts'
+import { quotaStrips } from './pages/quota.ts'
+import { LedgerAway, type ConsoleReadings } from './readings.ts'
+import { readQuotas } from './views/quotas.ts'
+
+export const STREAMS_MAX = 200
+/** Text that may wait for one reader, bytes. */
+const WAITING_MAX = 1_048_576
+/** So often a stream says something: what passes it on may end one that is silent. */
+const QUIET_MAX_MS = 15_000
+
+/** What a page says of the live runs when it is made; another text means that it is out of date. */
+export const liveMark = (runs: FollowedRuns | null): string =>
+  runs === null
+    ? 'away'
+    : [...runs.values()]
+        .filter(({ run }) => LIVE_STATES.includes(run.state))
+        .map(({ run: { id, state, reason } }) => `${id} ${state} ${reason ?? ''}`)
+        .join()
+
+export class LiveStreams {
+  readonly #readings: ConsoleReadings
+  readonly #reader: LiveReader
+  readonly #streams = new Set<ServerResponse>()
+  #timer: NodeJS.Timeout | null = null
+  #last: { readonly text: string; readonly atMs: number } | null = null
+
+  constructor(readings: ConsoleReadings, reader: LiveReader) {
+    this.#readings = readings
+    this.#reader = reader
+  }
+
+  get isFull(): boolean {
+    return this.#streams.size >= STREAMS_MAX
+  }
+
+  /** Takes the answer of a request, whose head is written. */
+  add(response: ServerResponse): void {
+    response.write('retry: 2000\n\n')
+    this.#streams.add(response)
+    response.on('close', () => this.#streams.delete(response))
+    // The next reading is for this one too, whatever the last one was.
+    this.#last = null
+    this.#timer ??= setTimeout(() => void this.#tick(), 0)
+  }
+
+  async #tick(): Promise<void> {
+    if (this.#streams.size > 0) {
+      const text = await this.#message()
+      const now = Date.now()
+      if (text !== this.#last?.text) this.#send(`event: live\ndata: ${text}\n\n`)
+      else if (now - this.#last.atMs >= QUIET_MAX_MS) this.#send(': still here\n\n')
+      if (text !== this.#last?.text || now - this.#last.atMs >= QUIET_MAX_MS)
+        this.#last = { text, atMs: now }
+    }
+    this.#timer =
+      this.#streams.size === 0 ? null : setTimeout(() => void this.#tick(), LIVE_EVERY_MS)
+  }
+
+  /** Never rejects. */
+  async #message(): Promise<string> {
+    try {
+      const runs = await this.#reader.read()
+      const orgs = await this.#readings.quotas(readQuotas)
+      const fragments = Object.fromEntries([
+        ...[...runs].flatMap(([id, { view }]) => [
+          [`live-${id}`, liveLine(view).toString()],
+          [`run-live-${id}`, liveBlock(view).toString()],
+        ]),
+        ...(orgs === null ? [] : [['quota-strips', quotaStrips(orgs).toString()]]),
+      ]) as Record<string, string>
+      return JSON.stringify({ runs: liveMark(runs), fragments })
+    } catch (error) {
+      const isAway = error instanceof LedgerAway
+      return JSON.stringify({ runs: isAway ? liveMark(null) : 'unknown', fragments: {} })
+    }
+  }
+
+  #send(text: string): void {
+    for (const stream of this.#streams)
+      if (stream.writableLength > WAITING_MAX) stream.destroy()
+      else stream.write(text)
+  }
+
+  close(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    for (const stream of this.#streams) stream.end()
+    this.#streams.clear()
+  }
+}

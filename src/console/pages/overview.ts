@@ -1,0 +1,214 @@
+// The overview: what needs a person first, then every sync, then the quotas.
+
+import { spark, type SparkColumn } from '../../report/charts.ts'
+import { html, type HtmlValue, type Markup } from '../../report/escape.ts'
+import { formatNumber } from '../../report/format.ts'
+import type { Series } from '../../report/style.ts'
+import { agoText, summaryText, TEXT, untilText } from '../texts.ts'
+import { HISTORY_RUNS, type Overview, type SyncGlance } from '../views/overview.ts'
+import type { RunBar } from '../views/shapes.ts'
+import { liveLine } from './live.ts'
+import { inPath, stateOf, stepsOf, timeOf } from './parts.ts'
+import { quotaStrips } from './quota.ts'
+
+/** The parts of a run in charts, from the ground up, with their colours. */
+export const PART_SERIES = {
+  rest: 'unchanged',
+  created: 'created',
+  updated: 'updated',
+  deleted: 'withdrawn',
+  kept: 'kept',
+  rejected: 'rejected',
+} as const satisfies Record<keyof NonNullable<RunBar['parts']>, Series>
+
+export type PartName = keyof typeof PART_SERIES
+export const PART_NAMES = Object.keys(PART_SERIES) as readonly PartName[]
+
+export function overviewMain(data: Overview): Markup {
+  const nowMs = Date.parse(data.made_at)
+  const rank = ({ attention }: SyncGlance) => (attention?.tone === 'bad' ? 0 : 1)
+  const needs = data.syncs
+    .filter(({ attention }) => attention !== null)
+    .toSorted((one, other) => rank(one) - rank(other))
+  const tones = data.syncs.map(({ tone }) => tone)
+  return html`<h1>${TEXT.overview}</h1>
+    <p class="lead">${summaryText(tones, needs.length)}</p>
+    ${problemNotes(data.problems)}
+    ${
+      needs.length > 0 &&
+      html`<section class="needs" aria-labelledby="needs">
+        <h2 id="needs">${TEXT.attention}</h2>
+        <ul>
+          ${needs.map(needOf)}
+        </ul>
+      </section>`
+    }
+    <section aria-labelledby="syncs">
+      <h2 id="syncs" class="${needs.length > 0 ? '' : 'hidden'}">${TEXT.syncs}</h2>
+      ${data.syncs.length === 0 && html`<p class="note">${TEXT.noSyncs}</p>`}
+      <ul class="syncs">
+        ${data.syncs.map((sync) => html`<li>${syncCard(sync, nowMs)}</li>`)}
+      </ul>
+    </section>
+    ${
+      data.orgs.length > 0 &&
+      html`<section aria-labelledby="quotas">
+        <h2 id="quotas">${TEXT.quotas}</h2>
+        <p class="soft small">${TEXT.quotaLead}</p>
+        <div id="quota-strips">${quotaStrips(data.orgs)}</div>
+      </section>`
+    }`
+}
+
+export const problemNotes = (problems: Overview['problems']): Markup[] =>
+  problems.map(
+    ({ of, text }) =>
+      html`<div class="problem" role="status"><b>${TEXT.problems[of]}.</b> ${text}</div>`,
+  )
+
+function needOf({ sync, run, attention }: SyncGlance): Markup | false {
+  if (attention === null) return false
+  const { tone, words } = attention
+  return html`<li class="need t-${tone}">
+    <h3><a href="/syncs/${inPath(sync)}">${sync}</a> ${stateOf(tone, words)}</h3>
+    ${needBody(attention, isOpen(attention) ? attention.next.length : 1)}
+    ${run !== null && html`<p class="small"><a href="/runs/${run}">${TEXT.run(run)}</a></p>`}
+  </li>`
+}
+
+type Attention = NonNullable<SyncGlance['attention']>
+
+/** Whether a run waits for an answer: then all ways out are shown, and otherwise the first. */
+const isOpen = ({ next }: Attention): boolean => next.length === 2
+
+/** @param steps how many of them */
+export const needBody = ({ meaning, message, next }: Attention, steps: number): Markup =>
+  html`<p>${meaning}</p>
+    ${message !== null && html`<p class="said">${message}</p>`} ${stepsOf(next.slice(0, steps))}`
+
+function syncCard(data: SyncGlance, nowMs: number): Markup {
+  const { sync, kind, tone, state, run, history } = data
+  return html`<article class="sync">
+    <div class="who">
+      <h3><a href="/syncs/${inPath(sync)}">${sync}</a></h3>
+      <p class="soft small">${kind}</p>
+      <p>${stateOf(tone, state.replaceAll('_', ' '))}</p>
+      ${freshBadge(data)}
+    </div>
+    <div class="how">
+      ${history.length === 0 ? html`<p class="soft small">${TEXT.noRun}</p>` : historyChart(sync, history)}
+      ${run !== null && html`<p class="small figures-line">${figuresText(data)}</p>`}
+      ${run !== null && html`<div id="live-${run}">${data.live && liveLine(data.live)}</div>`}
+    </div>
+    <dl class="moments">
+      ${timesOf(data, nowMs).map(
+        ([name, value]) =>
+          html`<div>
+            <dt>${name}</dt>
+            <dd>${value}</dd>
+          </div>`,
+      )}
+    </dl>
+  </article>`
+}
+
+function freshBadge({ freshness }: SyncGlance): Markup | false {
+  const words = TEXT.freshness[freshness.state]
+  const isLate = freshness.state === 'late' || freshness.state === 'never'
+  return words !== '' && html`<p class="badge${isLate ? ' late' : ''}">${words}</p>`
+}
+
+function figuresText({ rows, written, rejects, differ }: SyncGlance): HtmlValue {
+  const shown = [
+    [rows, TEXT.facts.rows],
+    [written, TEXT.facts.written],
+    [rejects, TEXT.facts.rejects],
+    [differ, TEXT.facts.differ],
+  ] as const
+  return shown
+    .filter(([value], at) => value !== null && (at < 2 || value > 0))
+    .map(([value, name], at) => html`${at > 0 && ' · '}<b>${formatNumber(value!)}</b> ${name}`)
+}
+
+function timesOf(
+  {
+    run,
+    opened_at: opened,
+    schedule,
+    verified_through: verified,
+    differences_left: left,
+    freshness,
+  }: SyncGlance,
+  nowMs: number,
+): [string, HtmlValue][] {
+  const ago = (iso: string) => html`<span class="of">${agoText(nowMs - Date.parse(iso))}</span>`
+  const last =
+    opened === null
+      ? TEXT.never
+      : html`<a href="/runs/${run}">${timeOf(opened, 'short')}</a>${ago(opened)}`
+  const success =
+    freshness.state === 'late' && freshness.succeeded_at !== null
+      ? ([
+          [
+            TEXT.facts.success,
+            html`${timeOf(freshness.succeeded_at, 'short')}${ago(freshness.succeeded_at)}`,
+          ],
+        ] as [string, HtmlValue][])
+      : []
+  return [
+    [TEXT.facts.last, last],
+    ...success,
+    [TEXT.facts.next, nextOf(schedule, nowMs)],
+    ...(verified === null && left === 0
+      ? []
+      : ([
+          [
+            TEXT.facts.verified,
+            html`${verified === null ? TEXT.never : timeOf(verified, 'short')}${left > 0 && html`<span class="of warn">${TEXT.differ(left)}</span>`}`,
+          ],
+        ] as [string, HtmlValue][])),
+  ]
+}
+
+function nextOf(schedule: SyncGlance['schedule'], nowMs: number): HtmlValue {
+  if (schedule === null) return html`<span class="soft">${TEXT.notScheduled}</span>`
+  const { next, state, when, group } = schedule
+  const below = [when, ...(group === null ? [] : [TEXT.bySchedule(group)])]
+    .filter(Boolean)
+    .join(', ')
+  const time =
+    next === null
+      ? TEXT.scheduleStates[state]
+      : html`${timeOf(next, 'short')}
+          <span class="soft">${untilText(Date.parse(next) - nowMs)}</span>`
+  return html`${time}${below !== '' && html`<span class="of">${below}</span>`}`
+}
+
+/** The books of the newest runs, a column each. */
+export function historyChart(
+  sync: string,
+  history: readonly RunBar[],
+  room = HISTORY_RUNS,
+): Markup {
+  const columns = history.map(({ parts, tone }): SparkColumn => {
+    const values = parts === null ? [] : PART_NAMES.map((name) => segmentOf(name, parts[name]))
+    const mark = tone === 'bad' ? 'failed' : tone === 'live' ? 'sent' : 'superseded'
+    return { values, mark }
+  })
+  return spark(TEXT.lastRuns(history.length, sync), historyText(history), columns, room)
+}
+
+const segmentOf = (name: PartName, value: number) => ({
+  series: PART_SERIES[name],
+  name: TEXT.parts[name],
+  value,
+})
+
+/** What the chart shows, in words: the sums, and how many ended how. */
+function historyText(history: readonly RunBar[]): string {
+  const sums = PART_NAMES.map((name) => {
+    const sum = history.reduce((total, { parts }) => total + (parts?.[name] ?? 0), 0)
+    return sum === 0 ? null : `${formatNumber(sum)} ${TEXT.parts[name]}`
+  })
+  return sums.filter((part) => part !== null).join(', ') || TEXT.noBooks
+}

@@ -1,0 +1,266 @@
+// The words of the console, in one file. What a run says of itself is in the words of the report (src/report), as everywhere.
+
+import { countText, formatNumber } from '../core/format.ts'
+import { durationText } from '../report/format.ts'
+
+export const TEXT = {
+  phases: {
+    staging: 'Read the source',
+    comparing: 'Compare both sides',
+    sending: 'Send',
+    linking: 'Link',
+    deleting: 'Remove',
+    verifying: 'Read back',
+    closing: 'Close the books',
+    reading: 'Read and merge the tables',
+  },
+  product: 'records-sync',
+  skip: 'Skip to the content',
+  main: 'Main',
+  overview: 'Overview',
+  quota: 'Quota',
+  search: 'Search',
+  searchLabel: 'Find a sync or a run',
+  searchHint: 'Sync, or number of a run',
+  asOf: 'as of',
+  footer:
+    'The console reads the configuration, the ledger and the Temporal server, and changes nothing.',
+  problems: {
+    configuration: 'The configuration cannot be read; what is shown is of the last good one',
+    ledger: 'The ledger does not answer; what is not known is asked again by itself',
+    temporal:
+      'The Temporal server does not answer: schedules and workers are not known now. Runs go on when it is back',
+  },
+  away: {
+    title: 'The ledger does not answer',
+    meaning: 'This page comes back by itself when the ledger does.',
+  },
+  notFound: 'Not found',
+  failed: 'Something went wrong',
+  failedMeaning: 'The console could not make this page. Its terminal has more.',
+  attention: 'Needs you',
+  syncs: 'Syncs',
+  noSyncs: 'The configuration has no sync yet.',
+  facts: {
+    last: 'Last run',
+    next: 'Next run',
+    verified: 'Verified through',
+    success: 'Last success',
+    rows: 'rows',
+    written: 'written',
+    rejects: 'rejected',
+    differ: 'differ',
+  },
+  tooMany: 'Too many pages follow the console already; close some.',
+  never: 'never',
+  unknown: 'not known',
+  notScheduled: 'not scheduled',
+  noRun: 'no run yet',
+  scheduleStates: {
+    active: 'scheduled',
+    paused: 'paused',
+    missing: 'not on the server',
+    foreign: 'not ours',
+    unknown: 'not known',
+  },
+  freshness: {
+    fresh: 'fresh',
+    late: 'late',
+    never: 'no success yet',
+    none: '',
+  },
+  differ: (records: number) => `${countText(records, 'difference')} left`,
+  bySchedule: (group: string) => `with group ${group}`,
+  lastRuns: (runs: number, sync: string) =>
+    `${runs === 1 ? 'The last run' : `The last ${runs} runs`} of ${sync}`,
+  oldestNewest: 'oldest to newest',
+  noBooks: 'no books yet',
+  parts: {
+    created: 'created',
+    updated: 'updated',
+    deleted: 'deleted',
+    kept: 'kept as others changed them',
+    rejected: 'rejected',
+    rest: 'nothing to do',
+    planned: 'to be sent',
+  },
+  quotas: 'Quota',
+  quotaLead: 'Requests of the last minute of each org, of the limit that the service allows.',
+  noQuota: 'Nothing is known of a quota yet: it appears with the first request of a run.',
+  quotaUse: (used: number, limit: number) =>
+    `${formatNumber(used)} of ${formatNumber(limit)} a minute`,
+  quotaUnlimited: (used: number) =>
+    `${formatNumber(used)} in the last minute, no limit to speak of`,
+  quotaUnknown: (used: number) =>
+    `${formatNumber(used)} in the last minute, the limit is not known`,
+  quotaWho: 'Process',
+  quotaLastMinute: 'Last minute',
+  quotaWaiting: 'Waiting',
+  quotaOurs: 'ours',
+  quotaOthers: 'others',
+  quotaFree: 'free',
+  quotaReserve: 'kept for others',
+  quotaClosed: 'closed by the service until',
+  quotaRefuses: 'the service refuses every request since',
+  quotaGuessed: 'guessed from refusals',
+  quotaRefused: (refused: number, all: number) =>
+    `${formatNumber(refused)} of ${countText(all, 'request')} refused since`,
+  idle: {
+    words: 'Nobody works on it',
+    meaning: (idle: string) =>
+      `The run is live in the ledger, and ${idle}. It goes on when a worker is there.`,
+    next: 'Start a worker:',
+  },
+  schedules: {
+    words: 'Does not run by itself',
+    missing: 'Its schedule is in the configuration, and not on the Temporal server.',
+    put: 'Put it there:',
+    foreign: 'The schedule of its name on the Temporal server is not ours.',
+    see: 'See what it is:',
+    pausedWords: 'Its schedule is paused',
+    paused: 'No run begins by itself until the schedule is resumed.',
+    resume: 'Resume it:',
+  },
+  rate: (perSecond: number) => `${formatNumber(perSecond)} a second`,
+  left: (seconds: number) => `about ${durationText(seconds)} left`,
+  soFar: 'Rows so far',
+  found: (words: string) => `What was found for “${words}”`,
+  nothingFound: 'Nothing was found.',
+  searchExpected: 'Expected a part of a sync’s name, or the number of a run.',
+  run: (id: number) => `Run ${id}`,
+  ways: { run: 'Run', report: 'Report', rejects: 'Rejects' },
+  began: 'Began',
+  since: (took: string) => `${took} ago`,
+  took: (took: string) => `took ${took}`,
+  limited: (limits: string) => `Limited: ${limits}`,
+  atWork: 'At work',
+  progress: 'How far it is',
+  plan: 'The plan that it waits with',
+  planLead: 'What the run does if it is approved, in totals. Values of rows are not on this page.',
+  planVerdict: 'What becomes of a row',
+  planNumber: 'Number',
+  planDigest: 'Digest',
+  planMade: 'Made',
+  planRemovals: 'Removed',
+  rows: 'Rows',
+  kinds: { import: 'Import', mirror: 'Mirror' },
+  history: 'History',
+  historyLead: (runs: number) =>
+    `What became of the rows of ${runs === 1 ? 'the run' : `the last ${runs} runs`}, a column each, the newest at the right.`,
+  settings: 'What it does, and when',
+  mode: 'Mode',
+  after: 'Runs after',
+  schedule: 'Schedule',
+  nextTimes: 'Next times',
+  mapping: 'Mapping',
+  rejectsOf: (run: number) => `Rejects are those of run ${run}, the last one that had some.`,
+  column: 'Column',
+  property: 'Property',
+  lastRejects: 'Last rejects',
+  isKey: 'key',
+  link: (association: string, to: string) => `link ${association} to ${to}`,
+  tables: 'Tables',
+  tablesLead: 'As the newest run left them.',
+  table: 'Table',
+  state: 'State',
+  upTo: 'Up to date as of',
+  tableRows: 'Rows',
+  serviceCounts: 'Service counts',
+  deleted: 'Deleted',
+  misfits: 'Misfits',
+  runs: 'Runs',
+  runHead: 'Run',
+  beganHead: 'Began',
+  partHeads: {
+    created: 'Created',
+    updated: 'Updated',
+    deleted: 'Deleted',
+    kept: 'Kept',
+    rejected: 'Rejected',
+  },
+  older: 'Older runs',
+  noRejects: 'Nothing of this run was set aside.',
+  rejectRows: (rows: number) =>
+    `${countText(rows, 'row')} ${rows === 1 ? 'was' : 'were'} not accepted, or ${rows === 1 ? 'is' : 'are'} not held as sent.`,
+  rejectsLeft: (left: number, rows: number) =>
+    left === 0
+      ? 'Later runs brought all of them in.'
+      : left === rows
+        ? 'No later run brought any of them in.'
+        : `${formatNumber(left)} of them are left; later runs brought the others in.`,
+  whatHelps: 'What helps',
+  whatIsWrong: 'What is wrong',
+  ofColumn: (column: string) => `column ${column}`,
+  inField: 'in',
+  further: 'further errors of rows that another kind counts',
+  stillLeft: (left: number) => (left === 0 ? 'none left' : `${formatNumber(left)} still left`),
+  exampleRow: 'the first is row',
+  rejectStates: {
+    invalid: 'The row did not map, and was never sent.',
+    rejected: 'The service refused the row.',
+    conflict: 'The record was changed at the service since the plan; the row was not sent.',
+    failed: 'The service failed at the row, or gave no certain answer.',
+    unsent: 'The run ended before it came to the row.',
+    different: 'The row was accepted, and the service does not hold it as it was sent.',
+  },
+  helps: {
+    invalid:
+      'Correct the cell in the source, or the mapping; the next run takes the row again. Or correct it in the file of its kind, and retry that.',
+    rejected:
+      'See which value the service does not take, correct it in the source or in the file of its kind, and retry.',
+    conflict: 'Look at what others changed; a new plan shows the row as it is now.',
+    failed: 'Retry it as it is: nothing is wrong with the row itself.',
+    unsent: 'Retry it, or run the sync again.',
+    different:
+      'Retry it; where the service keeps its own form of the value, the run after that knows it.',
+  },
+  rejectSteps: {
+    files: 'Write them to files with their original columns, one for each kind:',
+    send: 'Send what you corrected:',
+    again: 'Or send them as they are, when the service was to blame:',
+  },
+  steps: 'Steps',
+  stepStates: { now: 'now', next: 'still to come', left: 'not reached' },
+  related: 'Runs that belong to it',
+  origin: 'Origin',
+  from: 'From',
+  to: 'To',
+  workflow: 'Workflow',
+  key: 'Key, fingerprint',
+  warnings: 'Warnings',
+  openTemporal: 'open in the Temporal UI',
+} as const
+
+/** `5 syncs: 3 fine, 1 at work, 1 needs you` */
+export function summaryText(
+  tones: readonly ('good' | 'live' | 'look' | 'bad' | 'none')[],
+  needs: number,
+): string {
+  const of = (...wanted: readonly string[]) => tones.filter((tone) => wanted.includes(tone)).length
+  const live = of('live')
+  const parts = [
+    ...(needs > 0 ? [`${needs} ${needs === 1 ? 'needs' : 'need'} you`] : []),
+    ...(live > 0 ? [`${live} at work`] : []),
+  ]
+  const all = countText(tones.length, 'sync')
+  if (parts.length === 0) return tones.length === 0 ? all : `${all}, none needs you`
+  return `${all}: ${parts.join(', ')}`
+}
+
+/** `3 min ago`, in one unit. */
+export function agoText(ms: number): string {
+  const minutes = Math.floor(ms / 60_000)
+  if (minutes < 1) return 'just now'
+  if (minutes < 120) return `${minutes} min ago`
+  const hours = Math.floor(minutes / 60)
+  return hours < 48 ? `${hours} h ago` : `${Math.floor(hours / 24)} days ago`
+}
+
+/** `in 3 min`, in one unit. */
+export function untilText(ms: number): string {
+  const minutes = Math.round(ms / 60_000)
+  if (minutes < 1) return 'now'
+  if (minutes < 120) return `in ${minutes} min`
+  const hours = Math.round(minutes / 60)
+  return hours < 48 ? `in ${hours} h` : `in ${Math.round(hours / 24)} days`
+}

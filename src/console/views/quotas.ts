@@ -1,0 +1,67 @@
+// The quota of each org, from the rows that all processes share. Asks no service.
+
+import { z } from 'zod'
+import { UNLIMITED_PER_MINUTE } from '../../client/pacer/memory.ts'
+import { readQuotaView, type QuotaView } from '../../client/pacer/view.ts'
+import { PRIORITIES, type QuotaStore } from '../../core/ports.ts'
+import { count, countOrNull, anyText as text, time, timeOrNull } from './shapes.ts'
+
+export const orgQuota = z
+  .object({
+    org: text.describe('Origin of the service, and the org, or the key while that is not known.'),
+    limit: countOrNull.describe('Requests a minute; null before the first answer.'),
+    unlimited: z.boolean().describe('Whether the service sets no limit to speak of.'),
+    guessed: z.boolean().describe('Whether the limit is guessed from refusals.'),
+    ours: count.describe('Our accepted requests of the last minute.'),
+    others: count.describe('Those of others, estimated.'),
+    reserve: z.number().describe('Share of the limit that is left to others, 0 to 1.'),
+    closed_until: timeOrNull.describe('A Retry-After that is in force.'),
+    refuses_since: timeOrNull.describe('If the service refuses every request: since when.'),
+    users: z.array(z.object({ name: text, last_minute: count, waiting: count })),
+    requests: count.describe('All since `since`.'),
+    refused: count.describe('Of them refused with 429.'),
+    since: time,
+  })
+  .meta({ id: 'OrgQuota' })
+export type OrgQuotaView = z.output<typeof orgQuota>
+
+const USERS_MAX = 8
+
+export async function readQuotas(store: QuotaStore): Promise<OrgQuotaView[]> {
+  const { nowMs, orgs } = await store.all()
+  const views: OrgQuotaView[] = []
+  for (const { org, state } of orgs)
+    // The row of a key counts until its org is known; what is left of it then means nothing.
+    if ((await store.orgOfKey(org)) === null) views.push(viewOf(readQuotaView(org, state, nowMs)))
+  return views
+}
+
+const iso = (ms: number): string => new Date(ms).toISOString()
+
+function viewOf(view: QuotaView): OrgQuotaView {
+  const { limitPerMinute: limit, lastMinute, refusals, totals } = view
+  const sum = (counts: Readonly<Record<string, number>>) =>
+    PRIORITIES.reduce((total, priority) => total + (counts[priority] ?? 0), 0)
+  return {
+    org: view.org,
+    limit: limit === null ? null : Math.round(limit),
+    unlimited: limit !== null && limit >= UNLIMITED_PER_MINUTE,
+    guessed: view.isLimitGuessed,
+    ours: Math.round(lastMinute.ours),
+    others: Math.round(lastMinute.others),
+    reserve: view.reserve,
+    closed_until: view.closedUntilMs === null ? null : iso(view.closedUntilMs),
+    refuses_since: refusals && iso(refusals.sinceMs),
+    users: view.users
+      .map(({ name, lastMinute: used, waiting }) => ({
+        name,
+        last_minute: sum(used),
+        waiting: sum(waiting),
+      }))
+      .filter(({ last_minute: used, waiting }) => used + waiting > 0)
+      .slice(0, USERS_MAX),
+    requests: totals.requests,
+    refused: totals.refused,
+    since: iso(totals.sinceMs),
+  }
+}

@@ -1,0 +1,91 @@
+// The steps of a run, in their order, with the times that the ledger has of them: when it was opened, its first request, the answer to
+// its last one, and when it was closed.
+
+import { LIVE_STATES } from '../../core/domain/books.ts'
+import type { Run } from '../../ledger/ledger.ts'
+import type { LiveProgress } from '../../report/live-progress.ts'
+import { jobOf } from '../../runs/job.ts'
+import { TEXT } from '../texts.ts'
+import type { RunStep } from './shapes.ts'
+
+type Phase = LiveProgress['phase']
+type Times = { readonly first: string; readonly last: string | null } | null
+
+/** The steps of an import as the phases of a live one name them. */
+function phasesOf(run: Run): readonly Phase[] {
+  if (run.kind === 'mirror') return ['reading']
+  const { sync, reconcile } = jobOf(run, 'import')
+  if (reconcile !== undefined)
+    return reconcile.repair
+      ? ['staging', 'comparing', 'sending', 'closing']
+      : ['staging', 'comparing', 'closing']
+  return [
+    'staging',
+    'sending',
+    ...(sync.import.links?.length ? (['linking'] as const) : []),
+    ...(removes(sync.import) ? (['deleting'] as const) : []),
+    ...(sync.import.verify === 'none' ? [] : (['verifying'] as const)),
+    'closing',
+  ]
+}
+
+const removes = ({
+  missing_rows: missing,
+  delete_when: when,
+}: {
+  readonly missing_rows?: unknown
+  readonly delete_when?: unknown
+}): boolean => (missing !== undefined && missing !== 'ignore') || when !== undefined
+
+export function stepsOfRun(run: Run, progress: LiveProgress | null, times: Times): RunStep[] {
+  const phases = phasesOf(run)
+  const isLive = LIVE_STATES.includes(run.state)
+  const now = isLive && progress !== null ? Math.max(0, phases.indexOf(progress.phase)) : null
+  const reached = now ?? lastReached(run, phases, times)
+  const steps = phases.map((phase, at): RunStep => {
+    const state =
+      now === null
+        ? at <= reached
+          ? 'done'
+          : 'left'
+        : at < now
+          ? 'done'
+          : at === now
+            ? 'now'
+            : 'next'
+    const shown = state === 'done' || state === 'now'
+    const [from, to] = shown ? spanOf(phase, run, times) : [null, null]
+    return {
+      name: TEXT.phases[phase],
+      state,
+      from,
+      to: state === 'done' ? to : null,
+      text: state === 'now' && progress !== null ? progress.amount : null,
+    }
+  })
+  return steps
+}
+
+/** How far a run came that has ended. */
+function lastReached(run: Run, phases: readonly Phase[], times: Times): number {
+  if (run.state.startsWith('complete')) return phases.length - 1
+  if (run.state === 'skipped') return -1
+  const sending = phases.indexOf('sending')
+  return times !== null && sending >= 0 ? sending : 0
+}
+
+/** What is known of the time of a phase; of those after the last request only together. */
+function spanOf(phase: Phase, run: Run, times: Times): [string | null, string | null] {
+  switch (phase) {
+    case 'reading':
+      return [run.openedAt, run.closedAt]
+    case 'staging':
+      return [run.openedAt, times?.first ?? null]
+    case 'sending':
+      return [times?.first ?? null, times?.last ?? null]
+    case 'closing':
+      return [times?.last ?? null, run.closedAt]
+    default:
+      return [null, null]
+  }
+}

@@ -1,0 +1,70 @@
+// What the objects of several pages are made of. Times are ISO 8601 in UTC; what is not known is null.
+
+import { z } from 'zod'
+
+export const count = z.int()
+export const countOrNull = count.nullable()
+export const anyText = z.string()
+export const textOrNull = anyText.nullable()
+export const time = z.string().meta({ description: 'ISO 8601, in UTC.' })
+export const timeOrNull = time.nullable()
+
+export const TONES = ['good', 'live', 'look', 'bad', 'none'] as const
+export type Tone = (typeof TONES)[number]
+
+export const tone = z
+  .enum(TONES)
+  .describe(
+    '`good`: nothing to do. `live`: at work. `look`: a person should look. `bad`: a person has to. `none`: it never ran, or that is not known.',
+  )
+
+export const step = z.object({
+  text: anyText,
+  command: textOrNull.describe('The command to type.'),
+})
+
+/** What became of the rows of a run, in the parts that charts show. */
+export const runParts = z.object({
+  created: count,
+  updated: count,
+  deleted: count,
+  kept: count.describe('Left as others changed them.'),
+  rejected: count,
+  rest: count.describe('Unchanged, or not to be written.'),
+})
+
+export const runBar = z.object({
+  run: count,
+  purpose: anyText,
+  state: anyText,
+  tone,
+  opened_at: time,
+  seconds: z.number().nullable().describe('Null while it is live.'),
+  rows: countOrNull,
+  parts: runParts.nullable().describe('Null before its books are closed.'),
+})
+export type RunBar = z.output<typeof runBar>
+
+export const liveProgress = z.object({
+  phase: anyText,
+  percent: countOrNull,
+  amount: anyText.describe('What is done in the phase, in words.'),
+  details: z.array(anyText),
+  waits: textOrNull.describe('Why it does not move although it is at work.'),
+  per_second: z.number().nullable(),
+  seconds_left: z.number().nullable(),
+  parts: runParts
+    .extend({ planned: count })
+    .nullable()
+    .describe('Of an import: rows by outcome so far, and those still to be sent.'),
+})
+export type LiveView = z.output<typeof liveProgress>
+
+export const runStep = z.object({
+  name: anyText,
+  state: z.enum(['done', 'now', 'next', 'left']).describe('`left`: the run ended before it.'),
+  from: timeOrNull,
+  to: timeOrNull,
+  text: textOrNull,
+})
+export type RunStep = z.output<typeof runStep>

@@ -1,0 +1,64 @@
+// How a sync stands, for people: the runs that show it, how far both sides are known to be equal, and its state in words.
+
+import { isComplete, LIVE_STATES } from '../core/domain/books.ts'
+import { sumOfDifferences } from '../core/domain/differences.ts'
+import { isWholeScope } from '../core/domain/purpose.ts'
+import type { Differences, Run, Runs, Syncs } from '../ledger/ledger.ts'
+import { jobOf } from '../runs/job.ts'
+import { phaseText, type LiveProgress } from './live-progress.ts'
+
+/** How far both sides of a sync are known to be equal. */
+export interface VerifiedThrough {
+  /** When the last whole reconciliation without a difference began. */
+  readonly through: string | null
+  /** Records that the last whole reconciliation left different, or one of a part since. */
+  readonly left: number
+}
+
+/** Reconciliations that are looked through for the last whole one. */
+const COMPARED_MAX = 50
+
+export const NEVER_VERIFIED: VerifiedThrough = { through: null, left: 0 }
+
+export async function readVerified(
+  ledger: Differences & Runs & Syncs,
+  sync: string,
+): Promise<VerifiedThrough> {
+  const { verifiedThrough: through } = await ledger.reconciled(sync)
+  let left = 0
+  for (const run of await ledger.runs({ sync, limit: COMPARED_MAX, isCompared: true })) {
+    if (!isComplete(run.state)) continue
+    left = Math.max(left, sumOfDifferences((await ledger.differenceCounts(run.id)).left))
+    // A part takes nothing back of what a whole one found.
+    const { reconcile } = jobOf(run)
+    if (reconcile && isWholeScope(reconcile)) break
+  }
+  return { through, left }
+}
+
+/** The runs that show the health of a sync. */
+export interface LatestRuns {
+  /** The live one, or else the newest that moved rows; if there is none, the newest reconciliation. */
+  readonly run: Run | undefined
+  readonly reconciliation: Run | undefined
+}
+
+export async function latestRuns(ledger: Runs | null, sync: string): Promise<LatestRuns> {
+  const first = async (isCompared?: boolean) =>
+    (await ledger?.runs({ sync, limit: 1, ...(isCompared !== undefined && { isCompared }) }))?.[0]
+  const newest = await first()
+  const isCompared = newest?.purpose === 'reconcile'
+  const reconciliation = isCompared ? newest : await first(true)
+  if (!isCompared || LIVE_STATES.includes(newest.state)) return { run: newest, reconciliation }
+  return { run: (await first(false)) ?? newest, reconciliation }
+}
+
+/** `blocked: auth, sending 41 % (backfill)` */
+export function stateText(
+  run: Pick<Run, 'state' | 'reason' | 'purpose'>,
+  progress: LiveProgress | null,
+): string {
+  const known = run.reason ? `${run.state}: ${run.reason}` : run.state
+  const state = progress ? `${known}, ${phaseText(progress)}` : known
+  return run.purpose === 'sync' ? state : `${state} (${run.purpose})`
+}

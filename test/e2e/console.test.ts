@@ -1,0 +1,262 @@
+// The console in a real browser: every page on a phone and on a desk, light and dark, without scripts, with hostile texts; it follows
+// a run to its end, and comes back with its ledger. With CONSOLE_SCREENSHOTS=folder it writes what it sees.
+
+import { mkdirSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { findChromium } from '../setup/browser.ts'
+import { answered, outcome, send } from '../suites/ledger/scene.ts'
+import { fillLedger, openSite, type ConsoleSite } from '../unit/console/site.ts'
+
+/** Chromium may have to be installed, once. */
+const installMaxMs = 30 * 60_000
+
+let browser: Browser
+let site: ConsoleSite
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+beforeAll(async () => {
+  const progress = (line: string) => void process.stderr.write(`${line}\n`)
+  const { path } = await findChromium({ env: process.env, progress })
+  browser = await chromium.launch({ executablePath: path, args: ['--disable-gpu'] })
+  site = await openSite()
+}, installMaxMs)
+
+afterAll(async () => {
+  await browser?.close()
+  await site?.close()
+})
+
+interface Seen {
+  readonly page: Page
+  /** What the browser said against the page. */
+  readonly complaints: string[]
+  /** Origins that were asked. */
+  readonly origins: Set<string>
+}
+
+async function openPage(options: Parameters<Browser['newContext']>[0] = {}): Promise<Seen> {
+  const context: BrowserContext = await browser.newContext({
+    timezoneId: 'Asia/Tokyo',
+    locale: 'en-GB',
+    ...options,
+  })
+  const page = await context.newPage()
+  const complaints: string[] = []
+  const origins = new Set<string>()
+  page.on('console', (message) => complaints.push(message.text()))
+  page.on('pageerror', (error) => complaints.push(error.message))
+  page.on('dialog', (dialog) => {
+    complaints.push(`dialog ${dialog.message()}`)
+    void dialog.dismiss()
+  })
+  page.on('request', (request) => origins.add(new URL(request.url()).origin))
+  await page.addInitScript({
+    content: `document.addEventListener('securitypolicyviolation', (event) =>
+      console.log('violation of ' + event.violatedDirective))`,
+  })
+  return { page, complaints, origins }
+}
+
+const looks = [
+  { name: 'light desk', colorScheme: 'light', width: 1_280 },
+  { name: 'dark phone', colorScheme: 'dark', width: 360 },
+  // The same parts with the same styles: for people who look.
+  ...(process.env['CONSOLE_SCREENSHOTS']
+    ? ([
+        { name: 'dark desk', colorScheme: 'dark', width: 1_280 },
+        { name: 'light phone', colorScheme: 'light', width: 360 },
+      ] as const)
+    : []),
+] as const
+
+/** Pages of every kind and state. */
+const pathsOf = ({ runs }: ConsoleSite): string[] => [
+  '/',
+  '/quota',
+  '/search?q=co',
+  '/search?q=nothing',
+  '/nothing',
+  ...['contacts', 'deals', 'invoices', 'crm_copy', 'orders'].map((name) => `/syncs/${name}`),
+  ...Object.values(runs).map((run) => `/runs/${run}`),
+  ...['rejects', 'compared', 'mirror', 'live'].map((name) => `/runs/${runs[name]}/report`),
+  ...['rejects', 'retry', 'live'].map((name) => `/runs/${runs[name]}/rejects`),
+]
+
+const outline = `({
+  overflow: document.documentElement.scrollWidth - innerWidth,
+  headings: document.querySelectorAll('h1').length,
+  mains: document.querySelectorAll('main').length,
+})`
+
+/** What axe finds, in a line each. */
+const findings = (page: Page): Promise<string[]> =>
+  page.evaluate(
+    `${axe}; axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes[0].html))`,
+  )
+
+test('axe finds what is wrong', async () => {
+  const { page } = await openPage()
+  await page.goto(site.url)
+  await page.evaluate(
+    "document.querySelector('label[for=q]').remove(); document.querySelector('#q').placeholder = ''",
+  )
+  expect((await findings(page)).join()).toContain('label')
+  await page.context().close()
+})
+
+test('every page is for everybody, fits every screen, and asks nobody else', async () => {
+  const pictures = process.env['CONSOLE_SCREENSHOTS']
+  if (pictures) mkdirSync(pictures, { recursive: true })
+  for (const { name, width, colorScheme } of looks) {
+    const { page, complaints, origins } = await openPage({
+      colorScheme,
+      viewport: { width, height: 900 },
+    })
+    for (const path of pathsOf(site)) {
+      await page.goto(`${site.url}${path}`)
+      const seen = await page.evaluate(outline)
+      expect({ name, path, seen, findings: await findings(page) }).toEqual({
+        name,
+        path,
+        seen: { overflow: 0, headings: 1, mains: 1 },
+        findings: [],
+      })
+      if (pictures)
+        await page.screenshot({
+          path: join(pictures, `${path.replaceAll(/\W+/g, '_')} ${name}.png`),
+          fullPage: true,
+        })
+    }
+    expect({ name, complaints: complaints.filter((text) => !text.includes('404')) }).toEqual({
+      name,
+      complaints: [],
+    })
+    expect([...origins]).toEqual([site.url])
+    await page.context().close()
+  }
+})
+
+test('times are in the zone of the reader, with UTC where they are pointed at', async () => {
+  const { page } = await openPage()
+  await page.goto(`${site.url}/runs/${site.runs['rejects']}`)
+  const time = page.locator('.when time').first()
+  const at = new Date((await time.getAttribute('datetime'))!)
+  const shown = new Intl.DateTimeFormat('en-GB', {
+    timeZone: 'Asia/Tokyo',
+    dateStyle: 'medium',
+    timeStyle: 'medium',
+  }).format(at)
+  expect(await time.textContent()).toBe(shown)
+  expect(await time.getAttribute('title')).toContain('UTC')
+  await page.context().close()
+})
+
+test('without scripts every page says the same', async () => {
+  const { page } = await openPage({ javaScriptEnabled: false })
+  await page.goto(site.url)
+  const main = page.locator('main')
+  expect(await main.textContent()).toContain('Waits for you')
+  expect(await main.textContent()).toContain(`records-sync approve ${site.runs['approval']}`)
+  expect(await page.locator('time').first().textContent()).toContain('UTC')
+  await page.locator('#q').fill('deals')
+  await page.locator('#q').press('Enter')
+  await page.getByRole('link', { name: 'deals' }).click()
+  expect(await page.locator('h1').textContent()).toBe('deals')
+  await page.context().close()
+})
+
+test('a person finds what is blocked, and the way to its run, by keyboard alone', async () => {
+  const { page } = await openPage()
+  await page.goto(site.url)
+  await page.keyboard.press('Tab')
+  expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to the content')
+  await page.keyboard.press('Enter')
+  // The first that needs a person is the worst.
+  await page.keyboard.press('Tab')
+  expect(await page.evaluate('document.activeElement.textContent')).toBe('invoices')
+  await page.keyboard.press('Tab')
+  await page.keyboard.press('Enter')
+  await page.waitForURL(`**/runs/${site.runs['blocked']}`)
+  expect(await page.locator('.verdict').textContent()).toContain('The service refuses the key')
+  await page.context().close()
+})
+
+test('a page that is seen follows a run to its end', async () => {
+  const own = await openSite()
+  try {
+    const { ledger, runs } = own
+    const id = runs['live']!
+    const { page, complaints } = await openPage()
+    await page.goto(`${own.url}/runs/${id}`)
+    await expect
+      .poll(() => page.locator('.progress').getAttribute('aria-label'))
+      .toBe('sending 50 %')
+    const [segment] = await ledger.openSegments(id)
+    const fence = await ledger.claimSegment(id, segment!)
+    const batch = await send(ledger, { run: id, segment: segment!, fence }, 25)
+    const outcomes = batch.items.map(({ ordinal }) => outcome(ordinal, 'updated'))
+    await ledger.settle(id, segment!, fence, batch, answered, outcomes)
+    // Nobody asks for the page again: the figures change where they stand.
+    await page.evaluate("document.querySelector('h1').dataset.mine = 'yes'")
+    await expect
+      .poll(() => page.locator('.progress').getAttribute('aria-label'))
+      .toBe('sending 75 %')
+    expect(await page.locator('.legend').textContent()).toContain('updated 25')
+    expect(await page.locator('h1').getAttribute('data-mine')).toBe('yes')
+    await ledger.settleLeftovers(id)
+    await ledger.closeRun(id, { state: 'cancelled', books: await ledger.books(id) })
+    await expect.poll(() => page.locator('main').textContent()).toContain('Cancelled')
+    expect(await page.locator('#books').count()).toBe(1)
+    expect(complaints).toEqual([])
+    await page.context().close()
+  } finally {
+    await own.close()
+  }
+})
+
+test('a page comes back with its ledger', async () => {
+  const own = await openSite()
+  try {
+    const { page } = await openPage()
+    await page.goto(own.url)
+    own.away.ledger = true
+    await expect.poll(() => page.locator('.problem').count()).toBe(1)
+    expect(await page.locator('.problem').textContent()).toContain('The ledger does not answer')
+    expect(await findings(page)).toEqual([])
+    await page.goto(`${own.url}/runs/${own.runs['rejects']}`)
+    expect(await page.locator('h1').textContent()).toBe('The ledger does not answer')
+    expect(await findings(page)).toEqual([])
+    own.away.ledger = false
+    await expect.poll(() => page.locator('h1').textContent()).toBe(`Run ${own.runs['rejects']}`)
+    await page.context().close()
+  } finally {
+    await own.close()
+  }
+})
+
+test('hostile texts do nothing', async () => {
+  const hostile = `"><img src=x onerror=alert(1)><svg onload=alert(2)><script>alert(3)</script>`
+  const more = { reason: hostile, message: hostile, warning: hostile, column: hostile }
+  const other = await openSite({ fill: (ledger) => fillLedger(ledger, more) })
+  try {
+    const { page, complaints, origins } = await openPage()
+    let found = 0
+    for (const path of [...pathsOf(other), `/search?q=${encodeURIComponent(hostile)}`]) {
+      await page.goto(`${other.url}${path}`)
+      found += (await page.locator('main').textContent())!.split('onerror=alert(1)').length - 1
+      expect({ path, bad: await page.locator('main img, main script').count() }).toEqual({
+        path,
+        bad: 0,
+      })
+    }
+    expect(found).toBeGreaterThan(10)
+    expect(complaints.filter((text) => !text.includes('404'))).toEqual([])
+    expect([...origins]).toEqual([other.url])
+    await page.context().close()
+  } finally {
+    await other.close()
+  }
+})

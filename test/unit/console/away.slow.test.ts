@@ -1,0 +1,221 @@
+// What the console reads is away, and comes back; what it reads, and how often.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { get } from 'node:http'
+import { expect, it } from 'vitest'
+import { STREAMS_MAX } from '../../../src/console/live-streams.ts'
+import type { Overview } from '../../../src/console/views/overview.ts'
+import type { Ledger } from '../../../src/ledger/ledger.ts'
+import { openSite, type ConsoleSite } from './site.ts'
+
+async function withSite(
+  work: (site: ConsoleSite) => Promise<void>,
+  options: Parameters<typeof openSite>[0] = {},
+): Promise<void> {
+  const site = await openSite(options)
+  try {
+    await work(site)
+  } finally {
+    await site.close()
+  }
+}
+
+const overview = async ({ url }: ConsoleSite) =>
+  (await (await fetch(`${url}/api/v1/overview`)).json()) as Overview
+
+/** A clock that a test moves. */
+const movedClock = () => {
+  let ms = Date.now()
+  return { now: () => ms, move: (by: number) => void (ms += by) }
+}
+
+it('a ledger that is away is said to be, and asked again', async () => {
+  const clock = movedClock()
+  await withSite(
+    async (site) => {
+      expect((await overview(site)).problems).toEqual([])
+      site.away.ledger = true
+      clock.move(5_000)
+      const data = await overview(site)
+      expect(data.problems).toMatchObject([{ of: 'ledger' }])
+      expect(data.syncs.map(({ state }) => state)).toEqual(data.syncs.map(() => 'not known'))
+      const page = await fetch(`${site.url}/runs/${site.runs['rejects']}`)
+      expect(page.status).toBe(503)
+      const text = await page.text()
+      expect(text).toContain('The ledger does not answer')
+      expect(text).toContain('data-live="away"')
+      expect(text).toContain('http-equiv="refresh"')
+      const json = await fetch(`${site.url}/api/v1/runs/${site.runs['rejects']}`)
+      expect(json.status).toBe(503)
+      expect(await json.json()).toMatchObject({ error: { code: 'ledger_away' } })
+      site.away.ledger = false
+      clock.move(5_000)
+      expect((await overview(site)).problems).toEqual([])
+      expect((await fetch(`${site.url}/runs/${site.runs['rejects']}`)).status).toBe(200)
+    },
+    { clock },
+  )
+})
+
+it('a Temporal server that is away is said to be, and pages do not wait for it', async () => {
+  const clock = movedClock()
+  await withSite(
+    async (site) => {
+      expect((await overview(site)).syncs[0]!.schedule).toMatchObject({ state: 'active' })
+      site.away.temporal = true
+      clock.move(20_000)
+      // What is known is shown while it is read again.
+      await overview(site)
+      await expect.poll(() => overview(site)).toMatchObject({ problems: [{ of: 'temporal' }] })
+      expect((await overview(site)).syncs[0]!.schedule).toMatchObject({ state: 'unknown' })
+      site.away.temporal = false
+      clock.move(20_000)
+      await overview(site)
+      await expect.poll(() => overview(site)).toMatchObject({ problems: [] })
+    },
+    { clock },
+  )
+  const never = () => new Promise<never>(() => {})
+  await withSite(
+    async (site) => {
+      const began = Date.now()
+      expect((await overview(site)).syncs).toHaveLength(7)
+      expect(Date.now() - began).toBeLessThan(10_000)
+    },
+    { parts: { readSchedules: never } },
+  )
+})
+
+it('a configuration that cannot be read leaves the last good one', async () => {
+  await withSite(async (site) => {
+    site.away.config = true
+    const data = await overview(site)
+    expect(data.problems).toMatchObject([{ of: 'configuration' }])
+    expect(data.syncs).toHaveLength(7)
+    site.away.config = false
+    expect((await overview(site)).problems).toEqual([])
+  })
+})
+
+it('a project without a ledger has syncs that never ran', async () => {
+  const parts = { openLedger: async () => null }
+  await withSite(
+    async (site) => {
+      const { syncs, problems } = await overview(site)
+      expect(problems).toEqual([])
+      expect(syncs.map(({ state }) => state)).toEqual(syncs.map(() => 'never run'))
+      expect((await fetch(`${site.url}/syncs/contacts`)).status).toBe(200)
+      expect((await fetch(`${site.url}/runs/1`)).status).toBe(404)
+    },
+    { parts },
+  )
+})
+
+/** Notes the methods of the ledger that are called. */
+const noting =
+  (calls: string[]) =>
+  (ledger: Ledger): Ledger =>
+    new Proxy(ledger, {
+      get(target, name) {
+        const method = target[name as keyof Ledger] as unknown
+        if (typeof method !== 'function') return method
+        return (...values: unknown[]) => {
+          calls.push(String(name))
+          return (method as (...of: unknown[]) => unknown).apply(target, values)
+        }
+      },
+    })
+
+/** What goes through the items of a run. */
+const ITEM_READERS = [
+  'books',
+  'rejectGroups',
+  'report',
+  'timeline',
+  'leftByRun',
+  'leftRows',
+  'written',
+  'imageCounts',
+] as const satisfies readonly (keyof Ledger)[]
+
+it('the overview and the page of a run read no items', async () => {
+  const calls: string[] = []
+  await withSite(
+    async (site) => {
+      for (const path of ['/', ...Object.values(site.runs).map((id) => `/runs/${id}`)]) {
+        calls.length = 0
+        expect((await fetch(`${site.url}${path}`)).status).toBe(200)
+        expect(calls.length).toBeGreaterThan(1)
+        expect({
+          path,
+          read: calls.filter((name) => (ITEM_READERS as readonly string[]).includes(name)),
+        }).toEqual({ path, read: [] })
+      }
+      calls.length = 0
+      await fetch(`${site.url}/runs/${site.runs['rejects']}/rejects`)
+      expect(calls).toContain('rejectGroups')
+    },
+    { seen: noting(calls) },
+  )
+})
+
+/** Opens a stream of events; gives what came so far. */
+function openStream({ url }: ConsoleSite) {
+  const stream = { status: 0, text: '', end: () => {} }
+  const asked = get(`${url}/live`, (answer) => {
+    stream.status = answer.statusCode!
+    answer.setEncoding('utf8').on('data', (part: string) => (stream.text += part))
+    answer.on('error', () => {})
+  })
+  asked.on('error', () => {})
+  stream.end = () => asked.destroy()
+  return stream
+}
+
+it('many streams cost one reading a second, and none costs nothing', async () => {
+  const calls: string[] = []
+  await withSite(
+    async (site) => {
+      const streams = Array.from({ length: 40 }, () => openStream(site))
+      await expect
+        .poll(() => streams.filter(({ text }) => text.includes('run-live-')).length)
+        .toBe(40)
+      calls.length = 0
+      const began = Date.now()
+      await sleep(3_000)
+      const readings = calls.filter((name) => name === 'liveRuns').length
+      expect(readings).toBeGreaterThan(0)
+      expect(readings).toBeLessThanOrEqual(Math.ceil((Date.now() - began) / 1_000))
+      for (const { end } of streams) end()
+      await expect
+        .poll(async () => {
+          const before = calls.length
+          await sleep(1_500)
+          return calls.length - before
+        })
+        .toBe(0)
+    },
+    { seen: noting(calls) },
+  )
+})
+
+it('streams have a bound, and one that ends makes room', async () => {
+  await withSite(async (site) => {
+    const streams = Array.from({ length: STREAMS_MAX }, () => openStream(site))
+    await expect.poll(() => streams.filter(({ status }) => status === 200).length).toBe(STREAMS_MAX)
+    const more = openStream(site)
+    await expect.poll(() => more.status).toBe(503)
+    // Pages are answered meanwhile.
+    expect((await fetch(site.url)).status).toBe(200)
+    streams[0]!.end()
+    await expect
+      .poll(async () => {
+        const again = openStream(site)
+        await expect.poll(() => again.status).not.toBe(0)
+        again.end()
+        return again.status
+      })
+      .toBe(200)
+    for (const { end } of [...streams, more]) end()
+  })
+})
