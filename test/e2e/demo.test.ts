@@ -101,6 +101,8 @@ test('--tour ends with balanced books, the rejects in files, nothing sent twice,
   const out = demo.text()
   const ui = /Temporal UI +(http\S+)/.exec(out)![1]!
   expect((await fetch(ui)).status).toBe(200)
+  const console = /Console +(http\S+)/.exec(out)![1]!
+  expect(await (await fetch(console)).text()).toContain('/syncs/contacts')
   expect(out).toContain('Group all: complete_with_rejects')
   expect(out).toContain('Run 3 of deals: complete_with_rejects')
   expect(out.match(/The books balance/g)).toHaveLength(10)

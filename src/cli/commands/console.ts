@@ -1,7 +1,13 @@
 // `records-sync console`: pages on this machine that show every sync, until Ctrl-C.
 
-import { isLoopbackName, startConsole, type ConsoleParts } from '../../console/index.ts'
-import { ConfigError } from '../../core/errors.ts'
+import {
+  CONSOLE_PORT,
+  isLoopbackName,
+  startConsole,
+  type ConsoleParts,
+  type RunningConsole,
+} from '../../console/index.ts'
+import { ConfigError, SyncError } from '../../core/errors.ts'
 import { uiAddress } from '../../core/temporal/temporal-ui.ts'
 import { EXIT, temporalOf, type CommandContext } from '../shared/context.ts'
 import { findQuotas } from '../shared/forecast.ts'
@@ -40,6 +46,23 @@ export async function consoleCommand(
   await untilSignal()
   await running.close()
   return EXIT.done
+}
+
+/** A console next to other parts of this process: at the usual port, or where that is taken at a free one. */
+export async function startOwnConsole(context: CommandContext): Promise<RunningConsole> {
+  const at = async (port: number) =>
+    await startConsole({
+      parts: consoleParts(context),
+      host: '127.0.0.1',
+      port,
+      logger: terminalLogger(context.terminal, 'warn'),
+    })
+  try {
+    return await at(CONSOLE_PORT)
+  } catch (error) {
+    if (error instanceof SyncError && error.code === 'port_taken') return await at(0)
+    throw error
+  }
 }
 
 /** What the console reads, as commands do. */

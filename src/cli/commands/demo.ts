@@ -5,11 +5,13 @@ import { cpSync, mkdirSync, rmSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import { startEmbedded, type Embedded } from '../../dev/embedded.ts'
 import { claimError, findParts, stateDirOf } from '../../dev/parts.ts'
+import type { RunningConsole } from '../../console/index.ts'
 import { createContext, EXIT, type CommandContext } from '../shared/context.ts'
 import { exampleFolder } from '../shared/examples.ts'
 import { onInterrupt } from '../shared/interrupt.ts'
 import { terminalLogger } from '../shared/logging.ts'
 import { statusScreen, type Terminal } from '../shared/terminal.ts'
+import { startOwnConsole } from './console.ts'
 import { DemoEnd, type Demo } from './demo-steps.ts'
 import { story } from './demo-story.ts'
 import { tour } from './demo-tour.ts'
@@ -39,6 +41,7 @@ export async function demo(outer: CommandContext, options: DemoOptions): Promise
   else
     terminal.out('Starting a CRM to try it on, a Temporal server and a worker; Ctrl-C stops all.')
   const embedded = await startParts(terminal, configFile)
+  let seen: RunningConsole | null = null
   const stop = new AbortController()
   const ignore = onInterrupt(['SIGINT', 'SIGTERM'], (signal) => {
     stop.abort()
@@ -52,6 +55,10 @@ export async function demo(outer: CommandContext, options: DemoOptions): Promise
     process.env['RECORDS_URL'] = service.url
     process.env['RECORDS_API_KEY'] = service.key
     const context = createContext({ config: configFile, json: false }, terminal)
+    if (options.keep) {
+      seen = await startOwnConsole(context)
+      terminal.out(`Console  ${terminal.style('bold', seen.url)}  every sync, in the browser`)
+    }
     const step: Demo['step'] = async (work, codeMax = EXIT.rejects) => {
       const code = await work()
       if (stop.signal.aborted) throw new DemoEnd(EXIT.unknown)
@@ -66,6 +73,7 @@ export async function demo(outer: CommandContext, options: DemoOptions): Promise
       terminal.out('  npm run demo -- --keep  leaves everything running, with the Temporal UI')
     if (options.keep) {
       ignore()
+      terminal.out(`  ${seen!.url}  every sync, in the console`)
       terminal.out(`  ${temporalUi}  the runs in the Temporal UI`)
       terminal.out('Everything stays up. Ctrl-C stops all parts.')
       await untilSignal()
@@ -77,6 +85,7 @@ export async function demo(outer: CommandContext, options: DemoOptions): Promise
       terminal.err(terminal.style('yellow', 'Stopped before the end of the demo.'))
     return error.exitCode
   } finally {
+    await seen?.close()
     await embedded.stop()
     ignore()
   }

@@ -17,6 +17,7 @@ import { EXIT, type CommandContext } from '../shared/context.ts'
 import { onInterrupt } from '../shared/interrupt.ts'
 import { terminalLogger } from '../shared/logging.ts'
 import { safeText, statusScreen, wrapped } from '../shared/terminal.ts'
+import { startOwnConsole } from './console.ts'
 import { untilSignal } from './service.ts'
 
 const TEXT_WIDTH = 78
@@ -71,16 +72,31 @@ export async function dev(context: CommandContext, options: DevOptions): Promise
   ])
     for (const line of wrapped(text, 0, TEXT_WIDTH)) say(terminal.style('yellow', line))
   if (command.length > 0) return await beside(context, config, embedded, command)
-  for (const line of placeLines(embedded)) say(line)
+  const seen = await startOwnConsole(atServer(context, config, embedded))
+  for (const line of [`Console          ${seen.url}`, ...placeLines(embedded)]) say(line)
   const { address } = embedded.temporal
   const next = otherTerminalText(context.hint('run SYNC'), address, config, context.env)
   for (const line of wrapped(next, 0, TEXT_WIDTH)) say(line)
   const failed = await Promise.race([untilSignal().then(() => null), embedded.failed])
   if (failed === null)
     terminal.err('Stopping: batches in flight are settled first. Once more ends at once.')
+  await seen.close()
   await embedded.stop()
   if (failed !== null) throw failed
   return EXIT.done
+}
+
+/** The same for commands in this process: they talk to the server that was started, whatever else the environment names. */
+function atServer(context: CommandContext, config: Config, { temporal }: Embedded): CommandContext {
+  if (temporalSettings(config, context.env).origin === DEFAULT_ORIGIN) return context
+  const kept = Object.entries(context.env).filter(([name]) => !name.startsWith('TEMPORAL_'))
+  const { address, namespace } = temporal
+  const env = {
+    ...Object.fromEntries(kept),
+    TEMPORAL_ADDRESS: address,
+    TEMPORAL_NAMESPACE: namespace,
+  }
+  return { ...context, env }
 }
 
 /** The options as they were typed. */
