@@ -14,6 +14,7 @@ import type { Outbox } from './roles/outbox.ts'
 import type { Plans } from './roles/plans.ts'
 import type { Reconciliation } from './roles/reconciliation.ts'
 import type { Removals } from './roles/removals.ts'
+import type { RowHistories } from './roles/row-history.ts'
 import type { RunReports } from './roles/run-reports.ts'
 import type { Runs } from './roles/runs.ts'
 import type { RowStaging } from './roles/staging.ts'
@@ -45,6 +46,7 @@ export interface Ledger
     RunClosing,
     Streams,
     RunReports,
+    RowHistories,
     Archive {
   close(): Promise<void>
 }
@@ -62,6 +64,7 @@ export type * from './roles/outbox.ts'
 export type * from './roles/plans.ts'
 export type * from './roles/reconciliation.ts'
 export type * from './roles/removals.ts'
+export type * from './roles/row-history.ts'
 export type * from './roles/run-reports.ts'
 export type * from './roles/runs.ts'
 export type * from './roles/staging.ts'

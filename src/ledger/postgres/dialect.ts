@@ -18,6 +18,15 @@ export const postgresDialect: SqlDialect = {
   eachOf: (json) => `json_array_elements(${json}::json) AS each`,
   leftOf,
   withRaw,
+  // A subquery with a bound is asked for each run, whatever the planner assumes of the tables.
+  ofAllRuns: (table, column) =>
+    `FROM runs JOIN LATERAL (SELECT * FROM ${table}
+       WHERE hashtextextended(${table}.${column}, ${table}.run) = hashtextextended($1, runs.id)
+         AND ${table}.run = runs.id AND ${table}.${column} = $1 LIMIT 1000) AS ${table} ON true`,
+  acceptedOf: (column) =>
+    `FROM destinations JOIN LATERAL (SELECT * FROM accepted WHERE accepted.destination = destinations.id
+       AND hashtextextended(accepted.${column}, 0) = hashtextextended($1, 0) AND accepted.${column} = $1
+       LIMIT 1000) AS accepted ON true`,
   correctedByRetry,
   correctedMetAgain,
 }

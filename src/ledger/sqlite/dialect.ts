@@ -19,6 +19,11 @@ export const sqliteDialect: SqlDialect = {
   eachOf: (json) => `json_each(${json}) AS each`,
   leftOf,
   withRaw,
+  ofAllRuns: (table, column) =>
+    `FROM runs CROSS JOIN ${table} INDEXED BY ${table}_${column === 'record_id' ? 'record' : column}
+       ON ${table}.run = runs.id AND ${table}.${column} = $1`,
+  acceptedOf: (column) =>
+    `FROM destinations CROSS JOIN accepted ON accepted.destination = destinations.id AND accepted.${column} = $1`,
   correctedByRetry,
   correctedMetAgain,
 }

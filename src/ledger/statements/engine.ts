@@ -65,6 +65,16 @@ export interface SqlDialect extends ColumnReaders {
   readonly correctedByRetry: string
   /** The same that the run `$2` met again. */
   readonly correctedMetAgain: string
+  /**
+   * `FROM` of a statement about what all runs have in `table` of the value `$1`: `runs`, and the rows of each, found by an index for
+   * each run.
+   */
+  ofAllRuns(
+    table: 'items' | 'removals' | 'differences',
+    column: 'key' | 'record_id' | 'subject',
+  ): string
+  /** `FROM` of a statement about what was accepted of the key or record `$1`, in all destinations. */
+  acceptedOf(column: 'key' | 'record_id'): string
   /** Joins `now` with the payload `last` that it was read from; behind `leftOf`. */
   readonly withRaw: string
 }

@@ -8,6 +8,7 @@ import { correctionStatements } from './corrections.ts'
 import { outboxStatements } from './outbox.ts'
 import { planStatements } from './plans.ts'
 import { removalStatements } from './removals.ts'
+import { rowHistoryStatements } from './row-history.ts'
 import { runReportStatements } from './run-reports.ts'
 import { runStatements } from './runs.ts'
 import { streamStatements } from './streams.ts'
@@ -25,4 +26,5 @@ export const sharedMethods = (db: StatementRunner, dialect: SqlDialect) => ({
   ...removalStatements(db, dialect),
   ...streamStatements(db),
   ...runReportStatements(db, dialect),
+  ...rowHistoryStatements(db, dialect),
 })

@@ -5,8 +5,10 @@ import { NOT_READ_BACK, type RunState } from '../../../src/core/domain/books.ts'
 import type { Ledger } from '../../../src/ledger/ledger.ts'
 import { STREAM_RUNS_MAX } from '../../../src/ledger/statements/syncs.ts'
 import {
+  answered,
   close,
   openRun,
+  outcome,
   row,
   send,
   settle,
@@ -87,6 +89,88 @@ export function standingTests(open: Open): void {
       const { first, last } = (await ledger.requestTimes(id))!
       expect(first).toBe(sent!.first)
       expect(Date.parse(last!)).toBeGreaterThanOrEqual(Date.parse(first))
+    })
+  })
+
+  describe('the history of a row', () => {
+    it('has what every run did with its key, newest first, and what is known of it', async () => {
+      const ids: number[] = []
+      for (const content of ['one', 'two']) {
+        const { id } = await openRun(ledger)
+        ids.unshift(id)
+        await stage(ledger, id, [row(1, 'a', content), row(2, 'b', content)])
+        const [segment] = await ledger.openSegments(id)
+        const fence = await ledger.claimSegment(id, segment!)
+        const batch = await send(ledger, { run: id, segment: segment!, fence })
+        const outcomes = batch.items.map(({ ordinal }) => ({
+          ...outcome(ordinal, 'created'),
+          recordId: `record ${ordinal}`,
+        }))
+        await ledger.settle(id, segment!, fence, batch, answered, outcomes)
+        await end(id, 'complete')
+      }
+      const plan = await openRun(ledger, 'plan')
+      await stage(ledger, plan.id, [row(1, 'a', 'three')])
+      const byKey = await (await opened.reopen()).rowHistory({ key: 'a' }, 10)
+      expect(byKey.items).toMatchObject([
+        {
+          run: ids[0],
+          sync: 'contacts',
+          ordinal: 1,
+          state: 'created',
+          hash: 'hash of two',
+          recordId: 'record 1',
+          keptValues: 0,
+        },
+        {
+          run: ids[1],
+          sync: 'contacts',
+          ordinal: 1,
+          state: 'created',
+          hash: 'hash of one',
+          attempts: 1,
+        },
+      ])
+      expect(Date.parse(byKey.items[0]!.sentAt!)).toBeGreaterThan(0)
+      expect(byKey.known).toMatchObject([
+        { sync: 'contacts', key: 'a', recordId: 'record 1', run: ids[0] },
+      ])
+      expect(byKey).toMatchObject({ removals: [], differences: [] })
+      const byRecord = await ledger.rowHistory({ recordId: 'record 2' }, 1)
+      expect(byRecord.items.map(({ run, key }) => [run, key])).toEqual([[ids[0], 'b']])
+      expect(byRecord.known).toMatchObject([{ key: 'b' }])
+      const none = { items: [], removals: [], differences: [], known: [] }
+      expect(await ledger.rowHistory({ key: 'A' }, 10)).toEqual(none)
+      expect(await ledger.rowHistory({ recordId: 'a' }, 10)).toEqual(none)
+      await ledger.discard(plan.id)
+    })
+
+    it('has the differences that a reconciliation found, by key and by record', async () => {
+      const { id } = await openRun(ledger, 'run', 'contacts', 'import', { purpose: 'reconcile' })
+      const about = {
+        stream: 's',
+        ordinal: null,
+        whose: 'service',
+        ours: null,
+        theirs: null,
+      } as const
+      await ledger.noteDifferences(
+        id,
+        [
+          { ...about, key: 'a', recordId: 'r1', kind: 'different', field: 'name' },
+          { ...about, key: null, recordId: 'r2', kind: 'missing', field: null },
+        ],
+        { repaired: false },
+      )
+      expect((await ledger.rowHistory({ key: 'a' }, 10)).differences).toMatchObject([
+        { run: id, kind: 'different', field: 'name', whose: 'service', repaired: false },
+      ])
+      expect((await ledger.rowHistory({ recordId: 'r2' }, 10)).differences).toMatchObject([
+        { run: id, kind: 'missing' },
+      ])
+      // The text of a key is no record, and the id of a record is no key.
+      expect((await ledger.rowHistory({ key: 'r2' }, 10)).differences).toEqual([])
+      expect((await ledger.rowHistory({ recordId: 'a' }, 10)).differences).toEqual([])
     })
   })
 
