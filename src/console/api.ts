@@ -8,6 +8,7 @@ import { overview, readOverview } from './views/overview.ts'
 import { readRejects, rejectsView } from './views/rejects.ts'
 import { readReport } from './views/report.ts'
 import { numberOf, ofNumber, readRun, runView } from './views/run.ts'
+import { readRow, rowView } from './views/row.ts'
 import { readSync, syncView } from './views/sync.ts'
 import { RUN_REPORT_SCHEMAS } from '../report/run-report.ts'
 import { readSearch, searchResult } from './views/search.ts'
@@ -92,6 +93,17 @@ export const API: readonly ApiRoute[] = [
     read: (deps, { params }) => ofNumber(params['run'], (id) => readRejects(deps, id)),
   },
   {
+    path: '/rows',
+    id: 'row',
+    summary: 'Everything that the ledger has of a key or of a record',
+    parameters: [
+      { name: 'key', in: 'query', description: 'The whole key of a row.' },
+      { name: 'record', in: 'query', description: 'Or the id of a record.' },
+    ],
+    answer: rowView,
+    read: (deps, { query }) => readRow(deps, query),
+  },
+  {
     path: '/quota',
     id: 'quota',
     summary: 'The quota of each org',
@@ -102,7 +114,7 @@ export const API: readonly ApiRoute[] = [
   {
     path: '/search',
     id: 'search',
-    summary: 'Syncs by a part of their name, a run by its number',
+    summary: 'Syncs by a part of their name, a run by its number, a row by its key or record id',
     parameters: [{ name: 'q', in: 'query', description: 'What is searched.' }],
     answer: searchResult,
     read: ({ readings }, { query }) => readSearch(readings, query['q'] ?? ''),

@@ -89,6 +89,8 @@ export const CONSOLE_STYLE = `${STYLE}
 .cards-list { list-style: none; margin: 1rem 0 0; padding: 0; display: grid; gap: 0.75rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr)); }
 .kind-card { height: 100%; padding: 1rem 1.25rem; border: 1px solid var(--line); border-radius: 0.75rem; }
 .kind-card .mini { margin: 0.625rem 0; } .kind-card .note { margin-top: 0.5rem; font-size: 0.9375rem; }
+.events { list-style: none; margin: 1rem 0 0; padding: 0; }
+.events li { padding: 0.75rem 0; border-bottom: 1px solid var(--line); }
 .arrow { color: var(--soft); font-weight: 400; }
 .times { display: flex; flex-wrap: wrap; gap: 0 1.25rem; }
 .org { padding: 0.25rem 0 0.75rem; }

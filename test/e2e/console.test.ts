@@ -78,6 +78,8 @@ const pathsOf = ({ runs }: ConsoleSite): string[] => [
   '/quota',
   '/search?q=co',
   '/search?q=nothing',
+  '/rows?key=SECRET%20key%2010',
+  '/rows?record=SECRET%20record%201',
   '/nothing',
   ...['contacts', 'deals', 'invoices', 'crm_copy', 'orders'].map((name) => `/syncs/${name}`),
   ...Object.values(runs).map((run) => `/runs/${run}`),

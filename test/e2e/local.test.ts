@@ -191,6 +191,8 @@ test('dev -- COMMAND runs it beside all parts, passes its exit code on, and keep
     untilHung,
   )
   expect(dev.said()).toContain('In another terminal: records-sync')
+  const console = /Console +(http\S+)/.exec(dev.said())![1]!
+  expect(await (await fetch(`${console}/runs/1`)).text()).toContain('Complete, with rejects')
   const busy = await project.command('dev', '--no-service')
   expect(busy.code).toBe(3)
   expect(busy.err).toContain(

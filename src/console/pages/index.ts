@@ -8,12 +8,14 @@ import { readQuotas } from '../views/quotas.ts'
 import { readRejects } from '../views/rejects.ts'
 import { readReport } from '../views/report.ts'
 import { numberOf, ofNumber, readRun } from '../views/run.ts'
+import { readRow } from '../views/row.ts'
 import { readSync } from '../views/sync.ts'
 import { readSearch } from '../views/search.ts'
 import type { FrameParts } from './frame.ts'
 import { overviewMain } from './overview.ts'
 import { quotaMain } from './quota.ts'
 import { rejectsMain } from './rejects.ts'
+import { rowMain } from './row.ts'
 import { reportPageMain, runMain } from './run.ts'
 import { searchMain } from './search.ts'
 import { syncMain } from './sync.ts'
@@ -79,6 +81,16 @@ export const PAGES: readonly PageRoute[] = [
       if (data === null) return null
       const title = `${TEXT.ways.rejects}, ${TEXT.run(data.run.run)}, ${data.run.sync}`
       return { title, at: null, main: rejectsMain(data) }
+    },
+  },
+  {
+    path: '/rows',
+    isLive: false,
+    async draw(deps, { query }) {
+      const data = await readRow(deps, query)
+      if (data === null) return null
+      const subject = data.key ?? data.record!
+      return { title: subject, at: null, main: rowMain(data), query: subject }
     },
   },
   {

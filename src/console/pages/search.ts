@@ -5,8 +5,8 @@ import { TEXT } from '../texts.ts'
 import type { SearchResult } from '../views/search.ts'
 import { inPath, timeOf } from './parts.ts'
 
-export function searchMain({ query, syncs, runs }: SearchResult): Markup {
-  const isEmpty = syncs.length + runs.length === 0
+export function searchMain({ query, syncs, rows, runs }: SearchResult): Markup {
+  const isEmpty = syncs.length + rows.length + runs.length === 0
   return html`<h1>${TEXT.search}</h1>
     <p class="lead">${query === '' ? TEXT.searchExpected : TEXT.found(query)}</p>
     ${query !== '' && isEmpty && html`<p class="note">${TEXT.nothingFound} ${TEXT.searchExpected}</p>`}
@@ -15,6 +15,13 @@ export function searchMain({ query, syncs, runs }: SearchResult): Markup {
         ({ sync, kind }) =>
           html`<li>
             <a href="/syncs/${inPath(sync)}">${sync}</a> <span class="soft">${kind}</span>
+          </li>`,
+      )}
+      ${rows.map(
+        ({ by, value }) =>
+          html`<li>
+            <a href="/rows?${by}=${inPath(value)}">${value}</a>
+            <span class="soft">${by === 'key' ? TEXT.rowKey : TEXT.record}</span>
           </li>`,
       )}
       ${runs.map(

@@ -1,7 +1,8 @@
-// What a search finds: syncs by a part of their name, a run by its number.
+// What a search finds: syncs by a part of their name, a run by its number, a row by its key or its record.
 
 import { z } from 'zod'
 import type { ConsoleReadings } from '../readings.ts'
+import { knowsRow, SUBJECT_CHARS_MAX } from './row.ts'
 import { count, anyText as text, time } from './shapes.ts'
 
 const FOUND_MAX = 50
@@ -10,6 +11,7 @@ export const searchResult = z
   .object({
     query: text,
     syncs: z.array(z.object({ sync: text, kind: z.enum(['import', 'mirror']) })),
+    rows: z.array(z.object({ by: z.enum(['key', 'record']), value: text })),
     runs: z.array(z.object({ run: count, sync: text, state: text, opened_at: time })),
   })
   .meta({ id: 'SearchResult' })
@@ -29,5 +31,10 @@ export async function readSearch(readings: ConsoleReadings, query: string): Prom
   const runs = run
     ? [{ run: run.id, sync: run.sync, state: run.state, opened_at: run.openedAt }]
     : []
-  return { query: words, syncs, runs }
+  const isSubject = words !== '' && words.length <= SUBJECT_CHARS_MAX
+  const known = isSubject ? await readings.ledger((ledger) => knowsRow(ledger, words)) : null
+  const rows = (['key', 'record'] as const)
+    .filter((by) => known?.[by])
+    .map((by) => ({ by, value: words }))
+  return { query: words, syncs, rows, runs }
 }

@@ -19,10 +19,8 @@ const ITEM_COLUMNS = `items.ordinal, items.line, items.key, items.state, items.r
 
 const NEWEST = "WHERE runs.mode = 'run' ORDER BY runs.id DESC"
 
-export const rowHistoryStatements = (
-  db: StatementRunner,
-  { time, ofAllRuns, acceptedOf }: SqlDialect,
-): RowHistories => {
+/** How rows are read. */
+function readers(time: SqlDialect['time']) {
   const ofRun = (row: Row) => ({
     run: Number(row['of_run']),
     sync: String(row['of_sync']),
@@ -49,6 +47,14 @@ export const rowHistoryStatements = (
     inDoubt: Number(row['in_doubt']) === 1,
     keptValues: Number(row['kept_values'] ?? 0),
   })
+  return { ofRun, itemOfRow }
+}
+
+export const rowHistoryStatements = (
+  db: StatementRunner,
+  { time, ofAllRuns, acceptedOf }: SqlDialect,
+): RowHistories => {
+  const { ofRun, itemOfRow } = readers(time)
   const knownOfRow = (row: Row): KnownKey => ({
     ...destinationOfRow(row),
     key: String(row['key']),

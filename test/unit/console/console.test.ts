@@ -6,10 +6,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { API, API_PATH, openApi, type ApiRoute } from '../../../src/console/api.ts'
 import { overviewMain } from '../../../src/console/pages/overview.ts'
 import { rejectsMain } from '../../../src/console/pages/rejects.ts'
+import { rowMain } from '../../../src/console/pages/row.ts'
 import { reportPageMain, runMain } from '../../../src/console/pages/run.ts'
 import { syncMain } from '../../../src/console/pages/sync.ts'
 import { CONSOLE_SCRIPT } from '../../../src/console/script.ts'
 import type { Overview } from '../../../src/console/views/overview.ts'
+import type { RowView } from '../../../src/console/views/row.ts'
 import type { RunView } from '../../../src/console/views/run.ts'
 import type { Markup } from '../../../src/report/escape.ts'
 import { fillLedger, openSite, type ConsoleSite } from './site.ts'
@@ -55,6 +57,9 @@ const pagesOf = ({ runs }: ConsoleSite): [path: string, draw: (data: never) => M
   ),
   ...Object.values(runs).map((id) => [`/runs/${id}`, runMain] as [string, (data: never) => Markup]),
   [`/runs/${runs['rejects']}/report`, reportPageMain],
+  ['/rows?key=SECRET%20key%2010', rowMain],
+  ['/rows?key=SECRET%20extra%201', rowMain],
+  ['/rows?record=SECRET%20record%2040', rowMain],
   [`/runs/${runs['rejects']}/rejects`, rejectsMain],
 ]
 
@@ -77,7 +82,8 @@ describe('pages and JSON', () => {
       '/runs/{run}': Object.values(site.runs).map((id) => `/runs/${id}`),
       '/runs/{run}/report': Object.values(site.runs).map((id) => `/runs/${id}/report`),
       '/runs/{run}/rejects': [`/runs/${site.runs['rejects']}/rejects`],
-      '/search': ['/search?q=co', '/search?q=3', '/search'],
+      '/search': ['/search?q=co', '/search?q=3', '/search', '/search?q=SECRET%20key%202'],
+      '/rows': ['/rows?key=SECRET%20key%2010', '/rows?record=SECRET%20record%2040'],
     }
     for (const route of API)
       for (const path of paths[route.path] ?? [route.path]) {
@@ -102,7 +108,11 @@ describe('pages and JSON', () => {
         (await ask(`${API_PATH}${path === '/' ? '/overview' : path}`)).text,
       ]) {
         chars += text.length
-        expect({ path, found: text.match(/.{30}SECRET.{30}/)?.[0] }).toEqual({ path })
+        // The page of a row says which row it is of; the hashes of these ledgers are their texts.
+        const secret = path.startsWith('/rows')
+          ? /.{30}(?<!hash of )SECRET (?!key|record|extra).{30}/
+          : /.{30}SECRET.{30}/
+        expect({ path, found: text.match(secret)?.[0] }).toEqual({ path })
       }
     expect(chars).toBeGreaterThan(100_000)
   })
@@ -115,6 +125,41 @@ describe('pages and JSON', () => {
     })
     expect((await ask(`/search?q=${id}`)).text).toContain(`href="/runs/${id}"`)
     expect((await ask('/search?q=nothing')).text).toContain('Nothing was found')
+  })
+
+  it('have what every run did with a row, found by its key or its record', async () => {
+    const { rejects, compared, again } = site.runs
+    const byKey = await json<RowView>('/rows?key=SECRET%20key%2040')
+    expect(
+      byKey.events
+        .filter(({ sync }) => sync === 'contacts')
+        .map(({ run, kind, state }) => [run, kind, state]),
+    ).toEqual(
+      expect.arrayContaining([
+        [again, 'row', 'unchanged'],
+        [compared, 'row', 'created'],
+        [compared, 'difference', 'different'],
+        [rejects, 'row', 'rejected'],
+      ]),
+    )
+    const rejected = byKey.events.find(({ run, kind }) => run === rejects && kind === 'row')!
+    expect(rejected).toMatchObject({
+      reason: 'schema_invalid',
+      property: 'svc_email',
+      row: 40,
+      attempts: 1,
+    })
+    expect(byKey.events.map(({ run }) => run)).toEqual(
+      byKey.events.map(({ run }) => run).toSorted((a, b) => b - a),
+    )
+    const byRecord = await json<RowView>('/rows?record=SECRET%20record%201')
+    expect(byRecord.events.map(({ key }) => key)).toContain('SECRET key 1')
+    expect(byRecord.known[0]).toMatchObject({ key: 'SECRET key 1', sync: 'contacts' })
+    // What was pasted with space around it is found, and so is the search for it.
+    expect((await ask('/rows?key=%20SECRET%20key%2040%20')).status).toBe(200)
+    expect(await json('/search?q=SECRET%20record%201')).toMatchObject({ rows: [{ by: 'record' }] })
+    expect((await ask('/rows?key=nobody')).status).toBe(404)
+    expect((await ask('/rows')).status).toBe(404)
   })
 
   it('page through the runs of a sync', async () => {
