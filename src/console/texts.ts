@@ -27,13 +27,13 @@ export const TEXT = {
     'The console reads the configuration, the ledger and the Temporal server, and changes nothing.',
   problems: {
     configuration: 'The configuration cannot be read; what is shown is of the last good one',
-    ledger: 'The ledger does not answer; what is not known is asked again by itself',
+    ledger: 'The ledger cannot be read now; it is asked again by itself',
     temporal:
       'The Temporal server does not answer: schedules and workers are not known now. Runs go on when it is back',
   },
   away: {
-    title: 'The ledger does not answer',
-    meaning: 'This page comes back by itself when the ledger does.',
+    title: 'The ledger cannot be read now',
+    meaning: 'This page comes back by itself when the ledger can be read.',
   },
   notFound: 'Not found',
   failed: 'Something went wrong',
@@ -256,7 +256,9 @@ export const TEXT = {
 export function summaryText(
   tones: readonly ('good' | 'live' | 'look' | 'bad' | 'none')[],
   needs: number,
+  isKnown: boolean,
 ): string {
+  if (!isKnown) return `${countText(tones.length, 'sync')}; how they stand is not known now`
   const of = (...wanted: readonly string[]) => tones.filter((tone) => wanted.includes(tone)).length
   const live = of('live')
   const parts = [

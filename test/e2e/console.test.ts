@@ -226,10 +226,10 @@ test('a page comes back with its ledger', async () => {
     await page.goto(own.url)
     own.away.ledger = true
     await expect.poll(() => page.locator('.problem').count()).toBe(1)
-    expect(await page.locator('.problem').textContent()).toContain('The ledger does not answer')
+    expect(await page.locator('.problem').textContent()).toContain('The ledger cannot be read now')
     expect(await findings(page)).toEqual([])
     await page.goto(`${own.url}/runs/${own.runs['rejects']}`)
-    expect(await page.locator('h1').textContent()).toBe('The ledger does not answer')
+    expect(await page.locator('h1').textContent()).toBe('The ledger cannot be read now')
     expect(await findings(page)).toEqual([])
     own.away.ledger = false
     await expect.poll(() => page.locator('h1').textContent()).toBe(`Run ${own.runs['rejects']}`)

@@ -32,7 +32,13 @@ export function overviewMain(data: Overview): Markup {
     .toSorted((one, other) => rank(one) - rank(other))
   const tones = data.syncs.map(({ tone }) => tone)
   return html`<h1>${TEXT.overview}</h1>
-    <p class="lead">${summaryText(tones, needs.length)}</p>
+    <p class="lead">
+      ${summaryText(
+        tones,
+        needs.length,
+        data.syncs.every(({ known }) => known),
+      )}
+    </p>
     ${problemNotes(data.problems)}
     ${
       needs.length > 0 &&
@@ -96,7 +102,7 @@ function syncCard(data: SyncGlance, nowMs: number): Markup {
       ${freshBadge(data)}
     </div>
     <div class="how">
-      ${history.length === 0 ? html`<p class="soft small">${TEXT.noRun}</p>` : historyChart(sync, history)}
+      ${history.length === 0 ? html`<p class="soft small">${data.known ? TEXT.noRun : TEXT.unknown}</p>` : historyChart(sync, history)}
       ${run !== null && html`<p class="small figures-line">${figuresText(data)}</p>`}
       ${run !== null && html`<div id="live-${run}">${data.live && liveLine(data.live)}</div>`}
     </div>
@@ -132,6 +138,7 @@ function figuresText({ rows, written, rejects, differ }: SyncGlance): HtmlValue 
 
 function timesOf(
   {
+    known,
     run,
     opened_at: opened,
     schedule,
@@ -144,7 +151,9 @@ function timesOf(
   const ago = (iso: string) => html`<span class="of">${agoText(nowMs - Date.parse(iso))}</span>`
   const last =
     opened === null
-      ? TEXT.never
+      ? known
+        ? TEXT.never
+        : TEXT.unknown
       : html`<a href="/runs/${run}">${timeOf(opened, 'short')}</a>${ago(opened)}`
   const success =
     freshness.state === 'late' && freshness.succeeded_at !== null

@@ -55,6 +55,9 @@ export const syncSummary = z
   .object({
     sync: text,
     kind: z.enum(['import', 'mirror']),
+    known: z
+      .boolean()
+      .describe('False while the ledger is away: then nothing of its runs is known.'),
     tone,
     state: text.describe('As `records-sync status` has it.'),
     run: countOrNull,
@@ -131,7 +134,7 @@ export async function readOverview(deps: OverviewDeps): Promise<Overview> {
     project: { file: basename(config.file) },
     problems,
     syncs:
-      syncs ?? Object.values(config.syncs).map((sync) => unread(sync, 'not known', null, config)),
+      syncs ?? Object.values(config.syncs).map((sync) => unread(sync, TEXT.unknown, null, config)),
     orgs: (await readings.quotas(readQuotas)) ?? [],
   }
 }
@@ -208,6 +211,7 @@ function unread(
   return {
     sync: name,
     kind,
+    known: state !== TEXT.unknown,
     tone: 'none',
     state,
     run: null,
