@@ -190,8 +190,8 @@ export class WriterHistory {
     this.#tally.set(name, (this.#tally.get(name) ?? 0) + 1)
   }
 
-  #work(times: number): void {
-    this.#others.work(times).forEach((line) => this.#options.tell(line))
+  #work(times: number, at: readonly string[] = []): void {
+    this.#others.work(times, at).forEach((line) => this.#options.tell(line))
   }
 
   async #play(): Promise<number> {
@@ -230,7 +230,14 @@ export class WriterHistory {
       'undo',
       'retry',
     )
-    if (what === 'undo' && last) return await this.#undo(often(0.75) ? last : one(...this.#runs))
+    // Of more interest than deletions.
+    const restorable = this.#runs.filter(({ rows }) =>
+      rows.some(({ state, image }) => state === 'updated' && image?.record != null),
+    )
+    if (what === 'undo' && last) {
+      const of = restorable.length > 0 && often(0.5) ? restorable.at(-1)! : one(...this.#runs)
+      return await this.#undo(often(0.4) ? last : of)
+    }
     if (what === 'retry' && last && !last.isUndo) return await this.#retry(last)
     if (what === 'apply' && plan) {
       if (often(0.2)) this.#change()
@@ -559,7 +566,9 @@ export class WriterHistory {
     const cut: Cut = this.#isQuiet ? null : this.#cut()
     workflow.diesWithWorker = cut === 'terminated'
     const upTo = cut === 'cancelled' ? this.#chance.below(3) : 3
-    if (!this.#isQuiet && this.#chance.often(0.4)) this.#work(1 + this.#chance.below(2))
+    const keys = (rows.undo?.rows ?? [...(rows.planned?.values() ?? [])]).map(({ key }) => key)
+    if (!this.#isQuiet && this.#chance.often(keys.length > 0 ? 0.7 : 0.3))
+      this.#work(1 + this.#chance.below(2), keys)
     try {
       if (staged.makesPlan) {
         const begin = this.#trace.length

@@ -84,7 +84,10 @@ export class RemovalCheck {
       for (const state of ['removed', 'gone_already']) may.add(state)
     if (!this.#isLooked) return may
     const record = this.#record
-    if (record === null) may.add(this.#isElsewhere ? 'changed_since' : 'gone_already')
+    // A record with another key now may be that of another row.
+    if (record === null)
+      for (const state of [this.#isElsewhere ? 'changed_since' : 'gone_already', 'kept'])
+        may.add(state)
     else if (!this.#mayDelete(record) || this.row.isUnsure)
       for (const one of ['changed_since', 'unclear', 'kept']) may.add(one)
     return may

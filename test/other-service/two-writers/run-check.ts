@@ -259,6 +259,11 @@ export class RunCheck {
     assert.equal(books.read, states.length)
     for (const name of ITEM_STATES)
       assert.deepEqual([name, books.states[name]], [name, count(name)])
+    const progress = await ledger.progress(this.#rows.run)
+    assert.deepEqual(
+      [progress.created, progress.updated, progress.rejected],
+      [count('created'), count('updated'), count('rejected', 'conflict')],
+    )
     const removals = [...this.#removedStates.values()]
     for (const name of REMOVAL_STATES)
       assert.deepEqual(

@@ -23,17 +23,19 @@ export class SecondWriter {
     this.#notes = notes
   }
 
-  /** Says what it did. */
-  work(times: number): string[] {
-    return Array.from({ length: times }, () => this.#trace.others(() => this.#once()))
+  /** Says what it did. @param at keys of records that it works on more often */
+  work(times: number, at: readonly string[] = []): string[] {
+    return Array.from({ length: times }, () => this.#trace.others(() => this.#once(at)))
   }
 
-  #once(): string {
+  #once(at: readonly string[]): string {
     const { one, often } = this.#chance
     const records = this.#trace.records()
     // Mostly one of those that were written last.
     const last = records.toSorted((a, b) => b.updated - a.updated).slice(0, 4)
-    const record = records.length === 0 ? null : often(0.6) ? one(...last) : one(...records)
+    const named = records.filter(({ values }) => at.includes(String(values['code'])))
+    const among = named.length > 0 && often(0.7) ? named : often(0.6) ? last : records
+    const record = among.length === 0 ? null : one(...among)
     const what = one(
       'change',
       'change',
