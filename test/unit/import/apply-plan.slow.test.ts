@@ -1,14 +1,12 @@
 // A plan that is applied: a run sends what was planned, and nothing else; records that have changed since are left alone.
 
 import { expect, it } from 'vitest'
-import { ServiceFailure } from '../../../src/core/errors.ts'
 import { isBalanced } from '../../../src/core/domain/books.ts'
 import { PLAN_AGE_MAX_MS } from '../../../src/core/limits.ts'
 import { readNotAsPlanned } from '../../../src/import/changes/applied-plan.ts'
-import type { ImportClient } from '../../../src/import/ports.ts'
 import { onEachLedger } from './each-ledger.ts'
 import { stagedPlan } from './plan-scene.ts'
-import { clientWith, CONTACT, importScene, type Scene } from './scene.ts'
+import { CONTACT, importScene, losesFirst, type Scene } from './scene.ts'
 
 const NAMES = {
   svc_external_id: { column: 'id' },
@@ -142,18 +140,7 @@ onEachLedger('a plan', () => {
       await createOne(scene, 'k0', 'theirs')
       scene.rows(HEAD, numbered(3, 'ours'))
       const { number } = await planned(scene)
-      let isLost = false
-      const through = (client: ImportClient) =>
-        clientWith(client, {
-          batchUpsert: async (...given) => {
-            if (isLost) return await client.batchUpsert(...given)
-            isLost = true
-            if (isDone) await client.batchUpsert(...given)
-            else (given[3] as { permit?: { unused(): void } }).permit?.unused()
-            const facts = { kind: 'no_answer', block: 'service', outcomeUnknown: true } as const
-            throw new ServiceFailure('lost', { ...facts, disposition: 'retry' })
-          },
-        })
+      const through = losesFirst('batchUpsert', isDone)
       const end = await scene.run({ ...fast, plan: number, through })
       expect(end).toMatchObject({ state: 'complete', books: { states: { conflict: 0 } } })
       expect((await scene.held('k0'))!.properties['svc_first_name']).toBe('ours 0')

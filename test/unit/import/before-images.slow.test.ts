@@ -2,12 +2,10 @@
 // and a row whose record has its values already is not sent.
 
 import { expect, it } from 'vitest'
-import { ServiceFailure } from '../../../src/core/errors.ts'
 import { isBalanced } from '../../../src/core/domain/books.ts'
 import { ROW_VERDICTS } from '../../../src/core/domain/row-changes.ts'
-import type { ImportClient } from '../../../src/import/ports.ts'
 import { onEachLedger } from './each-ledger.ts'
-import { clientWith, CONTACT, importScene, type Scene } from './scene.ts'
+import { CONTACT, importScene, losesFirst, type Scene } from './scene.ts'
 
 const NAMES = {
   svc_external_id: { column: 'id' },
@@ -96,18 +94,7 @@ onEachLedger('before-images', () => {
       const scene = await keeping()
       await createOne(scene, 'k0', 'theirs')
       scene.rows(HEAD, numbered(3, 'ours'))
-      let isLost = false
-      const through = (client: ImportClient) =>
-        clientWith(client, {
-          batchUpsert: async (...given) => {
-            if (isLost) return await client.batchUpsert(...given)
-            isLost = true
-            if (isDone) await client.batchUpsert(...given)
-            else (given[3] as { permit?: { unused(): void } }).permit?.unused()
-            const facts = { kind: 'no_answer', block: 'service', outcomeUnknown: true } as const
-            throw new ServiceFailure('lost', { ...facts, disposition: 'retry' })
-          },
-        })
+      const through = losesFirst('batchUpsert', isDone)
       const end = await scene.run({ ...fast, through })
       expect(end.state).toBe('complete')
       expect(await imagesOf(scene, end.run)).toMatchObject([

@@ -6,7 +6,7 @@ import { ServiceFailure } from '../../../src/core/errors.ts'
 import { isBalanced } from '../../../src/core/domain/books.ts'
 import { OutcomeUnknown } from '../../../src/client/index.ts'
 import type { ImportClient } from '../../../src/import/ports.ts'
-import { clientWith, CONTACT, importScene, type Scene } from './scene.ts'
+import { clientWith, CONTACT, importScene, losesFirst, type Scene } from './scene.ts'
 
 const NAMES = { svc_external_id: { column: 'id' }, svc_first_name: { column: 'name' } }
 const HEAD = ['id', 'name']
@@ -25,24 +25,6 @@ const heldNames = (scene: Scene) =>
 
 const createOne = (scene: Scene, id: string, name: string) =>
   scene.client.createRecord(CONTACT, { svc_external_id: id, svc_first_name: name })
-
-/** The answer of the first batch is lost. `isDone`: after it was carried out. */
-const losesFirst =
-  (operation: 'batchCreate' | 'batchUpdate', isDone: boolean) =>
-  (client: ImportClient): ImportClient => {
-    let isLost = false
-    const send = async (...given: [never, never, never]) => {
-      if (isLost) return await (client[operation] as (...args: never[]) => Promise<never>)(...given)
-      isLost = true
-      if (isDone) await (client[operation] as (...args: never[]) => Promise<unknown>)(...given)
-      else (given[2] as { permit?: { unused(): void } }).permit?.unused()
-      const facts = { kind: 'no_answer', block: 'service', outcomeUnknown: true } as const
-      throw operation === 'batchCreate'
-        ? new OutcomeUnknown('lost', { ...facts, disposition: 'halt' })
-        : new ServiceFailure('lost', { ...facts, disposition: 'retry' })
-    }
-    return clientWith(client, { [operation]: send })
-  }
 
 const AWAY = {
   kind: 'problem',

@@ -1,13 +1,12 @@
 // Imports next to a second writer: what it changed since the last run stays as the settings say, over several runs.
 
 import { describe, expect, it } from 'vitest'
-import { ServiceFailure } from '../../../src/core/errors.ts'
 import { isBalanced } from '../../../src/core/domain/books.ts'
 import { REMOVAL_STATES } from '../../../src/core/domain/removals.ts'
 import { ROW_VERDICTS } from '../../../src/core/domain/row-changes.ts'
 import type { ImportClient } from '../../../src/import/ports.ts'
 import { onEachLedger } from './each-ledger.ts'
-import { clientWith, CONTACT, importScene, type RunEnd, type Scene } from './scene.ts'
+import { clientWith, CONTACT, importScene, losesFirst, type RunEnd, type Scene } from './scene.ts'
 
 const NAMES = {
   svc_external_id: { column: 'id' },
@@ -181,22 +180,6 @@ onEachLedger('on_conflict: theirs', () => {
   })
 })
 
-/** Loses the first answer of a batch. @param isDone whether it was carried out */
-const losing = (isDone: boolean, times = 1) => {
-  let lost = 0
-  return (client: ImportClient) =>
-    clientWith(client, {
-      batchUpsert: async (...given) => {
-        if (lost >= times) return await client.batchUpsert(...given)
-        lost += 1
-        if (isDone) await client.batchUpsert(...given)
-        else (given[3] as { permit?: { unused(): void } }).permit?.unused()
-        const facts = { kind: 'no_answer', block: 'service', outcomeUnknown: true } as const
-        throw new ServiceFailure('lost', { ...facts, disposition: 'retry' })
-      },
-    })
-}
-
 onEachLedger('a value of ours that was sent without an answer', () => {
   it.each([true, false])('is sent again as it was (carried out: %s)', async (isDone) => {
     const scene = await protecting()
@@ -204,7 +187,7 @@ onEachLedger('a value of ours that was sent without an answer', () => {
     await scene.run(fast)
     await change(scene, 'k1', { svc_first_name: 'person' })
     scene.rows(HEAD, [['k1', 'A2', 'B2']])
-    const end = await scene.run({ ...fast, through: losing(isDone) })
+    const end = await scene.run({ ...fast, through: losesFirst('batchUpsert', isDone) })
     expect(states(end)).toEqual({ state: 'complete', updated: 1 })
     expect(await namesOf(scene, 'k1')).toEqual(['person', 'B2'])
     scene.rows(HEAD, [['k1', 'A3', 'B3']])
@@ -220,7 +203,7 @@ onEachLedger('a value of ours that was sent without an answer', () => {
     // The run ends before it could read back what became of the row.
     const blind = (client: ImportClient) => {
       let sent = false
-      const lossy = losing(true, 99)(client)
+      const lossy = losesFirst('batchUpsert', true, { times: 99 })(client)
       return clientWith(lossy, {
         batchUpsert: async (...given) => {
           sent = true

@@ -8,8 +8,9 @@ import { MockActivityEnvironment } from '@temporalio/testing'
 import { DefaultLogger } from '@temporalio/worker'
 import { onTestFinished } from 'vitest'
 import { importActivities, type ImportActivityDeps } from '../../../activities/import.ts'
-import { RecordsClient } from '../../../src/client/index.ts'
+import { OutcomeUnknown, RecordsClient } from '../../../src/client/index.ts'
 import type { Difference } from '../../../src/core/domain/differences.ts'
+import { ServiceFailure } from '../../../src/core/errors.ts'
 import { silentLogger, systemClock, type Clock } from '../../../src/core/ports.ts'
 import {
   WHOLE_SCOPE,
@@ -156,6 +157,42 @@ let placeOf = inFolder
 /** Where the ledgers of new scenes are. Null: in a file of the scene. */
 export function placeLedgers(place: typeof inFolder | null): void {
   placeOf = place ?? inFolder
+}
+
+type BatchWrite = 'batchUpsert' | 'batchCreate' | 'batchUpdate'
+
+/**
+ * Loses the answers of the first batches of an operation.
+ * @param isDone whether a batch is carried out before
+ */
+export const losesFirst = (
+  operation: BatchWrite,
+  isDone: boolean,
+  {
+    times = 1,
+    meanwhile,
+  }: {
+    readonly times?: number
+    /** What others do before the run learns of it. */
+    readonly meanwhile?: () => Promise<unknown>
+  } = {},
+): ((client: ImportClient) => ImportClient) => {
+  let lost = 0
+  return (client) => {
+    const write = client[operation].bind(client) as (...given: unknown[]) => Promise<never>
+    const send = async (...given: unknown[]): Promise<never> => {
+      if (lost >= times) return await write(...given)
+      lost++
+      if (isDone) await write(...given)
+      else (given.at(-1) as { permit?: { unused(): void } }).permit?.unused()
+      await meanwhile?.()
+      const facts = { kind: 'no_answer', block: 'service', outcomeUnknown: true } as const
+      throw operation === 'batchCreate'
+        ? new OutcomeUnknown('lost', { ...facts, disposition: 'halt' })
+        : new ServiceFailure('lost', { ...facts, disposition: 'retry' })
+    }
+    return clientWith(client, { [operation]: send })
+  }
 }
 
 const cell = (text: string) => `"${text.replaceAll('"', '""')}"`

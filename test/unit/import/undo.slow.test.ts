@@ -1,13 +1,11 @@
 // Undo: what a run wrote is taken back, and what anybody has changed since is left as it is.
 
 import { expect, it } from 'vitest'
-import { ServiceFailure } from '../../../src/core/errors.ts'
 import { isBalanced } from '../../../src/core/domain/books.ts'
 import { REMOVAL_STATES } from '../../../src/core/domain/removals.ts'
-import type { ImportClient } from '../../../src/import/ports.ts'
 import { onEachLedger } from './each-ledger.ts'
 import { HEAD, NAMES } from './people.ts'
-import { clientWith, CONTACT, importScene, type Scene } from './scene.ts'
+import { clientWith, CONTACT, importScene, losesFirst, type Scene } from './scene.ts'
 
 const keeping = (more = {}) => importScene(NAMES, { keep_before: true, verify: 'all', ...more })
 
@@ -200,21 +198,9 @@ onEachLedger('undo', () => {
   it('deletes no record that somebody made before a row was sent again', async () => {
     const scene = await keeping()
     scene.rows(HEAD, rowsOf(2, 'first'))
-    let isLost = false
-    const through = (client: ImportClient) =>
-      clientWith(client, {
-        batchUpsert: async (...given) => {
-          if (isLost) return await client.batchUpsert(...given)
-          isLost = true
-          ;(given[3] as { permit?: { unused(): void } }).permit?.unused()
-          await scene.client.createRecord(CONTACT, {
-            svc_external_id: 'k1',
-            svc_last_name: 'Theirs',
-          })
-          const facts = { kind: 'no_answer', block: 'service', outcomeUnknown: true } as const
-          throw new ServiceFailure('lost', { ...facts, disposition: 'retry' })
-        },
-      })
+    const theirs = { svc_external_id: 'k1', svc_last_name: 'Theirs' }
+    const meanwhile = () => scene.client.createRecord(CONTACT, theirs)
+    const through = losesFirst('batchUpsert', false, { meanwhile })
     const tuning = { resend_backoff_ms: [1] }
     const { run, books } = await scene.run({ through, tuning })
     expect(books.states).toMatchObject({ created: 1, updated: 1 })
