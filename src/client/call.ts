@@ -1,5 +1,5 @@
 // One operation of the contract, from its parts to its valid answer. Promises kept here: nothing is sent without a permit, and
-// every permit is closed exactly once; a 429 is a wait, never a failed attempt; after a 401 the key is read again once; a read
+// every permit is closed exactly once; a 429 is a wait, never a failed attempt, and who wants to look again first gets it back; after a 401 the key is read again once; a read
 // that failed temporarily is retried a few times; no write is ever sent twice; if the caller belongs to one org, nothing is sent
 // with another org's key.
 
@@ -31,6 +31,11 @@ export interface RequestOptions {
   readonly permit?: Permit | undefined
   /** Longest wait on the quota, over all rounds. Default 45,000 ms. */
   readonly maxWaitMs?: number | undefined
+  /**
+   * Whether a request that is answered 429 is sent again by this call. If not, the call fails with `QuotaWait`: nothing was carried
+   * out, the quota knows of it, and what the request is based on can be looked up again. Default true.
+   */
+  readonly waitsOut429?: boolean | undefined
   /**
    * No byte is sent after this time, because what the request would write may be out of date by then. The call fails with
    * `SendDeadlinePassed`.
@@ -91,7 +96,7 @@ interface CallContext extends CallDeps {
 /**
  * The caller fails with
  * - `ServiceFailure` if the request did not succeed,
- * - `QuotaWait` if the quota asks for a longer wait than `maxWaitMs`; nothing was carried out,
+ * - `QuotaWait` if the quota asks for a longer wait than `maxWaitMs`, or after a 429 that is not waited out; nothing was carried out,
  * - the signal's reason after an abort,
  * - `SyncError` `path_invalid` for an invalid path parameter, `body_invalid` for a body that JSON cannot hold.
  */
@@ -126,7 +131,7 @@ async function attempt<Body>(
   const { object_type: type, id: recordId } = parts.path ?? {}
   const named: NamedOperation = { id, operation: OPERATIONS[id], type, recordId }
   const { authenticated } = named.operation
-  const { signal, priority, maxWaitMs = QUOTA_WAIT_MAX_MS } = options
+  const { signal, priority, maxWaitMs = QUOTA_WAIT_MAX_MS, waitsOut429 = true } = options
   const quota = authenticated ? context.quota : context.publicQuota
   const request = await prepared(context, named, parts, options)
   const deadlineMs = clock.now() + maxWaitMs
@@ -155,6 +160,7 @@ async function attempt<Body>(
     if (answer.status === 429) {
       const { 'retry-after': wait, date } = answer.headers
       askedToWaitMs = parseRetryAfter(wait, clock.now(), date) ?? askedToWaitMs
+      if (!waitsOut429) break
       continue
     }
     try {

@@ -59,6 +59,19 @@ test('a 429 is a wait: the same bytes go again with a new permit, and nobody hea
   }
 })
 
+test('a 429 goes back to a caller that looks again first, and the quota knows of it', async () => {
+  const wire = await startWire(always(refused, { body: batchBody(1) }))
+  const client = clientOf(wire.url)
+  const body = '{"data":[{"properties":{"a":1}}]}'
+  const error = await client
+    .batchUpsert('svc_contact', 'svc_email', { body, count: 1 }, { waitsOut429: false })
+    .catch((reason: unknown) => reason)
+  expect(error).toBeInstanceOf(QuotaWait)
+  expect((error as QuotaWait).retryAfterMs).toBe(7_000)
+  expect(wire.seen).toHaveLength(1)
+  expect(client.quota.closed).toMatchObject([{ status: 429, retryAfter: '7' }])
+})
+
 test('a 429 whose body is torn is a wait all the same', async () => {
   const wire = await startWire((socket, _, count) =>
     count === 1 ? socket.end(bytesOf(refused).subarray(0, -9)) : socket.write(bytesOf(oneRecord)),
