@@ -21,6 +21,7 @@ export type OutboxWrite =
       readonly kind: 'send'
       readonly operation: string
       readonly digest: string
+      readonly replayed?: boolean
       readonly items: readonly ItemPlace[]
     }
   | {
@@ -210,7 +211,7 @@ export async function storeWrites(
   const claim = [run, segment.first, fence]
   const held = [...claim, requests.length, created, updated, rejected, failed, spared]
   const ended = [...settles, ...releases]
-  const replayed = resends.filter((resend) => resend.replayed)
+  const replayed = [...sends, ...resends].filter((write) => write.replayed)
   await db.together([
     { text: HOLD_SQL, values: held, orElse: new FenceLost(run, segment.first) },
     ...(ended.length > 0 ? [settleRequests(run, ended, now)] : []),

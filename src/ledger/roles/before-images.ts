@@ -39,9 +39,13 @@ export interface ImagedItem extends BeforeImage {
 export interface BeforeImages {
   /**
    * Stores at most 1,000 images, in place of earlier ones. Left as they are: those of items that are not planned any more, or
-   * that were sent before and may have been written.
+   * that were sent before and may have been written; `again`: not these, whose images are what they were sent by and what is sent now.
    */
-  recordImages(run: number, images: readonly BeforeImage[]): Promise<void>
+  recordImages(
+    run: number,
+    images: readonly BeforeImage[],
+    options?: { readonly again?: boolean },
+  ): Promise<void>
   /** Adds to images of the run what answers showed; an item without an image is left out. */
   noteAfter(
     run: number,

@@ -32,6 +32,8 @@ export interface PlannedItem {
   readonly marks?: string | null
   /** Whether properties are left out because its record has them. */
   readonly isPart?: boolean
+  /** A sending of it may have been carried out although no answer says so. */
+  readonly isReplayed?: true
 }
 
 /** An item, by its place; of an update with its record. */
@@ -120,12 +122,15 @@ export interface Outbox {
     items: readonly { ordinal: number; payload: string | null }[],
   ): Promise<void>
 
-  /** Writes a batch down before it is sent: stamps and marks its items, clears their accepted hashes. */
+  /**
+   * Writes a batch down before it is sent: stamps and marks its items, clears their accepted hashes. `replayed`: its items are those of
+   * a batch that was sent before, whose outcome is unknown.
+   */
   recordSend<Item extends ItemPlace>(
     run: number,
     segment: RunSegment,
     fence: number,
-    batch: { operation: string; digest: string; items: readonly Item[] },
+    batch: { operation: string; digest: string; items: readonly Item[]; replayed?: boolean },
   ): Promise<SentBatch<Item>>
   /** Writes down that a batch is sent again; `replayed` flags its items if the outcome before is unknown. */
   recordResend<Item extends ItemPlace>(

@@ -29,8 +29,6 @@ export interface ReportedItem {
   readonly more: readonly CellError[]
   readonly requestId: string | null
   readonly inDoubt: boolean
-  /** Whether it was sent again after an answer that was lost. Of the newest attempt of a row that is left: false. */
-  readonly isReplayed: boolean
 }
 
 /** Rejects of one state, code, reason and column. */

@@ -69,7 +69,7 @@ export const takesPlace = (item: string): string =>
 export const isMapped = (item: string): string => `${item}.state NOT IN ('invalid', 'corrected')`
 
 /** The columns of a planned item with its payload. */
-export const PLANNED_COLUMNS = 'ordinal, key, payload, hash, attempts, record_id'
+export const PLANNED_COLUMNS = 'ordinal, key, payload, hash, attempts, record_id, replayed'
 
 /** Of `items` with its payload. */
 export const plannedOfRow = (row: Row): PlannedItem => ({
@@ -80,6 +80,7 @@ export const plannedOfRow = (row: Row): PlannedItem => ({
   attempts: Number(row['attempts']),
   ...(typeof row['raw_key'] === 'string' && { rawKey: row['raw_key'] }),
   ...(typeof row['record_id'] === 'string' && { recordId: row['record_id'] }),
+  ...(Number(row['replayed'] ?? 0) === 1 && { isReplayed: true as const }),
 })
 
 export const payloadChars = (items: readonly PlannedItem[]): number =>
@@ -96,7 +97,7 @@ export const sentOfRow = (row: Row): Omit<SentBatch, 'items'> & RunSegment => ({
 
 /** The columns of an item in a report. */
 export const REPORTED_COLUMNS = `ordinal, line, of_ordinal, key, state, raw, http_status, record_id, code, reason, "column", field, value,
-  detail, more, request_id, in_doubt, replayed`
+  detail, more, request_id, in_doubt`
 
 /**
  * Whether an item of a live run may have been written although nothing says so, as SQL: its answer was lost, or it was answered
@@ -129,7 +130,6 @@ export const reportedOfRow = (row: Row): ReportedItem => ({
   more: typeof row['more'] === 'string' ? (JSON.parse(row['more']) as CellError[]) : [],
   requestId: text(row['request_id']),
   inDoubt: Number(row['in_doubt']) === 1,
-  isReplayed: Number(row['replayed'] ?? 0) === 1,
 })
 
 /** Of what the run left over. */

@@ -48,6 +48,10 @@ export function outboxMethods(db: SqliteDatabase, now: () => string) {
       first,
     )
   }
+  const flagReplayed = (run: number, items: readonly ItemPlace[]) => {
+    const flag = db.sql('UPDATE items SET replayed = 1 WHERE run = ? AND ordinal = ?')
+    for (const { ordinal } of items) flag.run(run, ordinal)
+  }
   const settleRequest = (
     run: number,
     { batch, attempt }: SentBatch<ItemPlace>,
@@ -93,7 +97,7 @@ export function outboxMethods(db: SqliteDatabase, now: () => string) {
       })
     },
 
-    async recordSend(run, segment, fence, { operation, digest, items }) {
+    async recordSend(run, segment, fence, { operation, digest, items, replayed = false }) {
       return db.transaction(() => {
         checkSegmentFence(db, run, segment, fence)
         const row = db
@@ -107,6 +111,7 @@ export function outboxMethods(db: SqliteDatabase, now: () => string) {
              (SELECT key FROM items WHERE run = ? AND ordinal BETWEEN ? AND ? AND batch = ?)`,
         ).run(Number(row?.['destination']), run, ...rangeOf(items), sent.batch)
         insertRequest(run, segment, operation, sent)
+        if (replayed) flagReplayed(run, items)
         return sent
       })
     },
@@ -116,10 +121,7 @@ export function outboxMethods(db: SqliteDatabase, now: () => string) {
         checkSegmentFence(db, run, segment, fence)
         const again = { ...batch, attempt: batch.attempt + 1 }
         insertRequest(run, segment, operation, again)
-        if (replayed) {
-          const flag = db.sql('UPDATE items SET replayed = 1 WHERE run = ? AND ordinal = ?')
-          for (const item of batch.items) flag.run(run, item.ordinal)
-        }
+        if (replayed) flagReplayed(run, batch.items)
         return again
       })
     },

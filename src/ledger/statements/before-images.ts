@@ -48,7 +48,7 @@ export const beforeImageStatements = (
   { eachOf, isOneOf, list, join, withPayload }: SqlDialect,
 ) =>
   ({
-    async recordImages(run, images) {
+    async recordImages(run, images, { again = false } = {}) {
       if (images.length === 0) return
       await db.run(
         `INSERT INTO before_images (run, ordinal, verdict, record_id, "before", sent, kept, kept_values, marks)
@@ -57,7 +57,7 @@ export const beforeImageStatements = (
              each.value ->> 'marks'
            FROM ${eachOf('$2')} ${join} items ON items.run = $1
              AND items.ordinal = CAST(each.value ->> 'ordinal' AS integer)
-             AND items.state = 'planned' AND items.replayed = 0
+             AND ${again ? "items.state IN ('planned', 'sent')" : "items.state = 'planned' AND items.replayed = 0"}
            WHERE true
          ON CONFLICT (run, ordinal) DO UPDATE SET verdict = excluded.verdict, record_id = excluded.record_id,
            "before" = excluded."before", sent = excluded.sent, kept = excluded.kept, kept_values = excluded.kept_values, marks = excluded.marks, "after" = NULL`,

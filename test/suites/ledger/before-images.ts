@@ -136,6 +136,21 @@ export function beforeImageTests(open: Open): void {
     expect(befores).toEqual([image(1).before, image(2).before, late.before, image(4).before])
   })
 
+  it('of rows that were sent are changed by a look-up before they are sent again', async () => {
+    const { run, segment, fence } = await staged(ledger, rows(3))
+    await ledger.recordImages(run, [image(1), image(2), created(3)])
+    const batch = await send(ledger, { run, segment, fence }, 3)
+    const outcomes = [outcome(1, 'planned', { httpStatus: 500 }), outcome(3, 'updated')]
+    await ledger.settle(run, segment, fence, batch, answered, outcomes)
+    const now = { kept: '[1]', keptValues: 1, marks: 'ours', sent: '{}' }
+    const images = [1, 2, 3].map((ordinal) => image(ordinal, now))
+    await ledger.recordImages(run, images)
+    expect((await ledger.imagesOf(run, [1, 2])).get(2)).toEqual(image(2))
+    await ledger.recordImages(run, images, { again: true })
+    const [first, second, third] = [image(1, now), image(2, now), created(3)]
+    expect([...(await ledger.imagesOf(run, [1, 2, 3])).values()]).toEqual([first, second, third])
+  })
+
   it('outlive the payloads of a closed run, and go with its items', async () => {
     const { run, segment, fence } = await staged(ledger, rows(2))
     await ledger.recordImages(run, [image(1), created(2)])

@@ -649,7 +649,6 @@ export function closingTests(open: Open): void {
         detail: 'expected a day',
         requestId: null,
         inDoubt: false,
-        isReplayed: false,
       })
     })
 

@@ -137,11 +137,36 @@ export function pushingTests(open: Open): void {
         replayed: 2,
         states: { sent: 2, planned: 1 },
       })
-      expect(await ledger.unsettledBatches(run, segment)).toEqual([third])
+      const items = third.items.map((item) => ({ ...item, isReplayed: true }))
+      expect(await ledger.unsettledBatches(run, segment)).toEqual([{ ...third, items }])
       await settle(ledger, claim, third, 'updated')
       expect(await ledger.unsettledBatches(run, segment)).toEqual([])
       expect(await ledger.books(run)).toMatchObject({ replayed: 2, states: { updated: 2 } })
       expect(await ledger.progress(run)).toMatchObject({ requests: 3, updated: 2 })
+    })
+
+    it('whose answer is unknown goes in part into a new one, which flags its items alone', async () => {
+      const claim = await staged(ledger, rows(4))
+      const { run, segment, fence } = claim
+      const batch = await send(ledger, claim, 3)
+      const unknown = { status: null, requestId: null, durationMs: 1 }
+      await ledger.recordNoAnswer(run, batch, unknown)
+      await ledger.settleUnanswered(run, segment, fence, [outcome(2, 'updated')])
+      const items = batch.items.filter(({ ordinal }) => ordinal !== 2)
+      const part = { operation: 'batchUpsert', digest: 'other', items, replayed: true }
+      const next = await ledger.recordSend(run, segment, fence, part)
+      expect(next).toEqual({ batch: batch.batch + 1, attempt: 1, digest: 'other', items })
+      const flagged = items.map((item) => ({ ...item, isReplayed: true }))
+      expect(await ledger.unsettledBatches(run, segment)).toEqual([{ ...next, items: flagged }])
+      expect(await ledger.books(run)).toMatchObject({ replayed: 2, states: { sent: 2 } })
+      await ledger.release(run, segment, fence, next, unknown)
+      const page = { after: 0, attemptsBelow: 1, limit: 9 }
+      const planned = await ledger.nextPlanned(run, segment, page)
+      expect(planned.map(({ ordinal, isReplayed = false }) => [ordinal, isReplayed])).toEqual([
+        [1, true],
+        [3, true],
+        [4, false],
+      ])
     })
 
     it('settles item by item', async () => {

@@ -69,7 +69,6 @@ export function written(
       more: [],
       requestId: null,
       inDoubt: false,
-      isReplayed: false,
     }
     return sheet.line(item)
   })
