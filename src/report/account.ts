@@ -137,11 +137,12 @@ function runFacts(
   }
 }
 
-/** The answer to an upsert that is sent again says `updated` of a record that the first one created. */
-const maybeCreated = (run: Run, { replayed, states: { updated } }: Books): number =>
-  replayed > 0 && jobOf(run, 'import').sync.import.mode === 'upsert'
-    ? Math.min(replayed, updated)
-    : 0
+/** The answer to an upsert that is sent again says `updated` of a record that the first one created; so does a look-up that finds it. */
+function maybeCreated(run: Run, { replayed, lookedUp = 0, states: { updated } }: Books): number {
+  const rows = replayed + lookedUp
+  const isUpsert = rows > 0 && jobOf(run, 'import').sync.import.mode === 'upsert'
+  return isUpsert ? Math.min(rows, updated) : 0
+}
 
 const countSpared = ({ states: { exists, absent } }: Books): number => exists + absent
 

@@ -22,7 +22,7 @@ export function booksNotes(
     ...(found > 0
       ? [
           {
-            text: `${countText(found, 'row was', 'rows were')} settled by a look-up after a lost answer: the record was found as it was sent.`,
+            text: `${countText(found, 'row was', 'rows were')} settled by a look-up after a lost answer: the record was found as it was sent${maybe > 0 && replayed === 0 ? `; ${off}` : ''}.`,
             warns: false,
           },
         ]

@@ -54,7 +54,7 @@ const runFacts = z.object({
   read_to_end: z.boolean().nullable().describe('Whether the source was read to its end.'),
   replayed: countOrNull.describe('Rows that were sent again after a lost answer.'),
   maybe_created: countOrNull.describe(
-    'Those of them that were upserts: so many may be counted as `updated` although the run created them. 0 where `created` is exact.',
+    'Of upserts, those of them and those that were found as they were sent (`looked_up`): so many may be counted as `updated` although the run created them. 0 where `created` is exact.',
   ),
   looked_up: countOrNull.describe(
     'Rows whose answer was lost, and whose record was then found as it was sent.',

@@ -1,7 +1,8 @@
 // `kill -9` of the worker while rows are planned and while a plan is applied: the plan is whole, each row is sent as it was planned,
-// and no row is set aside because of what the run itself has written.
+// no row is set aside because of what the run itself has written, and each is whose record somebody has changed meanwhile.
 
 import { afterEach, expect, test, vi } from 'vitest'
+import { RecordsClient } from '../../src/client/index.ts'
 import { contactsConfig } from '../e2e/contacts.ts'
 import { contactsCsv, createProject, fastTuning, type Project } from '../e2e/project.ts'
 import { HANG_MS, HEARTBEAT_MS, untilHung } from '../hang.ts'
@@ -36,10 +37,24 @@ const killOnce = async (
   worker.kill('SIGKILL')
 }
 
-const expectHeld = (name: string) => {
+/** @param theirs keys of records that somebody has changed */
+const expectHeld = (name: string, theirs: readonly string[] = []) => {
   const held = project.held()
   expect(held.size).toBe(rows)
-  for (const properties of held.values()) expect(properties).toMatchObject({ svc_first_name: name })
+  for (const [key, properties] of held)
+    expect(properties).toMatchObject({ svc_first_name: theirs.includes(key) ? 'Theirs' : name })
+}
+
+/** Somebody changes the records of these keys. */
+async function change(keys: readonly string[]) {
+  const client = new RecordsClient({ baseUrl: project.service.url, key: project.service.key })
+  const held = [...project.service.records('svc_contact')].filter(({ properties }) =>
+    keys.includes(String(properties['svc_external_id'])),
+  )
+  expect(held).toHaveLength(keys.length)
+  for (const { id } of held)
+    await client.updateRecord('svc_contact', id, { svc_first_name: 'Theirs' })
+  await client.close()
 }
 
 test(
@@ -67,12 +82,14 @@ test(
       return created + updated > from && created + updated < rows
     }
     await killOnce(pushing, isPushing(1, 0))
-    await project.startWorker()
+    const last = await project.startWorker()
     expect(await first.result()).toMatchObject({
       state: 'complete',
       books: { states: { conflict: 0, unsent: 0 } },
     })
     expectHeld('Ann')
+    last.shutdown()
+    await last.stopped
 
     project.write('contacts.csv', contactsCsv(rows, named('Bea')))
     expect(await project.command('--json', 'plan', 'contacts', '--diff')).toMatchObject({ code: 0 })
@@ -81,11 +98,19 @@ test(
       workflowId: project.workflowId('import-planned'),
       args: [{ sync: 'contacts', plan: 1, tuning }],
     })
+    await killOnce(project.spawnWorker(), isPushing(2, 0))
+    // Rows that were in flight, of which nobody knows whether they were written, and the last one, which was not sent.
+    const flying = await asked((ledger) =>
+      ledger.report(2, { states: ['sent'], after: 0, limit: rows }),
+    )
+    const theirs = [...new Set([...flying.slice(0, 3).map(({ key }) => key!), `c-${rows}`])]
+    await change(theirs)
+    await project.startWorker()
     expect(await second.result()).toMatchObject({
-      state: 'complete',
-      books: { states: { conflict: 0, updated: rows } },
+      state: 'complete_with_rejects',
+      books: { states: { conflict: theirs.length, updated: rows - theirs.length, failed: 0 } },
     })
-    expectHeld('Bea')
+    expectHeld('Bea', theirs)
   },
   HANG_MS * 4,
 )

@@ -1,24 +1,26 @@
-// What is sent of the planned rows, and with which record id, where the mode does not write each of them. Promises kept here: a row
-// is looked up right before its batch is recorded; an update goes to the record that has the key then, also when it is sent again;
-// a create that may have been written already is sent again only if its record is not there; what is not sent has its outcome in the
-// ledger before anything else of it is done.
+// What is sent of the planned rows, and with which record id, where the mode does not write each of them, or their records are to be
+// known. Promises kept here: a row is looked up right before its batch is recorded, and before each further sending; an update goes to
+// the record that has the key then; a create that may have been written already is sent again only if its record is not there; what is
+// not sent has its outcome in the ledger before anything else of it is done.
 
 import { ITEM_ATTEMPTS_MAX } from '../../core/limits.ts'
 import { modeEntry } from '../../core/domain/import-modes.ts'
 import { keepsBefore } from '../../core/domain/protection.ts'
 import type { RowVerdict } from '../../core/domain/row-changes.ts'
 import type { ItemComparison, ItemOutcome, PlannedItem, SentBatch } from '../../ledger/ledger.ts'
-import { asSentReader, rowImager } from '../changes/as-sent.ts'
+import { rowImager } from '../changes/as-sent.ts'
 import { changedByOthers } from '../changes/changed-by-others.ts'
-import { conflictOf, movedOutcome } from '../changes/conflict.ts'
+import { conflictOf } from '../changes/conflict.ts'
 import { rowChangeReader, type RowChange } from '../changes/row-changes.ts'
 import { stagedMatchingProperty } from '../mapping/types.ts'
 import type { ImportDeps } from '../ports.ts'
 import { changedRowReader } from '../undo/rows-as-expected.ts'
 import { createItemHasher } from '../verify/baseline-hashes.ts'
+import type { PropertyValues } from '../verify/look-up.ts'
 import { SEVERAL_RECORDS } from '../verify/read-back.ts'
 import { answerReader } from './answered.ts'
-import { rowFinder, type FoundRow } from './found-records.ts'
+import { doubtedRowReader, type Choice } from './doubted-rows.ts'
+import { aimedAt, rowFinder, type FoundRow } from './found-records.ts'
 import { blankOutcome } from './outcome.ts'
 import { secondRecordReader } from './second-records.ts'
 import type { ClaimedSegment, DeliveryLedger } from './claimed-segment.ts'
@@ -39,8 +41,11 @@ export class RowChooser {
   readonly #readChanges: ReturnType<typeof rowChangeReader> | null
   /** Of an undo: which rows are not sent. */
   readonly #readChanged: ReturnType<typeof changedRowReader>
-  readonly #asSent: ReturnType<typeof asSentReader>
   readonly #asImaged: ReturnType<typeof rowImager>
+  /** Of rows that may have been written already. */
+  readonly #readDoubted: ReturnType<typeof doubtedRowReader>
+  /** What was looked up of rows that were chosen. */
+  readonly #looks = new WeakMap<PlannedItem, Look>()
   /** Whether the service itself refuses a second record of a key. */
   readonly #isUnique: boolean
   #runsInDoubt: Promise<readonly number[]> | null = null
@@ -52,9 +57,16 @@ export class RowChooser {
     this.#find = rowFinder(deps, job)
     this.#readAnswer = answerReader(config, schema)
     const isLooked = keepsBefore(config) || job.plan !== null
-    this.#readChanges = isLooked ? rowChangeReader(deps, job) : null
+    const readChanges = rowChangeReader(deps, job)
+    this.#readChanges = isLooked ? readChanges : null
     this.#readChanged = changedRowReader(deps, job)
-    this.#asSent = asSentReader(deps.ledger, job)
+    this.#readDoubted = doubtedRowReader(deps, job, {
+      readChanges,
+      readChanged: this.#readChanged,
+      conflictsOf: (changes) => this.#conflictsOf(changes),
+      choiceOf: (row) => this.#choiceOf(row, new Set()),
+      doneAs: (row, sent, marks) => this.#doneAs(row, sent, marks),
+    })
     this.#asImaged = rowImager(job)
     this.#hashesOf = schema && createItemHasher(config, schema)
     this.#noteSecondRecords = secondRecordReader(deps, job)
@@ -68,7 +80,7 @@ export class RowChooser {
     return this.decides || this.keepsImages
   }
 
-  /** Whether what records held before is kept. */
+  /** Whether what records held before is kept: then no row is sent, or sent again, whose record was not looked up right before. */
   get keepsImages(): boolean {
     return this.#readChanges !== null
   }
@@ -78,48 +90,56 @@ export class RowChooser {
     return modeEntry(this.#job.config.mode).spares !== null
   }
 
-  /** The rows of at most 100 that are to be sent; the others are settled. */
-  async choose(items: readonly PlannedItem[]): Promise<readonly PlannedItem[]> {
+  /**
+   * The rows of at most 100 that are to be sent, as they are sent; the others are settled. `isLost`: they were sent, and it is not known
+   * what became of that.
+   */
+  async choose(
+    given: readonly PlannedItem[],
+    { isLost = false } = {},
+  ): Promise<readonly PlannedItem[]> {
+    const items = given.map((one): PlannedItem => {
+      const item = this.#looks.get(one)?.item ?? one
+      return isLost ? { ...item, isReplayed: true } : item
+    })
     const doubted = await this.#leftInDoubt(items)
-    const isCompared = doubted.size > 0 || this.#hasMaybeWritten(items)
-    const found = await this.#find(items, { whole: this.#readChanges !== null || isCompared })
-    const changes = await this.#changesOf(found)
-    const left = (await this.#readChanged?.(found)) ?? (await this.#conflictsOf(found, changes))
-    const choices = found.map((row): Choice => {
+    const isMaybeMade = this.#job.config.mode === 'create' && items.some(isMaybeWritten)
+    const isCompared = doubted.size > 0 || isMaybeMade
+    const found = await this.#find(items, { whole: this.keepsImages || isCompared })
+    const at = this.#deps.clock.now()
+    const isAgain = ({ item }: FoundRow) => this.keepsImages && isMaybeWritten(item)
+    const first = found.filter((row) => !isAgain(row))
+    const changes = this.#readChanges === null ? [] : await this.#readChanges(first)
+    const left = (await this.#readChanged?.(first)) ?? (await this.#conflictsOf(changes))
+    const choices = first.map((row): Choice => {
       const outcome = left.get(row.item.ordinal)
       return outcome ? [row.item, outcome] : this.#choiceOf(row, doubted)
     })
-    const settled = choices.flatMap(([, outcome]) => outcome ?? [])
-    await this.#settle(settled, items)
-    const send = choices.flatMap(([item, outcome]) => (outcome === null ? [item] : []))
-    const ordinals = new Set(send.map(({ ordinal }) => ordinal))
-    return await this.#keepBefore(
-      changes.filter(({ item }) => ordinals.has(item.ordinal)),
-      send,
+    const again = await this.#readDoubted(found.filter(isAgain))
+    await this.#settle(
+      [...choices, ...again].flatMap(([, outcome]) => outcome ?? []),
+      items,
     )
+    const sent = await this.#keepBefore(changes, toSend(choices))
+    const chosen = [...sent, ...toSend(again)].toSorted((a, b) => a.ordinal - b.ordinal)
+    const whole = new Map(items.map((item) => [item.ordinal, item]))
+    for (const item of chosen) this.#looks.set(item, { item: whole.get(item.ordinal)!, at })
+    return chosen
   }
 
-  /** What rows change, where that is to be known. A row that may have been written already keeps its image, and its plan. */
-  async #changesOf(found: readonly FoundRow[]): Promise<readonly RowChange[]> {
-    if (this.#readChanges === null) return []
-    return await this.#readChanges(found.filter(({ item }) => !isMaybeWritten(item)))
+  /** When the oldest look-up of rows that were chosen was, ms since 1970. */
+  lookedAt(items: readonly PlannedItem[]): number {
+    return Math.min(...items.map((item) => this.#looks.get(item)?.at ?? 0))
   }
 
-  /**
-   * The outcomes of rows that others changed, of those whose records are not as the plan has them, and of those that were sent to a
-   * record which their keys do not find any more, by ordinal.
-   */
-  async #conflictsOf(
-    found: readonly FoundRow[],
-    changes: readonly RowChange[],
-  ): Promise<ReadonlyMap<number, ItemOutcome>> {
+  /** The outcomes of rows that others changed, and of those whose records are not as the plan has them, by ordinal. */
+  async #conflictsOf(changes: readonly RowChange[]): Promise<ReadonlyMap<number, ItemOutcome>> {
     const { plan, config } = this.#job
-    const changed = changes.flatMap((change) =>
+    const refused = changes.flatMap((change) =>
       change.image.verdict === 'changed'
         ? [[change.item.ordinal, changedByOthers(config, change)] as const]
         : [],
     )
-    const refused = [...changed, ...(await this.#movedOf(found))]
     if (plan === null) return new Map(refused)
     const { matching_property: matching } = config
     const ordinals = changes.map(({ item }) => item.ordinal)
@@ -131,45 +151,38 @@ export class RowChooser {
     return new Map([...refused, ...conflicts])
   }
 
-  /** Of rows that may have been written: they have the properties alone that their records of then did not have. */
-  async #movedOf(found: readonly FoundRow[]): Promise<readonly (readonly [number, ItemOutcome])[]> {
-    if (this.#readChanges === null) return []
-    const again = found.filter(({ item, isSeveral }) => isMaybeWritten(item) && !isSeveral)
-    const ordinals = again.map(({ item }) => item.ordinal)
-    const images = await this.#deps.ledger.imagesOf(this.#job.run, ordinals)
-    return again.flatMap(({ item, record }) => {
-      const moved = movedOutcome(item, record?.id ?? null, images.get(item.ordinal))
-      return moved === null ? [] : [[item.ordinal, moved] as const]
-    })
-  }
-
   /**
    * Stores what the records of rows hold before these are sent. Returns the rows that are sent, as they are sent: those that their
    * records equal, and those that change only what others changed, are settled.
    */
   async #keepBefore(
-    changes: readonly RowChange[],
+    found: readonly RowChange[],
     send: readonly PlannedItem[],
   ): Promise<readonly PlannedItem[]> {
     if (this.#readChanges === null) return send
+    const isSent = new Set(send.map(({ ordinal }) => ordinal))
+    const changes = found.filter(({ item }) => isSent.has(item.ordinal))
     const isOf = (verdict: RowVerdict) => changes.filter(({ image }) => image.verdict === verdict)
     const { ledger } = this.#deps
     const { run } = this.#job
-    const equal = new Set(isOf('equal'))
+    const equal = isOf('equal')
     const compared = [...equal, ...isOf('kept')]
+    // What an earlier look-up has found of a row does not hold any more.
+    const earlier = await ledger.imagesOf(
+      run,
+      equal.map(({ item }) => item.ordinal),
+    )
+    const hasImage = ({ image: { verdict, ordinal } }: RowChange) =>
+      verdict !== 'equal' || earlier.has(ordinal)
     await ledger.recordImages(
       run,
-      changes.filter((change) => !equal.has(change)).map(({ image }) => image),
+      changes.filter(hasImage).map(({ image }) => image),
     )
     if (compared.length > 0) await ledger.recordCompared(run, compared.map(this.#comparedOf))
     const settled = new Set(compared.map(({ item }) => item.ordinal))
-    const sent = await this.#asSent(send.filter(isMaybeWritten))
     const images = new Map(changes.map(({ image }) => [image.ordinal, image]))
-    const again = new Map(sent.map((item) => [item.ordinal, item]))
     return send.flatMap((item) =>
-      settled.has(item.ordinal)
-        ? []
-        : [again.get(item.ordinal) ?? this.#asImaged(item, images.get(item.ordinal))],
+      settled.has(item.ordinal) ? [] : [this.#asImaged(item, images.get(item.ordinal))],
     )
   }
 
@@ -194,11 +207,6 @@ export class RowChooser {
     }
   }
 
-  /** Of creates: whether what one of them sends has to be compared with its record. */
-  #hasMaybeWritten(items: readonly PlannedItem[]): boolean {
-    return this.#job.config.mode === 'create' && items.some(isMaybeWritten)
-  }
-
   /** Settles the rows of a batch whose answer was lost, as far as their records say what became of them. */
   async settleLost({ items }: { readonly items: readonly PlannedItem[] }): Promise<void> {
     const found = await this.#find(items, { whole: true })
@@ -216,11 +224,9 @@ export class RowChooser {
    * of it is: rows whose keys are gone are settled, the others are planned again; one without an attempt left stays sent.
    */
   async isStillAimed({ items }: { readonly items: readonly PlannedItem[] }): Promise<boolean> {
-    const changed = this.#readChanged
-    if (this.#job.config.mode !== 'update' && changed === null) return true
-    const found = await this.#find(items, { whole: changed !== null })
-    const left = await changed?.(found)
-    const aimed = found.map((row) => this.#againOf(row, left?.get(row.item.ordinal)))
+    if (this.#job.config.mode !== 'update') return true
+    const found = await this.#find(items, { whole: false })
+    const aimed = found.map((row) => this.#aimedOf(row))
     const isSame = ([item, outcome]: Choice, at: number) =>
       outcome === null && item.recordId === items[at]!.recordId
     if (aimed.every(isSame)) return true
@@ -230,12 +236,6 @@ export class RowChooser {
     })
     await this.#settle(outcomes, items)
     return false
-  }
-
-  /** An update that is sent again. Of an undo: not over what others have changed, and not if its record has the values by now. */
-  #againOf(row: FoundRow, changed: ItemOutcome | undefined): Choice {
-    const outcome = changed ?? (this.#readChanged === null ? null : this.#doneOf(row))
-    return outcome === null ? this.#choiceOf(row, new Set()) : [row.item, outcome]
   }
 
   /** The outcomes of an answer, with those that the mode and the look-up of their keys decide. */
@@ -299,12 +299,23 @@ export class RowChooser {
   }
 
   /** The outcome of a row whose record is there as it was sent; null if it is another one, or is not alone. */
-  #doneOf({ item, record, isSeveral, isAsSent }: FoundRow): ItemOutcome | null {
-    if (record === null || isSeveral || !isAsSent) return null
+  #doneOf(row: FoundRow): ItemOutcome | null {
+    const { item, record, isSeveral, isAsSent } = row
+    return record === null || isSeveral || !isAsSent
+      ? null
+      : this.#doneAs(row, item.sent, item.marks)
+  }
+
+  /** The same, of these values. @param known the hashes that they leave behind, if they are others */
+  #doneAs(
+    { item, record }: FoundRow,
+    sent: PropertyValues,
+    known: string | null | undefined,
+  ): ItemOutcome {
     const { found } = modeEntry(this.#job.config.mode)
-    const marks = item.marks ?? (this.#hashesOf && this.#hashesOf(item.sent))
-    const outcome = { ...blankOutcome(item, found), recordId: record.id, marks }
-    return this.#readAnswer(item, outcome, record)
+    const marks = known ?? (this.#hashesOf && this.#hashesOf(sent))
+    const outcome = { ...blankOutcome(item, found), recordId: record?.id ?? null, marks }
+    return this.#readAnswer({ key: item.key, sent }, outcome, record)
   }
 
   /** Of a create that was answered 409. @param wasSent whether it was sent before, and most probably not carried out */
@@ -357,19 +368,20 @@ export class RowChooser {
   }
 }
 
-/** A row, and its outcome if it is not sent. */
-type Choice = readonly [PlannedItem, ItemOutcome | null]
+/** A row as the ledger has it, and when its record was looked up, ms since 1970. */
+interface Look {
+  readonly item: PlannedItem
+  readonly at: number
+}
+
+const toSend = (choices: readonly Choice[]): readonly PlannedItem[] =>
+  choices.flatMap(([item, outcome]) => (outcome === null ? [item] : []))
 
 const keyOf = ({ key }: PlannedItem): string => key
 
-/** Written out: to spread each row takes longer. */
-const aimedAt = (
-  { ordinal, key, payload, hash, attempts, marks = null }: PlannedItem,
-  recordId: string,
-): PlannedItem => ({ ordinal, key, payload, hash, attempts, marks, recordId })
-
 /** Whether a sending of the row before this one had no certain outcome. */
-const isMaybeWritten = ({ attempts }: PlannedItem): boolean => attempts > 0
+const isMaybeWritten = ({ attempts, isReplayed }: PlannedItem): boolean =>
+  attempts > 0 || isReplayed === true
 
 const inDoubt = (item: PlannedItem): ItemOutcome => ({
   ...blankOutcome(item, 'sent'),

@@ -1,30 +1,33 @@
 // Deliver: one batch, from its record in the ledger until every item of it is settled, or the segment has to stop.
 // Promises kept here: a batch is recorded before it is sent, and sent soon after that, or not at all; one whose answer
-// was lost is sent again byte for byte, or, if it must not be, its records are looked up; an item never pays for the failure of a whole request, nor the others for one item.
+// was lost is sent again byte for byte, or, if it must not be, its records are looked up; where rows are looked up before they are sent,
+// they are before every sending; an item never pays for the failure of a whole request, nor the others for one item.
 
-import { Blocked, SendDeadlinePassed, SyncError, type ServiceFailure } from '../../core/errors.ts'
+import { Blocked, QuotaWait, SyncError, type ServiceFailure } from '../../core/errors.ts'
 import { OPERATIONS } from '../../contract/index.ts'
 import { operationOfMode, type ImportOperation } from '../../core/domain/import-modes.ts'
-import { QUOTA_WAIT_MAX_MS, SERVICE_FAILURES_MAX } from '../../core/limits.ts'
+import { QUOTA_WAIT_MAX_MS } from '../../core/limits.ts'
 import type { Permit } from '../../core/ports.ts'
 import type { ItemOutcome, PlannedItem, RequestOutcome, SentBatch } from '../../ledger/ledger.ts'
 import { withHeartbeat } from '../../runs/heartbeat.ts'
 import type { SentAgain } from '../../runs/sent-again.ts'
 import type { ImportDeps } from '../ports.ts'
+import { BackOff, SENDINGS_MAX } from './back-off.ts'
 import { RowChooser } from './choose-rows.ts'
-import { refusedOutcome, splitRefusedBatch } from './outcome.ts'
-import { mayBeOfOneRow, probedItems, RefusedInRow } from './refusals.ts'
+import { withFreshLook, type ReadyRows } from './fresh-look.ts'
+import { Isolation, type Refused } from './isolate.ts'
+import { mayBeOfOneRow, RefusedInRow } from './refusals.ts'
 import { otherKeyNoter } from './second-records.ts'
 import { sendDeadline } from './send-deadline.ts'
 import { bodyDigest, bodyText, sendBatch, type RecordedBatch } from './send.ts'
 import type { ClaimedSegment, DeliveryLedger } from './claimed-segment.ts'
 import { settlement } from './settle.ts'
 
-/** Sendings of one batch while other lanes keep succeeding. */
-const sendingsMax = 100
-
-/** What is done with a batch that was refused whole. */
-type Refused = (batch: SentBatch, failure: ServiceFailure, ended: RequestOutcome) => Promise<void>
+/** A batch that is written down, with the right to send it. */
+interface Granted {
+  readonly recorded: RecordedBatch
+  readonly permit: Permit
+}
 
 /** What the lanes of a segment share. */
 export class Delivery {
@@ -38,13 +41,11 @@ export class Delivery {
   readonly #inFlight = new Set<Promise<unknown>>()
   #requests = 0
   #failures = 0
-  /** Whole requests that failed in a row, over all lanes. */
-  #failuresInRow = 0
+  readonly #backOff: BackOff
   readonly #refused: RefusedInRow
   /** Rows of the round that were answered with 500 or 503, and may be sent again. */
   #again: SentAgain | null = null
-  /** Whether the service takes rows that are sent alone, as a lane finds out; the others wait for it. */
-  #probing: Promise<boolean> | null = null
+  readonly #isolation: Isolation
 
   constructor(deps: ImportDeps<DeliveryLedger>, job: ClaimedSegment, mustStop: () => boolean) {
     this.#deps = deps
@@ -54,6 +55,17 @@ export class Delivery {
     this.#settle = settlement(deps, job, this.#chooser)
     this.#noteKey = otherKeyNoter(deps, job.run)
     this.#refused = new RefusedInRow(job.refusedInRow)
+    this.#backOff = new BackOff(deps)
+    this.#isolation = new Isolation(deps, job, {
+      chooser: this.#chooser,
+      refusedInRow: this.#refused,
+      inFlight: this.#inFlight,
+      deliver: async (items, refused) => this.deliver(items, await this.acquire(), refused),
+      release: (batch, ended) => this.#release(batch, ended),
+      halted: (failure) => this.#halted(failure),
+      mustStop,
+      isBlocked: () => this.blocked !== null,
+    })
   }
 
   get #operation(): ImportOperation {
@@ -103,20 +115,60 @@ export class Delivery {
     )
   }
 
-  /** Records a new batch and sends it until it is settled. */
+  /** Records a new batch and sends it until it is settled. Returns whether anything was sent. */
   async deliver(
     items: readonly PlannedItem[],
     permit: Permit,
-    refused: Refused = this.#isolateOrHalt,
-  ): Promise<void> {
-    const { ledger } = this.#deps
+    refused: Refused = this.#isolation.isolateOrHalt,
+  ): Promise<boolean> {
+    const ready = await this.#fresh(items, permit)
+    if (ready === null) return false
+    const recorded = await this.#recordNew(ready)
+    await this.#sendUntilSettled({ recorded, permit: ready.permit }, false, refused)
+    return true
+  }
+
+  /** Rows whose look-up, where there has to be one, is young enough. @param permit null: they have to be looked up first */
+  async #fresh(items: readonly PlannedItem[], permit: Permit): Promise<ReadyRows | null> {
+    return this.#chooser.keepsImages
+      ? await this.#look(items, { permit, isLost: false })
+      : { items, permit }
+  }
+
+  #look(
+    items: readonly PlannedItem[],
+    {
+      permit = null,
+      isLost,
+      acquire = () => this.acquire(),
+    }: {
+      readonly permit?: Permit | null
+      readonly isLost: boolean
+      readonly acquire?: (() => Promise<Permit | null>) | undefined
+    },
+  ): Promise<ReadyRows | null> {
+    const chooser = this.#chooser
+    return withFreshLook(
+      {
+        choose: (rows) => chooser.choose(rows, { isLost }),
+        lookedAt: (rows) => chooser.lookedAt(rows),
+        clock: this.#deps.clock,
+        acquire,
+        mustStop: this.#mustStop,
+      },
+      items,
+      permit,
+    )
+  }
+
+  /** `replayed`: the rows were sent before, and it is not known what became of that. */
+  #recordNew({ items, permit }: ReadyRows, replayed = false): Promise<RecordedBatch> {
     const { run, segment, fence } = this.#job
     const body = bodyText(this.#job.config, items)
-    const batch = { operation: this.#operation, digest: bodyDigest(body), items }
-    const recorded = await this.#record(body, permit, () =>
-      ledger.recordSend(run, segment, fence, batch),
+    const batch = { operation: this.#operation, digest: bodyDigest(body), items, replayed }
+    return this.#record(body, permit, () =>
+      this.#deps.ledger.recordSend(run, segment, fence, batch),
     )
-    await this.#sendUntilSettled(recorded, permit, false, refused)
   }
 
   /** The body that a batch of an earlier attempt was sent with. @throws SyncError `replay_differs` if it cannot be rebuilt */
@@ -132,7 +184,34 @@ export class Delivery {
   /** Sends a batch again whose answer was lost. */
   async redeliver(batch: SentBatch, body: string, permit: Permit): Promise<void> {
     const recorded = await this.#recordResend(batch, body, permit, true)
-    await this.#sendUntilSettled(recorded, permit, true, this.#isolateOrHalt)
+    await this.#sendUntilSettled({ recorded, permit }, true, this.#isolation.isolateOrHalt)
+  }
+
+  /**
+   * Looks up what became of a batch whose answer was lost, and sends again what has to be.
+   * @param acquire null: time was up first. Then it stays sent
+   */
+  async resume(batch: SentBatch, acquire: () => Promise<Permit | null>): Promise<void> {
+    const next = await this.#lookAgain(batch, true, acquire)
+    if (next !== null) await this.#sendUntilSettled(next, true, this.#isolation.isolateOrHalt)
+  }
+
+  /** Null if nothing of a batch is to be sent again, or not now. What was certainly not carried out is a new batch. */
+  async #lookAgain(
+    batch: SentBatch,
+    isLost: boolean,
+    acquire?: () => Promise<Permit | null>,
+  ): Promise<Granted | null> {
+    if (this.#mustStop()) return null
+    const ready = await this.#look(batch.items, { isLost, acquire })
+    if (ready === null) return null
+    const { items, permit } = ready
+    const body = bodyText(this.#job.config, items)
+    const isSame = isLost && bodyDigest(body) === batch.digest
+    const recorded = isSame
+      ? await this.#recordResend({ ...batch, items }, body, permit, true)
+      : await this.#recordNew(ready, isLost)
+    return { recorded, permit }
   }
 
   /** Uses the permit only if the ledger took the record. */
@@ -164,30 +243,30 @@ export class Delivery {
   }
 
   /** `mayBeDone`: an earlier sending of the batch may have been carried out. */
-  async #sendUntilSettled(
-    first: RecordedBatch,
-    firstPermit: Permit,
-    mayBeDone: boolean,
-    refused: Refused,
-  ): Promise<void> {
-    let recorded = first
-    let permit = firstPermit
+  async #sendUntilSettled(first: Granted, mayBeDone: boolean, refused: Refused): Promise<void> {
+    let granted = first
     let isDoubtful = mayBeDone
-    for (let sendings = 1; ; sendings++) {
-      const { batch, body } = recorded
-      const sending = this.#sendOnce(recorded, permit)
+    for (let sendings = 1, waits = 0; ;) {
+      const { batch } = granted.recorded
+      const sending = this.#sendOnce(granted)
       const settled = sending.catch(() => {})
       this.#inFlight.add(settled)
       const result = await sending.finally(() => this.#inFlight.delete(settled))
       if (result.kind === 'answer') return
       if (result.kind === 'wait') {
         await this.#recordNotDone(batch, result.ended, isDoubtful)
-        throw result.error
+        // A rate that was refused is no failure. The quota makes the next request wait; a long wait ends the work.
+        const isShort = this.#chooser.keepsImages && result.error instanceof QuotaWait
+        if (!isShort || ++waits >= SENDINGS_MAX) throw result.error
+        const next = await this.#lookAgain(batch, isDoubtful)
+        if (next === null) return
+        granted = next
+        continue
       }
       const { failure, ended } = result
       this.#logFailure(batch, failure)
       if (failure.disposition === 'reject' || mayBeOfOneRow(failure)) {
-        this.#failuresInRow = 0
+        this.#backOff.noteAnswer()
         return await refused(batch, failure, ended)
       }
       this.#failures++
@@ -198,13 +277,35 @@ export class Delivery {
         await this.#recordNotDone(batch, ended, isDoubtful)
         throw this.#halted(failure)
       }
-      await this.#deps.ledger.recordNoAnswer(this.#job.run, batch, ended)
-      await this.#backOff(failure, sendings)
-      const next = await this.#permitToResend(batch, ended, isDoubtful)
+      const about = { ended, isDoubtful, sendings: sendings++ }
+      const next = await this.#afterFailure(granted, failure, about)
       if (next === null) return
-      permit = next
-      recorded = await this.#recordResend(batch, body, permit, failure.outcomeUnknown)
+      granted = next
     }
+  }
+
+  /** Waits until a batch that failed whole may be sent again. Null if it stays, or goes elsewhere. */
+  async #afterFailure(
+    { recorded: { batch, body } }: Granted,
+    failure: ServiceFailure,
+    about: {
+      readonly ended: RequestOutcome
+      readonly isDoubtful: boolean
+      readonly sendings: number
+    },
+  ): Promise<Granted | null> {
+    const { ended, isDoubtful, sendings } = about
+    if (this.#chooser.keepsImages) {
+      await this.#recordNotDone(batch, ended, isDoubtful)
+      await this.#backOff.wait(failure, sendings)
+      return await this.#lookAgain(batch, isDoubtful)
+    }
+    await this.#deps.ledger.recordNoAnswer(this.#job.run, batch, ended)
+    await this.#backOff.wait(failure, sendings)
+    const permit = await this.#permitToResend(batch, ended, isDoubtful)
+    if (permit === null) return null
+    const recorded = await this.#recordResend(batch, body, permit, failure.outcomeUnknown)
+    return { recorded, permit }
   }
 
   /** The answer of a batch was lost that must not be sent again. What the look-up leaves open stays sent. */
@@ -214,17 +315,18 @@ export class Delivery {
     ended: RequestOutcome,
   ): Promise<void> {
     await this.#deps.ledger.recordNoAnswer(this.#job.run, batch, ended)
-    await this.#backOff(failure, 1)
+    await this.#backOff.wait(failure, 1)
     if (!this.#mustStop()) await this.#chooser.settleLost(batch)
   }
 
   /** One request, and what its answer changes. */
-  async #sendOnce(recorded: RecordedBatch, permit: Permit): ReturnType<typeof sendBatch> {
+  async #sendOnce({ recorded, permit }: Granted): ReturnType<typeof sendBatch> {
     this.#requests++
-    const result = await sendBatch(this.#deps, this.#job.config, recorded, permit)
+    const waitsOut429 = !this.#chooser.keepsImages
+    const result = await sendBatch(this.#deps, this.#job.config, recorded, { permit, waitsOut429 })
     await this.#noteKey()
     if (result.kind !== 'answer') return result
-    this.#failuresInRow = 0
+    this.#backOff.noteAnswer()
     this.#refused.noteAnswer(result.answer.data)
     const outcomes = await this.#settle(recorded.batch, result.answer, result.ended)
     outcomes.forEach((outcome) => this.#noteAgain(outcome))
@@ -256,94 +358,6 @@ export class Delivery {
     return new Blocked(block, message, this.#deps.tuning.blocked_probe_ms)
   }
 
-  /** A batch that was refused whole: for the sake of rows of it, or whatever is sent. @throws Blocked in the latter case */
-  readonly #isolateOrHalt: Refused = async (batch, failure, ended) => {
-    const isAlone = batch.items.length === 1
-    if (failure.disposition === 'reject' || (isAlone && (await this.#takesOthers())))
-      return await this.#isolate(batch, failure, ended)
-    await this.#release(batch, ended)
-    if (isAlone) throw this.#halted(failure)
-    // Only one lane finds out: a service that refuses everything is asked a few times more, not a few times by each lane.
-    const taken = new Set<PlannedItem>()
-    const probing = (this.#probing ??= this.#probe(batch.items, taken).finally(
-      () => (this.#probing = null),
-    ))
-    if (!(await probing)) {
-      if (this.#mustStop()) return
-      if (!(await this.#takesOthers())) throw this.#halted(failure)
-    }
-    await this.#deliverParts(
-      batch.items.filter((item) => !taken.has(item)),
-      failure,
-    )
-  }
-
-  /** Whether a refusal may be that of the rows alone: the service has taken others of this sync, in this run or an earlier one. */
-  async #takesOthers(): Promise<boolean> {
-    const { ledger } = this.#deps
-    const { itemsPerRequest, run } = this.#job
-    if (!this.#refused.maySetAside(itemsPerRequest)) return false
-    if (await ledger.hasAccepted(run)) return true
-    // The first rows of all may be on their way.
-    await withHeartbeat(this.#deps, Promise.all(this.#inFlight))
-    return await ledger.hasAccepted(run)
-  }
-
-  /** Sends rows of a batch alone until the service takes one, which is added to `taken`. Returns whether it did. */
-  async #probe(items: readonly PlannedItem[], taken: Set<PlannedItem>): Promise<boolean> {
-    for (const item of probedItems(items)) {
-      if (this.#mustStop()) return false
-      let isRefused = false
-      await this.deliver([item], await this.acquire(), async (batch, _failure, ended) => {
-        isRefused = true
-        await this.#release(batch, ended)
-      })
-      if (isRefused) continue
-      taken.add(item)
-      return true
-    }
-    return false
-  }
-
-  /** A batch that was refused whole is sent in parts, until the items that the service does not take are alone. */
-  readonly #isolate: Refused = async (batch, failure, ended) => {
-    if (batch.items.length === 1) {
-      const { run, segment, fence } = this.#job
-      const refused = [refusedOutcome(batch.items[0]!, failure)]
-      const { decides } = this.#chooser
-      const outcomes = decides ? await this.#chooser.decide(batch, refused) : refused
-      if (outcomes[0]!.state === 'rejected') this.#refused.noteAlone(failure)
-      return await this.#deps.ledger.settle(run, segment, fence, batch, ended, outcomes)
-    }
-    await this.#release(batch, ended)
-    await this.#deliverParts(batch.items, failure)
-  }
-
-  async #deliverParts(items: readonly PlannedItem[], failure: ServiceFailure): Promise<void> {
-    const parts = items.length > 1 ? splitRefusedBatch(items, failure) : [items]
-    // Other rows of the batch were taken where this one was refused as all might be: no part of it is asked for that again.
-    const refused = failure.disposition === 'reject' ? this.#isolateOrHalt : this.#isolate
-    for (const part of parts) {
-      if (this.#mustStop() || this.blocked !== null) break
-      await this.deliver(part, await this.acquire(), refused)
-    }
-  }
-
-  /** Waits before the next sending. @throws Blocked after too many failures */
-  async #backOff(failure: ServiceFailure, sendings: number): Promise<void> {
-    // This process was late, not the service.
-    const isLate = failure instanceof SendDeadlinePassed
-    if (!isLate) this.#failuresInRow++
-    if (this.#failuresInRow >= SERVICE_FAILURES_MAX || sendings >= sendingsMax)
-      throw this.#gaveUp(failure)
-    if (isLate) return
-    const { clock, signal, tuning } = this.#deps
-    const waits = tuning.resend_backoff_ms
-    const wait = waits[Math.min(sendings, waits.length) - 1] ?? 0
-    // It may be minutes: the activity is alive meanwhile.
-    await withHeartbeat(this.#deps, clock.sleep(failure.retryAfterMs ?? wait, signal))
-  }
-
   /**
    * Null if the segment has to stop: what stays `sent` is sent again by the next attempt of the segment. Null also if rows of the
    * batch have to go elsewhere: then it is taken apart.
@@ -368,14 +382,6 @@ export class Delivery {
       await leave()
       throw error
     }
-  }
-
-  /** A service that fails for too long blocks the run; a redirect that stays is for a person to mend. */
-  #gaveUp({ status = 0, block, message, retryAfterMs }: ServiceFailure): Blocked {
-    const { tuning } = this.#deps
-    const isRedirect = status >= 300 && status < 400
-    const wait = isRedirect ? tuning.blocked_probe_ms : tuning.service_probe_ms
-    return new Blocked(isRedirect ? block : 'service', message, retryAfterMs ?? wait)
   }
 
   #logFailure(batch: SentBatch, failure: ServiceFailure): void {

@@ -37,7 +37,7 @@ function recordOf(
   return found.byId.get(id ?? '') ?? found.get(key) ?? null
 }
 
-const NO_BASELINE = { before: null, held: '' }
+export const NO_BASELINE = { before: null, held: '' }
 
 /**
  * Looks up at most 100 rows. `whole`: with the values of all mapped properties, not only the key; `onReads`: told how many requests it
@@ -60,13 +60,14 @@ export function rowFinder(
   return async (items, { whole, onReads }) => {
     if (items.length === 0) return []
     const sent = payloadsProperties(items)
-    const asked = items.map(({ ordinal, key, payload, hash, attempts, marks = null }, index) => ({
-      ordinal,
-      key,
-      payload,
-      hash,
-      attempts,
-      marks,
+    const asked = items.map((item, index) => ({
+      ordinal: item.ordinal,
+      key: item.key,
+      payload: item.payload,
+      hash: item.hash,
+      attempts: item.attempts,
+      marks: item.marks ?? null,
+      ...(item.isReplayed && { isReplayed: item.isReplayed }),
       sent: sent[index]!,
     }))
     const names = whole ? Object.keys(config.properties) : [matching.name]
@@ -84,3 +85,18 @@ export function rowFinder(
     })
   }
 }
+
+/** The row as an update of a record. Written out: to spread each row takes longer. */
+export const aimedAt = (
+  { ordinal, key, payload, hash, attempts, marks = null, isReplayed }: PlannedItem,
+  recordId: string,
+): PlannedItem => ({
+  ordinal,
+  key,
+  payload,
+  hash,
+  attempts,
+  marks,
+  recordId,
+  ...(isReplayed && { isReplayed }),
+})

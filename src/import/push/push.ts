@@ -72,13 +72,16 @@ async function resendLost(
   const room = new BodyRoom()
   let after = 0
   let read: readonly SentBatch[] = []
+  const taken = new Set<number>()
   const take = inTurn(async () => {
     await room.enter(slice.signal)
     try {
       if (slice.mustStop()) return null
       if (read.length === 0) read = await ledger.unsettledBatches(run, segment, after)
       const [batch, ...others] = read
-      if (batch === undefined) return null
+      // Rows of a lost batch may be in a new one by now, which has a higher number than all that were lost.
+      if (batch === undefined || batch.items.some(({ ordinal }) => taken.has(ordinal))) return null
+      for (const { ordinal } of batch.items) taken.add(ordinal)
       read = others
       after = batch.batch
       return { batch, end: room.take(batch.items) }
@@ -87,15 +90,21 @@ async function resendLost(
     }
   })
   const asSent = asSentReader(ledger, job)
+  const { chooser } = delivery
+  const acquire = () => slice.inTime(delivery.acquire(slice.signal))
   const resend = async (lost: SentBatch): Promise<boolean> => {
-    const batch = { ...lost, items: await asSent(lost.items) }
-    if (!delivery.mayReplay) {
-      await delivery.chooser.settleLost(batch)
+    if (delivery.mayReplay && chooser.keepsImages) {
+      await delivery.resume(lost, acquire)
       return true
     }
-    if (!(await delivery.chooser.isStillAimed(batch))) return true
+    const batch = { ...lost, items: await asSent(lost.items) }
+    if (!delivery.mayReplay) {
+      await chooser.settleLost(batch)
+      return true
+    }
+    if (!(await chooser.isStillAimed(batch))) return true
     const body = delivery.bodyOf(batch)
-    const permit = await slice.inTime(delivery.acquire(slice.signal))
+    const permit = await acquire()
     if (permit === null) return false
     await delivery.redeliver(batch, body, permit)
     return true

@@ -76,7 +76,7 @@ export async function sendBatch(
   deps: ImportDeps,
   config: ImportConfig,
   { batch, body, sendBefore }: RecordedBatch,
-  permit: Permit,
+  right: { readonly permit: Permit; readonly waitsOut429: boolean },
 ): Promise<SendResult> {
   const { client, clock, priority, signal } = deps
   const startedAt = clock.now()
@@ -91,7 +91,7 @@ export async function sendBatch(
       client,
       config,
       { body, count: batch.items.length },
-      { permit, priority, signal, maxWaitMs: QUOTA_WAIT_MAX_MS, sendBefore },
+      { ...right, priority, signal, maxWaitMs: QUOTA_WAIT_MAX_MS, sendBefore },
     )
     const answer = await withHeartbeat(deps, sending)
     answered = batch.items.length

@@ -1,12 +1,10 @@
-// Removes what a run has planned to remove, 50 records a request: each is read right before, written down, sent, and looked up after.
-// Promises kept here: a removal that was sent is asked for again before anything more is done about it; a deletion counts once the
-// record is gone.
+// Removes what a run has planned to remove, 50 records a request: each is judged right before every sending, written down, sent, and
+// looked up after. Promises kept here: a removal that was sent is asked for again before anything more is done about it; a deletion
+// counts once the record is gone.
 
 import { BATCH_ITEMS_MAX, publicError } from '../../contract/index.ts'
-import type { BatchItemResult } from '../../client/index.ts'
-import type { Deadline } from '../../core/deadline.ts'
-import { FenceLost, ServiceFailure } from '../../core/errors.ts'
-import { ITEM_ATTEMPTS_MAX } from '../../core/limits.ts'
+import { FenceLost } from '../../core/errors.ts'
+import { ITEM_ATTEMPTS_MAX, QUOTA_WAIT_MAX_MS } from '../../core/limits.ts'
 import type {
   BeforeImages,
   KnownLinks,
@@ -20,6 +18,8 @@ import { withHeartbeat } from '../../runs/heartbeat.ts'
 import { noteRecordsGone } from '../links/gone-records.ts'
 import { currentMatchingProperty, propertyTypes } from '../mapping/types.ts'
 import type { ImportDeps, StagedImport } from '../ports.ts'
+import { SENDINGS_MAX } from '../push/back-off.ts'
+import { isYoung, LOOKS_MAX } from '../push/fresh-look.ts'
 import { sendIfRunIsOpen } from '../push/send-deadline.ts'
 import { keysOfOpenRows } from '../reconcile/open-keys.ts'
 import {
@@ -39,6 +39,13 @@ import {
   type RemovalJob,
 } from './judge.ts'
 import { LeftAsIs } from './left-as-is.ts'
+import {
+  readyRemovals,
+  sendRemovals,
+  type ReadyRemovals,
+  type RemovalResult,
+  type SentNow,
+} from './send-removals.ts'
 
 export type RemovingLedger = JudgingLedger &
   BeforeImages &
@@ -49,8 +56,6 @@ export type RemovingLedger = JudgingLedger &
 type Deps = ImportDeps<RemovingLedger>
 type Sent = OpenRemoval & { readonly recordId: string }
 
-/** Requests that removed are counted under this step. */
-const STEP = '@remove'
 const NOT_FOUND = 404
 const DONE: readonly number[] = [200, 201, 204]
 
@@ -111,7 +116,14 @@ async function removeBatch(
       await withHeartbeat(deps, clock.sleep(wait, signal))
     }
     const isLast = round + 1 >= ITEM_ATTEMPTS_MAX
-    left = await removeOnce(deps, job, fence, left, isLast)
+    const later: OpenRemoval[] = []
+    for (let sendings = 1; left.length > 0; sendings++) {
+      const { again, unsent, reason } = await removeOnce(deps, job, fence, left, isLast)
+      if (reason !== null && sendings >= SENDINGS_MAX) throw reason
+      later.push(...again)
+      left = unsent
+    }
+    left = later
   }
 }
 
@@ -125,39 +137,76 @@ export const judgeOpen = (
   return undoes === undefined ? judge(deps, job, open) : judgeUndone(deps, { ...job, undoes }, open)
 }
 
-/** Returns those that the service could not serve now. */
+/** What is left of removals that were sent. */
+interface Left extends Pick<SentNow, 'reason'> {
+  /** Those that the service could not serve now. */
+  readonly again: readonly OpenRemoval[]
+  /** Those that were not sent after all, to be judged again. */
+  readonly unsent: readonly OpenRemoval[]
+}
+
 async function removeOnce(
   deps: Deps,
   job: RemovalJob,
   fence: number,
   open: readonly OpenRemoval[],
   isLast: boolean,
-): Promise<readonly OpenRemoval[]> {
+): Promise<Left> {
   const { ledger } = deps
   const { run } = job
-  return await sendIfRunIsOpen(deps, run, async (sendBefore) => {
-    const { settled, sent } = await judgeOpen(deps, job, open)
-    if (settled.length > 0) await settle(deps, job, fence, settled)
-    if (sent.length === 0) return []
+  const ready = await judgedNow(deps, job, fence, open)
+  if (ready === null) return { again: [], unsent: [], reason: null }
+  const { sent } = ready
+  const { results, reason } = await sendIfRunIsOpen(deps, run, async (sendBefore) => {
     await ledger.recordRemovals(run, fence, sent)
-    const results = await send(deps, job, sent, sendBefore)
-    const looked = await lookAfter(deps, job, sent)
-    const outcomes: RemovalOutcome[] = []
-    for (const removal of sent)
-      outcomes.push(
-        await settledAs(deps, job, {
-          removal,
-          result: results.get(removal.recordId)!,
-          looked,
-          isLast,
-        }),
-      )
-    await settle(deps, job, fence, outcomes)
-    const again = new Set(
-      outcomes.filter(({ state }) => state === 'planned').map(({ number }) => number),
-    )
-    return sent.filter(({ number }) => again.has(number)).map((one) => ({ ...one, isSent: true }))
-  })
+    return await sendRemovals(deps, job, ready, sendBefore)
+  }).finally(ready.unused)
+  const answered = sent.filter(({ recordId }) => results.has(recordId))
+  const unsent = sent.filter(({ recordId }) => !results.has(recordId))
+  const looked = answered.length > 0 ? await lookAfter(deps, job, answered) : null
+  const outcomes: RemovalOutcome[] = []
+  for (const removal of answered) {
+    const result = results.get(removal.recordId)!
+    outcomes.push(await settledAs(deps, job, { removal, result, looked: looked!, isLast }))
+  }
+  // One that was sent before stays in doubt.
+  const back = unsent
+    .filter(({ isSent }) => !isSent)
+    .map(({ number, key, recordId }) => ({ number, key, recordId, state: 'planned' as const }))
+  await settle(deps, job, fence, [...outcomes, ...back])
+  const again = new Set(
+    outcomes.filter(({ state }) => state === 'planned').map(({ number }) => number),
+  )
+  return {
+    again: answered
+      .filter(({ number }) => again.has(number))
+      .map((one) => ({ ...one, isSent: true })),
+    unsent,
+    reason,
+  }
+}
+
+/** Judges removals, and gets the right to send those that are left while that is still so. Null if none is. */
+async function judgedNow(
+  deps: Deps,
+  job: RemovalJob,
+  fence: number,
+  open: readonly OpenRemoval[],
+): Promise<ReadyRemovals | null> {
+  const { client, clock, priority, signal } = deps
+  let left = open
+  for (let looks = 1; ; looks++) {
+    signal.throwIfAborted()
+    const { settled, sent } = await judgeOpen(deps, job, left)
+    const at = clock.now()
+    if (settled.length > 0) await settle(deps, job, fence, settled)
+    if (sent.length === 0) return null
+    const acquiring = client.quota.acquire({ priority, signal, maxWaitMs: QUOTA_WAIT_MAX_MS })
+    const permit = await withHeartbeat(deps, acquiring)
+    if (isYoung(deps, at) || looks >= LOOKS_MAX) return readyRemovals(sent, at, permit)
+    permit.unused()
+    left = sent
+  }
 }
 
 /** The links of a record that is gone went with it: that is noted before the removal is settled, and so not lost with a worker. */
@@ -174,66 +223,6 @@ async function settle(
   await deps.ledger.settleRemovals(run, fence, outcomes)
 }
 
-type Result = Pick<BatchItemResult, 'status' | 'problem'>
-
-/** The result for each record. A batch that is refused whole is sent record by record. */
-async function send(
-  deps: Deps,
-  job: RemovalJob,
-  sent: readonly Sent[],
-  sendBefore: Deadline,
-): Promise<ReadonlyMap<string, Result>> {
-  const ids = [...new Set(sent.map(({ recordId }) => recordId))]
-  const action = actionOf(job, sent[0]!)
-  try {
-    return await sendIds(deps, job, action, ids, sendBefore)
-  } catch (error) {
-    if (!isRefusal(error)) throw error
-    if (ids.length === 1) return new Map([[ids[0]!, refusedAs(error)]])
-  }
-  const results = new Map<string, Result>()
-  for (const id of ids)
-    try {
-      for (const [one, result] of await sendIds(deps, job, action, [id], sendBefore))
-        results.set(one, result)
-    } catch (error) {
-      if (!isRefusal(error)) throw error
-      results.set(id, refusedAs(error))
-    }
-  return results
-}
-
-const isRefusal = (error: unknown): error is ServiceFailure =>
-  error instanceof ServiceFailure && error.kind === 'problem' && error.disposition === 'reject'
-
-const refusedAs = ({ status, problemCode }: ServiceFailure): Result =>
-  ({ status: status ?? 422, problem: { code: problemCode } }) as unknown as Result
-
-async function sendIds(
-  deps: Deps,
-  { run, config, cleared }: RemovalJob,
-  action: 'delete' | 'clear',
-  ids: readonly string[],
-  sendBefore: Deadline,
-): Promise<ReadonlyMap<string, Result>> {
-  const { client, signal, priority, ledger } = deps
-  const options = { signal, priority, sendBefore }
-  const { object_type: type } = config
-  const sending =
-    action === 'delete'
-      ? client.batchDelete(type, { items: ids.map((id) => ({ id })) }, options)
-      : client.batchUpdate(
-          type,
-          { items: ids.map((id) => ({ id, properties: cleared as never })) },
-          options,
-        )
-  const { data } = await withHeartbeat(deps, sending)
-  const operation = action === 'delete' ? 'batchDelete' : 'batchUpdate'
-  const perRequest = await client.itemsPerRequest(operation)
-  await ledger.noteRequests(run, STEP, Math.ceil(ids.length / perRequest))
-  return new Map(data.map((result) => [ids[result.index]!, result]))
-}
-
 /** The records as they are after the request. */
 async function lookAfter(
   deps: Deps,
@@ -247,7 +236,7 @@ async function lookAfter(
 
 interface Answered {
   readonly removal: Sent
-  readonly result: Result
+  readonly result: RemovalResult
   readonly looked: Found
   /** Whether it is not sent again by this run. */
   readonly isLast: boolean

@@ -133,6 +133,17 @@ describe('rows that were sent again', () => {
     expect(await json()).toMatchObject({ replayed: 2, maybe_created: 0 })
   })
 
+  test('or found as they were sent make the count of upserts inexact', async () => {
+    const found = [outcome(1, 'updated', unanswered), outcome(2, 'created')]
+    const { shown, json } = await ended(found)
+    expect(await shown()).toContain(
+      '1 row was settled by a look-up after a lost answer: the record was found as it was sent; up to 1 of "updated" may have been created by this run.',
+    )
+    expect(await json()).toMatchObject({ replayed: 0, looked_up: 1, maybe_created: 1 })
+    const { json: ofUpdates } = await ended(found, { mode: 'update' })
+    expect(await ofUpdates()).toMatchObject({ looked_up: 1, maybe_created: 0 })
+  })
+
   test('are one', async () => {
     const { shown } = await ended([outcome(1, 'updated')], { replays: true })
     expect(await shown()).toContain(

@@ -2,12 +2,11 @@
 // lists in another order, and about what they leave alone.
 
 import { describe, expect, it } from 'vitest'
-import { ServiceFailure } from '../../../src/core/errors.ts'
 import { ROW_VERDICTS } from '../../../src/core/domain/row-changes.ts'
 import { imageChangeReader } from '../../../src/import/changes/image-changes.ts'
 import type { ImportClient } from '../../../src/import/ports.ts'
 import { stagedPlan } from './plan-scene.ts'
-import { clientWith, CONTACT, importScene, type Scene } from './scene.ts'
+import { clientWith, CONTACT, importScene, losesFirst, type Scene } from './scene.ts'
 
 const NAMES = {
   svc_external_id: { column: 'id' },
@@ -150,31 +149,27 @@ describe('a row with before-images', () => {
     expect(found.differences).toMatchObject([{ field: 'svc_last_name', whose: 'service' }])
   })
 
-  it('is sent again as it was where its answer is lost', async () => {
-    const scene = await keeping()
-    await create(scene, { svc_external_id: 'k1', svc_first_name: 'Old', svc_last_name: 'Ober' })
-    scene.rows(HEAD, [OURS])
-    let losses = 1
-    const { bodies, through } = noted({
-      batchUpsert: async (...given) => {
-        const answer = await scene.client.batchUpsert(...given)
-        if (losses-- <= 0) return answer
-        const facts = { kind: 'no_answer', block: 'service', outcomeUnknown: true } as const
-        throw new ServiceFailure('lost', { ...facts, disposition: 'retry' })
-      },
-    })
-    const end = await scene.run({ ...fast, through })
-    expect(end.state).toBe('complete')
-    expect(bodies).toHaveLength(2)
-    expect(bodies[1]).toEqual(bodies[0])
-    expect(bodies[0]!.properties).not.toHaveProperty('svc_last_name')
-    await scene.undo(end.run)
-    expect(await mapped(scene)).toMatchObject({
-      svc_first_name: 'Old',
-      svc_last_name: 'Ober',
-      svc_email: null,
-    })
-  })
+  it.each([true, false])(
+    'is done, or sent again as it was, where its answer is lost (carried out: %s)',
+    async (isDone) => {
+      const scene = await keeping()
+      await create(scene, { svc_external_id: 'k1', svc_first_name: 'Old', svc_last_name: 'Ober' })
+      scene.rows(HEAD, [OURS])
+      const losing = losesFirst('batchUpsert', isDone)(scene.client)
+      const { bodies, through } = noted({ batchUpsert: (...given) => losing.batchUpsert(...given) })
+      const end = await scene.run({ ...fast, through })
+      expect(end.state).toBe('complete')
+      expect(bodies).toHaveLength(isDone ? 1 : 2)
+      expect(bodies.at(-1)).toEqual(bodies[0])
+      expect(bodies[0]!.properties).not.toHaveProperty('svc_last_name')
+      await scene.undo(end.run)
+      expect(await mapped(scene)).toMatchObject({
+        svc_first_name: 'Old',
+        svc_last_name: 'Ober',
+        svc_email: null,
+      })
+    },
+  )
 
   it.each(['none', 'all'] as const)(
     'says so where its record goes while it is on its way (verify: %s)',
