@@ -51,8 +51,6 @@ const PROMISES = {
   isFresh: ADDED.has('fresh'),
   /** Of an update nothing is sent but what changes. */
   isExact: true,
-  /** A record that others gave more within a minute is left. */
-  notes: ADDED.has('notes') ? ('any' as const) : ('later' as const),
   /** An edit between a write and its reading back (`verify: all`) is no form of the service's own. */
   readBack: ADDED.has('readBack'),
 }
@@ -106,6 +104,8 @@ export class WriterHistory {
   /** How often another writer works at a request. */
   #meanwhile = 0
   #isQuiet = false
+  /** Events up to here are of runs that ended. */
+  #noted = 0
   #at = 0
   readonly #runs: RunRecord[] = []
   readonly #plans: Plan[] = []
@@ -123,7 +123,7 @@ export class WriterHistory {
     this.#trace = new Trace(service, TYPE, REFUSED)
     this.#known = new Known(this.#setting)
     this.#rows = new Rows(chance, this.#setting, () => [])
-    this.#others = new SecondWriter(chance, service.org, this.#trace, PROMISES.notes)
+    this.#others = new SecondWriter(chance, service.org, this.#trace)
     const isLossy = chance.often(LOSSY)
     // A client waits longer before it repeats a read.
     const isOfWrites = often(0.8)
@@ -465,7 +465,10 @@ export class WriterHistory {
     const { tell } = this.#options
     const { task, plan, undo, left } = job
     const at = ++this.#at
+    for (const event of this.#trace.events.slice(this.#noted))
+      if (event.kind === 'edit' && event.by === 'others') this.#known.touched.add(event.id)
     const from = this.#trace.length
+    this.#noted = from
     const workflow = this.#process.begin()
     tell(`run ${at}: ${JSON.stringify(task)}${plan ? `, plan ${plan.number}` : ''}`)
     const removals = task === null ? this.#known.sync.removals(job.staged) : new Map()

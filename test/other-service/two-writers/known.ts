@@ -22,6 +22,10 @@ export class Known {
    * leave that open.
    */
   readonly unsure = new Set<string>()
+  /** By record id: as this sync left it last. */
+  readonly left = new Map<string, Version>()
+  /** Ids of records that others have changed. */
+  readonly touched = new Set<string>()
   /** What a run sends is its own while it works. */
   readonly #now = new Map<string, Payload[]>()
 

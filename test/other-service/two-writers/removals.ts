@@ -16,6 +16,8 @@ export interface RemovalRow {
   readonly isUnsure: boolean
   /** The record is one that others have changed since, by all that the service has shown. */
   isChanged(record: Version): boolean
+  /** The record may count as changed by others: it was changed, and has the values again. */
+  mayBeChanged(record: Version): boolean
 }
 
 export class RemovalCheck {
@@ -88,7 +90,7 @@ export class RemovalCheck {
     if (record === null)
       for (const state of [this.#isElsewhere ? 'changed_since' : 'gone_already', 'kept'])
         may.add(state)
-    else if (!this.#mayDelete(record) || this.row.isUnsure)
+    else if (!this.#mayDelete(record) || this.row.isUnsure || this.row.mayBeChanged(record))
       for (const one of ['changed_since', 'unclear', 'kept']) may.add(one)
     return may
   }

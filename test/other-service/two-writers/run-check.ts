@@ -5,7 +5,7 @@ import { ITEM_STATES, isBalanced } from '../../../src/core/domain/books.ts'
 import { REMOVAL_STATES } from '../../../src/core/domain/removals.ts'
 import type { Ledger } from '../../../src/ledger/ledger.ts'
 import type { StagedRow } from '../oracle/sync-model.ts'
-import { holds } from './decide.ts'
+import { holds, isSameValues } from './decide.ts'
 import type { Known } from './known.ts'
 import { RemovalCheck, type RemovalRow } from './removals.ts'
 import { RowCheck, type PlannedRow, type RowRules } from './run-rows.ts'
@@ -97,7 +97,12 @@ export class RunCheck {
         isAsSent: (record) => sent !== null && holds(record, sent),
         settled: [],
         isUnsure: known.unsure.has(key),
-        isChanged: ({ updated }) => isLater || updated > until + GRACE_MS,
+        isChanged: (record) => {
+          const left = known.left.get(record.id)
+          const isSame = left === undefined || isSameValues(left.values, record.values)
+          return isLater || (!isSame && left.updated !== record.updated)
+        },
+        mayBeChanged: ({ id, updated }) => known.touched.has(id) || updated > until + GRACE_MS,
       }
     })
   }
@@ -117,6 +122,7 @@ export class RunCheck {
         settled: state === 'planned' ? settled : [state],
         isUnsure: known.unsure.has(key),
         isChanged: ({ updated }) => updated > until + GRACE_MS,
+        mayBeChanged: () => false,
       }
     })
   }
@@ -132,6 +138,9 @@ export class RunCheck {
         for (const check of this.#checks) check.looked(event)
         for (const check of this.#removals) check.looked(event)
       } else if (event.kind === 'edit') {
+        if (event.by === 'us' && event.after !== null)
+          this.#scene.known.left.set(event.id, event.after)
+        if (event.by === 'others') this.#scene.known.touched.add(event.id)
         // What is read back then is not what was sent: the row may be sent again.
         if (event.by === 'others' && this.#scene.setting.verify === 'all')
           for (const { row, recordId, sends } of this.#checks)

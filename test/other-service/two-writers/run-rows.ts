@@ -90,11 +90,16 @@ export class RowCheck {
     return this.#look?.record?.id ?? null
   }
 
-  looked({ keys, shown }: Look): void {
+  looked({ keys, id, shown }: Look): void {
+    if (id !== null && id === this.#restored?.recordId) this.#isElsewhere = shown.has(id)
     if (!keys.has(this.row.key)) return
     this.#look = { record: shown.get(this.row.key) ?? null }
     this.#isOld = false
+    this.#isElsewhere = false
   }
+
+  /** Of an undo: whether the record has another key since. */
+  #isElsewhere = false
 
   #isOld = true
 
@@ -240,7 +245,7 @@ export class RowCheck {
     if (expected === null && record !== null)
       return holds(record, payload) ? ['kept', 'unchanged'] : ['kept']
     if (expected === null) return []
-    if (record === null) return ['absent']
+    if (record === null) return [this.#isElsewhere ? 'kept' : 'absent']
     if (record.id !== recordId || !isRestorable(payload, expected, record)) return ['kept']
     return differing(payload, record).length === 0 ? ['unchanged'] : []
   }

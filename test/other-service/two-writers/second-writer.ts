@@ -11,16 +11,13 @@ export class SecondWriter {
   readonly #chance: Dice
   readonly #org: Org
   readonly #trace: Trace
-  readonly #notes: 'later' | 'any'
   #later = 0
   #count = 0
 
-  /** @param notes when values that the sync does not write are changed: only long after its last run, or at any time */
-  constructor(chance: Dice, org: Org, trace: Trace, notes: 'later' | 'any') {
+  constructor(chance: Dice, org: Org, trace: Trace) {
     this.#chance = chance
     this.#org = org
     this.#trace = trace
-    this.#notes = notes
   }
 
   /** Says what it did. @param at keys of records that it works on more often */
@@ -59,7 +56,7 @@ export class SecondWriter {
       case 'back':
         return this.#back(record)
       case 'note':
-        return this.#change(record, { note: `n${++this.#count}` }, this.#notes === 'later')
+        return this.#change(record, { note: `n${++this.#count}` }, often(0.5))
       case 'remove':
         this.#org.remove(record.id)
         return `others remove ${record.id} (${String(record.values['code'])})`

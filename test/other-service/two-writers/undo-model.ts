@@ -80,6 +80,12 @@ function lastShown(events: readonly TraceEvent[], key: string): Version | null {
   return look?.shown.get(key) ?? null
 }
 
+/** Whether a record was found by its id. */
+const isShown = (events: readonly TraceEvent[], id: string): boolean =>
+  events
+    .findLast((event): event is Look => event.kind === 'look' && event.id === id)
+    ?.shown.has(id) === true
+
 /** @param looks what was looked up while the undo was staged */
 export function undoModel(of: RunRecord, choice: Choice, looks: readonly TraceEvent[]): UndoModel {
   const counts = { restored: 0, kept: 0, valuesKept: 0, gone: 0, deletions: 0, made: 0, unknown: 0 }
@@ -120,7 +126,9 @@ export function undoModel(of: RunRecord, choice: Choice, looks: readonly TraceEv
     const isKept = now !== null && (now.id !== id || left.length === 0)
     const payload = (of_: readonly string[]): Payload => ({ code: key, ...before(of_) })
     if (now === null || isKept) {
-      if (now === null) counts.gone++
+      // Its record has another key since.
+      if (now === null && isShown(looks, id)) counts.kept++
+      else if (now === null) counts.gone++
       else {
         counts.kept++
         counts.valuesKept += names.length
