@@ -68,8 +68,13 @@ export const beforeImageStatements = (
     async noteAfter(run, shown) {
       if (shown.length === 0) return
       await db.run(
-        `UPDATE before_images SET "after" = each.value ->> 'after' FROM ${eachOf('$2')}
-         WHERE before_images.run = $1 AND before_images.ordinal = CAST(each.value ->> 'ordinal' AS integer)`,
+        // An UPDATE would read all images of the run for each of these.
+        `INSERT INTO before_images (run, ordinal, verdict, sent, "after")
+           SELECT image.run, image.ordinal, image.verdict, image.sent, each.value ->> 'after'
+           FROM ${eachOf('$2')} ${join} before_images AS image
+             ON image.run = $1 AND image.ordinal = CAST(each.value ->> 'ordinal' AS integer)
+           WHERE true
+         ON CONFLICT (run, ordinal) DO UPDATE SET "after" = excluded."after"`,
         [run, JSON.stringify(shown)],
       )
     },

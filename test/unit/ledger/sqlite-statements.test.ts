@@ -139,11 +139,25 @@ async function wholeLife(ledger: Ledger): Promise<void> {
   await ledger.retries(run)
   await ledger.timeline(run, 10)
   await reconciled(ledger)
+  await imaged(ledger)
   for (const name of EXPORTS) await ledger.exportRows(name, { after: null, limit: 10 })
   const plan = await openRun(ledger, 'plan')
   await stage(ledger, plan.id, many)
   await ledger.discard(plan.id)
   await ledger.prune(never)
+}
+
+/** Everything that is done with before-images. */
+async function imaged(ledger: Ledger): Promise<void> {
+  const { run } = await staged(ledger, rows(10))
+  const image = { verdict: 'update', recordId: 'r', before: '{}', sent: '{}' } as const
+  await ledger.recordImages(run, [{ ordinal: 1, ...image }])
+  await ledger.noteAfter(run, [{ ordinal: 1, after: '{}' }])
+  await ledger.imagesOf(run, [1])
+  await ledger.images(run, { verdicts: ['update'], after: 0, limit: 10 })
+  await ledger.keptCounts(run)
+  await ledger.withoutImage(run, { after: 0, limit: 10 })
+  await close(ledger, run)
 }
 
 /** Everything that a reconciliation does, on 3,500 rows. */
@@ -259,6 +273,14 @@ describe('the file', () => {
       expect(stepsOf(pattern)).not.toMatch(/SCAN (?!project$)/m)
     }
     expect(stepsOf(/max\(opened_at\)/)).not.toMatch(/SCAN (runs|streams)/)
+    // Where images of some rows are meant, not those of the run are read for each.
+    const ofImages = plans.flatMap(({ text, steps }) =>
+      steps.filter(
+        (step) => !/^DELETE/.test(text) && /SEARCH (?:image|before_images)\b/.test(step),
+      ),
+    )
+    expect(ofImages.length).toBeGreaterThan(3)
+    for (const step of ofImages) expect(step).not.toMatch(/\(run=\?\)/)
     expect(stepsOf(/state = 'planned' AND attempts < \?/)).toMatch(
       /SEARCH items USING PRIMARY KEY \(run=\? AND ordinal>\? AND ordinal<\?\)/,
     )
