@@ -125,7 +125,7 @@ function blocked(run: Run, step: MakeStep): ReportVerdict {
       meaning:
         run.kind === 'mirror'
           ? 'More rows would be deleted than the configuration allows without asking.'
-          : 'What would be sent is above a limit of the configuration.',
+          : 'A rule of the configuration asks a person before this run sends anything.',
       next: [
         step('If this is what you want:', `approve ${run.id}`),
         step('If it is not:', `reject ${run.id}`),
