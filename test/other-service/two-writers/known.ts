@@ -63,7 +63,7 @@ export class Known {
 
   /** What a row in its final state leaves behind. */
   note(
-    { row: { key, payload }, sends, recordId }: RowCheck,
+    { row: { key, payload }, sends, image, recordId }: RowCheck,
     state: string,
     {
       at,
@@ -78,6 +78,8 @@ export class Known {
     if (state === 'created' || state === 'updated' || state === 'unchanged') {
       const written = this.#writtenOf(recordId!)
       if (before && before.id !== recordId) this.unsure.add(key)
+      // Meant as an update, and its record was gone by then: the new one has a part of the row, which its answer shows.
+      if (state === 'created' && image?.record != null) this.unsure.add(key)
       for (const [name, value] of Object.entries(payload)) {
         const isLeftOut = state === 'updated' && !Object.hasOwn(sent, name)
         const own = new Set([value, ...(written.get(name) ?? [undefined])])
