@@ -81,7 +81,7 @@ export class Known {
       // Meant as an update, and its record was gone by then: the new one has a part of the row, which its answer shows.
       if (state === 'created' && image?.record != null) this.unsure.add(key)
       for (const [name, value] of Object.entries(payload)) {
-        const isLeftOut = state === 'updated' && !Object.hasOwn(sent, name)
+        const isLeftOut = state !== 'unchanged' && !Object.hasOwn(sent, name)
         const own = new Set([value, ...(written.get(name) ?? [undefined])])
         if (!isLeftOut) written.set(name, new Set([value]))
         // What the record had already may count as ours, or not; what was kept does not.
