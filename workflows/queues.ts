@@ -75,6 +75,9 @@ export function projectOfQueue(taskQueue: string): string | null {
 export const backfillId = (sync: string, project: string | null): string =>
   project === null ? `backfill-${sync}` : `backfill-${sync}-${project}`
 
+/** `undo-3f9ac2b1`: id of the undos that the Temporal UI starts, and of their template. */
+export const undoId = (project: string): string => `undo-${project}`
+
 /** `import-contacts-3f9ac2b1-2026-11-23T09-00-00-000Z`: id of a workflow that begins now. */
 export const idOfStart = (name: string, project: string, nowMs: number): string =>
   `${name}-${project}-${stampOf(nowMs)}`

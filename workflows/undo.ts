@@ -1,12 +1,13 @@
 // An undo, started by hand: what another run wrote is taken back, in a run of the same sync.
 
-import { proxyActivities } from '@temporalio/workflow'
+import { proxyActivities, workflowInfo } from '@temporalio/workflow'
 import { z } from 'zod'
 import type { ShortActivities } from './queues.ts'
 import type { UndoChoice } from '../src/core/domain/purpose.ts'
 import { parseRows } from '../src/core/domain/row-list.ts'
 import { runImport } from './import.ts'
 import { TuningInput, type ImportResult } from './messages.ts'
+import { TEMPLATE_MEMO } from './names.ts'
 import { stacklessFailure, parseInput, SHORT } from './run.ts'
 
 const UNDO_TEMPLATE = { run: 12 }
@@ -29,7 +30,11 @@ const UndoInput = z.strictObject({
 })
 
 /** Runs an undo. Input: `{"run": 12}`; `"rows": "3,7-12"` or `"properties": ["email"]` choose a part of what the run wrote. */
-export async function undo(input?: unknown): Promise<ImportResult> {
+export async function undo(
+  input?: unknown,
+): Promise<ImportResult | { readonly template: unknown }> {
+  // A person who starts a run like this one gets its input, but not its memo.
+  if (workflowInfo().memo?.[TEMPLATE_MEMO] === true) return { template: input }
   const {
     run: of,
     rows,

@@ -344,6 +344,7 @@ export const OTHER_JSON_NAMES = [
   'unchecked',
   'unclear',
   'unclaimed',
+  'undo',
   'undo_of',
   'unit',
   'unit_column',

@@ -166,6 +166,7 @@ function describeRun({ program, execute, action }: Parts): void {
     .option('--out <file>', 'write all rows of the diff: a name in .ndjson or .csv')
     .option('--html <file>', 'write the diff as a page, to be sent to whoever decides')
     .option('--number <n>', 'show a plan that was made with --diff again', wholeNumber(1, MANY))
+    .option('--run <n>', 'show the plan that a run waits for approval with', wholeNumber(1, MANY))
     .description(
       'what a run would do: rows or records, rejects, requests, minutes, changes; writes nothing to the service',
     )

@@ -68,6 +68,18 @@ test('a run waits for its plan, and takes the verdict on this plan alone', async
   await expect
     .poll(() => handle.query('progress'), untilHung)
     .toMatchObject({ step: 'approval', verdicts: { create: 120 } })
+  const seen = await project.command('--json', 'plan', 'contacts', '--run', '1')
+  expect(seen.code).toBe(0)
+  const plan = JSON.parse(seen.out)
+  expect(plan).toMatchObject({ run: 1, state: 'blocked', verdicts: { create: 120 }, omitted: 100 })
+  expect(plan.digest.startsWith(digest)).toBe(true)
+  expect(plan.changes[0]).toMatchObject({ key: 'c-1', verdict: 'create' })
+  expect(JSON.stringify(plan.changes[0])).toContain('Ann')
+  expect((await project.command('plan', 'contacts', '--run', '1')).out).toContain(
+    `approve 1 --plan ${digest}`,
+  )
+  const none = await project.command('plan', 'contacts', '--run', '2')
+  expect(none).toMatchObject({ code: 2, err: expect.stringContaining('there is no run 2') })
   const wrong = await project.command('approve', 'contacts', '--plan', '0123456789ab')
   expect(wrong.code).not.toBe(0)
   expect(wrong.err).toContain(`the plan that waits is 1, with the digest ${digest}`)

@@ -84,7 +84,11 @@ interface Link {
   readonly running: boolean
 }
 
-async function linksNow(): Promise<{ syncs: readonly Link[]; lists: { blocked: string } }> {
+async function linksNow(): Promise<{
+  syncs: readonly Link[]
+  undo: Omit<Link, 'sync'>
+  lists: { blocked: string }
+}> {
   const { code, out, err } = await said(site.configFile, backfillLinks, true)
   expect({ code, err }).toEqual({ code: 0, err: [] })
   return JSON.parse(out[0]!)
@@ -151,6 +155,29 @@ test('links open the start form, filled in for a backfill of each sync', async (
   await untilStatus(page, 'Completed')
   expect(await resultOf(page)).toEqual({ template: { sync: 'contacts' } })
   await screenshot(page, '03 template')
+})
+
+test('a link opens the start form for an undo, which takes no run before a person writes its number', async () => {
+  const { undo, syncs } = await linksNow()
+  await openForm(page, undo.link, '"run"')
+  const form = await formOf(page)
+  expect(form).toMatchObject({
+    id: `undo-${site.project}`,
+    queue: taskQueueOf(site.project),
+    type: 'undo',
+  })
+  expect(JSON.parse(form.input)).toEqual({ run: 0 })
+  expect(syncs.map(({ sync }) => sync)).not.toContain('undo')
+  await page.goto(runLink(site.place, `undo-${site.project}`))
+  await untilStatus(page, 'Completed')
+  expect(await resultOf(page)).toEqual({ template: { run: 0 } })
+  // As it is, the form undoes nothing.
+  const handle = await site.client.workflow.start('undo', {
+    taskQueue: taskQueueOf(site.project),
+    workflowId: `undo-${site.project}`,
+    args: [undo.input],
+  })
+  await expect(handle.result()).rejects.toThrow()
 })
 
 test('links ask for the address of the UI where it cannot be told', async () => {

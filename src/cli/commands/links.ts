@@ -1,5 +1,5 @@
-// `records-sync links`: addresses that open Temporal's start form, filled in for a backfill of each sync. What the form is
-// filled in with is the input of the newest run of an id, so each sync has a run that does nothing: its template, which its
+// `records-sync links`: addresses that open Temporal's start form, filled in for a backfill of each sync, and for an undo. What the
+// form is filled in with is the input of the newest run of an id, so each has a run that does nothing: its template, which its
 // memo marks, because a memo is the one thing that the form does not copy.
 
 import {
@@ -7,8 +7,8 @@ import {
   type Client,
   type WorkflowExecutionDescription,
 } from '@temporalio/client'
-import { backfill, TEMPLATE_MEMO } from '../../../workflows/names.ts'
-import { backfillId, taskQueueOf } from '../../../workflows/queues.ts'
+import { backfill, TEMPLATE_MEMO, undo } from '../../../workflows/names.ts'
+import { backfillId, taskQueueOf, undoId } from '../../../workflows/queues.ts'
 import { ConfigError, SyncError } from '../../core/errors.ts'
 import { LIVE_STATES, statesToLookAt, type RunLook } from '../../core/domain/run-states.ts'
 import { SYNC_STATE } from '../../core/temporal/search-attributes.ts'
@@ -31,6 +31,11 @@ const LISTS: Readonly<Record<RunLook, string>> = {
   rejects: 'with rejects',
   differences: 'with differences',
 }
+
+/** No run has this number: whoever opens the form writes the one that is to be taken back. */
+const UNDO_INPUT = { run: 0 }
+
+type Input = Readonly<Record<string, string | number>>
 
 /** What the form is filled in with: the last whole month, if the sync can be limited to a time. */
 export function backfillTemplate(sync: SyncConfig, now: Date): Readonly<Record<string, string>> {
@@ -65,11 +70,18 @@ export async function backfillLinks(context: CommandContext): Promise<number> {
         const input = backfillTemplate(sync, new Date())
         // Two at a time would be refused by the ledger anyway.
         const workflowId = backfillId(sync.name, project)
-        const running = await ensureTemplate(client, { taskQueue, workflowId }, input)
-        const link = startLink(place, { taskQueue, workflowType: backfill, workflowId })
+        const form = { taskQueue, workflowType: backfill, workflowId }
+        const running = await ensureTemplate(client, form, input)
+        const link = startLink(place, form)
         return { sync: sync.name, link, input, running }
       }),
     )
+    const undoForm = { taskQueue, workflowType: undo, workflowId: undoId(project) }
+    const undoing = {
+      running: await ensureTemplate(client, undoForm, UNDO_INPUT),
+      link: startLink(place, undoForm),
+      input: UNDO_INPUT,
+    }
     const lists = statesToLookAt.map(({ state, look }) => {
       const filter = { TaskQueue: taskQueue, [SYNC_STATE]: state }
       // A run that was blocked to its end keeps this state in its search attribute.
@@ -80,6 +92,7 @@ export async function backfillLinks(context: CommandContext): Promise<number> {
     if (context.json) {
       printJson(terminal, {
         syncs: found,
+        undo: undoing,
         lists: Object.fromEntries(lists.map(({ look, link }) => [look, link])),
       })
       return EXIT.done
@@ -88,6 +101,13 @@ export async function backfillLinks(context: CommandContext): Promise<number> {
       table(
         ['backfill of', 'opens the start form, filled in'],
         found.map(({ sync, link, running }) => [running ? `${sync} (runs now)` : sync, link]),
+      ),
+    )
+    terminal.out()
+    terminal.out(
+      table(
+        ['undo of', 'opens the start form; write the number of the run'],
+        [[undoing.running ? 'a run (one runs now)' : 'a run', undoing.link]],
       ),
     )
     terminal.out('In the form: change what you need, press Tab, then Start Workflow.')
@@ -105,20 +125,24 @@ export async function backfillLinks(context: CommandContext): Promise<number> {
 }
 
 /**
- * Makes sure that the newest run of the id is a template with this input, or a backfill that runs now.
+ * Makes sure that the newest run of the id is a template with this input, or one of a person that runs now.
  * @returns whether one runs
  * @throws SyncError `template_failed`
  */
 async function ensureTemplate(
   client: Client,
-  { taskQueue, workflowId }: { readonly taskQueue: string; readonly workflowId: string },
-  input: Readonly<Record<string, string>>,
+  {
+    taskQueue,
+    workflowType,
+    workflowId,
+  }: { readonly taskQueue: string; readonly workflowType: string; readonly workflowId: string },
+  input: Input,
 ): Promise<boolean> {
   const newest = await describeWorkflow(client, { workflowId })
   if (newest?.status.name === 'RUNNING') return true
   if (newest !== null && (await isTemplate(client, newest, input))) return false
   try {
-    const handle = await client.workflow.start(backfill, {
+    const handle = await client.workflow.start(workflowType, {
       taskQueue,
       workflowId,
       args: [input],
@@ -141,7 +165,7 @@ async function ensureTemplate(
 async function isTemplate(
   client: Client,
   run: WorkflowExecutionDescription,
-  input: Readonly<Record<string, string>>,
+  input: Input,
 ): Promise<boolean> {
   if (run.status.name !== 'COMPLETED' || run.memo?.[TEMPLATE_MEMO] !== true) return false
   if (Date.now() - run.startTime.getTime() > templateAgeMaxMs) return false

@@ -27,6 +27,7 @@ import {
   FirstChanges,
   printFirstChanges,
   printPlanTotals,
+  printVerdicts,
   type KeptPlan,
 } from '../views/plan-changes.ts'
 import { paceText } from '../views/progress-line.ts'
@@ -43,6 +44,8 @@ export interface PlanDiffOptions extends LookUpBounds {
   readonly html?: string | undefined
   /** Of a plan that is kept: it is shown again. */
   readonly number?: number | undefined
+  /** A run that has looked its rows up, and waits with that, or did. */
+  readonly run?: number | undefined
 }
 
 /** Next to the positions of the steps, under a name that no object type has. */
@@ -56,19 +59,25 @@ const DAYS_KEPT = RETENTION_MS / 86_400_000
 
 /** @throws ConfigError for options that do not go together */
 export function checkPlanOptions(options: PlanDiffOptions & { readonly rejects?: unknown }): void {
-  const { diff, number, sample, limitRequests, out, html, rejects } = options
+  const { diff, number, run, sample, limitRequests, out, html, rejects } = options
   const refuse = (name: string, message: string) => {
     throw new ConfigError(name, message)
   }
   if (number !== undefined && (diff === true || rejects !== undefined))
     refuse('--number', 'shows a plan that was made; expected no --diff and no --rejects next to it')
+  const others = [number, html, rejects].some((other) => other !== undefined)
+  if (run !== undefined && (diff === true || others))
+    refuse(
+      '--run',
+      'shows what a run has found; expected none of --diff, --number, --html and --rejects next to it',
+    )
   const made = { '--sample': sample, '--limit-requests': limitRequests }
   const shown = { '--out': out, '--html': html }
   for (const [name, value] of Object.entries(made))
     if (value !== undefined && diff !== true)
       refuse(name, 'bounds what --diff looks up; add --diff')
   for (const [name, value] of Object.entries(shown))
-    if (value !== undefined && diff !== true && number === undefined)
+    if (value !== undefined && diff !== true && number === undefined && run === undefined)
       refuse(name, 'writes what --diff finds; add --diff, or --number of a plan that is kept')
   if (out !== undefined) planFormat(out)
 }
@@ -163,6 +172,67 @@ export async function showPlanByNumber(
   })
 }
 
+/** `plan SYNC --run N`. @throws ConfigError if it is of another sync, or has not looked its rows up */
+export async function showPlanOfRun(
+  context: CommandContext,
+  sync: string,
+  number: number,
+  { out }: PlanDiffOptions,
+): Promise<number> {
+  const { terminal } = context
+  return await withLedger(context, async (ledger) => {
+    const run = await ledger.run(number)
+    if (run === null || run.sync !== sync)
+      throw new ConfigError(
+        '--run',
+        run === null
+          ? `there is no run ${number}`
+          : `run ${number} is of ${run.sync}, not of ${sync}`,
+      )
+    const plan = run.mode === 'run' && run.kind === 'import' ? await readPlan(ledger, number) : null
+    if (plan === null)
+      throw new ConfigError(
+        '--run',
+        `run ${number} did not look its rows up before it sent them (approve: plan); \`${context.hint(`plan ${sync} --diff`)}\` does`,
+      )
+    const totals = new PropertyTotals()
+    for await (const rows of plannedChanges(ledger, stagedOf(run)))
+      for (const row of rows) totals.add(row)
+    const verdicts = await ledger.imageCounts(number)
+    const first = await readFirstChanges(ledger, run, { verdicts })
+    if (context.json)
+      printJson(terminal, {
+        sync,
+        run: number,
+        state: run.state,
+        digest: plan.digest,
+        verdicts,
+        properties: totals.sorted,
+        ...changesToJson(first, verdicts),
+      })
+    else {
+      terminal.out(
+        `Plan of run ${number} of ${safeText(sync)} (digest ${shownDigest(plan.digest)})`,
+      )
+      printVerdicts(terminal, { verdicts, properties: totals.sorted })
+      printFirstChanges(terminal, first, { verdicts })
+      terminal.out()
+      if (run.state === 'blocked' && run.reason === 'approval')
+        printWrapped(
+          terminal,
+          `It waits for approval: ${context.hint(`approve ${number} --plan ${shownDigest(plan.digest)}`)}, or ${context.hint(`reject ${number}`)}`,
+        )
+    }
+    if (out !== undefined) {
+      const rows = await writePlanFile(out, plannedChanges(ledger, stagedOf(run)))
+      terminal.err(
+        `${countText(rows, 'row')} of the plan of run ${number} ${rows === 1 ? 'is' : 'are'} in ${out}`,
+      )
+    }
+    return EXIT.done
+  })
+}
+
 /** Shows a plan that is kept, and writes its files. */
 export async function showKeptPlan(
   context: CommandContext,
@@ -228,7 +298,7 @@ async function readKeptPlan(ledger: StepStates, { id, sync }: Run): Promise<Kept
 async function readFirstChanges(
   ledger: Ledger,
   run: Run,
-  { verdicts }: KeptPlan,
+  { verdicts }: Pick<KeptPlan, 'verdicts'>,
 ): Promise<FirstChanges> {
   const first = new FirstChanges(JSON_ROWS, JSON_CHARS, (row) => row)
   for await (const rows of plannedChanges(ledger, stagedOf(run))) {
@@ -239,7 +309,6 @@ async function readFirstChanges(
 }
 
 const keptPlanToJson = ({ run, sync, kept, digest }: PlanFacts, first: FirstChanges) => {
-  const changes = first.all.map(changeToJson)
   return {
     ...importPlanToJson(sync, kept.plan),
     plan: -run.id,
@@ -248,7 +317,12 @@ const keptPlanToJson = ({ run, sync, kept, digest }: PlanFacts, first: FirstChan
     look_up_requests: kept.lookedUp.requests,
     verdicts: kept.verdicts,
     properties: kept.properties,
-    changes,
-    omitted: kept.lookedUp.rows - changes.length,
+    ...changesToJson(first, kept.verdicts),
   }
+}
+
+const changesToJson = (first: FirstChanges, verdicts: KeptPlan['verdicts']) => {
+  const changes = first.all.map(changeToJson)
+  const rows = Object.values(verdicts).reduce((sum, count) => sum + count, 0)
+  return { changes, omitted: rows - changes.length }
 }

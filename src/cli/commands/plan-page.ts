@@ -84,8 +84,8 @@ function pageRow({ line, key, recordId, changes }: PlannedChange): PlanPageRow {
     key: shortened(key)!,
     recordId,
     changes: [
-      ...changes.slice(0, PROPERTIES_MAX).map(({ property, before, after }) => ({
-        property,
+      ...changes.slice(0, PROPERTIES_MAX).map(({ property, before, after, kept }) => ({
+        property: kept ? `${property} (stays: others changed it)` : property,
         before: shortened(changedValueText(before)),
         after: shortened(changedValueText(after)),
       })),

@@ -6,7 +6,7 @@ import { ConfigError } from '../../core/errors.ts'
 import { createClients, type CommandContext } from '../shared/context.ts'
 import { readKeyQuota } from '../../resources/run-quota.ts'
 import { forecast } from '../shared/forecast.ts'
-import { checkPlanOptions, showPlanByNumber } from './plan-diff.ts'
+import { checkPlanOptions, showPlanByNumber, showPlanOfRun } from './plan-diff.ts'
 import { planImport, type PlanOptions, type PlanParts } from './plan-import.ts'
 import { planMirror } from './plan-mirror.ts'
 
@@ -22,6 +22,7 @@ export async function plan(
   if (sync.kind === 'mirror') requireImport(name, options)
   if (options.number !== undefined)
     return await showPlanByNumber(context, name, options.number, options)
+  if (options.run !== undefined) return await showPlanOfRun(context, name, options.run, options)
   const quotas = await context.openQuotas()
   const connections = await createClients(context, 'plan', quotas)
   const connection = sync.kind === 'import' ? sync.import.to : sync.mirror.from
@@ -54,11 +55,12 @@ export async function plan(
   }
 }
 
-function requireImport(name: string, { rejects, diff, number }: PlanOptions): void {
+function requireImport(name: string, { rejects, diff, number, run }: PlanOptions): void {
   const refuse = (option: string, lack: string) => {
     throw new ConfigError(option, `${name} is a mirror, which has no ${lack}; expected an import`)
   }
   if (rejects !== undefined) refuse('--rejects', 'rejects')
   if (diff === true) refuse('--diff', 'rows to send')
   if (number !== undefined) refuse('--number', 'kept plans')
+  if (run !== undefined) refuse('--run', 'kept plans')
 }

@@ -32,14 +32,16 @@ const FORMATS: Readonly<Record<string, PlanFormat>> = {
   '.csv': {
     head:
       BYTE_ORDER_MARK +
-      csvLine(['line', 'key', 'verdict', 'record_id', 'property', 'before', 'after']),
+      csvLine(['line', 'key', 'verdict', 'record_id', 'property', 'before', 'after', 'kept']),
     line: ({ line, key, verdict, recordId, changes }) => {
       const row = [line, key, verdict, recordId]
       // A row that changes nothing has a line too.
       return changes.length === 0
-        ? csvLine([...row, null, null, null])
+        ? csvLine([...row, null, null, null, null])
         : changes
-            .map(({ property, before, after }) => csvLine([...row, property, before, after]))
+            .map(({ property, before, after, kept = false }) =>
+              csvLine([...row, property, before, after, kept ? 'kept' : null]),
+            )
             .join('')
     },
   },

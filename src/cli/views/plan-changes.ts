@@ -48,11 +48,19 @@ export function lookedUpText({ lookedUp, bounds }: Pick<KeptPlan, 'lookedUp' | '
 }
 
 export function printPlanTotals(terminal: Terminal, totals: KeptPlan): void {
-  const { verdicts, properties, lookedUp } = totals
+  const { lookedUp } = totals
   const isWhole = lookedUp.rows === lookedUp.planned
   const text = lookedUpText(totals)
   terminal.out()
   terminal.out(isWhole ? text : terminal.style('yellow', text))
+  printVerdicts(terminal, totals)
+}
+
+/** Rows by verdict, and those that get other values by property. */
+export function printVerdicts(
+  terminal: Terminal,
+  { verdicts, properties }: Pick<KeptPlan, 'verdicts' | 'properties'>,
+): void {
   const there = ROW_VERDICTS.filter((verdict) => verdicts[verdict] > 0)
   if (there.length === 0) return
   terminal.out(
@@ -62,13 +70,24 @@ export function printPlanTotals(terminal: Terminal, totals: KeptPlan): void {
     ),
   )
   if (properties.length === 0) return
+  const hasKept = properties.some(({ kept = 0 }) => kept > 0)
   terminal.out()
   terminal.out(
     table(
-      ['property of the updates', 'rows', 'of them cleared'],
+      [
+        'property of the updates',
+        'rows',
+        'of them cleared',
+        ...(hasKept ? ['kept as others have it'] : []),
+      ],
       properties
         .slice(0, TOTALS_SHOWN)
-        .map(({ property, rows, cleared }) => [safeText(property, 60), rows, cleared]),
+        .map(({ property, rows, cleared, kept = 0 }) => [
+          safeText(property, 60),
+          rows,
+          cleared,
+          ...(hasKept ? [kept] : []),
+        ]),
     ),
   )
   const more = properties.length - TOTALS_SHOWN
@@ -175,10 +194,12 @@ const HAS_BOTH: readonly RowVerdict[] = ['update', 'kept', 'changed']
 export function changeText(
   terminal: Terminal,
   verdict: RowVerdict,
-  { property, before, after }: PlannedChange['changes'][number],
+  { property, before, after, kept }: PlannedChange['changes'][number],
 ): string {
   const name = safeText(property, VALUE_CHARS)
   const to = shown(terminal, 'green', after)
+  if (kept)
+    return `${name}: ${shown(terminal, 'red', before)} stays, because others changed it (the row has ${to})`
   return `${name}: ${HAS_BOTH.includes(verdict) ? `${shown(terminal, 'red', before)} → ${to}` : to}`
 }
 

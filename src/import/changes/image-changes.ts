@@ -16,11 +16,13 @@ export interface PropertyChange {
   /** Null: no value. */
   readonly before: Json
   readonly after: Json
+  /** Of a row that changes other properties: others changed this one, and it stays as it is; `after` is what the row has. */
+  readonly kept?: true
 }
 
 /** A row that was looked up. */
 export interface PlannedChange extends Pick<ImagedItem, 'line' | 'key' | 'verdict' | 'recordId'> {
-  /** Of a new record all properties with a value; of an update those that get another one; of a row that others changed what it would write; otherwise none. */
+  /** Of a new record all properties with a value; of an update those that get another one, and those that are kept; of a row that others changed what it would write; otherwise none. */
   readonly changes: readonly PropertyChange[]
 }
 
@@ -31,6 +33,8 @@ export interface PropertyTotal {
   readonly rows: number
   /** Those of them that clear it. */
   readonly cleared: number
+  /** Rows in which others changed it, and it stays as it is. Default: none. */
+  readonly kept?: number
 }
 
 const CREATES: readonly RowVerdict[] = ['create', 'unknown']
@@ -44,12 +48,12 @@ export function imageChangeReader({ config, schema }: Omit<StagedImport, 'run'>)
   return (
     image: Pick<BeforeImage, 'verdict' | 'before' | 'sent' | 'kept'>,
   ): readonly PropertyChange[] => {
-    if (image.verdict === 'kept' || image.verdict === 'changed')
-      return keptOf(image).map(({ property, ours, theirs }) => ({
-        property,
-        before: theirs,
-        after: ours,
-      }))
+    const kept = keptOf(image).map(({ property, ours, theirs }) => ({
+      property,
+      before: theirs,
+      after: ours,
+    }))
+    if (image.verdict === 'kept' || image.verdict === 'changed') return kept
     const isNew = CREATES.includes(image.verdict)
     if (!isNew && image.verdict !== 'update') return []
     const sent = parseJson(image.sent) as PropertyValues
@@ -57,11 +61,14 @@ export function imageChangeReader({ config, schema }: Omit<StagedImport, 'run'>)
     const names = isNew
       ? Object.keys(sent).filter((name) => hasValue(sent[name]))
       : changedFields(sent, held, typeOf)
-    return names.map((property) => ({
-      property,
-      before: ownValue(held, property) ?? null,
-      after: sent[property]!,
-    }))
+    return [
+      ...names.map((property) => ({
+        property,
+        before: ownValue(held, property) ?? null,
+        after: sent[property]!,
+      })),
+      ...kept.map((change) => ({ ...change, kept: true as const })),
+    ]
   }
 }
 
@@ -85,14 +92,15 @@ export async function* plannedChanges(
 
 /** Counts the properties of updates; those that most rows change come first. */
 export class PropertyTotals {
-  readonly #counts = new Map<string, { rows: number; cleared: number }>()
+  readonly #counts = new Map<string, { rows: number; cleared: number; kept?: number }>()
 
   add({ verdict, changes }: Pick<PlannedChange, 'verdict' | 'changes'>): void {
     if (verdict !== 'update') return
-    for (const { property, after } of changes) {
+    for (const { property, after, kept = false } of changes) {
       const counts = this.#counts.get(property) ?? { rows: 0, cleared: 0 }
-      counts.rows += 1
-      if (!hasValue(after)) counts.cleared += 1
+      if (kept) counts.kept = (counts.kept ?? 0) + 1
+      else counts.rows += 1
+      if (!kept && !hasValue(after)) counts.cleared += 1
       this.#counts.set(property, counts)
     }
   }

@@ -9,7 +9,7 @@ import {
 } from '../../../src/cli/views/plan-changes.ts'
 import { noVerdicts, type RowVerdict } from '../../../src/core/domain/row-changes.ts'
 import { LosslessNumber } from '../../../src/core/lossless-number.ts'
-import type { PlannedChange } from '../../../src/import/index.ts'
+import { PropertyTotals, type PlannedChange } from '../../../src/import/index.ts'
 
 const row = (line: number, verdict: RowVerdict, properties = 1): PlannedChange => ({
   line,
@@ -52,6 +52,20 @@ test('values are text as people read them', () => {
   expect(changedValueText(new LosslessNumber('9007199254740993'))).toBe('9007199254740993')
   expect(changedValueText({ amount: '1.50', unit: 'EUR' })).toBe('{"amount":"1.50","unit":"EUR"}')
   expect(changedValueText(false)).toBe('false')
+})
+
+test('what stays as others have it is named in a row that changes other properties', () => {
+  const kept = { property: 'phone', before: 'theirs', after: 'ours', kept: true } as const
+  const changed = row(2, 'update')
+  expect(screen([{ ...changed, changes: [...changed.changes, kept] }])).toContain(
+    'phone: <red>theirs</> stays, because others changed it (the row has <green>ours</>)',
+  )
+  const totals = new PropertyTotals()
+  totals.add({ verdict: 'update', changes: [...changed.changes, kept] })
+  expect(totals.sorted).toEqual([
+    { property: 'p0', rows: 1, cleared: 0 },
+    { property: 'phone', rows: 0, cleared: 0, kept: 1 },
+  ])
 })
 
 test('the first rows of each verdict are a coloured diff', () => {
