@@ -48,18 +48,20 @@ export function backfillTemplate(sync: SyncConfig, now: Date): Readonly<Record<s
   return { sync: sync.name, from: month(-1), to: month(0) }
 }
 
+const uiUnknown = (file: string, address: string) =>
+  new ConfigError(file, [
+    {
+      path: 'temporal.ui',
+      message: `temporal.ui: expected the address of the Temporal UI, such as https://temporal.example.com; it does not follow from that of the server, ${address}`,
+    },
+  ])
+
 export async function backfillLinks(context: CommandContext): Promise<number> {
   const { terminal } = context
   const config = await context.loadConfig()
   const temporal = temporalOf(config, context.env)
   const ui = uiAddress(temporal.address, config.temporal.ui)
-  if (ui === null)
-    throw new ConfigError(config.file, [
-      {
-        path: 'temporal.ui',
-        message: `temporal.ui: expected the address of the Temporal UI, such as https://temporal.example.com; it does not follow from that of the server, ${temporal.address}`,
-      },
-    ])
+  if (ui === null) throw uiUnknown(config.file, temporal.address)
   const place = { ui, namespace: temporal.namespace }
   const { client, close } = await connectTemporal(temporal)
   try {

@@ -223,7 +223,9 @@ test('writes all rows, whole and for their owner alone, in place of what was the
   const sheet = scene.place('rows.csv')
   await scene.plan({ number: 1, out: sheet })
   const lines = readFileSync(sheet, 'utf8').split('\n')
-  expect(lines[0]).toBe('\ufeff"line","key","verdict","record_id","property","before","after","kept"')
+  expect(lines[0]).toBe(
+    '\ufeff"line","key","verdict","record_id","property","before","after","kept"',
+  )
   expect(lines).toContain(`"3","c-2","create","","svc_first_name","","'=1+1",""`)
   // One line for each property, the head, and the end of the last one.
   expect(lines).toHaveLength(3 + 1_197 * 4 + 2)
