@@ -27,7 +27,7 @@ const COLUMNS: Readonly<Record<ExportName, string>> = {
   differences: `run number stream subject key record_id ordinal kind field whose ours theirs repaired
     version`,
   removals: `run number key record_id cause state attempts in_doubt http_status code reason detail before`,
-  before_images: `run ordinal verdict record_id before sent kept kept_values marks`,
+  before_images: `run ordinal verdict record_id before sent kept kept_values marks after`,
   last_accepted: `sync origin org_id object_type matching_property destination key record_id hash run`,
   requests: `run batch attempt operation first last items digest sent_at settled_at status request_id duration_ms`,
   streams: `run stream table_name state mode requests read inserted changed unchanged deleted misfits service_count
