@@ -14,6 +14,7 @@ interface ShownRow {
     readonly property: string
     readonly before: Json
     readonly after: Json
+    readonly kept?: true
   }[]
 }
 
@@ -49,8 +50,9 @@ export function checkPlanned({
       )
     if (row.verdict !== 'update') continue
     const fates = fatesOf(setting, { payload, record: record!, base: known.baseOf(key, record!) })
-    for (const { property, before, after } of changes) {
-      assert.ok(fates.get(property)?.has('write'), `${told}: ${property} is not to be written`)
+    for (const { property, before, after, kept = false } of changes) {
+      const fate = kept ? 'keep' : 'write'
+      assert.ok(fates.get(property)?.has(fate), `${told}: ${property} has another fate: ${fate}`)
       assert.deepEqual([before, after], [heldOf(record, property), payload[property]], told)
     }
     for (const [property, fate] of fates)
