@@ -14,7 +14,7 @@ import { finalState, isBalanced, type Books, type RunState } from '../core/domai
 import { linksText } from '../core/domain/link-text.ts'
 import { readBackText } from '../core/domain/read-back.ts'
 import { removalsText } from '../core/domain/removals.ts'
-import { sparedText } from '../core/domain/spared.ts'
+import { keptDifferText, sparedText } from '../core/domain/spared.ts'
 import type { RunClosing } from '../ledger/ledger.ts'
 import type { RunOutcome } from '../runs/outcome.ts'
 
@@ -42,14 +42,22 @@ export interface ReconcileFindings {
 }
 
 /** Of a reconciliation that found no difference. */
-const equalText = ({ states: { corrected, invalid, kept, unchanged } }: Books): string =>
+const equalText = ({
+  states: { corrected, invalid, kept, unchanged },
+  kept: values,
+}: Books): string =>
   unchanged + kept === 0
     ? 'no row was compared'
-    : invalid === 0
-      ? corrected === 0
-        ? 'both sides are equal'
-        : 'both sides are equal in all rows that were compared'
-      : `both sides are equal, but for ${countText(invalid, 'row that does', 'rows that do')} not map`
+    : values !== undefined
+      ? `both sides are equal${invalid === 0 ? '' : `, but for ${countText(invalid, 'row that does', 'rows that do')} not map`}, but for what is kept: ${keptDifferText(values)}`
+      : invalid === 0
+        ? corrected === 0
+          ? 'both sides are equal'
+          : 'both sides are equal in all rows that were compared'
+        : `both sides are equal, but for ${countText(invalid, 'row that does', 'rows that do')} not map`
+
+/** What is said of it already. */
+const withoutKept = ({ states }: Books) => ({ states: { ...states, kept: 0 } })
 
 /** Of a run that ended before its source was read to its end. */
 const partText = ({ read, readToEnd }: Books): string | null =>
@@ -87,12 +95,13 @@ export async function closeImport(
   const isUnbalanced = isFinished && !isBalanced(books)
   const found = findings && { left: sumOfDifferences(findings.left), isLook: findings.isLook }
   const state = isFinished ? finalState(books, found ?? undefined) : ending.kind
+  const isEqual = findings !== null && differencesText(findings) === null
   const message = isUnbalanced
     ? 'the books do not balance; run records-sync show for the figures'
     : isFinished
       ? joinTexts(
           findings && (differencesText(findings) ?? equalText(books)),
-          writesRecords(mode) ? sparedText(books) : null,
+          writesRecords(mode) ? sparedText(isEqual ? withoutKept(books) : books) : null,
           correctedText(books.states.corrected),
           removalsText(books.removals, purpose),
           heldBackText(books),

@@ -20,14 +20,14 @@ export async function finishImport(
   row: Run,
 ): Promise<ReconcileFindings | null> {
   const { ledger, logger } = deps
-  const { sync, reconcile: scope } = jobOf(row, 'import')
+  const { sync, reconcile: scope, undo } = jobOf(row, 'import')
   const config = sync.import
   const { id: run, schema } = row
   const job = { run, config, schema }
   const isRepair = scope?.repair === true
   if (isRepair && scope.deleteExtra) await deleteKnownExtra(deps, job)
   const { created, updated } = await ledger.progress(run)
-  await resolveCollisions(deps, job)
+  await resolveCollisions(deps, { ...job, undoes: undo?.of })
   const verified = await verify(deps, {
     ...job,
     config: isRepair ? { ...config, verify: 'all' } : config,

@@ -1,20 +1,20 @@
 // The import's public face: what the activities call step by step, and what a plan and a check use.
 
 export {
+  imageChangeReader,
   plannedChanges,
   PropertyTotals,
   type PlannedChange,
   type PropertyChange,
-  type PropertyTotal,
 } from './changes/image-changes.ts'
 export { lookUpChanges, type LookedUp, type LookUpBounds } from './changes/plan-changes.ts'
+export { keepOwnPlan } from './changes/own-plan.ts'
 export { planDigest } from './changes/plan-digest.ts'
-export { readPlan, storePlan } from './changes/stored-plan.ts'
+export { readPlan, storePlan, type PropertyTotal, type StoredPlan } from './changes/stored-plan.ts'
 export {
   appliedPlan,
   checkPlan,
   checkStaged,
-  keepOwnPlan,
   notAsPlannedText,
   readNotAsPlanned,
 } from './changes/applied-plan.ts'
@@ -27,6 +27,7 @@ export { openNoRows } from './links/no-rows.ts'
 export { isLinking, syncsToLink } from './links/waiting-syncs.ts'
 export { sourceCellText } from './mapping/coerce.ts'
 export { compileMapping, loadMapping, textHash } from './mapping/map.ts'
+export { mappingChecker, type CheckRow } from './mapping/row-checker.ts'
 export { readTarget, type Target } from './mapping/target.ts'
 export {
   DEFAULT_IMPORT_TUNING,

@@ -3,6 +3,7 @@
 // nothing (fences); no transaction touches more than 1,000 rows. Ask for the roles that you use.
 
 import type { AcceptedRecords } from './roles/accepted-records.ts'
+import type { Actions } from './roles/actions.ts'
 import type { Archive } from './roles/archive.ts'
 import type { BeforeImages } from './roles/before-images.ts'
 import type { RunClosing } from './roles/closing.ts'
@@ -28,6 +29,7 @@ import type { Verification } from './roles/verification.ts'
  */
 export interface Ledger
   extends
+    Actions,
     LedgerIdentity,
     Runs,
     Syncs,
@@ -52,6 +54,7 @@ export interface Ledger
 }
 
 export type * from './roles/accepted-records.ts'
+export type * from './roles/actions.ts'
 export * from './roles/archive.ts'
 export type * from './roles/before-images.ts'
 export type * from './roles/closing.ts'

@@ -107,7 +107,7 @@ function countEach(
 }
 
 function countClosed(
-  { rows, links, keptValues, removals, runs, runDuration }: Metrics,
+  { rows, links, keptValues, writtenOver, removals, runs, runDuration }: Metrics,
   { sync, kind, openedAt }: Run,
   { state, books }: RunEnd,
   clock: Clock,
@@ -119,6 +119,7 @@ function countClosed(
     if (count > 0) links.add({ sync, outcome }, count)
   }
   if (books?.kept) keptValues.add({ sync }, books.kept.values)
+  if (books?.writtenOver) writtenOver.add({ sync }, books.writtenOver.values)
   for (const [outcome, records] of Object.entries(books?.removals ?? {}))
     removals.add({ sync, outcome }, records)
   runs.add({ sync, kind, state })

@@ -30,6 +30,7 @@ export function createMetrics(clock: Clock) {
     ),
     links: counter('links_total', 'Links of imports, by outcome; counted when their run closes.'),
     keptValues: counter('kept_values_total', 'Values that runs left as others changed them.'),
+    writtenOver: counter('written_over_values_total', 'Values of others that runs wrote over.'),
     removals: counter(
       'removals_total',
       'Records whose rows are gone from the source, or ask for it, by outcome, of runs that this worker closed.',

@@ -1,5 +1,6 @@
 // The notification of an event: what is posted, and in which words.
 
+import { approveCommand } from '../core/domain/limit-exceeded.ts'
 import { randomUUID } from 'node:crypto'
 import type { NotificationKind } from '../../config/index.ts'
 import { countLinkRejects, countNeedsPerson } from '../core/domain/books.ts'
@@ -45,7 +46,7 @@ function textOf({ change, rejects, differences }: News, event: NotificationKind)
   const says = {
     blocked:
       reason === 'approval'
-        ? `waits for approval${where}${why}. "records-sync approve ${run}" or "records-sync reject ${run}" decides`
+        ? `waits for approval${where}${why}. "records-sync ${approveCommand({ id: run!, message })}" or "records-sync reject ${run}" decides`
         : `is blocked by ${reason ?? 'something'}${where}${why}`,
     failed: run === null ? `could not be started${why}` : `failed${where}${why}`,
     rejects: ended,

@@ -3,6 +3,7 @@
 import { sumOfDifferences } from '../core/domain/differences.ts'
 import { countHeldBack } from '../core/domain/held-back.ts'
 import { writesRecords } from '../core/domain/import-modes.ts'
+import { maySetAside } from '../core/domain/protection.ts'
 import { readBackCounts } from '../core/domain/read-back.ts'
 import { NOTED_REMOVALS, REMOVAL_STATES, removalMeaning } from '../core/domain/removals.ts'
 import {
@@ -129,6 +130,7 @@ function runFacts(
     rows_different: books && counted,
     deleted: books && differences ? differences.found.extra - differences.left.extra : null,
     kept: books?.kept ?? null,
+    written_over: books?.writtenOver ?? null,
     removals: books && (books.removals ?? {}),
     workflow_id: run.workflowId,
     key_fingerprint: run.keyFingerprint,
@@ -138,16 +140,25 @@ function runFacts(
 }
 
 /** The answer to an upsert that is sent again says `updated` of a record that the first one created; so does a look-up that finds it. */
-function maybeCreated(run: Run, { replayed, lookedUp = 0, states: { updated } }: Books): number {
-  const rows = replayed + lookedUp
+function maybeCreated(
+  run: Run,
+  { replayed, lookedUp = 0, thereBefore = 0, states: { updated } }: Books,
+): number {
+  const rows = replayed + lookedUp - thereBefore
   const isUpsert = rows > 0 && jobOf(run, 'import').sync.import.mode === 'upsert'
-  return isUpsert ? Math.min(rows, updated) : 0
+  return isUpsert ? Math.min(rows, updated - thereBefore) : 0
 }
 
 const countSpared = ({ states: { exists, absent } }: Books): number => exists + absent
 
 function booksOf(run: Run, books: Books): BooksReport {
-  const onlyLinks = countSpared(books) > 0 && !writesRecords(jobOf(run, 'import').sync.import.mode)
+  const job = jobOf(run, 'import')
+  const { import: config } = job.sync
+  const scene = {
+    onlyLinks: countSpared(books) > 0 && !writesRecords(config.mode),
+    hasPlan: job.plan !== undefined,
+    setsAside: books.states.rejected > 0 && maySetAside(config),
+  }
   return {
     read: books.read,
     sum: sumOfStates(books.states),
@@ -156,7 +167,7 @@ function booksOf(run: Run, books: Books): BooksReport {
     states: ITEM_STATES.filter((state) => books.states[state] > 0).map((state) => ({
       state,
       rows: books.states[state],
-      meaning: meaningOf(state, run.purpose, onlyLinks),
+      meaning: meaningOf(state, run.purpose, scene),
     })),
     replayed: books.replayed,
     maybe_created: maybeCreated(run, books),
@@ -164,6 +175,7 @@ function booksOf(run: Run, books: Books): BooksReport {
     in_doubt: books.inDoubt,
     read_back: readBackCounts(books),
     kept: books.kept ?? null,
+    written_over: books.writtenOver ?? null,
     links: books.links ? linksOf(run, books.links) : null,
     removals: REMOVAL_STATES.flatMap((state) => {
       const records = books.removals?.[state] ?? 0

@@ -1,7 +1,7 @@
 // What the books of an import leave open, in sentences: of rows whose answer was lost.
 
 import { countText, formatNumber } from '../core/format.ts'
-import { keptValuesText } from '../core/domain/spared.ts'
+import { keptValuesText, writtenOverText } from '../core/domain/spared.ts'
 import { readBackDifferent } from './account.ts'
 import type { BooksReport } from './run-report.ts'
 
@@ -12,13 +12,18 @@ export interface BooksNote {
 }
 
 export function booksNotes(
-  books: Pick<BooksReport, 'in_doubt' | 'kept' | 'looked_up' | 'maybe_created' | 'replayed'>,
+  books: Pick<
+    BooksReport,
+    'in_doubt' | 'kept' | 'looked_up' | 'maybe_created' | 'replayed' | 'written_over'
+  >,
 ): BooksNote[] {
   const { in_doubt: doubts, kept, looked_up: found, maybe_created: maybe, replayed } = books
+  const { written_over: over } = books
   const again = `${countText(replayed, 'row was', 'rows were')} sent again after a lost answer`
   const off = `up to ${formatNumber(maybe)} of "updated" may have been created by this run`
   return [
     ...(kept === null ? [] : [{ text: `${keptValuesText(kept)}.`, warns: false }]),
+    ...(over === null ? [] : [{ text: `${writtenOverText(over)}.`, warns: true }]),
     ...(found > 0
       ? [
           {

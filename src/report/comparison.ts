@@ -23,7 +23,7 @@ export function comparisonOf(
   const isCounted =
     isWholeScope(scope) && counts.length > 0 && counts.every((count) => count !== null)
   const compared = facts.states
-    ? facts.states.unchanged + differing
+    ? facts.states.unchanged + facts.states.kept + differing
     : isCounted
       ? counts.reduce<number>((sum, count) => sum + count!, 0)
       : null
@@ -33,7 +33,8 @@ export function comparisonOf(
     repair: scope.repair,
     delete_extra: scope.deleteExtra,
     compared,
-    equal: compared === null ? null : Math.max(0, compared - differing),
+    equal: compared === null ? null : Math.max(0, compared - differing - (facts.states?.kept ?? 0)),
+    kept: run.kind === 'import' ? facts.kept : null,
     found,
     left,
     fields: fields.slice(0, FIELDS_MAX),

@@ -7,7 +7,10 @@ import { CHANGED_BY, DIFFERENCE_KINDS } from '../core/domain/differences.ts'
 import { PURPOSES } from '../core/domain/purpose.ts'
 import { ITEM_STATES, READ_BACK_NAMES, RUN_STATES, TIMED_STATES } from '../core/domain/books.ts'
 import { jobSchemas } from './job-schemas.ts'
+import { keptSchemas } from './kept-schemas.ts'
 import { linkSchemas } from './link-schemas.ts'
+import { loggedAction } from './action-log.ts'
+import { rejectGroupSchema } from './reject-schemas.ts'
 import { removalSchemas } from './removal-schemas.ts'
 
 const count = z.int().meta({ id: 'Count' })
@@ -19,9 +22,10 @@ const timeOrNull = time.nullable()
 const countEach = <Name extends string>(names: readonly Name[]) =>
   Object.fromEntries(names.map((name) => [name, count])) as Record<Name, typeof count>
 const eachOf = <Name extends string>(names: readonly Name[]) => z.object(countEach(names))
+const rejectGroup = rejectGroupSchema(count)
 const links = linkSchemas(count)
 const removals = removalSchemas(count)
-const kept = z.object({ values: count, rows: count }).nullable()
+const { kept, compared: keptOfCompared, writtenOver } = keptSchemas(count)
 
 /** What every command prints of a run. */
 const runFacts = z.object({
@@ -70,7 +74,8 @@ const runFacts = z.object({
   deleted: countOrNull.describe(
     'Of a reconciliation of an import: extra records that are gone now.',
   ),
-  kept: kept.describe('Values that others changed, and that the run left as they were.'),
+  kept,
+  written_over: writtenOver,
   removals: removals.facts,
   workflow_id: text,
   key_fingerprint: textOrNull,
@@ -124,7 +129,8 @@ const booksReport = z
     read_back: z
       .array(z.object({ name: z.enum(READ_BACK_NAMES), rows: count, meaning: text }))
       .describe('What reading back showed, the worst first.'),
-    kept: kept.describe('Values that others changed, and that the run left as they were.'),
+    kept,
+    written_over: writtenOver,
     links: links.books,
     removals: removals.books,
   })
@@ -156,6 +162,7 @@ const comparisonReport = z
     delete_extra: z.boolean().describe('Whether the repair deletes what the source lacks.'),
     compared: countOrNull.describe('Rows of the source, or records of the service.'),
     equal: countOrNull,
+    kept: keptOfCompared,
     found: eachOf(DIFFERENCE_KINDS),
     left: eachOf(DIFFERENCE_KINDS),
     fields: z
@@ -323,22 +330,6 @@ const runReport = z
   })
   .meta({ id: 'RunReport', description: 'What `report --json` prints.' })
 
-const rejectGroup = z
-  .object({
-    items: count,
-    state: z.enum(ITEM_STATES),
-    code: textOrNull,
-    reason: textOrNull,
-    column: textOrNull,
-    field: textOrNull,
-    example: count,
-    is_more: z
-      .boolean()
-      .describe('Whether it counts further errors of rows that are in another group too.'),
-    isMore: z.boolean().optional().describe('Deprecated: `is_more`.'),
-  })
-  .meta({ id: 'RejectGroup' })
-
 /**
  * What `show --json` prints: the report with the facts of the run at the top, and what is for the owner of the rows alone, because a
  * service may have put a value into its words.
@@ -350,6 +341,7 @@ const shownRun = runReport
     requests: count,
     ...jobSchemas,
     rejects: z.array(rejectGroup),
+    actions: z.array(loggedAction).describe('What people did to it, the newest first; at most 20.'),
     left: leftReport.extend({ rejects: z.array(rejectGroup) }).nullable(),
   })
   .meta({ id: 'ShownRun', description: 'What `show --json` prints.' })

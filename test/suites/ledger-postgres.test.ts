@@ -23,6 +23,7 @@ const TABLES = [
   'corrections',
   'differences',
   'manifests',
+  'actions',
   'runs',
   'destinations',
 ]

@@ -1,6 +1,7 @@
 // The contract of a ledger: every driver passes these tests. A driver's own test file calls `ledgerSuite` once.
 
 import { describe } from 'vitest'
+import { actionTests } from './ledger/actions.ts'
 import { beforeImageTests } from './ledger/before-images.ts'
 import { closingTests } from './ledger/closing.ts'
 import { correctedTests } from './ledger/corrected.ts'
@@ -29,6 +30,7 @@ const PARTS = {
   runs: runTests,
   staging: stagingTests,
   pushing: pushingTests,
+  actions: actionTests,
   beforeImages: beforeImageTests,
   sparing: sparingTests,
   largeRows: largeRowTests,

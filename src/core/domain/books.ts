@@ -3,6 +3,7 @@
 
 import { ITEM_STATES, OPEN_STATES, REJECT_STATES, type ItemState } from './item-states.ts'
 import { LINK_REJECT_STATES, LINK_STATES, OPEN_LINK_STATES, type LinkState } from './link-states.ts'
+import type { KeptReason } from './protection.ts'
 import { zeroCounts } from '../register.ts'
 import {
   countLeftRemovals,
@@ -47,6 +48,8 @@ export interface Books {
   readonly replayed: number
   /** Items whose answer was lost, or said nothing certain, and whose record was found as it was sent. Left out if none. */
   readonly lookedUp?: number
+  /** Of both, those that count as updated and whose records were there before their first sending. Left out if none. */
+  readonly thereBefore?: number
   /** Items whose last request has no known outcome. */
   readonly inDoubt: number
   /** False if the source was not read to its end: no book counts the rows that were not read. */
@@ -55,16 +58,20 @@ export interface Books {
   readonly readBack?: ReadBack
   /** Records whose rows are gone, or ask for it, by what became of them. Left out if there is none. */
   readonly removals?: RemovalCounts
-  /** Values that others changed, and that the run left as they were. Left out if there are none. */
+  /** Values of records that the run did not write over. Left out if there are none. */
   readonly kept?: KeptCounts
+  /** Values of records that the run wrote over although the sync, which protects values, had not written them before. Left out if none. */
+  readonly writtenOver?: KeptCounts
   /** Left out if the run has no links. */
   readonly links?: LinkBooks
 }
 
-/** Values that were not written over, and how many rows left them. */
+/** Values that were not written over, or that were, and how many rows that is. */
 export interface KeptCounts {
   readonly values: number
   readonly rows: number
+  /** Why, as counts of values; only those that occur. Left out by versions that did not count them. */
+  readonly reasons?: Readonly<Partial<Record<KeptReason, number>>> | undefined
 }
 
 /** The account of a run's links. */

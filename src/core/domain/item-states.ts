@@ -84,8 +84,8 @@ const ITEM_STATE = {
   kept: {
     ...SPARED,
     counted: 'closed',
-    meaning: 'changed by others, left as it is',
-    compared: null,
+    meaning: 'not written: what its record has is kept',
+    compared: 'differ only in values that are kept',
   },
   withdrawn: {
     ...NO_ANSWER,
@@ -107,7 +107,7 @@ const ITEM_STATE = {
     timed: false,
     quoted: false,
     counted: 'settled',
-    meaning: 'changed at the service since the plan; not sent',
+    meaning: 'its record is not as it was looked up before; not sent',
   },
   failed: { ...REFUSED, counted: 'closed', meaning: 'no known outcome, or retries spent' },
   unsent: {
@@ -169,14 +169,45 @@ export type AnsweredState =
   | (typeof OPEN_STATES)[number]
   | 'kept'
 
+/** What states mean in an undo. */
+const UNDOING: Partial<Record<ItemState, string>> = {
+  kept: 'changed since the run, left as it is',
+}
+
 /** What states mean in a sync that only links. */
 const LINKING: Partial<Record<ItemState, string>> = {
   exists: 'found; the sync only links, and writes no record',
   absent: 'not there, so it cannot be linked; the sync only links, and writes no record',
 }
 
-/** What a state means in a run of this purpose. @param onlyLinks whether the sync writes no record */
-export const meaningOf = (state: ItemState, purpose: Purpose, onlyLinks = false): string =>
+/** What states mean in a run that keeps to a plan. */
+const PLANNED: Partial<Record<ItemState, string>> = {
+  conflict: 'changed at the service since the plan; not sent',
+}
+
+/** What states mean in a run that sets rows aside whose records others changed. */
+const SETTING_ASIDE: Partial<Record<ItemState, string>> = {
+  rejected: 'refused by the service, or set aside as others changed the record (changed_by_others)',
+}
+
+/** What is special about a run, where a state means something else in it. */
+export interface StateScene {
+  /** Whether the sync writes no record. */
+  readonly onlyLinks?: boolean
+  readonly hasPlan?: boolean
+  /** Whether `on_conflict: reject` may set rows aside. */
+  readonly setsAside?: boolean
+}
+
+/** What a state means in a run of this purpose. */
+export const meaningOf = (
+  state: ItemState,
+  purpose: Purpose,
+  { onlyLinks = false, hasPlan = false, setsAside = false }: StateScene = {},
+): string =>
   (onlyLinks ? LINKING[state] : undefined) ??
+  (hasPlan ? PLANNED[state] : undefined) ??
+  (setsAside ? SETTING_ASIDE[state] : undefined) ??
+  (purpose === 'undo' ? UNDOING[state] : undefined) ??
   (purpose === 'reconcile' ? ITEM_STATE[state].compared : null) ??
   ITEM_STATE[state].meaning

@@ -48,6 +48,23 @@ export const shownDigest = (digest: string): string => digest.slice(0, DIGEST_CH
 export const isPlanNamed = (name: string, { number, digest }: PlanToApprove): boolean =>
   name === String(number) || (name.length >= DIGEST_CHARS && digest.startsWith(name.toLowerCase()))
 
+/**
+ * The command that allows what a run waits with: this plan alone, where its message names one (`planText`).
+ * @param run with its message while it waits
+ */
+export function approveCommand({
+  id,
+  message,
+}: {
+  readonly id: number
+  readonly message: string | null
+}): string {
+  const digest = /(?:^|; )plan (\d+) \(([0-9a-f]{12})\): /.exec(message ?? '')
+  return digest !== null && digest[1] === String(id)
+    ? `approve ${id} --plan ${digest[2]}`
+    : `approve ${id}`
+}
+
 /** `plan 12 (3f2a90bc1d2e): 10 create, 25 update, 5 equal` */
 export function planText({ number, digest, verdicts, removals, links }: PlanToApprove): string {
   const counts = Object.entries(verdicts).filter(([, rows]) => rows > 0)

@@ -6,6 +6,9 @@ interface PolicyEntry {
   readonly meaning: string
 }
 
+/** Reason of a row that is set aside because others changed what it would write. */
+export const CHANGED_BY_OTHERS = 'changed_by_others'
+
 /** What becomes of a property of a row if others changed the value of its record. */
 const CONFLICT_POLICY = {
   ours: { meaning: 'the value of the row is written over it' },
@@ -21,19 +24,72 @@ export const conflictMeaning = (policy: ConflictPolicy): string => CONFLICT_POLI
 interface KeptEntry {
   /** Behind the name of a property. */
   readonly text: string
+  /** Why values were kept, behind what was. */
+  readonly cause: { readonly one: string; readonly more: string }
+  /** Behind a count of values. */
+  readonly which: string
 }
 
 /** Why a value of a record was not written over. */
 const KEPT_REASON = {
-  changed: { text: 'others changed it since this sync wrote it' },
-  first_contact: { text: 'the record had it before this sync wrote it' },
-  has_value: { text: 'the record has a value (write: if_empty)' },
+  changed: {
+    text: 'others changed it since this sync wrote it',
+    cause: { one: 'as others changed it', more: 'as others changed them' },
+    which: 'changed by others',
+  },
+  first_contact: {
+    text: 'the record had it before this sync wrote it',
+    cause: {
+      one: 'as the record had it before this sync (first_contact)',
+      more: 'as the records had them before this sync (first_contact)',
+    },
+    which: 'there before this sync (first_contact)',
+  },
+  has_value: {
+    text: 'the record has a value (write: if_empty)',
+    cause: {
+      one: 'as the record has a value (write: if_empty)',
+      more: 'as the records have values (write: if_empty)',
+    },
+    which: 'where the record has a value (write: if_empty)',
+  },
+  /** It looks like what was sent, was read back once, and no answer has shown it. */
+  look_alike: {
+    text: 'others changed it, or the service keeps what was sent so',
+    cause: {
+      one: 'as others changed it, or the service did',
+      more: 'as others, or the service, changed them',
+    },
+    which: 'changed by others or by the service',
+  },
   /** A row was sent without an answer, and the ledger does not have its values any more. */
-  unclear: { text: 'others changed it, or a row without an answer did' },
+  unclear: {
+    text: 'others changed it, or a row without an answer did',
+    cause: {
+      one: 'as others, or a row without an answer, changed it',
+      more: 'as others, or rows without an answer, changed them',
+    },
+    which: 'changed by others or by a row without an answer',
+  },
 } as const satisfies Record<string, KeptEntry>
 export type KeptReason = keyof typeof KEPT_REASON
 
+export const KEPT_REASONS = namesOf(KEPT_REASON)
+
 export const keptText = (reason: KeptReason): string => KEPT_REASON[reason].text
+
+/** `kept as others changed them`, or `kept: 3 changed by others, 1 there before this sync`. */
+export function keptBecause(
+  values: number,
+  reasons: Readonly<Partial<Record<KeptReason, number>>> = {},
+): string {
+  const occurring = KEPT_REASONS.filter((reason) => (reasons[reason] ?? 0) > 0)
+  if (occurring.length > 1)
+    return `kept: ${occurring.map((reason) => `${reasons[reason]} ${KEPT_REASON[reason].which}`).join(', ')}`
+  // Earlier versions did not count them.
+  const { cause } = KEPT_REASON[occurring[0] ?? 'changed']
+  return `kept ${values === 1 ? cause.one : cause.more}`
+}
 
 /** Whether a setting protects values of records, so that these are looked up before rows are sent. */
 export const protects = (setting: string, value: unknown): boolean =>
@@ -43,14 +99,37 @@ export const protects = (setting: string, value: unknown): boolean =>
 
 /** Whether an import protects values of records. */
 export function protectsValues(given: object & { readonly properties?: unknown }): boolean {
-  const { properties } = given
-  const mappings = typeof properties === 'object' ? Object.values(properties ?? {}) : []
-  return [given, ...(mappings as readonly unknown[])].some(
+  return [given, ...mappingsOf(given)].some(
     (one) =>
       typeof one === 'object' &&
       one !== null &&
       Object.entries(one).some(([setting, value]) => protects(setting, value)),
   )
+}
+
+const mappingsOf = ({ properties }: { readonly properties?: unknown }): readonly unknown[] =>
+  typeof properties === 'object' ? Object.values(properties ?? {}) : []
+
+const hasPolicy = (given: Parameters<typeof protectsValues>[0], policy: ConflictPolicy): boolean =>
+  [given, ...mappingsOf(given)].some(
+    (one) =>
+      typeof one === 'object' && one !== null && 'on_conflict' in one && one.on_conflict === policy,
+  )
+
+/** Whether an import sets rows aside whose records others changed. */
+export const maySetAside = (given: Parameters<typeof protectsValues>[0]): boolean =>
+  hasPolicy(given, 'reject')
+
+/**
+ * What a retry does with rows that were left because of what others changed, in words; null if it sends them over that.
+ * @param given the settings of the import
+ */
+export function retriedText(given: Parameters<typeof protectsValues>[0]): string | null {
+  if (maySetAside(given))
+    return 'a retry sets them aside again (on_conflict: reject) until the row and the record agree, or the value of before is back'
+  return hasPolicy(given, 'theirs')
+    ? 'a retry keeps what others changed (on_conflict: theirs), and sends the rest of each row'
+    : null
 }
 
 /** Whether each row is looked up before it is sent, and what its record held is kept. */

@@ -4,13 +4,13 @@
 import { countText } from '../../core/format.ts'
 import { SyncError } from '../../core/errors.ts'
 import { PLAN_AGE_MAX_MS } from '../../core/limits.ts'
-import type { PlanToApprove } from '../../core/domain/limit-exceeded.ts'
+import { WRITTEN_STATES } from '../../core/domain/item-states.ts'
 import { isComplete } from '../../core/domain/run-states.ts'
 import type { BeforeImages, Plans, Run, Runs, StepStates } from '../../ledger/ledger.ts'
 import { jobOf } from '../../runs/job.ts'
 import type { ImportDeps } from '../ports.ts'
 import { differingParts, planDigest, type DigestedLedger, type PlanPart } from './plan-digest.ts'
-import { readPlan, storePlan } from './stored-plan.ts'
+import { readPlan } from './stored-plan.ts'
 
 /** A plan that a run keeps to. */
 export interface AppliedPlan {
@@ -27,6 +27,8 @@ export interface NotAsPlanned {
   /** Keys of planned rows that differ, and the first of them. */
   readonly rows: number
   readonly keys: readonly string[]
+  /** The newest run of the sync since the plan was made: what it sent is not to be sent any more. Left out if there is none. */
+  readonly since?: number
 }
 
 /** Next to the positions of the steps, under a name that no object type has. */
@@ -100,7 +102,8 @@ export async function checkStaged(
     const otherwise = parts.includes('rows')
       ? await ledger.plannedOtherwise(run, -plan, KEYS_NAMED)
       : { rows: 0, keys: [] }
-    const unlike: NotAsPlanned = { plan, parts, ...otherwise }
+    const since = parts.includes('rows') ? await sentSince(ledger, { run, sync, plan }) : null
+    const unlike: NotAsPlanned = { plan, parts, ...otherwise, ...(since !== null && { since }) }
     await ledger.saveStepState(run, NOT_AS_PLANNED, JSON.stringify(unlike))
     throw refused(plan, `${notAsPlannedText(unlike)}; nothing was sent`, makeAgain(sync))
   }
@@ -111,6 +114,27 @@ export async function checkStaged(
     throw refused(plan, 'the ledger does not have its rows any more', makeAgain(sync))
 }
 
+/** Runs that may have come between. */
+const SINCE_MAX = 100
+
+/** The newest other run that was opened after the plan and has brought rows in; null if there is none. */
+async function sentSince(
+  ledger: Runs,
+  { run, sync, plan }: { readonly run: number; readonly sync: string; readonly plan: number },
+): Promise<number | null> {
+  const made = await ledger.run(-plan)
+  const between = (await ledger.runs({ sync, limit: SINCE_MAX })).find(
+    ({ id, mode, counts, openedAt }) =>
+      id !== run &&
+      mode === 'run' &&
+      made !== null &&
+      openedAt > made.openedAt &&
+      counts !== null &&
+      WRITTEN_STATES.some((state) => counts.states[state] > 0),
+  )
+  return between?.id ?? null
+}
+
 /** Of a run that was refused because it is not as its plan has it; null of another one. */
 export async function readNotAsPlanned(
   ledger: StepStates,
@@ -118,26 +142,6 @@ export async function readNotAsPlanned(
 ): Promise<NotAsPlanned | null> {
   const text = await ledger.loadStepState(run, NOT_AS_PLANNED)
   return text === null ? null : (JSON.parse(text) as NotAsPlanned)
-}
-
-/** Keeps what a run has staged and looked up, as the plan that a person is asked about. */
-export async function keepOwnPlan(
-  deps: Pick<ImportDeps<DigestedLedger & StepStates>, 'ledger' | 'signal' | 'beat' | 'clock'>,
-  run: number,
-): Promise<PlanToApprove> {
-  const { ledger, clock } = deps
-  const made = await planDigest(deps, run)
-  await storePlan(ledger, run, { ...made, at: new Date(clock.now()).toISOString() })
-  const verdicts = await ledger.imageCounts(run)
-  const { planned: removals = 0 } = await ledger.removalCounts(run)
-  const { links } = await ledger.progress(run)
-  return {
-    number: run,
-    digest: made.digest,
-    verdicts: Object.fromEntries(Object.entries(verdicts).filter(([, rows]) => rows > 0)),
-    ...(removals > 0 && { removals }),
-    ...(links && links.planned > 0 && { links: links.planned }),
-  }
 }
 
 /** The plan that a run keeps to: the one that it applies, or its own; null if there is none. */
@@ -156,10 +160,12 @@ const CHANGED: Readonly<Record<Exclude<PlanPart, 'rows' | 'images'>, string>> = 
 }
 
 /** `3 rows, the mapping have changed since`, without a key. */
-export function notAsPlannedText({ parts, rows }: NotAsPlanned): string {
+export function notAsPlannedText({ parts, rows, since }: NotAsPlanned): string {
   const changed = parts.flatMap((part) => {
     if (part === 'images') return []
     if (part !== 'rows') return [CHANGED[part]]
+    if (since !== undefined && rows > 0)
+      return [`what is to be sent of ${countText(rows, 'row')}, as run ${since} came between`]
     return [
       rows === 0
         ? 'the order of the rows'

@@ -26,7 +26,7 @@ interface Row {
   readonly state?: ItemState
 }
 
-type SentRow<Item> = Item & Pick<PlannedItem, 'marks' | 'isPart'>
+type SentRow<Item> = Item & Pick<PlannedItem, 'marks' | 'whole'>
 
 export const keptOf = ({ kept = null }: Pick<BeforeImage, 'kept'>): readonly KeptValue[] =>
   kept === null ? [] : (parseJson(kept) as unknown as readonly KeptValue[])
@@ -34,6 +34,8 @@ export const keptOf = ({ kept = null }: Pick<BeforeImage, 'kept'>): readonly Kep
 interface Staged {
   readonly config: ImportConfig
   readonly schema: RunSchema | null
+  /** Of an undo: its rows are parts of records, and never whole. */
+  readonly undoes?: number | undefined
 }
 
 /** Which properties are sent. `changed`: those of the image; `unkept`: all but those that others changed. */
@@ -41,7 +43,7 @@ type SentProperties = 'changed' | 'unkept'
 
 /** Makes rows what their images say. */
 export function rowImager(
-  { config, schema }: Staged,
+  { config, schema, undoes }: Staged,
   properties: SentProperties = 'changed',
 ): <Item extends Row>(
   item: Item,
@@ -52,22 +54,25 @@ export function rowImager(
     if (image === undefined) return item
     const { marks = null } = image
     const known = marks === null ? item : { ...item, marks }
-    // A record that was made after all has nothing of what was left out.
-    if (image.verdict !== 'update' || item.state === 'created') return known
+    const kept = keptOf(image).map(({ property }) => property)
+    const isUpdate = image.verdict === 'update'
+    // A record that was made after all has nothing of what was left out; one that this run has made may have values of others since.
+    if (isUpdate ? item.state === 'created' : kept.length === 0) return known
     const whole = payloadProperties(item)
     const sent = parseJson(image.sent) as PropertyValues
-    const kept = keptOf(image).map(({ property }) => property)
     const names = Object.keys(whole)
     const isSent = (name: string) =>
-      properties === 'unkept'
+      properties === 'unkept' || !isUpdate
         ? !kept.includes(name)
         : name === config.matching_property || Object.hasOwn(sent, name)
-    const left = names.filter(isSent)
-    if (left.length === names.length) return known
+    const some = names.filter(isSent)
+    if (some.length === names.length)
+      return isUpdate && undoes !== undefined ? { ...known, whole: item.payload } : known
     const payload = writeJson({
-      properties: Object.fromEntries(left.map((name) => [name, whole[name]!])),
+      properties: Object.fromEntries(some.map((name) => [name, whole[name]!])),
     })
-    return { ...item, payload, marks: marks ?? (hashesOf && hashesOf(whole)), isPart: true }
+    const left = { ...item, payload, marks: marks ?? (hashesOf && hashesOf(whole)) }
+    return isUpdate ? { ...left, whole: item.payload } : left
   }
 }
 

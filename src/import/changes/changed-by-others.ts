@@ -1,16 +1,13 @@
 // Rows that are set aside because others changed what they would write (`on_conflict: reject`).
 
 import { excerpt } from '../../core/domain/differences.ts'
-import { keptText } from '../../core/domain/protection.ts'
+import { CHANGED_BY_OTHERS, keptText } from '../../core/domain/protection.ts'
 import { canonicalJson } from '../../core/json.ts'
 import type { ItemOutcome } from '../../ledger/ledger.ts'
 import { blankOutcome } from '../push/outcome.ts'
 import type { ImportConfig } from '../../../config/index.ts'
 import type { KeptValue } from './protection.ts'
 import type { RowChange } from './row-changes.ts'
-
-/** Reason of such a row. */
-export const CHANGED_BY_OTHERS = 'changed_by_others'
 
 /** Properties that a detail names. */
 const NAMED_MAX = 3

@@ -31,17 +31,23 @@ export function conflictOf(
 }
 
 /**
- * The outcome of a row that was sent as an update of a record which its key does not find any more; null of any other. What it was sent
- * as is a part of it, which makes no whole record.
+ * Whether a row was sent for a record which its key does not find any more. What it was sent as is a part of it, which makes no whole
+ * record.
  * @param image that of before the first sending
  */
+export const isMoved = (recordId: string | null, image: BeforeImage | undefined): boolean =>
+  image !== undefined && image.recordId !== null && image.recordId !== recordId
+
+/** The outcome of such a row, where it cannot be judged by another record. */
 export function movedOutcome(
   item: Pick<PlannedItem, 'ordinal'>,
   recordId: string | null,
-  image: BeforeImage | undefined,
-): ItemOutcome | null {
-  if (image?.verdict !== 'update' || image.recordId === recordId) return null
-  const [was, is] = [placeOf(image), placeOf({ verdict: 'update', recordId })]
+  image: BeforeImage,
+): ItemOutcome {
+  const [was, is] = [
+    placeOf({ ...image, verdict: 'update' }),
+    placeOf({ verdict: 'update', recordId }),
+  ]
   return {
     ...blankOutcome(item, 'conflict'),
     reason: MOVED_SINCE_SENT,

@@ -1,5 +1,6 @@
 // What the images of rows say in properties: which of them a row changes, what each held before, and what it gets.
 
+import type { KeptCounts } from '../../core/domain/books.ts'
 import { ROW_VERDICTS, type RowVerdict } from '../../core/domain/row-changes.ts'
 import { ownValue, parseJson, type Json } from '../../core/json.ts'
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
@@ -9,6 +10,7 @@ import type { StagedImport } from '../ports.ts'
 import { changedFields } from '../verify/as-written.ts'
 import type { PropertyValues } from '../verify/look-up.ts'
 import { keptOf } from './as-sent.ts'
+import type { PropertyTotal } from './stored-plan.ts'
 
 /** A property that a row changes. */
 export interface PropertyChange {
@@ -24,17 +26,8 @@ export interface PropertyChange {
 export interface PlannedChange extends Pick<ImagedItem, 'line' | 'key' | 'verdict' | 'recordId'> {
   /** Of a new record all properties with a value; of an update those that get another one, and those that are kept; of a row that others changed what it would write; otherwise none. */
   readonly changes: readonly PropertyChange[]
-}
-
-/** A property of the records that are updated. */
-export interface PropertyTotal {
-  readonly property: string
-  /** Rows that change it. */
-  readonly rows: number
-  /** Those of them that clear it. */
-  readonly cleared: number
-  /** Rows in which others changed it, and it stays as it is. Default: none. */
-  readonly kept?: number
+  /** How many of them are written over although the sync, which protects values, has not written them before. */
+  readonly writtenOver?: number
 }
 
 const CREATES: readonly RowVerdict[] = ['create', 'unknown']
@@ -83,8 +76,15 @@ export async function* plannedChanges(
     const images = await ledger.images(run, { ...page, after })
     if (images.length === 0) return
     yield images.map((image) => {
-      const { line, key, verdict, recordId } = image
-      return { line, key, verdict, recordId, changes: changesOf(image) }
+      const { line, key, verdict, recordId, writtenOver } = image
+      return {
+        line,
+        key,
+        verdict,
+        recordId,
+        changes: changesOf(image),
+        ...(writtenOver && { writtenOver }),
+      }
     })
     after = images.at(-1)!.ordinal
   }
@@ -93,9 +93,16 @@ export async function* plannedChanges(
 /** Counts the properties of updates; those that most rows change come first. */
 export class PropertyTotals {
   readonly #counts = new Map<string, { rows: number; cleared: number; kept?: number }>()
+  readonly #over = { values: 0, rows: 0 }
 
-  add({ verdict, changes }: Pick<PlannedChange, 'verdict' | 'changes'>): void {
+  add({
+    verdict,
+    changes,
+    writtenOver = 0,
+  }: Pick<PlannedChange, 'verdict' | 'changes' | 'writtenOver'>): void {
     if (verdict !== 'update') return
+    this.#over.values += writtenOver
+    if (writtenOver > 0) this.#over.rows++
     for (const { property, after, kept = false } of changes) {
       const counts = this.#counts.get(property) ?? { rows: 0, cleared: 0 }
       if (kept) counts.kept = (counts.kept ?? 0) + 1
@@ -103,6 +110,11 @@ export class PropertyTotals {
       if (!kept && !hasValue(after)) counts.cleared += 1
       this.#counts.set(property, counts)
     }
+  }
+
+  /** Values that are written over although the sync has not written them before; null if none. */
+  get writtenOver(): KeptCounts | null {
+    return this.#over.values === 0 ? null : this.#over
   }
 
   get sorted(): readonly PropertyTotal[] {

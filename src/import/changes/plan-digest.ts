@@ -8,7 +8,14 @@ import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
 import { ROW_VERDICTS } from '../../core/domain/row-changes.ts'
 import type { ImportConfig } from '../../../config/index.ts'
 import { jobOf } from '../../runs/job.ts'
-import type { BeforeImages, LinkOutbox, Outbox, Removals, Runs } from '../../ledger/ledger.ts'
+import type {
+  BeforeImages,
+  ImagedItem,
+  LinkOutbox,
+  Outbox,
+  Removals,
+  Runs,
+} from '../../ledger/ledger.ts'
 import { FIRST_LINK_PLACE } from '../links/places.ts'
 import { WHOLE_RUN } from '../whole-run.ts'
 import type { ImportDeps } from '../ports.ts'
@@ -54,8 +61,15 @@ const NOT_SENT = [
   'verify',
 ] as const satisfies readonly (keyof ImportConfig)[]
 
-/** The digest of a run that is staged, before anything of it is sent. Reads it page by page. */
-export async function planDigest(deps: DigestDeps, run: number): Promise<PlanDigest> {
+/**
+ * The digest of a run that is staged, before anything of it is sent. Reads it page by page.
+ * @param see gets every image
+ */
+export async function planDigest(
+  deps: DigestDeps,
+  run: number,
+  see: (image: ImagedItem) => void = () => {},
+): Promise<PlanDigest> {
   const { ledger } = deps
   const row = await ledger.run(run)
   if (row === null) throw new SyncError('run_unknown', `Run ${run} is not in the ledger`)
@@ -70,7 +84,7 @@ export async function planDigest(deps: DigestDeps, run: number): Promise<PlanDig
     rows: await digestOfRows(deps, run),
     removals: await digestOfRemovals(deps, run),
     links: await digestOfLinks(deps, run),
-    images: await digestOfImages(deps, run),
+    images: await digestOfImages(deps, run, see),
   }
   const [missing] = await ledger.withoutImage(run, { after: 0, limit: 1 })
   return { digest: digestOf(parts), parts, isWhole: missing === undefined }
@@ -133,11 +147,18 @@ const digestOfLinks = (deps: DigestDeps, run: number): Promise<string> =>
     return next
   })
 
-const digestOfImages = (deps: DigestDeps, run: number): Promise<string> =>
+const digestOfImages = (
+  deps: DigestDeps,
+  run: number,
+  see: (image: ImagedItem) => void,
+): Promise<string> =>
   digestOfPages(deps, 0, async (after, hash) => {
     const page = { after, limit: LEDGER_ROWS_MAX, verdicts: ROW_VERDICTS }
     const images = await deps.ledger.images(run, page)
-    for (const { ordinal, verdict, recordId, before, sent } of images)
+    for (const image of images) {
+      const { ordinal, verdict, recordId, before, sent } = image
       add(hash, ordinal, verdict, recordId, before, sent)
+      see(image)
+    }
     return images.at(-1)?.ordinal ?? null
   })

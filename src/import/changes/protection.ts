@@ -10,13 +10,14 @@ import type {
   LedgerIdentity,
   PlannedItem,
   Runs,
+  StepStates,
 } from '../../ledger/ledger.ts'
 import { isCompared, isWrittenProperty, propertyTypes } from '../mapping/types.ts'
 import type { ImportDeps, StagedImport } from '../ports.ts'
 import {
   createFieldHasher,
   createItemHasher,
-  formatBaseline,
+  formatWritten,
   parseBaseline,
   KEPT_WITHOUT_BASE,
 } from '../verify/baseline-hashes.ts'
@@ -47,6 +48,8 @@ export interface RowProtection {
   readonly kept: readonly KeptValue[]
   /** Properties that others gave the value of the row, written otherwise: they are left out, and nobody is asked. */
   readonly agreed: readonly string[]
+  /** Properties that are written over although this sync has not written them before. */
+  readonly over: readonly string[]
   /** Properties for which the row is set aside. */
   readonly refused: readonly KeptValue[]
   /** The baseline hashes that the row leaves behind once it is written. */
@@ -55,7 +58,13 @@ export interface RowProtection {
 
 const WRITES_ALL: ProtectionPolicy = { onConflict: 'ours', firstContact: 'ours', write: 'always' }
 
-export const UNPROTECTED: RowProtection = { kept: [], agreed: [], refused: [], marks: null }
+export const UNPROTECTED: RowProtection = {
+  kept: [],
+  agreed: [],
+  over: [],
+  refused: [],
+  marks: null,
+}
 
 /** How a property is protected. */
 export function policyOf(config: ImportConfig, name: string): ProtectionPolicy {
@@ -77,7 +86,7 @@ export type Protector = (
 
 /** Null if the import protects nothing. */
 export function valueProtector(
-  deps: ImportDeps<AcceptedRecords & LedgerIdentity & Runs>,
+  deps: ImportDeps<AcceptedRecords & LedgerIdentity & Runs & StepStates>,
   job: StagedImport,
 ): Protector | null {
   const { config, schema, undoes } = job
@@ -87,6 +96,7 @@ export function valueProtector(
   const markOf = createFieldHasher(schema)
   const hashesOf = schema && createItemHasher(config, schema)
   const names = Object.keys(config.properties)
+  const mapped = new Set(names)
 
   /** Of a property that is not sent, what is known of it stays. */
   const marksOf = ({ item }: HeldRow, before: WrittenBefore, kept: ReadonlySet<string>) => {
@@ -98,7 +108,10 @@ export function valueProtector(
       if (known === undefined) marks.delete(name)
       else marks.set(name, known)
     }
-    return formatBaseline(marks, config)
+    // What was written while the mapping had more stays known, should they come back.
+    for (const [name, mark] of before.marks)
+      if (!marks.has(name) && !mapped.has(name)) marks.set(name, mark)
+    return formatWritten(marks, config)
   }
 
   return async (rows, accepted) => {
@@ -109,6 +122,7 @@ export function valueProtector(
       const kept: KeptValue[] = []
       const refused: KeptValue[] = []
       const agreed: string[] = []
+      const over: string[] = []
       for (const property of differing) {
         if (property === config.matching_property || !isWrittenProperty(config, property)) continue
         const theirs = ownValue(held, property) ?? null
@@ -119,20 +133,24 @@ export function valueProtector(
           isEmpty: canonicalValue(theirs, typeOf(property)) === '',
           base: before.base(property),
           alsoOurs: before.alsoOurs(property),
+          lookAlikes: before.lookAlikes(property),
           isUnclear: before.isUnclear,
         })
-        if (fate.action === 'write') continue
+        if (fate.action === 'write') {
+          if (fate.isOver) over.push(property)
+          continue
+        }
         if (isSameMeaning(item.sent[property], theirs, typeOf(property))) {
           agreed.push(property)
           continue
         }
-        const since = before.base(property) === null ? null : before.run
+        const since = before.since(property)
         const value = { property, reason: fate.reason, since, ours: item.sent[property]!, theirs }
         if (fate.action === 'keep') kept.push(value)
         else refused.push(value)
       }
       const names = new Set(kept.map(({ property }) => property))
-      return { kept, agreed, refused, marks: marksOf(row, before, names) }
+      return { kept, agreed, over, refused, marks: marksOf(row, before, names) }
     }
   }
 }

@@ -11,6 +11,7 @@ import type {
   LedgerIdentity,
   PlannedItem,
   Runs,
+  StepStates,
 } from '../../ledger/ledger.ts'
 import { isCompared, isWrittenProperty, propertyTypes } from '../mapping/types.ts'
 import type { ImportConfig } from '../../../config/index.ts'
@@ -36,7 +37,13 @@ export interface RowChange {
   /** The properties that get other values, and that are sent; of a new record all that have one. */
   readonly fields: readonly string[]
   readonly protection: RowProtection
+  /** Whether the key has more than one record, as far as the ledger knows. */
+  readonly hasSecondRecord: boolean
 }
+
+/** Whether nothing has to be sent of a row, whose key has more than one record. */
+export const isEqualOfSeveral = ({ image, hasSecondRecord }: RowChange): boolean =>
+  hasSecondRecord && image.verdict === 'equal'
 
 /** Reads the properties of a record that its row gives other values, and those that others changed. */
 function heldComparer(
@@ -83,7 +90,7 @@ function heldComparer(
 
 /** Reads what at most 100 rows change, as their whole records show it. */
 export function rowChangeReader(
-  deps: ImportDeps<AcceptedRecords & LedgerIdentity & Runs>,
+  deps: ImportDeps<AcceptedRecords & LedgerIdentity & Runs & StepStates>,
   job: StagedImport,
 ): (rows: readonly FoundRow[]) => Promise<readonly RowChange[]> {
   const { run, config } = job
@@ -98,24 +105,32 @@ export function rowChangeReader(
     const { item, record, isSeveral } = row
     const { ordinal } = item
     const protection = UNPROTECTED
+    const hasSecondRecord = (accepted?.records ?? []).length > 0
     const names = Object.keys(item.sent).filter((name) => isWrittenProperty(config, name))
     const sent = jsonOf(names, item.sent)
     const blank = { ordinal, recordId: null, before: null, sent }
     const spared = sparedOf(config.mode, row)
     if (spared !== null) {
       const recordId = isSeveral ? null : (record?.id ?? null)
-      return { item, fields: [], protection, image: { ...blank, recordId, verdict: spared } }
+      const image = { ...blank, recordId, verdict: spared }
+      return { item, fields: [], protection, hasSecondRecord, image }
     }
     if (isSeveral)
-      return { item, fields: [], protection, image: { ...blank, verdict: 'ambiguous' } }
+      return {
+        item,
+        fields: [],
+        protection,
+        hasSecondRecord,
+        image: { ...blank, verdict: 'ambiguous' },
+      }
     if (record === null) {
       const verdict = accepted?.recordId == null ? 'create' : 'unknown'
       const fields = names.filter((name) => item.sent[name] !== null)
-      return { item, fields, protection, image: { ...blank, verdict } }
+      return { item, fields, protection, hasSecondRecord, image: { ...blank, verdict } }
     }
     const held = { item, recordId: record.id, held: record.properties as PropertyValues }
     const found = await changed(held, accepted, protectionOf)
-    return { item, ...found, image: heldImage(config, held, found) }
+    return { item, ...found, hasSecondRecord, image: heldImage(config, held, found) }
   }
 
   return async (rows) => {
@@ -139,20 +154,23 @@ export function heldImage(
   { item, recordId, held }: Omit<HeldRow, 'item'> & { readonly item: ParsedItem<RowPlace> },
   found: Changed,
 ): BeforeImage {
-  const { kept, refused, marks } = found.protection
+  const { kept, over, refused, marks } = found.protection
   const changes = new Set([config.matching_property, ...found.fields])
   const names = Object.keys(item.sent).filter(
     (name) => changes.has(name) && isWrittenProperty(config, name),
   )
+  const verdict = verdictOf(found)
+  const writtenOver = verdict === 'update' ? over.filter((name) => changes.has(name)).length : 0
   return {
     ordinal: item.ordinal,
-    verdict: verdictOf(found),
+    verdict,
     recordId,
     before: jsonOf(names, held),
     sent: jsonOf(names, item.sent),
     ...(refused.length > 0
       ? { kept: keptJson(refused) }
       : kept.length > 0 && { kept: keptJson(kept), keptValues: kept.length }),
+    ...(writtenOver > 0 && { writtenOver }),
     ...(marks !== null && { marks }),
   }
 }

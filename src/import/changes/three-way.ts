@@ -18,12 +18,18 @@ export interface TheirValue {
   readonly base: string | null
   /** Of further values that are ours: forms of the base that the service made, and what rows without an answer sent. */
   readonly alsoOurs: ReadonlySet<string>
+  /** Of values that look like a form of the base, and that others may have written. Default: none. */
+  readonly lookAlikes?: ReadonlySet<string>
   /** Whether a row without an answer may have written it, and the ledger does not know which value. */
   readonly isUnclear: boolean
 }
 
 export type Fate =
-  | { readonly action: 'write' }
+  | {
+      readonly action: 'write'
+      /** The record has another value, which is protected, and nothing says that this sync wrote it. */
+      readonly isOver?: true
+    }
   | { readonly action: 'keep' | 'reject'; readonly reason: KeptReason }
 
 const WRITE: Fate = { action: 'write' }
@@ -31,12 +37,14 @@ const WRITE: Fate = { action: 'write' }
 /** What becomes of the property. */
 export function fateOf(
   { onConflict, firstContact, write }: ProtectionPolicy,
-  { mark, isEmpty, base, alsoOurs, isUnclear }: TheirValue,
+  { mark, isEmpty, base, alsoOurs, lookAlikes, isUnclear }: TheirValue,
 ): Fate {
   if (write === 'if_empty' && !isEmpty) return { action: 'keep', reason: 'has_value' }
   if (onConflict === 'ours' || mark === base || alsoOurs.has(mark)) return WRITE
   // A record that never had a value has none to protect.
-  if (base === null && (firstContact === 'ours' || isEmpty)) return WRITE
-  const reason = isUnclear ? 'unclear' : base === null ? 'first_contact' : 'changed'
+  if (base === null && isEmpty) return WRITE
+  if (base === null && firstContact === 'ours') return { action: 'write', isOver: true }
+  const changed = lookAlikes?.has(mark) === true ? 'look_alike' : 'changed'
+  const reason = isUnclear ? 'unclear' : base === null ? 'first_contact' : changed
   return { action: onConflict === 'theirs' ? 'keep' : 'reject', reason }
 }

@@ -1,27 +1,38 @@
 // What this sync wrote into a record before, property by property, as far as the ledger knows: the base of the three-way rule. It is
 // known as hashes only. Promises kept here: a value of ours is never taken for one of others if the ledger can tell, whether it was
-// sent under another key of the record, without an answer, or is a form that the service made of it.
+// sent under another key of the record, through another address of the org, by another matching property, without an answer, or is a
+// form that the service made of it.
 
+import { protectsValues } from '../../core/domain/protection.ts'
 import { parseJson, type Json } from '../../core/json.ts'
 import type {
   AcceptedRecord,
   AcceptedRecords,
   LedgerIdentity,
   PlannedItem,
+  RowOfRun,
   Runs,
+  StepStates,
 } from '../../ledger/ledger.ts'
 import type { ImportDeps, StagedImport } from '../ports.ts'
 import { runConfigs } from '../run-configs.ts'
-import { createFieldHasher, parseBaseline, KEPT_WITHOUT_BASE } from '../verify/baseline-hashes.ts'
+import { createFieldHasher, parseWritten, KEPT_WITHOUT_BASE } from '../verify/baseline-hashes.ts'
+import type { RuleSet } from '../verify/form-rules.ts'
+import { learntForms } from '../verify/learnt-forms.ts'
 import { parseSeen } from '../verify/previous-values.ts'
 
 export interface WrittenBefore {
-  /** Baseline hashes of what was written last, as they are stored; a property that was never written has none. */
+  /**
+   * Baseline hashes of what was written last, as they are stored, also of properties that the mapping has no more; a property that
+   * was never written has none.
+   */
   readonly marks: ReadonlyMap<string, string>
-  /** The run that wrote it; null if none did. */
-  readonly run: number | null
   base(field: string): string | null
+  /** The run that wrote the base; null if there is none, or the ledger does not know. */
+  since(field: string): number | null
   alsoOurs(field: string): ReadonlySet<string>
+  /** What looks like a form of the base, was read back once, and may be an edit by others as well. */
+  lookAlikes(field: string): ReadonlySet<string>
   /** Whether a row of the key was sent without an answer, and the ledger does not have what it sent. */
   readonly isUnclear: boolean
 }
@@ -31,7 +42,7 @@ interface Asked {
   readonly recordId: string
 }
 
-type BaseLedger = AcceptedRecords & LedgerIdentity & Runs
+type BaseLedger = AcceptedRecords & LedgerIdentity & Runs & StepStates
 
 /** Reads what was written before for at most 100 rows whose keys have a record each, by key. */
 export function writtenBeforeReader(
@@ -46,15 +57,30 @@ export function writtenBeforeReader(
   const markOf = createFieldHasher(schema)
   const sentInDoubt = doubtReader(ledger, run)
   let restored: Promise<number> | undefined
+  let learnt: ReturnType<typeof learntForms> | undefined
 
-  const partOf = async ({ marks: text, run: writer, seen, seenRun }: AcceptedRecord) => {
-    if (text === null) return null
-    const marks = parseBaseline(text, await configOf(writer))
-    const read = seen == null || seenRun == null ? null : parseSeen(seen, await configOf(seenRun))
-    const forms = [...(read?.forms ?? [])].filter(
-      ([field]) => read!.sent.get(field) === marks.get(field),
+  /** What the rows left as it was that were accepted with the records; null of one whose run does not protect. */
+  const readKept = async (all: readonly AcceptedRecord[]) => {
+    const asked = await Promise.all(
+      all.map(async ({ run, key }) => (protectsValues(await configOf(run)) ? [{ run, key }] : [])),
     )
-    return { marks, run: writer, forms: new Map(forms) }
+    const rows = asked.flat()
+    const found = rows.length > 0 ? await ledger.keptBefore(rows) : []
+    const nameOf = ({ run, key }: RowOfRun) => `${run} ${key}`
+    const protecting = new Set(rows.map(nameOf))
+    const kept = new Map(found.map((one) => [nameOf(one), writersOf(one.kept)]))
+    return (one: RowOfRun) =>
+      protecting.has(nameOf(one)) ? (kept.get(nameOf(one)) ?? null) : NONE_KEPT
+  }
+
+  const partOf = async (one: AcceptedRecord, kept: Part['kept']): Promise<Part | null> => {
+    const { hash, marks: text, run: writer, seen, seenRun } = one
+    if (text === null) return null
+    const marks = parseWritten(text, await configOf(writer))
+    const read = seen == null || seenRun == null ? null : parseSeen(seen, await configOf(seenRun))
+    learnt ??= learntForms(ledger, run)
+    const forms = formsOf(marks, read, await learnt)
+    return { marks, run: writer, isAccepted: hash !== null, ...forms, kept }
   }
 
   return async (rows, accepted) => {
@@ -62,26 +88,22 @@ export function writtenBeforeReader(
     const upTo = await restored
     const isKnown = (one: AcceptedRecord | undefined, recordId: string) =>
       one !== undefined && one.run > upTo && (one.recordId ?? recordId) === recordId
-    // What is accepted of the key counts; if nothing is, it may have been written under another key.
+    const ids = rows.map(({ recordId }) => recordId)
+    const ofRecords = ids.length > 0 ? await ledger.acceptedOfRecords(run, ids) : []
     const open = rows.filter(({ item, recordId }) => {
       const own = accepted.get(item.key)
       return !isKnown(own, recordId) || own!.hash === null
     })
-    const ids = open.map(({ recordId }) => recordId)
-    const others = open.length > 0 ? await ledger.acceptedOfRecords(run, ids) : []
     const doubtful = open.length > 0 ? await sentInDoubt(open) : NO_DOUBTS
-    const isOpen = new Set(open)
+    const keptBy = await readKept([...accepted.values(), ...ofRecords])
 
     const writtenBefore = async (row: Asked): Promise<WrittenBefore> => {
       const { item, recordId } = row
-      const of = others.filter((one) => one.recordId === recordId && one.run > upTo)
+      const of = ofRecords.filter((one) => one.recordId === recordId && one.run > upTo)
       const own = accepted.get(item.key)
       const known = isKnown(own, recordId) ? [own!] : []
-      const all = isOpen.has(row) ? [...known, ...of] : known
-      const counting = all.filter(({ hash }) => hash !== null)
-      const sources = counting.length > 0 ? counting : all
-      const last = await Promise.all(sources.map(partOf))
-      const parts = last.filter((part) => part !== null)
+      const all = await Promise.all([...known, ...of].map((one) => partOf(one, keptBy(one))))
+      const parts = all.filter((part) => part !== null)
       return joined(parts, doubtful.get(item.key) ?? [], markOf)
     }
     const found = new Map<string, WrittenBefore>()
@@ -97,33 +119,93 @@ type Values = Readonly<Record<string, Json>>
 interface Part {
   readonly marks: Marks
   readonly run: number
+  /** Not of one that has been sent again since, or whose record another key has taken over. */
+  readonly isAccepted: boolean
   readonly forms: Marks
+  /** What was read back once, and no more is known of it. */
+  readonly lookAlikes: Marks
+  /** Properties that the run left as they were, and which run had written them; null if the ledger does not know any more. */
+  readonly kept: Writers | null
 }
 
-const NOTHING: Marks = new Map()
+/** The forms of what was written last. @param learntOf the rules that are known to be the service's */
+function formsOf(
+  marks: Marks,
+  read: ReturnType<typeof parseSeen>,
+  learntOf: (field: string) => RuleSet,
+): Pick<Part, 'forms' | 'lookAlikes'> {
+  const forms = new Map<string, string>()
+  const lookAlikes = new Map<string, string>()
+  for (const [field, mark] of read?.sent ?? []) {
+    if (mark !== marks.get(field)) continue
+    const form = read!.forms.get(field)
+    const rules = read!.rules.get(field)
+    if (form !== undefined) forms.set(field, form)
+    if (rules === undefined) continue
+    const isLearnt = (learntOf(field) & rules) !== 0
+    const found = isLearnt ? forms : lookAlikes
+    found.set(field, read!.held.get(field)!)
+  }
+  return { forms, lookAlikes }
+}
+
+type Writers = ReadonlyMap<string, number | null>
+const NONE_KEPT: Writers = new Map()
+
+/** What is read here of a value in the list of an image (protection.ts). */
+interface KeptOfImage {
+  readonly property: string
+  readonly since?: number | null
+}
+
+/** @param kept the list of an image */
+const writersOf = (kept: string | null): Writers =>
+  kept === null
+    ? NONE_KEPT
+    : new Map(
+        (JSON.parse(kept) as readonly KeptOfImage[]).map(({ property, since }) => [
+          property,
+          since ?? null,
+        ]),
+      )
+
 const NO_DOUBTS: ReadonlyMap<string, readonly (Values | null)[]> = new Map()
 
-/** The newest part is the base. */
+/** Of each property, the newest part that has it is the base. Rows of one run that have one record were written in any order. */
 function joined(
   parts: readonly Part[],
   doubts: readonly (Values | null)[],
   markOf: ReturnType<typeof createFieldHasher>,
 ): WrittenBefore {
-  const [last] = parts.toSorted((one, other) => other.run - one.run)
+  const newest = parts.toSorted(
+    (one, other) => other.run - one.run || Number(other.isAccepted) - Number(one.isAccepted),
+  )
+  const marks = new Map<string, string>()
+  const writers = new Map<string, Part>()
+  for (const part of newest)
+    for (const [field, mark] of part.marks) {
+      if (writers.has(field)) continue
+      marks.set(field, mark)
+      if (mark !== KEPT_WITHOUT_BASE) writers.set(field, part)
+    }
+  const ofWriter = (field: string) => parts.filter(({ run }) => run === writers.get(field)?.run)
   return {
-    marks: last?.marks ?? NOTHING,
-    run: last?.run ?? null,
-    base(field) {
-      const mark = last?.marks.get(field)
-      return mark === undefined || mark === KEPT_WITHOUT_BASE ? null : mark
+    marks,
+    base: (field) => (writers.has(field) ? marks.get(field)! : null),
+    since(field) {
+      const writer = writers.get(field)
+      if (writer === undefined || writer.kept === null) return null
+      return writer.kept.has(field) ? writer.kept.get(field)! : writer.run
     },
     alsoOurs(field) {
-      const marks = parts.flatMap((one) => [one.marks.get(field), one.forms.get(field)])
+      const marks = ofWriter(field).flatMap((one) => [one.marks.get(field), one.forms.get(field)])
       const sent = doubts.flatMap((values) =>
         values !== null && Object.hasOwn(values, field) ? [markOf(field, values[field])] : [],
       )
       return new Set([...marks, ...sent].filter((mark) => mark !== undefined))
     },
+    lookAlikes: (field) =>
+      new Set(ofWriter(field).flatMap(({ lookAlikes }) => lookAlikes.get(field) ?? [])),
     isUnclear: doubts.includes(null),
   }
 }

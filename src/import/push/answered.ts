@@ -18,26 +18,22 @@ export const ANSWERED_DIFFERENT = 'answered_different'
 export const ANSWERED_OTHER_RECORD = 'answered_other_record'
 
 /** Of an update that made a record: what was left out, because the record of then had it, is missing. */
-const MADE_IN_PART = 'made_in_part'
+export const MADE_IN_PART = 'made_in_part'
 const PART =
-  'its record went while the row was on its way, so the service made a new one of the properties that were to change; the next run sends the whole row'
+  'its record went while the row was on its way, and the service made a new one of the properties that were to change: that is incomplete'
+
+/** The outcome of a row whose record was made of a part of it, and that did not make it whole. */
+export const inPart = (outcome: ItemOutcome, recordId: string): ItemOutcome => {
+  const { detail } = outcome
+  const text = partText(recordId)
+  return { ...outcome, detail: detail === null ? text : `${detail}; ${text}` }
+}
 
 const ANSWERED = 'the service answered'
 
-/** It counts as different until the record is read back, as a whole. */
-export const madeInPart = (
-  { matching_property: matching }: ImportConfig,
-  outcome: ItemOutcome,
-): ItemOutcome => ({
-  ...outcome,
-  answered: {
-    field: `/properties/${matching}`,
-    reason: MADE_IN_PART,
-    detail: PART,
-    column: null,
-    value: null,
-  },
-})
+/** In the outcome of a row whose record was made of a part of it, and is not whole yet. */
+export const partText = (recordId: string | null): string =>
+  recordId === null ? PART : `${PART} (record ${recordId})`
 
 /** An item, with the values that were sent. */
 interface Sent {

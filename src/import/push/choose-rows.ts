@@ -11,7 +11,7 @@ import type { ItemComparison, ItemOutcome, PlannedItem, SentBatch } from '../../
 import { rowImager } from '../changes/as-sent.ts'
 import { changedByOthers } from '../changes/changed-by-others.ts'
 import { conflictOf } from '../changes/conflict.ts'
-import { rowChangeReader, type RowChange } from '../changes/row-changes.ts'
+import { isEqualOfSeveral, rowChangeReader, type RowChange } from '../changes/row-changes.ts'
 import { stagedMatchingProperty } from '../mapping/types.ts'
 import type { ImportDeps } from '../ports.ts'
 import { changedRowReader } from '../undo/rows-as-expected.ts'
@@ -19,7 +19,7 @@ import { createItemHasher } from '../verify/baseline-hashes.ts'
 import type { PropertyValues } from '../verify/look-up.ts'
 import { SEVERAL_RECORDS } from '../verify/read-back.ts'
 import { answerReader } from './answered.ts'
-import { doubtedRowReader, type Choice } from './doubted-rows.ts'
+import { doubtedRowReader, isSentOnce, type Choice } from './doubted-rows.ts'
 import { aimedAt, rowFinder, type FoundRow } from './found-records.ts'
 import { blankOutcome } from './outcome.ts'
 import { secondRecordReader } from './second-records.ts'
@@ -98,10 +98,9 @@ export class RowChooser {
     given: readonly PlannedItem[],
     { isLost = false } = {},
   ): Promise<readonly PlannedItem[]> {
-    const items = given.map((one): PlannedItem => {
-      const item = this.#looks.get(one)?.item ?? one
-      return isLost ? { ...item, isReplayed: true } : item
-    })
+    const known = given.map((one): PlannedItem => this.#looks.get(one)?.item ?? one)
+    const items = known.map((item): PlannedItem => (isLost ? { ...item, isReplayed: true } : item))
+    const sentOnce = new Set(known.filter(isSentOnce).map(({ ordinal }) => ordinal))
     const doubted = await this.#leftInDoubt(items)
     const isMaybeMade = this.#job.config.mode === 'create' && items.some(isMaybeWritten)
     const isCompared = doubted.size > 0 || isMaybeMade
@@ -111,11 +110,17 @@ export class RowChooser {
     const first = found.filter((row) => !isAgain(row))
     const changes = this.#readChanges === null ? [] : await this.#readChanges(first)
     const left = (await this.#readChanged?.(first)) ?? (await this.#conflictsOf(changes))
+    const named = new Set(changes.filter(isEqualOfSeveral).map(({ item }) => item.ordinal))
     const choices = first.map((row): Choice => {
-      const outcome = left.get(row.item.ordinal)
+      const { ordinal } = row.item
+      const isNamed = this.#job.undoes === undefined && named.has(ordinal)
+      // Nothing has to be sent, and the other record is looked for all the same.
+      const outcome = left.get(ordinal) ?? (isNamed ? this.#doneOf(row) : null)
       return outcome ? [row.item, outcome] : this.#choiceOf(row, doubted)
     })
-    const again = await this.#readDoubted(found.filter(isAgain))
+    const again = await this.#readDoubted(found.filter(isAgain), ({ ordinal }) =>
+      sentOnce.has(ordinal),
+    )
     await this.#settle(
       [...choices, ...again].flatMap(([, outcome]) => outcome ?? []),
       items,

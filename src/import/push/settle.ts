@@ -2,18 +2,83 @@
 // shows otherwise, and with the second records of keys.
 
 import type { BatchAnswer } from '../../client/index.ts'
-import type { BatchItemResult } from '../../contract/index.ts'
+import { BATCH_ITEM_OUTCOMES, type BatchItemResult } from '../../contract/index.ts'
 import { modeEntry } from '../../core/domain/import-modes.ts'
-import type { ItemOutcome, PlannedItem, RequestOutcome, SentBatch } from '../../ledger/ledger.ts'
+import { writeJson } from '../../core/json.ts'
+import { ITEM_ATTEMPTS_MAX } from '../../core/limits.ts'
+import type {
+  BeforeImage,
+  ItemOutcome,
+  PlannedItem,
+  RequestOutcome,
+  SentBatch,
+} from '../../ledger/ledger.ts'
+import type { ImportConfig } from '../../../config/index.ts'
 import type { ImportDeps } from '../ports.ts'
 import { afterReader } from '../changes/after-write.ts'
+import { isWrittenProperty } from '../mapping/types.ts'
 import { createItemHasher } from '../verify/baseline-hashes.ts'
-import { payloadsProperties, type PropertyValues } from '../verify/look-up.ts'
-import { answerReader, madeInPart } from './answered.ts'
+import { payloadProperties, payloadsProperties, type PropertyValues } from '../verify/look-up.ts'
+import { answerReader, inPart, MADE_IN_PART, partText } from './answered.ts'
 import type { RowChooser } from './choose-rows.ts'
 import type { ClaimedSegment, DeliveryLedger } from './claimed-segment.ts'
-import { isTaken, itemOutcome } from './outcome.ts'
+import { blankOutcome, isTaken, itemOutcome } from './outcome.ts'
 import { secondRecordReader } from './second-records.ts'
+
+/** Reads the outcome of an item from its answer. */
+function outcomeReader(job: ClaimedSegment) {
+  const { config, schema } = job
+  const hashesOf = schema && createItemHasher(config, schema)
+  const readAnswer = answerReader(config, schema)
+  // What only creates, or only updates, tells which it was, even if the item is answered 204.
+  const { spares, found } = modeEntry(config.mode)
+  const taken = spares === null ? undefined : found
+
+  /**
+   * Of a row whose record went between its look-up and its sending, so that the service made one of a part of it: the row is sent
+   * again, whole. Where only what was planned may be sent, or no attempt is left, it is set aside.
+   */
+  const madeInPart = (item: PlannedItem, recordId: string | null): ItemOutcome => {
+    const isSpent = item.attempts + 1 >= ITEM_ATTEMPTS_MAX
+    const state =
+      job.plan !== null || job.undoes !== undefined ? 'conflict' : isSpent ? 'rejected' : 'planned'
+    const facts = { httpStatus: 201, reason: MADE_IN_PART, detail: partText(recordId) }
+    return { ...blankOutcome(item, state), ...facts, recordId }
+  }
+
+  return (item: PlannedItem, sent: PropertyValues, result: BatchItemResult): ItemOutcome => {
+    const { madeId } = item
+    if (!isTaken(result)) {
+      const outcome = itemOutcome(item, result)
+      return madeId === undefined ? outcome : inPart(outcome, madeId)
+    }
+    const isNew = BATCH_ITEM_OUTCOMES[result.status] === 'created'
+    // What is known of the record that was there before says nothing of a new one.
+    const marks = (isNew ? null : item.marks) ?? (hashesOf && hashesOf(sent))
+    const outcome = itemOutcome(item, result, marks, taken)
+    const { recordId } = outcome
+    if (isNew && item.whole !== undefined) return madeInPart(item, recordId)
+    const isMade = madeId !== undefined && !isNew && (recordId ?? madeId) === madeId
+    const made = { ...outcome, state: 'created', recordId: madeId ?? null } as const
+    return readAnswer({ key: item.key, sent }, isMade ? made : outcome, result.record)
+  }
+}
+
+/** The images of records that were made of a part of their rows: nothing was there before. */
+function madeImages(
+  config: ImportConfig,
+  { items }: SentBatch,
+  outcomes: readonly ItemOutcome[],
+): readonly BeforeImage[] {
+  return items.flatMap(({ ordinal, whole }, index): BeforeImage[] => {
+    const { reason, recordId } = outcomes[index]!
+    if (reason !== MADE_IN_PART || whole === undefined) return []
+    const sent = Object.entries(payloadProperties({ payload: whole }))
+    const written = sent.filter(([name]) => isWrittenProperty(config, name))
+    const values = writeJson(Object.fromEntries(written))
+    return [{ ordinal, verdict: 'create', recordId, before: null, sent: values }]
+  })
+}
 
 export function settlement(
   deps: ImportDeps<DeliveryLedger>,
@@ -25,25 +90,10 @@ export function settlement(
   ended: RequestOutcome,
 ) => Promise<readonly ItemOutcome[]> {
   const { run, config, schema, segment, fence } = job
-  const hashesOf = schema && createItemHasher(config, schema)
-  const readAnswer = answerReader(config, schema)
   const readAfter = afterReader(config, schema)
   const noteSecondRecords = secondRecordReader(deps, job)
 
-  // What only creates, or only updates, tells which it was, even if the item is answered 204.
-  const { spares, found } = modeEntry(config.mode)
-  const taken = spares === null ? undefined : found
-
-  const outcomeOf = (
-    item: PlannedItem,
-    sent: PropertyValues,
-    result: BatchItemResult,
-  ): ItemOutcome => {
-    if (!isTaken(result)) return itemOutcome(item, result)
-    const outcome = itemOutcome(item, result, item.marks ?? (hashesOf && hashesOf(sent)), taken)
-    const read = readAnswer({ key: item.key, sent }, outcome, result.record)
-    return item.isPart && read.state === 'created' ? madeInPart(config, read) : read
-  }
+  const outcomeOf = outcomeReader(job)
 
   /** What answers show of records whose images are kept: before anything else counts as done. */
   const noteAfter = async (
@@ -64,6 +114,7 @@ export function settlement(
     const { data } = answer
     const sent = payloadsProperties(batch.items)
     const answered = batch.items.map((item, index) => outcomeOf(item, sent[index]!, data[index]!))
+    await deps.ledger.recordImages(run, madeImages(config, batch, answered), { again: true })
     const outcomes = chooser.decides ? await chooser.decide(batch, answered) : answered
     await noteAfter(batch, sent, answer, outcomes)
     const noted = await noteSecondRecords(batch, outcomes)

@@ -2,6 +2,7 @@
 
 import type { RecordRepresentation } from '../../contract/index.ts'
 import { excerpt, type DifferenceKind } from '../../core/domain/differences.ts'
+import { CHANGED_BY_OTHERS } from '../../core/domain/protection.ts'
 import { modeEntry, writesRecords } from '../../core/domain/import-modes.ts'
 import type { SparedState } from '../../core/domain/item-states.ts'
 import { KEY_CHANGED, NOT_VISIBLE, SECOND_RECORD } from '../../core/domain/held-back.ts'
@@ -17,9 +18,10 @@ import type {
   RowStaging,
   Runs,
   RunSchema,
+  StepStates,
   UncomparedItem,
 } from '../../ledger/ledger.ts'
-import { CHANGED_BY_OTHERS, changedText } from '../changes/changed-by-others.ts'
+import { changedText } from '../changes/changed-by-others.ts'
 import { valueProtector, UNPROTECTED, type Protector } from '../changes/protection.ts'
 import { heldImage } from '../changes/row-changes.ts'
 import { hiddenFrom } from '../key-view.ts'
@@ -59,7 +61,8 @@ type ComparingLedger = AcceptedRecords &
   LedgerIdentity &
   Reconciliation &
   RowStaging &
-  Runs
+  Runs &
+  StepStates
 type RecordsOfKey = Parameters<AcceptedRecords['noteRecordsOfKeys']>[1][number]
 type Hidden = ReturnType<typeof hiddenFrom>
 type Item = ParsedItem<UncomparedItem>

@@ -5,6 +5,10 @@
 
 import { BATCH_ITEMS_MAX, IN_VALUES_MAX, publicError } from '../../contract/index.ts'
 import type { BatchItemResult } from '../../client/index.ts'
+import type { Deadline } from '../../core/deadline.ts'
+import { QuotaWait } from '../../core/errors.ts'
+import { QUOTA_WAIT_MAX_MS } from '../../core/limits.ts'
+import type { Permit } from '../../core/ports.ts'
 import type {
   AcceptedRecords,
   Differences,
@@ -16,6 +20,7 @@ import type {
 import { withHeartbeat } from '../../runs/heartbeat.ts'
 import { isOfLink } from '../links/link-differences.ts'
 import { foldCase } from '../mapping/key.ts'
+import { isYoung, LOOKS_MAX } from '../push/fresh-look.ts'
 import { sendIfRunIsOpen } from '../push/send-deadline.ts'
 import { stepPosition } from '../step-position.ts'
 import { lookUpKeys, readRecordById } from '../verify/look-up.ts'
@@ -222,8 +227,8 @@ interface Deleting {
 }
 
 /**
- * Deletes at most 50 records, if they are as they were compared. A worker that is suspended after it looked looks again when
- * it resumes: a person may have changed the records meanwhile.
+ * Deletes at most 50 records, if they are as they were compared. They are looked up again after a 429, after a long wait for the
+ * quota, and by a worker that was suspended: a person may have changed them meanwhile.
  */
 const deleteUnchanged = (
   deps: ImportDeps<AcceptedRecords & Runs & StepStates>,
@@ -232,32 +237,86 @@ const deleteUnchanged = (
   records: readonly ExtraRecord[],
 ): Promise<Deleting> =>
   sendIfRunIsOpen(deps, job.run, async (sendBefore) => {
-    const { run, config } = job
-    const { client, ledger, signal, priority } = deps
-    const { same, gone, hidden, second } = await lookAgain(deps, job, reading, records)
-    const elsewhere = same.length > 0 ? await ledger.writtenElsewhere(run, same) : new Set()
-    const asked = same.filter(({ key }) => !elsewhere.has(key))
-    const found = {
-      gone,
-      asked,
-      written: elsewhere.size,
-      changed: records.length - same.length - gone.length - hidden - second,
-      hidden,
-      second,
+    const { client, clock, signal, priority } = deps
+    for (let looks = 1; ; looks++) {
+      signal.throwIfAborted()
+      const found = await deletable(deps, job, reading, records)
+      if (found.asked.length === 0) return { ...found, answers: [] }
+      const at = clock.now()
+      const acquiring = client.quota.acquire({ priority, signal, maxWaitMs: QUOTA_WAIT_MAX_MS })
+      const permit = await withHeartbeat(deps, acquiring)
+      const isLast = looks >= LOOKS_MAX
+      if (isLast || isYoung(deps, at))
+        try {
+          return {
+            ...found,
+            answers: await sendDeletions(deps, job, found.asked, { permit, sendBefore }),
+          }
+        } catch (error) {
+          if (isLast || !(error instanceof QuotaWait)) throw error
+        }
+      else permit.unused()
     }
-    if (asked.length === 0) return { ...found, answers: [] }
-    const items = recordIds(asked).map((id) => ({ id }))
-    // Kept before it is sent, with those of the batch before, whose outcome is looked up with this one's.
-    const flight = await deletionsInFlight(ledger, run)
-    const known = new Set(recordIds(flight.kept.records))
-    const more = asked.filter(({ recordId }) => !known.has(recordId))
-    await flight.keep({ records: [...flight.kept.records, ...more] })
-    const options = { signal, priority, sendBefore }
+  })
+
+/** Which of these records may be deleted now. */
+async function deletable(
+  deps: ImportDeps<AcceptedRecords & StepStates>,
+  job: StagedImport,
+  reading: RecordReading,
+  records: readonly ExtraRecord[],
+): Promise<Omit<Deleting, 'answers'>> {
+  const { same, gone, hidden, second } = await lookAgain(deps, job, reading, records)
+  const elsewhere =
+    same.length > 0 ? await deps.ledger.writtenElsewhere(job.run, same) : new Set<string>()
+  return {
+    gone,
+    asked: same.filter(({ key }) => !elsewhere.has(key)),
+    written: elsewhere.size,
+    changed: records.length - same.length - gone.length - hidden - second,
+    hidden,
+    second,
+  }
+}
+
+/** @throws QuotaWait after a 429: nothing was deleted */
+async function sendDeletions(
+  deps: ImportDeps<StepStates>,
+  { run, config }: StagedImport,
+  asked: readonly ExtraRecord[],
+  right: { readonly permit: Permit; readonly sendBefore: Deadline },
+): Promise<readonly string[]> {
+  const { client, ledger, signal, priority } = deps
+  const forget = await noteInFlight(ledger, run, asked).catch((error: unknown) => {
+    right.permit.unused()
+    throw error
+  })
+  const items = recordIds(asked).map((id) => ({ id }))
+  const options = { ...right, signal, priority, waitsOut429: false }
+  try {
     const deleting = client.batchDelete(config.object_type, { items }, options)
     const { data } = await withHeartbeat(deps, deleting)
     deps.beat(asked.length)
-    return { ...found, answers: data.map(answerOf) }
-  })
+    return data.map(answerOf)
+  } catch (error) {
+    if (error instanceof QuotaWait) await forget()
+    throw error
+  }
+}
+
+/** Notes deletions before they are sent, with those of the batch before, whose outcome is looked up with theirs. */
+async function noteInFlight(
+  ledger: StepStates,
+  run: number,
+  asked: readonly ExtraRecord[],
+): Promise<() => Promise<void>> {
+  const flight = await deletionsInFlight(ledger, run)
+  const { records } = flight.kept
+  const known = new Set(recordIds(records))
+  const more = asked.filter(({ recordId }) => !known.has(recordId))
+  await flight.keep({ records: [...records, ...more] })
+  return () => flight.keep({ records })
+}
 
 /** Status and code of a record that was not deleted. */
 function answerOf({ status, problem }: BatchItemResult): string {

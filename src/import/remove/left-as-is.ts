@@ -72,7 +72,11 @@ export class LeftAsIs {
       if (!isCompared(config, field) || !this.#has(field)) continue
       const held = baselineHash(ownValue(now, field), typeOf(field))
       if (held === mark) continue
-      const isOwnForm = seen?.sent.get(field) === mark && seen.held.get(field) === held
+      // What was read back once may be an edit by others between the write and the reading.
+      const isOwnForm =
+        accepted.normalised === true &&
+        seen?.sent.get(field) === mark &&
+        seen.held.get(field) === held
       if (!isOwnForm) return { reason: 'values_changed', field }
     }
     return this.#isLater(now, until) ? { reason: 'changed_later', field: this.#modified } : null

@@ -25,7 +25,8 @@ export const changedProperties = (
 
 /**
  * Of properties that were sent, those that the record holds otherwise. A form of the service's own is no other value where the answer
- * has shown it, or the run has read it back: an edit by a person may look like a form.
+ * has shown it, or where two runs have sent the value and read the same form of it: what was read back once may be an edit by a person
+ * between the write and the reading.
  */
 export function changedSince(
   { sent, held }: { readonly sent: PropertyValues; readonly held: PropertyValues },
@@ -40,7 +41,9 @@ export function changedSince(
   )
   const others = differing.filter((name) => isFieldDifferent(sent, held, name, typeOf))
   const isAsRead =
-    accepted?.run === of && accepted.readBack === readDigest(sent, held, others, typeOf)
+    accepted?.run === of &&
+    accepted.normalised === true &&
+    accepted.readBack === readDigest(sent, held, others, typeOf)
   return new Set(isAsRead ? differing.filter((name) => !others.includes(name)) : differing)
 }
 

@@ -2,7 +2,7 @@
 // that differs (design section 3, "reconcile"): base is what we sent last, theirs is now, ours is the source. They decide nothing
 // else, so that two values of one hash (one in four thousand million) only name the wrong side.
 
-import type { Json } from '../../core/json.ts'
+import { parseJson, writeJson, type Json } from '../../core/json.ts'
 import type { ImportConfig } from '../../../config/index.ts'
 import type { RunSchema } from '../../ledger/ledger.ts'
 import { foldCase } from '../mapping/key.ts'
@@ -64,8 +64,26 @@ export const formatBaseline = (marks: ReadonlyMap<string, string>, config: Impor
     .map((name) => marks.get(name) ?? NONE)
     .join('')
 
-/** Hashes by property, of the run that sent them. A property that was left out is not among them. */
-export function parseBaseline(marks: string, config: ImportConfig): ReadonlyMap<string, string> {
+/** The first character of what follows the hashes of the mapped properties; no digit of a hash. */
+const LEFTOVERS = '{'
+
+/** The same with those of properties that the mapping has no more: as a JSON object behind it, which earlier versions do not read. */
+export function formatWritten(marks: ReadonlyMap<string, string>, config: ImportConfig): string {
+  const left = [...marks].filter(([name]) => !Object.hasOwn(config.properties, name))
+  const text = formatBaseline(marks, config)
+  return left.length === 0 ? text : text + writeJson(Object.fromEntries(left.toSorted()))
+}
+
+/** All hashes of a text, also those of properties that the mapping had no more. */
+export function parseWritten(marks: string, config: ImportConfig): ReadonlyMap<string, string> {
+  const at = marks.indexOf(LEFTOVERS)
+  const left = at < 0 ? {} : (parseJson(marks.slice(at)) as Readonly<Record<string, string>>)
+  return new Map([...Object.entries(left), ...parseBaseline(marks, config)])
+}
+
+/** Hashes by property, of the run that sent them: of its mapping alone. A property that was left out is not among them. */
+export function parseBaseline(text: string, config: ImportConfig): ReadonlyMap<string, string> {
+  const [marks = ''] = text.split(LEFTOVERS, 1)
   const found = new Map<string, string>()
   for (const [index, name] of namesOf(config).entries()) {
     const mark = marks.slice(index * LENGTH, (index + 1) * LENGTH)

@@ -12,6 +12,7 @@ import {
   parseBaseline,
 } from './baseline-hashes.ts'
 import type { StagedImport } from '../ports.ts'
+import type { RuleSet } from './form-rules.ts'
 import { runConfigs } from '../run-configs.ts'
 
 type Values = Readonly<Record<string, Json>>
@@ -24,9 +25,18 @@ export interface PreviousValues {
   markOf(field: string, value: Json | undefined): string
   /**
    * What was sent, is held, and was held before, as the ledger keeps it for the next time.
-   * @param forms the fields that hold a form of what was sent
+   * @param forms the fields that hold what looks like a form of what was sent
    */
-  seen(held: Values, forms: readonly string[]): string
+  seen(held: Values, forms: readonly SeenForm[]): string
+}
+
+/** A field that holds what looks like a form of what was sent. */
+export interface SeenForm {
+  readonly field: string
+  /** Whether the answer to the row has shown it: then others have not written it since. */
+  readonly isAnswered: boolean
+  /** The rules that make it of what was sent. */
+  readonly rules: RuleSet
 }
 
 /** What an earlier run saw. */
@@ -34,18 +44,52 @@ interface Seen {
   readonly sent: Marks
   readonly held: Marks
   readonly before: Marks
-  /** Of `held`, what is a form of what was sent. Earlier versions did not note it. */
+  /** Of `held`, what is a form of the service's own: an answer has shown it, or two runs have sent the same and read it alike. */
   readonly forms: Marks
+  /** Of the other fields that look like a form: the rules that make it. */
+  readonly rules: ReadonlyMap<string, RuleSet>
 }
 
 const BETWEEN = '/'
 
 /** @param config of the run that saw it */
 export function parseSeen(seen: string, config: ImportConfig): Seen | null {
-  const [sent, held, before, forms] = seen
+  const [sent, held, before, forms = NO_MARKS, rules = NO_MARKS] = seen
     .split(BETWEEN)
     .map((marks) => parseBaseline(marks, config))
-  return sent && held && before ? { sent, held, before, forms: forms ?? new Map() } : null
+  if (!sent || !held || !before) return null
+  const sets = [...rules].map(([field, digits]) => [field, parseInt(digits, RULE_BASE)] as const)
+  return { sent, held, before, forms, rules: new Map(sets) }
+}
+
+const NO_MARKS: Marks = new Map()
+const RULE_BASE = 32
+/** As long as a baseline hash. */
+const rulesText = (rules: RuleSet): string => rules.toString(RULE_BASE).padStart(6, '0')
+
+/** What a run sees of an item, field by field. */
+class Seeing implements Seen {
+  readonly sent = new Map<string, string>()
+  readonly held = new Map<string, string>()
+  readonly before = new Map<string, string>()
+  readonly forms = new Map<string, string>()
+  readonly rules = new Map<string, RuleSet>()
+
+  copy(field: string, from: Seen): void {
+    for (const part of ['sent', 'held', 'before', 'forms'] as const) {
+      const mark = from[part].get(field)
+      if (mark !== undefined) this[part].set(field, mark)
+    }
+    const rules = from.rules.get(field)
+    if (rules !== undefined) this.rules.set(field, rules)
+  }
+
+  text(config: ImportConfig): string {
+    const rules = new Map([...this.rules].map(([field, set]) => [field, rulesText(set)]))
+    return [this.sent, this.held, this.before, this.forms, rules]
+      .map((marks) => formatBaseline(marks, config))
+      .join(BETWEEN)
+  }
 }
 
 /** Reads what is known of an item of the run. */
@@ -88,20 +132,25 @@ export function previousValues(
       before: beforeOf,
       markOf,
       seen(values, forms) {
-        const fields = Object.keys(sent)
-        const text = (markIn: (field: string) => string | null) => {
-          const found = fields.flatMap((field) => {
-            const mark = markIn(field)
-            return mark === null ? [] : [[field, mark] as const]
-          })
-          return formatBaseline(new Map(found), config)
+        const earlier = seen !== null && known!.seenRun! < run ? seen : null
+        const now = new Seeing()
+        for (const [field, mark] of earlier?.sent ?? [])
+          // What the row has not sent this time is as it was seen then.
+          if (!Object.hasOwn(sent, field) && marks?.get(field) === mark) now.copy(field, earlier!)
+        for (const field of Object.keys(sent)) {
+          now.sent.set(field, markOf(field, sent[field]))
+          now.held.set(field, markOf(field, ownValue(values, field)))
+          const before = beforeOf(field)
+          if (before !== null) now.before.set(field, before)
         }
-        return [
-          text((field) => markOf(field, sent[field])),
-          text((field) => markOf(field, ownValue(values, field))),
-          text(beforeOf),
-          text((field) => (forms.includes(field) ? markOf(field, ownValue(values, field)) : null)),
-        ].join(BETWEEN)
+        for (const { field, isAnswered, rules } of forms) {
+          const held = now.held.get(field)!
+          const isReadAlike =
+            earlier?.sent.get(field) === now.sent.get(field) && earlier?.held.get(field) === held
+          if (isAnswered || isReadAlike) now.forms.set(field, held)
+          else now.rules.set(field, rules)
+        }
+        return now.text(config)
       },
     }
   }

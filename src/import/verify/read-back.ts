@@ -8,7 +8,8 @@ import { excerpt } from '../../core/domain/differences.ts'
 import { canonicalJson, ownValue, type Json } from '../../core/json.ts'
 import type { ImportConfig } from '../../../config/index.ts'
 import type { ItemNote, UncomparedItem, VerificationResult } from '../../ledger/ledger.ts'
-import { canonicalValue } from './compare.ts'
+import { canonicalValue, isSameMeaning } from './compare.ts'
+import { rulesThatMake } from './form-rules.ts'
 import type { PropertyValues as Values } from './look-up.ts'
 import type { PreviousValues } from './previous-values.ts'
 import { isNormalisedForm, isValueIgnored, NO_VALUE_HASH } from './normalised.ts'
@@ -103,17 +104,26 @@ export function fieldNotes(
  * @param lastRead what an earlier run read of the key, as a digest
  */
 export function readBackResult(
-  read: { sent: Values; held: Values; fields: readonly string[]; earlier: PreviousValues } | null,
+  read: {
+    sent: Values
+    held: Values
+    fields: readonly string[]
+    earlier: PreviousValues
+    /** What the answer to the row has shown. */
+    answered: Values
+  } | null,
   { config, typeOf, lastRead }: { config: ImportConfig; typeOf: TypeOf; lastRead: string | null },
 ): Pick<VerificationResult, 'verdict' | 'field' | 'readBack' | 'seen' | 'told'> & {
   /** Of a different one: the fields that hold no form of what was sent. */
   readonly others?: readonly string[]
+  /** The fields that hold what looks like a form of what was sent. */
+  readonly forms?: readonly string[]
 } {
   if (read === null) {
     const told = { reason: READ_BACK_MISSING, detail: MISSING, column: null, value: null }
     return { verdict: 'missing', field: null, readBack: null, seen: null, told }
   }
-  const { sent, held, fields, earlier } = read
+  const { sent, held, fields, earlier, answered } = read
   if (fields.length === 0)
     return { verdict: 'equal', field: null, readBack: null, seen: null, told: null }
   const readBack = readDigest(sent, held, fields, typeOf)
@@ -124,14 +134,22 @@ export function readBackResult(
   const isForm = (field: string) =>
     isNormalisedForm(sent[field], ownValue(held, field), typeOf(field), marksOf(field))
   const others = fields.filter((field) => !isForm(field))
+  const forms = fields.filter((field) => !others.includes(field))
+  const isAnswered = (field: string) =>
+    Object.hasOwn(answered, field) &&
+    isSameMeaning(answered[field], ownValue(held, field), typeOf(field))
   const seen = earlier.seen(
     held,
-    fields.filter((field) => !others.includes(field)),
+    forms.map((field) => ({
+      field,
+      isAnswered: isAnswered(field),
+      rules: rulesThatMake(sent[field], ownValue(held, field), typeOf(field)),
+    })),
   )
   if (others.length === 0 && readBack === lastRead)
-    return { verdict: 'normalised', field: null, readBack, seen, told: null }
+    return { verdict: 'normalised', field: null, readBack, seen, told: null, forms }
   // A person has to see first what is no form of what was sent.
-  const inOrder = [...others, ...fields.filter((field) => !others.includes(field))]
+  const inOrder = [...others, ...forms]
   const kindOf = (field: string) => {
     const { before, held: now } = marksOf(field)
     return isValueIgnored(before, now) && now !== NO_VALUE_HASH
@@ -146,5 +164,5 @@ export function readBackResult(
     kindOf,
     reason: READ_BACK_DIFFERENT,
   })
-  return { verdict: 'different', field: told.field, readBack, seen, told, others }
+  return { verdict: 'different', field: told.field, readBack, seen, told, others, forms }
 }

@@ -8,6 +8,7 @@ import { VERIFY_SAMPLE_ROWS } from '../../core/limits.ts'
 import type { ImportConfig } from '../../../config/index.ts'
 import { SECOND_RECORD } from '../../core/domain/held-back.ts'
 import { modeEntry } from '../../core/domain/import-modes.ts'
+import { keepsBefore } from '../../core/domain/protection.ts'
 import { isWritten } from '../../core/domain/item-states.ts'
 import type {
   AcceptedRecords,
@@ -19,12 +20,14 @@ import type {
   VerificationResult,
   WrittenItem,
 } from '../../ledger/ledger.ts'
+import { afterOf } from '../changes/after-write.ts'
 import { asSentReader } from '../changes/as-sent.ts'
 import { shareNoter } from '../../runs/step-share.ts'
 import { hiddenFrom } from '../key-view.ts'
 import { ANSWERED_OTHER_RECORD } from '../push/answered.ts'
 import { sentWithOtherKey } from '../push/second-records.ts'
 import { differingFields } from './compare.ts'
+import { formTallies, type RowReadBack } from './learnt-forms.ts'
 import { previousValues } from './previous-values.ts'
 import {
   lookUpItems,
@@ -103,6 +106,9 @@ export async function verify(deps: ImportDeps<VerifyLedger>, job: Job): Promise<
   const every = stepOf(job)
   const warned = new Set<string>()
   const noteShare = shareNoter(deps, run, 'verify')
+  const tallies = await formTallies(ledger, run)
+  const learns = tallies !== null
+  const answeredForms = answeredFormReader(ledger, job)
   let after = 0
   let properties: readonly PropertyWire[] | null = null
   // Bounded by the run's items: every pass moves `after` forward.
@@ -110,7 +116,10 @@ export async function verify(deps: ImportDeps<VerifyLedger>, job: Job): Promise<
     deps.signal.throwIfAborted()
     const written = await ledger.written(run, { after, every, limit: IN_VALUES_MAX })
     const items = (await asSent(written)).map(parsed)
-    if (items.length === 0) return result
+    if (items.length === 0) {
+      await tallies?.save(ledger, run)
+      return result
+    }
     after = items.at(-1)!.ordinal
     properties ??= (await readImportedType(deps, config)).properties
     const typeOf = propertyTypes(config, schema, properties)
@@ -118,11 +127,15 @@ export async function verify(deps: ImportDeps<VerifyLedger>, job: Job): Promise<
     const asked = items.map((item) => ({ ...item, rawKey: item.answeredKey }))
     const found = await lookUpItems(deps, config, matching, asked, Object.keys(config.properties))
     const several = await keysOfSeveral(deps, job, items, found)
+    const answered = await answeredForms(items)
     const verdicts: Verdict[] = []
-    for (const item of items) verdicts.push(await verdictOf(item, { found, several, typeOf }))
+    for (const item of items)
+      verdicts.push(await verdictOf(item, { found, several, typeOf, answered, learns }))
     for (const { verdict } of verdicts) result[verdict]++
     result.read += verdicts.length
     await ledger.recordVerified(run, verdicts)
+    for (const { shows } of verdicts) if (shows) tallies?.add(shows)
+    await tallies?.save(ledger, run)
     await noteShare(job.rows === null ? null : after / job.rows)
     const strange = items.filter(({ answered }) => answered === ANSWERED_OTHER_RECORD).length
     if (strange > 0) deps.logger.warn({ run, items: strange }, 'other_records_answered')
@@ -144,8 +157,23 @@ function stepOf({ config, written }: Job): number | null {
   return steps[config.verify]
 }
 
-/** What is recorded of an item. `others`: the fields that hold something else than a form of what was sent. */
-type Verdict = VerificationResult & { readonly others?: readonly string[] }
+/** What is recorded of an item. */
+type Verdict = VerificationResult & {
+  /** The fields that hold something else than a form of what was sent. */
+  readonly others?: readonly string[]
+  /** What the service makes of values, as the item shows it. */
+  readonly shows?: RowReadBack
+}
+
+/** Reads the forms that answers to items have shown, by ordinal. */
+function answeredFormReader(ledger: BeforeImages, { run, config }: Job) {
+  return async (items: readonly WrittenItem[]): Promise<ReadonlyMap<number, PropertyValues>> => {
+    if (!keepsBefore(config)) return new Map()
+    const ordinals = items.map(({ ordinal }) => ordinal)
+    const images = await ledger.imagesOf(run, ordinals)
+    return new Map([...images].map(([ordinal, image]) => [ordinal, afterOf(image).forms]))
+  }
+}
 
 /** What was looked up for a page of items. */
 interface Page {
@@ -153,6 +181,10 @@ interface Page {
   /** Keys that have several records, or may have, and which; null for those that are seen to have one now. */
   readonly several: ReadonlyMap<string, string | null>
   readonly typeOf: (property: string) => string
+  /** What answers have shown, by ordinal. */
+  readonly answered: ReadonlyMap<number, PropertyValues>
+  /** Whether it is collected what the service makes of values. */
+  readonly learns: boolean
 }
 
 /** Its answer was lost, or says nothing of what became of it. */
@@ -228,7 +260,7 @@ function verdictReader(ledger: Runs, job: Job) {
   const previousOf = previousValues(ledger, job)
   return async (
     item: ParsedItem<WrittenItem & { readonly marks?: string | null }>,
-    { found, several, typeOf }: Page,
+    { found, several, typeOf, answered, learns }: Page,
   ): Promise<Verdict> => {
     // Under another form of its key, if the service has one.
     const record = found.get(item.key) ?? found.byId.get(item.recordId ?? '')
@@ -239,11 +271,19 @@ function verdictReader(ledger: Runs, job: Job) {
       isCompared(config, name) || (isDoubtful(item) && isWrittenProperty(config, name))
     const fields = record ? differingFields(sent, held, typeOf).filter(isChecked) : []
     const earlier = await previousOf(item, sent)
-    const read = readBackResult(record ? { sent, held, fields, earlier } : null, {
+    const shown = answered.get(item.ordinal) ?? {}
+    const read = readBackResult(record ? { sent, held, fields, earlier, answered: shown } : null, {
       config,
       typeOf,
       lastRead,
     })
+    const shows = (): RowReadBack => {
+      const forms = new Set(read.forms)
+      const values = Object.keys(sent)
+        .filter((field) => isChecked(field) && (forms.has(field) || !fields.includes(field)))
+        .map((field) => ({ field, fieldType: typeOf(field), isForm: forms.has(field) }))
+      return { sent, held, values }
+    }
     const verdict = hasSeveral(item, several)
       ? ofSeveral(item, several.get(item.key) ?? undefined)
       : item.answered === ANSWERED_OTHER_RECORD
@@ -251,6 +291,7 @@ function verdictReader(ledger: Runs, job: Job) {
         : read
     return {
       ...verdict,
+      ...(record && learns && { shows: shows() }),
       // What was never answered is reported as in doubt.
       told: !isWritten(item.state) ? null : (verdict.told ?? null),
       ordinal: item.ordinal,

@@ -7,6 +7,7 @@ import {
   acceptedOfRow,
   readCorrectedRow,
   recordsColumn,
+  keptBeforeOfRow,
   sentInDoubtOfRow,
 } from '../rows/accepted.ts'
 import { subjectOf } from '../rows/differences.ts'
@@ -29,10 +30,11 @@ const hasRecord = (recordId: string) =>
 /** True for an item whose key the run's destination has accepted, and null for the others. */
 const IS_KNOWN = `(SELECT true FROM accepted WHERE destination = ${DESTINATION} AND ${hasKey('items.key')})`
 
-/** The destinations that hold records of the same type as the destination `own` of a run, itself included. */
-const OF_TYPE = `FROM runs JOIN destinations AS own ON own.id = runs.destination
-  JOIN destinations AS other ON other.origin = own.origin AND other.org_id = own.org_id
-    AND other.object_type = own.object_type`
+/** The destinations that hold records of the same org and type as the destination `own` of a run, itself included. */
+const OF_ORG = `FROM runs JOIN destinations AS own ON own.id = runs.destination
+  JOIN destinations AS other ON other.org_id = own.org_id AND other.object_type = own.object_type`
+/** The same at its origin. */
+const OF_TYPE = `${OF_ORG} AND other.origin = own.origin`
 
 const ELSEWHERE_SQL = `SELECT asked.key, min(held.sync COLLATE "C") AS sync
   FROM unnest($2::text[], $3::text[]) AS asked (key, record_id) CROSS JOIN LATERAL
@@ -156,7 +158,8 @@ export const acceptedRecordMethods = (db: PostgresDatabase): AcceptedRecords => 
   async acceptedOfRecords(run, recordIds) {
     const rows = await db.all(
       `SELECT accepted.* FROM unnest($2::text[]) AS asked (record_id)
-         JOIN accepted ON accepted.destination = ${DESTINATION} AND ${hasRecord('asked.record_id')}`,
+         JOIN accepted ON ${hasRecord('asked.record_id')} AND accepted.destination IN
+           (SELECT other.id ${OF_ORG} AND other.sync = own.sync WHERE runs.id = $1)`,
       [run, [...new Set(recordIds)]],
     )
     return rows.map((row) => acceptedOfRow(row))
@@ -222,6 +225,18 @@ export const acceptedRecordMethods = (db: PostgresDatabase): AcceptedRecords => 
       [run, keys],
     )
     return rows.map(sentInDoubtOfRow)
+  },
+
+  async keptBefore(rows) {
+    const found = await db.all(
+      `SELECT asked.run, asked.key, image.kept FROM unnest($1::bigint[], $2::text[]) AS asked (run, key)
+         CROSS JOIN LATERAL (SELECT run, ordinal FROM items
+           WHERE hashtextextended(items.key, items.run) = hashtextextended(asked.key, asked.run)
+             AND items.key = asked.key AND items.run + 0 = asked.run) AS item
+         JOIN before_images AS image ON image.run = item.run AND image.ordinal = item.ordinal`,
+      [rows.map(({ run }) => run), rows.map(({ key }) => key)],
+    )
+    return found.map(keptBeforeOfRow)
   },
 
   async absentWithSeveral(run) {

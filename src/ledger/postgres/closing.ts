@@ -8,7 +8,8 @@ import { completeStates, liveStates, RUN_COLUMNS } from '../rows/runs.ts'
 import { createBooksSum } from '../rules/books.ts'
 import { ordinalSlices } from '../rules/ranges.ts'
 import { ADD_MANIFEST_SQL, manifestValues, PREVIOUS_MANIFEST_SQL } from '../statements/archive.ts'
-import { keptCountsSql } from '../statements/before-images.ts'
+import { keptCountsOfRow, keptCountsSql, thereBeforeSql } from '../statements/before-images.ts'
+import { postgresDialect } from './dialect.ts'
 import { linkBooks, type LinkClosing } from '../statements/links/closing.ts'
 import { IS_OLD_READING, LEAVE_REMOVALS, REMOVAL_COUNTS_SQL } from '../statements/removals.ts'
 import { STREAMS_SQL } from '../statements/streams.ts'
@@ -78,7 +79,8 @@ export function closingMethods(
         )
         const sum = createBooksSum()
         for (const { first, last } of ordinalSlices(Number(row?.['last'] ?? 0), BOOKED_MAX)) {
-          sum.addKept(await session.one(keptCountsSql('JOIN'), [run, first, last]))
+          const kept = keptCountsSql({ ...postgresDialect, join: 'JOIN' })
+          sum.addKept(keptCountsOfRow(await session.one(kept, [run, first, last])))
           for (const counted of await session.all(
             `SELECT state, verified, normalised, count(*) AS items, sum(replayed) AS replayed, sum(in_doubt) AS in_doubt,
                ${LOOKED_UP_COUNT} AS looked_up
@@ -86,6 +88,8 @@ export function closingMethods(
             [run, first, last],
           ))
             sum.add(counted)
+          if (sum.hasDoubted())
+            sum.addThereBefore(await session.one(thereBeforeSql('JOIN'), [run, first, last]))
         }
         const linked = await linkBooks(transactionsIn(session), run)
         for (const counted of await session.all(REMOVAL_COUNTS_SQL, [run])) sum.addRemovals(counted)

@@ -14,6 +14,7 @@ export const postgresDialect: SqlDialect = {
   withPayload,
   list: (values) => values,
   listAt: (place) => `${place}::text[]`,
+  contains: (text, place) => `strpos(${text}, CAST(${place} AS text)) > 0`,
   isOneOf: (text, place) => `${text} = ANY (${place}::text[])`,
   eachOf: (json) => `json_array_elements(${json}::json) AS each`,
   leftOf,

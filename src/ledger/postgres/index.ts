@@ -2,6 +2,7 @@
 
 import { systemClock, type Clock } from '../../core/ports.ts'
 import type { Ledger } from '../ledger.ts'
+import { actionStatements } from '../statements/actions.ts'
 import { archiveStatements } from '../statements/archive.ts'
 import { linkClosing } from '../statements/links/closing.ts'
 import { linkMethods } from '../statements/links/index.ts'
@@ -43,6 +44,7 @@ export async function openPostgresLedger(
   return {
     place: db.place,
     ...sharedMethods(runner, postgresDialect),
+    ...actionStatements(runner, postgresDialect, now),
     ...archiveStatements(runner, exportSelects(db)),
     ...runMethods(db, now),
     ...stagingMethods(db, linkDecisions(transactions, postgresLinkSql)),

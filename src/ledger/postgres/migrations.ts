@@ -6,6 +6,7 @@
 // them follow, and where it has a choice it would sooner or later read a whole run for each of its rows. So the run is
 // part of the hash in the indexes by key and by record, and the ordinal in them is of another type.
 
+import { ACTION_TABLE } from './action-table.ts'
 import { ATTEMPT_VIEWS, CONFLICT_VIEWS, KEPT_VIEWS, SPARING_VIEWS } from './attempt-views.ts'
 import { LINK_TABLES } from './link-tables.ts'
 
@@ -382,4 +383,9 @@ export const MIGRATIONS: readonly string[] = [
   -- What the answer to a row showed of its record: values in other forms than they were sent, and the time of the change.
   ALTER TABLE before_images ADD COLUMN "after" text;
   `,
+  `
+  -- How many values of others a row writes over that the sync has not written before.
+  ALTER TABLE before_images ADD COLUMN written_over integer NOT NULL DEFAULT 0;
+  `,
+  ACTION_TABLE,
 ]

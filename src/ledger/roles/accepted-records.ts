@@ -48,6 +48,17 @@ export interface KeyedRecord {
   readonly recordId: string
 }
 
+/** A row of a run, by its key. */
+export interface RowOfRun {
+  readonly run: number
+  readonly key: string
+}
+
+export interface KeptBefore extends RowOfRun {
+  /** The list of its image (`BeforeImage`); null if nothing was kept. */
+  readonly kept: string | null
+}
+
 export interface AcceptedRecords {
   /** How many keys of the run's planned items have an accepted record in the destination. */
   knownKeys(run: number): Promise<number>
@@ -59,7 +70,10 @@ export interface AcceptedRecords {
   acceptedRecords(run: number, keys: readonly string[]): Promise<ReadonlyMap<string, AcceptedOfKey>>
   /** All that is accepted for at most 1,000 keys in the run's destination, also where the record is not known. */
   acceptedValues(run: number, keys: readonly string[]): Promise<ReadonlyMap<string, AcceptedRecord>>
-  /** All that is accepted with one of at most 1,000 records in the run's destination. */
+  /**
+   * All that the sync of the run has had accepted with one of at most 1,000 records of the same org and object type, whichever address
+   * and matching property it wrote them by.
+   */
   acceptedOfRecords(run: number, recordIds: readonly string[]): Promise<readonly AcceptedRecord[]>
   /**
    * The same for keys as other syncs have written them: those of the same origin, org, object type and matching property. Of
@@ -86,6 +100,8 @@ export interface AcceptedRecords {
   keysInDoubt(run: number, keys: readonly string[]): Promise<ReadonlyMap<string, string>>
   /** The same rows with what they sent, where their images are in the ledger: a JSON object by property; else null. */
   sentInDoubt(run: number, keys: readonly string[]): Promise<readonly SentInDoubt[]>
+  /** What at most 1,000 rows of earlier runs kept, as their images have it. A row without an image is left out. */
+  keptBefore(rows: readonly RowOfRun[]): Promise<readonly KeptBefore[]>
   /** How many keys of the run's destination have several records, or may have, and no item of the run. */
   absentWithSeveral(run: number): Promise<number>
   /**

@@ -26,6 +26,7 @@ export const EXPORTS = [
   'requests',
   'streams',
   'manifests',
+  'actions',
 ] as const
 export type ExportName = (typeof EXPORTS)[number]
 

@@ -21,6 +21,8 @@ export interface BeforeImage {
    */
   readonly kept?: string | null
   readonly keptValues?: number
+  /** How many values of others are written over that the sync has not written before: of an import that protects. */
+  readonly writtenOver?: number
   /** The baseline hashes that are accepted with the row, where they are not those of what is sent. */
   readonly marks?: string | null
   /** JSON object of what the answer to the row showed of its record (src/import/changes/after-write.ts); null if nothing. */
@@ -40,11 +42,12 @@ export interface BeforeImages {
   /**
    * Stores at most 1,000 images, in place of earlier ones. Left as they are: those of items that are not planned any more, or
    * that were sent before and may have been written; `again`: not these, whose images are what they were sent by and what is sent now.
+   * `isWritten`: those of items alone that were written, and are sent once more.
    */
   recordImages(
     run: number,
     images: readonly BeforeImage[],
-    options?: { readonly again?: boolean },
+    options?: { readonly again?: boolean; readonly isWritten?: boolean },
   ): Promise<void>
   /** Adds to images of the run what answers showed; an item without an image is left out. */
   noteAfter(
@@ -53,10 +56,16 @@ export interface BeforeImages {
   ): Promise<void>
   /** The images of at most 1,000 items, by ordinal. */
   imagesOf(run: number, ordinals: readonly number[]): Promise<ReadonlyMap<number, BeforeImage>>
-  /** Images above `after` in order, of these verdicts. Only an empty page says that there are no more. */
+  /**
+   * Images above `after` in order, of these verdicts, and with `mentions` somewhere in `sent` or `kept`. Only an empty page says that there are no
+   * more.
+   */
   images(
     run: number,
-    page: LedgerPage & { readonly verdicts: readonly RowVerdict[] },
+    page: LedgerPage & {
+      readonly verdicts: readonly RowVerdict[]
+      readonly mentions?: string | undefined
+    },
   ): Promise<readonly ImagedItem[]>
   /** Kept values of rows that were written, or left as they are. */
   keptCounts(run: number): Promise<KeptCounts>

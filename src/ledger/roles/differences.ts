@@ -47,6 +47,12 @@ export interface Differences {
   /** A page of the differences, in the order in which they were noted; `next` null at the end. */
   differences(
     run: number,
-    options: { after: number; limit: number; kind?: DifferenceKind; isRepaired?: boolean },
+    options: {
+      after: number
+      limit: number
+      kind?: DifferenceKind
+      field?: string
+      isRepaired?: boolean
+    },
   ): Promise<{ readonly rows: readonly NotedDifference[]; readonly next: number | null }>
 }

@@ -30,8 +30,10 @@ export interface PlannedItem {
   readonly recordId?: string | null
   /** Of a row that is not sent whole: the baseline hashes that are accepted with it. */
   readonly marks?: string | null
-  /** Whether properties are left out because its record has them. */
-  readonly isPart?: boolean
+  /** The whole payload, where properties are left out because its record has them. */
+  readonly whole?: string
+  /** The record that this run has made for it: what is answered as an update of that is a creation still. */
+  readonly madeId?: string
   /** A sending of it may have been carried out although no answer says so. */
   readonly isReplayed?: true
 }

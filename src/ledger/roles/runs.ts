@@ -109,8 +109,12 @@ export interface Runs {
     of?: number | null
   }): Promise<{ run: Run } | { heldBy: Run }>
   run(id: number): Promise<Run | null>
-  /** Newest first. `isCompared`: true gives reconciliations alone, false leaves them out. */
-  runs(filter: { sync?: string; limit: number; isCompared?: boolean }): Promise<readonly Run[]>
+  /** Newest first. */
+  runs(filter: {
+    sync?: string
+    limit: number
+    purposes?: readonly Purpose[]
+  }): Promise<readonly Run[]>
   /** The retries of a run, and the retries of these, oldest first. */
   retries(run: number): Promise<readonly Run[]>
   /** The undos of a run, oldest first. */

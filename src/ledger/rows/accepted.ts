@@ -5,6 +5,7 @@ import type {
   AcceptedOfKey,
   AcceptedRecord,
   CorrectedRow,
+  KeptBefore,
   SentInDoubt,
 } from '../roles/accepted-records.ts'
 import type { UncomparedItem } from '../roles/reconciliation.ts'
@@ -40,6 +41,12 @@ export const sentInDoubtOfRow = (row: Row): SentInDoubt => ({
   key: String(row['key']),
   hash: String(row['hash']),
   sent: text(row['sent']),
+})
+
+export const keptBeforeOfRow = (row: Row): KeptBefore => ({
+  run: Number(row['run']),
+  key: String(row['key']),
+  kept: text(row['kept']),
 })
 
 /** The column `records` of a key that has these. */

@@ -1,5 +1,6 @@
 // The books of a run, counted from its items.
 
+import { KEPT_REASONS } from '../../core/domain/protection.ts'
 import { isWritten } from '../../core/domain/item-states.ts'
 import type { RemovalState } from '../../core/domain/removals.ts'
 import {
@@ -7,6 +8,7 @@ import {
   NOT_READ_BACK,
   type Books,
   type ItemState,
+  type KeptCounts,
   type LinkBooks,
   type ReadBack,
 } from '../../core/domain/books.ts'
@@ -18,7 +20,9 @@ export function createBooksSum() {
   let replayed = 0
   let inDoubt = 0
   let lookedUp = 0
-  const kept = { values: 0, rows: 0 }
+  let kept: KeptCounts = { values: 0, rows: 0 }
+  let writtenOver: KeptCounts = { values: 0, rows: 0 }
+  let thereBefore = 0
   const removals: { [State in RemovalState]?: number } = {}
   return {
     add(row: Readonly<Record<string, unknown>>): void {
@@ -35,10 +39,16 @@ export function createBooksSum() {
       inDoubt += Number(row['in_doubt'])
       lookedUp += Number(row['looked_up'])
     },
-    /** Rows that kept values, as they were counted. */
-    addKept(row: Readonly<Record<string, unknown>> | undefined): void {
-      kept.values += Number(row?.['kept'] ?? 0)
-      kept.rows += Number(row?.['items'] ?? 0)
+    /** Rows that kept values, and those that wrote over some without a base. */
+    addKept(counted: { readonly kept: KeptCounts; readonly writtenOver: KeptCounts }): void {
+      kept = sumOfKept(kept, counted.kept)
+      writtenOver = sumOfKept(writtenOver, counted.writtenOver)
+    },
+    /** Whether a row was sent again, or settled by a look-up. */
+    hasDoubted: () => replayed + lookedUp > 0,
+    /** Such rows that updated records which were there before. */
+    addThereBefore(row: Readonly<Record<string, unknown>> | undefined): void {
+      thereBefore += Number(row?.['items'] ?? 0)
     },
     /** Removals that were counted by state. */
     addRemovals(row: Readonly<Record<string, unknown>>): void {
@@ -53,10 +63,24 @@ export function createBooksSum() {
       inDoubt,
       readBack,
       ...(isPart && { readToEnd: false as const }),
-      ...(kept.values > 0 && { kept: { ...kept } }),
+      ...(thereBefore > 0 && { thereBefore }),
+      ...(kept.values > 0 && { kept }),
+      ...(writtenOver.values > 0 && { writtenOver }),
       ...(links && { links }),
       ...(Object.keys(removals).length > 0 && { removals }),
     }),
+  }
+}
+
+function sumOfKept(one: KeptCounts, other: KeptCounts): KeptCounts {
+  const sums = KEPT_REASONS.map(
+    (reason) => [reason, (one.reasons?.[reason] ?? 0) + (other.reasons?.[reason] ?? 0)] as const,
+  )
+  const reasons = Object.fromEntries(sums.filter(([, values]) => values > 0))
+  return {
+    values: one.values + other.values,
+    rows: one.rows + other.rows,
+    ...(Object.keys(reasons).length > 0 && { reasons }),
   }
 }
 

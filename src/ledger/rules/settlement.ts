@@ -47,8 +47,8 @@ export function settlementOf(items: readonly ItemOutcome[]): Settlement {
 }
 
 /** Whether the status shows what the record now is: earlier refusals of the item no longer count. */
-export const isAcceptance = ({ httpStatus }: ItemOutcome): boolean =>
-  httpStatus === 200 || httpStatus === 201 || httpStatus === 204
+export const isAcceptance = ({ state, httpStatus }: ItemOutcome): boolean =>
+  isWritten(state) && (httpStatus === 200 || httpStatus === 201 || httpStatus === 204)
 
 /**
  * Of an update of `items`: whether the outcome in the state and with the status given leaves it open whether the item was written.

@@ -8,6 +8,7 @@ import {
   acceptedOfRow,
   readCorrectedRow,
   recordsColumn,
+  keptBeforeOfRow,
   sentInDoubtOfRow,
 } from '../rows/accepted.ts'
 import { subjectOf } from '../rows/differences.ts'
@@ -46,15 +47,15 @@ const CORRECTED_SQL = `SELECT held.key, held.run AS retry, held.origin >> 32 AS 
       WHERE since.sync = held.sync AND since.mode = 'run' AND since.id > held.run
         AND since.destination = held.destination AND since.of_run IS NULL)`
 
-/** The destinations of the run's origin, org and object type, in the order of their syncs; its own is one of them. */
-function destinationsOfType(db: SqliteDatabase, run: number) {
+/** The destinations of the run's org and object type, in the order of their syncs; its own is one of them. */
+function destinationsOfOrg(db: SqliteDatabase, run: number) {
   return db
     .sql(
-      `SELECT others.id, others.sync, others.sync = own.sync AS is_own,
+      `SELECT others.id, others.sync, others.sync = own.sync AS is_own, others.origin = own.origin AS is_here,
          others.matching_property = own.matching_property AS has_same_keys
        FROM runs CROSS JOIN destinations AS own ON own.id = runs.destination
          CROSS JOIN destinations AS others
-           ON others.origin = own.origin AND others.org_id = own.org_id AND others.object_type = own.object_type
+           ON others.org_id = own.org_id AND others.object_type = own.object_type
        WHERE runs.id = ? ORDER BY others.sync, others.id`,
     )
     .all(run)
@@ -62,9 +63,14 @@ function destinationsOfType(db: SqliteDatabase, run: number) {
       id: Number(row['id']),
       sync: String(row['sync']),
       isOwn: row['is_own'] === 1,
+      isHere: row['is_here'] === 1,
       hasSameKeys: row['has_same_keys'] === 1,
     }))
 }
+
+/** Those of them at the run's origin. */
+const destinationsOfType = (db: SqliteDatabase, run: number) =>
+  destinationsOfOrg(db, run).filter(({ isHere }) => isHere)
 
 /** Nothing is accepted any more for records that are gone, whichever sync wrote them. Within a transaction. */
 export function forgetRecords(
@@ -141,11 +147,12 @@ export const acceptedRecordMethods = (db: SqliteDatabase): AcceptedRecords => ({
   },
 
   async acceptedOfRecords(run, recordIds) {
+    const own = destinationsOfOrg(db, run).filter(({ isOwn }) => isOwn)
     const find = db.sql(
-      `SELECT * FROM accepted INDEXED BY accepted_record WHERE destination = ${DESTINATION} AND record_id = ?2`,
+      'SELECT * FROM accepted INDEXED BY accepted_record WHERE destination = ? AND record_id = ?',
     )
-    return [...new Set(recordIds)].flatMap((id) =>
-      find.all(run, id).map((row) => acceptedOfRow(row)),
+    return [...new Set(recordIds)].flatMap((recordId) =>
+      own.flatMap(({ id }) => find.all(id, recordId).map((row) => acceptedOfRow(row))),
     )
   },
 
@@ -208,6 +215,15 @@ export const acceptedRecordMethods = (db: SqliteDatabase): AcceptedRecords => ({
        WHERE items.run = ?1 AND items.key = ?2 AND in_doubt = 1 AND coalesce(verified, '') <> 'equal'`,
     )
     return keys.flatMap((key) => find.all(run, key).map(sentInDoubtOfRow))
+  },
+
+  async keptBefore(rows) {
+    const find = db.sql(
+      `SELECT items.run, items.key, image.kept FROM items INDEXED BY items_key
+         JOIN before_images AS image ON image.run = items.run AND image.ordinal = items.ordinal
+       WHERE items.run = ?1 AND items.key = ?2`,
+    )
+    return rows.flatMap(({ run, key }) => find.all(run, key).map(keptBeforeOfRow))
   },
 
   async absentWithSeveral(run) {

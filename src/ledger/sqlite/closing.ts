@@ -10,7 +10,7 @@ import { createBooksSum } from '../rules/books.ts'
 import { ordinalSlices } from '../rules/ranges.ts'
 import type { WorkTable } from '../rules/staging.ts'
 import { ADD_MANIFEST_SQL, manifestValues, PREVIOUS_MANIFEST_SQL } from '../statements/archive.ts'
-import { keptCountsSql } from '../statements/before-images.ts'
+import { keptCountsOfRow, keptCountsSql, thereBeforeSql } from '../statements/before-images.ts'
 import { linkBooks, type LinkClosing } from '../statements/links/closing.ts'
 import { IS_OLD_READING, LEAVE_REMOVALS, REMOVAL_COUNTS_SQL } from '../statements/removals.ts'
 import { STREAMS_SQL } from '../statements/streams.ts'
@@ -20,7 +20,8 @@ import { sqliteDialect, sqliteText } from './dialect.ts'
 import { runOfRow } from './runs.ts'
 import { deleteWork } from './work.ts'
 
-const KEPT_COUNTS_SQL = sqliteText(keptCountsSql(sqliteDialect.join))
+const THERE_BEFORE = sqliteText(thereBeforeSql(sqliteDialect.join))
+const KEPT_COUNTS_SQL = sqliteText(keptCountsSql(sqliteDialect))
 
 /** Items that were accepted, and of which nothing is left to be done: they lose their payloads. */
 const IS_DONE = `items.state IN (${doneStates}) AND NOT coalesce(${isLeft('items')}, 0)`
@@ -90,7 +91,8 @@ export function closingMethods(
       )
       for (const { first, last } of ordinalSlices(lastOrdinal(run), 10 * LEDGER_ROWS_MAX)) {
         for (const row of slice.all(run, first, last)) sum.add(row)
-        sum.addKept(db.sql(KEPT_COUNTS_SQL).get(run, first, last))
+        sum.addKept(keptCountsOfRow(db.sql(KEPT_COUNTS_SQL).get(run, first, last)))
+        if (sum.hasDoubted()) sum.addThereBefore(db.sql(THERE_BEFORE).get(run, first, last))
         await yieldToOthers()
       }
       const linked = await linkBooks(transactions, run)

@@ -15,6 +15,7 @@ export const sqliteDialect: SqlDialect = {
   withPayload: 'JOIN payloads USING (run, ordinal)',
   list: (values) => JSON.stringify(values),
   listAt: (place) => place,
+  contains: (text, place) => `instr(${text}, ${place}) > 0`,
   isOneOf: (text, place) => `${text} IN (SELECT value FROM json_each(${place}))`,
   eachOf: (json) => `json_each(${json}) AS each`,
   leftOf,

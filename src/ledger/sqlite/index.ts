@@ -2,6 +2,7 @@
 
 import { systemClock, type Clock } from '../../core/ports.ts'
 import type { Ledger } from '../ledger.ts'
+import { actionStatements } from '../statements/actions.ts'
 import { archiveStatements } from '../statements/archive.ts'
 import { linkClosing } from '../statements/links/closing.ts'
 import { linkMethods } from '../statements/links/index.ts'
@@ -47,6 +48,7 @@ export function ledgerOn(
   return {
     place: db.path,
     ...sharedMethods(runner, sqliteDialect),
+    ...actionStatements(runner, sqliteDialect, now),
     ...archiveStatements(runner, exportSelect),
     ...runMethods(db, now),
     ...stagingMethods(db, linkDecisions(transactions, sqliteLinkSql)),

@@ -1,6 +1,7 @@
 // The ledger's tables, as numbered migrations (design section 5). They are the users' too: documented in
 // docs/ledger.md, stable, to be queried with SQL.
 
+import { ACTION_TABLE } from './action-table.ts'
 import { ATTEMPT_VIEWS, CONFLICT_VIEWS, KEPT_VIEWS, SPARING_VIEWS } from './attempt-views.ts'
 import { LINK_TABLES } from './link-tables.ts'
 
@@ -360,4 +361,9 @@ export const MIGRATIONS: readonly string[] = [
   -- What the answer to a row showed of its record: values in other forms than they were sent, and the time of the change.
   ALTER TABLE before_images ADD COLUMN "after" TEXT;
   `,
+  `
+  -- How many values of others a row writes over that the sync has not written before.
+  ALTER TABLE before_images ADD COLUMN written_over INTEGER NOT NULL DEFAULT 0;
+  `,
+  ACTION_TABLE,
 ]

@@ -19,6 +19,7 @@ export const EXPORT_KEYS: Readonly<Record<ExportName, readonly string[]>> = {
   requests: ['run', 'batch', 'attempt'],
   streams: ['run', 'stream'],
   manifests: ['run'],
+  actions: ['number'],
 }
 
 /**

@@ -43,12 +43,20 @@ export const differenceStatements = (db: StatementRunner, { indexedBy, collate }
       return rows.map(differenceGroupOfRow)
     },
 
-    async differences(run, { after, limit, kind, isRepaired }) {
+    async differences(run, { after, limit, kind, field, isRepaired }) {
       const rows = await db.all(
         `SELECT * FROM differences WHERE run = $1 AND number > $2
            AND (CAST($4 AS text) IS NULL OR kind = CAST($4 AS text))
-           AND (CAST($5 AS smallint) IS NULL OR repaired = CAST($5 AS smallint)) ORDER BY number LIMIT $3`,
-        [run, after, limit, kind ?? null, isRepaired === undefined ? null : Number(isRepaired)],
+           AND (CAST($5 AS smallint) IS NULL OR repaired = CAST($5 AS smallint))
+           AND (CAST($6 AS text) IS NULL OR field = CAST($6 AS text)) ORDER BY number LIMIT $3`,
+        [
+          run,
+          after,
+          limit,
+          kind ?? null,
+          isRepaired === undefined ? null : Number(isRepaired),
+          field ?? null,
+        ],
       )
       return {
         rows: rows.map(differenceOfRow),

@@ -49,6 +49,8 @@ export interface SqlDialect extends ColumnReaders {
   readonly listAt: (place: string) => string
   /** Whether a text is in such a list. */
   isOneOf(text: string, place: string): string
+  /** Whether a text has another one in it, character for character. */
+  contains(text: string, place: string): string
   /** The elements of a JSON text as the table `each`, with the column `value`. */
   eachOf(json: string): string
   /**

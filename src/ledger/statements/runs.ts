@@ -3,7 +3,7 @@
 import type { LedgerIdentity } from '../roles/identity.ts'
 import type { RunCounters, Runs } from '../roles/runs.ts'
 import { destinationOfRow, liveStates, RUN_COLUMNS, runReader } from '../rows/runs.ts'
-import { countsOfRow } from '../rows/values.ts'
+import { countsOfRow, sqlList } from '../rows/values.ts'
 import { LINK_COUNTERS } from './links/slices.ts'
 import type { SqlDialect, StatementRunner } from './engine.ts'
 
@@ -45,8 +45,8 @@ export function runStatements(db: StatementRunner, dialect: SqlDialect) {
       const row = await db.one(`SELECT ${RUN_COLUMNS} FROM runs WHERE id = $1`, [id])
       return row ? runOfRow(row) : null
     },
-    async runs({ sync, limit, isCompared }) {
-      const which = `mode = 'run'${isCompared === undefined ? '' : ` AND purpose ${isCompared ? '=' : '<>'} 'reconcile'`}`
+    async runs({ sync, limit, purposes }) {
+      const which = `mode = 'run'${purposes === undefined ? '' : ` AND purpose IN (${sqlList(purposes)})`}`
       const ofSync = sync === undefined ? '' : 'AND sync = $2'
       const rows = await db.all(
         `SELECT ${RUN_COLUMNS} FROM runs WHERE ${which} ${ofSync} ORDER BY id DESC LIMIT $1`,

@@ -6,6 +6,7 @@ import {
   DIFFERENCE_KINDS,
   differenceMeaning,
 } from '../../core/domain/differences.ts'
+import { keptDifferText } from '../../core/domain/spared.ts'
 import { miniBar, stackedBar, swatch, type BarSegment } from '../charts.ts'
 import { html, type Markup } from '../escape.ts'
 import { countText, formatNumber, dateTimeText } from '../format.ts'
@@ -19,7 +20,7 @@ const sides = CHANGED_BY.map((whose) => ({
 }))
 
 export function comparisonPart(comparison: ReportComparison, kind: RunFacts['kind']): Markup {
-  const { found, left, equal, repair, fields, fields_omitted: omitted } = comparison
+  const { found, left, equal, kept, repair, fields, fields_omitted: omitted } = comparison
   const kinds = DIFFERENCE_KINDS.filter((each) => found[each] > 0)
   const segments: BarSegment[] = [
     { series: 'equal', name: 'equal', value: equal ?? 0 },
@@ -53,7 +54,8 @@ export function comparisonPart(comparison: ReportComparison, kind: RunFacts['kin
           )}
         </tbody>
       </table>
-      ${kinds.length === 0 && html`<p class="balance yes">Nothing differs.</p>`}
+      ${kinds.length === 0 && !kept && html`<p class="balance yes">Nothing differs.</p>`}
+      ${kept && html`<p class="note">${keptDifferText(kept)}.</p>`}
       ${comparison.verified_through && html`<p class="note">Known to be equal as of ${dateTimeText(comparison.verified_through)}.</p>`}
       ${fields.length > 0 && fieldsOf(fields, kind)}
       ${omitted > 0 && html`<p class="note soft">${countText(omitted, 'more field')} with fewer differences.</p>`}`,

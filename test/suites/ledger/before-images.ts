@@ -28,7 +28,7 @@ const image = (ordinal: number, more: Partial<BeforeImage> = {}): BeforeImage =>
   sent: '{"name":"b"}',
   ...more,
 })
-const unkept = { kept: null, kept_values: 0, marks: null, after: null }
+const unkept = { kept: null, kept_values: 0, written_over: 0, marks: null, after: null }
 const created = (ordinal: number) =>
   image(ordinal, { verdict: 'create', recordId: null, before: null })
 
@@ -70,6 +70,14 @@ export function beforeImageTests(open: Open): void {
     ])
     expect(await ledger.images(run, { ...page, verdicts: ['create'] })).toHaveLength(1)
     expect(await ledger.images(run, { ...page, limit: 1 })).toHaveLength(1)
+    const kept = JSON.stringify([{ property: 'c%_"\\', ours: 'b', theirs: 'a' }])
+    await ledger.recordImages(run, [image(1, { kept, keptValues: 1 })])
+    const found = async (mentions: string) =>
+      (await ledger.images(run, { ...page, mentions })).map(({ ordinal }) => ordinal)
+    expect(await found('"name"')).toEqual([1, 2, 4])
+    expect(await found(JSON.stringify('c%_"\\'))).toEqual([1])
+    expect(await found('"NAME"')).toEqual([])
+    expect(await found('n_me')).toEqual([])
     const without = await ledger.withoutImage(run, { after: 0, limit: 9 })
     expect(without).toMatchObject([{ ordinal: 3, key: 'k3', hash: 'hash of a' }])
     expect(await ledger.withoutImage(run, { after: 3, limit: 9 })).toEqual([])
@@ -149,6 +157,9 @@ export function beforeImageTests(open: Open): void {
     await ledger.recordImages(run, images, { again: true })
     const [first, second, third] = [image(1, now), image(2, now), created(3)]
     expect([...(await ledger.imagesOf(run, [1, 2, 3])).values()]).toEqual([first, second, third])
+    // A row that was written is sent once more where another row has its record.
+    await ledger.recordImages(run, images, { isWritten: true })
+    expect((await ledger.imagesOf(run, [3])).get(3)).toEqual(image(3, now))
   })
 
   it('outlive the payloads of a closed run, and go with its items', async () => {
@@ -207,23 +218,33 @@ export function beforeImageTests(open: Open): void {
 
   it('have what was kept, which counts once the row was written or left alone', async () => {
     const { run, segment, fence } = await staged(ledger, rows(4))
-    const keeping = { kept: '[{"property":"name"}]', keptValues: 1, marks: 'ABCDEg' }
+    const keeping = {
+      kept: '[{"property":"name","reason":"changed"}]',
+      keptValues: 1,
+      marks: 'ABCDEg',
+    }
     await ledger.recordImages(run, [
-      image(1, { ...keeping, keptValues: 2 }),
+      image(1, {
+        ...keeping,
+        kept: '[{"reason":"changed"},{"reason":"has_value"}]',
+        keptValues: 2,
+      }),
       image(2, { ...keeping, verdict: 'kept' }),
       image(3, keeping),
-      image(4),
+      image(4, { writtenOver: 3 }),
     ])
     expect((await ledger.imagesOf(run, [2, 4])).get(2)).toEqual(
       image(2, { ...keeping, verdict: 'kept' }),
     )
+    expect((await ledger.imagesOf(run, [4])).get(4)).toEqual(image(4, { writtenOver: 3 }))
     expect(await ledger.keptCounts(run)).toEqual({ values: 0, rows: 0 })
     const batch = await send(ledger, { run, segment, fence }, 1)
     await ledger.settle(run, segment, fence, batch, answered, [outcome(1, 'updated')])
     const kept = { kind: null, held: null, differences: [], spared: 'kept' } as const
     await ledger.recordCompared(run, [{ ...kept, ordinal: 2, recordId: 'r2', marks: 'kept' }])
-    expect(await ledger.keptCounts(run)).toEqual({ values: 3, rows: 2 })
-    expect((await ledger.books(run)).kept).toEqual({ values: 3, rows: 2 })
+    const counts = { values: 3, rows: 2, reasons: { changed: 2, has_value: 1 } }
+    expect(await ledger.keptCounts(run)).toEqual(counts)
+    expect((await ledger.books(run)).kept).toEqual(counts)
     expect(await statesOf(ledger, run)).toMatchObject({ 1: 'updated', 2: 'kept', 3: 'planned' })
     // Nothing was written for the key: nothing is accepted of it.
     expect(await ledger.acceptedValues(run, ['k2'])).toEqual(new Map())
@@ -243,6 +264,22 @@ export function beforeImageTests(open: Open): void {
       { key: 'k1', hash: 'hash of a', sent: image(1).sent },
       { key: 'k2', hash: 'hash of a', sent: null },
     ])
+  })
+
+  it('tell what rows of earlier runs kept', async () => {
+    const { run } = await staged(ledger, rows(4))
+    const kept = '[{"property":"name","since":7}]'
+    await ledger.recordImages(run, [image(1, { kept, keptValues: 1 }), image(2)])
+    await close(ledger, run)
+    const next = await staged(ledger, rows(1, 'b'))
+    await ledger.recordImages(next.run, [image(1, { kept: '[]', keptValues: 1 })])
+    const asked = ['k1', 'k2', 'k3', 'other'].map((key) => ({ run, key }))
+    expect(await ledger.keptBefore([...asked, { run: next.run, key: 'k1' }])).toEqual([
+      { run, key: 'k1', kept },
+      { run, key: 'k2', kept: null },
+      { run: next.run, key: 'k1', kept: '[]' },
+    ])
+    expect(await ledger.keptBefore([])).toEqual([])
   })
 
   it('leave a record of ours with what is known of it, where a row is kept', async () => {

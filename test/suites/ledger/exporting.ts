@@ -110,6 +110,16 @@ export function exportingTests(open: Open): void {
     const { id: mirror } = await openRun(ledger, 'run', 'crm', 'mirror')
     for (const name of ['svc_b', 'svc_a', 'svc_c'])
       await ledger.noteStream(mirror, stream(name, { read: 3_000_000_001 }))
+    for (const run of [claim.run, null, retry])
+      await ledger.beginAction({
+        action: 'pause',
+        who: "o'ü@desk",
+        via: 'command',
+        sync: 'contacts',
+        run,
+        details: null,
+        token: null,
+      })
     const difference = {
       stream: 'svc_a',
       key: null,

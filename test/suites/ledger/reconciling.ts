@@ -598,6 +598,8 @@ export function reconcilingTests(open: Open): void {
       expect(await some({ kind: 'extra' })).toEqual(['extra'])
       expect(await some({ isRepaired: false })).toEqual(['different', 'missing'])
       expect(await some({ isRepaired: true, kind: 'stale' })).toEqual(['stale'])
+      expect(await some({ field: 'svc_name' })).toEqual(['different', 'extra', 'stale'])
+      expect(await some({ field: 'nobody' })).toEqual([])
       expect(await some({ isRepaired: false, kind: 'stale' })).toEqual([])
     })
 

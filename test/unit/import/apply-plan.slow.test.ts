@@ -223,6 +223,19 @@ onEachLedger('a plan is refused', () => {
     expect((await scene.run({ ...fast, plan: number })).state).toBe('complete')
   })
 
+  it('if another run has sent its rows since, and the source is the same', async () => {
+    const scene = await importScene(NAMES)
+    scene.rows(HEAD, numbered(5, 'ours'))
+    const { number } = await planned(scene)
+    const { number: second } = await planned(scene)
+    const { run } = await scene.run({ ...fast, plan: second })
+    const message = await refusal(scene, number)
+    expect(message).toContain(
+      `changed since it was made: what is to be sent of 5 rows, as run ${run} came between;`,
+    )
+    expect(message).not.toContain('of the source')
+  })
+
   it('if only the order of rows, or the mapping has changed', async () => {
     const scene = await importScene(NAMES)
     scene.rows(HEAD, numbered(3, 'ours'))

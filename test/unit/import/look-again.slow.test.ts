@@ -315,9 +315,10 @@ describe('on_conflict: theirs', () => {
     const end = await scene.run(interrupted(name, meanwhile))
     expect(isBalanced(end.books)).toBe(true)
     expect(await world.names()).toEqual({ ...ours('new', 'New'), k1: ['by hand', 'New 1'] })
-    // Where the other value was written, nothing is left to be sent of the row.
-    expect(end.books.states).toMatchObject(isDone(name) ? { updated: 2, kept: 1 } : { updated: 3 })
-    expect(end.books.kept).toEqual({ values: 1, rows: 1 })
+    expect(end.books.states).toMatchObject({ updated: 3 })
+    // What was carried out was changed after it, as the row read back shows.
+    if (isDone(name)) expect(end).toMatchObject({ state: 'complete_with_differences' })
+    else expect(end.books.kept).toEqual({ values: 1, rows: 1, reasons: { changed: 1 } })
     const image = (await scene.ledger.imagesOf(end.run, [2])).get(2)!
     expect(JSON.parse(image.before!)).toMatchObject({ svc_last_name: 'L 1' })
     // And it stays so.
@@ -362,11 +363,17 @@ describe('on_conflict: reject', () => {
     scene.rows(HEAD, three('new', 'New'))
     const meanwhile = () => edit('k1', { svc_first_name: 'by hand' })
     const end = await scene.run(interrupted(name, meanwhile))
-    expect(end.books.states).toMatchObject({ updated: 2, rejected: 1 })
     expect(await world.names()).toEqual({
       ...ours('new', 'New'),
       k1: ['by hand', isDone(name) ? 'New 1' : 'L 1'],
     })
+    if (isDone(name)) {
+      // It was changed after the row had been carried out, as the row read back shows.
+      expect(end).toMatchObject({ state: 'complete_with_differences' })
+      expect(end.books.states).toMatchObject({ updated: 3 })
+      return
+    }
+    expect(end.books.states).toMatchObject({ updated: 2, rejected: 1 })
     const [row] = await world.left(end.run, 'rejected')
     expect(row).toMatchObject({ key: 'k1', reason: 'changed_by_others' })
     expect(row!.detail!.endsWith(MAYBE_WRITTEN)).toBe(isLost(name))
@@ -423,4 +430,18 @@ it('a run without images sends a batch again without looking', async () => {
   expect(end).toMatchObject({ state: 'complete', books: { states: { updated: 3 } } })
   expect(requests.slice(before).filter((url) => url.includes('/query'))).toEqual([])
   expect(await world.names()).toEqual(ours('new'))
+})
+
+describe('reconcile --delete-extra', () => {
+  it('deletes no record that is changed after a 429', async () => {
+    const { scene, edit, interrupted, ...world } = await seeded({})
+    scene.rows(HEAD, three('old').slice(0, 1))
+    const meanwhile = () => edit('k1', { svc_first_name: 'by hand' })
+    const options = { ...interrupted('a 429', meanwhile), approves: true }
+    const end = await scene.reconcile({ repair: true, deleteExtra: true }, options)
+    expect(world.wasInterrupted()).toBe(true)
+    expect(await world.names()).toEqual({ k0: ['old 0', 'L 0'], k1: ['by hand', 'L 1'] })
+    expect(end.state).toBe('complete_with_differences')
+    expect(world.requests.filter((url) => BATCH.test(url)).length).toBe(3)
+  })
 })

@@ -5,6 +5,7 @@ import { isBalanced } from '../../../src/core/domain/books.ts'
 import { REMOVAL_STATES } from '../../../src/core/domain/removals.ts'
 import { ROW_VERDICTS } from '../../../src/core/domain/row-changes.ts'
 import type { ImportClient } from '../../../src/import/ports.ts'
+import { collectReport } from '../../../src/report/collect.ts'
 import { onEachLedger } from './each-ledger.ts'
 import { clientWith, CONTACT, importScene, losesFirst, type RunEnd, type Scene } from './scene.ts'
 
@@ -36,7 +37,23 @@ const states = ({ books, state }: RunEnd) => {
   return { state, ...Object.fromEntries(counted) }
 }
 
+const reportOf = async ({ ledger }: Scene, { run }: RunEnd) =>
+  await collectReport(ledger, (await ledger.run(run))!, {
+    madeAt: new Date().toISOString(),
+    hint: (command) => command,
+    ui: null,
+    limitPerMinute: null,
+  })
+
 const keptOf = (scene: Scene, { run }: RunEnd) => scene.ledger.keptCounts(run)
+
+/** The runs that wrote what a run kept, as its images have them. */
+async function sinceOf({ ledger }: Scene, { run }: RunEnd) {
+  const images = await ledger.images(run, { after: 0, limit: 9, verdicts: ROW_VERDICTS })
+  return images.flatMap(({ kept }) =>
+    (JSON.parse(kept ?? '[]') as { readonly since: number | null }[]).map(({ since }) => since),
+  )
+}
 
 onEachLedger('on_conflict: theirs', () => {
   it.each(['all', 'none'])(
@@ -44,19 +61,24 @@ onEachLedger('on_conflict: theirs', () => {
     async (verify) => {
       const scene = await protecting({ verify })
       scene.rows(HEAD, [['k1', 'A1', 'B1']])
-      await scene.run(fast)
+      const first = await scene.run(fast)
       await change(scene, 'k1', { svc_first_name: 'person' })
       scene.rows(HEAD, [['k1', 'A2', 'B2']])
       const second = await scene.run(fast)
       expect(states(second)).toEqual({ state: 'complete', updated: 1 })
       expect(await namesOf(scene, 'k1')).toEqual(['person', 'B2'])
-      expect(await keptOf(scene, second)).toEqual({ values: 1, rows: 1 })
-      expect(second.books.kept).toEqual({ values: 1, rows: 1 })
+      const counts = { values: 1, rows: 1, reasons: { changed: 1 } }
+      expect(await keptOf(scene, second)).toEqual(counts)
+      expect(second.books.kept).toEqual(counts)
       expect(second.message).toBe('1 value of 1 row was kept as others changed it')
+      expect(await sinceOf(scene, second)).toEqual([first.run])
       // What was kept is no value of ours: a further change of the row does not write over it either.
       scene.rows(HEAD, [['k1', 'A3', 'B3']])
-      expect(states(await scene.run(fast))).toEqual({ state: 'complete', updated: 1 })
+      const third = await scene.run(fast)
+      expect(states(third)).toEqual({ state: 'complete', updated: 1 })
       expect(await namesOf(scene, 'k1')).toEqual(['person', 'B3'])
+      // The run that kept it has not written it.
+      expect(await sinceOf(scene, third)).toEqual([first.run])
       // Nor does a run that has nothing to say of the property.
       scene.rows(HEAD, [['k1', '', 'B4']])
       await scene.run(fast)
@@ -115,7 +137,12 @@ onEachLedger('on_conflict: theirs', () => {
       await scene.client.createRecord(CONTACT, { svc_external_id: 'k1', svc_first_name: 'person' })
       scene.rows(HEAD, [['k1', 'A1', 'B1']])
       const end = await scene.run(fast)
-      expect(await keptOf(scene, end)).toEqual({ values: count, rows: count })
+      expect(await keptOf(scene, end)).toMatchObject({ values: count, rows: count })
+      expect(end.message).toBe(
+        count === 0
+          ? '1 value of 1 row was written over that this sync had not written before'
+          : '1 value of 1 row was kept as the record had it before this sync (first_contact)',
+      )
       // A property without a value has none to protect.
       expect(await namesOf(scene, 'k1')).toEqual([name, 'B1'])
       scene.rows(HEAD, [['k1', 'A2', 'B2']])
@@ -189,6 +216,8 @@ onEachLedger('a value of ours that was sent without an answer', () => {
     scene.rows(HEAD, [['k1', 'A2', 'B2']])
     const end = await scene.run({ ...fast, through: losesFirst('batchUpsert', isDone) })
     expect(states(end)).toEqual({ state: 'complete', updated: 1 })
+    // The record was there before: the run has not created it.
+    expect((await reportOf(scene, end)).books?.maybe_created).toBe(0)
     expect(await namesOf(scene, 'k1')).toEqual(['person', 'B2'])
     scene.rows(HEAD, [['k1', 'A3', 'B3']])
     await scene.run(fast)
@@ -260,7 +289,7 @@ onEachLedger('a worker that dies', () => {
       const end = await scene.run({ ...fast, through, tries: 2 })
       expect(isDead).toBe(true)
       expect(states(end)).toEqual({ state: 'complete', updated: 1, kept: 1 })
-      expect(await keptOf(scene, end)).toEqual({ values: 2, rows: 2 })
+      expect(await keptOf(scene, end)).toMatchObject({ values: 2, rows: 2 })
       expect(await namesOf(scene, 'k1')).toEqual(['person', 'B2'])
       scene.rows(HEAD, [
         ['k1', 'A3', 'B3'],
@@ -295,6 +324,10 @@ describe('on_conflict: reject', () => {
       field: '/properties/svc_first_name',
       detail: `svc_first_name: the row has "A2", the record "person" (others changed it since this sync wrote it, in run ${first.run})`,
     })
+    const { books } = await reportOf(scene, end)
+    expect(books?.states.find(({ state }) => state === 'rejected')?.meaning).toBe(
+      'refused by the service, or set aside as others changed the record (changed_by_others)',
+    )
     // A retry protects it too.
     expect(states(await scene.retry(end.run, undefined, fast))).toMatchObject({ rejected: 1 })
     expect(await namesOf(scene, 'k1')).toEqual(['person', 'B1'])
@@ -376,8 +409,17 @@ describe('a reconciliation', () => {
     const seen = await scene.reconcile({}, fast)
     expect(states(seen)).toEqual({ state: 'complete', unchanged: 1, kept: 1 })
     expect(seen.differences).toEqual([])
-    expect(seen.message).toContain('both sides are equal')
-    expect(await keptOf(scene, seen)).toEqual({ values: 1, rows: 1 })
+    expect(seen.message).toBe(
+      'both sides are equal, but for what is kept: 1 value of 1 row differs, and is kept as others changed it',
+    )
+    expect(await keptOf(scene, seen)).toMatchObject({ values: 1, rows: 1 })
+    const { verdict, comparison } = await reportOf(scene, seen)
+    expect(comparison).toMatchObject({ compared: 2, equal: 1, kept: { values: 1, rows: 1 } })
+    expect(verdict).toMatchObject({
+      tone: 'good',
+      words: 'Equal, but for what is kept',
+      meaning: expect.stringContaining('1 value of 1 row differs, and is kept') as string,
+    })
     // Only the source changed the last name; of the first name it is others alone.
     scene.rows(HEAD, twoRows('A1', 'B2'))
     const repaired = await scene.reconcile({ repair: true }, fast)
@@ -519,7 +561,10 @@ describe('write: if_empty', () => {
     rows('A1')
     const end = await scene.run(fast)
     expect(states(end)).toEqual({ state: 'complete', created: 1, updated: 2 })
-    expect(await keptOf(scene, end)).toEqual({ values: 1, rows: 1 })
+    expect(await keptOf(scene, end)).toEqual({ values: 1, rows: 1, reasons: { has_value: 1 } })
+    expect(end.message).toBe(
+      '1 value of 1 row was kept as the record has a value (write: if_empty)',
+    )
     expect(await namesOf(scene, 'k1')).toEqual(['person', 'A1'])
     expect(await namesOf(scene, 'k2')).toEqual(['A1', 'A1'])
     expect(await namesOf(scene, 'k3')).toEqual(['A1', 'A1'])

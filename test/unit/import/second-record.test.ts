@@ -27,8 +27,8 @@ async function createdRow(scene: Scene, run: number) {
 }
 
 /** A run has written k0 to k2; the record of k0 is private now, and `lesser` is a key that does not see it. */
-async function privateScene() {
-  const scene = await importScene(NAMES, {}, { users: [ADA] })
+async function privateScene(more: Parameters<typeof importScene>[1] = {}) {
+  const scene = await importScene(NAMES, more, { users: [ADA] })
   const rows = (first: string) =>
     scene.rows(HEAD, [
       ['k0', first],
@@ -63,6 +63,18 @@ test('a row that a lesser key writes to a second record is told, and so are the 
     expect(looked.differences).toMatchObject([{ key: 'k0', kind: 'different', repaired: false }])
     expect(looked.books.states).toMatchObject({ unchanged: 2, unsent: 1 })
     expect(looked.state).toBe('complete_with_rejects')
+  } finally {
+    await client.close()
+  }
+})
+
+test('a row with two records is named by each run, also where its record need not be sent', async () => {
+  const { scene, rows, client, lesser } = await privateScene({ keep_before: true })
+  try {
+    rows('Anna')
+    expect((await scene.run(lesser)).state).toBe('complete_with_differences')
+    expect((await scene.run(lesser)).state).toBe('complete_with_differences')
+    expect((await scene.run(lesser)).state).toBe('complete_with_differences')
   } finally {
     await client.close()
   }
