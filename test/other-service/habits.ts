@@ -15,6 +15,9 @@ export interface Faults {
   readonly times?: number
 }
 
+/** What became of a request; `killed`: the service was killed before it had answered. */
+export type Fault = FaultKind | 'killed'
+
 export type FaultKind =
   /** The connection ends, and nothing is carried out. */
   | 'drop_before'

@@ -4,7 +4,7 @@
 export { startOtherService } from './server.ts'
 export type { Hold, OtherService, OtherServiceOptions, Seen } from './server.ts'
 export { DEFAULT_HABITS, randoms } from './habits.ts'
-export type { FaultKind, Faults, Habits, Naming, Values } from './habits.ts'
+export type { Fault, FaultKind, Faults, Habits, Naming, Values } from './habits.ts'
 export { Num, format, numberOf, parse } from './json.ts'
 export type { Json, JsonObject } from './json.ts'
 export type { Org, Rec, Snapshot } from './store.ts'

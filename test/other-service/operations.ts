@@ -24,6 +24,8 @@ export interface Call {
   readonly path: Readonly<Record<string, string>>
   readonly query: URLSearchParams
   readonly body: JsonObject
+  /** Places of the items of a batch that a fault met. */
+  readonly failed: number[]
 }
 
 export interface Answer {
@@ -128,7 +130,7 @@ function batch(
     index: number,
   ) => { status: 200 | 201 | 204; record: Rec | null; shown?: JsonObject },
 ): Answer {
-  const { body, habits, random, docs } = call
+  const { body, habits, random, docs, failed: met } = call
   onlyKeys(body, ['data'])
   const items = body['data']
   if (!Array.isArray(items)) throw malformed('a list is expected', '/data')
@@ -150,7 +152,10 @@ function batch(
       const isApplied = !isFault || random() < fault.applied
       const written = isApplied ? each(item, index) : { status: 204, record: null }
       const { status, record } = written
-      if (isFault) throw failure(fault.status)
+      if (isFault) {
+        met.push(index)
+        throw failure(fault.status)
+      }
       if (habits.batchItems === '204') return { index, status: 204 }
       const isBare = record === null || habits.batchItems === 'bare'
       return { index, status, ...(!isBare && { record: written.shown ?? representation(record) }) }

@@ -1,13 +1,14 @@
 // The door: which operation a request is, who sends it, and what goes wrong with it on the way.
 
 import { createServer } from 'node:http'
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { documentOf, routesOf } from './document.ts'
 import type { Route } from './document.ts'
 import { Fate, PUBLIC, fail, isCarriedOut } from './faults.ts'
 import { DEFAULT_HABITS, DEFAULT_NAMING, randoms } from './habits.ts'
-import type { FaultKind, Habits, Naming, Values } from './habits.ts'
+import type { Fault, Habits, Naming, Values } from './habits.ts'
 import { format, isObject, parse } from './json.ts'
 import type { JsonObject } from './json.ts'
 import { Limiter } from './limits.ts'
@@ -42,9 +43,10 @@ export interface Seen {
   readonly type: string | null
   readonly org: number | null
   readonly body: JsonObject
+  readonly failed: number[]
   /** Null while it is under way, and where the connection was ended without an answer. */
   status: number | null
-  fault: FaultKind | null
+  fault: Fault | null
 }
 
 export interface Hold {
@@ -86,10 +88,18 @@ export interface OtherService {
     options?: { readonly when?: 'before' | 'after'; readonly count?: number },
   ): Hold
   forgetRequests(): void
+  /**
+   * Ends it as SIGKILL would: every connection is torn, its port is closed, and a request that was not carried out never will be.
+   * What was carried out is kept.
+   */
+  kill(): void
+  /** Starts it again after a kill, on its data, at the same port. */
+  restart(): Promise<void>
   close(): Promise<void>
 }
 
 const BODY_MAX = 16 * 1_024 ** 2
+const LISTEN_TRIES_MAX = 200
 
 interface Holding {
   readonly which: (seen: Seen) => boolean
@@ -132,6 +142,8 @@ export async function startOtherService(options: OtherServiceOptions = {}): Prom
   let seen: Seen[] = []
   let requests = 0
   const holds = new Set<Holding>()
+  /** Requests without an answer. */
+  const open = new Set<Seen>()
   let url = ''
 
   const find = (method: string, path: string): [Route, Record<string, string>] => {
@@ -180,12 +192,17 @@ export async function startOtherService(options: OtherServiceOptions = {}): Prom
       type: null,
       org: null,
       body: {},
+      failed: [],
       status: null,
       fault: null,
     }
     seen.push(one)
+    open.add(one)
+    response.once('close', () => open.delete(one))
+    const isKilled = () => one.fault === 'killed'
     const send = (status: number, body: string | null, headers: object, type: string) => {
       one.status = status
+      open.delete(one)
       response.writeHead(status, {
         'cache-control': 'no-store',
         [`${naming.prefix.replaceAll('_', '-').replace(/-?$/, '-')}request-id`]: id,
@@ -225,10 +242,12 @@ export async function startOtherService(options: OtherServiceOptions = {}): Prom
       headers = limiters.get(by.org)!.take()
       const body = parsed(text, request)
       Object.assign(one, { body })
-      one.fault = fate.of(operation)
+      const fault = fate.of(operation)
+      one.fault = fault
       await held(one, 'before')
+      if (isKilled()) return
       const sending = { response, retryAfter: habits.retryAfter, send, refuse }
-      if (one.fault !== null && !isCarriedOut(one.fault)) return fail(one.fault, null, sending)
+      if (fault !== null && !isCarriedOut(fault)) return fail(fault, null, sending)
       // A key that was revoked while the request waited writes nothing.
       if (keys.get(by.key) !== by) keyOf(request)
       const done: Answer = OPERATIONS[operation]!({
@@ -242,9 +261,11 @@ export async function startOtherService(options: OtherServiceOptions = {}): Prom
         path,
         query: searchParams,
         body,
+        failed: one.failed,
       })
       await held(one, 'after')
-      if (one.fault !== null) return fail(one.fault, done, sending)
+      if (isKilled()) return
+      if (fault !== null) return fail(fault, done, sending)
       const content = done.body === null ? null : format(done.body)
       send(done.status, content, { ...headers, ...done.headers }, 'application/json')
     } catch (error) {
@@ -253,19 +274,25 @@ export async function startOtherService(options: OtherServiceOptions = {}): Prom
     }
   }
 
-  const server = createServer((request, response) => {
-    answer(request, response).catch((error: unknown) => {
-      process.stderr.write(`other service: ${String((error as Error).stack)}\n`)
-      if (response.headersSent) response.destroy()
-      else response.writeHead(500).end()
-    })
-  })
   const host = options.host ?? '127.0.0.1'
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(options.port ?? 0, host, resolve)
-  })
-  url = `http://${host}:${(server.address() as AddressInfo).port}`
+  const listen = async (port: number): Promise<Server> => {
+    const listening = createServer((request, response) => {
+      answer(request, response).catch((error: unknown) => {
+        if (request.destroyed && !request.complete) return
+        process.stderr.write(`other service: ${String((error as Error).stack)}\n`)
+        if (response.headersSent) response.destroy()
+        else response.writeHead(500).end()
+      })
+    })
+    await new Promise<void>((resolve, reject) => {
+      listening.once('error', reject)
+      listening.listen(port, host, resolve)
+    })
+    return listening
+  }
+  let server = await listen(options.port ?? 0)
+  const { port } = server.address() as AddressInfo
+  url = `http://${host}:${port}`
 
   return {
     url,
@@ -320,6 +347,23 @@ export async function startOtherService(options: OtherServiceOptions = {}): Prom
       }
     },
     forgetRequests: () => void (seen = []),
+    kill() {
+      for (const one of open) one.fault = 'killed'
+      open.clear()
+      server.close()
+      server.closeAllConnections()
+      pages.restart()
+    },
+    async restart() {
+      // Meanwhile another socket of the machine may have the port for a moment.
+      for (let tries = 1; ; tries++)
+        try {
+          return void (server = await listen(port))
+        } catch (error) {
+          if (tries >= LISTEN_TRIES_MAX) throw error
+          await sleep(10)
+        }
+    },
     async close() {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))

@@ -29,8 +29,10 @@ import {
   columnsOf,
   configured,
   syncsOf,
+  tuningOf,
   typeDefs,
   type Dice,
+  type Tuning,
 } from './world.ts'
 
 type Closed = {
@@ -53,7 +55,7 @@ const ROUNDS_MAX = 3
 
 interface Step {
   readonly run: number
-  readonly tuning: Readonly<Record<string, unknown>> & { readonly segment_ms: number }
+  readonly tuning: Tuning
   readonly segment?: Staged['segments'][number]
 }
 
@@ -81,7 +83,7 @@ export class History {
   readonly #process: Process
   readonly #others: Others
   readonly #faults: readonly Faults[]
-  readonly #tuning: Step['tuning']
+  readonly #tuning: Tuning
   readonly #hasMidWrites: boolean
   readonly #isLossy: boolean
   /** Ids of records of each type that were ever there. */
@@ -95,7 +97,7 @@ export class History {
     chance: Dice,
     hasItemFaults: boolean,
   ) {
-    const { often, one, below } = chance
+    const { often, one } = chance
     this.#options = options
     this.#chance = chance
     this.#service = service
@@ -110,15 +112,7 @@ export class History {
     this.#isLossy = this.#faults.length > 0 || hasItemFaults || options.kills
     this.#hasMidWrites = settings.every(({ verify }) => verify === 'none') && often(0.5)
     this.#others = new Others(chance, service.org, this.#model)
-    this.#tuning = {
-      resend_backoff_ms: [1],
-      item_backoff_ms: [1],
-      segment_ms: one(5, 60_000, 60_000),
-      in_flight: 1 + below(3),
-      rows_per_segment: one(3, 1_000),
-      service_probe_ms: 1,
-      blocked_probe_ms: 1,
-    }
+    this.#tuning = tuningOf(chance)
     const configs = new Map(
       this.#syncs.map(({ name, model }) => [
         name,

@@ -7,6 +7,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { runAudit } from '../../../src/audit/index.ts'
 import type { Ledger } from '../../../src/ledger/ledger.ts'
 import { openLedger, type LedgerPlace } from '../../../src/ledger/open.ts'
+import { HANG_MS } from '../../hang.ts'
 import { startPostgres } from '../../postgres.ts'
 
 const { RECORDS_SYNC_HISTORIES, RECORDS_SYNC_KILLS, RECORDS_SYNC_SEED, RECORDS_SYNC_TELL } =
@@ -15,8 +16,10 @@ const first = Number(RECORDS_SYNC_SEED ?? 1)
 const killsMin = Number(RECORDS_SYNC_KILLS ?? 1)
 /** Histories of one ledger: its statements are prepared once, and it does not grow without end. */
 const BLOCK = 10
+/** Of a history, on a busy machine. */
+const HISTORY_MS = 20_000
 /** Failed histories that are reported. */
-const FAILED_MAX = 5
+const FAILED_MAX = 20
 
 /** The seeds that are always played; of a long series one more that nobody has played before. */
 function seedsOf(usual: number): number[] {
@@ -92,14 +95,17 @@ async function playAll(play: Play, seeds: readonly number[], newPlace: () => Pro
     const one = await played(play, seeds[index] ?? first + index, place)
     histories++
     if (typeof one === 'number') kills += one
-    else failed.push(one)
+    else {
+      failed.push(one)
+      if (RECORDS_SYNC_TELL) process.stdout.write(`${one}\n`)
+    }
     if (failed.length >= FAILED_MAX) break
   }
   failed.push(...(await audited(place)))
   return { failed: failed.join('\n\n'), histories, kills }
 }
 
-/** Tests on both ledgers. @param told what is printed of a series that has passed, besides its numbers */
+/** Tests on both ledgers. @param told what is printed of a series, besides its numbers */
 export function testHistories(
   play: Play,
   usual: { readonly sqlite: number; readonly postgres: number },
@@ -108,30 +114,34 @@ export function testHistories(
   const print = (ledger: string, numbers: object) =>
     process.stdout.write(`${ledger}: ${JSON.stringify({ ...numbers, ...told() })}\n`)
 
+  const long = ({ length }: readonly number[]) => ({
+    timeout: Math.max(2 * HANG_MS, length * HISTORY_MS),
+  })
+
   const sqlite = seedsOf(usual.sqlite)
-  it(`SQLite, ${sqlite.length} seeds from ${sqlite[0]}`, async () => {
+  it(`SQLite, ${sqlite.length} seeds from ${sqlite[0]}`, long(sqlite), async () => {
     const folder = mkdtempSync(join(tmpdir(), 'records-sync-ledgers-'))
     let ledgers = 0
     try {
       const { failed, ...numbers } = await playAll(play, sqlite, async () => ({
         sqlite: join(folder, `${ledgers++}.db`),
       }))
-      expect(failed).toBe('')
       print('SQLite', numbers)
+      expect(failed).toBe('')
     } finally {
       rmSync(folder, { recursive: true, force: true })
     }
   })
 
   const others = seedsOf(usual.postgres)
-  it(`PostgreSQL, ${others.length} seeds from ${others[0]}`, async () => {
+  it(`PostgreSQL, ${others.length} seeds from ${others[0]}`, long(others), async () => {
     const postgres = await startPostgres()
     onTestFinished(() => postgres.stop())
     const { failed, ...numbers } = await playAll(play, others, async () => ({
       url: await postgres.newDatabase(),
       schema: 'records_sync',
     }))
-    expect(failed).toBe('')
     print('PostgreSQL', numbers)
+    expect(failed).toBe('')
   })
 }

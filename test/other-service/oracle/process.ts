@@ -1,18 +1,20 @@
 // A worker that may be killed, and the workflow that outlives it: what an activity returned is kept, and one that was killed is begun
 // again by another worker, with a ledger and a client of its own.
 
+import { ApplicationFailure } from '@temporalio/common'
 import { MockActivityEnvironment } from '@temporalio/testing'
 import { DefaultLogger } from '@temporalio/worker'
 import { importActivities, type ImportActivities } from '../../../activities/import.ts'
 import type { ImportSync } from '../../../config/index.ts'
 import { RecordsClient } from '../../../src/client/index.ts'
 import type { Task } from '../../../src/core/domain/purpose.ts'
-import { silentLogger, systemClock } from '../../../src/core/ports.ts'
+import { silentLogger, systemClock, type Clock } from '../../../src/core/ports.ts'
 import type { Ledger } from '../../../src/ledger/ledger.ts'
 import { openSource } from '../../../src/sources/index.ts'
 import type { Extent, Source } from '../../../src/sources/source.ts'
 import type { Faults, OtherService } from '../index.ts'
 import { killAfter, revive, watchLedger } from './killer.ts'
+import { quickClock } from './quick-clock.ts'
 import type { Dice } from './world.ts'
 
 /** How often an activity is begun, at most. */
@@ -41,6 +43,8 @@ export interface ProcessParts {
   query(sync: string, above: number): Source
   /** Told when a worker is killed, as it happens. */
   died?(): void
+  /** Resolves once the service is up: Temporal waits before it begins an activity again. */
+  isUp?(): Promise<void>
 }
 
 type Ended<Result> = { result: Result } | { error: unknown } | 'killed'
@@ -69,17 +73,21 @@ export class Process {
   }
 
   /** As the activities have it. */
-  now = (): number => Date.now() + this.#ahead
+  readonly clock: Clock = { ...systemClock, now: () => Date.now() + this.#ahead }
 
   async start(): Promise<void> {
     const { service, syncs } = this.#parts
     const ledger = watchLedger(await this.#parts.openLedger())
-    const client = new RecordsClient({ baseUrl: service.url, key: service.key })
+    const client = new RecordsClient({
+      baseUrl: service.url,
+      key: service.key,
+      clock: quickClock(),
+    })
     this.#ledger = ledger
     this.#client = client
     this.#activities = importActivities({
       ledger,
-      clock: { ...systemClock, now: this.now },
+      clock: this.clock,
       logger: silentLogger,
       watch: { changed: async () => {} },
       isLive: async () => false,
@@ -128,6 +136,7 @@ export class Process {
     )
     const ofWrites = WRITES_SINGLY.has(name) && this.#parts.chance.often(0.7)
     const activity = this.#activities![name] as unknown as (...args: unknown[]) => Promise<Result>
+    await this.#parts.isUp?.()
     return await this.#untilKilled(
       () => environment.run(activity, input) as Promise<Result>,
       () => environment.cancel('CANCELLED'),
@@ -183,6 +192,10 @@ export class Terminated extends Error {
   override readonly name = 'Terminated'
 }
 
+/** Temporal begins an activity that failed so no more. */
+const isFinal = (error: unknown): boolean =>
+  error instanceof ApplicationFailure && error.nonRetryable === true
+
 export class Workflow {
   readonly #process: Process
   readonly #runId: string
@@ -206,7 +219,7 @@ export class Workflow {
         if (this.diesWithWorker) throw new Terminated()
         if (tries > TRIES_MAX / 2) this.#process.kill(null)
       } else if ('result' in ended) return ended.result
-      else if (tries >= TRIES_MAX) throw ended.error
+      else if (tries >= TRIES_MAX || isFinal(ended.error)) throw ended.error
     }
   }
 

@@ -39,6 +39,19 @@ export const KEYS: Readonly<Record<TypeName, number>> = { company: 5, contact: 8
 const LETTER = { company: 'C', contact: 'P', deal: 'D' } as const
 export const keyOf = (type: TypeName, n: number): string => `${LETTER[type]}-${n}`
 
+/** How a history runs its steps: waits of a millisecond, segments that may end at once. */
+export type Tuning = Readonly<Record<string, unknown>> & { readonly segment_ms: number }
+
+export const tuningOf = ({ one, below }: Dice): Tuning => ({
+  resend_backoff_ms: [1],
+  item_backoff_ms: [1],
+  segment_ms: one(5, 60_000, 60_000),
+  in_flight: 1 + below(3),
+  rows_per_segment: one(3, 1_000),
+  service_probe_ms: 1,
+  blocked_probe_ms: 1,
+})
+
 export interface LinkSetting {
   readonly association: string
   readonly to: TypeName

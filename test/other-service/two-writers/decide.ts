@@ -67,19 +67,28 @@ export const mayAll = (fates: Fates, fate: Fate): boolean =>
 export const maySome = (fates: Fates, fate: Fate): boolean =>
   [...fates.values()].some((one) => one.has(fate))
 
-/** Whether an update may consist of these properties. `isExact`: of no others than those that change. */
+/**
+ * Whether an update may consist of these properties. `isExact`: of no others than those that change, and those that a sending without
+ * an answer has had.
+ */
 export function mayUpdate(
-  { payload, fates, isExact }: { payload: Payload; fates: Fates; isExact: boolean },
+  {
+    payload,
+    fates,
+    isExact,
+    doubts = [],
+  }: { payload: Payload; fates: Fates; isExact: boolean; doubts?: readonly Payload[] },
   sent: Payload,
 ): boolean {
   const names = Object.keys(sent).filter((name) => name !== 'code')
+  const isSentBefore = (name: string) => doubts.some((one) => one[name] === sent[name])
   return (
-    names.some((name) => fates.has(name)) &&
+    names.some((name) => fates.has(name) || isSentBefore(name)) &&
     names.every(
       (name) =>
         Object.hasOwn(payload, name) &&
         sent[name] === payload[name] &&
-        (fates.get(name)?.has('write') ?? !isExact),
+        (fates.get(name)?.has('write') ?? (!isExact || isSentBefore(name))),
     ) &&
     [...fates].every(([name, fate]) => names.includes(name) || fate.has('keep')) &&
     // What is set aside is set aside whole.
@@ -87,7 +96,7 @@ export function mayUpdate(
   )
 }
 
-const withoutEmpty = (payload: Payload): Payload =>
+export const withoutEmpty = (payload: Payload): Payload =>
   Object.fromEntries(Object.entries(payload).filter(([, value]) => value !== null))
 
 /** Whether a new record gets what the row has. */

@@ -8,7 +8,7 @@ import type { ImportSync } from '../../../config/index.ts'
 import { ITEM_STATES } from '../../../src/core/domain/books.ts'
 import type { Task, UndoChoice } from '../../../src/core/domain/purpose.ts'
 import { writeJson } from '../../../src/core/json.ts'
-import { silentLogger, systemClock } from '../../../src/core/ports.ts'
+import { silentLogger } from '../../../src/core/ports.ts'
 import {
   DEFAULT_IMPORT_TUNING,
   lookUpChanges,
@@ -24,13 +24,20 @@ import {
 } from '../../../src/import/index.ts'
 import type { Ledger } from '../../../src/ledger/ledger.ts'
 import type { Json as ProductJson } from '../../../src/core/json.ts'
-import { startOtherService, type FaultKind, type Faults, type OtherService } from '../index.ts'
+import {
+  startOtherService,
+  type FaultKind,
+  type Faults,
+  type OtherService,
+  type Seen,
+} from '../index.ts'
 import { MODIFYING, watchRequests } from '../oracle/killer.ts'
+import { Outages } from '../oracle/outages.ts'
 import type { HistoryOptions } from '../oracle/play.ts'
 import { Process, Terminated, type Workflow } from '../oracle/process.ts'
 import { Rows, cellsOf, queried } from '../oracle/rows.ts'
 import type { StagedRow } from '../oracle/sync-model.ts'
-import { REFUSED, columnsOf, typeDefs, type Dice } from '../oracle/world.ts'
+import { REFUSED, columnsOf, tuningOf, typeDefs, type Dice, type Tuning } from '../oracle/world.ts'
 import { dice } from '../random-habits.ts'
 import { Known } from './known.ts'
 import { checkPlanned } from './planned.ts'
@@ -48,7 +55,7 @@ export type Tally = Map<string, number>
 const ADDED = new Set((process.env['RECORDS_SYNC_PROMISES'] ?? '').split(','))
 const PROMISES = {
   /** Every sending is preceded by a look-up, also the second one. */
-  isFresh: ADDED.has('fresh'),
+  isFresh: true,
   /** Of an update nothing is sent but what changes. */
   isExact: true,
   /** An edit between a write and its reading back (`verify: all`) is no form of the service's own. */
@@ -56,6 +63,12 @@ const PROMISES = {
 }
 /** Of 1: how many histories lose answers. */
 const LOSSY = Number(process.env['RECORDS_SYNC_LOSSY'] ?? 0.5)
+
+/** Of 1: in how many histories the service is killed. */
+const SERVICE_KILLED = Number(process.env['RECORDS_SYNC_SERVICE_KILLED'] ?? 0.4)
+
+/** Of 1: in how many histories single rows of batches are answered 500 or 503. */
+const ITEM_FAULTS = Number(process.env['RECORDS_SYNC_ITEM_FAULTS'] ?? 0.15)
 
 const LOST: readonly FaultKind[] = ['drop_after', 'torn', '503', '429', 'drop_before']
 
@@ -84,7 +97,6 @@ interface Closed {
   readonly state: string
 }
 
-type Tuning = Readonly<Record<string, unknown>> & { readonly segment_ms: number }
 type Cut = 'cancelled' | 'terminated' | null
 
 export class WriterHistory {
@@ -98,6 +110,7 @@ export class WriterHistory {
   readonly #rows: Rows
   readonly #others: SecondWriter
   readonly #process: Process
+  readonly #outages: Outages
   readonly #faults: readonly Faults[]
   readonly #tuning: Tuning
   readonly #tally: Tally
@@ -112,7 +125,7 @@ export class WriterHistory {
   readonly #untils = new Map<number, number>()
 
   private constructor(options: HistoryOptions, service: OtherService, chance: Dice, tally: Tally) {
-    const { often, one, below } = chance
+    const { often } = chance
     this.#options = options
     this.#chance = chance
     this.#service = service
@@ -129,15 +142,7 @@ export class WriterHistory {
     const isOfWrites = often(0.8)
     const rate = (isOfWrites ? 0.4 : 0.05) * chance.random()
     this.#faults = isLossy ? [{ rate, kinds: LOST, on: isOfWrites ? 'writes' : 'all' }] : []
-    this.#tuning = {
-      resend_backoff_ms: [1],
-      item_backoff_ms: [1],
-      segment_ms: one(5, 60_000, 60_000),
-      in_flight: 1 + below(3),
-      rows_per_segment: one(3, 1_000),
-      service_probe_ms: 1,
-      blocked_probe_ms: 1,
-    }
+    this.#tuning = tuningOf(chance)
     const meanwhile = (when: 'before' | 'after') =>
       service.hold(
         ({ operation }) => {
@@ -150,6 +155,10 @@ export class WriterHistory {
       )
     meanwhile('before')
     meanwhile('after')
+    this.#outages = new Outages(service, chance, () => {
+      this.#trace.died()
+      options.tell('    the service is killed')
+    })
     this.#process = new Process({
       chance,
       service,
@@ -161,6 +170,7 @@ export class WriterHistory {
         this.#trace.mark('killed')
         options.tell('    killed')
       },
+      isUp: () => this.#outages.isUp(),
     })
   }
 
@@ -175,19 +185,24 @@ export class WriterHistory {
       refusesText: REFUSED,
       paths: chance.one('plain', 'other'),
       retryAfter: '0',
+      itemFaults: chance.often(ITEM_FAULTS)
+        ? { rate: 0.15, applied: chance.random(), status: chance.one(500, 503) }
+        : null,
     })
     watchRequests(service)
     const history = new WriterHistory(options, service, chance, tally)
     try {
       return await history.#play()
     } finally {
+      history.#outages.rate = 0
+      await history.#outages.isUp()
       await history.#process.stop()
       await service.close()
     }
   }
 
-  #count(name: string): void {
-    this.#tally.set(name, (this.#tally.get(name) ?? 0) + 1)
+  #count(name: string, times = 1): void {
+    this.#tally.set(name, (this.#tally.get(name) ?? 0) + times)
   }
 
   #work(times: number, at: readonly string[] = []): void {
@@ -204,12 +219,15 @@ export class WriterHistory {
     this.#meanwhile = often(0.5) && !isCalm ? one(0.05, 0.2) : 0
     this.#work(below(5))
     this.#change()
+    if (often(SERVICE_KILLED)) this.#outages.rate = one(0.02, 0.05, 0.15)
     const moves = 4 + below(6)
     for (let move = 0; move < moves; move++) {
       await this.#move()
       if (often(0.6)) this.#work(1 + below(2))
     }
     await this.#settle()
+    this.#count('kills of workers', this.#process.kills)
+    this.#count('kills of the service', this.#outages.kills)
     return this.#process.kills
   }
 
@@ -266,15 +284,20 @@ export class WriterHistory {
   /** Nothing fails any more, and the source is right: after some rounds nothing is left to be sent. */
   async #settle(): Promise<void> {
     this.#isQuiet = true
+    this.#outages.rate = 0
+    await this.#outages.isUp()
     this.#process.kill(null)
-    this.#service.set({ faults: [] })
+    this.#service.set({ faults: [], itemFaults: null })
     this.#rows.write(true)
     this.#write()
-    for (let round = 0; round < 3; round++) {
+    // Others have given records the keys of others: each round finds one more of a chain of them.
+    const rounds = 3 + this.#rows.file.length
+    let written: readonly Seen[] = []
+    for (let round = 0; round < rounds && (round < 3 || written.length > 0); round++) {
       this.#service.forgetRequests()
       await this.#regular()
+      written = this.#service.seen.filter(({ operation }) => MODIFYING.test(operation))
     }
-    const written = this.#service.seen.filter(({ operation }) => MODIFYING.test(operation))
     assert.deepEqual(
       written.map(({ operation, path, status }) => [operation, path, status]),
       [],
@@ -302,7 +325,7 @@ export class WriterHistory {
     const from = this.#trace.length
     let number = 0
     let isWhole = false
-    const ended = await this.#process.command(async (signal) => {
+    const ended = await this.#command(async (signal) => {
       const { ledger } = this.#process
       const deps = this.#deps(signal)
       const opened = await ledger.openRun({
@@ -323,7 +346,10 @@ export class WriterHistory {
       const job = { run, config: this.#sync.import, schema }
       while (!(await lookUpChanges(deps, job)).done);
       const made = await planDigest(deps, run)
-      await storePlan(ledger, run, { ...made, at: new Date(this.#process.now()).toISOString() })
+      await storePlan(ledger, run, {
+        ...made,
+        at: new Date(this.#process.clock.now()).toISOString(),
+      })
       // If it is killed now, only its output is lost.
       isWhole = true
     })
@@ -332,7 +358,7 @@ export class WriterHistory {
     this.#options.tell(`plan ${number}${ended === 'killed' ? ' (killed)' : ''}`)
     if (isWhole) await this.#adopt(-number, staged)
     const rows = this.#plannedRows(staged, from)
-    const removals = [...this.#known.sync.removals(staged).keys()]
+    const removals = toRemove(this.#known.sync.removals(staged))
     this.#plans.push({
       number,
       isWhole,
@@ -423,7 +449,7 @@ export class WriterHistory {
     task: { readonly of: number; readonly choice: UndoChoice },
   ): Promise<void> {
     const from = this.#trace.length
-    const ended = await this.#process.command(async (signal) => {
+    const ended = await this.#command(async (signal) => {
       const { ledger } = this.#process
       const sync = await undoneSync(ledger, this.#sync, task)
       return await planUndo(this.#deps(signal), { sync, keyFingerprint: 'test', task })
@@ -439,12 +465,23 @@ export class WriterHistory {
     assert.deepEqual({ restored, kept, valuesKept, gone, deletions, made, unknown }, counts)
   }
 
+  /** What a person starts; with a service that is killed meanwhile it may end with an error. */
+  async #command<Result>(
+    body: (signal: AbortSignal) => Promise<Result>,
+  ): Promise<{ result: Result } | { error: unknown } | 'killed'> {
+    const { kills } = this.#outages
+    await this.#outages.isUp()
+    const ended = await this.#process.command(body)
+    const isLost = ended !== 'killed' && 'error' in ended && this.#outages.kills > kills
+    return isLost ? 'killed' : ended
+  }
+
   #deps(signal: AbortSignal): ImportDeps<Ledger> {
-    const { ledger, client, now } = this.#process
+    const { ledger, client, clock } = this.#process
     return {
       ledger,
       client,
-      clock: { ...systemClock, now },
+      clock,
       logger: silentLogger,
       tuning: { ...DEFAULT_IMPORT_TUNING, ...this.#tuning },
       priority: 'import',
@@ -475,7 +512,7 @@ export class WriterHistory {
     const refusal =
       plan === null
         ? [null]
-        : this.#refusalsOf(plan, { rows: job.staged, removals: [...removals.keys()] })
+        : this.#refusalsOf(plan, { rows: job.staged, removals: toRemove(removals) })
     const opened = await workflow
       .open(this.#sync.name, task, plan?.number)
       .catch((error: unknown) => error)
@@ -545,13 +582,12 @@ export class WriterHistory {
   async #adopt(run: number, staged: readonly StagedRow[]): Promise<void> {
     const states = ITEM_STATES
     const items = await this.#process.ledger.report(run, { states, after: 0, limit: 10_000 })
-    for (const [index, row] of staged.entries())
-      if (
-        row.state === 'unchanged' &&
-        this.#known.unsure.has(row.key!) &&
-        items[index]?.state === 'planned'
-      )
-        row.state = 'planned'
+    const open = ['planned', 'unchanged']
+    for (const [index, row] of staged.entries()) {
+      const { state = '' } = items[index] ?? {}
+      if (open.includes(row.state) && open.includes(state) && this.#known.unsure.has(row.key!))
+        row.state = state
+    }
   }
 
   async #carryOut(
@@ -654,6 +690,10 @@ export class WriterHistory {
     )
   }
 }
+
+/** Keys whose records would be removed: not those that a run leaves because of a row without a key. */
+const toRemove = (removals: RunRows['removals']): readonly string[] =>
+  [...removals].flatMap(([key, { state }]) => (state === 'planned' ? [key] : []))
 
 /** What of a staged run has to be as it was planned. @param without keys that do not count */
 const digestOf = (

@@ -80,6 +80,8 @@ export class Known {
       if (before && before.id !== recordId) this.unsure.add(key)
       // Meant as an update, and its record was gone by then: the new one has a part of the row, which its answer shows.
       if (state === 'created' && image?.record != null) this.unsure.add(key)
+      // Its record has got another key: the answer shows it, and the row may be sent again.
+      if (sends.length > 0 && sends.at(-1)!.key !== key) this.unsure.add(key)
       for (const [name, value] of Object.entries(payload)) {
         const isLeftOut = state !== 'unchanged' && !Object.hasOwn(sent, name)
         const own = new Set([value, ...(written.get(name) ?? [undefined])])
@@ -116,12 +118,17 @@ export class Known {
       doubts.set(key, [...(doubts.get(key) ?? []), ...sends.map(({ properties }) => properties)])
   }
 
-  /** Whether a record may hold what this sync wrote last. */
-  isAsWritten({ id, values }: Version): boolean {
+  /** Whether a record may hold what this sync wrote last. `ofRow`: what its row has now, and nothing that it has left out since. */
+  isAsWritten({ id, values }: Version, { ofRow }: { ofRow: boolean }): boolean {
     const written = this.#written.get(id)
+    const rows = [...this.sync.accepted.values()].filter((one) => one.id === id)
+    const counts = (name: string) =>
+      !ofRow || rows.some(({ payload }) => Object.hasOwn(payload, name))
     return (
       written !== undefined &&
-      [...written].every(([name, of]) => of.has(undefined) || of.has(values[name] ?? null))
+      [...written].every(
+        ([name, of]) => !counts(name) || of.has(undefined) || of.has(values[name] ?? null),
+      )
     )
   }
 

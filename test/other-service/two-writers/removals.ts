@@ -32,6 +32,7 @@ export class RemovalCheck {
   #isOld = true
   #isElsewhere = false
   #isSent = false
+  #isFailed = false
   /** What the record held when it was deleted. */
   before: Payload | null = null
   isDeleted = false
@@ -70,6 +71,7 @@ export class RemovalCheck {
     this.#isSent = true
     this.#isOld = true
     if (item.result === 'deleted') this.isDeleted = true
+    this.#isFailed = item.isFailed
   }
 
   #mayDelete(record: Version): boolean {
@@ -84,6 +86,7 @@ export class RemovalCheck {
     if (isCut) for (const state of ['unsent', 'failed']) may.add(state)
     if (this.isDeleted || this.#isSent)
       for (const state of ['removed', 'gone_already']) may.add(state)
+    if (this.#isFailed) may.add('failed')
     if (!this.#isLooked) return may
     const record = this.#record
     // A record with another key now may be that of another row.

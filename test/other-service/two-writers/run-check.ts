@@ -5,7 +5,7 @@ import { ITEM_STATES, isBalanced } from '../../../src/core/domain/books.ts'
 import { REMOVAL_STATES } from '../../../src/core/domain/removals.ts'
 import type { Ledger } from '../../../src/ledger/ledger.ts'
 import type { StagedRow } from '../oracle/sync-model.ts'
-import { holds, isSameValues } from './decide.ts'
+import { differing, holds, isSameValues } from './decide.ts'
 import type { Known } from './known.ts'
 import { RemovalCheck, type RemovalRow } from './removals.ts'
 import { RowCheck, type PlannedRow, type RowRules } from './run-rows.ts'
@@ -71,7 +71,7 @@ export class RunCheck {
           .filter(({ state }) => state === 'planned')
           .map(({ ordinal, key, payload }) => {
             const planned = rows.planned?.get(key!) ?? null
-            const row = { ordinal, key: key!, payload, planned }
+            const row = { ordinal, key: key!, payload, planned, isUnsure: known.unsure.has(key!) }
             return new RowCheck(
               { ...row, baseOf: (record) => known.baseOf(key!, record) },
               { ...rules, setting },
@@ -118,11 +118,14 @@ export class RunCheck {
         number: index + 1,
         key,
         recordId: accepted?.id ?? null,
-        isAsSent: (record) => known.isAsWritten(record),
+        isAsSent: (record) => known.isAsWritten(record, { ofRow: true }),
         settled: state === 'planned' ? settled : [state],
         isUnsure: known.unsure.has(key),
         isChanged: ({ updated }) => updated > until + GRACE_MS,
-        mayBeChanged: () => false,
+        // The documents leave open whether a value counts that the row has left out since, or that was kept.
+        mayBeChanged: (record) =>
+          !known.isAsWritten(record, { ofRow: false }) ||
+          (accepted !== undefined && differing(accepted.payload, record).length > 0),
       }
     })
   }
@@ -141,17 +144,20 @@ export class RunCheck {
         if (event.by === 'us' && event.after !== null)
           this.#scene.known.left.set(event.id, event.after)
         if (event.by === 'others') this.#scene.known.touched.add(event.id)
-        // What is read back then is not what was sent: the row may be sent again.
-        if (event.by === 'others' && this.#scene.setting.verify === 'all')
+        // What is read back, or answered, then is not what was sent: the row may be sent again.
+        if (event.by === 'others')
           for (const { row, recordId, sends } of this.#checks)
             if (sends.length > 0 && recordId === event.id) this.#scene.known.unsure.add(row.key)
       } else if (event.kind === 'mark') {
-        if (event.name === 'killed') for (const check of this.#checks) check.killed()
+        for (const check of this.#checks)
+          if (event.name === 'killed') check.killed()
+          else if (event.name === 'service killed') check.serviceKilled()
       } else if (event.kind === 'send') {
         this.#tell(
           `requests ${event.action}${event.seen.fault === null ? '' : ` ${event.seen.fault}`}`,
         )
         for (const item of event.items) {
+          if (item.isFailed) this.#tell('items answered 500 or 503')
           if (event.action === 'delete') {
             const check =
               this.#removals.find((one) => one.isOf(item, true)) ??
@@ -205,9 +211,10 @@ export class RunCheck {
       this.#tell(`rows ${state}`)
       const isRecorded = state !== 'failed' || inDoubt
       if (isRecorded)
-        recorded.push({ ordinal, key: check.row.key, state, recordId, image: check.image })
+        recorded.push({ ordinal, key: check.row.key, state, recordId, image: check.imageOf(state) })
       const writer = { until: 0 }
-      if (undo) this.#scene.known.unsure.add(check.row.key)
+      // What became of a row without an answer is found when the books are closed: whether it is sent again is left open.
+      if (undo || (isCut && check.isUnanswered)) this.#scene.known.unsure.add(check.row.key)
       this.#scene.known.note(check, state, { at, writer, held: check.held, isUndo: undo !== null })
     }
     const removed = await this.#endRemovals(ledger, isCut)
@@ -236,12 +243,12 @@ export class RunCheck {
       this.#removals.map(({ row }) => row.key).toSorted(),
     )
     const removed: RunRecord['removed'][number][] = []
-    for (const { key, state, number } of rows) {
+    for (const { key, state, number, reason, detail } of rows) {
       const check = this.#removals.find(({ row }) => row.key === key)!
       const may = [...check.ends(isCut)]
       assert.ok(
         may.includes(state),
-        `removal of ${key} is ${state}, and may be ${may.join(', ') || 'nothing'}: ${JSON.stringify(check)}`,
+        `removal of ${key} is ${state} (${reason ?? 'no reason'}, ${detail ?? 'no property'}), and may be ${may.join(', ') || 'nothing'}: ${JSON.stringify(check)}`,
       )
       this.#tell(`removals ${state}`)
       this.#removedStates.set(key, state)
@@ -268,11 +275,6 @@ export class RunCheck {
     assert.equal(books.read, states.length)
     for (const name of ITEM_STATES)
       assert.deepEqual([name, books.states[name]], [name, count(name)])
-    const progress = await ledger.progress(this.#rows.run)
-    assert.deepEqual(
-      [progress.created, progress.updated, progress.rejected],
-      [count('created'), count('updated'), count('rejected', 'conflict')],
-    )
     const removals = [...this.#removedStates.values()]
     for (const name of REMOVAL_STATES)
       assert.deepEqual(
@@ -280,6 +282,12 @@ export class RunCheck {
         [name, removals.filter((one) => one === name).length],
       )
     if (isCut) return
+    // Of a run that was cut, what became of rows without an answer is found when its books are closed, and is in them alone.
+    const progress = await ledger.progress(this.#rows.run)
+    assert.deepEqual(
+      [progress.created, progress.updated, progress.rejected],
+      [count('created'), count('updated'), count('rejected', 'conflict')],
+    )
     const rejects =
       count('invalid', 'rejected', 'conflict', 'failed', 'unsent') +
       removals.filter((one) => ['rejected', 'failed', 'unsent'].includes(one)).length

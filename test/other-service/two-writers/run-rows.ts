@@ -13,6 +13,7 @@ import {
   mayCreate,
   maySome,
   mayUpdate,
+  withoutEmpty,
   type Base,
 } from './decide.ts'
 import type { Look, Send, SentItem, Version } from './trace.ts'
@@ -39,6 +40,8 @@ export interface CheckedRow {
   baseOf(record: Version): Base
   /** Of a run that keeps to a plan. */
   readonly planned: PlannedRow | null
+  /** Whether the key may have several records: its row is looked up until one is left. Default: no. */
+  readonly isUnsure?: boolean
 }
 
 export interface RowRules {
@@ -59,18 +62,28 @@ export interface RestoredRow {
 /** The states that a row may end in. `isWhole`: false if they count only for a run that was cut. */
 export class RowCheck {
   toJSON() {
-    const { row, image, sends } = this
-    return { row, image, sends, look: this.#look, isOld: this.#isOld, restored: this.#restored }
+    const { row, image } = this
+    return { row, image, story: this.#story, isOld: this.#isOld, restored: this.#restored }
   }
 
   readonly row: CheckedRow
   readonly #rules: RowRules
   readonly #restored: RestoredRow | null
+  /** What happened, for the message of a failure. */
+  readonly #story: string[] = []
   #look: { record: Version | null } | null = null
   #doubts: Payload[] = []
   /** Whether the worker was killed since the last sending: what it knew for certain may be lost. */
   #isForgotten = false
-  #last: { send: Send; item: SentItem } | null = null
+  #last: { send: Send; item: SentItem; found: Version | null } | null = null
+  /** Sendings that the service may not have seen, at most. */
+  #unseen = 0
+  /** The record that was made of a part of the row; it gets the rest. */
+  #madeId: string | null = null
+  /** Whether an answer has shown that the row made it. */
+  #isMadeKnown = false
+  /** Whether a look-up has shown what was sent without an answer: the row may have been settled by it. */
+  #wasDone = false
   /** What it was sent over. */
   image: Image | null = null
   readonly sends: SentItem[] = []
@@ -93,9 +106,23 @@ export class RowCheck {
   looked({ keys, id, shown }: Look): void {
     if (id !== null && id === this.#restored?.recordId) this.#isElsewhere = shown.has(id)
     if (!keys.has(this.row.key)) return
+    this.#noteMade()
     this.#look = { record: shown.get(this.row.key) ?? null }
+    this.#story.push(`finds ${JSON.stringify(this.#look.record)}`)
     this.#isOld = false
     this.#isElsewhere = false
+    this.#wasDone ||= this.#isDone(this.#look.record)
+  }
+
+  /** Whether a record holds what was sent without an answer. */
+  #isDone(record: Version | null): boolean {
+    return record !== null && this.#doubts.some((sent) => holds(record, sent))
+  }
+
+  /** A request that was on its way to a service that is killed is an attempt, which the service has not seen. */
+  serviceKilled(): void {
+    this.#story.push('the service is killed')
+    this.#unseen++
   }
 
   /** Of an undo: whether the record has another key since. */
@@ -104,7 +131,38 @@ export class RowCheck {
   #isOld = true
 
   killed(): void {
+    this.#story.push('the worker is killed')
     if (this.#last !== null) this.#isForgotten = true
+  }
+
+  /** Its record went before it was carried out as an update: the new one has a part of the row. */
+  get #isMadeInPart(): boolean {
+    if (this.#last === null || this.#last.found === null) return false
+    const { result, properties } = this.#last.item
+    return (
+      result === 'created' &&
+      !isSameValues(withoutEmpty(this.row.payload), withoutEmpty(properties))
+    )
+  }
+
+  #noteMade(): void {
+    if (!this.#isMadeInPart) return
+    this.#madeId = this.#last!.item.recordId
+    this.#isMadeKnown = isAnswered(this.#last!) && !this.#isForgotten
+  }
+
+  #isMade(record: Version | null): boolean {
+    return record !== null && record.id === this.#madeId
+  }
+
+  /** Whether the key has another record than the one that the row was sent over, or none any more: it is judged anew. */
+  #isMoved(record: Version | null): boolean {
+    const before = this.image?.record ?? null
+    return (
+      this.#restored === null &&
+      this.#doubts.length > 0 &&
+      (this.#isMade(record) || (before !== null && before.id !== record?.id))
+    )
   }
 
   sent(send: Send, item: SentItem): void {
@@ -116,27 +174,48 @@ export class RowCheck {
     const isReplayed = !this.#rules.isFresh && this.#doubts.length > 0
     if (!isReplayed && (!this.#isOld || this.sends.length === 0))
       assert.ok(this.#maySend(send, item, record), `${shown}: it may not`)
-    if (this.#doubts.length === 0) this.image = { record, sent: item.properties }
+    if (this.#doubts.length === 0 || this.#isMoved(record))
+      this.image = { record: this.#isMade(record) ? null : record, sent: item.properties }
+    else this.image = this.#withoutKept(this.image!, item.properties, record)
     this.sends.push(item)
-    this.#last = { send, item }
+    this.#last = { send, item, found: record }
     this.#isForgotten = false
     this.#isOld = true
+    this.#wasDone = false
     const { fault } = send.seen
+    this.#story.push(`sends ${JSON.stringify(item)}${fault === null ? '' : `: ${fault}`}`)
     const isRefused = fault === '429' || fault === '503'
     if (!isRefused) this.#doubts.push(item.properties)
   }
 
+  /** What an undo of the row may take back. A look-up that settles a row of which the key has another record is its image. */
+  imageOf(state: string): Image | null {
+    const { record = null } = this.#look ?? {}
+    const isAnew = state === 'updated' && !this.#isOld && record !== null && this.#isMoved(record)
+    return isAnew ? { record, sent: {} } : this.image
+  }
+
+  /** An update that is sent again: what it leaves to others now counts as not written. */
+  #withoutKept({ record, sent }: Image, again: Payload, now: Version | null): Image {
+    if (record === null || now === null || this.#restored !== null) return { record, sent }
+    const kept = differing(this.row.payload, now).filter((name) => !Object.hasOwn(again, name))
+    const written = Object.entries(sent).filter(([name]) => !kept.includes(name))
+    return { record, sent: Object.fromEntries(written) }
+  }
+
   #maySend({ action }: Send, { id, properties: sent }: SentItem, record: Version | null): boolean {
     const { payload } = this.row
-    const { setting, isExact } = this.#rules
+    const { setting } = this.#rules
+    const isExact = this.#rules.isExact && !this.#isMade(record)
     if (record !== null && id !== null && id !== record.id) return false
     if (this.#conflicts(record) && !this.#mayConflict(record)) return false
-    if (this.#doubts.length > 0 && !this.#maySendAgain(record)) return false
+    const isAgain = this.#doubts.length > 0 && !this.#isMoved(record)
+    if (isAgain && !this.#maySendAgain(record)) return false
     if (this.#restored !== null) return this.#mayRestore(this.#restored, record, sent)
     if (record === null) return action !== 'update' && mayCreate(payload, sent)
     if (action === 'create') return false
     const fates = fatesOf(setting, { payload, record, base: this.#baseOf(record) })
-    return mayUpdate({ payload, fates, isExact }, sent)
+    return mayUpdate({ payload, fates, isExact, doubts: this.#doubts }, sent)
   }
 
   /** What this run has sent without an answer is ours as well. */
@@ -147,7 +226,7 @@ export class RowCheck {
 
   /** Of a row without an answer: what is done is not sent again, and of a plan nothing that others changed. */
   #maySendAgain(record: Version | null): boolean {
-    if (record !== null && this.#doubts.some((sent) => holds(record, sent))) return false
+    if (this.#isDone(record)) return false
     return this.row.planned === null || this.#isAsBefore(record)
   }
 
@@ -175,9 +254,13 @@ export class RowCheck {
         (name) =>
           Object.hasOwn(payload, name) &&
           sent[name] === payload[name] &&
-          (!this.#rules.isExact || open.includes(name)),
+          (!this.#rules.isExact || open.includes(name) || this.#isSentBefore(name, sent)),
       )
     )
+  }
+
+  #isSentBefore(name: string, sent: Payload): boolean {
+    return this.#doubts.some((one) => one[name] === sent[name])
   }
 
   /** Whether a record is not as the plan has it. */
@@ -207,9 +290,10 @@ export class RowCheck {
     const may = new Set<string>()
     if (isCut) may.add('unsent').add('failed')
     if (this.#last !== null) {
-      const { send, item } = this.#last
-      const isAnswered = send.isCarriedOut && send.seen.fault === null
-      if (isAnswered) for (const state of answeredStates(item)) may.add(state)
+      const { item } = this.#last
+      if (item.isFailed) may.add('failed')
+      if (this.isUnanswered && this.sends.length + this.#unseen >= ATTEMPTS_MAX) may.add('failed')
+      if (isAnswered(this.#last)) for (const state of this.#answered(item)) may.add(state)
     }
     if (this.#look !== null && !this.#isOld) {
       const { record } = this.#look
@@ -218,6 +302,16 @@ export class RowCheck {
       if (this.#doubts.length === 0) for (const one of this.#settled(record)) may.add(one)
     }
     return may
+  }
+
+  #answered(item: SentItem): readonly string[] {
+    if (this.#isMadeInPart) {
+      if (this.row.planned !== null || this.#restored !== null) return ['conflict']
+      return this.sends.length >= ATTEMPTS_MAX ? ['rejected'] : []
+    }
+    const isMade = item.result === 'updated' && item.recordId === this.#madeId
+    if (isMade) return this.#isMadeKnown ? ['created'] : ['created', 'updated']
+    return answeredStates(item)
   }
 
   #settled(record: Version | null): readonly string[] {
@@ -230,10 +324,16 @@ export class RowCheck {
   #settledByMode(record: Version | null): readonly string[] {
     const { payload } = this.row
     const { setting } = this.#rules
-    if (setting.mode === 'create') return record === null ? [] : ['exists']
+    if (setting.mode === 'create') {
+      if (record === null) return []
+      // An earlier run may have made it, without an answer.
+      const { doubts } = this.row.baseOf(record)
+      const isMaybeMade = holds(record, payload) && doubts.some((one) => isSameValues(one, payload))
+      return isMaybeMade ? ['exists', 'created'] : ['exists']
+    }
     if (record === null) return setting.mode === 'update' ? ['absent'] : []
     const fates = fatesOf(setting, { payload, record, base: this.#baseOf(record) })
-    if (fates.size === 0) return ['unchanged']
+    if (fates.size === 0) return this.row.isUnsure ? ['unchanged', 'updated'] : ['unchanged']
     const states: string[] = []
     if (mayAll(fates, 'keep')) states.push('kept')
     if (maySome(fates, 'reject')) states.push('rejected')
@@ -254,16 +354,58 @@ export class RowCheck {
   #settledAgain(record: Version | null): readonly string[] {
     const { setting } = this.#rules
     const states: string[] = []
-    const isDone = record !== null && this.#doubts.some((sent) => holds(record, sent))
-    if (isDone) states.push(setting.mode === 'create' ? 'created' : 'updated')
+    if (this.#isMoved(record)) return this.#settledAnew(record)
+    const isDone = this.#isDone(record)
+    if (setting.mode !== 'create' && this.#isPartHeld(record)) {
+      states.push('updated')
+      // It was written, and others have changed the rest since.
+      if (this.sends.length === 1 && this.#last!.send.isCarriedOut) return states
+    }
+    if (isDone || this.#wasDone) states.push(setting.mode === 'create' ? 'created' : 'updated')
     else if (this.row.planned !== null && !this.#isAsBefore(record)) states.push('conflict')
     // A create that is there, and not as it was sent.
-    else if (setting.mode === 'create' && this.#restored === null && record !== null)
+    if (!isDone && setting.mode === 'create' && this.#restored === null && record !== null)
       states.push('exists', 'failed')
     // What the killed worker knew: that nothing was carried out.
-    if (!isDone || this.#isForgotten || this.#last!.send.seen.fault !== null)
+    if (
+      !isDone ||
+      this.#isForgotten ||
+      this.#last!.send.seen.fault !== null ||
+      this.#last!.item.isFailed
+    )
       states.push(...this.#settled(record))
     return states
+  }
+
+  /** Whether a record holds a value that was sent without an answer, and that it did not have before. */
+  #isPartHeld(record: Version | null): boolean {
+    const before = this.image?.record ?? null
+    if (record === null || (before !== null && before.id !== record.id)) return false
+    return this.#doubts.some((sent) =>
+      Object.entries(sent).some(
+        ([name, value]) =>
+          name !== 'code' && value !== heldOf(before, name) && value === heldOf(record, name),
+      ),
+    )
+  }
+
+  /** Of a row whose key has another record now than the one that it was sent over. */
+  #settledAnew(record: Version | null): readonly string[] {
+    if (this.row.planned !== null) return ['conflict']
+    if (record === null) return this.#rules.setting.mode === 'update' ? ['conflict'] : []
+    const { payload } = this.row
+    const fates = fatesOf(this.#rules.setting, { payload, record, base: this.#baseOf(record) })
+    if (maySome(fates, 'reject')) return ['rejected', 'kept']
+    if (!mayAll(fates, 'keep')) return []
+    // What a killed worker knew of the record that it made, the next one may not know.
+    if (this.#isMade(record))
+      return this.#isMadeKnown && !this.#isForgotten ? ['created'] : ['created', 'updated', 'kept']
+    return fates.size === 0 ? ['updated'] : ['kept']
+  }
+
+  /** Whether the last sending had no answer. */
+  get isUnanswered(): boolean {
+    return this.#last !== null && !isAnswered(this.#last)
   }
 
   /** The record that the row has in the end, as far as its own sending or look-up tells. */
@@ -271,6 +413,12 @@ export class RowCheck {
     return this.#last?.item.recordId ?? this.seenId
   }
 }
+
+/** How often a row is sent. */
+const ATTEMPTS_MAX = 5
+
+const isAnswered = ({ send, item }: { send: Send; item: SentItem }): boolean =>
+  send.isCarriedOut && send.seen.fault === null && !item.isFailed
 
 const answeredStates = ({ result }: SentItem): readonly string[] => {
   switch (result) {

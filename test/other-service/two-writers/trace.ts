@@ -21,6 +21,10 @@ export interface SentItem {
   /** Null: it was not carried out. */
   result: ItemResult | null
   recordId: string | null
+  /** The key that the record has then. */
+  key: string | null
+  /** Whether it alone was answered 500 or 503, carried out or not. */
+  isFailed: boolean
 }
 
 /** Keys, or an id, that were asked for, and the records that were shown. */
@@ -30,6 +34,7 @@ export interface Look {
   readonly id: string | null
   /** By key, and by id. */
   readonly shown: ReadonlyMap<string, Version>
+  readonly seen: Seen
 }
 
 export interface Send {
@@ -108,6 +113,14 @@ export class Trace {
     this.events.push({ kind: 'mark', name })
   }
 
+  /** The service was killed: what it had not answered by then has shown nothing. */
+  died(): void {
+    for (const [index, event] of this.events.entries())
+      if (event.kind === 'look' && event.seen.fault === 'killed')
+        this.events[index] = { kind: 'mark', name: 'not shown' }
+    this.mark('service killed')
+  }
+
   get length(): number {
     return this.events.length
   }
@@ -168,7 +181,14 @@ export class Trace {
       : [{ ...(id !== null && { id }), ...(body['data'] as { properties?: Payload } | undefined) }]
     const items = given.map((one): SentItem => {
       const properties = plainOf(one.properties ?? {})
-      return { id: one.id ?? null, properties, result: null, recordId: null }
+      return {
+        id: one.id ?? null,
+        properties,
+        result: null,
+        recordId: null,
+        key: null,
+        isFailed: false,
+      }
     })
     const send: Send = { kind: 'send', action, items, seen, isCarriedOut: false }
     this.#open.set(seen, send)
@@ -189,7 +209,8 @@ export class Trace {
     const edits = this.#ours
     this.#ours = []
     for (const edit of edits) this.events.push({ ...edit, send })
-    for (const item of send.items) {
+    for (const [index, item] of send.items.entries()) {
+      item.isFailed = send.seen.failed.includes(index)
       const { id, properties } = item
       const isRefused = Object.values(properties).includes(this.#refused)
       const code = properties['code']
@@ -201,6 +222,8 @@ export class Trace {
           ? this.records().find(({ values }) => values['code'] === code)
           : this.records().find((one) => one.id === id)
       item.recordId = own?.id ?? there?.id ?? null
+      const found = own?.after ?? there
+      item.key = found ? String(found.values['code']) : null
       if (send.action === 'delete') item.result = own ? 'deleted' : 'missing'
       else if (own) item.result = own.before === null ? 'created' : 'updated'
       else if (isRefused) item.result = 'refused'
@@ -209,13 +232,14 @@ export class Trace {
     }
   }
 
-  #shown({ operation, path, body }: Seen): void {
+  #shown(seen: Seen): void {
+    const { operation, path, body } = seen
     const records = this.records()
     if (operation === 'readRecord') {
       const id = /\/records\/([^/]+)\/?$/.exec(path)?.[1] ?? ''
       const record = records.find((one) => one.id === id)
       const shown = new Map(record ? [[id, record]] : [])
-      this.events.push({ kind: 'look', keys: new Set(), id, shown })
+      this.events.push({ kind: 'look', keys: new Set(), id, shown, seen })
     } else if (operation === 'queryRecords') {
       const keys = new Set(textsOf(body['filter']))
       const shown = new Map(
@@ -224,7 +248,7 @@ export class Trace {
           return keys.has(code) ? [[code, record] as const] : []
         }),
       )
-      this.events.push({ kind: 'look', keys, id: null, shown })
+      this.events.push({ kind: 'look', keys, id: null, shown, seen })
     }
   }
 }
