@@ -1,7 +1,7 @@
 // One operation of the contract, from its parts to its valid answer. Promises kept here: nothing is sent without a permit, and
-// every permit is closed exactly once; a 429 is a wait, never a failed attempt, and who wants to look again first gets it back; after a 401 the key is read again once; a read
-// that failed temporarily is retried a few times; no write is ever sent twice; if the caller belongs to one org, nothing is sent
-// with another org's key.
+// every permit is closed exactly once; a 429 is a wait, never a failed attempt, and a caller that wants to look again first gets
+// it back; after a 401 the key is read again once; a read that failed temporarily is retried a few times; no write is ever sent
+// twice; if the caller belongs to one org, nothing is sent with another org's key.
 
 import { OPERATIONS, type OperationId, type RequestForm, type Self } from '../contract/index.ts'
 import type { Deadline } from '../core/deadline.ts'
@@ -271,10 +271,11 @@ function waitAfter(error: unknown, failures: number): number | null {
 /** Builds the request before waiting for a permit; if that fails, the permit that the caller passed goes back. */
 async function prepared(
   { prefix, formOf }: CallDeps,
-  { id, operation }: NamedOperation,
+  named: NamedOperation,
   parts: CallParts,
   { signal, permit, sendBefore }: RequestOptions,
 ): Promise<WireRequest> {
+  const { id, operation } = named
   try {
     const form = await formOf(id, signal)
     const { path, body } = buildRequest(form, parts)
@@ -293,7 +294,7 @@ async function prepared(
     }
   } catch (error) {
     permit?.unused()
-    throw error
+    throw error instanceof NoAnswer ? noAnswerFailure(named, error) : error
   }
 }
 

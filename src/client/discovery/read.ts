@@ -1,5 +1,6 @@
 // Reads the service's OpenAPI document, once per client, before the first operation. Promises kept here: the request goes without
-// the key, to the configured origin only; a document that cannot be read costs a warning and never an operation.
+// the key, to the configured origin only; a document that cannot be read costs a warning and never an operation, unless there is no
+// connection at all.
 
 import { isUtf8 } from 'node:buffer'
 import { OPERATIONS, usualRequest } from '../../contract/index.ts'
@@ -14,7 +15,10 @@ import type { RequestOverrides, Resolution } from './index.ts'
 import { ownMember } from './schema-view.ts'
 
 export interface Discovery {
-  /** The request of an operation; waits for the document if that may change it. @throws the signal's reason */
+  /**
+   * The request of an operation; waits for the document if that may change it.
+   * @throws NoAnswer if the service cannot be reached @throws the signal's reason
+   */
   operation(id: OperationId, signal?: AbortSignal): Promise<RequestForm>
   resolution(): Promise<Resolution>
 }
@@ -32,35 +36,48 @@ export interface DiscoveryDeps {
 const DOCUMENT_TIMEOUT_MS = 10_000
 /** If a service is down, its document is not requested with every operation. */
 const READ_AGAIN_MS = 60_000
+/** How often it is requested if the connection ends each time. */
+const TRIES_MAX = 3
 
 /** What was read, or why nothing was, and whether a later attempt may succeed. */
 type Reading = { readonly json: unknown; readonly url: string } | Unread
+interface Outcome {
+  readonly resolution: Resolution
+  /** The service could not be reached: no operation would get further. */
+  readonly noConnection: NoAnswer | null
+}
+
 interface Unread {
   readonly why: string
   readonly mayChange: boolean
+  readonly noConnection?: NoAnswer
+  /** The connection ended before the answer did. */
+  readonly isTorn?: boolean
 }
 
 /** @throws SyncError `client_option_invalid` for an override that is not valid */
 export function createDiscovery(deps: DiscoveryDeps): Discovery {
   const { clock, logger, address, overrides } = deps
   const given = readOverrides(overrides)
-  let current: Promise<Resolution> | null = null
+  let current: Promise<Outcome> | null = null
   /** When `current` expires: it was made without the document, which may be available by then. */
   let untilMs = Infinity
 
-  const discover = async (): Promise<Resolution> => {
-    const reading = await readDocument(deps, given.readOpenApi ?? usualRequest('readOpenApi'))
+  const discover = async (): Promise<Outcome> => {
+    const reading = await readAgain(deps, given.readOpenApi ?? usualRequest('readOpenApi'))
     const resolution =
       'json' in reading
         ? resolveOperations(reading.json, overrides, { url: reading.url, prefix: address.prefix })
         : unresolved(given, `no OpenAPI document: ${reading.why}`)
-    if ('why' in reading && reading.mayChange) untilMs = clock.now() + READ_AGAIN_MS
+    const { noConnection = null } = 'why' in reading ? reading : {}
+    if (noConnection !== null) untilMs = 0
+    else if ('why' in reading && reading.mayChange) untilMs = clock.now() + READ_AGAIN_MS
     const { warnings } = resolution
-    if (warnings.length > 0) logger.warn({ warnings }, 'operations_resolved')
-    return resolution
+    if (noConnection === null && warnings.length > 0)
+      logger.warn({ warnings }, 'operations_resolved')
+    return { resolution, noConnection }
   }
-  const resolution = () => {
-    if (!deps.reads) return Promise.resolve(unresolved(given, 'the document is not asked for'))
+  const outcome = () => {
     if (current === null || clock.now() >= untilMs) {
       untilMs = Infinity
       current = discover()
@@ -68,13 +85,27 @@ export function createDiscovery(deps: DiscoveryDeps): Discovery {
     return current
   }
   return {
-    resolution,
+    async resolution() {
+      if (!deps.reads) return unresolved(given, 'the document is not asked for')
+      return (await outcome()).resolution
+    },
     async operation(id, signal) {
       // Discovery begins with the two public operations.
       const isKnown = given[id] !== undefined || !OPERATIONS[id].authenticated || !deps.reads
       if (isKnown) return given[id] ?? usualRequest(id)
-      return (await unlessAborted(resolution(), signal)).operations[id]
+      const { resolution, noConnection } = await unlessAborted(outcome(), signal)
+      // The usual request may be a wrong one, and be refused for good once the service is back.
+      if (noConnection !== null) throw noConnection
+      return resolution.operations[id]
     },
+  }
+}
+
+/** A connection that ends in the middle is no reason to do without the document: a service that restarts has it again soon. */
+async function readAgain(deps: DiscoveryDeps, form: { readonly path: string }): Promise<Reading> {
+  for (let tries = 1; ; tries++) {
+    const reading = await readDocument(deps, form)
+    if ('json' in reading || !reading.isTorn || tries >= TRIES_MAX) return reading
   }
 }
 
@@ -113,7 +144,11 @@ async function getJson(transport: Transport, origin: string, path: string): Prom
       signal: AbortSignal.timeout(DOCUMENT_TIMEOUT_MS),
     })
   } catch (error) {
-    if (error instanceof NoAnswer) return unread(error.message, error.kind !== 'distrusted')
+    if (error instanceof NoAnswer) {
+      const read = unread(error.message, error.kind !== 'distrusted')
+      if (error.kind !== 'nothing') return read
+      return error.mayBeSent ? { ...read, isTorn: true } : { ...read, noConnection: error }
+    }
     return unread(`no answer within ${DOCUMENT_TIMEOUT_MS / 1_000} s`, true)
   }
   const { status, body } = answer

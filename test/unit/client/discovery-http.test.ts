@@ -10,6 +10,7 @@ import type { ClientOptions } from '../../../src/client/index.ts'
 import type { Logger } from '../../../src/core/ports.ts'
 import { startService } from '../../../src/service/index.ts'
 import { manualClock } from '../service/api.ts'
+import { startOtherService } from '../../other-service/index.ts'
 import { fixture, startVariant } from './variant-service.ts'
 import type { Rules } from './variant-service.ts'
 import {
@@ -341,6 +342,26 @@ describe('a document that cannot be had', () => {
       block: 'service',
       outcomeUnknown: false,
     })
+  })
+
+  test('a service that ends while its document is read, and starts again: no usual request goes out instead', async () => {
+    const service = await startOtherService({ paths: 'other' })
+    onTestFinished(() => service.close())
+    const hold = service.hold(({ operation }) => {
+      if (operation === 'readOpenApi') service.kill()
+      return false
+    })
+    const client = clientFor(service.url, service.key, { retries: 0 })
+    expect(await failureOf(client.listObjectTypes())).toMatchObject({ kind: 'no_answer' })
+    expect(await failureOf(client.listObjectTypes())).toMatchObject({ kind: 'no_answer' })
+    hold.open()
+    await service.restart()
+    await client.listObjectTypes()
+    expect(service.seen.map(({ operation }) => operation)).toEqual([
+      'readOpenApi',
+      'readOpenApi',
+      'listObjectTypes',
+    ])
   })
 
   test('so is a key that is refused', async () => {
