@@ -18,6 +18,7 @@ import { SECRET_FORMS } from '../src/settings/parts.ts'
 import { WAREHOUSES, type WarehouseDriver } from '../src/warehouses/index.ts'
 import { checkApproval } from './approval.ts'
 import { checkGroups, checkOrder } from './checks-groups.ts'
+import { checkConsole } from './console.ts'
 import { pathText, type ConfigDocument } from './document.ts'
 import { quoteValue, valueAt } from './issues.ts'
 import { checkMapping } from './mapping-checks.ts'
@@ -45,6 +46,7 @@ const CHECKS: readonly ((checked: Checked) => void)[] = [
   checkMirrors,
   checkImports,
   checkTests,
+  checkOwnConsole,
 ]
 
 export function crossCheck(document: ConfigDocument): Issue[] {
@@ -180,6 +182,12 @@ function checkTemporal(checked: Checked): void {
       'expected `client_cert` and `client_key`, or neither',
       'key',
     )
+}
+
+function checkOwnConsole(checked: Checked): void {
+  checkConsole(checked.mapping('console'), (path, message, at) =>
+    checked.complain(path, message, at),
+  )
 }
 
 function checkSchedules(checked: Checked): void {

@@ -1,6 +1,7 @@
 // The configuration of a project: records-sync.yaml.
 
 export { serviceProblem } from './connections.ts'
+export { reachProblem } from './console.ts'
 export { draftConfig, draftConnection, draftSync, type DraftImport } from './draft.ts'
 export { isZone } from './imports.ts'
 export { placeOfEntry, withEntries, writtenService } from './extend.ts'

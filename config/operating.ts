@@ -6,6 +6,7 @@ import { marked } from '../src/settings/marks.ts'
 import {
   betweenNumbers,
   countSetting,
+  hostPort,
   nameList,
   nameOf,
   pathSetting,
@@ -14,8 +15,6 @@ import {
 } from '../src/settings/parts.ts'
 
 const everyExpected = 'expected a time from 10 seconds to 366 days, such as `15 minutes`'
-const hostPort = (expected: string) =>
-  z.string().regex(/^(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):\d{1,5}$/, expected)
 
 /** `every 15 minutes`, a cron line, or the long form. */
 export const scheduleSettings = z.union([

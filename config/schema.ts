@@ -8,6 +8,7 @@ import { marked } from '../src/settings/marks.ts'
 import { namedMap, nameList, nameOf } from '../src/settings/parts.ts'
 import { WAREHOUSES } from '../src/warehouses/index.ts'
 import { connectionSettings } from './connections.ts'
+import { consoleSettings } from './console.ts'
 import { importSettings } from './imports.ts'
 import { ledgerSettings } from './ledger.ts'
 import { linkSyncSettings } from './links.ts'
@@ -94,6 +95,9 @@ export const configSchema = z.strictObject({
       'The Temporal server. What the environment says (`TEMPORAL_ADDRESS` and its like) goes first; docs/temporal.md has the order.',
     ),
   worker: workerSettings.prefault({}).describe('The workers of this configuration.'),
+  console: consoleSettings
+    .prefault({})
+    .describe('The console, `records-sync console`: docs/console.md.'),
   notifications: namedMap(notificationSettings)
     .default({})
     .describe(

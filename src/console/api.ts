@@ -2,7 +2,11 @@
 // (OpenAPI) is made from this table.
 
 import { z } from 'zod'
+import { ROLES } from '../core/domain/roles.ts'
 import type { ConsoleDeps } from './deps.ts'
+import { correctionsView, readCorrectionsView } from './views/corrections.ts'
+import { differencesView, readDifferences } from './views/differences.ts'
+import { planView, readPlanView } from './views/plan.ts'
 import { orgQuota, readQuotas } from './views/quotas.ts'
 import { overview, readOverview } from './views/overview.ts'
 import { readRejects, rejectsView } from './views/rejects.ts'
@@ -93,6 +97,54 @@ export const API: readonly ApiRoute[] = [
     read: (deps, { params }) => ofNumber(params['run'], (id) => readRejects(deps, id)),
   },
   {
+    path: '/runs/{run}/corrections',
+    id: 'corrections',
+    summary: 'Rejects that can be corrected, 50 on a page; empty where values are hidden',
+    parameters: [
+      RUN_PARAMETER,
+      { name: 'group', in: 'query', description: 'Only rows of this kind of error.' },
+      { name: 'columns', in: 'query', description: '`all`, or places of columns: `0,3`.' },
+      { name: 'correction', in: 'query', description: 'With what is kept under this number.' },
+      { name: 'after', in: 'query', description: '`next_after` of the page before.' },
+    ],
+    answer: correctionsView,
+    read: (deps, { params, query }) =>
+      ofNumber(params['run'], (id) => readCorrectionsView(deps, id, query)),
+  },
+  {
+    path: '/runs/{run}/plan',
+    id: 'plan',
+    summary: 'The plan that a run waits with, or has kept to: totals, and a page of its rows',
+    parameters: [
+      RUN_PARAMETER,
+      { name: 'verdict', in: 'query', description: 'Only rows of this verdict.' },
+      {
+        name: 'property',
+        in: 'query',
+        description: 'Only rows that change, or keep, this property.',
+      },
+      { name: 'after', in: 'query', description: '`next_after` of the page before.' },
+    ],
+    answer: planView,
+    read: (deps, { params, query }) =>
+      ofNumber(params['run'], (id) => readPlanView(deps, id, query)),
+  },
+  {
+    path: '/runs/{run}/differences',
+    id: 'differences',
+    summary: 'What a reconciliation found, or the rows that were read back otherwise than sent',
+    parameters: [
+      RUN_PARAMETER,
+      { name: 'kind', in: 'query', description: 'Only differences of this kind.' },
+      { name: 'property', in: 'query', description: 'Only differences in this property.' },
+      { name: 'left', in: 'query', description: '1: only those that the run did not mend.' },
+      { name: 'after', in: 'query', description: '`next_after` of the page before.' },
+    ],
+    answer: differencesView,
+    read: (deps, { params, query }) =>
+      ofNumber(params['run'], (id) => readDifferences(deps, id, query)),
+  },
+  {
     path: '/rows',
     id: 'row',
     summary: 'Everything that the ledger has of a key or of a record',
@@ -120,6 +172,55 @@ export const API: readonly ApiRoute[] = [
     read: ({ readings }, { query }) => readSearch(readings, query['q'] ?? ''),
   },
 ]
+
+const session = z.object({
+  who: text.describe('Who acts.'),
+  role: z.enum(ROLES).describe('What they may do.'),
+  csrf: text.describe('The header x-csrf-token of a POST, with the cookie of this answer.'),
+})
+const actionDone = z.object({
+  action: z.int().describe('Number of the action in the ledger.'),
+  run: z.int().nullable().describe('The run that it began, once a worker has opened it.'),
+})
+
+/** Actions: `actions` of a run and of a sync has those that are possible now, with their paths. */
+function actionPaths(answers: (answer: z.ZodType) => object): object {
+  const texts = (where: 'path' | 'query', names: readonly string[]) =>
+    names.map((name) => ({
+      name,
+      in: where,
+      required: where === 'path',
+      schema: { type: 'string' },
+    }))
+  const post = (id: string, summary: string, of: string, query: readonly string[]) => ({
+    post: {
+      operationId: id,
+      summary,
+      parameters: [
+        ...texts('path', [of, 'action']),
+        ...texts('query', query),
+        { name: 'x-csrf-token', in: 'header', required: false, schema: { type: 'string' } },
+      ],
+      responses: answers(actionDone),
+    },
+  })
+  return {
+    '/session': {
+      get: {
+        operationId: 'session',
+        summary: 'Who acts, and the token for it',
+        responses: answers(session),
+      },
+    },
+    '/runs/{run}/{action}': post('actOnRun', 'Acts on a run', 'run', [
+      'plan',
+      'stream',
+      'deletions',
+      'correction',
+    ]),
+    '/syncs/{sync}/{action}': post('actOnSync', 'Acts on a sync', 'sync', ['repair']),
+  }
+}
 
 /** The description of the API. */
 export function openApi(routes: readonly ApiRoute[] = API): object {
@@ -155,9 +256,29 @@ export function openApi(routes: readonly ApiRoute[] = API): object {
       title: 'records-sync console',
       version: '1',
       description:
-        'What the pages of the console are drawn from. Reads only; times are ISO 8601 in UTC.',
+        'What the pages of the console are drawn from, and the actions of people. Times are ISO 8601 in UTC.',
     },
     servers: [{ url: API_PATH }],
-    paths: Object.fromEntries(routes.map((route) => [route.path, operation(route)])),
+    components: {
+      securitySchemes: {
+        password: {
+          type: 'http',
+          scheme: 'basic',
+          description: 'Name and password of a user, with each request. No token is needed then.',
+        },
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: 'records-sync-PORT',
+          description:
+            'The cookie of a login, or of /session where nobody logs in. A POST needs the token of /session as x-csrf-token.',
+        },
+      },
+    },
+    security: [{ password: [] }, { session: [] }],
+    paths: {
+      ...Object.fromEntries(routes.map((route) => [route.path, operation(route)])),
+      ...actionPaths(answers),
+    },
   }
 }

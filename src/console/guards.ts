@@ -1,8 +1,9 @@
-// Who may ask, and what a browser may do with an answer. Promises kept here: only addresses of this machine are answered for, so that
-// a name of somebody else that leads here (DNS rebinding) gets nothing; no page of another origin reads an answer or frames one; only
-// reads are answered.
+// Who may ask, and what a browser may do with an answer. Promises kept here: only this machine's names and the configured one are
+// answered for, so that another name that leads here (DNS rebinding) gets nothing; behind a proxy only the proxy is answered; no page of
+// another origin reads an answer or frames one; nothing is taken from a page of another origin.
 
-import { isIP } from 'node:net'
+import { isLoopbackName } from '../core/loopback.ts'
+import type { ConsoleSite } from './site.ts'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
 /** What a page may load: our own style and script, and nothing of anybody else. */
@@ -20,7 +21,8 @@ const POLICY = [
 const HEADERS = {
   'content-security-policy': POLICY,
   'x-content-type-options': 'nosniff',
-  'referrer-policy': 'no-referrer',
+  // With no-referrer a form of ours would be sent without its origin.
+  'referrer-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
   'cross-origin-opener-policy': 'same-origin',
   'x-frame-options': 'DENY',
@@ -28,46 +30,63 @@ const HEADERS = {
   'cache-control': 'no-store',
 } as const
 
-export const isLoopbackName = (host: string): boolean =>
-  host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
-
 /** Why a request is not answered; null if it is. */
 export interface Refusal {
   readonly status: number
   readonly message: string
 }
 
-/** @param port that is listened on */
 export function refusalOf(
-  { method, headers }: Pick<FastifyRequest, 'method' | 'headers'>,
-  port: number,
+  {
+    method,
+    headers,
+    socket,
+  }: Pick<FastifyRequest, 'method' | 'headers'> & {
+    readonly socket: { readonly remoteAddress?: string | undefined }
+  },
+  site: ConsoleSite,
 ): Refusal | null {
-  if (method !== 'GET' && method !== 'HEAD')
-    return { status: 405, message: 'GET was expected: the console changes nothing' }
-  if (!isOwnHost(headers.host, port))
+  if (site.proxy !== null && !site.proxy.isTrusted(socket.remoteAddress))
+    return { status: 403, message: `the console answers its proxy alone; expected ${site.url()}` }
+  const isRead = method === 'GET' || method === 'HEAD'
+  if (!isRead && method !== 'POST')
+    return { status: 405, message: 'GET, HEAD or POST was expected' }
+  if (!isOwnOrigin(originOf(site.scheme, headers.host), site) && !isOwnUrl(headers.host, site))
     return {
       status: 421,
-      message: `the console is asked as another host; expected http://127.0.0.1:${port} or http://localhost:${port}`,
+      message: `the console is asked as another host; expected ${site.url()}`,
     }
   const { origin } = headers
-  if (origin !== undefined && !isOwnOrigin(origin, port))
+  if (origin !== undefined && !isOwnOrigin(origin, site))
     return { status: 403, message: 'a page of another origin may not ask the console' }
   // A link of another page may be followed; what a page of another origin loads may not.
-  const { 'sec-fetch-site': site, 'sec-fetch-mode': mode } = headers
-  if (site !== undefined && !['same-origin', 'none'].includes(String(site)) && mode !== 'navigate')
+  const { 'sec-fetch-site': from, 'sec-fetch-mode': mode } = headers
+  const isFollowed = isRead && mode === 'navigate'
+  if (from !== undefined && !['same-origin', 'none'].includes(String(from)) && !isFollowed)
     return { status: 403, message: 'a page of another origin may not ask the console' }
   return null
 }
 
-function isOwnHost(host: string | undefined, port: number): boolean {
-  const [, name, of] = /^(\[[\da-f:.]+\]|[^:]+)(?::(\d+))?$/i.exec(host ?? '') ?? []
-  if (name === undefined) return false
-  return isLoopbackName(name.replace(/^\[(.*)\]$/, '$1').toLowerCase()) && Number(of ?? 80) === port
+/** Null if it is no host. */
+function originOf(scheme: string, host: string | undefined): string | null {
+  if (host === undefined || !/^(\[[\da-f:.]+\]|[^:/@?#\\\s]+)(:\d+)?$/i.test(host)) return null
+  return URL.canParse(`${scheme}://${host}`) ? new URL(`${scheme}://${host}`).origin : null
 }
 
-function isOwnOrigin(origin: string, port: number): boolean {
-  const url = URL.parse(origin)
-  return url !== null && url.protocol === 'http:' && isOwnHost(url.host, port)
+/** The Host that a proxy passes on is that of the address that people open, whose scheme may be another one. */
+const isOwnUrl = (host: string | undefined, { origin }: ConsoleSite): boolean =>
+  origin !== null && originOf(new URL(origin).protocol.slice(0, -1), host) === origin
+
+function isOwnOrigin(origin: string | null, site: ConsoleSite): boolean {
+  if (origin === null || !URL.canParse(origin)) return false
+  if (origin === site.origin) return true
+  const { protocol, hostname, port } = new URL(origin)
+  const given = Number(port || (protocol === 'https:' ? 443 : 80))
+  return (
+    protocol === `${site.scheme}:` &&
+    isLoopbackName(hostname.replace(/^\[(.*)\]$/, '$1')) &&
+    given === site.port()
+  )
 }
 
 export const guarded = (reply: FastifyReply): FastifyReply => reply.headers(HEADERS)

@@ -5,6 +5,7 @@ import type { Clock } from '../core/ports.ts'
 import type { Config } from '../../config/index.ts'
 import type { Ledger, Run } from '../ledger/ledger.ts'
 import { liveProgressOf, type LiveProgress } from '../report/live-progress.ts'
+import { WAITS_FOR_APPROVAL } from '../report/sync-status.ts'
 import { RateMeter } from '../report/rate.ts'
 import { quotaLeftMs, readRunQuota } from '../resources/run-quota.ts'
 import type { ConsoleReadings } from './readings.ts'
@@ -64,9 +65,11 @@ export class LiveReader {
     const quota = await this.#readings.quotas((store) => readRunQuota(config, store, run))
     const leastMs = (quota && quotaLeftMs(quota, progress, run)) ?? 0
     const leftMs = pace?.leftMs ?? null
+    // What it has done so far says nothing to a person who is asked.
+    const isAsking = run.state === 'blocked' && run.reason === 'approval'
     return {
-      phase,
-      percent,
+      phase: isAsking ? WAITS_FOR_APPROVAL : phase,
+      percent: isAsking ? null : percent,
       amount,
       details: [...details],
       waits,

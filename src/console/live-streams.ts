@@ -2,6 +2,7 @@
 // has a bound, and so has what waits for a reader that is slow; without readers nothing is read.
 
 import type { ServerResponse } from 'node:http'
+import type { Config } from '../../config/index.ts'
 import { LIVE_STATES } from '../core/domain/run-states.ts'
 import { LIVE_EVERY_MS, type LiveReader, type FollowedRuns } from './live-reader.ts'
 import { liveBlock, liveLine } from './pages/live.ts'
@@ -10,6 +11,8 @@ import { LedgerAway, type ConsoleReadings } from './readings.ts'
 import { readQuotas } from './views/quotas.ts'
 
 export const STREAMS_MAX = 200
+/** Says that the page is to be loaded again. */
+export const LOGGED_OUT = 'event: login\ndata: login\n\n'
 /** Text that may wait for one reader, bytes. */
 const WAITING_MAX = 1_048_576
 /** So often a stream says something: what passes it on may end one that is silent. */
@@ -24,10 +27,12 @@ export const liveMark = (runs: FollowedRuns | null): string =>
         .map(({ run: { id, state, reason } }) => `${id} ${state} ${reason ?? ''}`)
         .join()
 
+type MayFollow = (users: Config['console']['users']) => Promise<boolean>
+
 export class LiveStreams {
   readonly #readings: ConsoleReadings
   readonly #reader: LiveReader
-  readonly #streams = new Set<ServerResponse>()
+  readonly #streams = new Map<ServerResponse, MayFollow>()
   #timer: NodeJS.Timeout | null = null
   #last: { readonly text: string; readonly atMs: number } | null = null
 
@@ -40,10 +45,10 @@ export class LiveStreams {
     return this.#streams.size >= STREAMS_MAX
   }
 
-  /** Takes the answer of a request, whose head is written. */
-  add(response: ServerResponse): void {
+  /** Takes the answer of a request, whose head is written. @param mayFollow is asked before each message */
+  add(response: ServerResponse, mayFollow: MayFollow): void {
     response.write('retry: 2000\n\n')
-    this.#streams.add(response)
+    this.#streams.set(response, mayFollow)
     response.on('close', () => this.#streams.delete(response))
     // The next reading is for this one too, whatever the last one was.
     this.#last = null
@@ -51,6 +56,7 @@ export class LiveStreams {
   }
 
   async #tick(): Promise<void> {
+    await this.#endOthers()
     if (this.#streams.size > 0) {
       const text = await this.#message()
       const now = Date.now()
@@ -61,6 +67,16 @@ export class LiveStreams {
     }
     this.#timer =
       this.#streams.size === 0 ? null : setTimeout(() => void this.#tick(), LIVE_EVERY_MS)
+  }
+
+  /** Ends the streams of those who have logged out since. */
+  async #endOthers(): Promise<void> {
+    const { users } = (await this.#readings.config()).config.console
+    for (const [stream, mayFollow] of this.#streams)
+      if (!(await mayFollow(users).catch(() => false))) {
+        this.#streams.delete(stream)
+        stream.end(LOGGED_OUT)
+      }
   }
 
   /** Never rejects. */
@@ -83,14 +99,14 @@ export class LiveStreams {
   }
 
   #send(text: string): void {
-    for (const stream of this.#streams)
+    for (const stream of this.#streams.keys())
       if (stream.writableLength > WAITING_MAX) stream.destroy()
       else stream.write(text)
   }
 
   close(): void {
     if (this.#timer !== null) clearTimeout(this.#timer)
-    for (const stream of this.#streams) stream.end()
+    for (const stream of this.#streams.keys()) stream.end()
     this.#streams.clear()
   }
 }

@@ -1,7 +1,8 @@
-// What the console reads, as its command gives it. Promises kept here: the console writes nothing, asks no service for anything, and
-// needs no key of one; whatever is away now is asked again later.
+// What the console reads and acts with, as its command gives it. Promises kept here: pages ask no service for anything; whatever is away
+// now is asked again later.
 
 import type { Config } from '../../config/index.ts'
+import type { ActionPlace } from '../actions/place.ts'
 import type { QuotaStore } from '../core/ports.ts'
 import type { UiLocation } from '../core/temporal/temporal-ui.ts'
 import type { Ledger, Run } from '../ledger/ledger.ts'
@@ -40,6 +41,9 @@ export interface ConsoleParts {
   workOn(config: Config, live: readonly Run[]): Promise<WorkState>
   /** Where the Temporal UI is; null if that is not known. */
   uiOf(config: Config): UiLocation | null
+  /** What actions are carried out with, and who acts where nobody logs in. */
+  readonly place: ActionPlace
+  readonly user: string
   /** A command line for a person to type. */
   hint(command: string): string
 }

@@ -133,6 +133,11 @@ export class ConsoleReadings {
     return this.#temporal?.reading ?? null
   }
 
+  /** What is known of the server is out of date: somebody has acted. */
+  forgetTemporal(): void {
+    this.#temporal = null
+  }
+
   async #ask(config: Config, live: readonly Run[], of: string): Promise<void> {
     const unknown = (error: unknown): ScheduleStates => ({ views: null, unknown: whyOf(error) })
     const [schedules, work] = await Promise.all([

@@ -35,6 +35,7 @@ async function again() {
   askedAt = Date.now()
   try {
     const answer = await fetch(location.href, { headers: { accept: 'text/html' } })
+    if (answer.redirected) return location.reload()
     const page = new DOMParser().parseFromString(await answer.text(), 'text/html')
     const main = page.querySelector('main')
     if (main === null) return
@@ -76,6 +77,7 @@ function follow() {
     }
     if (runs !== document.body.dataset.live) void again()
   })
+  stream.addEventListener('login', () => location.reload())
   // A browser gives up where the answer was no stream.
   stream.addEventListener('error', () => { timer = setTimeout(follow, 5000) })
 }

@@ -3,27 +3,66 @@
 
 import { basename } from 'node:path'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import { isAllowed } from '../core/domain/roles.ts'
 import type { Logger } from '../core/ports.ts'
 import { html, type Markup } from '../report/escape.ts'
+import { addCorrections } from './actions/corrections.ts'
+import {
+  addActions,
+  notAllowed,
+  sessionOf,
+  type ActionSite,
+  type NotDone,
+} from './actions/routes.ts'
 import { API, API_PATH, openApi, type ApiRequest } from './api.ts'
 import type { ConsoleDeps } from './deps.ts'
 import { guarded, refusalOf } from './guards.ts'
-import { liveMark, type LiveStreams } from './live-streams.ts'
+import { LOGGED_OUT, liveMark, type LiveStreams } from './live-streams.ts'
+import type { Entry, Gate, Visitor } from './login/gate.ts'
+import { LOGIN_PATH, LOGOUT_PATH } from './login/login-page.ts'
+import type { Passwords } from './login/passwords.ts'
+import { addLogin } from './login/routes.ts'
 import { renderFrame } from './pages/frame.ts'
-import { PAGES, type DrawnPage, type PageRoute } from './pages/index.ts'
+import { PAGES } from './pages/index.ts'
+import type { DrawnPage, PageRoute } from './pages/page-route.ts'
+import { readNotice } from './views/notice.ts'
+import { PASTE_SCRIPT, PASTE_SCRIPT_PATH } from './paste-script.ts'
 import { LedgerAway } from './readings.ts'
 import { CONSOLE_SCRIPT, SCRIPT_PATH } from './script.ts'
+import type { ConsoleSessions, ConsoleSession } from './sessions.ts'
+import type { ConsoleSite } from './site.ts'
 import { CONSOLE_STYLE, STYLE_PATH } from './style.ts'
 import { TEXT } from './texts.ts'
+import type { TlsPair } from './tls.ts'
 
 const CONNECTIONS_MAX = 512
 const REQUEST_MAX_MS = 90_000
 const PARAMETER_CHARS_MAX = 2_000
 
+export interface ServerParts {
+  readonly site: ConsoleSite
+  readonly sessions: ConsoleSessions
+  readonly passwords: Passwords
+  readonly gate: Gate
+  readonly tls: TlsPair | null
+  readonly logger: Logger
+}
+
+/** What everybody gets, logged in or not. */
+const OPEN_PATHS: ReadonlySet<string | undefined> = new Set([
+  STYLE_PATH,
+  SCRIPT_PATH,
+  PASTE_SCRIPT_PATH,
+  LOGIN_PATH,
+])
+
+/** A request, and what it is answered with. */
+type OfRequest = (request: FastifyRequest) => ConsoleDeps
+
 export function buildConsole(
-  deps: ConsoleDeps,
+  known: Omit<ConsoleDeps, 'visitor'>,
   streams: LiveStreams,
-  { port, logger }: { port(): number; readonly logger: Logger },
+  { site, sessions, passwords, gate, tls, logger }: ServerParts,
 ): FastifyInstance {
   const fastify = Fastify({
     logger: false,
@@ -31,28 +70,95 @@ export function buildConsole(
     exposeHeadRoutes: true,
     requestTimeout: REQUEST_MAX_MS,
     routerOptions: { maxParamLength: PARAMETER_CHARS_MAX },
-  })
+    trustProxy: (address: string) => site.proxy?.isTrusted(address) ?? false,
+    ...(tls !== null && { https: { ...tls, minVersion: 'TLSv1.2' } }),
+  }) as unknown as FastifyInstance
   fastify.server.maxConnections = CONNECTIONS_MAX
   fastify.addHook('onRequest', async (request, reply) => {
     guarded(reply)
-    const refusal = refusalOf(request, port())
+    const refusal = refusalOf(request, site)
     if (refusal === null) return
-    if (refusal.status === 405) reply.header('allow', 'GET, HEAD')
-    await reply.code(refusal.status).type('text/plain; charset=utf-8').send(`${refusal.message}\n`)
+    if (refusal.status === 405) reply.header('allow', 'GET, HEAD, POST')
+    return await reply
+      .code(refusal.status)
+      .type('text/plain; charset=utf-8')
+      .send(`${refusal.message}\n`)
+  })
+  const visitors = new WeakMap<FastifyRequest, Visitor>()
+  const depsOf: OfRequest = (request) => ({ ...known, visitor: visitors.get(request) ?? null })
+  fastify.addHook('onRequest', async (request, reply) => {
+    if (OPEN_PATHS.has(request.routeOptions.url)) return
+    const { users } = (await known.readings.config()).config.console
+    const entry = await gate.enter(request, users, isApi(request))
+    if (entry.kind !== 'in') return await turnAway(depsOf(request), entry, request, reply)
+    visitors.set(request, entry.visitor)
+    const isOut = request.routeOptions.url === LOGOUT_PATH
+    if (request.method === 'POST' && !isOut && !isAllowed(entry.visitor.role, 'operator'))
+      return await refuse(depsOf)(request, reply, notAllowed(entry.visitor, 'operator'))
   })
   addAssets(fastify)
   for (const page of PAGES)
-    fastify.get(page.path, (request, reply) => sendPage(deps, page, request, reply))
-  addApi(fastify, deps)
-  fastify.get('/live', { exposeHeadRoute: false }, (_, reply) => openStream(reply, streams))
-  fastify.setNotFoundHandler((request, reply) => missing(deps, request, reply))
+    fastify.get(page.path, (request, reply) =>
+      sendPage(depsOf(request), { page, sessions }, request, reply),
+    )
+  addApi(fastify, depsOf)
+  const actions = actionSite(depsOf, sessions)
+  addActions(fastify, depsOf, actions)
+  addCorrections(fastify, depsOf, actions)
+  addLogin(fastify, known.readings, {
+    sessions,
+    passwords,
+    gate,
+    logger,
+    show: (reply, title, main) =>
+      send({ ...known, visitor: null }, reply, { title, at: null, main }, null, null, true),
+  })
+  fastify.get('/live', { exposeHeadRoute: false }, (request, reply) =>
+    openStream(
+      reply,
+      streams,
+      async (users) => (await gate.enter(request, users, false)).kind === 'in',
+    ),
+  )
+  fastify.setNotFoundHandler((request, reply) => missing(depsOf(request), request, reply))
   fastify.setErrorHandler((error, request, reply) => {
     const away = error instanceof LedgerAway ? error : null
     if (away === null && statusOf(error) >= 500)
       logger.error({ error: (error as Error).name }, 'console_failed')
-    return fail(deps, request, reply, away, statusOf(error))
+    return fail(depsOf(request), request, reply, away, statusOf(error))
   })
   return fastify
+}
+
+/** The answer to a person or a program that does not get in. */
+async function turnAway(
+  deps: ConsoleDeps,
+  entry: Exclude<Entry, { kind: 'in' }>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const { url, method } = request
+  const path = url.split('?')[0]!
+  if (entry.kind === 'login' && path === '/live')
+    return reply.type('text/event-stream').send(LOGGED_OUT)
+  if (entry.kind === 'login' && !isApi(request)) {
+    // A form leads back to the page that it is of.
+    const next = method === 'POST' ? path.replace(/\/[^/]*$/, '') || '/' : url
+    return reply.redirect(`${LOGIN_PATH}?next=${encodeURIComponent(next)}`, 303)
+  }
+  const { needed, unknown, wrong, later, title } = TEXT.login
+  const seconds = entry.kind === 'later' ? Math.ceil(entry.ms / 1_000) : 0
+  if (seconds > 0) void reply.header('retry-after', seconds)
+  const [status, code, message] = {
+    login: [401, 'not_logged_in', needed] as const,
+    wrong: [401, 'wrong_login', wrong] as const,
+    later: [429, 'too_many_logins', later(seconds)] as const,
+    unknown: [403, 'unknown_user', unknown] as const,
+  }[entry.kind]
+  void reply.code(status)
+  if (isApi(request)) return reply.send({ error: { code, message } })
+  const page = note(title, html`<p class="lead">${message}</p>`)
+  return await send(deps, reply, page, null, null, true)
 }
 
 const statusOf = (error: unknown): number =>
@@ -74,6 +180,7 @@ function addAssets(fastify: FastifyInstance): void {
   const assets = [
     [STYLE_PATH, 'text/css; charset=utf-8', CONSOLE_STYLE],
     [SCRIPT_PATH, 'text/javascript; charset=utf-8', CONSOLE_SCRIPT],
+    [PASTE_SCRIPT_PATH, 'text/javascript; charset=utf-8', PASTE_SCRIPT],
   ] as const
   for (const [path, type, text] of assets)
     fastify.get(path, (_, reply) =>
@@ -81,11 +188,12 @@ function addAssets(fastify: FastifyInstance): void {
     )
 }
 
-function addApi(fastify: FastifyInstance, deps: ConsoleDeps): void {
+function addApi(fastify: FastifyInstance, depsOf: OfRequest): void {
   let description: object | null = null
   fastify.get(`${API_PATH}/openapi.json`, (_, reply) => reply.send((description ??= openApi())))
   for (const { path, read } of API)
     fastify.get(`${API_PATH}${path.replaceAll(/\{(\w+)\}/g, ':$1')}`, async (request, reply) => {
+      const deps = depsOf(request)
       const answer = await read(deps, asked(request))
       return answer === null ? missing(deps, request, reply) : reply.send(answer)
     })
@@ -93,27 +201,67 @@ function addApi(fastify: FastifyInstance, deps: ConsoleDeps): void {
 
 async function sendPage(
   deps: ConsoleDeps,
-  page: PageRoute,
+  { page, sessions }: { readonly page: PageRoute; readonly sessions: ConsoleSessions },
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   // Before the page is read: what changes meanwhile makes it out of date.
   const mark = page.isLive ? liveMark(await deps.live.read().catch(() => null)) : null
   const drawn = await page.draw(deps, asked(request))
-  return drawn === null ? await missing(deps, request, reply) : await send(deps, reply, drawn, mark)
+  if (drawn === null) return await missing(deps, request, reply)
+  if (drawn.status !== undefined) void reply.code(drawn.status)
+  const notice = await readNotice(deps, asked(request))
+  return await send(deps, reply, { ...drawn, notice }, mark, sessionOf(sessions, request, reply))
 }
 
+const actionSite = (depsOf: OfRequest, sessions: ConsoleSessions): ActionSite => ({
+  sessions,
+  isOfSession(request, token) {
+    // No browser sends a password by itself: the console asks it for none.
+    if (depsOf(request).visitor?.by === 'password') return true
+    const session = sessions.find(request.headers.cookie)
+    return session !== null && sessions.isOf(session, token)
+  },
+  show: (request, reply, page) =>
+    send(depsOf(request), reply, page, null, sessionOf(sessions, request, reply)),
+  refuse: refuse(depsOf),
+})
+
+const refuse =
+  (depsOf: OfRequest) =>
+  async (request: FastifyRequest, reply: FastifyReply, why: NotDone): Promise<FastifyReply> => {
+    void reply.code(why.status)
+    const { code, message } = why
+    if (isApi(request)) return reply.send({ error: { code, message } })
+    return await send(
+      depsOf(request),
+      reply,
+      note(TEXT.act.notPossibleTitle, html`<p class="lead">${message}</p>`),
+      null,
+    )
+  }
+
 async function send(
-  { readings, now }: ConsoleDeps,
+  { readings, now, visitor }: ConsoleDeps,
   reply: FastifyReply,
   drawn: DrawnPage,
   live: string | null,
+  session: ConsoleSession | null = null,
+  isLogin = false,
 ): Promise<FastifyReply> {
   const { config } = await readings.config()
   const madeAt = new Date(now()).toISOString()
-  return reply
-    .type('text/html; charset=utf-8')
-    .send(renderFrame({ ...drawn, file: basename(config.file), madeAt, live }))
+  return reply.type('text/html; charset=utf-8').send(
+    renderFrame({
+      ...drawn,
+      file: basename(config.file),
+      madeAt,
+      live,
+      csrf: session?.csrf ?? null,
+      visitor,
+      isLogin,
+    }),
+  )
 }
 
 const isApi = ({ url }: FastifyRequest): boolean => url.startsWith(`${API_PATH}/`)
@@ -157,11 +305,15 @@ async function fail(
   return await send(deps, reply, { ...page, refreshes: away !== null }, away && liveMark(null))
 }
 
-function openStream(reply: FastifyReply, streams: LiveStreams): FastifyReply | void {
+function openStream(
+  reply: FastifyReply,
+  streams: LiveStreams,
+  mayFollow: Parameters<LiveStreams['add']>[1],
+): FastifyReply | void {
   const headers = { ...reply.getHeaders(), 'content-type': 'text/event-stream' }
   if (streams.isFull)
     return reply.code(503).type('text/plain; charset=utf-8').send(`${TEXT.tooMany}\n`)
   reply.hijack()
   reply.raw.writeHead(200, headers as Record<string, string>)
-  streams.add(reply.raw)
+  streams.add(reply.raw, mayFollow)
 }

@@ -70,12 +70,23 @@ export const CONSOLE_STYLE = `${STYLE}
 .moments a { color: inherit; }
 .of.warn { color: var(--look); font-weight: 600; }
 
-.ways ul { display: flex; gap: 1.25rem; list-style: none; margin: 1.25rem 0 0; padding: 0; border-bottom: 1px solid var(--line); }
+.console .ways + .lead { margin-top: 1.25rem; }
+.ways ul { display: flex; flex-wrap: wrap; gap: 0 1.25rem; list-style: none; margin: 1.25rem 0 0; padding: 0; border-bottom: 1px solid var(--line); }
 .console .ways a { display: block; padding: 0.375rem 0.125rem; margin-bottom: -1px; }
 .console .kind { margin: 0; } .console .when a, .console .kind a { color: inherit; }
 .console section.part { margin-top: 2.75rem; } .console section.part h2 { margin-top: 0; }
 .console .part .bar { height: 1.5rem; }
 .tall .spark { height: 8rem; margin-top: 1rem; }
+.filter { display: flex; flex-wrap: wrap; gap: 0.75rem 1.25rem; align-items: end; margin-top: 1.25rem; }
+.filter label { display: block; color: var(--soft); font-size: 0.875rem; margin-bottom: 0.25rem; }
+.console select, .console button {
+  font: inherit; font-size: 0.9375rem; color: var(--ink); background: var(--wash); border: 1px solid var(--field);
+  border-radius: 0.5rem; padding: 0.4375rem 0.75rem; max-width: 100%;
+}
+.console button { cursor: pointer; font-weight: 600; }
+.console select:focus-visible, .console button:focus-visible { outline: 2px solid var(--link); outline-offset: 1px; }
+.changes .value { white-space: pre-wrap; }
+.changes tbody th .of, .changes td .of { font-size: 0.8125rem; }
 .timeline { list-style: none; margin: 1rem 0 0; padding: 0; }
 .timeline li { position: relative; padding: 0 0 1rem 1.75rem; display: flex; flex-wrap: wrap; gap: 0 0.75rem; align-items: baseline; }
 .timeline li::before {
@@ -97,8 +108,35 @@ export const CONSOLE_STYLE = `${STYLE}
 .org .bar { height: 1.125rem; margin: 0.5rem 0 0.25rem; }
 .org-name { display: flex; flex-wrap: wrap; gap: 0.125rem 1rem; justify-content: space-between; }
 .orgs .legend { margin: 0.25rem 0 0; padding: 0; }
+.offers { list-style: none; margin: 1rem 0 0; padding: 0; display: grid; gap: 0.75rem 1.5rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 20rem), 1fr)); }
+.offers p { margin-top: 0.375rem; }
+.console button, .button {
+  display: inline-block; font: inherit; font-size: 0.9375rem; font-weight: 600; line-height: 1.375rem; color: var(--ink); background: var(--wash);
+  border: 1px solid var(--field); border-radius: 0.5rem; padding: 0.4375rem 0.875rem; text-decoration: none; cursor: pointer; overflow-wrap: anywhere;
+}
+.console button:hover, .button:hover { border-color: var(--ink); }
+.console button:focus-visible, .button:focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }
+.console button.does { color: var(--paper); background: var(--ink); border-color: var(--ink); }
+.choice { margin-top: 1.75rem; display: flex; flex-wrap: wrap; gap: 0.75rem; }
+.who { display: flex; align-items: baseline; gap: 0.5rem; margin: 0; color: var(--soft); } .who b { color: var(--ink); }
+.login { max-width: 22rem; margin-top: 1.5rem; } .login label { display: block; font-weight: 600; margin-bottom: 0.25rem; }
+.login input:not([type=hidden]) { width: 100%; box-sizing: border-box; font: inherit; color: var(--ink); background: var(--wash); border: 1px solid var(--field); border-radius: 0.5rem; padding: 0.5rem 0.75rem; }
+.notice { margin-bottom: 1.5rem; padding: 0.75rem 1rem; border-radius: 0.5rem; background: var(--wash); overflow-wrap: anywhere; }
+.notice.t-good { background: var(--good-wash); } .notice.t-look { background: var(--look-wash); } .notice.t-bad { background: var(--bad-wash); }
 .found { margin: 1rem 0 0; padding: 0; list-style: none; display: grid; gap: 0.75rem; }
 td + th { padding-left: 1.25rem; }
+
+.console .first { margin-top: 1.75rem; } .first + .notice { margin: 1rem 0 0; }
+.fix { width: 100%; } .fix td { vertical-align: top; min-width: 9rem; } .fix th[scope=row] { min-width: 7rem; }
+.fix textarea {
+  display: block; width: 100%; min-height: 2.375rem; font: inherit; font-size: 0.9375rem; line-height: 1.375rem; color: var(--ink); background: var(--wash);
+  border: 1px solid var(--field); border-radius: 0.5rem; padding: 0.4375rem 0.625rem; resize: vertical; field-sizing: content; overflow-wrap: anywhere;
+}
+.fix textarea.wrong { border-color: var(--look); } .fix textarea[aria-invalid] { border-color: var(--bad); border-width: 2px; }
+.fix textarea:focus-visible, .console input[type=file]:focus-visible { outline: 2px solid var(--link); outline-offset: 1px; }
+.fix .of { overflow-wrap: anywhere; } .fix .of.warn { color: var(--bad); font-weight: 600; } .of.kept { color: var(--good); font-weight: 600; }
+.console input[type=file] { font: inherit; font-size: 0.9375rem; color: var(--ink); max-width: 100%; }
+.notice p + p { margin-top: 0.375rem; } .scroll { overflow-x: auto; }
 
 @media (max-width: 60rem) {
   .sync { grid-template-columns: 1fr 1fr; }
@@ -106,6 +144,15 @@ td + th { padding-left: 1.25rem; }
 }
 @media (max-width: 40rem) {
   .console > header { padding-top: 0.875rem; padding-bottom: 0.875rem; gap: 0.375rem 1.25rem; }
+  .changes, .changes tbody { display: block; }
+  .changes thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+  .changes tr { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr) minmax(0, 1fr); gap: 0.25rem 0.75rem; padding: 0.25rem 0; }
+  .changes tr.first { border-top: 1px solid var(--line); padding-top: 0.75rem; margin-top: 0.5rem; }
+  .changes tbody th { grid-column: 1 / -1; }
+  .changes th, .changes td, .changes .p { border-bottom: 0; padding: 0; }
+  .changes td:nth-last-child(1):nth-child(-n + 3) { grid-column: auto / span 1; }
+  .changes td[data-name]::before { content: attr(data-name); display: block; color: var(--soft); font-size: 0.8125rem; }
+  .cards.fix tr { grid-template-columns: minmax(0, 1fr); } .fix td { min-width: 0; }
   .console form[role=search] { flex: 1 1 100%; margin-left: 0; }
   .console h1 { font-size: 1.5rem; }
   .sync { grid-template-columns: 1fr; padding: 1rem; }

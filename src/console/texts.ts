@@ -1,9 +1,13 @@
 // The words of the console, in one file. What a run says of itself is in the words of the report (src/report), as everywhere.
 
 import { countText, formatNumber } from '../core/format.ts'
+import { ACTION_TEXT } from './action-texts.ts'
+import { CORRECTION_TEXT } from './correction-texts.ts'
 import { durationText } from '../report/format.ts'
 
 export const TEXT = {
+  ...ACTION_TEXT,
+  corrections: CORRECTION_TEXT,
   phases: {
     staging: 'Read the source',
     comparing: 'Compare both sides',
@@ -24,7 +28,7 @@ export const TEXT = {
   searchHint: 'Sync, run, key, record id',
   asOf: 'as of',
   footer:
-    'The console reads the configuration, the ledger and the Temporal server, and changes nothing.',
+    'The console reads the configuration, the ledger and the Temporal server. What people do here is noted in the ledger.',
   problems: {
     configuration: 'The configuration cannot be read; what is shown is of the last good one',
     ledger: 'The ledger cannot be read now; it is asked again by itself',
@@ -34,6 +38,23 @@ export const TEXT = {
   away: {
     title: 'The ledger cannot be read now',
     meaning: 'This page comes back by itself when the ledger can be read.',
+  },
+  login: {
+    title: 'Log in',
+    name: 'Name',
+    password: 'Password',
+    submit: 'Log in',
+    logout: 'Log out',
+    wrong: 'This name and password do not belong together.',
+    later: (seconds: number) =>
+      `Too many logins failed, or are being checked. Try again in ${durationText(seconds)}.`,
+    oldPage: 'The page was of an earlier session of the console. Try once more.',
+    needed: 'Log in first: with the cookie of a session, or with name and password (Basic).',
+    unknown:
+      'The proxy names no user of this console. Expected a name that `console.users` of the configuration has.',
+    forbidden: (name: string, role: string, needed: string) =>
+      `Nothing was done: it needs the role ${needed}, and ${name} has the role ${role}.`,
+    roles: { viewer: 'viewer', operator: 'operator', approver: 'approver' },
   },
   notFound: 'Not found',
   failed: 'Something went wrong',
@@ -149,7 +170,13 @@ export const TEXT = {
   content: 'content',
   request: 'request',
   run: (id: number) => `Run ${id}`,
-  ways: { run: 'Run', report: 'Report', rejects: 'Rejects' },
+  ways: {
+    run: 'Run',
+    report: 'Report',
+    rejects: 'Rejects',
+    plan: 'Plan',
+    differences: 'Differences',
+  },
   began: 'Began',
   since: (took: string) => `${took} ago`,
   took: (took: string) => `took ${took}`,
@@ -157,12 +184,71 @@ export const TEXT = {
   atWork: 'At work',
   progress: 'How far it is',
   plan: 'The plan that it waits with',
-  planLead: 'What the run does if it is approved, in totals. Values of rows are not on this page.',
+  planLead: 'What the run does if it is approved, in totals.',
+  planRows: 'See its rows',
   planVerdict: 'What becomes of a row',
   planNumber: 'Number',
   planDigest: 'Digest',
   planMade: 'Made',
   planRemovals: 'Removed',
+  valuesHidden: 'The console hides values of rows. Shown by the command',
+  valuesSetting: ', and on this page by the setting',
+  differing: {
+    none: 'The comparison found no difference.',
+    found: (records: number, mended: number) =>
+      `${countText(records, 'record')} ${records === 1 ? 'differs' : 'differ'}${mended === 0 ? '' : `; this run mended ${mended === records ? 'all' : formatNumber(mended)}`}.`,
+    notReadBack: 'This run compared nothing, and read back nothing that it sent.',
+    asSent: (rows: number) =>
+      `${countText(rows, 'row')} ${rows === 1 ? 'was' : 'were'} read back; the service holds ${rows === 1 ? 'it as it was' : 'them as they were'} sent. A reconciliation compares everything.`,
+    otherwise: (rows: number, all: number) =>
+      `Of ${countText(all, 'row')} that ${all === 1 ? 'was' : 'were'} read back, the service does not hold ${formatNumber(rows)} as sent.`,
+    ofMirror: 'This run copied records and compared nothing. A reconciliation compares both sides.',
+    again: 'Send these rows again:',
+    records: 'Records that differ',
+    rows: 'Rows that are held otherwise',
+    importHeads: ['The service has', 'The source has'],
+    mirrorHeads: ['The service has', 'The table has'],
+    by: (whose: string) => `changed by: ${whose}`,
+    differs: 'differs',
+    said: 'What differs',
+    row: (row: number) => `row ${formatNumber(row)}`,
+    repaired: 'mended',
+    kind: 'Kind',
+    left: 'Left',
+    onlyLeft: 'only those that are left',
+    noneSo: 'No difference is so.',
+    next: 'More differences',
+  },
+  any: 'any',
+  plans: {
+    none: 'This run has no plan: it did not look its rows up before it sent them. `approve: plan` of the sync makes one in every run.',
+    make: 'See what a run would change now:',
+    waits: 'Waits for you',
+    approve: 'Do what this plan has, and nothing else:',
+    reject: 'End the run; nothing of it is sent:',
+    summary: 'What the run does',
+    summaryWaits: 'If it is approved, as the look-up of the records showed.',
+    summaryMade: 'As the look-up of the records showed when the plan was made.',
+    chart: 'Rows by what becomes of them',
+    heads: ['Before', 'After'],
+    share: 'Share',
+    lookedUp: 'Looked up',
+    ofRows: (rows: number, all: number) =>
+      `${formatNumber(rows)} of ${countText(all, 'row')} to be sent`,
+    notLookedUp: (left: number, all: number) =>
+      `${formatNumber(left)} of ${countText(all, 'row')} to be sent ${left === 1 ? 'was' : 'were'} not looked up: what becomes of ${left === 1 ? 'it' : 'them'} is not known.`,
+    properties: 'Properties that change',
+    propertiesLead: 'Of the records that get other values.',
+    cleared: 'Of them cleared',
+    kept: 'Kept as others have it',
+    rows: 'Rows',
+    gone: 'The ledger does not have the rows of this plan any more; the totals stay.',
+    noRows: 'No row is so.',
+    noneYet: 'None so far; there are more rows to look through.',
+    show: 'Show',
+    next: 'More rows',
+    all: 'All rows',
+  },
   rows: 'Rows',
   kinds: { import: 'Import', mirror: 'Mirror' },
   history: 'History',
@@ -215,11 +301,13 @@ export const TEXT = {
   inField: 'in',
   further: 'further errors of rows that another kind counts',
   stillLeft: (left: number) => (left === 0 ? 'none left' : `${formatNumber(left)} still left`),
+  accepted: 'Accepted:',
   exampleRow: 'the first is row',
   rejectStates: {
     invalid: 'The row did not map, and was never sent.',
     rejected: 'The service refused the row.',
-    conflict: 'The record was changed at the service since the plan; the row was not sent.',
+    set_aside: 'Others changed what the row would write, so the sync set it aside.',
+    conflict: 'The record is not as it was looked up before; the row was not sent.',
     failed: 'The service failed at the row, or gave no certain answer.',
     unsent: 'The run ended before it came to the row.',
     different: 'The row was accepted, and the service does not hold it as it was sent.',
@@ -229,6 +317,8 @@ export const TEXT = {
       'Correct the cell in the source, or the mapping; the next run takes the row again. Or correct it in the file of its kind, and retry that.',
     rejected:
       'See which value the service does not take, correct it in the source or in the file of its kind, and retry.',
+    set_aside:
+      'See what the record has, and change it or the source until both agree; or let the row win (on_conflict: ours). A retry looks again.',
     conflict: 'Look at what others changed; a new plan shows the row as it is now.',
     failed: 'Retry it as it is: nothing is wrong with the row itself.',
     unsent: 'Retry it, or run the sync again.',

@@ -85,6 +85,9 @@ const pathsOf = ({ runs }: ConsoleSite): string[] => [
   ...Object.values(runs).map((run) => `/runs/${run}`),
   ...['rejects', 'compared', 'mirror', 'live'].map((name) => `/runs/${runs[name]}/report`),
   ...['rejects', 'retry', 'live'].map((name) => `/runs/${runs[name]}/rejects`),
+  ...['planned', 'rejects'].map((name) => `/runs/${runs[name]}/plan`),
+  ...['compared', 'compared mirror', 'rejects'].map((name) => `/runs/${runs[name]}/differences`),
+  `/runs/${runs['planned']}/plan?verdict=update&property=svc_email`,
 ]
 
 const outline = `({

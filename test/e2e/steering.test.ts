@@ -183,6 +183,14 @@ test('a paused run keeps its batch in flight, sends no other, and goes on where 
   // The activity was told to stop; it did not just come to the end of its slice.
   const { events } = await handle.fetchHistory()
   expect(events?.filter((event) => event.activityTaskCanceledEventAttributes)).toHaveLength(1)
+  const { actions } = JSON.parse((await project.command('--json', 'show', String(run.id))).out)
+  expect(actions.slice(0, 2)).toMatchObject([
+    { action: 'resume', state: 'done', via: 'command', who: expect.stringContaining('@') },
+    { action: 'pause', state: 'done', details: 'the CRM is moved', run: run.id },
+  ])
+  expect((await project.command('show', String(run.id))).out).toMatch(
+    /paused \(the CRM is moved\) by .*@/,
+  )
   expect(await project.command('resume', String(run.id))).toMatchObject({
     code: 3,
     err: expect.stringContaining('is complete: nothing can be done in it any more'),

@@ -114,7 +114,7 @@ function expectFile(name: string, found: string): void {
 
 /** The names that users give, as the reference writes them. */
 const OPEN_NAMES =
-  /^(connections|warehouses|syncs|groups|notifications|properties|operations|modification_property)$/
+  /^(connections|warehouses|syncs|groups|notifications|console\.users|properties|operations|modification_property)$/
 
 test('every setting of the reference is in the base', () => {
   const reference = read('../../../config/README.md')

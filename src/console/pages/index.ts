@@ -1,9 +1,11 @@
 // The pages by their paths: what each reads, and how it is drawn.
 
-import type { Markup } from '../../report/escape.ts'
-import { overviewOf, type ApiRequest } from '../api.ts'
-import type { ConsoleDeps } from '../deps.ts'
+import { overviewOf } from '../api.ts'
 import { TEXT } from '../texts.ts'
+import { correctionsDrawn } from '../actions/corrections.ts'
+import { readCorrectionsPage } from '../views/corrections.ts'
+import { readDifferences } from '../views/differences.ts'
+import { readPlanView } from '../views/plan.ts'
 import { readQuotas } from '../views/quotas.ts'
 import { readRejects } from '../views/rejects.ts'
 import { readReport } from '../views/report.ts'
@@ -11,8 +13,11 @@ import { numberOf, ofNumber, readRun } from '../views/run.ts'
 import { readRow } from '../views/row.ts'
 import { readSync } from '../views/sync.ts'
 import { readSearch } from '../views/search.ts'
-import type { FrameParts } from './frame.ts'
+import type { PageRoute } from './page-route.ts'
+import { ACTION_PAGES } from './confirm.ts'
 import { overviewMain } from './overview.ts'
+import { differencesMain } from './differences.ts'
+import { planMain } from './plan.ts'
 import { quotaMain } from './quota.ts'
 import { rejectsMain } from './rejects.ts'
 import { rowMain } from './row.ts'
@@ -20,20 +25,8 @@ import { reportPageMain, runMain } from './run.ts'
 import { searchMain } from './search.ts'
 import { syncMain } from './sync.ts'
 
-export interface DrawnPage extends Pick<FrameParts, 'title' | 'at' | 'query' | 'refreshes'> {
-  readonly main: Markup
-}
-
-export interface PageRoute {
-  /** As Fastify writes it: `/runs/:run`. */
-  readonly path: string
-  /** Whether it changes with the live runs. */
-  readonly isLive: boolean
-  /** Null: there is no such thing. */
-  draw(deps: ConsoleDeps, request: ApiRequest): Promise<DrawnPage | null>
-}
-
 export const PAGES: readonly PageRoute[] = [
+  ...ACTION_PAGES,
   {
     path: '/',
     isLive: true,
@@ -81,6 +74,34 @@ export const PAGES: readonly PageRoute[] = [
       if (data === null) return null
       const title = `${TEXT.ways.rejects}, ${TEXT.run(data.run.run)}, ${data.run.sync}`
       return { title, at: null, main: rejectsMain(data) }
+    },
+  },
+  {
+    path: '/runs/:run/corrections',
+    isLive: false,
+    async draw(deps, { params, query }) {
+      const page = await ofNumber(params['run'], (id) => readCorrectionsPage(deps, id, query))
+      return page === null ? null : correctionsDrawn(page, query)
+    },
+  },
+  {
+    path: '/runs/:run/plan',
+    isLive: true,
+    async draw(deps, { params, query }) {
+      const data = await ofNumber(params['run'], (id) => readPlanView(deps, id, query))
+      if (data === null) return null
+      const title = `${TEXT.ways.plan}, ${TEXT.run(data.run.run)}, ${data.run.sync}`
+      return { title, at: null, main: planMain(data) }
+    },
+  },
+  {
+    path: '/runs/:run/differences',
+    isLive: true,
+    async draw(deps, { params, query }) {
+      const data = await ofNumber(params['run'], (id) => readDifferences(deps, id, query))
+      if (data === null) return null
+      const title = `${TEXT.ways.differences}, ${TEXT.run(data.run.run)}, ${data.run.sync}`
+      return { title, at: null, main: differencesMain(data) }
     },
   },
   {

@@ -72,9 +72,9 @@ export const problemNotes = (problems: Overview['problems']): Markup[] =>
       html`<div class="problem" role="status"><b>${TEXT.problems[of]}.</b> ${text}</div>`,
   )
 
-function needOf({ sync, run, attention }: SyncGlance): Markup | false {
+function needOf({ sync, attention }: SyncGlance): Markup | false {
   if (attention === null) return false
-  const { tone, words } = attention
+  const { tone, words, run } = attention
   return html`<li class="need t-${tone}">
     <h3><a href="/syncs/${inPath(sync)}">${sync}</a> ${stateOf(tone, words)}</h3>
     ${needBody(attention, isOpen(attention) ? attention.next.length : 1)}
@@ -93,12 +93,13 @@ export const needBody = ({ meaning, message, next }: Attention, steps: number): 
     ${message !== null && html`<p class="said">${message}</p>`} ${stepsOf(next.slice(0, steps))}`
 
 function syncCard(data: SyncGlance, nowMs: number): Markup {
-  const { sync, kind, tone, state, run, history } = data
+  const { sync, kind, tone, state, run, follow_up: follows, history } = data
   return html`<article class="sync">
     <div class="who">
       <h3><a href="/syncs/${inPath(sync)}">${sync}</a></h3>
       <p class="soft small">${kind}</p>
       <p>${stateOf(tone, state.replaceAll('_', ' '))}</p>
+      ${follows && html`<p class="small"><a href="/runs/${follows.run}">${TEXT.run(follows.run)}</a> ${stateOf(follows.tone, follows.state.replaceAll('_', ' '))}</p>`}
       ${freshBadge(data)}
     </div>
     <div class="how">

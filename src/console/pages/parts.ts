@@ -2,7 +2,8 @@
 
 import { html, type HtmlValue, type Markup } from '../../report/escape.ts'
 import { dateTimeText } from '../../report/format.ts'
-import type { Tone } from '../views/shapes.ts'
+import { TEXT } from '../texts.ts'
+import type { Tone, ValuesShown } from '../views/shapes.ts'
 
 /** `short`: the day only where it is not today; `clock`: the time alone, with seconds. */
 type TimeForm = 'long' | 'short' | 'clock'
@@ -88,6 +89,35 @@ export const facts = (entries: readonly (readonly [string, HtmlValue])[]): Marku
           <dd>${value}</dd>`,
     )}
   </dl>`
+
+/** A choice of a form: any, or one of these. */
+export const chooser = (
+  name: string,
+  label: string,
+  options: readonly (string | readonly [value: string, words: string])[],
+  chosen: string | null,
+): Markup | false =>
+  options.length > 0 &&
+  html`<p>
+    <label for="${name}">${label}</label>
+    <select id="${name}" name="${name}">
+      <option value="">${TEXT.any}</option>
+      ${options.map((option) => {
+        const [value, words] = typeof option === 'string' ? [option, option] : option
+        return html`<option value="${value}" ${value === chosen && html` selected`}>
+          ${words}
+        </option>`
+      })}
+    </select>
+  </p>`
+
+/** Where values of rows are hidden: what shows them. @param command prints them */
+export const valuesNote = (values: ValuesShown, command: string): Markup | false =>
+  values === 'hidden' &&
+  html`<p class="note">
+    ${TEXT.valuesHidden} <code>${command}</code>${TEXT.valuesSetting}
+    <code>console: { values: shown }</code>
+  </p>`
 
 /** What helps, with the command to type. */
 export const stepsOf = (

@@ -37,15 +37,21 @@ function segmentsOf({ ours, others, limit, unlimited, reserve }: OrgQuotaView): 
   ]
 }
 
+/** Of no limit nothing is used up. */
+const emptyBar = (org: OrgQuotaView): Markup =>
+  html`<svg class="bar" role="img" aria-label="${org.org}: ${useText(org)}">
+    <rect class="c-planned" width="100%" height="100%" />
+  </svg>`
+
 function strip(org: OrgQuotaView): Markup {
   const segments = segmentsOf(org)
-  const isShown = segments.some(({ value }) => value > 0)
+  const hasLimit = org.limit !== null && !org.unlimited
   return html`<div class="org">
     <p class="org-name">
       <b>${org.org}</b>
       <span class="soft">${useText(org)}${org.guessed && html`, ${TEXT.quotaGuessed}`}</span>
     </p>
-    ${isShown && stackedBar(org.org, segments)}
+    ${hasLimit ? stackedBar(org.org, segments) : emptyBar(org)}
     <ul class="legend">
       ${segments.map(
         ({ series, name, value }) =>

@@ -6,21 +6,28 @@ import { countText, formatNumber } from '../../report/format.ts'
 import type { ItemState } from '../../core/domain/item-states.ts'
 import { TEXT } from '../texts.ts'
 import type { RejectsView } from '../views/rejects.ts'
-import { stepsOf } from './parts.ts'
+import { stepsOf, valuesNote } from './parts.ts'
 import { runHead } from './run.ts'
 
 export function rejectsMain(data: RejectsView): Markup {
-  const { rows, left, groups, next } = data
+  const { rows, left, groups, next, correct } = data
   const highest = Math.max(1, ...groups.map((group) => group.rows))
   return html`${runHead(data, 'rejects')}
     <p class="lead note">
       ${rows === 0 ? TEXT.noRejects : TEXT.rejectRows(rows)}
       ${left !== null && rows > 0 && TEXT.rejectsLeft(left, rows)}
     </p>
+    ${rows > 0 && valuesNote(data.values, data.show)}
     ${
       next.length > 0 &&
       html`<section class="part" aria-labelledby="helps">
         <h2 id="helps">${TEXT.whatHelps}</h2>
+        ${
+          correct !== null &&
+          html`<p class="choice">
+            <a class="button" href="${correct}">${TEXT.corrections.way} …</a>
+          </p>`
+        }
         ${stepsOf(next)}
       </section>`
     }
@@ -54,6 +61,14 @@ function groupCard(group: RejectsView['groups'][number], highest: number): Marku
       >${left !== null && left !== rows && `, ${TEXT.stillLeft(left)}`}, ${TEXT.exampleRow}
       ${formatNumber(group.example_row)}
     </p>
+    ${group.accepted !== '' && html`<p class="note">${TEXT.accepted} ${group.accepted}.</p>`}
+    ${
+      group.example !== null &&
+      html`<p class="note">
+        ${group.example.value !== null && html`<code class="value">${group.example.value}</code>`}
+        <span class="soft">${group.example.detail}</span>
+      </p>`
+    }
     <p class="note">${group.helps}</p>
   </article>`
 }

@@ -11,21 +11,20 @@ import type { RunReport } from '../../report/run-report.ts'
 import { TEXT } from '../texts.ts'
 import type { RunView } from '../views/run.ts'
 import type { RunStep } from '../views/shapes.ts'
+import { actionLogPart, offersPart } from './actions.ts'
 import { liveBlock } from './live.ts'
 import { facts, inPath, stateOf, timeOf } from './parts.ts'
 
 /** Ways to the parts of a run. */
-function waysOf(
-  { run: { run, kind } }: Pick<RunView, 'run'>,
-  at: 'run' | 'report' | 'rejects',
-): Markup {
+function waysOf({ run: { run, kind } }: Pick<RunView, 'run'>, at: keyof typeof TEXT.ways): Markup {
   const current = html` aria-current="page"`
   const way = (name: typeof at, path: string) =>
     html`<li><a href="/runs/${run}${path}" ${at === name && current}>${TEXT.ways[name]}</a></li>`
   return html`<nav class="ways" aria-label="${TEXT.run(run)}">
     <ul>
       ${way('run', '')} ${way('report', '/report')}
-      ${kind === 'import' && way('rejects', '/rejects')}
+      ${kind === 'import' && html`${way('rejects', '/rejects')} ${way('plan', '/plan')}`}
+      ${way('differences', '/differences')}
     </ul>
   </nav>`
 }
@@ -33,7 +32,7 @@ function waysOf(
 /** What every page of a run begins with. */
 export const runHead = (
   data: Pick<RunView, 'run' | 'retry_of'>,
-  at: 'run' | 'report' | 'rejects',
+  at: keyof typeof TEXT.ways,
 ): Markup =>
   html`<p class="kind">
       <a href="/syncs/${inPath(data.run.sync)}">${data.run.sync}</a> · ${kindText(data)}
@@ -51,7 +50,7 @@ function whenOf({ opened_at: opened, closed_at: closed, seconds }: RunView['run'
 
 export function runMain(data: RunView): Markup {
   const { run, live, books, streams, comparison } = data
-  return html`${runHead(data, 'run')} ${verdictOf(data)}
+  return html`${runHead(data, 'run')} ${verdictOf(data)} ${offersPart(data.actions)}
   ${
     live !== null &&
     html`<section class="part" aria-labelledby="progress">
@@ -62,7 +61,7 @@ export function runMain(data: RunView): Markup {
   ${planPart(data)} ${stepsPart(data.steps)}
   ${comparison !== null && comparisonPart(comparison, run.kind)}
   ${books !== null && booksPart(books, run)} ${streams !== null && streamsPart(streams)}
-  ${relatedPart(data)} ${originPart(data)}`
+  ${relatedPart(data)} ${actionLogPart(data.log)} ${originPart(data)}`
 }
 
 /** The page says what the run is doing now; the report says that it was made at a time. */
@@ -71,7 +70,7 @@ function verdictOf(data: RunView): Markup | false {
   return verdictPart(data)
 }
 
-function planPart({ plan }: RunView): Markup | null {
+function planPart({ plan, run: { run } }: RunView): Markup | null {
   if (plan === null) return null
   const { number, digest, made_at: at, verdicts, removals } = plan
   return part(
@@ -97,7 +96,8 @@ function planPart({ plan }: RunView): Markup | null {
         ...(removals > 0
           ? ([[TEXT.planRemovals, countText(removals, 'record')]] as [string, HtmlValue][])
           : []),
-      ])}`,
+      ])}
+      <p class="note"><a href="/runs/${run}/plan">${TEXT.planRows}</a></p>`,
   )
 }
 

@@ -8,6 +8,7 @@ import { swatch } from '../../report/charts.ts'
 import { agoText, TEXT } from '../texts.ts'
 import type { RunBar } from '../views/shapes.ts'
 import type { SyncView } from '../views/sync.ts'
+import { actionLogPart, offersPart } from './actions.ts'
 import { liveBlock } from './live.ts'
 import { historyChart, needBody, PART_NAMES, PART_SERIES } from './overview.ts'
 import { cardsTable, facts, figures, inPath, stateOf, texts, timeOf } from './parts.ts'
@@ -35,9 +36,10 @@ export function syncMain(data: SyncView): Markup {
         <div id="run-live-${run}">${liveBlock(live)}</div>
       </section>`
     }
-    ${historyPart(data)} ${whenPart(data)} ${mapping !== null && mappingPart(mapping)}
+    ${offersPart(data.actions)} ${historyPart(data)} ${whenPart(data)}
+    ${mapping !== null && mappingPart(mapping)}
     ${tables !== null && tables.length > 0 && tablesPart(tables, Date.parse(data.made_at))}
-    ${runsPart(data)}`
+    ${actionLogPart(data.log)} ${runsPart(data)}`
 }
 
 function historyPart({ history, summary }: SyncView): Markup | false {

@@ -61,6 +61,10 @@ export const syncSummary = z
     tone,
     state: text.describe('As `records-sync status` has it.'),
     run: countOrNull,
+    follow_up: z
+      .object({ run: count, tone, state: text })
+      .nullable()
+      .describe('A retry, an undo or a run of links that is newer than the run.'),
     opened_at: timeOrNull,
     closed_at: timeOrNull,
     rows: countOrNull,
@@ -80,6 +84,7 @@ export const syncSummary = z
         meaning: text,
         message: textOrNull.describe('What the run says itself.'),
         next: z.array(step),
+        run: countOrNull.describe('The run that it is of.'),
       })
       .nullable()
       .describe('What waits for a person, and what helps.'),
@@ -164,7 +169,7 @@ export async function readSummary(
   name: string,
 ): Promise<SyncGlance> {
   const sync = config.syncs[name]!
-  const { run } = await latestRuns(ledger, name)
+  const { run, followUp = null } = await latestRuns(ledger, name)
   if (ledger === null || run === undefined) return unread(sync, 'never run', temporal, config)
   const known = live.get(run.id)
   const progress = known?.progress ?? null
@@ -183,6 +188,11 @@ export async function readSummary(
     ...unread(sync, stateText(shown, progress), temporal, config),
     tone: toneOf(shown),
     run: run.id,
+    follow_up: followUp && {
+      run: followUp.id,
+      tone: toneOf(followUp),
+      state: stateText(followUp, null),
+    },
     opened_at: run.openedAt,
     closed_at: run.closedAt,
     rows,
@@ -195,7 +205,7 @@ export async function readSummary(
     differences_left: left,
     history: history.map(barOf).toReversed(),
     attention:
-      attentionOf(shown, account, deps.parts) ??
+      (await attentionNow(ledger, { shown, account, followUp }, deps.parts)) ??
       idleOf(shown, temporal, deps.parts) ??
       scheduleAttention(config, name, temporal, deps.parts),
   }
@@ -215,6 +225,7 @@ function unread(
     tone: 'none',
     state,
     run: null,
+    follow_up: null,
     opened_at: null,
     closed_at: null,
     rows: null,
@@ -278,14 +289,29 @@ function freshnessOf(
 type Account = Awaited<ReturnType<typeof readRunOutline>>
 type Hints = Pick<ConsoleParts, 'hint'>
 
-/** What the newest run asks of a person. */
+/** What a run asks of a person. */
 function attentionOf(run: Run, account: Account, { hint }: Hints): SyncGlance['attention'] {
   const comparison = account && comparisonOf(run, account)
   const found = { books: account?.books ?? null, streams: account?.streams ?? null, comparison }
   const verdict = reportVerdict(run, found, hint)
   if (verdict.tone !== 'look' && verdict.tone !== 'bad') return null
+  // Links that wait for their targets, or for the next run, are no work of a person.
+  if (verdict.next.length === 0) return null
   const { words, meaning, next } = verdict
-  return { tone: verdict.tone, words, meaning, message: run.message, next: [...next] }
+  const { id, message } = run
+  return { tone: verdict.tone, words, meaning, message, next: [...next], run: id }
+}
+
+/** A run of all that another one left, or did, takes over what that one asks for. */
+async function attentionNow(
+  ledger: Ledger,
+  newest: { readonly shown: Run; readonly account: Account; readonly followUp: Run | null },
+  parts: Hints,
+): Promise<SyncGlance['attention']> {
+  const { shown, account, followUp } = newest
+  if (followUp === null) return attentionOf(shown, account, parts)
+  const follows = attentionOf(followUp, await readRunOutline(ledger, followUp), parts)
+  return followUp.of === shown.id ? follows : (attentionOf(shown, account, parts) ?? follows)
 }
 
 /** A run that is live in the ledger alone. */
@@ -302,6 +328,7 @@ function idleOf(
     meaning: TEXT.idle.meaning(idle),
     message: null,
     next: [{ text: TEXT.idle.next, command: hint('worker') }],
+    run: run.id,
   }
 }
 
@@ -321,6 +348,7 @@ function scheduleAttention(
       meaning: TEXT.schedules.missing,
       message: null,
       next: [{ text: TEXT.schedules.put, command: hint('schedules apply') }],
+      run: null,
     }
   if (schedule?.state === 'foreign')
     return {
@@ -329,6 +357,7 @@ function scheduleAttention(
       meaning: TEXT.schedules.foreign,
       message: null,
       next: [{ text: TEXT.schedules.see, command: hint('schedules plan') }],
+      run: null,
     }
   if (schedule?.state === 'paused')
     return {
@@ -337,6 +366,7 @@ function scheduleAttention(
       meaning: TEXT.schedules.paused,
       message: schedule.note,
       next: [{ text: TEXT.schedules.resume, command: hint(`schedules resume ${of}`) }],
+      run: null,
     }
   return null
 }

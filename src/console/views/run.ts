@@ -4,6 +4,7 @@
 import { z } from 'zod'
 import { LIVE_STATES } from '../../core/domain/books.ts'
 import type { Ledger, Run } from '../../ledger/ledger.ts'
+import { loggedAction, readActionLog } from '../../report/action-log.ts'
 import { readRunOutline, factsOf } from '../../report/account.ts'
 import { readProvenance } from '../../report/collect.ts'
 import { comparisonOf } from '../../report/comparison.ts'
@@ -11,6 +12,7 @@ import { secondsBetween } from '../../report/format.ts'
 import { RUN_REPORT_SCHEMAS } from '../../report/run-report.ts'
 import { reportVerdict } from '../../report/verdict.ts'
 import { readPlan } from '../../import/index.ts'
+import { allowedOffers, offeredAction, runOffers } from '../actions/offers.ts'
 import type { ConsoleDeps } from '../deps.ts'
 import { stepsOfRun } from './run-steps.ts'
 import { count, liveProgress, anyText as text, time, tone, runStep } from './shapes.ts'
@@ -43,6 +45,8 @@ export const runView = z
       .describe('The plan that the run waits with, in totals.'),
     related: z.array(z.object({ run: count, purpose: text, state: text, tone, opened_at: time })),
     provenance: shape.provenance,
+    actions: z.array(offeredAction).describe('What a person may do now.'),
+    log: z.array(loggedAction).describe('What people did, the newest first.'),
   })
   .meta({ id: 'Run' })
 export type RunView = z.output<typeof runView>
@@ -86,6 +90,7 @@ async function viewOf(
   const streams = account?.streams ?? null
   const facts = account?.run ?? factsOf(run)
   const hint = (command: string) => parts.hint(command)
+  const plan = await planOf(ledger, run)
   return {
     v: 1,
     made_at: madeAt,
@@ -98,9 +103,11 @@ async function viewOf(
     books: mutable(books),
     streams: mutable(streams),
     comparison: mutable(comparison),
-    plan: await planOf(ledger, run),
+    plan,
     related: await relatedTo(ledger, run),
     provenance: mutable(await readProvenance(ledger, run, parts.uiOf(config))),
+    actions: allowedOffers(runOffers(run, { plan, streams: streams ?? [] }), deps.visitor?.role),
+    log: [...(await readActionLog(ledger, { run: run.id }))],
   }
 }
 
@@ -118,7 +125,7 @@ async function planOf(ledger: Ledger, run: Run): Promise<RunView['plan']> {
     return null
   const plan = await readPlan(ledger, run.id)
   if (plan === null) return null
-  const counts = await ledger.imageCounts(run.id)
+  const counts = plan.totals?.verdicts ?? (await ledger.imageCounts(run.id))
   const removals = await ledger.removalCounts(run.id)
   return {
     number: run.id,

@@ -9,6 +9,12 @@ export const textOrNull = anyText.nullable()
 export const time = z.string().meta({ description: 'ISO 8601, in UTC.' })
 export const timeOrNull = time.nullable()
 
+export const valuesShown = z
+  .enum(['hidden', 'shown'])
+  .describe('`console.values` of the configuration: whether values of rows are in the answer.')
+
+export type ValuesShown = z.output<typeof valuesShown>
+
 export const TONES = ['good', 'live', 'look', 'bad', 'none'] as const
 export type Tone = (typeof TONES)[number]
 

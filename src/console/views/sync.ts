@@ -7,11 +7,13 @@ import { isComplete, LIVE_STATES } from '../../core/domain/books.ts'
 import { mappedColumns } from '../../core/domain/mapped-columns.ts'
 import { scheduleText } from '../../core/domain/schedule.ts'
 import type { Ledger, Run } from '../../ledger/ledger.ts'
+import { loggedAction, readActionLog } from '../../report/action-log.ts'
 import { readRunOutline } from '../../report/account.ts'
 import { endsOf } from '../../report/collect.ts'
 import { readRejectGroups } from '../../report/reject-groups.ts'
 import { RUN_REPORT_SCHEMAS } from '../../report/run-report.ts'
 import { latestRuns } from '../../report/sync-status.ts'
+import { allowedOffers, offeredAction, syncOffers } from '../actions/offers.ts'
 import type { ConsoleDeps } from '../deps.ts'
 import type { TemporalReading } from '../readings.ts'
 import { readSummary, syncSummary } from './overview.ts'
@@ -72,6 +74,8 @@ export const syncView = z
     tables: z.array(syncTable).nullable().describe('Of a mirror: as its newest run left them.'),
     history: z.array(runBar).describe('The newest runs, the oldest of them first.'),
     runs: z.array(runBar).describe('A page of the runs, newest first.'),
+    actions: z.array(offeredAction).describe('What a person may do now.'),
+    log: z.array(loggedAction).describe('What people did, the newest first.'),
     next_before: countOrNull.describe('`before` of the next page; null at the end.'),
   })
   .meta({ id: 'Sync' })
@@ -93,12 +97,22 @@ export async function readSync(
   )
   const read = async (ledger: Ledger | null) => ({
     ...known(deps, sync, temporal),
+    actions: allowedOffers(
+      syncOffers(sync, {
+        isLive: [...live.values()].some(({ run }) => run.sync === name),
+        schedule: scheduleStateOf(temporal?.schedules.views?.get(name)?.state),
+      }),
+      deps.visitor?.role,
+    ),
     summary: await readSummary(deps, { config, ledger, live, temporal }, name),
     ...(ledger && (await ofLedger(ledger, sync, before))),
   })
   const found = await deps.readings.ledger(read)
   return found ?? (await read(null))
 }
+
+const scheduleStateOf = (state: string | undefined): 'active' | 'paused' | null =>
+  state === 'active' || state === 'paused' ? state : null
 
 /** What is known without the ledger. */
 function known(
@@ -125,6 +139,8 @@ function known(
     tables: null,
     history: [],
     runs: [],
+    actions: [],
+    log: [],
     next_before: null,
   }
 }
@@ -137,6 +153,7 @@ async function ofLedger(ledger: Ledger, sync: SyncConfig, before?: number) {
   })
   const runs = page.slice(0, RUNS_PAGE).map(barOf)
   return {
+    log: [...(await readActionLog(ledger, { sync: sync.name }))],
     history: history.toReversed(),
     runs,
     next_before: page.length > RUNS_PAGE ? runs.at(-1)!.run : null,

@@ -74,6 +74,7 @@ describe('a good configuration', () => {
       warehouses: {},
       temporal: {},
       worker: { slots: 4 },
+      console: { values: 'hidden', address: '127.0.0.1:8088', users: {}, session_hours: 8 },
       notifications: {},
       groups: {},
     })
@@ -258,7 +259,7 @@ describe('a bad setting is named with its place', () => {
       'syncs:',
       'schedules: {}\nsyncs:',
       [
-        '3:1: unknown key `schedules`; valid keys: `ledger`, `connections`, `warehouses`, `syncs`, `groups`, `temporal`, `worker`, `notifications`',
+        '3:1: unknown key `schedules`; valid keys: `ledger`, `connections`, `warehouses`, `syncs`, `groups`, `temporal`, `worker`, `console`, `notifications`',
       ],
     ],
     [

@@ -90,7 +90,7 @@ test('the Temporal server, with the places of secrets and absolute paths', async
   ui: https://temporal.example.com
 worker: { listen: "127.0.0.1:\${PORT:-9464}", slots: 2 }
 `,
-    { CODEC_KEY: 'hidden' },
+    { CODEC_KEY: 'hidden key' },
   )
   const folder = dirname(config.file)
   expect(config.temporal).toEqual({
@@ -111,7 +111,7 @@ worker: { listen: "127.0.0.1:\${PORT:-9464}", slots: 2 }
     ui: 'https://temporal.example.com',
   })
   expect(config.worker).toEqual({ listen: '127.0.0.1:9464', slots: 2 })
-  expect(JSON.stringify(config)).not.toContain('hidden')
+  expect(JSON.stringify(config)).not.toContain('hidden key')
 })
 
 test.each([

@@ -41,7 +41,7 @@ it('a ledger that is away is said to be, and asked again', async () => {
       expect(data.syncs.map(({ state }) => state)).toEqual(data.syncs.map(() => 'not known'))
       // Nothing that is not known is said.
       const shown = await (await fetch(site.url)).text()
-      expect(shown).toContain('7 syncs; how they stand is not known now')
+      expect(shown).toContain('8 syncs; how they stand is not known now')
       expect(shown).not.toMatch(/>\s*never\s*<|no run yet|none needs you/)
       const page = await fetch(`${site.url}/runs/${site.runs['rejects']}`)
       expect(page.status).toBe(503)
@@ -83,7 +83,7 @@ it('a Temporal server that is away is said to be, and pages do not wait for it',
   await withSite(
     async (site) => {
       const began = Date.now()
-      expect((await overview(site)).syncs).toHaveLength(7)
+      expect((await overview(site)).syncs).toHaveLength(8)
       expect(Date.now() - began).toBeLessThan(10_000)
     },
     { parts: { readSchedules: never } },
@@ -95,7 +95,7 @@ it('a configuration that cannot be read leaves the last good one', async () => {
     site.away.config = true
     const data = await overview(site)
     expect(data.problems).toMatchObject([{ of: 'configuration' }])
-    expect(data.syncs).toHaveLength(7)
+    expect(data.syncs).toHaveLength(8)
     site.away.config = false
     expect((await overview(site)).problems).toEqual([])
   })

@@ -4,7 +4,9 @@
 import { request } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { API, API_PATH, openApi, type ApiRoute } from '../../../src/console/api.ts'
+import { differencesMain } from '../../../src/console/pages/differences.ts'
 import { overviewMain } from '../../../src/console/pages/overview.ts'
+import { planMain } from '../../../src/console/pages/plan.ts'
 import { rejectsMain } from '../../../src/console/pages/rejects.ts'
 import { rowMain } from '../../../src/console/pages/row.ts'
 import { reportPageMain, runMain } from '../../../src/console/pages/run.ts'
@@ -61,6 +63,13 @@ const pagesOf = ({ runs }: ConsoleSite): [path: string, draw: (data: never) => M
   ['/rows?key=SECRET%20extra%201', rowMain],
   ['/rows?record=SECRET%20record%2040', rowMain],
   [`/runs/${runs['rejects']}/rejects`, rejectsMain],
+  [`/runs/${runs['planned']}/plan`, planMain],
+  [`/runs/${runs['planned']}/plan?verdict=update`, planMain],
+  [`/runs/${runs['rejects']}/plan`, planMain],
+  ...['compared', 'equal', 'rejects', 'mirror', 'compared mirror'].map(
+    (name) =>
+      [`/runs/${runs[name]}/differences`, differencesMain] as [string, (data: never) => Markup],
+  ),
 ]
 
 describe('pages and JSON', () => {
@@ -82,6 +91,9 @@ describe('pages and JSON', () => {
       '/runs/{run}': Object.values(site.runs).map((id) => `/runs/${id}`),
       '/runs/{run}/report': Object.values(site.runs).map((id) => `/runs/${id}/report`),
       '/runs/{run}/rejects': [`/runs/${site.runs['rejects']}/rejects`],
+      '/runs/{run}/corrections': [`/runs/${site.runs['rejects']}/corrections`],
+      '/runs/{run}/plan': ['planned', 'rejects'].map((name) => `/runs/${site.runs[name]}/plan`),
+      '/runs/{run}/differences': Object.values(site.runs).map((id) => `/runs/${id}/differences`),
       '/search': ['/search?q=co', '/search?q=3', '/search', '/search?q=SECRET%20key%202'],
       '/rows': ['/rows?key=SECRET%20key%2010', '/rows?record=SECRET%20record%2040'],
     }
@@ -97,7 +109,12 @@ describe('pages and JSON', () => {
       paths: Record<string, object>
     }
     expect(described).toEqual(JSON.parse(JSON.stringify(openApi())))
-    expect(Object.keys(described.paths)).toEqual(API.map(({ path }) => path))
+    expect(Object.keys(described.paths)).toEqual([
+      ...API.map(({ path }) => path),
+      '/session',
+      '/runs/{run}/{action}',
+      '/syncs/{sync}/{action}',
+    ])
   })
 
   it('hold no value of a row, no key and no record id', async () => {
@@ -109,7 +126,7 @@ describe('pages and JSON', () => {
       ]) {
         chars += text.length
         // The page of a row says which row it is of; the hashes of these ledgers are their texts.
-        const secret = path.startsWith('/rows')
+        const secret = /^\/rows|\/differences/.test(path)
           ? /.{30}(?<!hash of )SECRET (?!key|record|extra).{30}/
           : /.{30}SECRET.{30}/
         expect({ path, found: text.match(secret)?.[0] }).toEqual({ path })
@@ -314,7 +331,7 @@ describe('who may ask', () => {
       expect({ ...options, status: (await ask('/', options)).status }).toMatchObject({
         status: 200,
       })
-    for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH'])
+    for (const method of ['PUT', 'DELETE', 'OPTIONS', 'PATCH'])
       expect({ method, status: (await ask('/', { method })).status }).toEqual({
         method,
         status: 405,
@@ -328,7 +345,7 @@ describe('who may ask', () => {
     expect(headers['content-security-policy']).not.toContain('unsafe')
     expect(headers).toMatchObject({
       'x-content-type-options': 'nosniff',
-      'referrer-policy': 'no-referrer',
+      'referrer-policy': 'same-origin',
       'cross-origin-resource-policy': 'same-origin',
       'cache-control': 'no-store',
     })

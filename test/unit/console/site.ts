@@ -11,16 +11,18 @@ import type { Ledger } from '../../../src/ledger/ledger.ts'
 import { openQuotaStore } from '../../../src/ledger/open.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
 import * as scenes from '../report/scenes.ts'
+import { plannedImport } from './planned.ts'
 
 /** Syncs with runs of every kind. The properties are those of the scenes. */
-const CONFIG = `
+export const CONSOLE_CONFIG = `
 ledger: ./ledger.db
+temporal: { address: "127.0.0.1:9" }
 connections:
   crm: { service: "http://127.0.0.1:9", key: "\${CRM_KEY}" }
 warehouses:
   lake: { duckdb: ./lake.duckdb }
 syncs:
-${['companies', 'contacts', 'deals', 'invoices', 'tickets']
+${['companies', 'contacts', 'deals', 'invoices', 'offers', 'tickets']
   .map(
     (name) => `  ${name}:
     import:
@@ -44,6 +46,7 @@ ${['companies', 'contacts', 'deals', 'invoices', 'tickets']
 export interface ConsoleSite {
   readonly folder: string
   readonly url: string
+  readonly port: number
   readonly ledger: Ledger
   /** Runs by what they are. */
   readonly runs: Readonly<Record<string, number>>
@@ -79,6 +82,12 @@ export async function fillLedger(
     live: await scenes.liveImport(ledger, of('deals')),
     blocked: await scenes.blockedImport(ledger, 'auth', of('invoices')),
     approval: await scenes.blockedImport(ledger, 'approval', of('tickets')),
+    planned: await plannedImport(ledger, {
+      sync: 'offers',
+      rows: 120,
+      lookedUp: 100,
+      ...(more.message !== undefined && { text: more.message }),
+    }),
     mirror: await scenes.mirror(ledger, of('crm_copy')),
     'compared mirror': await scenes.reconciledMirror(ledger, {}, of('crm_copy')),
   }
@@ -95,7 +104,13 @@ export async function openSite(
     readonly seen?: (ledger: Ledger) => Ledger
   } = {},
 ): Promise<ConsoleSite> {
-  const { fill = fillLedger, config = CONFIG, parts = {}, logger = silentLogger, clock } = options
+  const {
+    fill = fillLedger,
+    config = CONSOLE_CONFIG,
+    parts = {},
+    logger = silentLogger,
+    clock,
+  } = options
   const { seen = (ledger) => ledger } = options
   const folder = await mkdtemp(join(tmpdir(), 'records-sync-console-'))
   const file = join(folder, 'records-sync.yaml')
@@ -113,6 +128,7 @@ export async function openSite(
   return {
     folder,
     url: running.url,
+    port: running.port,
     ledger,
     runs,
     away,
@@ -151,7 +167,31 @@ function consoleParts(
     },
     workOn: async () => ({ idle: null, held: new Map() }),
     uiOf: () => ({ ui: 'http://127.0.0.1:8233', namespace: 'default' }),
+    place: actionPlace(file, place, away),
+    user: 'anna@desk',
     hint: (command) => `records-sync ${command}`,
+  }
+}
+
+/** As the context of a command: it writes to the ledger, unless that is away. */
+function actionPlace(
+  file: string,
+  ledger: { readonly sqlite: string },
+  away: ConsoleSite['away'],
+): ConsoleParts['place'] {
+  const openLedger = async (readOnly = true) => {
+    if (away.ledger) throw unreachable()
+    return awayWhen(openSqliteLedger(ledger.sqlite, { readOnly }), away)
+  }
+  return {
+    configFile: file,
+    env: {},
+    terminal: { err: () => {} },
+    hint: (command) => `records-sync ${command}`,
+    loadConfig: () => loadConfig(file, {}),
+    openLedger: (options) => openLedger(options?.readOnly),
+    findLedger: () => openLedger(),
+    openQuotas: () => openQuotaStore(ledger),
   }
 }
 

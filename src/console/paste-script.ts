@@ -1,0 +1,59 @@
+// The script of the page on which rejects are corrected, as the browser gets it: cells of a spreadsheet that are pasted fill to the right
+// and down, Enter goes to the cell below, and what is typed is not left without a question. The page works without it.
+
+import { createHash } from 'node:crypto'
+
+export const PASTE_SCRIPT = `// Cells of a spreadsheet: tabs between cells, lines between rows, quotes around cells that have either.
+function cellsOf(text) {
+  const rows = [[]]
+  const pattern = /(?:"((?:[^"]|"")*)"(?=\\t|\\r?\\n|$)|([^\\t\\r\\n]*))(\\t|\\r?\\n|$)/gy
+  while (pattern.lastIndex <= text.length) {
+    const [whole, quoted, plain, end] = pattern.exec(text) ?? ['', undefined, '', '']
+    rows.at(-1).push(quoted === undefined ? plain : quoted.replaceAll('""', '"'))
+    if (end === '') break
+    if (end !== '\\t') rows.push([])
+  }
+  const last = rows.at(-1)
+  if (rows.length > 1 && last.length === 1 && last[0] === '') rows.pop()
+  return rows
+}
+
+const at = (row, column) => document.querySelector('[data-row="' + row + '"][data-column="' + column + '"]')
+const placeOf = ({ dataset }) => [Number(dataset.row), Number(dataset.column)]
+
+let isChanged = false
+document.addEventListener('input', ({ target }) => { isChanged ||= target.dataset?.row !== undefined })
+
+document.addEventListener('paste', (event) => {
+  const { target } = event
+  if (target.dataset?.row === undefined) return
+  const cells = cellsOf(event.clipboardData.getData('text/plain'))
+  if (cells.length === 1 && cells[0].length === 1) return
+  event.preventDefault()
+  const [row, column] = placeOf(target)
+  let filled = 0
+  let over = 0
+  cells.forEach((line, down) => line.forEach((text, right) => {
+    const cell = at(row + down, column + right)
+    if (cell === null || cell.readOnly) { over += 1; return }
+    cell.value = text
+    filled += 1
+  }))
+  isChanged = true
+  const said = document.getElementById('pasted')
+  said.textContent = said.dataset.filled.replace('#', filled) + (over > 0 ? ' ' + said.dataset.over.replace('#', over) : '')
+})
+
+document.addEventListener('keydown', (event) => {
+  const { target, key, shiftKey } = event
+  if (key !== 'Enter' || shiftKey || event.isComposing || target.dataset?.row === undefined) return
+  event.preventDefault()
+  const [row, column] = placeOf(target)
+  at(row + 1, column)?.focus()
+})
+
+document.addEventListener('submit', () => { isChanged = false })
+window.addEventListener('beforeunload', (event) => { if (isChanged) event.preventDefault() })
+`
+
+export const PASTE_SCRIPT_PATH = `/assets/paste-${createHash('sha256').update(PASTE_SCRIPT).digest('hex').slice(0, 12)}.js`

@@ -1,0 +1,122 @@
+// What people do in the console, in a real browser, on a real Temporal server with a worker: run, approve, pause, resume, cancel, unblock,
+// undo; two at once; by keyboard alone; without scripts. With CONSOLE_SCREENSHOTS=folder it writes what it sees.
+
+import { expect, test } from 'vitest'
+import { slowly } from './batch-gate.ts'
+import { actions, latest, look, openConsole, openPage, untilLatest } from './console-project.ts'
+import { contactsConfig } from './contacts.ts'
+import { contactsCsv, fastTuning } from './project.ts'
+
+const slow = { ...fastTuning, in_flight: 1, segments_in_flight: 1, rows_per_segment: 100_000 }
+
+test('a person pauses, resumes and cancels a run, by keyboard alone', async () => {
+  const { project, url } = await openConsole({ gate: { ...slowly, free: 2 } })
+  project.write('contacts.csv', contactsCsv(2_000))
+  await project.start('contacts', slow)
+  await untilLatest({ state: 'running', rowsRead: 2_000 })
+  const { id } = (await latest())!
+  const page = await openPage()
+  await page.goto(`${url}/runs/${id}`)
+  await look(page, 'live run')
+  const press = async (name: string) => {
+    // Bounded by what a page has.
+    for (let tab = 0; tab < 60; tab++) {
+      await page.keyboard.press('Tab')
+      const focused = String(await page.evaluate('document.activeElement.textContent.trim()'))
+      if (focused === name) return await page.keyboard.press('Enter')
+    }
+    throw new Error(`${name} is not reached by Tab`)
+  }
+  await press(`Pause run ${id}`)
+  await page.waitForURL(/did=/)
+  expect(await page.locator('.notice').textContent()).toContain('pauses after the requests')
+  await untilLatest({ state: 'paused' })
+  await page.goto(`${url}/runs/${id}`)
+  await look(page, 'paused run')
+  await press(`Resume run ${id}`)
+  await page.waitForURL(/did=/)
+  await untilLatest({ state: 'running' })
+  await page.goto(`${url}/runs/${id}`)
+  await press(`Cancel run ${id} …`)
+  await page.waitForURL(/cancel$/)
+  await look(page, 'asks before a cancel')
+  expect((await latest())!.state).toBe('running')
+  await press(`Cancel run ${id}`)
+  await page.waitForURL(/did=/)
+  await untilLatest({ state: 'cancelled' })
+  expect((await actions()).map(({ action, state, via }) => [action, state, via])).toEqual([
+    ['cancel', 'done', 'console'],
+    ['resume', 'done', 'console'],
+    ['pause', 'done', 'console'],
+  ])
+  await page.goto(`${url}/runs/${id}`)
+  expect(await page.locator('#log').count()).toBe(1)
+  await look(page, 'cancelled run')
+  await page.context().close()
+})
+
+test('a run is started, its plan approved by one of two, and undone, without scripts', async () => {
+  const { project, url } = await openConsole({
+    config: contactsConfig({ settings: 'approve: plan' }),
+  })
+  project.write('contacts.csv', contactsCsv(120))
+  const anna = await openPage({ javaScriptEnabled: false })
+  await anna.goto(`${url}/syncs/contacts`)
+  await anna.getByRole('link', { name: 'Run contacts now' }).click()
+  await anna.getByRole('button', { name: 'Run contacts now' }).click()
+  await anna.waitForURL(/\/runs\/1\?did=/)
+  expect(await anna.locator('.notice').textContent()).toContain('The run was started')
+  await untilLatest({ reason: 'approval' })
+  const ben = await openPage()
+  for (const page of [anna, ben]) {
+    await page.goto(`${url}/runs/1`)
+    await page.getByRole('link', { name: 'Approve plan 1' }).click()
+    await page.waitForURL(/approve\?plan=[\da-f]{12}$/)
+  }
+  await look(ben, 'asks before an approval')
+  expect(project.held().size).toBe(0)
+  await ben.getByRole('button', { name: 'Approve plan 1' }).click()
+  await ben.waitForURL(/did=/)
+  expect(await ben.locator('.notice').textContent()).toContain('Approved')
+  await anna.getByRole('button', { name: 'Approve plan 1' }).click()
+  await anna.waitForURL(/already=/)
+  expect(await anna.locator('.notice').textContent()).toMatch(/Already approved\s+by/)
+  await untilLatest({ state: 'complete' })
+  expect(project.held().size).toBe(120)
+  await anna.goto(`${url}/runs/1`)
+  await anna.getByRole('link', { name: 'Undo run 1' }).click()
+  expect(await anna.locator('#main').textContent()).toMatch(/Records that are deleted\s+120/)
+  await ben.goto(`${url}/runs/1/undo`)
+  await look(ben, 'asks before an undo')
+  await anna.getByRole('button', { name: 'Undo run 1' }).click()
+  await anna.waitForURL(/did=/)
+  await untilLatest({ purpose: 'undo', state: 'complete' })
+  expect(project.held().size).toBe(0)
+  expect((await actions()).map(({ action, state }) => [action, state])).toEqual([
+    ['undo', 'done'],
+    ['approve', 'done'],
+    ['run', 'done'],
+  ])
+  for (const page of [anna, ben]) await page.context().close()
+})
+
+test('a person finds a sync that is blocked, and unblocks it', async () => {
+  const { project, url } = await openConsole()
+  const key = project.service.key
+  project.write('contacts.csv', contactsCsv(60))
+  project.write('key', 'svc_wrong_key')
+  // It asks again so late that nobody waits for it.
+  await project.start('contacts', { ...fastTuning, blocked_probe_ms: 3_600_000 })
+  await untilLatest({ state: 'blocked', reason: 'auth' })
+  const page = await openPage()
+  await page.goto(url)
+  await page.locator('.needs').getByRole('link').first().click()
+  await page.goto(`${url}/runs/${(await latest())!.id}`)
+  await look(page, 'blocked run')
+  project.write('key', key)
+  await page.getByRole('button', { name: 'Try again now' }).click()
+  await page.waitForURL(/did=/)
+  await untilLatest({ state: 'complete' })
+  expect(project.held().size).toBe(60)
+  await page.context().close()
+})

@@ -1,0 +1,161 @@
+// Rejects of two kinds, corrected in the console as people do it, in a real browser, on a real Temporal server with a worker: typed, pasted,
+// by a file, by keyboard alone, without scripts; and retried to their end.
+
+import { readFileSync } from 'node:fs'
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { actions, latest, look, openConsole, openPage, untilLatest } from './console-project.ts'
+import { contactsConfig } from './contacts.ts'
+import { contactsCsv } from './project.ts'
+
+const HOSTILE = '"</textarea><script>document.title=1</script>=cmd()"'
+const config = `${contactsConfig()}
+console: { values: shown }
+`
+
+/** 15 rows with a bad address, 15 with a bad score, and 10 that are right. */
+const rows = () =>
+  contactsCsv(40, (index, [id, name, mail, score]) => [
+    id!,
+    index % 3 === 0 ? HOSTILE : name!,
+    index <= 15 ? 'nobody' : mail!,
+    index > 15 && index <= 30 ? 'n/a' : score!,
+  ])
+
+const scoreOf = (index: number) => String(index * 2)
+
+/** Opens the corrections of the run, of one kind. */
+async function open(page: Page, url: string, words: string): Promise<void> {
+  await page.goto(`${url}/runs/1/rejects`)
+  await page.getByRole('link', { name: 'Correct them here' }).click()
+  // One kind alone is no choice.
+  if ((await page.locator('#group').count()) === 0) return
+  const options = await page.locator('#group option').allTextContents()
+  const label = options.find((each) => each.includes(words))!.trim()
+  await page.locator('#group').selectOption({ label })
+  await page.getByRole('button', { name: 'Show', exact: true }).click()
+  await page.waitForURL(/group=/)
+}
+
+async function retry(page: Page, count: number): Promise<void> {
+  await page.getByRole('button', { name: `Retry ${count} corrected rows` }).click()
+  await page.waitForURL(/did=/)
+  expect(await page.locator('.notice').textContent()).toContain('The retry was started')
+}
+
+test('30 rejects of two kinds are typed, pasted, and brought back as a file', async () => {
+  const { project, url } = await openConsole({ config })
+  project.write('contacts.csv', rows())
+  await project.start('contacts')
+  await untilLatest({ state: 'complete_with_rejects' })
+  const page = await openPage({ permissions: ['clipboard-read', 'clipboard-write'] })
+  await open(page, url, 'email')
+  await look(page, 'corrections')
+  const fields = page.locator('textarea')
+  expect(await fields.count()).toBe(15)
+  expect(await fields.first().inputValue()).toBe('nobody')
+
+  // One is typed, and wrong; the others are pasted below it.
+  await page.goto(page.url())
+  await fields.first().fill('still nobody')
+  const mails = Array.from({ length: 14 }, (_, at) => `new${at + 2}@example.com`)
+  await page.evaluate(`navigator.clipboard.writeText(${JSON.stringify(mails.join('\n'))})`)
+  await fields.nth(1).focus()
+  await page.keyboard.press('ControlOrMeta+V')
+  expect(await page.locator('#pasted').textContent()).toBe('Cells pasted: 14.')
+  expect(await fields.last().inputValue()).toBe('new15@example.com')
+  await page.getByRole('button', { name: 'Check and keep' }).first().click()
+  await page.waitForSelector('[aria-invalid]')
+  expect(await page.locator('.notice').textContent()).toContain('1 cell is not accepted')
+  expect(await fields.first().inputValue()).toBe('still nobody')
+  expect(await fields.last().inputValue()).toBe('new15@example.com')
+  await look(page, 'corrections with an error')
+
+  await fields.first().fill('new1@example.com')
+  await page.getByRole('button', { name: 'Check and keep' }).first().click()
+  await page.waitForURL(/saved=15/)
+  await look(page, 'corrections kept')
+  expect(project.held().size).toBe(10)
+  await page.getByRole('link', { name: 'Retry 15 corrected rows' }).click()
+  await look(page, 'asks before a retry of corrections')
+  await retry(page, 15)
+  await untilLatest({ purpose: 'retry', state: 'complete' })
+  expect(project.held().size).toBe(25)
+  expect(project.held().get('c-1')).toMatchObject({ svc_email: ['new1@example.com'] })
+  expect(project.held().get('c-3')).toMatchObject({
+    svc_first_name: '</textarea><script>document.title=1</script>=cmd()',
+  })
+
+  // The other kind, in a spreadsheet.
+  await open(page, url, 'score')
+  const downloading = page.waitForEvent('download')
+  await page.getByRole('link', { name: 'as CSV' }).click()
+  const text = readFileSync(await (await downloading).path(), 'utf8')
+  const mended = text.replaceAll(
+    /("c-(\d+)",(?:"(?:[^"]|"")*",){2})"n\/a"/g,
+    (_, before, index) => `${before}"${scoreOf(Number(index))}"`,
+  )
+  const file = (content: string) => ({
+    name: 'mended.csv',
+    mimeType: 'text/csv',
+    buffer: Buffer.from(content),
+  })
+  await page.getByLabel('The corrected file').setInputFiles(file('id,name\n1,2\n'))
+  await page.getByRole('button', { name: 'Check and keep the rows of the file' }).click()
+  await page.waitForSelector('.notice.t-bad')
+  expect(await page.locator('.notice').textContent()).toContain('mended.csv:1:1: no column _row')
+  await page.getByLabel('The corrected file').setInputFiles(file(mended))
+  await page.getByRole('button', { name: 'Check and keep the rows of the file' }).click()
+  await page.waitForURL(/retry\?correction=/)
+  await look(page, 'asks before a retry of a file')
+  await retry(page, 15)
+  await untilLatest({ purpose: 'retry', state: 'complete', id: 3 })
+  expect(project.held().size).toBe(40)
+  expect(project.held().get('c-20')).toMatchObject({ svc_score: 40 })
+  expect((await actions()).map(({ action, state, details }) => [action, state, details])).toEqual([
+    ['retry', 'done', 'correction: 2'],
+    ['retry', 'done', 'correction: 1'],
+  ])
+  await page.goto(`${url}/runs/1/corrections`)
+  expect(await page.locator('#main').textContent()).toContain('No row of this kind is left')
+  await look(page, 'nothing left to correct')
+  await page.context().close()
+})
+
+test('a reject is corrected without scripts, by keyboard alone', async () => {
+  const { project, url } = await openConsole({ config })
+  project.write(
+    'contacts.csv',
+    contactsCsv(3, (index, cells) => (index === 2 ? cells.with(2, 'x') : cells)),
+  )
+  await project.start('contacts')
+  await untilLatest({ state: 'complete_with_rejects' })
+  const page = await openPage({ javaScriptEnabled: false })
+  await page.goto(`${url}/runs/1/corrections`)
+  const tabTo = async (name: string) => {
+    // Bounded by what a page has.
+    for (let tab = 0; tab < 60; tab++) {
+      await page.keyboard.press('Tab')
+      const at = page.locator(':focus')
+      const [label, text] = [await at.getAttribute('aria-label'), await at.textContent()]
+      if (`${label ?? ''} ${text ?? ''}`.includes(name)) return
+    }
+    throw new Error(`${name} is not reached by Tab`)
+  }
+  await tabTo('email, line 3')
+  await page.keyboard.press('ControlOrMeta+A')
+  await page.keyboard.type('two@example.com')
+  await tabTo('Check and keep')
+  await page.keyboard.press('Enter')
+  await page.waitForURL(/saved=1/)
+  await tabTo('Retry 1 corrected row')
+  await page.keyboard.press('Enter')
+  await page.waitForURL(/retry\?correction=1/)
+  await tabTo('Retry 1 corrected row')
+  await page.keyboard.press('Enter')
+  await page.waitForURL(/did=/)
+  await untilLatest({ purpose: 'retry', state: 'complete' })
+  expect((await latest())!.of).toBe(1)
+  expect(project.held().get('c-2')).toMatchObject({ svc_email: ['two@example.com'] })
+  await page.context().close()
+})
