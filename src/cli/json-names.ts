@@ -1,6 +1,8 @@
 // The names of `--json`. A name means one thing in all outputs, is in snake_case, and stays within a major version. What a program
 // meets most is explained, here and in docs/command-line.md.
 
+import type { OLD_JSON_NAMES } from './old-json-names.ts'
+
 /** Name, meaning and unit. */
 export const COMMON_JSON_NAMES = {
   run: 'number of a run',
@@ -43,22 +45,13 @@ export const COMMON_JSON_NAMES = {
   url: 'an address',
 } as const
 
-/** Names of earlier versions that are still printed, and what to read instead. */
-export const OLD_JSON_NAMES = {
-  createdAt: 'created_at',
-  deleteExtra: 'delete_extra',
-  isMore: 'is_more',
-  orgId: 'org_id',
-  revokedAt: 'revoked_at',
-  userId: 'user_id',
-} as const
-
 export const OTHER_JSON_NAMES = [
   'about',
   'absent',
   'action',
-  'after',
+  'actions',
   'added',
+  'after',
   'allows_custom_properties',
   'ambiguous',
   'answers',
@@ -110,6 +103,7 @@ export const OTHER_JSON_NAMES = [
   'deleted',
   'description',
   'detail',
+  'details',
   'differences',
   'differences_left',
   'different',
@@ -119,6 +113,7 @@ export const OTHER_JSON_NAMES = [
   'docs_url',
   'done',
   'edges',
+  'ended_at',
   'equal',
   'errors',
   'evidence',
@@ -138,8 +133,10 @@ export const OTHER_JSON_NAMES = [
   'findings',
   'findings_total',
   'fingerprint',
+  'first_contact',
   'first_rows',
   'folder',
+  'follow_up',
   'format',
   'found',
   'from',
@@ -149,7 +146,9 @@ export const OTHER_JSON_NAMES = [
   'got',
   'grants',
   'groups',
+  'has_value',
   'head',
+  'hash',
   'held',
   'hint',
   'id',
@@ -192,6 +191,7 @@ export const OTHER_JSON_NAMES = [
   'links_left',
   'lists',
   'live',
+  'look_alike',
   'look_up_requests',
   'looked_up',
   'made',
@@ -214,12 +214,12 @@ export const OTHER_JSON_NAMES = [
   'nobody_works',
   'normalised',
   'not_applicable',
+  'not_as_planned',
   'not_deleted',
   'not_kept',
   'not_tracked',
   'note',
   'notification',
-  'not_as_planned',
   'number',
   'object_types',
   'of',
@@ -263,6 +263,7 @@ export const OTHER_JSON_NAMES = [
   'read',
   'read_back',
   'read_to_end',
+  'reasons',
   'reconcile',
   'record_id',
   'refused',
@@ -284,6 +285,7 @@ export const OTHER_JSON_NAMES = [
   'reserve_percent',
   'resets_at',
   'restored',
+  'result',
   'retries',
   'retry_after_seconds',
   'retry_of',
@@ -342,8 +344,8 @@ export const OTHER_JSON_NAMES = [
   'unavailable',
   'unchanged',
   'unchecked',
-  'unclear',
   'unclaimed',
+  'unclear',
   'undo',
   'undo_of',
   'unit',
@@ -365,6 +367,7 @@ export const OTHER_JSON_NAMES = [
   'values_kept',
   'verdict',
   'verdicts',
+  'via',
   'waited_ms',
   'waiting',
   'waits_for_quota_until',
@@ -372,6 +375,7 @@ export const OTHER_JSON_NAMES = [
   'what',
   'when',
   'where',
+  'who',
   'whole',
   'whose',
   'why',
@@ -385,6 +389,7 @@ export const OTHER_JSON_NAMES = [
   'writability',
   'writable_operations',
   'write',
+  'written_over',
   'zone',
 ] as const
 

@@ -224,8 +224,9 @@ function describeLook({ program, execute, action }: Parts): void {
     )
   program
     .command('console')
-    .option('--host <host>', 'address of this machine to listen on', '127.0.0.1')
-    .option('--port <port>', 'port on this machine; 0 takes a free one', port, 8088)
+    .option('--host <host>', 'address to listen on; default: console.address, 127.0.0.1')
+    .option('--port <port>', 'port; 0 takes a free one; default: console.address, 8088', port)
+    .option('--hash-password', 'print the hash of a password for console.users', false)
     .description('pages that show every sync, its runs and what waits for a person; until Ctrl-C')
     .action(action(async () => (await import('./commands/console.ts')).consoleCommand))
   program

@@ -2,7 +2,9 @@
 
 export { exampleCell } from './accepted-values.ts'
 export { cellText, csvCell } from './cells.ts'
+export { correctedCell } from './corrected-cell.ts'
+export { leftPages } from './left-pages.ts'
 export { rawRows } from './raw-rows.ts'
 export { readCorrections, type CorrectionsAccount, type SpreadsheetRow } from './read.ts'
 export { BYTE_ORDER_MARK, rejectDetail, rejectReason, createRejectsSheet } from './rejects-sheet.ts'
-export { openTable } from './spreadsheet-table.ts'
+export { openTable, type SpreadsheetFile } from './spreadsheet-table.ts'

@@ -5,10 +5,16 @@
 import type { Json } from '../core/json.ts'
 import { CSV_RECORD_BYTES_MAX, LEDGER_ROWS_MAX } from '../core/limits.ts'
 import type { SourceRow } from '../sources/source.ts'
-import { cellText, escapeFormula, restoreCellType, unescapeFormula } from './cells.ts'
+import { cellText, unescapeFormula } from './cells.ts'
 import { rejectColumnNames, parseRowReference, rowReference } from './reject-columns.ts'
 import { compareCells } from './cell-change.ts'
-import { openTable, type SpreadsheetTable } from './spreadsheet-table.ts'
+import { correctedCell } from './corrected-cell.ts'
+import {
+  fileNameOf,
+  openTable,
+  type SpreadsheetFile,
+  type SpreadsheetTable,
+} from './spreadsheet-table.ts'
 
 /** Bytes of text after which a page is yielded although it has few rows. */
 const PAGE_BYTES_MAX = 4 * CSV_RECORD_BYTES_MAX
@@ -50,15 +56,15 @@ export interface CorrectionsOptions {
   readonly rawOf: (ordinals: readonly number[]) => Promise<ReadonlyMap<number, readonly Json[]>>
 }
 
-/** @param files paths of CSV files that `rejects` wrote and a person corrected */
+/** @param files CSV files that `rejects` wrote and a person corrected */
 export const readCorrections = (
-  files: readonly string[],
+  files: readonly SpreadsheetFile[],
   options: CorrectionsOptions,
 ): Corrections => new Corrections(files, options)
 
 /** Corrections, to be read once. */
 class Corrections {
-  readonly #files: readonly string[]
+  readonly #files: readonly SpreadsheetFile[]
   readonly #options: CorrectionsOptions
   readonly #names: ReturnType<typeof rejectColumnNames>
   readonly #seen = new Ordinals()
@@ -68,7 +74,7 @@ class Corrections {
   #rows = 0
   #unchanged = 0
 
-  constructor(files: readonly string[], options: CorrectionsOptions) {
+  constructor(files: readonly SpreadsheetFile[], options: CorrectionsOptions) {
     this.#files = files
     this.#options = options
     this.#names = rejectColumnNames(options.columns)
@@ -104,11 +110,11 @@ class Corrections {
         const before = this.#rows
         for await (const rows of pagesOf(table)) {
           signal?.throwIfAborted()
-          const page = await this.#correct(file, table, rows)
+          const page = await this.#correct(table, rows)
           if (page.length > 0) yield page
         }
         this.#read.push({
-          file,
+          file: fileNameOf(file),
           rows: this.#rows - before,
           missing: this.#options.columns.filter((name) => !table.positions.has(name)),
           ignored: table.ignored,
@@ -119,13 +125,12 @@ class Corrections {
     }
   }
 
-  #open(file: string): Promise<SpreadsheetTable> {
+  #open(file: SpreadsheetFile): Promise<SpreadsheetTable> {
     const { row, column } = this.#names
     return openTable(file, [...this.#options.columns, ...Object.values(this.#names)], [row, column])
   }
 
   async #correct(
-    file: string,
     table: SpreadsheetTable,
     rows: readonly SourceRow[],
   ): Promise<readonly SpreadsheetRow[]> {
@@ -181,18 +186,11 @@ class Corrections {
       const was = old[index] ?? null
       const at = table.positions.get(name)
       if (at === undefined) return was
-      const found = cellText(row.cells[at])
-      const written = cellText(was)
-      if (found === written || found === escapeFormula(written)) return was
-      const text = unescapeFormula(found)
-      const look = compareCells(written, text)
-      if (look === 'damaged' || (look === 'same' && name !== error)) {
-        this.#restored[index]! += 1
-        return was
-      }
-      this.#changed[index]! += 1
-      isChanged = true
-      return restoreCellType(text, was)
+      const { is, cell } = correctedCell(was, cellText(row.cells[at]), name === error)
+      if (is === 'restored') this.#restored[index]! += 1
+      if (is === 'changed') this.#changed[index]! += 1
+      isChanged ||= is === 'changed'
+      return cell
     })
     if (isChanged) return raw
     // If the number of cells differs from the number of columns, the cells are under the wrong columns until a person says
@@ -219,7 +217,7 @@ class Corrections {
         for await (const { rows } of table.batches())
           for (const row of rows)
             if (parseRowReference(textAt(table, row, this.#names.row))?.ordinal === ordinal)
-              return `${file}:${row.line}`
+              return `${fileNameOf(file)}:${row.line}`
       } finally {
         await table.close()
       }

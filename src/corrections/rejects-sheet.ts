@@ -56,6 +56,8 @@ export function createRejectsSheet(
     return words
   }
   return {
+    /** What a cell of the property must have to be accepted; empty if that is not known. */
+    acceptedOf: (property: string): string => (isMapped(property) ? acceptedFor(property) : ''),
     header: lineOf([...columns, ...REJECT_COLUMNS.map((part) => names[part])]),
     propertyOf,
     line(item: ReportedItem): string {

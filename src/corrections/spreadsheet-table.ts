@@ -14,9 +14,17 @@ import { compareCells } from './cell-change.ts'
 /** The columns about the error add to the row; and a text in another alphabet is longer in UTF-8. */
 const recordBytesMax = 4 * CSV_RECORD_BYTES_MAX
 const DELIMITERS = [',', ';', '\t']
+type ReadFile = Pick<InputFile, 'pieces' | 'hasChanged' | 'close'>
+
 /** Codes that a wrong separator, or a wrong use of quotes, leads to. */
 const DIALECT_CODES = ['csv_quote', 'csv_quote_unclosed', 'csv_ragged_row', 'csv_row_too_long']
 const WORKBOOK = Buffer.from('PK\u0003\u0004')
+
+/** A file by its path, or its bytes with a name for messages. */
+export type SpreadsheetFile = string | { readonly name: string; readonly bytes: Buffer }
+
+export const fileNameOf = (file: SpreadsheetFile): string =>
+  typeof file === 'string' ? file : file.name
 
 /** Rows that one piece of the text completed. */
 type TableRows = { readonly rows: readonly SourceRow[]; readonly bytes: number }
@@ -38,13 +46,13 @@ export interface SpreadsheetTable {
  * @throws SourceError corrections_header, corrections_workbook, and those of CSV files
  */
 export async function openTable(
-  path: string,
+  file: SpreadsheetFile,
   wanted: readonly string[],
   needed: readonly string[],
 ): Promise<SpreadsheetTable> {
-  const fault = csvFaults(path)
+  const fault = csvFaults(fileNameOf(file))
   for (const delimiter of DELIMITERS) {
-    const table = await tryDelimiter(path, delimiter, wanted, needed, fault)
+    const table = await tryDelimiter(file, delimiter, wanted, needed, fault)
     if (table) return table
   }
   throw fault(
@@ -56,13 +64,13 @@ export async function openTable(
 
 /** Null if the first needed column is not in the header, read with this delimiter. */
 async function tryDelimiter(
-  path: string,
+  of: SpreadsheetFile,
   delimiter: string,
   wanted: readonly string[],
   needed: readonly string[],
   fault: CsvFault,
 ): Promise<SpreadsheetTable | null> {
-  const file = await openFile(path, fault)
+  const file = typeof of === 'string' ? await openFile(of, fault) : inMemory(of.bytes)
   try {
     // Excel omits empty cells at the end of a row.
     const dialect = { delimiter, quote: '"', recordBytesMax, shortRows: true }
@@ -108,8 +116,17 @@ async function tryDelimiter(
   }
 }
 
+/** What was sent to us stays as it is. */
+const inMemory = (bytes: Buffer): ReadFile => ({
+  async *pieces() {
+    yield bytes
+  },
+  hasChanged: async () => false,
+  close: async () => {},
+})
+
 async function* readBatches(
-  file: InputFile,
+  file: ReadFile,
   reader: RecordReader,
   fault: CsvFault,
 ): AsyncGenerator<TableRows, void, undefined> {

@@ -38,13 +38,15 @@ const entities: Readonly<Record<string, string>> = {
   '`': '&#96;',
 }
 
+/** The text as a page shows it. */
+export const printable = (text: string): string =>
+  text.replace(
+    // Control characters except tabs and new lines, and those that change the direction of the following text: with them a name
+    // could pretend to be another.
+    // oxlint-disable-next-line no-control-regex -- control characters are what it finds
+    /[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/g,
+    ' ',
+  )
+
 const escaped = (text: string): string =>
-  text
-    .replace(
-      // Control characters except tabs and new lines, and those that change the direction of the following text: with them a name
-      // could pretend to be another.
-      // oxlint-disable-next-line no-control-regex -- control characters are what it finds
-      /[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/g,
-      ' ',
-    )
-    .replace(/[&<>"'`]/g, (character) => entities[character]!)
+  printable(text).replace(/[&<>"'`]/g, (character) => entities[character]!)

@@ -7,20 +7,14 @@ import { html, type Markup } from './escape.ts'
 import { countText, dateTimeText, formatNumber, percentText } from './format.ts'
 import { banner, figuresList, renderPage } from './page.ts'
 import { part, SHOWN_MAX, tableHead } from './parts/part.ts'
+import {
+  changesTable,
+  VERDICT_ORDER,
+  VERDICT_SERIES,
+  VERDICT_TITLES,
+  type PlanPageRow,
+} from './plan-rows.ts'
 import type { ReportVerdict } from './run-report.ts'
-import type { Series } from './style.ts'
-
-/** A row of the page; texts are as they are shown, null: no value. */
-export interface PlanPageRow {
-  readonly line: number
-  readonly key: string
-  readonly recordId: string | null
-  readonly changes: readonly {
-    readonly property: string
-    readonly before: string | null
-    readonly after: string | null
-  }[]
-}
 
 export interface PlanPage {
   readonly plan: number
@@ -55,43 +49,6 @@ export interface PlanPage {
 /** Rows that unfold together. */
 const BLOCK_ROWS = 200
 
-const SERIES: Readonly<Record<RowVerdict, Series>> = {
-  create: 'created',
-  update: 'updated',
-  equal: 'equal',
-  kept: 'kept',
-  changed: 'rejected',
-  exists: 'exists',
-  absent: 'absent',
-  ambiguous: 'rejected',
-  unknown: 'unsent',
-}
-
-const TITLES: Readonly<Record<RowVerdict, string>> = {
-  create: 'New records',
-  update: 'Changed records',
-  equal: 'Equal already',
-  kept: 'Kept as others changed them',
-  changed: 'Changed by others, and refused',
-  exists: 'There already',
-  absent: 'Not there',
-  ambiguous: 'Several records',
-  unknown: 'Not found any more',
-}
-
-/** What changes most comes first; what nothing happens to comes last. */
-const ORDER: readonly RowVerdict[] = [
-  'update',
-  'create',
-  'unknown',
-  'ambiguous',
-  'changed',
-  'kept',
-  'exists',
-  'absent',
-  'equal',
-]
-
 export function renderPlanPage(data: PlanPage): string {
   const { plan, sync, verdicts, lookedUp } = data
   const shown = verdictOf(data)
@@ -118,7 +75,9 @@ export function renderPlanPage(data: PlanPage): string {
       summaryPart(data),
       data.properties.length > 0 && propertiesPart(data),
       data.removals.records > 0 && removalsPart(data),
-      ORDER.filter((verdict) => verdicts[verdict] > 0).map((verdict) => rowsPart(data, verdict)),
+      VERDICT_ORDER.filter((verdict) => verdicts[verdict] > 0).map((verdict) =>
+        rowsPart(data, verdict),
+      ),
     ],
     footer: `Made by records-sync on ${dateTimeText(data.madeAt)}, from ${countText(lookedUp.rows, 'row')} that ${lookedUp.rows === 1 ? 'was' : 'were'} looked up. This page holds values of rows: pass it on only to those who may read them.`,
   })
@@ -157,7 +116,7 @@ function verdictOf({
 function summaryPart({ verdicts, lookedUp, staged, cost, rejects }: PlanPage): Markup {
   const there = ROW_VERDICTS.filter((verdict) => verdicts[verdict] > 0)
   const segments = there.map((verdict) => ({
-    series: SERIES[verdict],
+    series: VERDICT_SERIES[verdict],
     name: verdict,
     value: verdicts[verdict],
   }))
@@ -173,7 +132,7 @@ function summaryPart({ verdicts, lookedUp, staged, cost, rejects }: PlanPage): M
             (verdict) =>
               html`<tr>
                 <th scope="row">
-                  ${swatch(SERIES[verdict])}${verdict}
+                  ${swatch(VERDICT_SERIES[verdict])}${verdict}
                   <span class="mean">${verdictMeaning(verdict)}</span>
                 </th>
                 <td class="n">${formatNumber(verdicts[verdict])}</td>
@@ -234,6 +193,8 @@ const removalsPart = ({ removals: { records, keys } }: PlanPage): Markup =>
 function rowsPart({ verdicts, rows: all }: PlanPage, verdict: RowVerdict): Markup {
   const rows = all.get(verdict) ?? []
   const left = verdicts[verdict] - rows.length
+  const hasBefore = verdict === 'update' || verdict === 'kept' || verdict === 'changed'
+  const heads = hasBefore ? ['Before', 'After'] : ['Value']
   const blocks: Markup[] = []
   for (let first = SHOWN_MAX; first < rows.length; first += BLOCK_ROWS) {
     const block = rows.slice(first, first + BLOCK_ROWS)
@@ -241,15 +202,15 @@ function rowsPart({ verdicts, rows: all }: PlanPage, verdict: RowVerdict): Marku
     blocks.push(
       html`<details>
         <summary>${formatNumber(first + 1)} to ${formatNumber(last)}</summary>
-        ${rowsTable(verdict, block)}
+        ${changesTable(block, { heads })}
       </details>`,
     )
   }
   return part(
     `rows-${verdict}`,
-    TITLES[verdict],
+    VERDICT_TITLES[verdict],
     `${countText(verdicts[verdict], 'row')}: ${verdictMeaning(verdict)}.`,
-    html`${rowsTable(verdict, rows.slice(0, SHOWN_MAX))}${blocks}
+    html`${changesTable(rows.slice(0, SHOWN_MAX), { heads })}${blocks}
     ${
       left > 0 &&
       html`<p class="note warn">
@@ -259,48 +220,3 @@ function rowsPart({ verdicts, rows: all }: PlanPage, verdict: RowVerdict): Marku
     }`,
   )
 }
-
-/** As it stands: the formatter would put white space into what keeps its own. */
-const exactly = html
-
-function rowsTable(verdict: RowVerdict, rows: readonly PlanPageRow[]): Markup | null {
-  if (rows.length === 0) return null
-  const isUpdate = verdict === 'update' || verdict === 'kept' || verdict === 'changed'
-  const hasChanges = rows.some(({ changes }) => changes.length > 0)
-  const names = hasChanges
-    ? ['Row', 'Property', ...(isUpdate ? ['Before', 'After'] : ['Value'])]
-    : ['Row', 'Record']
-  return html`<table class="tabled changes">
-    ${tableHead(names, [])}
-    <tbody>
-      ${rows.map((row) => (hasChanges ? changedRow(row, isUpdate) : namedRow(row)))}
-    </tbody>
-  </table>`
-}
-
-const rowHead = ({ key, line }: PlanPageRow, span: number): Markup =>
-  html`<th scope="rowgroup" rowspan="${span}">
-    ${key}<span class="of">line ${formatNumber(line)}</span>
-  </th>`
-
-const namedRow = (row: PlanPageRow): Markup =>
-  html`<tr>
-    ${rowHead(row, 1)}
-    <td>${row.recordId ?? '–'}</td>
-  </tr>`
-
-function changedRow(row: PlanPageRow, isUpdate: boolean): Markup {
-  const { changes } = row
-  const shown = changes.length === 0 ? [{ property: '–', before: null, after: null }] : changes
-  return html`${shown.map(
-    ({ property, before, after }, at) =>
-      html`<tr>
-        ${at === 0 && rowHead(row, shown.length)}
-        <td class="p">${property}</td>
-        ${isUpdate && html`<td>${before === null ? none : exactly`<del>${before}</del>`}</td>`}
-        <td>${after === null ? none : exactly`<ins>${after}</ins>`}</td>
-      </tr>`,
-  )}`
-}
-
-const none = html`<span class="soft">(none)</span>`

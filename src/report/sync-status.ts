@@ -2,7 +2,7 @@
 
 import { isComplete, LIVE_STATES } from '../core/domain/books.ts'
 import { sumOfDifferences } from '../core/domain/differences.ts'
-import { isWholeScope } from '../core/domain/purpose.ts'
+import { isWholeScope, PURPOSES, REGULAR_PURPOSES, type Purpose } from '../core/domain/purpose.ts'
 import type { Differences, Run, Runs, Syncs } from '../ledger/ledger.ts'
 import { jobOf } from '../runs/job.ts'
 import { phaseText, type LiveProgress } from './live-progress.ts'
@@ -26,7 +26,7 @@ export async function readVerified(
 ): Promise<VerifiedThrough> {
   const { verifiedThrough: through } = await ledger.reconciled(sync)
   let left = 0
-  for (const run of await ledger.runs({ sync, limit: COMPARED_MAX, isCompared: true })) {
+  for (const run of await ledger.runs({ sync, limit: COMPARED_MAX, purposes: ['reconcile'] })) {
     if (!isComplete(run.state)) continue
     left = Math.max(left, sumOfDifferences((await ledger.differenceCounts(run.id)).left))
     // A part takes nothing back of what a whole one found.
@@ -38,27 +38,45 @@ export async function readVerified(
 
 /** The runs that show the health of a sync. */
 export interface LatestRuns {
-  /** The live one, or else the newest that moved rows; if there is none, the newest reconciliation. */
+  /** The live one, or else the newest regular one; if there is none, the newest. */
   readonly run: Run | undefined
   readonly reconciliation: Run | undefined
+  /** A retry, an undo or a run of links that is newer than `run`. */
+  readonly followUp: Run | undefined
 }
 
 export async function latestRuns(ledger: Runs | null, sync: string): Promise<LatestRuns> {
-  const first = async (isCompared?: boolean) =>
-    (await ledger?.runs({ sync, limit: 1, ...(isCompared !== undefined && { isCompared }) }))?.[0]
+  const first = async (purposes?: readonly Purpose[]) =>
+    (await ledger?.runs({ sync, limit: 1, ...(purposes && { purposes }) }))?.[0]
   const newest = await first()
-  const isCompared = newest?.purpose === 'reconcile'
-  const reconciliation = isCompared ? newest : await first(true)
-  if (!isCompared || LIVE_STATES.includes(newest.state)) return { run: newest, reconciliation }
-  return { run: (await first(false)) ?? newest, reconciliation }
+  const reconciliation =
+    newest?.purpose === 'reconcile' ? newest : newest && (await first(['reconcile']))
+  if (newest === undefined || LIVE_STATES.includes(newest.state) || isRegular(newest))
+    return { run: newest, reconciliation, followUp: undefined }
+  const follows = await first(FOLLOW_UPS)
+  const run = (await first(REGULAR_PURPOSES)) ?? follows ?? newest
+  const followUp = follows !== undefined && follows.id > run.id ? follows : undefined
+  return { run, reconciliation, followUp }
 }
 
-/** `blocked: auth, sending 41 % (backfill)` */
+const isRegular = ({ purpose }: Run): boolean => REGULAR_PURPOSES.includes(purpose)
+const FOLLOW_UPS = PURPOSES.filter(
+  (purpose) => purpose !== 'reconcile' && !REGULAR_PURPOSES.includes(purpose),
+)
+
+export const WAITS_FOR_APPROVAL = 'waits for approval'
+
+/** `blocked: auth, sending 41 % (backfill)`; of a run that asks a person, that it `waits for approval`. */
 export function stateText(
   run: Pick<Run, 'state' | 'reason' | 'purpose'>,
   progress: LiveProgress | null,
 ): string {
-  const known = run.reason ? `${run.state}: ${run.reason}` : run.state
-  const state = progress ? `${known}, ${phaseText(progress)}` : known
+  const isAsking = run.state === 'blocked' && run.reason === 'approval'
+  const known = isAsking
+    ? WAITS_FOR_APPROVAL
+    : run.reason
+      ? `${run.state}: ${run.reason}`
+      : run.state
+  const state = progress && !isAsking ? `${known}, ${phaseText(progress)}` : known
   return run.purpose === 'sync' ? state : `${state} (${run.purpose})`
 }

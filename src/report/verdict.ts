@@ -1,26 +1,20 @@
 // What the state of a run means to a person, and which command comes next. Words only; the figures come from the report's own
 // data.
 
+import { approveCommand } from '../core/domain/limit-exceeded.ts'
 import { correctedText } from '../core/domain/corrected.ts'
-import { kindsText, sumOfDifferences } from '../core/domain/differences.ts'
-import type { ItemState } from '../core/domain/item-states.ts'
 import type { BlockReason } from '../core/errors.ts'
+import { retriedText } from '../core/domain/protection.ts'
 import { commandOf } from '../core/domain/purpose.ts'
 import type { Run } from '../ledger/ledger.ts'
 import { countsDiffer, notedRemovals, rejectedLinks, rejectedRows } from './account.ts'
 import { linksMeaning, linksNoun } from './link-meaning.ts'
 import { readBackNote } from './books-notes.ts'
 import { countText, formatNumber } from './format.ts'
-import type {
-  BooksReport,
-  ReportComparison,
-  RunReport,
-  Step,
-  StreamReport,
-  ReportVerdict,
-} from './run-report.ts'
-
-type VerdictInput = Pick<RunReport, 'books' | 'streams' | 'comparison'>
+import type { BooksReport, Step, StreamReport, ReportVerdict } from './run-report.ts'
+import { comparedVerdict } from './compared-verdict.ts'
+import { jobOf } from '../runs/job.ts'
+import { rowsIn, word, type MakeStep, type VerdictInput } from './verdict-words.ts'
 
 /** A command line to type: `records-sync rejects 12`, with `-c` if this command had it. */
 export type Hint = (command: string) => string
@@ -74,14 +68,12 @@ export function reportVerdict(run: Run, found: VerdictInput, hint: Hint): Report
     case 'complete':
     case 'complete_with_rejects':
     case 'complete_with_differences':
-      if (found.comparison) return compared(run, found.comparison, found, step)
+      if (found.comparison) return comparedVerdict(run, found.comparison, found, step)
       return found.books
         ? endedImport(run, found.books, step)
         : endedMirror(run, found.streams ?? [], step)
   }
 }
-
-type MakeStep = (text: string, command?: string | null) => Step
 
 const obstacles: Readonly<
   Record<Exclude<BlockReason, 'approval'>, { readonly meaning: string; readonly next: string }>
@@ -127,7 +119,7 @@ function blocked(run: Run, step: MakeStep): ReportVerdict {
           ? 'More rows would be deleted than the configuration allows without asking.'
           : 'A rule of the configuration asks a person before this run sends anything.',
       next: [
-        step('If this is what you want:', `approve ${run.id}`),
+        step('If this is what you want:', approveCommand(run)),
         step('If it is not:', `reject ${run.id}`),
       ],
     }
@@ -230,23 +222,28 @@ function endedImport(run: Run, books: BooksReport, step: MakeStep): ReportVerdic
       next:
         run.purpose === 'undo'
           ? undoAgain(run, step)
-          : [
-              step(
-                'Write them to files with their original columns, and correct them there:',
-                `rejects ${run.id}`,
-              ),
-              step('Send what you corrected:', `retry ${run.id} --file rejects-${run.id}/*.csv`),
-              step('Or send them as they are, when the service was to blame:', `retry ${run.id}`),
-            ],
+          : rowsIn(books.states, 'conflict') === rejects
+            ? changedSteps(run, step)
+            : [
+                step(
+                  'Write them to files with their original columns, and correct them there:',
+                  `rejects ${run.id}`,
+                ),
+                step('Send what you corrected:', `retry ${run.id} --file rejects-${run.id}/*.csv`),
+                step('Or send them as they are, when the service was to blame:', `retry ${run.id}`),
+              ],
     }
   if (readBack !== null)
     return {
       tone: 'look',
       words: 'Complete, with differences',
-      meaning: `${readBack.text}; the service does not hold what was sent. The next run sends ${readBack.rows === 1 ? 'it' : 'them'} once more.${left === null ? '' : ` ${left}.`}${linksMeaning(books)}`,
+      meaning: `${readBack.text}; the service does not hold what was sent, or has a second record of it. The next run sends ${readBack.rows === 1 ? 'it' : 'them'} once more.${left === null ? '' : ` ${left}.`}${linksMeaning(books)}`,
       next: [
         step('Write them to a file, each with what differs:', `rejects ${run.id}`),
-        step('Send them again now:', `retry ${run.id}`),
+        step(
+          'Send them again now, but for second records, which the file names:',
+          `retry ${run.id}`,
+        ),
       ],
     }
   if (left !== null)
@@ -279,8 +276,18 @@ function endedImport(run: Run, books: BooksReport, step: MakeStep): ReportVerdic
   return { tone: 'good', words: 'Complete', meaning: withoutRejects(run, books), next: [] }
 }
 
-const rowsIn = (states: BooksReport['states'], state: ItemState): number =>
-  states.find((one) => one.state === state)?.rows ?? 0
+/** Of rows that were left because their records have changed. */
+function changedSteps(run: Run, step: MakeStep): Step[] {
+  const retried = retriedText(jobOf(run, 'import').sync.import)
+  return [
+    step('See what has changed:', `rejects ${run.id}`),
+    step(
+      retried === null ? 'Send the rows over what is there now:' : `Send them again; ${retried}:`,
+      `retry ${run.id}`,
+    ),
+    step('Or look at what a run would do now:', `plan ${word(run.sync)} --diff`),
+  ]
+}
 
 /** Records without a row that are left, or could not be removed; null if there is none. */
 function removalsText({ purpose }: Run, books: BooksReport): string | null {
@@ -304,94 +311,3 @@ function withoutRejects({ purpose }: Run, { read, states }: BooksReport): string
     ? 'There was no row to take again.'
     : 'The source had no rows, so nothing was sent. If you expected some, look at the source.'
 }
-
-function compared(
-  run: Run,
-  comparison: ReportComparison,
-  { books }: VerdictInput,
-  step: MakeStep,
-): ReportVerdict {
-  const found = sumOfDifferences(comparison.found)
-  const left = sumOfDifferences(comparison.left)
-  const partial = comparison.whole
-    ? ''
-    : ' Only a part was compared, so this says nothing of the rest.'
-  const invalid = books === null ? 0 : rowsIn(books.states, 'invalid')
-  const corrected = correctedText(books === null ? 0 : rowsIn(books.states, 'corrected'))
-  const unread =
-    invalid > 0
-      ? ` ${countText(invalid, 'row')} of the source did not map and could not be compared.`
-      : ''
-  const limits = `${unread}${corrected === null ? '' : ` ${corrected}, so this was not compared.`}${partial}`
-  const rejects = invalid > 0 ? [step('See what did not map:', `rejects ${run.id}`)] : []
-  const settled = invalid > 0 ? 'look' : 'good'
-  if (found === 0)
-    return {
-      tone: settled,
-      words: 'No difference',
-      meaning: `${
-        comparison.equal === null
-          ? 'Both sides hold the same.'
-          : `Both sides hold the same: ${countText(comparison.equal, 'record')} compared.`
-      }${limits}`,
-      next: rejects,
-    }
-  const differ = kindsText(comparison.found)
-  if (!comparison.repair)
-    return {
-      tone: 'look',
-      words: countText(found, 'record differs', 'records differ'),
-      meaning: `${differ}. Nothing was changed: the run only compared.${limits}`,
-      next: [
-        step(
-          run.kind === 'mirror'
-            ? 'Read those records again into the warehouse:'
-            : 'Write what the source says to the service:',
-          `reconcile ${word(run.sync)} --repair`,
-        ),
-        ...rejects,
-      ],
-    }
-  if (left > 0) return repairedInPart(run, comparison, { books, limits, differ }, step)
-  return {
-    tone: settled,
-    words: 'All differences mended',
-    meaning: `${countText(found, 'record')} differed (${differ}), and ${found === 1 ? 'is' : 'all are'} equal now.${limits}`,
-    next: [step('Prove it:', `reconcile ${word(run.sync)}`), ...rejects],
-  }
-}
-
-function repairedInPart(
-  run: Run,
-  comparison: ReportComparison,
-  { books, limits, differ }: { books: BooksReport | null; limits: string; differ: string },
-  step: MakeStep,
-): ReportVerdict {
-  const found = sumOfDifferences(comparison.found)
-  const left = sumOfDifferences(comparison.left)
-  const extra = run.kind === 'import' && !comparison.delete_extra ? comparison.left.extra : 0
-  const kept =
-    extra > 0
-      ? ` Records that the source lacks (${formatNumber(extra)}) are deleted on request only.`
-      : ''
-  return {
-    tone: 'look',
-    words: `${formatNumber(left)} of ${countText(found, 'difference')} left`,
-    meaning: `${countText(found, 'record')} differed (${differ}); ${formatNumber(found - left)} of them ${found - left === 1 ? 'is' : 'are'} equal now.${kept}${limits}`,
-    next: [
-      ...(books !== null && rejectedRows(books) > 0
-        ? [step('See the rows that were not accepted:', `rejects ${run.id}`)]
-        : []),
-      extra > 0
-        ? step(
-            'Delete what the source lacks:',
-            `reconcile ${word(run.sync)} --repair --delete-extra`,
-          )
-        : step('Compare again:', `reconcile ${word(run.sync)}`),
-    ],
-  }
-}
-
-/** A word of a shell's command line. */
-const word = (text: string): string =>
-  /^[\w.-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`

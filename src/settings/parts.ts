@@ -45,6 +45,10 @@ export const schemaName = () =>
     )
 export const textList = () => z.array(textSetting()).min(1, 'expected at least one word')
 
+/** `host:port`; an IPv6 address is in brackets. */
+export const hostPort = (expected: string) =>
+  z.string().regex(/^(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):\d{1,5}$/, expected)
+
 /** Where a secret is; `instead` says what to write if the setting holds the secret itself. */
 export const secretPlace = (what: string, instead: string) =>
   marked(

@@ -38,19 +38,33 @@ export async function readTls(origin: string, files: TlsFiles): Promise<TLSConfi
     tls.serverRootCACertificate = await read(serverCa, fail)
     certificates(serverCa, tls.serverRootCACertificate, fail)
   }
-  if (clientCert !== undefined && clientKey !== undefined) {
-    const crt = await read(clientCert, fail)
-    const key = await read(clientKey, fail, { secret: true })
-    const [own] = certificates(clientCert, crt, fail)
-    if (!own!.checkPrivateKey(privateKey(clientKey, key, fail)))
-      throw fail(clientKey.setting, `it is not the key of ${clientCert.setting}`)
-    if (Date.parse(own!.validTo) < Date.now())
-      throw fail(clientCert.setting, `the certificate expired on ${own!.validTo}`)
-    tls.clientCertPair = { crt, key }
-  } else if (clientCert !== undefined || clientKey !== undefined)
+  if (clientCert !== undefined && clientKey !== undefined)
+    tls.clientCertPair = await readCertPair(origin, clientCert, clientKey)
+  else if (clientCert !== undefined || clientKey !== undefined)
     // By default the SDK would connect without a certificate.
     throw fail((clientCert ?? clientKey)!.setting, 'a certificate and its key come together')
   return tls
+}
+
+/**
+ * A certificate that is valid now, and its key.
+ * @throws ConfigError
+ */
+export async function readCertPair(
+  origin: string,
+  cert: Pem,
+  ofCert: Pem,
+): Promise<{ readonly crt: Buffer; readonly key: Buffer }> {
+  const fail = (setting: string, message: string) =>
+    new ConfigError(origin, `${setting}: ${message}`)
+  const crt = await read(cert, fail)
+  const key = await read(ofCert, fail, { secret: true })
+  const [own] = certificates(cert, crt, fail)
+  if (!own!.checkPrivateKey(privateKey(ofCert, key, fail)))
+    throw fail(ofCert.setting, `it is not the key of ${cert.setting}`)
+  if (Date.parse(own!.validTo) < Date.now())
+    throw fail(cert.setting, `the certificate expired on ${own!.validTo}`)
+  return { crt, key }
 }
 
 type Fail = (setting: string, message: string) => ConfigError

@@ -1,20 +1,15 @@
 // `records-sync approve RUN` and `reject RUN`: what a person decides about what waits in a run: deletions of a mirror, or
 // the rows of an import that is above one of its limits.
 
-import type { ApprovalAnswer } from '../../../workflows/messages.ts'
-import { approve, reject } from '../../../workflows/names.ts'
-import { ConfigError, SyncError } from '../../core/errors.ts'
-import { systemClock } from '../../core/ports.ts'
+import { osActor } from '../../actions/recorded.ts'
+import { decideRun } from '../../actions/control-run.ts'
+import { ConfigError } from '../../core/errors.ts'
 import { jobOf } from '../../runs/job.ts'
 import type { Run } from '../../ledger/ledger.ts'
 import { EXIT, withLedger, type CommandContext } from '../shared/context.ts'
-import { liveRunNamed, withRunMessenger } from '../shared/run-messenger.ts'
+import { liveRunNamed } from '../shared/find-run.ts'
 import { formatNumber, safeText } from '../shared/terminal.ts'
 import { printJson } from '../json.ts'
-
-const UPDATES = { approve, reject } as const
-const ASKS_MAX = 100
-const ASK_EVERY_MS = 300
 
 /** `stream`: by its name; default: all that wait. */
 export async function sendVerdict(
@@ -35,18 +30,7 @@ export async function sendVerdict(
   if (plan !== null && run.kind === 'mirror')
     throw new ConfigError('--plan', `run ${run.id} is of a mirror, which has no plan to approve`)
   const doing = await planOf(context, run)
-  const asked = { stream, ...(plan !== null && { plan }) }
-  const streams = await withRunMessenger(context, run, true, async ({ update }) => {
-    for (let ask = 1; ; ask++) {
-      try {
-        return (await update<ApprovalAnswer>(UPDATES[verdict], asked)).streams
-      } catch (error) {
-        const isEarly = ask < ASKS_MAX && isNothingWaiting(error)
-        if (!isEarly || !(await waits(context, run))) throw error
-        await systemClock.sleep(ASK_EVERY_MS)
-      }
-    }
-  })
+  const streams = await decideRun(context, osActor(), run, { verdict, stream, plan })
   if (context.json)
     printJson(context.terminal, { run: run.id, approved: verdict === 'approve', streams })
   else {
@@ -81,17 +65,5 @@ async function planOf(context: CommandContext, run: Run): Promise<string> {
     const sent = planned > 0 ? [`${count(planned, 'row')} sent`] : []
     const removed = `${count(extra + removals, 'record')} ${clears ? 'changed' : 'deleted'}`
     return [...sent, removed].join(', ')
-  })
-}
-
-const isNothingWaiting = (error: unknown): boolean =>
-  error instanceof SyncError && error.details['type'] === 'NothingWaits'
-
-/** Whether something waits by the ledger. It knows of it a moment before the workflow can take a verdict. */
-async function waits(context: CommandContext, { id }: Run): Promise<boolean> {
-  return await withLedger(context, async (ledger) => {
-    const run = await ledger.run(id)
-    const streams = await ledger.streams(id)
-    return run?.reason === 'approval' || streams.some(({ state }) => state === 'approval')
   })
 }

@@ -2,12 +2,13 @@
 
 import {
   CONSOLE_PORT,
-  isLoopbackName,
   startConsole,
   type ConsoleParts,
   type RunningConsole,
 } from '../../console/index.ts'
-import { ConfigError, SyncError } from '../../core/errors.ts'
+import { osUser } from '../../actions/recorded.ts'
+import { countText } from '../../core/format.ts'
+import { SyncError } from '../../core/errors.ts'
 import { uiAddress } from '../../core/temporal/temporal-ui.ts'
 import { EXIT, temporalOf, type CommandContext } from '../shared/context.ts'
 import { findQuotas } from '../shared/forecast.ts'
@@ -15,33 +16,36 @@ import { terminalLogger } from '../shared/logging.ts'
 import { workOn } from '../shared/worked-on.ts'
 import { readScheduleStatuses } from '../views/schedule-status.ts'
 import { printJson } from '../json.ts'
+import { hashPasswordCommand } from './hash-password.ts'
 import { untilSignal } from './service.ts'
 
 export interface ConsoleCommandOptions {
-  readonly host: string
-  readonly port: number
+  readonly host?: string
+  readonly port?: number
+  readonly hashPassword?: boolean
 }
 
 export async function consoleCommand(
   context: CommandContext,
-  { host, port }: ConsoleCommandOptions,
+  { host, port, hashPassword }: ConsoleCommandOptions,
 ): Promise<number> {
+  if (hashPassword) return await hashPasswordCommand(context)
   const { terminal } = context
-  if (!isLoopbackName(host))
-    throw new ConfigError(
-      '--host',
-      `${host} is no address of this machine alone, and the console has no login; expected 127.0.0.1, ::1 or localhost. From another machine use a tunnel: ssh -L ${port}:127.0.0.1:${port} THIS-MACHINE`,
-    )
   const running = await startConsole({
     parts: consoleParts(context),
     host,
     port,
     logger: terminalLogger(terminal, 'warn'),
   })
-  if (context.json) printJson(terminal, { url: running.url })
+  const { url, users } = running
+  if (context.json) printJson(terminal, { url })
   else {
-    terminal.out(`Console  ${terminal.style('bold', running.url)}`)
-    terminal.out('It reads, and changes nothing. Ctrl-C stops it; runs go on.')
+    terminal.out(`Console  ${terminal.style('bold', url)}`)
+    const who =
+      users.length === 0
+        ? `Who acts there is ${osUser()}`
+        : `${countText(users.length, 'user')} may log in`
+    terminal.out(`${who}. Ctrl-C stops it; runs go on.`)
   }
   await untilSignal()
   await running.close()
@@ -77,5 +81,7 @@ export const consoleParts = (context: CommandContext): ConsoleParts => ({
     const ui = uiAddress(address, config.temporal.ui)
     return ui === null ? null : { ui, namespace }
   },
+  place: context,
+  user: osUser(),
   hint: (command) => context.hint(command),
 })

@@ -1,14 +1,14 @@
 // `records-sync pause RUN`, `resume RUN` and `cancel RUN`.
 
-import type { ControlAnswer } from '../../../workflows/messages.ts'
-import { pause, resume } from '../../../workflows/names.ts'
+import { osActor } from '../../actions/recorded.ts'
+import { controlRun } from '../../actions/control-run.ts'
 import { LIVE_STATES } from '../../core/domain/books.ts'
 import type { Run } from '../../ledger/ledger.ts'
 import { readRunAccount } from '../../report/account.ts'
 import { printRunAccount, runToJson } from '../views/run-summary.ts'
 import { untilRun } from '../shared/ask-again.ts'
 import { EXIT, withLedger, type CommandContext } from '../shared/context.ts'
-import { liveRunNamed, withRunMessenger } from '../shared/run-messenger.ts'
+import { liveRunNamed } from '../shared/find-run.ts'
 import { printJson } from '../json.ts'
 
 /** Stops a run where it is; it keeps what is done, and holds its sync. */
@@ -19,9 +19,7 @@ export async function pauseRun(
 ): Promise<number> {
   const run = await liveRunNamed(context, runText)
   const { reason = null } = options
-  await withRunMessenger(context, run, true, ({ update }) =>
-    update<ControlAnswer>(pause, { reason }),
-  )
+  await controlRun(context, osActor(), run, { action: 'pause', reason })
   const now = await untilRun(context, run, ({ state }) => state !== 'running')
   return printState(context, now, {
     paused: `paused; ${context.hint(`resume ${run.id}`)} lets it go on`,
@@ -31,9 +29,7 @@ export async function pauseRun(
 
 export async function resumeRun(context: CommandContext, runText: string): Promise<number> {
   const run = await liveRunNamed(context, runText)
-  await withRunMessenger(context, run, true, ({ update }) =>
-    update<ControlAnswer>(resume, undefined),
-  )
+  await controlRun(context, osActor(), run, { action: 'resume' })
   const now = await untilRun(context, run, ({ state }) => state !== 'paused')
   return printState(context, now, { running: 'goes on', paused: 'going on' })
 }
@@ -41,7 +37,7 @@ export async function resumeRun(context: CommandContext, runText: string): Promi
 /** Ends a run: what is done stays, what was not sent is `unsent`, and the books are closed. */
 export async function cancelRun(context: CommandContext, runText: string): Promise<number> {
   const run = await liveRunNamed(context, runText)
-  await withRunMessenger(context, run, false, ({ handle }) => handle.cancel())
+  await controlRun(context, osActor(), run, { action: 'cancel' })
   const now = await untilRun(context, run, ({ state }) => !LIVE_STATES.includes(state))
   const isLive = LIVE_STATES.includes(now.state)
   const code = printState(context, now, {

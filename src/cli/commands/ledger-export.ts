@@ -27,21 +27,23 @@ const COLUMNS: Readonly<Record<ExportName, string>> = {
   differences: `run number stream subject key record_id ordinal kind field whose ours theirs repaired
     version`,
   removals: `run number key record_id cause state attempts in_doubt http_status code reason detail before`,
-  before_images: `run ordinal verdict record_id before sent kept kept_values marks after`,
+  before_images: `run ordinal verdict record_id before sent kept kept_values marks after written_over`,
   last_accepted: `sync origin org_id object_type matching_property destination key record_id hash run`,
   requests: `run batch attempt operation first last items digest sent_at settled_at status request_id duration_ms`,
   streams: `run stream table_name state mode requests read inserted changed unchanged deleted misfits service_count
     table_count message place older reverted differs`,
   manifests: `run sync body digest signature`,
+  actions: `number began_at ended_at who via action sync run details token state result workflow_id`,
 }
 
 /** Columns that hold no text; a name means the same in every table. */
 const TYPES: Readonly<Record<Exclude<ParquetType, 'text'>, string>> = {
   integer: `id destination rows_staged rows_read stage_fence batches of_run run ordinal line http_status attempts replayed
     in_doubt of_ordinal mended_by number repaired org_id batch attempt first last items status requests read inserted changed
-    unchanged deleted misfits service_count table_count older reverted differs kept_values`,
+    unchanged deleted misfits service_count table_count older reverted differs kept_values
+    written_over`,
   number: `duration_ms`,
-  instant: `opened_at closed_at verified_through sent_at settled_at`,
+  instant: `opened_at closed_at verified_through sent_at settled_at began_at ended_at`,
 }
 
 const words = (text: string): string[] => text.split(/\s+/)

@@ -18,7 +18,7 @@ import { windowProblem } from '../../sources/index.ts'
 import { describeWorkflow } from '../../temporal/is-live.ts'
 import { connectTemporal, EXIT, temporalOf, type CommandContext } from '../shared/context.ts'
 import { innermostMessage } from '../shared/follow.ts'
-import { requireWorker } from '../shared/require-worker.ts'
+import { requireWorker } from '../../actions/project.ts'
 import { safeText, table } from '../shared/terminal.ts'
 import { printJson } from '../json.ts'
 

@@ -103,10 +103,12 @@ export async function keepPlan(
       verdicts[row.verdict] += 1
       totals.add(row)
     }
-  const kept: KeptPlan = { plan, lookedUp, bounds, verdicts, properties: totals.sorted }
+  const { sorted: properties, writtenOver } = totals
+  const kept: KeptPlan = { plan, lookedUp, bounds, verdicts, properties, writtenOver }
   await ledger.saveStepState(id, NAME, writeJson(kept as unknown as Json))
   const at = new Date(deps.clock.now()).toISOString()
-  await storePlan(ledger, id, { ...(await planDigest(deps, id)), at })
+  const all = { planned: lookedUp.planned, verdicts, properties: totals.sorted }
+  await storePlan(ledger, id, { ...(await planDigest(deps, id)), at, totals: all })
 }
 
 const stagedOf = (run: Run) => ({
@@ -196,10 +198,13 @@ export async function showPlanOfRun(
         `run ${number} did not look its rows up before it sent them (approve: plan); \`${context.hint(`plan ${sync} --diff`)}\` does`,
       )
     const totals = new PropertyTotals()
+    const first = newFirstChanges()
     for await (const rows of plannedChanges(ledger, stagedOf(run)))
-      for (const row of rows) totals.add(row)
+      for (const row of rows) {
+        totals.add(row)
+        first.add(row)
+      }
     const verdicts = await ledger.imageCounts(number)
-    const first = await readFirstChanges(ledger, run, { verdicts })
     if (context.json)
       printJson(terminal, {
         sync,
@@ -208,13 +213,15 @@ export async function showPlanOfRun(
         digest: plan.digest,
         verdicts,
         properties: totals.sorted,
+        written_over: totals.writtenOver,
         ...changesToJson(first, verdicts),
       })
     else {
       terminal.out(
         `Plan of run ${number} of ${safeText(sync)} (digest ${shownDigest(plan.digest)})`,
       )
-      printVerdicts(terminal, { verdicts, properties: totals.sorted })
+      const { sorted: properties, writtenOver } = totals
+      printVerdicts(terminal, { verdicts, properties, writtenOver })
       printFirstChanges(terminal, first, { verdicts })
       terminal.out()
       if (run.state === 'blocked' && run.reason === 'approval')
@@ -294,13 +301,15 @@ async function readKeptPlan(ledger: StepStates, { id, sync }: Run): Promise<Kept
   )
 }
 
+const newFirstChanges = () => new FirstChanges(JSON_ROWS, JSON_CHARS, (row) => row)
+
 /** Reads no further than to the last row that has a place. */
 async function readFirstChanges(
   ledger: Ledger,
   run: Run,
-  { verdicts }: Pick<KeptPlan, 'verdicts'>,
+  { verdicts }: KeptPlan,
 ): Promise<FirstChanges> {
-  const first = new FirstChanges(JSON_ROWS, JSON_CHARS, (row) => row)
+  const first = newFirstChanges()
   for await (const rows of plannedChanges(ledger, stagedOf(run))) {
     for (const row of rows) first.add(row)
     if (first.has(verdicts)) break
@@ -317,6 +326,7 @@ const keptPlanToJson = ({ run, sync, kept, digest }: PlanFacts, first: FirstChan
     look_up_requests: kept.lookedUp.requests,
     verdicts: kept.verdicts,
     properties: kept.properties,
+    written_over: kept.writtenOver ?? null,
     ...changesToJson(first, kept.verdicts),
   }
 }

@@ -1,20 +1,16 @@
 // The page of a plan: its data is collected from the ledger, as much as a page has room for.
 
 import { modeMeaning } from '../../core/domain/import-modes.ts'
-import { formatNumber } from '../../core/format.ts'
 import { shownDigest } from '../../core/domain/limit-exceeded.ts'
+import { writesOverText } from '../../core/domain/spared.ts'
 import type { PlannedChange } from '../../import/index.ts'
 import type { Removals, Run, Runs } from '../../ledger/ledger.ts'
-import { renderPlanPage, type PlanPageRow } from '../../report/plan-page.ts'
+import { renderPlanPage } from '../../report/plan-page.ts'
+import { planPageRow } from '../../report/plan-rows.ts'
 import type { ImportSync } from '../../../config/index.ts'
 import { replaceFile } from '../shared/replace-file.ts'
 import { asksText, stagedRows } from '../views/import-plan.ts'
-import {
-  changedValueText,
-  FirstChanges,
-  lookedUpText,
-  type KeptPlan,
-} from '../views/plan-changes.ts'
+import { FirstChanges, lookedUpText, type KeptPlan } from '../views/plan-changes.ts'
 
 /** A plan that is kept, and what it is of. */
 export interface PlanFacts {
@@ -27,8 +23,6 @@ export interface PlanFacts {
 /** Rows of each verdict on the page, and the characters of their values: a browser has to open it, also on a phone. */
 const ROWS_MAX = 2_000
 const CHARS_MAX = 4 * 1_048_576
-const VALUE_CHARS = 300
-const PROPERTIES_MAX = 100
 const KEYS_MAX = 100
 
 /** Writes the page in place of the file. @throws ConfigError if it cannot be written */
@@ -39,7 +33,7 @@ export async function writePlanPage(
   pages: AsyncIterable<readonly PlannedChange[]>,
 ): Promise<void> {
   const { plan, lookedUp, verdicts, properties } = kept
-  const first = new FirstChanges(ROWS_MAX, CHARS_MAX, pageRow)
+  const first = new FirstChanges(ROWS_MAX, CHARS_MAX, planPageRow)
   for await (const rows of pages) {
     for (const row of rows) first.add(row)
     if (first.has(verdicts)) break
@@ -67,7 +61,10 @@ export async function writePlanPage(
     },
     cost: plan.forecast.text,
     asks: asksText(sync.import, plan.excesses, { planned: plan.staged.planned, created }),
-    warnings: plan.staged.warnings,
+    warnings: [
+      ...(kept.writtenOver ? [writesOverText(kept.writtenOver)] : []),
+      ...plan.staged.warnings,
+    ],
     rejects: plan.groups.map(({ reason, code, column, items }) => ({
       reason: [reason ?? code ?? '–', ...(column === null ? [] : [column])].join(', '),
       rows: items,
@@ -75,28 +72,3 @@ export async function writePlanPage(
   })
   await replaceFile(path, (put) => put(text))
 }
-
-/** A row as the page shows it: what is longer is cut before it is kept. */
-function pageRow({ line, key, recordId, changes }: PlannedChange): PlanPageRow {
-  const more = changes.length - PROPERTIES_MAX
-  return {
-    line,
-    key: shortened(key)!,
-    recordId,
-    changes: [
-      ...changes.slice(0, PROPERTIES_MAX).map(({ property, before, after, kept }) => ({
-        property: kept ? `${property} (stays: others changed it)` : property,
-        before: shortened(changedValueText(before)),
-        after: shortened(changedValueText(after)),
-      })),
-      ...(more > 0
-        ? [{ property: `and ${formatNumber(more)} more`, before: null, after: null }]
-        : []),
-    ],
-  }
-}
-
-const shortened = (text: string | null): string | null =>
-  text === null || text.length <= VALUE_CHARS
-    ? text
-    : `${text.slice(0, VALUE_CHARS).replace(/[\ud800-\udbff]$/, '')}… (cut; ${formatNumber(text.length)} characters)`

@@ -1,6 +1,6 @@
 // `records-sync reconcile SYNC`: compares both sides of a sync, and makes them equal with `--repair`.
 
-import { reconcile } from '../../../workflows/names.ts'
+import { reconcileJob } from '../../actions/jobs.ts'
 import { ConfigError } from '../../core/errors.ts'
 import type { ReconcileScope } from '../../core/domain/purpose.ts'
 import { findSync } from '../../../config/index.ts'
@@ -45,8 +45,7 @@ export async function reconcileSync(
     asOption,
   )
   if (problem !== null) throw new ConfigError('reconcile', problem)
-  const input = {
-    sync: sync.name,
+  const scope = {
     repair,
     ...(deleteExtra && { delete_extra: true }),
     ...(sample !== undefined && { sample }),
@@ -56,11 +55,9 @@ export async function reconcileSync(
     ...(tuning !== undefined && { tuning: parseTuning(tuning, sync.kind, context.env) }),
   }
   const label = {
-    id: `reconcile-${name}`,
-    summary: `reconcile ${name}`,
     command: `reconcile ${name}`,
     line: commandLine(['reconcile', name], options),
   }
-  const job = { sync, type: reconcile, input, priority: sync.kind, ...label }
+  const job = { ...reconcileJob(sync, scope), sync, ...label }
   return await startRun(context, config, job, options)
 }

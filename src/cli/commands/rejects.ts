@@ -7,18 +7,15 @@ import { join } from 'node:path'
 import {
   BYTE_ORDER_MARK,
   createRejectsSheet,
+  leftPages,
   rejectDetail,
   rejectReason,
 } from '../../corrections/index.ts'
+import { CHANGED_BY_OTHERS, retriedText } from '../../core/domain/protection.ts'
+import type { Hint } from '../../report/verdict.ts'
 import { ConfigError } from '../../core/errors.ts'
 import { writeJson, type Json } from '../../core/json.ts'
-import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
-import {
-  LIVE_STATES,
-  countReadBackDifferent,
-  REJECT_STATES,
-  countRejects,
-} from '../../core/domain/books.ts'
+import { LIVE_STATES, countReadBackDifferent, countRejects } from '../../core/domain/books.ts'
 import type { ImportConfig } from '../../../config/index.ts'
 import type { ReportedItem, Run, RunReports } from '../../ledger/ledger.ts'
 import { jobOf } from '../../runs/job.ts'
@@ -90,25 +87,6 @@ export async function rejects(
 
 const rows = (count: number): string => countText(count, 'row')
 
-/** The rejects that are left, in pages; of a run that is not over, those that there are. */
-async function* pagesOf(ledger: RunReports, run: Run): AsyncGenerator<readonly ReportedItem[]> {
-  const isLeft = !LIVE_STATES.includes(run.state)
-  let after = 0
-  // Bounded by the run's items: every pass moves `after` forward.
-  for (;;) {
-    const items = await ledger.report(run.id, {
-      states: REJECT_STATES,
-      after,
-      limit: LEDGER_ROWS_MAX,
-      isLeft,
-      readBack: true,
-    })
-    if (items.length === 0) return
-    after = items.at(-1)!.ordinal
-    yield items
-  }
-}
-
 /** Counts what is written as a later run left it, by that run. */
 function countTried(tried: Map<number, number>, items: readonly ReportedItem[]): void {
   for (const { attempt } of items)
@@ -150,7 +128,7 @@ async function writeOne(
   const { import: config } = jobOf(run, 'import').sync
   if (!context.json) await write((isFile ? BYTE_ORDER_MARK : '') + sheet.header)
   let written = 0
-  for await (const items of pagesOf(ledger, run)) {
+  for await (const items of leftPages(ledger, run)) {
     written += items.length
     countTried(tried, items)
     const lines = items.map((item) =>
@@ -197,14 +175,15 @@ export async function writeFolder(
   // A plan has no number that a later run could not have.
   const sheet = createRejectsSheet(isPlan ? { ...run, id: 0 } : run, exact)
   const kinds = new Map<string, Kind>()
-  const states = new Set<string>()
+  const left = new Set<string>()
   const used = new Set([OTHERS])
   let written = 0
-  for await (const items of pagesOf(ledger, run)) {
+  for await (const items of leftPages(ledger, run)) {
     if (written === 0) await makeFolder(directory, isPlan ? '--rejects' : '-d')
     written += items.length
     countTried(tried, items)
-    for (const { state } of items) states.add(state)
+    for (const { state, reason } of items)
+      left.add(reason === CHANGED_BY_OTHERS ? CHANGED_BY_OTHERS : state)
     const lines = new Map<Kind, string[]>()
     for (const item of items) {
       const kind = kindOf(item, sheet.propertyOf(item), kinds, used)
@@ -242,11 +221,20 @@ export async function writeFolder(
   terminal.out(
     isPlan
       ? 'Correct them in the source, or run it and retry its rejects: nothing of a plan can be retried'
-      : states.size === 1 && states.has('conflict')
-        ? `Their records have changed; send the rows over what is there now, with: ${hint(`retry ${run.id}`)}, or make a new plan: ${hint(`plan ${run.sync} --diff`)}`
+      : [...left].every((one) => one === 'conflict' || one === CHANGED_BY_OTHERS)
+        ? changedRowsAdvice(run, hint)
         : `Correct them in a spreadsheet, then: ${retry}`,
   )
   return written
+}
+
+/** What helps rows that were left because their records have changed. */
+function changedRowsAdvice(run: Run, hint: Hint): string {
+  const retried = retriedText(jobOf(run, 'import').sync.import)
+  const plan = `a new plan shows them as they are now: ${hint(`plan ${run.sync} --diff`)}`
+  return retried === null
+    ? `Their records have changed; send the rows over what is there now, with: ${hint(`retry ${run.id}`)}, or make a new plan: ${hint(`plan ${run.sync} --diff`)}`
+    : `Their records have changed; ${retried}: ${hint(`retry ${run.id}`)}; ${plan}`
 }
 
 /** @throws ConfigError if files are in it: a person may have corrected them */

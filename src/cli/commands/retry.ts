@@ -1,13 +1,14 @@
 // `records-sync retry RUN`: sends again what a run left over, as it was kept, or as a person corrected it in the files that
 // `rejects` wrote.
 
-import { retry } from '../../../workflows/names.ts'
+import { keepCorrectionFiles } from '../../actions/corrections.ts'
+import { retryJob } from '../../actions/jobs.ts'
 import { ConfigError } from '../../core/errors.ts'
 import { parseRows } from '../../core/domain/row-list.ts'
 import { findSync } from '../../../config/index.ts'
 import { commandLine } from '../shared/command-line.ts'
 import { withLedger, type CommandContext } from '../shared/context.ts'
-import { loadCorrections } from '../shared/corrections.ts'
+import { printCorrections } from '../shared/corrections.ts'
 import { findRunWithRows } from '../shared/find-run.ts'
 import { withFilesOfOption } from '../shared/usage.ts'
 import { parseTuning, startRun } from './run.ts'
@@ -41,20 +42,26 @@ export async function retryRun(
     findRunWithRows(ledger, runText, { terminal: context.terminal, kind: 'import' }),
   )
   const sync = findSync(config, run.sync)
-  const correction = file && (await withFilesOfOption(() => loadCorrections(context, run, file)))
+  const kept = file && (await withFilesOfOption(() => keepCorrectionFiles(context, run, file)))
+  if (kept && !context.json) printCorrections(context.terminal, kept.account)
+  const correction = kept?.correction
   if (correction === null) throw new ConfigError('--file', 'there is no row in it to send again')
-  const input = {
-    run: run.id,
+  const choice = {
     ...(code && { code }),
     ...(reason && { reason }),
     ...(rows !== undefined && { rows }),
     ...(correction !== undefined && { correction }),
     ...(tuning !== undefined && { tuning: parseTuning(tuning, 'import', context.env) }),
   }
-  const label = { id: `retry-${sync.name}`, summary: `retry run ${run.id} of ${sync.name}` }
   const command = `retry ${run.id}`
   const line = commandLine(['retry', `${run.id}`], options)
   // Rows of the files that it has brought in are not left any more: going on, it reads none.
-  const job = { sync, type: retry, input, command, line, ...(file && { goOn: command }), ...label }
-  return await startRun(context, config, { ...job, priority: 'import' }, options)
+  const job = {
+    ...retryJob(sync, run, choice),
+    sync,
+    command,
+    line,
+    ...(file && { goOn: command }),
+  }
+  return await startRun(context, config, job, options)
 }

@@ -27,7 +27,8 @@ import type { LocalParts } from '../shared/local.ts'
 import { notStarted } from '../shared/not-started.ts'
 import { requireServices } from '../shared/preflight.ts'
 import { groupToJson, readAccounts, reportGroup, type GroupRef } from '../shared/report-group.ts'
-import { requireWorker } from '../shared/require-worker.ts'
+import { requireWorker } from '../../actions/project.ts'
+import { osActor, recorded } from '../../actions/recorded.ts'
 import type { Terminal } from '../shared/terminal.ts'
 import { printJson } from '../json.ts'
 import type { RunOptions } from '../shared/run-options.ts'
@@ -143,7 +144,7 @@ async function startGroup(
   const { client, close } = await connectTemporal(temporal, { offer })
   const closing = [close]
   try {
-    const { id: project } = await requireWorker(context, client, temporal, offer)
+    const { id: project } = await requireWorker(context, client, temporal, { offer })
     // A connection of its own that retries only as `waitForEnd` says; made before anything is started.
     const waiting = await connectTemporal(temporal, { retries: false })
     closing.push(waiting.close)
@@ -184,11 +185,15 @@ async function begin(
 ): Promise<{ workflowId: string; workflowRunId: string; isNew: boolean }> {
   const workflowId = groupId(idPartOf(choice), project)
   try {
-    const { firstExecutionRunId } = await client.workflow.start(groupSync, {
-      taskQueue: taskQueueOf(project),
-      workflowId,
-      args: [{ ...choice, tuning }],
-      staticSummary: `group ${label}`,
+    const about = { action: 'run', sync: label, run: null, details: 'group' } as const
+    const { firstExecutionRunId } = await recorded(context, osActor(), about, async () => {
+      const result = await client.workflow.start(groupSync, {
+        taskQueue: taskQueueOf(project),
+        workflowId,
+        args: [{ ...choice, tuning }],
+        staticSummary: `group ${label}`,
+      })
+      return { result, workflowId }
     })
     return { workflowId, workflowRunId: firstExecutionRunId, isNew: true }
   } catch (error) {

@@ -2,17 +2,12 @@
 
 import type { Client, WorkflowHandle } from '@temporalio/client'
 import { findSync, type Config, type SyncConfig } from '../../../config/index.ts'
-import {
-  importSync,
-  links as linksWorkflow,
-  mirrorSync,
-  reconcile,
-  retry,
-  undo,
-} from '../../../workflows/names.ts'
-import { idOfStart, taskQueueOf } from '../../../workflows/queues.ts'
+import { links as linksWorkflow, reconcile, retry, undo } from '../../../workflows/names.ts'
+import { findHolder } from '../../actions/holder.ts'
+import { regularJob } from '../../actions/jobs.ts'
+import { osActor } from '../../actions/recorded.ts'
+import { startJob, type StartedJob, type WorkflowRef } from '../../actions/start.ts'
 import { ConfigError } from '../../core/errors.ts'
-import type { BulkPriority } from '../../core/ports.ts'
 import { PURPOSES } from '../../core/domain/purpose.ts'
 import { isComplete } from '../../core/domain/run-states.ts'
 import type { Run } from '../../ledger/ledger.ts'
@@ -28,7 +23,7 @@ import { BEGIN_MAX_MS, heldBy, openedOr, printStarted } from '../shared/detached
 import { followRun, type FollowResult } from '../shared/follow.ts'
 import { devAt } from '../shared/dev-service.ts'
 import { createLedgerRetry, type LedgerRetry } from '../shared/ledger-retry.ts'
-import { lockWatch } from '../shared/ledger-lock.ts'
+import { awaitFreeLedger, lockWatch } from '../shared/ledger-lock.ts'
 import { safeText } from '../shared/terminal.ts'
 import { progressLine } from '../views/progress-line.ts'
 import { isOver, leftByParts, printLeft, stopParts } from '../shared/leave.ts'
@@ -39,8 +34,8 @@ import { requireServices } from '../shared/preflight.ts'
 import type { LocalParts } from '../shared/local.ts'
 import { reportEnd } from '../shared/report-end.ts'
 import { checkOptions, isSpecial, type RunOptions } from '../shared/run-options.ts'
-import { requireWorker } from '../shared/require-worker.ts'
-import { attachTo, findHolder, mayAttach } from '../shared/second-run.ts'
+import { requireWorker } from '../../actions/project.ts'
+import { attachTo, mayAttach } from '../shared/second-run.ts'
 import { notStarted } from '../shared/not-started.ts'
 import { awaitStartedLinks } from '../shared/started-links.ts'
 import { waitForEnd } from '../shared/wait-for-end.ts'
@@ -67,33 +62,15 @@ export function parseTuning(
   return parsed
 }
 
-/** The workflow of a sync, and its input. */
-function workflowOf(sync: SyncConfig, tuning: object, options: RunOptions) {
-  if (options.links) return { type: linksWorkflow, input: { sync: sync.name, tuning } }
-  const priority = options.priority === 'backfill' ? { priority: 'backfill' } : {}
-  const input = { sync: sync.name, tuning, ...priority }
-  return sync.kind === 'import'
-    ? {
-        type: importSync,
-        input: { ...input, ...(options.plan !== undefined && { plan: options.plan }) },
-      }
-    : { type: mirrorSync, input: { ...input, full: options.full ?? false } }
-}
-
-/** What is started: a workflow, its id's beginning, and its input. */
-export interface Job {
+/** What is started, and the command lines of it. */
+export interface Job extends StartedJob {
   readonly sync: SyncConfig
-  readonly type: string
-  readonly id: string
-  readonly summary: string
   /** `run contacts`: what others see of it. */
   readonly command: string
   /** The same with all options, for the person who typed it. */
   readonly line: string
   /** Goes on with such a run. Default: `line`. */
   readonly goOn?: string
-  readonly input: object
-  readonly priority: BulkPriority
 }
 
 export async function run(
@@ -104,22 +81,12 @@ export async function run(
   const config = await context.loadConfig()
   const sync = findSync(config, name)
   checkOptions(sync, options)
-  const { type, input } = workflowOf(
-    sync,
-    parseTuning(options.tuning, sync.kind, context.env),
-    options,
-  )
-  const label = {
-    id: `${options.links ? 'links' : sync.kind}-${sync.name}`,
-    summary: `${options.links ? 'links of' : sync.kind} ${sync.name}`,
-    command: `run ${sync.name}`,
-    line: commandLine(['run', sync.name], options),
-  }
-  const priority = options.priority ?? sync.kind
+  const tuning = parseTuning(options.tuning, sync.kind, context.env)
+  const label = { command: `run ${sync.name}`, line: commandLine(['run', sync.name], options) }
   const { isScreen } = context.terminal
   const { attach, detach } = options
   const asked = { attach, isSpecial: detach || isSpecial(options), isScreen }
-  const job = { sync, type, input, priority, ...label }
+  const job = { ...regularJob(sync, options, tuning), sync, ...label }
   return await startRun(context, config, job, {
     ...options,
     isFollowed: (held) => mayAttach(held, asked),
@@ -192,7 +159,7 @@ async function startRunAt(
   const { client, close } = await connectTemporal(temporal, { offer })
   const closing = [close]
   try {
-    const { id: project } = await requireWorker(context, client, temporal, offer)
+    const { id: project } = await requireWorker(context, client, temporal, { offer })
     // A connection of its own that retries only as `waitForEnd` says; made before anything is started.
     const waiting = await connectTemporal(temporal, { retries: false })
     closing.push(waiting.close)
@@ -207,6 +174,11 @@ async function startRunAt(
       const held = await findHolder(context, client, job.sync.name)
       const isLeft = held !== null && local !== null && isOfJob(held, job)
       if (held) attachTo(context, held, isLeft || (options.isFollowed?.(held) ?? false))
+      else
+        await awaitFreeLedger(config, {
+          say: ({ text }) => context.terminal.err(waitsToBegin(job.sync.name, text)),
+          maxMs: options.detach ? (options.beginMaxMs ?? BEGIN_MAX_MS) : undefined,
+        })
       const workflow = held ?? (await startWorkflow(context, client, job, project))
       const isAnnounced = held === null && ![reconcile, linksWorkflow, undo].includes(job.type)
       const isFresh = held === null || !local?.isOwn || (await askAgain(context, client, held))
@@ -243,6 +215,9 @@ async function startRunAt(
     for (const each of closing) await each()
   }
 }
+
+const waitsToBegin = (sync: string, why: string): string =>
+  `${sync} waits to begin: ${safeText(why, 500)}. It begins by itself`
 
 /** What the run has become: it has ended, or it is left to itself. */
 async function reportFollowed(
@@ -287,26 +262,19 @@ const isOfJob = (run: Run, { type, input }: Job): boolean => {
   )
 }
 
-/** A workflow, and its first run. */
-type WorkflowRef = Pick<Run, 'workflowId' | 'workflowRunId'>
-
 async function startWorkflow(
   context: CommandContext,
   client: Client,
   job: Job,
   project: string,
 ): Promise<WorkflowRef> {
-  const { workflowId, firstExecutionRunId } = await client.workflow
-    .start(job.type, {
-      taskQueue: taskQueueOf(project),
-      workflowId: idOfStart(job.id, project, Date.now()),
-      args: [job.input],
-      staticSummary: job.summary,
-    })
-    .catch((error: unknown) => {
-      throw notStarted(context, error)
-    })
-  return { workflowId, workflowRunId: firstExecutionRunId }
+  const started = startJob(context, osActor(), job, async (start) => {
+    const workflow = await start({ client, project })
+    return { workflow, result: workflow }
+  })
+  return await started.catch((error: unknown) => {
+    throw notStarted(context, error)
+  })
 }
 
 /** Follows a run until it ends; one that is detached until it is opened. */
@@ -364,7 +332,7 @@ async function follow(
         wasLocked ||= locked !== null
         // The work is tried again a while after the lock has ended.
         const why = locked ?? (wasLocked ? null : (held?.message ?? null))
-        return why && `${sync.name} waits to begin: ${safeText(why, 500)}. It begins by itself`
+        return why && waitsToBegin(sync.name, why)
       },
       ...(local?.isOwn && { interrupted: local.interrupted, isEnough: wait }),
       line:

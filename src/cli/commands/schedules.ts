@@ -1,8 +1,9 @@
 // `records-sync schedules`: shows how the schedules on the Temporal server differ from the configuration, applies it, and does what
 // a person wants with one of them.
 
-import type { Client } from '@temporalio/client'
-import { ConfigError } from '../../core/errors.ts'
+import { findProject } from '../../actions/project.ts'
+import { osActor } from '../../actions/recorded.ts'
+import { changeSchedule } from '../../actions/schedules.ts'
 import {
   applySchedules,
   planSchedules,
@@ -16,24 +17,16 @@ import {
   removeButtons,
   type BackfillButtons,
 } from '../../schedules/backfill-buttons.ts'
-import {
-  listSchedules,
-  pauseSchedule,
-  resumeSchedule,
-  triggerSchedule,
-  type ScheduleView,
-} from '../../schedules/control.ts'
+import { listSchedules, type ScheduleView } from '../../schedules/control.ts'
 import { scheduleJobs } from '../../schedules/definition.ts'
 import { ensureSearchAttributes } from '../../temporal/search-attributes.ts'
 import { connectTemporal, EXIT, temporalOf, type CommandContext } from '../shared/context.ts'
 import { NO_PROJECT } from '../../runs/project.ts'
-import { findProject, requireWorker } from '../shared/require-worker.ts'
 import { safeText, table, utc, type Terminal } from '../shared/terminal.ts'
 import { printJson } from '../json.ts'
 
 /** Exit code of `plan` if something differs, as that of `diff`. */
 const EXIT_DIFFERENT = 1
-const noteMaxChars = 250
 
 export async function schedulesCommand(
   context: CommandContext,
@@ -207,33 +200,13 @@ export async function scheduleCommand(
   context: CommandContext,
   verb: 'pause' | 'resume' | 'trigger',
   sync: string,
-  reason = 'by hand',
+  reason?: string,
 ): Promise<number> {
-  const { terminal, json, hint } = context
-  const config = await context.loadConfig()
-  const temporal = temporalOf(config, context.env)
-  const of = { sync, project: (await findProject(context)) ?? NO_PROJECT }
-  const { client, close } = await connectTemporal(temporal)
-  const work: Readonly<Record<typeof verb, (client: Client) => Promise<boolean>>> = {
-    pause: (at) => pauseSchedule(at, of, `Paused: ${safeText(reason, noteMaxChars)}`),
-    resume: (at) => resumeSchedule(at, of, 'Resumed by hand'),
-    trigger: async (at) => {
-      await requireWorker(context, at, temporal)
-      return await triggerSchedule(at, of)
-    },
-  }
-  try {
-    if (!(await work[verb](client)))
-      throw new ConfigError(
-        'SYNC',
-        `"${safeText(sync, 63)}" has no schedule on the server; "${hint('schedules list')}" shows those there are`,
-      )
-    if (json) printJson(terminal, { sync, done: verb })
-    else terminal.out(`${sync}: ${DONE[verb]}`)
-    return EXIT.done
-  } finally {
-    await close()
-  }
+  const { terminal, json } = context
+  await changeSchedule(context, osActor(), sync, { verb, ...(reason !== undefined && { reason }) })
+  if (json) printJson(terminal, { sync, done: verb })
+  else terminal.out(`${sync}: ${DONE[verb]}`)
+  return EXIT.done
 }
 
 const DONE = {

@@ -10,6 +10,7 @@ import type {
 } from '../../ledger/ledger.ts'
 import { readNotAsPlanned } from '../../import/index.ts'
 import { collectReport } from '../../report/collect.ts'
+import { readActionLog } from '../../report/action-log.ts'
 import { leftoversText } from '../../report/leftovers.ts'
 import { readRejectGroups } from '../../report/reject-groups.ts'
 import type { ShownRun } from '../../report/run-report.ts'
@@ -18,6 +19,7 @@ import { EXIT, withLedger, type CommandContext } from '../shared/context.ts'
 import { hintHere } from '../shared/hint-here.ts'
 import { findRunWithRows } from '../shared/find-run.ts'
 import { countText, formatNumber, safeText } from '../shared/terminal.ts'
+import { printActions } from '../views/action-log.ts'
 import { nextStepOf, printFirstDifferences, readFirstDifferences } from '../views/differences.ts'
 import { printLeftLinks, readLeftLinks } from '../views/left-links.ts'
 import { printRejectGroups, rejectGroupToJson } from '../views/reject-groups.ts'
@@ -72,6 +74,7 @@ async function readShown(context: CommandContext, ledger: Ledger, run: Run): Pro
           },
     reconcile: reconcile && { ...reconcile, delete_extra: reconcile.deleteExtra },
     rejects: rejects.map(rejectGroupToJson),
+    actions: await readActionLog(ledger, { run: run.id }),
     left: left && {
       ...left,
       rejects: (await readRejectGroups(ledger, run, { isLeft: true })).map(rejectGroupToJson),
@@ -105,6 +108,7 @@ function printShown(
     const what = mended === null ? state : `${formatNumber(mended)} brought in`
     terminal.out(`  Retried by run ${id}${of === run.id ? '' : ` (retry of run ${of})`}: ${what}`)
   }
+  printActions(terminal, shown.actions)
   if (left && (left.rows < left.of || retries.length > 0))
     terminal.out(`  ${leftoversText(left, run.id)}`)
   if (run.kind === 'mirror') return

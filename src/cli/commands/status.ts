@@ -146,7 +146,7 @@ async function readStatuses(
   try {
     const statuses = []
     for (const sync of syncs) {
-      const { run, reconciliation } = await latestRuns(ledger, sync)
+      const { run, reconciliation, followUp } = await latestRuns(ledger, sync)
       const account = async (of: Run | undefined) =>
         ledger && of ? await readRunAccount(ledger, of) : null
       if (run && LIVE_STATES.includes(run.state)) quotas ??= await findQuotas(context)
@@ -155,6 +155,7 @@ async function readStatuses(
         sync,
         run,
         account: await account(run),
+        follows: followUp && { run: followUp, account: await account(followUp) },
         compared: reconciliation && { run: reconciliation, account: await account(reconciliation) },
         progress: ledger && run ? await liveProgressOf(ledger, run) : null,
         verified: ledger ? await readVerified(ledger, sync) : NEVER_VERIFIED,
@@ -173,11 +174,12 @@ const progressToJson = ({ phase, percent, counters }: LiveProgress) => ({
 })
 
 const statusToJson = (status: SyncStatus) => {
-  const { sync, run, account, compared, progress, verified, quota } = status
+  const { sync, run, account, follows, compared, progress, verified, quota } = status
   const closedUntil = quota?.closedUntilMs ?? null
   return {
     ...(run ? runToJson(run, account) : { sync, run: null }),
     ...(progress && progressToJson(progress)),
+    follow_up: follows ? runToJson(follows.run, follows.account) : null,
     latest_reconciliation: compared ? runToJson(compared.run, compared.account) : null,
     verified_through: verified.through,
     differences_left: verified.left,
@@ -205,12 +207,12 @@ const COLUMNS = [
 /** @param none what is said of a sync without a run */
 function printStatuses(context: CommandContext, syncs: readonly SyncStatus[], none: string): void {
   const { terminal } = context
-  const rows = syncs.flatMap(({ sync, run, account, compared, progress, verified }) => {
+  const rows = syncs.flatMap(({ sync, run, account, follows, compared, progress, verified }) => {
     if (!run) return [[sync, null, none, null, null, null, null, null, null]]
-    const isNewer = compared !== undefined && compared.run.id > run.id
+    const next = [follows, compared].filter((one) => one !== undefined && one.run.id > run.id)
     return [
       [...cellsOf(run, account, progress), verifiedText(verified)],
-      ...(isNewer ? [[...cellsOf(compared.run, compared.account, null), null]] : []),
+      ...next.map((one) => [...cellsOf(one!.run, one!.account, null), null]),
     ]
   })
   const differs = rows.some((row) => row[DIFFER])

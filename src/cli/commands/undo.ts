@@ -1,25 +1,19 @@
 // `records-sync undo RUN`: takes back what a run wrote. The plan is shown first, and a person confirms it.
 
-import { undo as undoWorkflow } from '../../../workflows/names.ts'
+import { undoJob } from '../../actions/jobs.ts'
+import { makeUndoPlan } from '../../actions/undo-plan.ts'
 import { findSync, type Config, type ImportSync } from '../../../config/index.ts'
 import { ConfigError, SyncError } from '../../core/errors.ts'
 import type { UndoChoice, UndoTask } from '../../core/domain/purpose.ts'
 import { parseRows } from '../../core/domain/row-list.ts'
-import {
-  isPart,
-  planUndo,
-  textHash,
-  undoneSync,
-  undoProblem,
-  type UndoPlan,
-} from '../../import/index.ts'
+import { isPart, textHash, undoProblem, type UndoPlan } from '../../import/index.ts'
+import { isComplete } from '../../core/domain/run-states.ts'
 import type { Run } from '../../ledger/ledger.ts'
 import { pauseSchedule } from '../../schedules/control.ts'
 import { NO_PROJECT } from '../../runs/project.ts'
 import { commandLine } from '../shared/command-line.ts'
 import {
   connectTemporal,
-  createClients,
   EXIT,
   orNull,
   temporalOf,
@@ -27,9 +21,8 @@ import {
   type CommandContext,
 } from '../shared/context.ts'
 import { findRun } from '../shared/find-run.ts'
-import { planDeps } from '../shared/plan-deps.ts'
 import { createAsker } from '../shared/questions.ts'
-import { findProject } from '../shared/require-worker.ts'
+import { findProject } from '../../actions/project.ts'
 import { countText, safeText } from '../shared/terminal.ts'
 import { printUndoPlan, undoPlanToJson } from '../views/undo-plan.ts'
 import { printJson } from '../json.ts'
@@ -58,8 +51,8 @@ export async function undoRun(
   const { run, sync, before } = await askLedger(context, config, runText, choice)
   const task: UndoTask = { of: run.id, choice }
   const plan = options.yes
-    ? await orNull(() => makeUndoPlan(context, sync, run, task))
-    : await makeUndoPlan(context, sync, run, task)
+    ? await orNull(() => makePlan(context, sync, task))
+    : await makePlan(context, sync, task)
   if (plan !== null) {
     refuseNothing(run, plan, { before, choice })
     showPlan(context, run, plan, options.dryRun)
@@ -75,8 +68,7 @@ export async function undoRun(
   if (options.pauseSchedule) await pause(context, config, sync, run)
   const { rows, tuning } = options
   const { where, properties } = choice
-  const input = {
-    run: run.id,
+  const choices = {
     ...(rows !== undefined && { rows }),
     ...(properties && { properties }),
     ...(where && { where }),
@@ -84,15 +76,11 @@ export async function undoRun(
     ...(tuning !== undefined && { tuning: parseTuning(tuning, 'import', context.env) }),
   }
   const job = {
+    ...undoJob(sync, run, choices),
     sync,
-    type: undoWorkflow,
-    input,
-    id: `undo-${sync.name}`,
-    summary: `undo run ${run.id} of ${sync.name}`,
     command: `undo ${run.id}`,
     line: commandLine(['undo', `${run.id}`], { ...options, yes: true }),
-    priority: 'import',
-  } as const
+  }
   return await startRun(context, config, job, options)
 }
 
@@ -130,44 +118,33 @@ async function askLedger(
   })
 }
 
-async function makeUndoPlan(
+async function makePlan(
   context: CommandContext,
   sync: ImportSync,
-  run: Run,
   task: UndoTask,
 ): Promise<UndoPlan> {
-  const { terminal } = context
-  const quotas = await context.openQuotas()
-  const connections = await createClients(context, 'undo', quotas)
-  const ledger = await context.openLedger({ readOnly: false })
-  let rows = 0
+  const { terminal, json } = context
+  const looked = (rows: number) => {
+    if (!json) terminal.live(`${safeText(sync.name, 63)}  looking up  ${rows} rows`)
+  }
   try {
-    const { client, keyFingerprint } = await connections.connect(sync.import.to)
-    const deps = planDeps(ledger, client, (looked = 0) => {
-      rows += looked
-      if (!context.json) terminal.live(`${safeText(sync.name, 63)}  looking up  ${rows} rows`)
-    })
-    return await planUndo(deps, {
-      sync: await undoneSync(ledger, sync, task),
-      keyFingerprint,
-      task,
-    })
+    return await makeUndoPlan(context, sync, task, { looked })
   } finally {
     terminal.endLive()
-    await ledger.close()
-    await connections.close()
-    await quotas.close()
   }
 }
 
 /** @throws SyncError if there is nothing to do */
 function refuseNothing(
   run: Run,
-  { restored, deleted, made, kept, gone, unknown, deletions }: UndoPlan,
+  { restored, deleted, made, kept, gone, unknown, deletions, warnings }: UndoPlan,
   { before, choice }: { readonly before: readonly Run[]; readonly choice: UndoChoice },
 ): void {
   if (restored + deleted + made > 0) return
-  const last = before.at(-1)
+  // One that failed, such as for want of a permission, has undone nothing.
+  const last = before.findLast(({ state }) => isComplete(state))
+  const why =
+    warnings.length > 0 ? warnings.join('; ') : 'all that it wrote was changed since, or is gone'
   if (isPart(choice) && kept + gone + unknown + deletions === 0)
     throw new SyncError(
       'undo_refused',
@@ -176,7 +153,7 @@ function refuseNothing(
   throw new SyncError(
     'undo_refused',
     last === undefined
-      ? `run ${run.id}: nothing of it is left to be undone: all that it wrote was changed since, or is gone`
+      ? `run ${run.id}: nothing of it is left to be undone: ${why}`
       : `run ${run.id}: nothing of it is left to be undone: run ${last.id} has undone it`,
   )
 }

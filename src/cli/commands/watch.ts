@@ -1,6 +1,7 @@
 // `records-sync watch [SYNC]`: all live runs, until none is live. On a screen keys pause, resume and cancel them; elsewhere each is
-// a line, printed when something has changed. It only looks: the runs go on without it.
+// a line, printed when something has changed, and it ends where all of them wait for approval. It only looks: the runs go on without it.
 
+import { approveCommand } from '../../core/domain/limit-exceeded.ts'
 import { findSync } from '../../../config/index.ts'
 import { systemClock } from '../../core/ports.ts'
 import type { Run } from '../../ledger/ledger.ts'
@@ -56,6 +57,7 @@ export async function watch(
         away ? 'The ledger does not answer; runs go on. Asking again' : 'The ledger is back',
       ),
   })
+  let waits = 0
   process.once('SIGINT', leave)
   try {
     // Bounded by the runs, which end, or by the person who looks.
@@ -64,6 +66,12 @@ export async function watch(
       for (const run of read?.ended ?? []) view.ended(run)
       if (read) view.show(read.live)
       if (read?.live.length === 0 && !keep) break
+      if (!isScreen && !keep && read) {
+        const waiting = read.live.map(({ run }) => run).filter(isWaiting)
+        // Twice in a row: an approved run goes on a moment later.
+        waits = waiting.length === read.live.length ? waits + 1 : 0
+        if (waits > 1) return printWaiting(context, waiting)
+      }
       await systemClock.sleep(screen.everyMs ?? view.everyMs, left.signal).catch(() => {})
     }
     view.end()
@@ -76,6 +84,18 @@ export async function watch(
     process.removeListener('SIGINT', leave)
     await runs.close()
   }
+}
+
+/** Whether only a person lets the run go on: nobody reads a script's output to do so. */
+const isWaiting = ({ state, reason }: Run): boolean => state === 'blocked' && reason === 'approval'
+
+/** The commands that let the runs go on, or end them. */
+function printWaiting({ terminal, hint }: CommandContext, runs: readonly Run[]): number {
+  for (const run of runs)
+    terminal.err(
+      `Run ${run.id} of ${safeText(run.sync, 63)} waits for approval: ${hint(approveCommand(run))}, or ${hint(`reject ${run.id}`)}`,
+    )
+  return EXIT.stopped
 }
 
 interface View {

@@ -1,25 +1,22 @@
 // What every command shares: the configuration file, the ledger, the Temporal server, exit codes, and how errors end.
 
-import { hostname } from 'node:os'
 import { relative, resolve } from 'node:path'
 import type { Config } from '../../../config/index.ts'
-import { LedgerError, ServiceFailure, SyncError, TemporalUnreachable } from '../../core/errors.ts'
-import { findParts, withDevService, type DevParts } from '../../dev/parts.ts'
+import { LedgerError, ServiceFailure, SyncError } from '../../core/errors.ts'
+import { withDevService } from '../../dev/parts.ts'
 import { tooManyOpenFiles } from '../../core/open-files.ts'
 import { databaseMessage } from '../../core/database-message.ts'
-import { silentLogger, type QuotaStore } from '../../core/ports.ts'
+import type { QuotaStore } from '../../core/ports.ts'
 import { exitOf, type RunState } from '../../core/domain/books.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
-import type { Connected } from '../../temporal/client.ts'
-import { DEFAULT_ORIGIN, temporalSettings, type TemporalSettings } from '../../temporal/settings.ts'
 import { shellWord } from './command-line.ts'
 import { errorLines } from './error-lines.ts'
 import { isOfUsage } from './usage.ts'
 import { createTerminal, safeText, type Terminal } from './terminal.ts'
 import { printJson } from '../json.ts'
 
-/** So long a Temporal server that only does not answer in time is waited for. */
-const slowMaxMs = 60_000
+export { connectTemporal, settingsOfParts, temporalOf } from '../../actions/connect.ts'
+export { createClients, orNull, withLedger } from '../../actions/place.ts'
 
 /** Exit codes (README, "Commands"). */
 export const EXIT = { done: 0, rejects: 1, usage: 2, stopped: 3, unknown: 4 } as const
@@ -90,98 +87,6 @@ export function createContext(
     },
   }
   return context
-}
-
-/** Does `work` with the configured ledger, opened for reading, and closes it. */
-export async function withLedger<Result>(
-  context: Pick<CommandContext, 'openLedger'>,
-  work: (ledger: Ledger) => Promise<Result>,
-): Promise<Result> {
-  const ledger = await context.openLedger()
-  try {
-    return await work(ledger)
-  } finally {
-    await ledger.close()
-  }
-}
-
-/** What `work` gives; null if it fails with an error of ours, for what is worth no failure of a command. */
-export async function orNull<Result>(work: () => Promise<Result>): Promise<Result | null> {
-  try {
-    return await work()
-  } catch (error) {
-    if (error instanceof SyncError) return null
-    throw error
-  }
-}
-
-/** Clients for the requests of a command; these count in `store`, the quotas that all processes share. */
-export async function createClients(
-  { configFile, env }: Pick<CommandContext, 'configFile' | 'env'>,
-  command: string,
-  store: QuotaStore | null,
-) {
-  const { createClientRegistry } = await import('../../resources/client-registry.ts')
-  const user = `${command} ${process.pid} on ${hostname()}`
-  const quotas = store && { quotas: { store, user } }
-  return createClientRegistry({ configFile, env, logger: silentLogger, ...quotas })
-}
-
-/**
- * Which Temporal server this command talks to, and as who (docs/temporal.md). Where nothing names one, it is that of the `dev` or
- * `run --local` of this project that runs now.
- */
-export function temporalOf(
-  config: Pick<Config, 'file' | 'temporal'>,
-  env: NodeJS.ProcessEnv,
-): TemporalSettings {
-  const settings = temporalSettings(config, env)
-  const parts = settings.origin === DEFAULT_ORIGIN ? findParts(config.file) : null
-  return parts === null ? settings : settingsOfParts(settings, parts.temporal)
-}
-
-/** Settings for a development server of this machine, which speaks no TLS; what is encrypted elsewhere is so there too. */
-export function settingsOfParts(
-  { access }: TemporalSettings,
-  { address, namespace }: Pick<DevParts['temporal'], 'address' | 'namespace'>,
-): TemporalSettings {
-  const credentials = async () => ({ tls: false as const, apiKey: null, metadata: {} })
-  return {
-    address,
-    namespace,
-    origin: 'dev',
-    ...(access && { access: { ...access, credentials } }),
-  }
-}
-
-/**
- * Connects to the Temporal server, or reports what is wrong and what helps.
- * @param options.offer a command that needs no server
- * @param options.print shows that it waits; default: standard error
- */
-export async function connectTemporal(
-  settings: TemporalSettings,
-  {
-    offer,
-    print = (line) => void process.stderr.write(`${line}\n`),
-    ...options
-  }: {
-    readonly retries?: boolean
-    readonly offer?: string
-    readonly print?: (line: string) => void
-  } = {},
-): Promise<Connected> {
-  const { connectClient } = await import('../../temporal/client.ts')
-  const patience = {
-    maxMs: slowMaxMs,
-    report: (why: string) => print(`${why}. Waiting up to ${slowMaxMs / 1_000} s`),
-  }
-  try {
-    return await connectClient(settings, patience, options)
-  } catch (error) {
-    if (!(error instanceof TemporalUnreachable) || offer === undefined) throw error
-    throw new TemporalUnreachable(error.address, offer)
-  }
 }
 
 export const exitCodeOf = (state: RunState): number => EXIT[exitOf(state)]

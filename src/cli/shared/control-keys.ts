@@ -2,13 +2,15 @@
 // cancelled only if a person has said yes to that very run; a run is told what was pressed in the order of the keys, each key once
 // the one before is answered.
 
-import { pause, resume } from '../../../workflows/names.ts'
+import { osActor } from '../../actions/recorded.ts'
+import { controlRun } from '../../actions/control-run.ts'
 import type { Run } from '../../ledger/ledger.ts'
 import type { CommandContext } from './context.ts'
-import { withRunMessenger } from './run-messenger.ts'
 import { safeText } from './terminal.ts'
 
 export type ControlVerb = 'pausing' | 'resuming' | 'cancelling'
+
+const ACTION_OF = { pausing: 'pause', resuming: 'resume', cancelling: 'cancel' } as const
 
 /** Sends the message to the workflow of the run. */
 export type SendControl = (run: Run, verb: ControlVerb) => Promise<unknown>
@@ -16,10 +18,7 @@ export type SendControl = (run: Run, verb: ControlVerb) => Promise<unknown>
 export const controlSender =
   (context: CommandContext): SendControl =>
   (run, verb) =>
-    withRunMessenger<unknown>(context, run, verb !== 'cancelling', ({ update, handle }) => {
-      if (verb === 'cancelling') return handle.cancel()
-      return verb === 'pausing' ? update(pause, { reason: null }) : update(resume, undefined)
-    })
+    controlRun(context, osActor(), run, { action: ACTION_OF[verb] })
 
 /** What a run was told last, and has not done yet as far as the ledger shows. */
 interface Asked {

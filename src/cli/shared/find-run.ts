@@ -1,5 +1,7 @@
 // The run that a command is about.
 
+import { withLedger, type ActionPlace } from '../../actions/place.ts'
+import { runEnded } from '../../actions/run-messenger.ts'
 import { ConfigError } from '../../core/errors.ts'
 import { LIVE_STATES } from '../../core/domain/run-states.ts'
 import type { Run, Runs } from '../../ledger/ledger.ts'
@@ -51,4 +53,19 @@ export async function findRun(ledger: Runs, text: string | undefined): Promise<R
   const unknown = `there is no run "${safeText(text ?? '', 40)}"${isName ? ', and no sync of that name has run' : ''}`
   const message = text === undefined ? known : `${unknown}; ${known}`
   throw new ConfigError('RUN', message)
+}
+
+/**
+ * A run by its number, or the live one of a sync by its name.
+ * @throws ConfigError if there is none; SyncError `run_ended`
+ */
+export async function liveRunNamed(
+  context: Pick<ActionPlace, 'openLedger'>,
+  text: string,
+): Promise<Run> {
+  return await withLedger(context, async (ledger) => {
+    const run = await findRun(ledger, text)
+    if (!LIVE_STATES.includes(run.state)) throw runEnded(run)
+    return run
+  })
 }

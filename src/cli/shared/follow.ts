@@ -4,9 +4,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { ApplicationFailure } from '@temporalio/client'
 import { LIVE_STATES } from '../../core/domain/books.ts'
 import type { Ledger, Run } from '../../ledger/ledger.ts'
+import { causesOf } from '../../temporal/failures.ts'
 import { onInterrupt } from './interrupt.ts'
 import { LedgerUnreachable, type LedgerRetry } from './ledger-retry.ts'
 import type { Terminal } from './terminal.ts'
+
+export { causesOf, innermostMessage } from '../../temporal/failures.ts'
 
 const pollMs = 200
 const awayPollMs = 2_000
@@ -14,18 +17,6 @@ const awayPollMs = 2_000
 export type FollowResult =
   | { readonly kind: 'ended'; readonly run: Run | null; readonly error: unknown }
   | { readonly kind: 'detached'; readonly run: Run | null }
-
-/** An error and its causes, the innermost last: Temporal wraps the failures of a run. */
-export function causesOf(error: unknown): readonly Error[] {
-  const causes: Error[] = []
-  for (let next = error; causes.length < 10 && next instanceof Error; next = next.cause)
-    causes.push(next)
-  return causes
-}
-
-/** The failure's own words. */
-export const innermostMessage = (error: unknown): string =>
-  causesOf(error).at(-1)?.message ?? 'it failed, and the Temporal server does not say why'
 
 /**
  * Whether the run wrote nothing because its configuration is wrong. A mirror of which some tables failed has failed, whatever the

@@ -63,7 +63,7 @@ async function isServed(context: CommandContext, settings: TemporalSettings): Pr
   })
   if (isThere === null) return false
   const { connectClient } = await import('../../temporal/client.ts')
-  const { findProject, hasWorker } = await import('./require-worker.ts')
+  const { findProject, hasWorker } = await import('../../actions/project.ts')
   const patience = { maxMs: 0, firstMs: PROBE_MAX_MS, report: () => {} }
   const connected = await orNull(() => connectClient(settings, patience))
   if (connected === null) return false

@@ -1,5 +1,5 @@
 // A ledger's file that another program keeps locked, such as a client of SQLite with an open transaction. What must be written waits for
-// it; before a run is opened there is nothing in the ledger that could say so.
+// it: the note of an action before a run starts, and the run itself, which is not in the ledger before.
 
 import type { Config } from '../../../config/index.ts'
 import { systemClock } from '../../core/ports.ts'
@@ -41,14 +41,41 @@ export function lockWatch(
   }
 }
 
-/** Who keeps it locked now. Takes no time where nobody holds it. */
-export async function ledgerLock(config: Pick<Config, 'ledger'>): Promise<LedgerLock | null> {
+/** What must be noted in the ledger waits so long for it; a person can end the command before. */
+const FREE_MAX_MS = 10 * 60_000
+/** By then it is held for long, or by nobody, or by several in turn. */
+const KNOWN_MAX_MS = 2 * HELD_MS + LOOK_EVERY_MS
+
+/** Who keeps it locked, look after look, until nobody does. Bounded by the time. */
+async function* looksAt(
+  config: Pick<Config, 'ledger'>,
+  maxMs: number,
+): AsyncGenerator<LedgerLock | null> {
   const watch = lockWatch(config)
-  // Bounded: it is held for long, or by nobody, or by several in turn.
-  for (let waitedMs = 0; waitedMs <= 2 * HELD_MS; waitedMs += LOOK_EVERY_MS) {
-    const lock = watch.look()
-    if (lock !== null || !watch.isHeld()) return lock
+  for (let waitedMs = 0; waitedMs < maxMs; waitedMs += LOOK_EVERY_MS) {
+    yield watch.look()
+    if (!watch.isHeld()) return
     await systemClock.sleep(LOOK_EVERY_MS)
   }
+}
+
+/** Waits until nobody keeps it locked, and says once who does. After that time, what is noted is refused by the ledger itself. */
+export async function awaitFreeLedger(
+  config: Pick<Config, 'ledger'>,
+  {
+    say,
+    maxMs = FREE_MAX_MS,
+  }: { say(lock: LedgerLock): void; readonly maxMs?: number | undefined },
+): Promise<void> {
+  let isSaid = false
+  for await (const lock of looksAt(config, maxMs)) {
+    if (lock !== null && !isSaid) say(lock)
+    isSaid ||= lock !== null
+  }
+}
+
+/** Who keeps it locked now. Takes no time where nobody holds it. */
+export async function ledgerLock(config: Pick<Config, 'ledger'>): Promise<LedgerLock | null> {
+  for await (const lock of looksAt(config, KNOWN_MAX_MS)) if (lock !== null) return lock
   return null
 }

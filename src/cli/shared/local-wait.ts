@@ -2,6 +2,7 @@
 // a person has to put right ends the process, and the next start goes on with the run. Promise kept here: no such wait is silent, and
 // one that nobody watches is bounded.
 
+import { approveCommand } from '../../core/domain/limit-exceeded.ts'
 import type { BlockReason } from '../../core/errors.ts'
 import { systemClock } from '../../core/ports.ts'
 import type { Run } from '../../ledger/ledger.ts'
@@ -64,10 +65,10 @@ export function createLocalWait(
   }
 }
 
-function waitText({ id, state, reason }: Run, hint: CommandContext['hint']): string {
+function waitText({ id, message, state, reason }: Run, hint: CommandContext['hint']): string {
   if (state === 'paused')
     return `Run ${id} is paused; in another terminal: ${hint(`resume ${id}`)}.`
   if (reason === 'approval')
-    return `Run ${id} waits for a person; in another terminal: ${hint(`approve ${id}`)}, or reject.`
+    return `Run ${id} waits for a person; in another terminal: ${hint(approveCommand({ id, message }))}, or reject.`
   return `Run ${id} is blocked, and tried again by itself.`
 }

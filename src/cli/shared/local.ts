@@ -18,7 +18,7 @@ import { connectTemporal, settingsOfParts, type CommandContext } from './context
 import { onInterrupt } from './interrupt.ts'
 import { terminalLogger } from './logging.ts'
 import { statusScreen } from './terminal.ts'
-import { findProject, hasWorker } from './require-worker.ts'
+import { findProject, hasWorker } from '../../actions/project.ts'
 import { untilStarted } from './starting.ts'
 
 /** What a run is done by. */

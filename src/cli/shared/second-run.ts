@@ -1,28 +1,10 @@
 // A second run of a sync ends at once, without a number. Whoever starts one hears of the first before, and a person may follow that
 // one instead.
 
-import type { Client } from '@temporalio/client'
 import { AlreadyRunning } from '../../core/errors.ts'
 import type { Run } from '../../ledger/ledger.ts'
-import { isLiveWorkflow } from '../../temporal/is-live.ts'
 import type { CommandContext } from './context.ts'
 import { safeText, screenLines, utc } from './terminal.ts'
-
-/** The run that holds the sync, with a workflow that is at work; null if there is none. */
-export async function findHolder(
-  context: Pick<CommandContext, 'findLedger'>,
-  client: Client,
-  sync: string,
-): Promise<Run | null> {
-  const ledger = await context.findLedger()
-  if (ledger === null) return null
-  try {
-    const held = (await ledger.liveRuns()).find((run) => run.sync === sync)
-    return held && (await isLiveWorkflow(client, held)) ? held : null
-  } finally {
-    await ledger.close()
-  }
-}
 
 /** Whether a command follows that run instead of starting one: it was told to, or a person asked for a run like it. */
 export const mayAttach = (

@@ -1,8 +1,11 @@
 // What a person sees: tables, one live progress line, colours only on a terminal. Everything printed here is made safe
 // first: control characters of a value could steer a terminal.
 
+import { CONTROL_CHARACTERS } from '../../core/safe-text.ts'
 import { styleText } from 'node:util'
 import { countText, formatNumber } from '../../core/format.ts'
+
+export { safeText } from '../../core/safe-text.ts'
 
 export { countText, formatNumber }
 
@@ -73,11 +76,6 @@ export const columnsOf = ({ columns }: { readonly columns?: number | undefined }
 export const statusScreen = ({ isScreen, live, endLive }: Terminal) =>
   isScreen ? { screen: { columns: columnsOf(process.stderr), live, end: endLive } } : {}
 
-/** What steers a terminal, or turns the direction of its text. */
-const CONTROL_CHARACTERS =
-  // oxlint-disable-next-line no-control-regex -- control characters are what it finds
-  /[\u0000-\u001F\u007F-\u009F\u200E\u200F\u202A-\u202E\u2066-\u2069]/g
-
 /** Text with control characters as their number, `\u001b`; lines stay lines. In JSON it means the same. */
 export const stripControls = (text: string): string =>
   text.replace(CONTROL_CHARACTERS, (found) =>
@@ -85,12 +83,6 @@ export const stripControls = (text: string): string =>
       ? found
       : `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
-
-/** Text without control characters, cut to `charsMax`. */
-export function safeText(text: string, charsMax = 120): string {
-  const clean = text.replace(CONTROL_CHARACTERS, ' ')
-  return clean.length > charsMax ? `${clean.slice(0, charsMax - 1)}…` : clean
-}
 
 /** Columns of the terminal that standard output goes to; without a bound for files and pipes. */
 export const outputWidth = () => (process.stdout.isTTY ? columnsOf(process.stdout) : Infinity)

@@ -12,7 +12,7 @@ import { describeWorkflow } from '../../temporal/is-live.ts'
 import type { Sign } from '../../temporal/projects.ts'
 import { isRunning } from '../../warehouses/processes.ts'
 import { temporalOf, type CommandContext } from './context.ts'
-import { findProject, hasWorker } from './require-worker.ts'
+import { findProject, hasWorker } from '../../actions/project.ts'
 
 /** A server that is slower says nothing of its workers. */
 const ANSWER_MAX_MS = 2_000

@@ -7,6 +7,7 @@ import {
   sumOfDifferences,
   sumOfOriginals,
 } from '../../core/domain/differences.ts'
+import { keptDifferText } from '../../core/domain/spared.ts'
 import { jobOf } from '../../runs/job.ts'
 import { isComplete, LIVE_STATES } from '../../core/domain/books.ts'
 import type { Differences, NotedDifference, Run } from '../../ledger/ledger.ts'
@@ -17,16 +18,18 @@ import { formatNumber, safeText, screenLines, table, type Terminal } from '../sh
 
 const GROUPS_SHOWN = 20
 
-type Compared = Pick<RunFacts, 'kind' | 'state' | 'states' | 'links'>
+type Compared = Pick<RunFacts, 'kept' | 'kind' | 'state' | 'states' | 'links'>
 
 /** Whether a run that found no difference has compared anything, and came to its end. */
 const isEqual = ({ state, kind, states }: Compared): boolean =>
-  isComplete(state) && (kind === 'mirror' || (states?.unchanged ?? 0) > 0)
+  isComplete(state) && (kind === 'mirror' || (states?.unchanged ?? 0) + (states?.kept ?? 0) > 0)
 
 function withoutDifference(run: Compared): string {
   const parked = run.links?.states.parked ?? 0
   if (isEqual(run) && parked > 0)
     return `  What was compared is equal on both sides; ${countText(parked, 'link')} ${parked === 1 ? 'is parked: its target does' : 'are parked: their targets do'} not exist yet.`
+  if (isEqual(run) && run.kept !== null)
+    return `  Both sides are equal but for what is kept: ${keptDifferText(run.kept)}.`
   if (isEqual(run)) return '  Both sides are equal, as far as they were compared.'
   if (isComplete(run.state)) return '  No row was compared.'
   return LIVE_STATES.includes(run.state)
@@ -42,7 +45,7 @@ export function printRunDifferences(
 ): void {
   if (sumOfDifferences(found) === 0) {
     const text = withoutDifference(run)
-    const isWell = isEqual(run) && (run.links?.states.parked ?? 0) === 0
+    const isWell = isEqual(run) && run.kept === null && (run.links?.states.parked ?? 0) === 0
     terminal.out(isWell ? terminal.style('green', text) : text)
     return
   }
@@ -55,6 +58,7 @@ export function printRunDifferences(
       `  ${kind.padEnd(11)} ${formatNumber(found[kind])}${note}  ${terminal.style('dim', differenceMeaning(kind, run.kind))}`,
     )
   }
+  if (run.kept !== null) terminal.out(`  ${keptDifferText(run.kept)}.`)
   const fields = groups.filter(({ field }) => field !== null)
   if (fields.length === 0) return
   terminal.out()

@@ -1,9 +1,12 @@
 // What a plan changes, for a person: totals by verdict and by property, and the first rows as a diff. Values of rows are shown on a
 // screen alone: what is not one may be a log.
 
+import type { KeptCounts } from '../../core/domain/books.ts'
+import { writesOverText } from '../../core/domain/spared.ts'
 import { ROW_VERDICTS, verdictMeaning, type RowVerdict } from '../../core/domain/row-changes.ts'
-import { writeJson, type Json } from '../../core/json.ts'
+import type { Json } from '../../core/json.ts'
 import type { LookedUp, LookUpBounds, PlannedChange, PropertyTotal } from '../../import/index.ts'
+import { changedValueText } from '../../report/plan-rows.ts'
 import { countText, formatNumber, safeText, table, type Terminal } from '../shared/terminal.ts'
 import type { ImportPlan } from './import-plan.ts'
 
@@ -14,6 +17,8 @@ export interface KeptPlan {
   readonly bounds: LookUpBounds
   readonly verdicts: Readonly<Record<RowVerdict, number>>
   readonly properties: readonly PropertyTotal[]
+  /** Left out by plans of earlier versions. */
+  readonly writtenOver?: KeptCounts | null
 }
 
 /** Rows of each verdict that are shown as a diff, and those that are only named. */
@@ -23,15 +28,6 @@ const PROPERTIES_SHOWN = 10
 const TOTALS_SHOWN = 20
 const VALUE_CHARS = 60
 const KEY_CHARS = 80
-
-/** A value as people read it; null: none. */
-export function changedValueText(value: Json): string | null {
-  if (value === null) return null
-  if (typeof value === 'string') return value
-  if (!Array.isArray(value)) return writeJson(value)
-  if (value.length < 2) return changedValueText((value[0] as Json | undefined) ?? null)
-  return writeJson(value)
-}
 
 /** `Looked up 500 of 10,000 rows to send, with 5 requests (--sample 500): what the others do is not known.` */
 export function lookedUpText({ lookedUp, bounds }: Pick<KeptPlan, 'lookedUp' | 'bounds'>): string {
@@ -59,7 +55,11 @@ export function printPlanTotals(terminal: Terminal, totals: KeptPlan): void {
 /** Rows by verdict, and those that get other values by property. */
 export function printVerdicts(
   terminal: Terminal,
-  { verdicts, properties }: Pick<KeptPlan, 'verdicts' | 'properties'>,
+  {
+    verdicts,
+    properties,
+    writtenOver = null,
+  }: Pick<KeptPlan, 'verdicts' | 'properties' | 'writtenOver'>,
 ): void {
   const there = ROW_VERDICTS.filter((verdict) => verdicts[verdict] > 0)
   if (there.length === 0) return
@@ -69,6 +69,10 @@ export function printVerdicts(
       there.map((verdict) => [verdict, verdicts[verdict], verdictMeaning(verdict)]),
     ),
   )
+  if (writtenOver !== null) {
+    terminal.out()
+    terminal.out(terminal.style('yellow', writesOverText(writtenOver)))
+  }
   if (properties.length === 0) return
   const hasKept = properties.some(({ kept = 0 }) => kept > 0)
   terminal.out()

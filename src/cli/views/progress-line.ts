@@ -1,5 +1,6 @@
 // The one line that a person sees of a run while it goes on.
 
+import { approveCommand } from '../../core/domain/limit-exceeded.ts'
 import type { Run } from '../../ledger/ledger.ts'
 import type { QuotaView } from '../../client/pacer/view.ts'
 import type { CommandContext } from '../shared/context.ts'
@@ -30,7 +31,7 @@ export function heldUpText(run: Run, { hint }: Hints): string | null {
   if (run.state !== 'blocked') return null
   const why = safeText(run.message ?? 'blocked', 300)
   return run.reason === 'approval'
-    ? `${why}; waits for ${hint(`approve ${run.id}`)}, or reject`
+    ? `${why}; waits for ${hint(approveCommand(run))}, or reject`
     : `${why}; asking again`
 }
 

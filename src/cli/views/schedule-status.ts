@@ -6,7 +6,7 @@ import { NO_PROJECT } from '../../runs/project.ts'
 import type { ScheduleView } from '../../schedules/control.ts'
 import { isScheduled, scheduleJobs } from '../../schedules/definition.ts'
 import { temporalOf, type CommandContext } from '../shared/context.ts'
-import { findProject } from '../shared/require-worker.ts'
+import { findProject } from '../../actions/project.ts'
 import { safeText } from '../shared/terminal.ts'
 
 const answerMaxMs = 5_000

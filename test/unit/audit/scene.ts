@@ -92,6 +92,17 @@ export async function fill(open: (clock: Clock) => Ledger | Promise<Ledger>): Pr
   }
 
   daysAgo(100)
+  const asked = await ledger.beginAction({
+    action: 'run',
+    who: 'anna@desk',
+    via: 'command',
+    sync: 'contacts',
+    run: null,
+    details: 'plan: 12',
+    token: 'of a form',
+  })
+  if ('begun' in asked)
+    await ledger.endAction(asked.begun.number, { state: 'done', result: null, workflowId: 'w' })
   expectRun('pruned', await accept(ledger, rows(3, 'old')))
   await ledger.prune(new Date(NOW - 60 * DAY_MS).toISOString())
   daysAgo(40)

@@ -32,7 +32,7 @@ it.each(['0.0.0.0', '::', '192.168.1.4', 'console.example', '127.0.0.1.example']
   'refuses to listen at %s, and says what to do',
   async (host) => {
     await expect(consoleCommand(context, { host, port: 0 })).rejects.toThrow(
-      /no address of this machine alone.*expected 127\.0\.0\.1, ::1 or localhost.*ssh -L/,
+      /other machines reach .*expected `tls`.*, or `behind_proxy`, and `url`.*`users`.*127\.0\.0\.1.*ssh -L/,
     )
   },
 )

@@ -7,8 +7,9 @@ import { noDifferences } from '../../../src/core/domain/differences.ts'
 import { emptyStates, LINK_STATES, type RunState } from '../../../src/core/domain/books.ts'
 import { zeroCounts } from '../../../src/core/register.ts'
 
-const said = (state: RunState, compared: number, parked = 0): string => {
-  const states = { ...emptyStates(), unchanged: compared }
+const said = (state: RunState, compared: number, parked = 0, kept = 0): string => {
+  const states = { ...emptyStates(), unchanged: compared, kept }
+  const counts = kept === 0 ? null : { values: kept, rows: kept, reasons: { changed: kept } }
   const links = { read: parked, replaced: 0, states: { ...zeroCounts(LINK_STATES), parked } }
   const lines: string[] = []
   const terminal = {
@@ -20,7 +21,7 @@ const said = (state: RunState, compared: number, parked = 0): string => {
   }
   printRunDifferences(
     terminal,
-    { kind: 'import', state, states, links },
+    { kind: 'import', state, states, links, kept: counts },
     {
       found: noDifferences(),
       left: noDifferences(),
@@ -47,6 +48,12 @@ test('parked links are named next to what is equal', () => {
   const text = said('complete_with_differences', 3, 2)
   expect(text).toMatch(/equal on both sides; 2 links are parked: their targets do not exist yet/)
   expect(text).not.toContain('Both sides are equal')
+})
+
+test.each([0, 3])('values that are kept are named next to %d equal rows', (compared) => {
+  expect(said('complete', compared, 0, 2)).toBe(
+    '  Both sides are equal but for what is kept: 2 values of 2 rows differ, and are kept as others changed them.',
+  )
 })
 
 test('the first records that differ are named on a screen alone, each once with its fields, and no value', () => {

@@ -3,7 +3,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { COMMON_JSON_NAMES, OLD_JSON_NAMES, OTHER_JSON_NAMES } from '../../../src/cli/json-names.ts'
+import { COMMON_JSON_NAMES, OTHER_JSON_NAMES } from '../../../src/cli/json-names.ts'
+import { OLD_JSON_NAMES } from '../../../src/cli/old-json-names.ts'
 import { printJson } from '../../../src/cli/json.ts'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))

@@ -184,6 +184,30 @@ test('status: the latest reconciliation stands beside the run that moved rows', 
   expect(await json()).toMatchObject({ run: 4, latest_reconciliation: { run: 3 } })
 })
 
+test.each(['retry', 'links', 'undo'] as const)(
+  'status: a run of purpose %s stands beside the last regular run',
+  async (purpose) => {
+    const closed = async (of: 'sync' | typeof purpose, state: RunState) => {
+      const { id } = await openRun(ledger, 'run', 'contacts', 'import', { purpose: of })
+      await ledger.closeRun(id, { state, books: await ledger.books(id) })
+    }
+    const lines = async () =>
+      (await said(config, status)).out.filter((line) => line.startsWith('contacts '))
+    const json = async () =>
+      (JSON.parse((await said(config, status, true)).out[0]!) as Record<string, unknown>[])[0]
+    await closed(purpose, 'complete')
+    expect(await json()).toMatchObject({ run: 1, follow_up: null })
+    await closed('sync', 'complete_with_rejects')
+    expect(await json()).toMatchObject({ run: 2, follow_up: null })
+    await closed(purpose, 'failed')
+    expect(await lines()).toEqual([
+      expect.stringMatching(/^contacts +2 +complete_with_rejects +\d{4}-/),
+      expect.stringMatching(`^contacts +3 +failed \\(${purpose}\\) +`),
+    ])
+    expect(await json()).toMatchObject({ run: 2, follow_up: { run: 3, purpose, state: 'failed' } })
+  },
+)
+
 test('status: a reconciliation of a part takes nothing back of what a whole one found', async () => {
   const compared = async (where: object | null, left: number) => {
     const scope = {

@@ -2,7 +2,6 @@
 
 import { expect, test } from 'vitest'
 import {
-  changedValueText,
   FirstChanges,
   lookedUpText,
   printFirstChanges,
@@ -10,6 +9,7 @@ import {
 import { noVerdicts, type RowVerdict } from '../../../src/core/domain/row-changes.ts'
 import { LosslessNumber } from '../../../src/core/lossless-number.ts'
 import { PropertyTotals, type PlannedChange } from '../../../src/import/index.ts'
+import { changedValueText } from '../../../src/report/plan-rows.ts'
 
 const row = (line: number, verdict: RowVerdict, properties = 1): PlannedChange => ({
   line,

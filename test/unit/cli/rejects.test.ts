@@ -8,6 +8,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { rejects, type RejectsOptions } from '../../../src/cli/commands/rejects.ts'
 import { acceptedValues } from '../../../src/corrections/accepted-values.ts'
 import { rawRows, readCorrections } from '../../../src/corrections/index.ts'
+import type { ConflictPolicy } from '../../../src/core/domain/protection.ts'
 import type { Json } from '../../../src/core/json.ts'
 import type { ImportConfig, PropertyMapping } from '../../../config/index.ts'
 import { coerceCell, coercionFor } from '../../../src/import/mapping/coerce.ts'
@@ -91,7 +92,10 @@ const bad = (ordinal: number, about: Partial<StagedItem & { valid: false }> = {}
 async function closed(
   items: readonly StagedItem[],
   outcomes: readonly ItemOutcome[] = [],
-  purpose: { purpose?: 'retry'; of?: number } = {},
+  {
+    on_conflict,
+    ...purpose
+  }: { purpose?: 'retry'; of?: number; on_conflict?: ConflictPolicy } = {},
 ): Promise<number> {
   const opened = await ledger.openRun({
     sync: 'contacts',
@@ -99,7 +103,10 @@ async function closed(
     mode: 'run',
     workflowId: 'w',
     workflowRunId: 'r',
-    config: sync as unknown as Json,
+    config: {
+      ...sync,
+      import: { ...sync.import, ...(on_conflict && { on_conflict }) },
+    } as unknown as Json,
     ...purpose,
   })
   if (!('run' in opened)) throw new Error('the sync is held')
@@ -140,6 +147,19 @@ test('rows whose records have changed since the plan are not for a spreadsheet',
     /^Their records have changed; send the rows over what is there now, with: .*retry 1.* make a new plan: .*plan contacts --diff/,
   )
 })
+
+test.each([
+  ['theirs', 'conflict', 'changed_since_plan', 'a retry keeps what others changed'],
+  ['reject', 'rejected', 'changed_by_others', 'a retry sets them aside again'],
+] as const)(
+  'with on_conflict: %s a retry is not said to send over it',
+  async (policy, state, reason, text) => {
+    const run = await closed([good(1)], [outcome(1, state, { reason })], { on_conflict: policy })
+    const { out } = await command(run, { directory: join(home, `left-${policy}`) })
+    expect(out.at(-1)).toContain(`Their records have changed; ${text}`)
+    expect(out.at(-1)).not.toContain('over what is there now')
+  },
+)
 
 test('a file for each kind of error, with what would be accepted', async () => {
   const run = await closed(

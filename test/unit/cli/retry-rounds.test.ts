@@ -4,8 +4,9 @@ import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parse } from 'csv-parse/sync'
 import { expect, test } from 'vitest'
-import { loadCorrections } from '../../../src/cli/shared/corrections.ts'
+import { keepCorrectionFiles } from '../../../src/actions/corrections.ts'
 import { rejects } from '../../../src/cli/commands/rejects.ts'
+import { printCorrections } from '../../../src/cli/shared/corrections.ts'
 import { show } from '../../../src/cli/commands/show.ts'
 import { collectReport } from '../../../src/report/collect.ts'
 import { renderReport } from '../../../src/report/html.ts'
@@ -77,7 +78,9 @@ syncs:
     let correction: number | null = null
     await said(config, async (context) => {
       const run = (await scene.ledger.run(of))!
-      correction = await loadCorrections(context, run, files)
+      const kept = await keepCorrectionFiles(context, run, files)
+      printCorrections(context.terminal, kept.account)
+      correction = kept.correction
       return 0
     })
     expect(correction).not.toBeNull()

@@ -170,6 +170,44 @@ test('what is printed above the frame is broken at words', async () => {
   expect(lines.find((line) => line.startsWith(`Run ${id} of`))!.length).toBeLessThan(40)
 })
 
+test.each([null, 'every run of the sync asks; plan 1 (3f2a90bc1d2e): 4 update'])(
+  'elsewhere it ends where all runs wait for approval, with the command that approves (%s)',
+  async (message) => {
+    const { id } = await openRun(ledger)
+    await ledger.setRunState(id, 'blocked', 'approval', message)
+    const plan = message === null ? '' : ' --plan 3f2a90bc1d2e'
+    const { code, err } = await watching(screen(false).shown)
+    expect(code).toBe(3)
+    expect(err).toEqual([
+      expect.stringMatching(
+        `^Run ${id} of contacts waits for approval: .*approve ${id}${plan}, or .*reject ${id}$`,
+      ),
+    ])
+    const on = screen(true)
+    Object.assign(on.shown.output, { columns: 200 })
+    const watched = watching(on.shown)
+    await expect.poll(on.written).toContain(`approve ${id}${plan}`)
+    on.press('c', true)
+    expect((await watched).code).toBe(0)
+  },
+)
+
+test('elsewhere it goes on while another run is at work', async () => {
+  const { id } = await openRun(ledger)
+  await ledger.setRunState(id, 'blocked', 'approval')
+  const other = await openRun(ledger, 'run', 'companies')
+  const seen: string[] = []
+  const watched = said(config, (context) => {
+    const out = (line = '') => void seen.push(line)
+    const terminal = { ...context.terminal, out }
+    return watch({ ...context, terminal }, undefined, { keep: false }, screen(false).shown)
+  })
+  await expect.poll(() => seen.length).toBeGreaterThan(1)
+  await close(ledger, other.id)
+  expect((await watched).code).toBe(3)
+  expect(seen.at(-1)).toContain(`Run ${other.id} of companies`)
+})
+
 test('Ctrl-C leaves; with --keep it goes on where no run is live', async () => {
   const on = screen(true)
   const watched = watching(on.shown, undefined, false, true)

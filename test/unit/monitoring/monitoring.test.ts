@@ -149,6 +149,17 @@ describe('counting', () => {
     }
   }
 
+  test('values that were kept, and those that were written over', async () => {
+    const { ledger, count } = counted()
+    const { run } = await staged(ledger, rows(1))
+    const books = await ledger.books(run)
+    const protection = { kept: { values: 3, rows: 2 }, writtenOver: { values: 5, rows: 4 } }
+    await ledger.closeRun(run, { state: 'cancelled', books: { ...books, ...protection } })
+    const of = { sync: (await ledger.run(run))!.sync }
+    expect(count('kept_values_total', of)).toBe(3)
+    expect(count('written_over_values_total', of)).toBe(5)
+  })
+
   test('agrees with the books of a run in which everything happens', async () => {
     const { ledger, rowsOf, count } = counted()
     // Accepted before: row 3 is unchanged.

@@ -33,6 +33,7 @@ export function booksData(
     looked_up: 0,
     read_back: [],
     kept: null,
+    written_over: null,
     removals: [],
     in_doubt: 0,
     links: null,
@@ -56,6 +57,7 @@ const noFacts = {
   in_doubt: null,
   read_back: null,
   kept: null,
+  written_over: null,
   rows_different: null,
   deleted: null,
   removals: null,
@@ -272,6 +274,7 @@ export function comparedData(more: Partial<ReportComparison> = {}): RunReport {
     delete_extra: false,
     compared: 200_000,
     equal: 198_742,
+    kept: null,
     found: { missing: 310, extra: 42, stale: 618, different: 330 },
     left: { missing: 310, extra: 42, stale: 618, different: 330 },
     fields: [

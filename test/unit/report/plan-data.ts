@@ -1,7 +1,8 @@
 // The page of a plan, filled by hand: 46 rows that were looked up.
 
 import { noVerdicts } from '../../../src/core/domain/row-changes.ts'
-import type { PlanPage, PlanPageRow } from '../../../src/report/plan-page.ts'
+import type { PlanPage } from '../../../src/report/plan-page.ts'
+import type { PlanPageRow } from '../../../src/report/plan-rows.ts'
 
 export const planPageRow = (line: number, after: string | null = `new ${line}`): PlanPageRow => ({
   line,

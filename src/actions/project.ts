@@ -1,13 +1,13 @@
 // Which project this folder is, and whether a worker serves it.
 
 import type { Client } from '@temporalio/client'
-import { taskQueueOf } from '../../../workflows/queues.ts'
-import { inThisTerminal, LedgerError, SyncError } from '../../core/errors.ts'
-import { systemClock } from '../../core/ports.ts'
-import { projectOf, type Project } from '../../runs/project.ts'
-import type { TemporalSettings } from '../../temporal/settings.ts'
-import { withLedger, type CommandContext } from './context.ts'
-import { safeText } from './terminal.ts'
+import { taskQueueOf } from '../../workflows/queues.ts'
+import { inThisTerminal, LedgerError, SyncError } from '../core/errors.ts'
+import { safeText } from '../core/safe-text.ts'
+import { systemClock } from '../core/ports.ts'
+import { projectOf, type Project } from '../runs/project.ts'
+import type { TemporalSettings } from '../temporal/settings.ts'
+import { withLedger, type ActionPlace } from './place.ts'
 
 const waitMaxMs = 20_000
 /** So long a worker that was started just now may take without a word. */
@@ -15,7 +15,7 @@ const quietMs = 2_000
 const askEveryMs = 300
 
 /** The project; null if no worker of this release has opened the ledger yet. */
-export async function findProject(context: CommandContext): Promise<Project | null> {
+export async function findProject(context: ActionPlace): Promise<Project | null> {
   try {
     const ledger = await context.findLedger()
     if (ledger === null) return null
@@ -41,10 +41,10 @@ export async function findProject(context: CommandContext): Promise<Project | nu
  * @throws SyncError `no_worker`, with how to start one, and the projects of the workers that run
  */
 export async function requireWorker(
-  context: CommandContext,
+  context: ActionPlace,
   client: Client,
   temporal: TemporalSettings,
-  offer?: string,
+  { offer, maxMs = waitMaxMs }: { readonly offer?: string; readonly maxMs?: number } = {},
 ): Promise<Project> {
   const began = systemClock.now()
   let isReported = false
@@ -52,10 +52,10 @@ export async function requireWorker(
     const project = await findProject(context)
     if (project !== null && (await hasWorker(client, taskQueueOf(project.id)))) return project
     const waitedMs = systemClock.now() - began
-    if (waitedMs >= waitMaxMs) throw await noWorker(context, client, { temporal, project, offer })
+    if (waitedMs >= maxMs) throw await noWorker(context, client, { temporal, project, offer })
     if (waitedMs >= quietMs && !isReported) {
       isReported = true
-      const seconds = waitMaxMs / 1_000
+      const seconds = maxMs / 1_000
       context.terminal.err(
         `No worker of this project polls yet; waiting up to ${seconds} s for one`,
       )
@@ -75,12 +75,12 @@ export async function hasWorker(client: Client, taskQueue: string): Promise<bool
 }
 
 async function noWorker(
-  { configFile, hint }: CommandContext,
+  { configFile, hint }: ActionPlace,
   client: Client,
   found: { temporal: TemporalSettings; project: Project | null; offer: string | undefined },
 ): Promise<SyncError> {
   const { temporal, project, offer } = found
-  const { projectLabel: labelOf, otherProjects } = await import('../../temporal/projects.ts')
+  const { projectLabel: labelOf, otherProjects } = await import('../temporal/projects.ts')
   const others = await otherProjects(client, project?.id ?? null).catch(() => [])
   const queue =
     project === null

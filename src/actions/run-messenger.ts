@@ -1,4 +1,4 @@
-// Sends an update to the workflow of a run, as `approve`, `reject`, `pause` and `resume` do.
+// Sends an update to the workflow of a run.
 
 import {
   ApplicationFailure,
@@ -8,28 +8,15 @@ import {
   type Client,
   type WorkflowHandle,
 } from '@temporalio/client'
-import { ConfigError, SyncError } from '../../core/errors.ts'
-import { LIVE_STATES } from '../../core/domain/books.ts'
-import type { Run } from '../../ledger/ledger.ts'
-import { connectTemporal, temporalOf, withLedger, type CommandContext } from './context.ts'
-import { innermostMessage } from './follow.ts'
-import { requireWorker } from './require-worker.ts'
-import { findRun } from './find-run.ts'
+import { ConfigError, SyncError } from '../core/errors.ts'
+import type { Run } from '../ledger/ledger.ts'
+import { innermostMessage } from '../temporal/failures.ts'
+import { connectTemporal, temporalOf } from './connect.ts'
+import type { ActionPlace } from './place.ts'
+import { requireWorker } from './project.ts'
 
 /** How long a worker may take to pass a message on. */
 const ANSWER_MAX_MS = 30_000
-
-/**
- * A run by its number, or the live one of a sync by its name.
- * @throws ConfigError if there is none; SyncError `run_ended`
- */
-export async function liveRunNamed(context: CommandContext, text: string): Promise<Run> {
-  return await withLedger(context, async (ledger) => {
-    const run = await findRun(ledger, text)
-    if (!LIVE_STATES.includes(run.state)) throw runEnded(run)
-    return run
-  })
-}
 
 export const runEnded = (run: Run, state: string = run.state) =>
   new SyncError(
@@ -49,7 +36,7 @@ export interface RunMessenger {
 
 /** Does `work` with a connection to the workflow of a run. `needsWorker`: whether a worker has to answer at once. */
 export async function withRunMessenger<Result>(
-  context: CommandContext,
+  context: ActionPlace,
   run: Run,
   needsWorker: boolean,
   work: (messenger: RunMessenger) => Promise<Result>,
