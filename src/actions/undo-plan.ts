@@ -2,7 +2,7 @@
 
 import type { ImportSync } from '../../config/index.ts'
 import type { UndoTask } from '../core/domain/purpose.ts'
-import { planUndo, undoneSync, type UndoPlan } from '../import/index.ts'
+import { planUndo, undoneSync, type TellChanges, type UndoPlan } from '../import/index.ts'
 import { createClients, type ActionPlace } from './place.ts'
 import { planDeps } from './plan-deps.ts'
 
@@ -11,7 +11,11 @@ export async function makeUndoPlan(
   place: ActionPlace,
   sync: ImportSync,
   task: UndoTask,
-  { looked = () => {}, signal }: { looked?(rows: number): void; signal?: AbortSignal } = {},
+  {
+    looked = () => {},
+    tell,
+    signal,
+  }: { looked?(rows: number): void; tell?: TellChanges; signal?: AbortSignal } = {},
 ): Promise<UndoPlan> {
   const quotas = await place.openQuotas()
   const connections = await createClients(place, 'undo', quotas)
@@ -20,11 +24,8 @@ export async function makeUndoPlan(
   try {
     const { client, keyFingerprint } = await connections.connect(sync.import.to)
     const deps = planDeps(ledger, client, (more = 0) => looked((rows += more)), signal)
-    return await planUndo(deps, {
-      sync: await undoneSync(ledger, sync, task),
-      keyFingerprint,
-      task,
-    })
+    const job = { sync: await undoneSync(ledger, sync, task), keyFingerprint, task }
+    return await planUndo(deps, job, tell)
   } finally {
     await ledger.close()
     await connections.close()

@@ -1,5 +1,6 @@
 // A run is taken back: by command and through Temporal, with each ledger. Nothing is sent before a person has seen what would be.
 
+import { readFileSync } from 'node:fs'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { undo } from '../../workflows/names.ts'
 import { startPostgres, type Postgres } from '../postgres.ts'
@@ -50,6 +51,28 @@ test.each(['sqlite', 'postgres'])('with a ledger on %s', async (driver) => {
     kept: 0,
     sent_again: 130,
     asks_first: [],
+    omitted: 100,
+  })
+  const { changes } = JSON.parse(plan.out) as { changes: { verdict: string }[] }
+  expect(changes.filter(({ verdict }) => verdict === 'restore')).toHaveLength(20)
+  expect(changes.find(({ verdict }) => verdict === 'restore')).toMatchObject({
+    line: 2,
+    changes: [{ property: 'svc_first_name', before: expect.stringMatching(/^New /) }],
+  })
+
+  // All records that it would change, in a file.
+  const file = `${project.dir}/undo.csv`
+  expect(await project.command('undo', '2', '--dry-run', '--out', file)).toMatchObject({
+    code: 0,
+    err: expect.stringContaining('130 records that the undo changes'),
+    out: expect.stringContaining('No row is shown here'),
+  })
+  const lines = readFileSync(file, 'utf8').trim().split('\n')
+  expect(lines).toHaveLength(1 + 130)
+  expect(lines.filter((line) => line.includes('delete'))).toHaveLength(10)
+  expect(await project.command('undo', '2', '--dry-run', '--out', 'undo.txt')).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('expected a name that ends in .ndjson or .csv'),
   })
   const refused = await project.command('undo', '2')
   expect(refused).toMatchObject({ code: 2, err: expect.stringContaining('add --yes') })

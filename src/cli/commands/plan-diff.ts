@@ -222,7 +222,7 @@ export async function showPlanOfRun(
       )
       const { sorted: properties, writtenOver } = totals
       printVerdicts(terminal, { verdicts, properties, writtenOver })
-      printFirstChanges(terminal, first, { verdicts })
+      printFirstChanges(terminal, first, verdicts)
       terminal.out()
       if (run.state === 'blocked' && run.reason === 'approval')
         printWrapped(
@@ -257,7 +257,7 @@ export async function showKeptPlan(
   else {
     printImportPlan(terminal, sync, kept.plan, `Plan ${-id}`)
     printPlanTotals(terminal, kept)
-    printFirstChanges(terminal, shown, kept)
+    printFirstChanges(terminal, shown, kept.verdicts)
     terminal.out()
     const again = context.hint(`plan ${sync.name} --number ${-id}`)
     const digest = facts.digest === null ? '' : ` (digest ${shownDigest(facts.digest)})`

@@ -33,7 +33,7 @@ export async function writePlanPage(
   pages: AsyncIterable<readonly PlannedChange[]>,
 ): Promise<void> {
   const { plan, lookedUp, verdicts, properties } = kept
-  const first = new FirstChanges(ROWS_MAX, CHARS_MAX, planPageRow)
+  const first = new FirstChanges(ROWS_MAX, CHARS_MAX, (row: PlannedChange) => planPageRow(row))
   for await (const rows of pages) {
     for (const row of rows) first.add(row)
     if (first.has(verdicts)) break

@@ -32,6 +32,7 @@ export function describeRepair(program: Command, execute: Execute): void {
       'only these properties get their values back; nothing is deleted',
     )
     .option('--dry-run', 'show what would be done, and send nothing', false)
+    .option('--out <file>', 'all records that would be changed: .ndjson or .csv')
     .option('-y, --yes', 'do not ask; for scripts', false)
     .option(
       '--pause-schedule',

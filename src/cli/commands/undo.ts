@@ -6,7 +6,13 @@ import { findSync, type Config, type ImportSync } from '../../../config/index.ts
 import { ConfigError, SyncError } from '../../core/errors.ts'
 import type { UndoChoice, UndoTask } from '../../core/domain/purpose.ts'
 import { parseRows } from '../../core/domain/row-list.ts'
-import { isPart, textHash, undoProblem, type UndoPlan } from '../../import/index.ts'
+import {
+  isPart,
+  textHash,
+  undoProblem,
+  type UndoneChange,
+  type UndoPlan,
+} from '../../import/index.ts'
 import { isComplete } from '../../core/domain/run-states.ts'
 import type { Run } from '../../ledger/ledger.ts'
 import { pauseSchedule } from '../../schedules/control.ts'
@@ -23,8 +29,10 @@ import {
 import { findRun } from '../shared/find-run.ts'
 import { createAsker } from '../shared/questions.ts'
 import { findProject } from '../../actions/project.ts'
+import { fillPlanFile, planFormat } from '../shared/plan-files.ts'
 import { countText, safeText } from '../shared/terminal.ts'
-import { printUndoPlan, undoPlanToJson } from '../views/undo-plan.ts'
+import { FirstChanges } from '../views/plan-changes.ts'
+import { printUndoPlan, undoPlanToJson, type FirstUndone } from '../views/undo-plan.ts'
 import { printJson } from '../json.ts'
 import { parseTuning, startRun } from './run.ts'
 
@@ -32,6 +40,8 @@ export interface UndoOptions {
   readonly rows?: string
   readonly where?: string
   readonly property?: readonly string[]
+  /** A file for all records that would be changed. */
+  readonly out?: string
   readonly dryRun: boolean
   readonly yes: boolean
   readonly pauseSchedule: boolean
@@ -48,14 +58,16 @@ export async function undoRun(
 ): Promise<number> {
   const config = await context.loadConfig()
   const choice = choiceOf(options)
+  if (options.out !== undefined) planFormat(options.out)
   const { run, sync, before } = await askLedger(context, config, runText, choice)
   const task: UndoTask = { of: run.id, choice }
-  const plan = options.yes
-    ? await orNull(() => makePlan(context, sync, task))
-    : await makePlan(context, sync, task)
-  if (plan !== null) {
+  const made = () => makePlan(context, sync, task, options.out)
+  // Without its file, and without a plan, a script may go on.
+  const planned = options.yes && options.out === undefined ? await orNull(made) : await made()
+  const plan = planned?.plan ?? null
+  if (planned !== null && plan !== null) {
     refuseNothing(run, plan, { before, choice })
-    showPlan(context, run, plan, options.dryRun)
+    showPlan(context, run, planned, options.dryRun)
     for (const each of before)
       context.terminal.err(
         `Run ${each.id} has undone it before (${each.state}); this is what is left`,
@@ -79,7 +91,7 @@ export async function undoRun(
     ...undoJob(sync, run, choices),
     sync,
     command: `undo ${run.id}`,
-    line: commandLine(['undo', `${run.id}`], { ...options, yes: true }),
+    line: commandLine(['undo', `${run.id}`], { ...options, out: undefined, yes: true }),
   }
   return await startRun(context, config, job, options)
 }
@@ -118,20 +130,42 @@ async function askLedger(
   })
 }
 
+/** Records of each kind that are shown, and the characters of their values. */
+const ROWS_SHOWN = 20
+const CHARS_SHOWN = 1_048_576
+
+interface Planned {
+  readonly plan: UndoPlan
+  readonly first: FirstUndone
+}
+
 async function makePlan(
   context: CommandContext,
   sync: ImportSync,
   task: UndoTask,
-): Promise<UndoPlan> {
+  out: string | undefined,
+): Promise<Planned> {
   const { terminal, json } = context
+  const first: FirstUndone = new FirstChanges(ROWS_SHOWN, CHARS_SHOWN, (row) => row)
+  let plan: UndoPlan | null = null
+  let count = 0
   const looked = (rows: number) => {
     if (!json) terminal.live(`${safeText(sync.name, 63)}  looking up  ${rows} rows`)
   }
   try {
-    return await makeUndoPlan(context, sync, task, { looked })
+    await fillPlanFile(out, async (put) => {
+      const tell = async (rows: readonly UndoneChange[]) => {
+        for (const row of rows) first.add(row)
+        count += rows.length
+        await put(rows)
+      }
+      plan = await makeUndoPlan(context, sync, task, { looked, tell })
+    })
   } finally {
     terminal.endLive()
   }
+  if (out !== undefined) terminal.err(`${countText(count, 'record')} that the undo changes: ${out}`)
+  return { plan: plan!, first }
 }
 
 /** @throws SyncError if there is nothing to do */
@@ -158,12 +192,17 @@ function refuseNothing(
   )
 }
 
-function showPlan(context: CommandContext, run: Run, plan: UndoPlan, isAll: boolean): void {
+function showPlan(
+  context: CommandContext,
+  run: Run,
+  { plan, first }: Planned,
+  isAll: boolean,
+): void {
   const { terminal, json } = context
-  if (json && isAll) return printJson(terminal, undoPlanToJson(run, plan))
+  if (json && isAll) return printJson(terminal, undoPlanToJson(run, plan, first))
   // Standard output is that of the run.
   if (json) return
-  printUndoPlan(terminal, run, plan)
+  printUndoPlan(terminal, run, plan, first)
   for (const warning of plan.warnings)
     terminal.out(terminal.style('yellow', `warning: ${safeText(warning, 1_000)}`))
 }

@@ -4,16 +4,18 @@ import { extname } from 'node:path'
 import { ConfigError } from '../../core/errors.ts'
 import { writeJson, type Json } from '../../core/json.ts'
 import { BYTE_ORDER_MARK, cellText, csvCell } from '../../corrections/index.ts'
-import type { PlannedChange } from '../../import/index.ts'
+import type { PlannedChange, UndoneChange } from '../../import/index.ts'
 import { replaceFile } from './replace-file.ts'
+
+type Change = PlannedChange | UndoneChange
 
 interface PlanFormat {
   readonly head: string
-  line(row: PlannedChange): string
+  line(row: Change): string
 }
 
 /** With the names that other commands print. */
-export const changeToJson = ({ line, key, verdict, recordId, changes }: PlannedChange) => ({
+export const changeToJson = ({ line, key, verdict, recordId, changes }: Change) => ({
   line,
   key,
   verdict,
@@ -59,14 +61,25 @@ export async function writePlanFile(
   path: string,
   pages: AsyncIterable<readonly PlannedChange[]>,
 ): Promise<number> {
-  const format = planFormat(path)
   let rows = 0
-  await replaceFile(path, async (put) => {
-    await put(format.head)
+  await fillPlanFile(path, async (put) => {
     for await (const page of pages) {
       rows += page.length
-      await put(page.map((row) => format.line(row)).join(''))
+      await put(page)
     }
   })
   return rows
+}
+
+/** Writes what `fill` puts; without a path nothing is written. @throws ConfigError if it cannot be written */
+export async function fillPlanFile(
+  path: string | undefined,
+  fill: (put: (rows: readonly Change[]) => Promise<void>) => Promise<void>,
+): Promise<void> {
+  if (path === undefined) return await fill(async () => {})
+  const format = planFormat(path)
+  await replaceFile(path, async (put) => {
+    await put(format.head)
+    await fill(async (rows) => await put(rows.map((row) => format.line(row)).join('')))
+  })
 }

@@ -5,7 +5,13 @@ import type { KeptCounts } from '../../core/domain/books.ts'
 import { writesOverText } from '../../core/domain/spared.ts'
 import { ROW_VERDICTS, verdictMeaning, type RowVerdict } from '../../core/domain/row-changes.ts'
 import type { Json } from '../../core/json.ts'
-import type { LookedUp, LookUpBounds, PlannedChange, PropertyTotal } from '../../import/index.ts'
+import type {
+  LookedUp,
+  LookUpBounds,
+  PlannedChange,
+  PropertyTotal,
+  UndoneChange,
+} from '../../import/index.ts'
 import { changedValueText } from '../../report/plan-rows.ts'
 import { countText, formatNumber, safeText, table, type Terminal } from '../shared/terminal.ts'
 import type { ImportPlan } from './import-plan.ts'
@@ -105,35 +111,40 @@ interface ChangedRow {
 }
 
 /** The first rows of a plan, by verdict, as they are shown; what has no place is not kept in memory. */
-export class FirstChanges<Row extends ChangedRow = PlannedChange> {
-  readonly rows = new Map<RowVerdict, Row[]>()
+export class FirstChanges<
+  Row extends ChangedRow = PlannedChange,
+  Given extends PlannedChange | UndoneChange = PlannedChange,
+> {
+  readonly rows = new Map<Given['verdict'], Row[]>()
   readonly #rowsMax: number
-  readonly #shown: (row: PlannedChange) => Row
+  readonly #shown: (row: Given) => Row
   #charsLeft: number
 
   /** @param charsMax of all keys and values together; the last row may have more */
-  constructor(rowsMax: number, charsMax: number, shown: (row: PlannedChange) => Row) {
+  constructor(rowsMax: number, charsMax: number, shown: (row: Given) => Row) {
     this.#rowsMax = rowsMax
     this.#charsLeft = charsMax
     this.#shown = shown
   }
 
-  add(row: PlannedChange): void {
-    const rows = this.rows.get(row.verdict) ?? []
+  add(row: Given): void {
+    const verdict: Given['verdict'] = row.verdict
+    const rows = this.rows.get(verdict) ?? []
     if (rows.length >= this.#rowsMax || this.#charsLeft <= 0) return
     const shown = this.#shown(row)
     rows.push(shown)
-    this.rows.set(row.verdict, rows)
+    this.rows.set(verdict, rows)
     for (const { before, after } of shown.changes)
       this.#charsLeft -= charsOf(before) + charsOf(after)
     this.#charsLeft -= shown.key.length
   }
 
   /** Whether no further row of a plan with these counts has a place. */
-  has(verdicts: KeptPlan['verdicts']): boolean {
-    const isFull = (verdict: RowVerdict) =>
-      (this.rows.get(verdict)?.length ?? 0) >= Math.min(verdicts[verdict], this.#rowsMax)
-    return this.#charsLeft <= 0 || ROW_VERDICTS.every(isFull)
+  has(verdicts: Readonly<Record<Given['verdict'], number>>): boolean {
+    const isFull = ([verdict, rows]: [string, unknown]) =>
+      (this.rows.get(verdict as Given['verdict'])?.length ?? 0) >=
+      Math.min(rows as number, this.#rowsMax)
+    return this.#charsLeft <= 0 || Object.entries(verdicts).every(isFull)
   }
 
   /** In the order of the source. */
@@ -144,45 +155,59 @@ export class FirstChanges<Row extends ChangedRow = PlannedChange> {
 
 const charsOf = (value: Json): number => changedValueText(value)?.length ?? 0
 
-const SIGNS: Readonly<
-  Record<RowVerdict, readonly [sign: string, Parameters<Terminal['style']>[0]]>
-> = {
-  create: ['+', 'green'],
-  update: ['~', 'yellow'],
-  equal: ['=', 'dim'],
-  kept: ['=', 'dim'],
-  changed: ['!', 'red'],
-  exists: ['=', 'dim'],
-  absent: ['=', 'dim'],
-  ambiguous: ['!', 'red'],
-  unknown: ['?', 'yellow'],
-}
+type Verdict = RowVerdict | UndoneChange['verdict']
+
+const SIGNS: Readonly<Record<Verdict, readonly [sign: string, Parameters<Terminal['style']>[0]]>> =
+  {
+    create: ['+', 'green'],
+    update: ['~', 'yellow'],
+    equal: ['=', 'dim'],
+    kept: ['=', 'dim'],
+    changed: ['!', 'red'],
+    exists: ['=', 'dim'],
+    absent: ['=', 'dim'],
+    ambiguous: ['!', 'red'],
+    unknown: ['?', 'yellow'],
+    restore: ['~', 'yellow'],
+    delete: ['-', 'red'],
+    make: ['+', 'green'],
+  }
 
 /** `~ key`, in the colour of the verdict. @param key safe for a terminal */
-export function signedKeyText(terminal: Terminal, verdict: RowVerdict, key: string): string {
+export function signedKeyText(terminal: Terminal, verdict: Verdict, key: string): string {
   const [sign, style] = SIGNS[verdict]
   return terminal.style(style, `${sign} ${key}`)
+}
+
+interface ShownRow extends Pick<PlannedChange, 'line' | 'key' | 'changes'> {
+  readonly verdict: Verdict
 }
 
 /** The first rows of each verdict, as a diff. */
 export function printFirstChanges(
   terminal: Terminal,
-  first: FirstChanges,
-  { verdicts }: Pick<KeptPlan, 'verdicts'>,
+  first: { readonly all: readonly ShownRow[] },
+  verdicts: Readonly<Partial<Record<Verdict, number>>>,
 ): void {
-  if (!terminal.isScreen) return
-  for (const verdict of ROW_VERDICTS) {
-    const rows = first.rows.get(verdict) ?? []
+  const there = Object.entries(verdicts).filter(([, rows]) => rows > 0)
+  if (there.length === 0) return
+  if (!terminal.isScreen) {
+    terminal.out()
+    terminal.out('No row is shown here, as this is no terminal: --out FILE writes all of them')
+    return
+  }
+  for (const [name, all] of there) {
+    const verdict = name as Verdict
+    const rows = first.all.filter((row) => row.verdict === verdict)
     const shows = rows.some(({ changes }) => changes.length > 0)
     const shown = rows.slice(0, shows ? ROWS_SHOWN : KEYS_SHOWN)
     if (shown.length === 0) continue
     terminal.out()
-    const all = verdicts[verdict]
     const which = shown.length < all ? `the first ${formatNumber(shown.length)} of ` : ''
     terminal.out(terminal.style('bold', `${verdict}, ${which}${countText(all, 'row')}`))
     for (const { key, line, changes } of shown) {
       const name = signedKeyText(terminal, verdict, safeText(key, KEY_CHARS))
-      terminal.out(`${name}  ${terminal.style('dim', `line ${line}`)}`)
+      terminal.out(line > 0 ? `${name}  ${terminal.style('dim', `line ${line}`)}` : name)
       for (const change of changes.slice(0, PROPERTIES_SHOWN))
         terminal.out(`    ${changeText(terminal, verdict, change)}`)
       const more = changes.length - PROPERTIES_SHOWN
@@ -192,12 +217,12 @@ export function printFirstChanges(
 }
 
 /** Verdicts whose properties have a value before, and another one that the row has. */
-const HAS_BOTH: readonly RowVerdict[] = ['update', 'kept', 'changed']
+const HAS_BOTH: readonly Verdict[] = ['update', 'kept', 'changed', 'restore']
 
 /** `svc_phone: old → new` */
 export function changeText(
   terminal: Terminal,
-  verdict: RowVerdict,
+  verdict: Verdict,
   { property, before, after, kept }: PlannedChange['changes'][number],
 ): string {
   const name = safeText(property, VALUE_CHARS)

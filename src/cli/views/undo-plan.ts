@@ -2,11 +2,21 @@
 
 import { approvalText } from '../../core/domain/limit-exceeded.ts'
 import { removalMeaning, REMOVAL_STATES } from '../../core/domain/removals.ts'
-import type { UndoPlan } from '../../import/index.ts'
+import type { UndoneChange, UndoPlan } from '../../import/index.ts'
 import type { Run } from '../../ledger/ledger.ts'
+import { changeToJson } from '../shared/plan-files.ts'
 import { printWrapped, safeText, table, type Terminal } from '../shared/terminal.ts'
+import { printFirstChanges, type FirstChanges } from './plan-changes.ts'
 
-export function printUndoPlan(terminal: Terminal, run: Run, plan: UndoPlan): void {
+/** The first records that an undo changes, by what it does with them. */
+export type FirstUndone = FirstChanges<UndoneChange, UndoneChange>
+
+export function printUndoPlan(
+  terminal: Terminal,
+  run: Run,
+  plan: UndoPlan,
+  first: FirstUndone,
+): void {
   const { left, excesses } = plan
   const states = REMOVAL_STATES.filter((state) => (left[state] ?? 0) > 0)
   terminal.out(`Undo of run ${run.id} of ${safeText(run.sync, 63)} (nothing was sent yet):`)
@@ -41,13 +51,20 @@ export function printUndoPlan(terminal: Terminal, run: Run, plan: UndoPlan): voi
       ],
     ),
   )
+  printFirstChanges(terminal, first, undoneCounts(plan))
   if (excesses.length > 0)
     printWrapped(terminal, `The run asks first: ${approvalText(plan.restored, excesses)}`, {
       style: 'yellow',
     })
 }
 
-export const undoPlanToJson = (run: Run, plan: UndoPlan) => ({
+const undoneCounts = ({ restored, deleted, made }: UndoPlan) => ({
+  restore: restored,
+  delete: deleted,
+  make: made,
+})
+
+export const undoPlanToJson = (run: Run, plan: UndoPlan, first: FirstUndone) => ({
   undo_of: run.id,
   sync: run.sync,
   restored: plan.restored,
@@ -64,4 +81,6 @@ export const undoPlanToJson = (run: Run, plan: UndoPlan) => ({
   sent_again: plan.restored + plan.deleted,
   asks_first: plan.excesses,
   warnings: plan.warnings,
+  changes: first.all.map(changeToJson),
+  omitted: plan.restored + plan.deleted + plan.made - first.all.length,
 })

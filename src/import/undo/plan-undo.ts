@@ -10,7 +10,8 @@ import type { Ledger } from '../../ledger/ledger.ts'
 import type { ImportDeps } from '../ports.ts'
 import { judgeOpen, removalJob } from '../remove/remove.ts'
 import { reviewLimits } from '../review.ts'
-import { stageUndo, type UndoJob } from './stage-undo.ts'
+import type { UndoJob } from './bind-undo.ts'
+import { stageUndo, type TellChanges } from './stage-undo.ts'
 import type { UndoFindings } from './undo-warnings.ts'
 
 export interface UndoPlan extends UndoFindings {
@@ -23,19 +24,23 @@ export interface UndoPlan extends UndoFindings {
   readonly excesses: readonly LimitExceeded[]
 }
 
-/** @throws SyncError if the key may not do it, or the run wrote elsewhere */
+/**
+ * @param tell gets each record that would be changed
+ * @throws SyncError if the key may not do it, or the run wrote elsewhere
+ */
 export async function planUndo(
   deps: ImportDeps<Ledger>,
   job: Omit<UndoJob, 'run'>,
+  tell: TellChanges = async () => {},
 ): Promise<UndoPlan> {
   const { ledger } = deps
   const { sync, task } = job
   const { id: run } = await openPlan(ledger, sync, { undo: task })
   try {
-    const { findings, planned, warnings } = await stageUndo(deps, { ...job, run })
+    const { findings, planned, warnings } = await stageUndo(deps, { ...job, run }, tell)
     const { schema } = (await ledger.run(run))!
     const staged = { run, config: sync.import, schema, undoes: task.of }
-    const { deleted, left } = await judgeAll(deps, staged)
+    const { deleted, left } = await judgeAll(deps, staged, tell)
     // Who starts the undo by its plan has confirmed what it deletes.
     const { deletions: confirmed } = findings
     const excesses = await reviewLimits(deps, { ...staged, planned, confirmed, looksUp: false })
@@ -49,6 +54,7 @@ export async function planUndo(
 async function judgeAll(
   deps: ImportDeps<Ledger>,
   staged: Parameters<typeof removalJob>[1],
+  tell: TellChanges,
 ): Promise<{ readonly deleted: number; readonly left: RemovalCounts }> {
   const { ledger } = deps
   const left: Record<string, number> = {}
@@ -63,6 +69,15 @@ async function judgeAll(
     for (const part of slicesOf(open, IN_VALUES_MAX)) {
       const { settled, sent } = await judgeOpen(deps, job, part)
       deleted += sent.length
+      await tell(
+        sent.map(({ key, recordId }) => ({
+          line: 0,
+          key,
+          verdict: 'delete',
+          recordId,
+          changes: [],
+        })),
+      )
       for (const { state } of settled) left[state] = (left[state] ?? 0) + 1
       deps.beat(part.length)
     }

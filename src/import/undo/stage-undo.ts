@@ -3,12 +3,9 @@
 // that again. An interrupted stage starts again from the first row.
 
 import { createHash } from 'node:crypto'
-import { SyncError } from '../../core/errors.ts'
 import { writeJson } from '../../core/json.ts'
 import { LEDGER_ROWS_MAX, RETENTION_MS } from '../../core/limits.ts'
-import type { UndoTask } from '../../core/domain/purpose.ts'
 import type { RemovalCounts } from '../../core/domain/removals.ts'
-import type { ImportSync } from '../../../config/index.ts'
 import type {
   AcceptedRecords,
   BeforeImage,
@@ -24,7 +21,7 @@ import type {
 } from '../../ledger/ledger.ts'
 import { withHeartbeat } from '../../runs/heartbeat.ts'
 import { textHash } from '../mapping/map.ts'
-import { readTarget, type Target } from '../mapping/target.ts'
+import { readTarget } from '../mapping/target.ts'
 import { propertyTypes, stagedMatchingProperty } from '../mapping/types.ts'
 import type { ImportDeps } from '../ports.ts'
 import { stagedParts } from '../stage/staged-parts.ts'
@@ -36,8 +33,10 @@ import {
   type PropertyValues,
 } from '../verify/look-up.ts'
 import { changedFields } from '../verify/as-written.ts'
+import type { PropertyChange } from '../changes/image-changes.ts'
 import { changedProperties, changedSince, payloadOf } from './restorable.ts'
 import { undoWarnings, type UndoFindings } from './undo-warnings.ts'
+import { bindUndo, checkUndoRights, type UndoJob } from './bind-undo.ts'
 import { isPart } from './undone-sync.ts'
 import { undoActionOf, valuesOf, writtenRows, type UndoneRow } from './undo-rows.ts'
 
@@ -49,13 +48,18 @@ export type UndoStagingLedger = AcceptedRecords &
   RunReports &
   Runs
 
-export interface UndoJob {
-  readonly run: number
-  /** As `undoneSync` makes it. */
-  readonly sync: ImportSync
-  readonly keyFingerprint: string
-  readonly task: UndoTask
+/** A record that an undo changes, as far as it is known before anything is sent. */
+export interface UndoneChange {
+  readonly line: number
+  readonly key: string
+  readonly verdict: 'restore' | 'delete' | 'make'
+  readonly recordId: string | null
+  /** Of a record that gets values back, or that is made again. */
+  readonly changes: readonly PropertyChange[]
 }
+
+/** Gets them page by page, in the order in which they are found. */
+export type TellChanges = (changes: readonly UndoneChange[]) => Promise<void>
 
 export interface StagedUndo extends StageCounts {
   readonly rows: number
@@ -68,15 +72,16 @@ export interface StagedUndo extends StageCounts {
 export async function stageUndo(
   deps: ImportDeps<UndoStagingLedger>,
   job: UndoJob,
+  tell: TellChanges = async () => {},
 ): Promise<StagedUndo> {
   const { ledger, tuning } = deps
   const { run, sync, task } = job
   const old = (await ledger.run(task.of))!
   const target = await withHeartbeat(deps, readTarget(deps, sync))
-  await bind(deps, job, old, target)
+  await bindUndo(deps, job, old, target)
   await withHeartbeat(deps, ledger.prune(new Date(deps.clock.now() - RETENTION_MS).toISOString()))
   const fence = await ledger.beginStage(run, [ROW_COLUMN])
-  const stager = new UndoStager(deps, job, { old, fence })
+  const stager = new UndoStager(deps, job, { old, fence, tell })
   for await (const rows of writtenRows(ledger, task)) {
     deps.signal.throwIfAborted()
     await stager.add(rows)
@@ -84,7 +89,7 @@ export async function stageUndo(
   }
   await stager.addRemoved()
   const { findings, rows, digest } = stager.end()
-  await checkRights(deps, target, { rows, ...findings })
+  await checkUndoRights(deps, target, { rows, ...findings })
   const counts = await ledger.finishStage(run, fence, {
     rows,
     digest,
@@ -99,69 +104,11 @@ export async function stageUndo(
 /** The only cell of a row of an undo: the row of the run that it undoes. */
 const ROW_COLUMN = 'row'
 
-async function bind(
-  { ledger, client }: ImportDeps<UndoStagingLedger>,
-  { run, sync, keyFingerprint, task }: UndoJob,
-  old: Run,
-  { self }: Target,
-): Promise<void> {
-  const { object_type: objectType, matching_property: matchingProperty } = sync.import
-  const destination = {
-    sync: sync.name,
-    origin: client.origin,
-    orgId: self.org_id,
-    objectType,
-    matchingProperty,
-  }
-  const before = await ledger.destinationOf(task.of)
-  if (before === null || old.schema === null)
-    throw refused(`run ${task.of} ended before its rows were read: it has written nothing`)
-  if (before.origin !== destination.origin || before.orgId !== destination.orgId)
-    throw refused(
-      `run ${task.of} wrote to org ${before.orgId} at ${before.origin}, and connection ${sync.import.to} is org ${destination.orgId} at ${destination.origin} now; give it the address and the key of then, and undo again`,
-    )
-  await ledger.bindDestination(run, destination, {
-    keyFingerprint,
-    warnings: [],
-    schema: old.schema,
-  })
-}
-
-const refused = (message: string) => new SyncError('undo_refused', message)
-
-/** @throws SyncError if the service or the key lacks what the undo needs */
-async function checkRights(
-  { client }: ImportDeps,
-  { self, schema }: Target,
-  { rows, deletions, made }: UndoFindings & { readonly rows: number },
-): Promise<void> {
-  const needs = [
-    ...(rows > 0 ? (['update'] as const) : []),
-    ...(made > 0 ? (['create'] as const) : []),
-    ...(deletions > 0 ? (['delete'] as const) : []),
-  ]
-  if (needs.length === 0) return
-  const lacks = needs.filter((one) => !schema.writable_operations.includes(one))
-  if (lacks.length > 0)
-    throw refused(
-      `object type ${schema.name} does not accept ${lacks.join(' and ')} on the public API with this key (it accepts: ${schema.writable_operations.join(', ') || 'nothing'}); use a key that may, or undo a part with --property`,
-    )
-  const grant = self.permissions?.find(({ entity_type: type }) => type === schema.name)
-  if (grant && !grant.write)
-    throw refused(`the key may not write ${schema.name}: mint one with that grant`)
-  const lacking = [
-    ...(rows > 0
-      ? [(await client.lackingWrite(made > 0 ? 'batchUpsert' : 'batchUpdate'))?.lacks ?? null]
-      : []),
-    ...(deletions > 0 ? [await client.lackingRemoval('delete')] : []),
-  ].filter((one) => one !== null)
-  if (lacking.length > 0)
-    throw refused(`the document of the service has no ${lacking.join(', and no ')}`)
-}
-
 interface Restored {
   readonly item: StagedItem
   readonly image: BeforeImage
+  /** Of a record that gets values back. */
+  readonly changes: readonly PropertyChange[]
 }
 
 /** Looks rows up, and stages them. */
@@ -170,6 +117,7 @@ class UndoStager {
   readonly #job: UndoJob
   readonly #old: Run
   readonly #fence: number
+  readonly #tell: TellChanges
   readonly #typeOf: (property: string) => string
   readonly #matching: ReturnType<typeof stagedMatchingProperty>
   readonly #digest = createHash('sha256')
@@ -191,13 +139,14 @@ class UndoStager {
   constructor(
     deps: ImportDeps<UndoStagingLedger>,
     job: UndoJob,
-    { old, fence }: { readonly old: Run; readonly fence: number },
+    { old, fence, tell }: { readonly old: Run; readonly fence: number; readonly tell: TellChanges },
   ) {
     const config = job.sync.import
     this.#deps = deps
     this.#job = job
     this.#old = old
     this.#fence = fence
+    this.#tell = tell
     this.#typeOf = propertyTypes(config, old.schema)
     this.#matching = stagedMatchingProperty(config, old.schema)
   }
@@ -236,6 +185,17 @@ class UndoStager {
       await ledger.recordImages(
         run,
         staged.map(({ image }) => image),
+      )
+      await this.#tell(
+        page.map(({ key, before }) => ({
+          line: 0,
+          key,
+          verdict: 'make',
+          recordId: null,
+          changes: Object.entries(valuesOf(before)).flatMap(([property, after]) =>
+            after === null ? [] : [{ property, before: null, after }],
+          ),
+        })),
       )
       this.#counts.made += page.length
       this.#deps.beat(page.length)
@@ -290,6 +250,13 @@ class UndoStager {
       run,
       staged.map(({ image }) => image),
     )
+    await this.#tell(
+      staged.flatMap(({ item: { line, key }, image: { recordId }, changes }) =>
+        changes.length === 0
+          ? []
+          : [{ line, key: key!, verdict: 'restore' as const, recordId, changes }],
+      ),
+    )
   }
 
   async #restoredOf(
@@ -329,12 +296,16 @@ class UndoStager {
       counts.valuesKept += names.length
     } else {
       counts.valuesKept += names.length - left.length
-      if (left.some((name) => back.has(name))) counts.restored++
-      return this.#staged(item, {
-        recordId,
-        values: only(before, left),
-        expected: only(held, left),
-      })
+      const changes = left
+        .filter((name) => back.has(name))
+        .map((property) => ({
+          property,
+          before: held[property] ?? null,
+          after: before[property] ?? null,
+        }))
+      if (changes.length > 0) counts.restored++
+      const staged = { recordId, values: only(before, left), expected: only(held, left) }
+      return { ...this.#staged(item, staged), changes }
     }
     return this.#staged(item, { recordId, values: only(before), expected: only(sent) })
   }
@@ -370,6 +341,7 @@ class UndoStager {
     return {
       item: { ordinal, line, raw: writeJson([row]), valid: true, key, payload, hash },
       image: { ordinal, recordId, ...image },
+      changes: [],
     }
   }
 }

@@ -39,7 +39,7 @@ function screen(rows: readonly PlannedChange[], isScreen = true): string {
     endLive: () => {},
     style: (style: string, text: string) => `<${style}>${text}</>`,
   }
-  printFirstChanges(terminal, first, { verdicts })
+  printFirstChanges(terminal, first, verdicts)
   return lines.join('\n')
 }
 
@@ -79,7 +79,9 @@ test('the first rows of each verdict are a coloured diff', () => {
   expect(screen(many)).not.toContain('k5')
   const equal = Array.from({ length: 9 }, (_, at) => row(at + 2, 'equal', 0))
   expect(screen(equal)).toContain('equal, the first 5 of 9 rows')
-  expect(screen(many, false)).toBe('')
+  expect(screen(many, false)).toBe(
+    '\nNo row is shown here, as this is no terminal: --out FILE writes all of them',
+  )
 })
 
 test('no more rows, and no more characters, are kept than have a place', () => {
