@@ -166,6 +166,7 @@ export const OTHER_JSON_NAMES = [
   'is_system',
   'is_unique',
   'kept',
+  'keeps_before',
   'key',
   'keys',
   'keys_changed',

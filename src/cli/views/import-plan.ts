@@ -1,6 +1,7 @@
 // The plan of an import, as text and as JSON.
 
 import { approvalText, type LimitExceeded } from '../../core/domain/limit-exceeded.ts'
+import { keepsBefore } from '../../core/domain/protection.ts'
 import type { RemovalCounts } from '../../core/domain/removals.ts'
 import type { ImportSync } from '../../../config/index.ts'
 import { rulesOf, type StageResult } from '../../import/index.ts'
@@ -53,6 +54,7 @@ export const importPlanToJson = (
   }),
   known_keys: known,
   new_keys: staged.planned - known,
+  keeps_before: keepsBefore(sync.import),
   requests: forecast.requests,
   requests_per_minute: forecast.perMinute,
   minutes: forecast.minutes,
@@ -60,12 +62,20 @@ export const importPlanToJson = (
   rejects: groups.map(rejectGroupToJson),
 })
 
+const PLAN = 'Plan'
+const CHANGES_FOR_GOOD =
+  'An undo of this run would delete the records that it makes, and could not give values back: keep_before: true keeps what records held'
+
+/** Whether a run may change values that nobody keeps. One that applies a plan which is kept keeps them. */
+const changesForGood = ({ import: given }: ImportSync, { planned }: StageResult): boolean =>
+  planned > 0 && given.mode !== 'create' && given.mode !== 'link' && !keepsBefore(given)
+
 /** @param title of a plan that is kept */
 export function printImportPlan(
   terminal: Terminal,
   sync: ImportSync,
   plan: ImportPlan,
-  title = 'Plan',
+  title = PLAN,
 ): void {
   const { staged, known, groups, forecast } = plan
   const created = staged.planned - known
@@ -74,6 +84,8 @@ export function printImportPlan(
   printWrapped(terminal, forecast.text)
   for (const ask of asksText(sync.import, plan.excesses, { planned: staged.planned, created }))
     printWrapped(terminal, ask, { style: 'yellow' })
+  if (title === PLAN && changesForGood(sync, staged))
+    printWrapped(terminal, CHANGES_FOR_GOOD, { style: 'dim' })
   for (const warning of staged.warnings)
     terminal.out(terminal.style('yellow', `warning: ${safeText(warning, 1_000)}`))
   printPlannedRemovals(terminal, plan.removals, staged.removals)

@@ -48,6 +48,16 @@ test('names each limit that a run would be above', async () => {
   })
 })
 
+test('says that an undo could not give values back, unless what records held is kept', async () => {
+  const { planned } = await project('verify: none', 12)
+  const lost = 'An undo of this run would delete the records that it makes, and could not give'
+  expect(text(await planned())).toContain(lost)
+  expect(JSON.parse((await planned(true)).out.join(''))).toMatchObject({ keeps_before: false })
+  const kept = await project('keep_before: true', 12)
+  expect(text(await kept.planned())).not.toContain('An undo')
+  expect(JSON.parse((await kept.planned(true)).out.join(''))).toMatchObject({ keeps_before: true })
+})
+
 test('says nothing of limits that are not reached', async () => {
   const { planned } = await project('rows_max: 12\n      rows_min: 12', 12)
   expect(text(await planned())).not.toContain('asks first')
