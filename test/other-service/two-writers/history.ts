@@ -51,15 +51,11 @@ import { TYPE, settingOf, writerSync, type WriterSetting } from './world.ts'
 /** What a series of histories did, by name. */
 export type Tally = Map<string, number>
 
-/** Promises that the product does not keep yet, and that a list in RECORDS_SYNC_PROMISES adds. */
-const ADDED = new Set((process.env['RECORDS_SYNC_PROMISES'] ?? '').split(','))
 const PROMISES = {
   /** Every sending is preceded by a look-up, also the second one. */
   isFresh: true,
   /** Of an update nothing is sent but what changes. */
   isExact: true,
-  /** An edit between a write and its reading back (`verify: all`) is no form of the service's own. */
-  readBack: ADDED.has('readBack'),
 }
 /** Of 1: how many histories lose answers. */
 const LOSSY = Number(process.env['RECORDS_SYNC_LOSSY'] ?? 0.5)
@@ -215,8 +211,8 @@ export class WriterHistory {
     await this.#process.start()
     this.#service.set({ faults: this.#faults })
     if (this.#options.kills) this.#process.kill({ rate: 0.25, within: one(30, 120, 300) })
-    const isCalm = this.#setting.verify === 'all' && !PROMISES.readBack
-    this.#meanwhile = often(0.5) && !isCalm ? one(0.05, 0.2) : 0
+    // Also between a write and its reading back: an edit is no form of the service's own.
+    this.#meanwhile = often(0.5) ? one(0.05, 0.2) : 0
     this.#work(below(5))
     this.#change()
     if (often(SERVICE_KILLED)) this.#outages.rate = one(0.02, 0.05, 0.15)

@@ -33,6 +33,8 @@ export class RemovalCheck {
   #isElsewhere = false
   #isSent = false
   #isFailed = false
+  /** Whether a request may have been on its way to a service that was killed, which has not seen it. */
+  #mayBeOnItsWay = false
   /** What the record held when it was deleted. */
   before: Payload | null = null
   isDeleted = false
@@ -74,6 +76,11 @@ export class RemovalCheck {
     this.#isFailed = item.isFailed
   }
 
+  /** A request that was on its way to it is an attempt: if the record is gone later, that may be by it. */
+  serviceKilled(): void {
+    this.#mayBeOnItsWay ||= this.#record !== null && this.#mayDelete(this.#record)
+  }
+
   #mayDelete(record: Version): boolean {
     const { settled } = this.row
     return settled.length === 0 && this.row.isAsSent(record) && !this.row.isChanged(record)
@@ -84,7 +91,7 @@ export class RemovalCheck {
     const may = new Set<string>(settled)
     if (this.row.isUnsure) may.add('unclear')
     if (isCut) for (const state of ['unsent', 'failed']) may.add(state)
-    if (this.isDeleted || this.#isSent)
+    if (this.isDeleted || this.#isSent || this.#mayBeOnItsWay)
       for (const state of ['removed', 'gone_already']) may.add(state)
     if (this.#isFailed) may.add('failed')
     if (!this.#isLooked) return may

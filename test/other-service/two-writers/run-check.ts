@@ -152,6 +152,8 @@ export class RunCheck {
         for (const check of this.#checks)
           if (event.name === 'killed') check.killed()
           else if (event.name === 'service killed') check.serviceKilled()
+        if (event.name === 'service killed')
+          for (const check of this.#removals) check.serviceKilled()
       } else if (event.kind === 'send') {
         this.#tell(
           `requests ${event.action}${event.seen.fault === null ? '' : ` ${event.seen.fault}`}`,
