@@ -7,7 +7,7 @@ import { mismatch, isEnding, type Command, type TaskOutcome } from './commands.t
 import { isClosing, isCommanded, type HistoryEvent, type UpdateRequest } from './history.ts'
 import { commandsOf, type Machines } from './machines.ts'
 import { jobsOf } from './jobs.ts'
-import { activate, type Activation, type Job, type VmCreator, type VmWorkflow } from './vm.ts'
+import { activate, queryActivation, type Activation, type Job, type VmCreator, type VmWorkflow } from './vm.ts'
 import { msOf, wireLong, wireTime, type Failure, type PayloadMap, type Payloads } from './wire.ts'
 
 /** Core's order of the jobs of an activation. */
@@ -131,7 +131,8 @@ export class WorkflowReplica {
       queryType: name,
       arguments: args?.payloads ?? [],
     }
-    const { successful, failed } = await activate(this.#vm, this.#activation([{ queryWorkflow }]))
+    const activation = queryActivation(this.#activation([{ queryWorkflow }]))
+    const { successful, failed } = await activate(this.#vm, activation)
     if (failed) return { failure: failed.failure ?? {} }
     const answer = successful?.commands?.find((one) => one.respondToQuery)?.respondToQuery
     if (answer?.failed) return { failure: answer.failed }

@@ -2,7 +2,7 @@
 
 import { createRequire } from 'node:module'
 import type { WorkflowBundleWithSourceMap } from '@temporalio/worker'
-import type { coresdk } from '@temporalio/proto'
+import proto, { type coresdk } from '@temporalio/proto'
 
 export type Activation = coresdk.workflow_activation.IWorkflowActivation
 export type Job = coresdk.workflow_activation.IWorkflowActivationJob
@@ -51,6 +51,10 @@ export function vmOf({ code }: Bundle): Promise<VmCreator> {
   }
   return made
 }
+
+/** The SDK passes queries on as they are, so they need the protocol's own form. */
+export const queryActivation = (of: Activation): Activation =>
+  proto.coresdk.workflow_activation.WorkflowActivation.fromObject(of)
 
 const realImmediate = globalThis.setImmediate
 
