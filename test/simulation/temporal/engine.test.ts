@@ -3,7 +3,7 @@
 import { fileURLToPath } from 'node:url'
 import { activityInfo, Context } from '@temporalio/activity'
 import { ApplicationFailure } from '@temporalio/common'
-import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker'
+import { bundleWorkflowCode, DefaultLogger, Runtime, Worker } from '@temporalio/worker'
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { SimulatedTemporal, type Bundle, type SimulatedWorker } from './index.ts'
 import { seeded, VirtualTime } from './virtual-time.ts'
@@ -37,7 +37,15 @@ beforeEach(() => {
   flaky = 0
   temporal = new SimulatedTemporal({ scheduler: time, dice: seeded(1), bundle })
 })
-afterEach(() => temporal.dispose())
+/** Of all tests. */
+const histories: ReturnType<SimulatedTemporal['wireHistories']> = []
+const origins: string[] = []
+afterEach(({ task }) => {
+  const all = temporal.wireHistories()
+  histories.push(...all)
+  origins.push(...all.map(() => task.name))
+  temporal.dispose()
+})
 
 const worker = (name = 'worker-1', more: object = {}): SimulatedWorker =>
   temporal.addWorker({
@@ -404,4 +412,18 @@ test('the same seed tells the same story', async () => {
     return time.story
   }
   expect(await story()).toEqual(await story())
+})
+
+test("the SDK's native part replays every history of these tests", async () => {
+  Runtime.install({ logger: new DefaultLogger('ERROR') })
+  const failed: string[] = []
+  const replayed = Worker.runReplayHistories({ workflowBundle: bundle }, histories)
+  let count = 0
+  for await (const { workflowId, error } of replayed) {
+    if (error) failed.push(`${origins[count]}, ${workflowId}: ${error.message}`)
+    count++
+  }
+  expect(failed).toEqual([])
+  expect(count).toBe(histories.length)
+  expect(count).toBeGreaterThan(25)
 })

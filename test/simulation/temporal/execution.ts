@@ -66,6 +66,8 @@ export interface TaskPaper {
 }
 
 const TASK_TIMEOUT_MS = 10_000
+/** What the SDK's native part does since some of its releases: ids are compared, and a patch is searchable. */
+const CORE_FLAGS = [1, 2]
 const ATTEMPT_WAIT_MAX_MS = 600_000
 const causes = api.enums.v1.WorkflowTaskFailedCause
 const CAUSE = {
@@ -337,7 +339,7 @@ export class Execution {
       scheduledEventId: task.scheduledId,
       startedEventId: startedId,
       identity: worker,
-      sdkMetadata: { langUsedFlags: flags },
+      sdkMetadata: { coreUsedFlags: CORE_FLAGS, langUsedFlags: flags },
     })
     this.#previousStartedId = startedId
     this.#task = null

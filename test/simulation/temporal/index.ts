@@ -2,7 +2,8 @@
 
 import type { Client } from '@temporalio/client'
 import { createClient, createConnection } from './connection.ts'
-import type { HistoryEvent } from './history.ts'
+import type { temporal } from '@temporalio/proto'
+import { wireEvent, type HistoryEvent } from './history.ts'
 import { Server, type ServerOptions } from './server.ts'
 import type { Bundle } from './vm.ts'
 import { Worker, type SimulatedWorker, type WorkerOptions } from './worker.ts'
@@ -47,6 +48,13 @@ export class SimulatedTemporal {
   /** Events of a run; of the newest one if none is named. Empty if it is unknown. */
   history(workflowId: string, runId?: string): readonly HistoryEvent[] {
     return this.server.find(workflowId, runId)?.events ?? []
+  }
+
+  /** Every run that the server knows, with its history in the protocol's form: the SDK's native part can replay it. */
+  wireHistories(): { workflowId: string; history: temporal.api.history.v1.IHistory }[] {
+    return [...this.server.runs.values()]
+      .flat()
+      .map(({ id, events }) => ({ workflowId: id, history: { events: events.map(wireEvent) } }))
   }
 
   /** The server is away: calls fail or wait, and nothing happens until `up`. */
