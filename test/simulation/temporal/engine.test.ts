@@ -3,8 +3,10 @@
 import { fileURLToPath } from 'node:url'
 import { activityInfo, Context } from '@temporalio/activity'
 import { ApplicationFailure } from '@temporalio/common'
-import { bundleWorkflowCode, DefaultLogger, Runtime, Worker } from '@temporalio/worker'
+import { bundleWorkflowCode, DefaultLogger, Worker } from '@temporalio/worker'
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { silentLogger } from '../../../src/core/ports.ts'
+import { installRuntime } from '../../../src/temporal/runtime.ts'
 import { SimulatedTemporal, type Bundle, type SimulatedWorker } from './index.ts'
 import { seeded, VirtualTime } from './virtual-time.ts'
 
@@ -415,7 +417,7 @@ test('the same seed tells the same story', async () => {
 })
 
 test("the SDK's native part replays every history of these tests", async () => {
-  Runtime.install({ logger: new DefaultLogger('ERROR') })
+  await installRuntime(silentLogger, null)
   const failed: string[] = []
   const replayed = Worker.runReplayHistories({ workflowBundle: bundle }, histories)
   let count = 0
