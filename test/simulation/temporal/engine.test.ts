@@ -358,6 +358,14 @@ test('an error in workflow code: its task is tried again until the code is mende
   expect(temporal.server.find('w')?.status).toBe('Running')
 })
 
+test('a promise that fails unheard fails the task', async () => {
+  worker()
+  await start('unheard')
+  await time.pass(5_000)
+  const failed = temporal.history('w').find(({ type }) => type === 'WorkflowTaskFailed')
+  expect(failed?.attributes.failure?.message).toContain('nobody listens')
+})
+
 test('ids: one run at a time, and what the policies say', async () => {
   worker()
   await start('noted')

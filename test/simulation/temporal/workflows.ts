@@ -169,6 +169,14 @@ export async function broken(): Promise<void> {
   throw new TypeError('a mistake in the code')
 }
 
+/** A promise of it fails, and nobody hears. */
+export async function unheard(): Promise<void> {
+  void sleep(1).then(() => {
+    throw new Error('nobody listens')
+  })
+  await sleep(100)
+}
+
 /** Numbers of chance and time, which a replay has to repeat. */
 export async function random(): Promise<{ numbers: number[]; times: number[] }> {
   const numbers = [Math.random()]
