@@ -55,6 +55,7 @@ export class Server implements Host {
   #late: (() => void)[] = []
   /** Grows when everything is wiped: what was planned before is void. */
   #age = 0
+  readonly #wiped: (() => void)[] = []
   readonly #fallen = new Set<() => void>()
 
   constructor(options: ServerOptions) {
@@ -138,6 +139,11 @@ export class Server implements Host {
     return () => this.#fallen.delete(fall)
   }
 
+  /** Calls `forget` whenever everything is lost. */
+  whenWiped(forget: () => void): void {
+    this.#wiped.push(forget)
+  }
+
   down(): void {
     this.#isUp = false
     for (const fall of [...this.#fallen]) fall()
@@ -156,6 +162,7 @@ export class Server implements Host {
     this.runs.clear()
     this.matching.clear()
     if (this.searchAttributes !== null) this.searchAttributes = new Map()
+    for (const forget of this.#wiped) forget()
     for (const fall of [...this.#fallen]) fall()
   }
 
