@@ -141,8 +141,7 @@ async function onServer(scenarios: readonly Scenario[], cached: number) {
 }
 
 const run = randomUUID()
-const idOf = (cached: number, index: number): string =>
-  `engine-${run}-${cached}-${index}`
+const idOf = (cached: number, index: number): string => `engine-${run}-${cached}-${index}`
 
 for (const { cached, forgets, scenarios } of [
   { cached: 100, forgets: 0, scenarios: SCENARIOS },

@@ -373,14 +373,22 @@ test('ids: one run at a time, and what the policies say', async () => {
     name: 'WorkflowExecutionAlreadyStartedError',
   })
   const { workflow } = temporal.client('test')
-  const replace = { taskQueue: queue, workflowId: 'w', workflowIdConflictPolicy: 'TERMINATE_EXISTING' } as const
+  const replace = {
+    taskQueue: queue,
+    workflowId: 'w',
+    workflowIdConflictPolicy: 'TERMINATE_EXISTING',
+  } as const
   await time.until(workflow.start('echoed', { ...replace, args: ['x'] }))
   await time.pass(1_000)
   expect(temporal.server.runs.get('w')?.map(({ status }) => status)).toEqual([
     'Terminated',
     'Completed',
   ])
-  const once = { taskQueue: queue, workflowId: 'w', workflowIdReusePolicy: 'REJECT_DUPLICATE' } as const
+  const once = {
+    taskQueue: queue,
+    workflowId: 'w',
+    workflowIdReusePolicy: 'REJECT_DUPLICATE',
+  } as const
   await expect(
     time.until(workflow.start('echoed', { ...once, args: ['x'] })),
   ).rejects.toMatchObject({ name: 'WorkflowExecutionAlreadyStartedError' })

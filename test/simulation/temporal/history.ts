@@ -20,7 +20,7 @@ type Camel<Text extends string> = Text extends `${infer Head}_${infer Rest}`
 type NameOf<Text> = Text extends `EVENT_TYPE_${infer Name}` ? Camel<Name> : never
 
 /** `WorkflowExecutionStarted`, `ActivityTaskScheduled`, … */
-export type EventName = NameOf<keyof Enums & string>
+export type EventName = NameOf<keyof Enums>
 
 /** A workflow execution that another one names. */
 export interface Ref {

@@ -51,13 +51,16 @@ test.each(recorded)('the engine decides as the real worker did in %s', async (na
   const [ending] = 'commands' in outcome ? outcome.commands.slice(-1) : []
   const { type, attributes } = rest.at(-1)!
   if (type === 'WorkflowExecutionCompleted')
-    expect(ending?.kind === 'complete' && defaultPayloadConverter.fromPayload(ending.result!)).toEqual(
-      defaultPayloadConverter.fromPayload(attributes.result!.payloads![0]!),
-    )
+    expect(
+      ending?.kind === 'complete' && defaultPayloadConverter.fromPayload(ending.result!),
+    ).toEqual(defaultPayloadConverter.fromPayload(attributes.result!.payloads![0]!))
   else if (type === 'WorkflowExecutionCanceled') expect(ending).toEqual({ kind: 'cancel' })
   else {
     expect(type).toBe('WorkflowExecutionFailed')
-    expect(ending).toMatchObject({ kind: 'fail', failure: { message: attributes.failure!.message } })
+    expect(ending).toMatchObject({
+      kind: 'fail',
+      failure: { message: attributes.failure!.message },
+    })
   }
 })
 
@@ -128,59 +131,62 @@ test.each([0, 1])('an import, with a cache that forgets at a rate of %s', async 
   temporal.dispose()
 })
 
-test.each([0, 1])('an import is paused, goes on, and is asked about, at a rate of %s', async (forgets) => {
-  let pushes = 0
-  const pushSegment = async () => {
-    const context = Context.current()
-    if (++pushes > 1)
-      return {
-        done: true,
-        progress: { created: 2, updated: 0, rejected: 0, failed: 0 },
-        errors: [],
-        requests: 1,
+test.each([0, 1])(
+  'an import is paused, goes on, and is asked about, at a rate of %s',
+  async (forgets) => {
+    let pushes = 0
+    const pushSegment = async () => {
+      const context = Context.current()
+      if (++pushes > 1)
+        return {
+          done: true,
+          progress: { created: 2, updated: 0, rejected: 0, failed: 0 },
+          errors: [],
+          requests: 1,
+        }
+      const beat = () => {
+        if (context.cancellationSignal.aborted) return
+        context.heartbeat({ rows: 1 })
+        time.at(time.now() + 500, 'beat', beat)
       }
-    const beat = () => {
-      if (context.cancellationSignal.aborted) return
-      context.heartbeat({ rows: 1 })
-      time.at(time.now() + 500, 'beat', beat)
+      beat()
+      return await context.cancelled
     }
-    beat()
-    return await context.cancelled
-  }
-  const staged = {
-    rows: 2,
-    planned: 2,
-    invalid: 0,
-    segments: [{ first: 1, last: 2 }],
-    errors: [],
-    hasLimits: true,
-  }
-  const { time, temporal, worker, start } = worldOf(
-    {
-      pushSegment,
-      stageImport: async () => staged,
-      reviewImport: async () => ({
-        excesses: [{ limit: 'max_rows', value: 2, max: 1 }],
-        plan: null,
-      }),
-    },
-    forgets,
-  )
-  worker('worker-1')
-  const handle = await start(importSync, { sync: 'contacts' })
-  await time.pass(2_000)
-  expect(await time.until(handle.query('progress'))).toMatchObject({ step: 'approval' })
-  expect(await time.until(handle.executeUpdate(approve, { args: [{}] }))).toEqual({
-    streams: ['contacts'],
-  })
-  await time.pass(10_000)
-  await time.until(handle.executeUpdate(pause, { args: [{ reason: 'lunch' }] }))
-  await time.pass(20_000)
-  expect(await time.until(handle.query('progress'))).toMatchObject({ state: 'paused' })
-  await time.until(handle.executeUpdate(resume, { args: [undefined] }))
-  expect(await time.until(handle.result())).toMatchObject({ state: 'complete' })
-  temporal.dispose()
-})
+    const staged = {
+      rows: 2,
+      planned: 2,
+      invalid: 0,
+      segments: [{ first: 1, last: 2 }],
+      errors: [],
+      hasLimits: true,
+    }
+    const { time, temporal, worker, start } = worldOf(
+      {
+        pushSegment,
+        stageImport: async () => staged,
+        reviewImport: async () => ({
+          excesses: [{ limit: 'max_rows', value: 2, max: 1 }],
+          plan: null,
+        }),
+      },
+      forgets,
+    )
+    worker('worker-1')
+    const handle = await start(importSync, { sync: 'contacts' })
+    await time.pass(2_000)
+    expect(await time.until(handle.query('progress'))).toMatchObject({ step: 'approval' })
+    expect(await time.until(handle.executeUpdate(approve, { args: [{}] }))).toEqual({
+      streams: ['contacts'],
+    })
+    await time.pass(10_000)
+    await time.until(handle.executeUpdate(pause, { args: [{ reason: 'lunch' }] }))
+    await time.pass(20_000)
+    expect(await time.until(handle.query('progress'))).toMatchObject({ state: 'paused' })
+    await time.until(handle.executeUpdate(resume, { args: [undefined] }))
+    expect(await time.until(handle.result())).toMatchObject({ state: 'complete' })
+    temporal.dispose()
+  },
+)
 
 test('a group runs its syncs in their order, on workers that die', async () => {
   const opened: string[] = []

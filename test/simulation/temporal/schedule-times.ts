@@ -49,7 +49,11 @@ function rangesOf(text: string, [least, most]: readonly [number, number]): Range
       throw new RpcError(CODE.invalid, `Invalid schedule spec: ${part}`)
     const start = star === undefined ? Number(from) : least
     const end = star === undefined && to === undefined && step === undefined ? start : most
-    return { start: start % (most + 1 || 1), end: to === undefined ? end : Number(to), step: Number(step ?? 1) }
+    return {
+      start: start % (most + 1 || 1),
+      end: to === undefined ? end : Number(to),
+      step: Number(step ?? 1),
+    }
   })
 }
 
@@ -75,7 +79,14 @@ function offsetMs(zone: string, at: number): number {
     second: 'numeric',
   }).formatToParts(at)
   const of = (type: string) => Number(parts.find((part) => part.type === type)?.value)
-  const local = Date.UTC(of('year'), of('month') - 1, of('day'), of('hour'), of('minute'), of('second'))
+  const local = Date.UTC(
+    of('year'),
+    of('month') - 1,
+    of('day'),
+    of('hour'),
+    of('minute'),
+    of('second'),
+  )
   return local - Math.floor(at / 1_000) * 1_000
 }
 

@@ -28,7 +28,13 @@ const create = async (overlap: 'SKIP' | 'BUFFER_ONE' | 'ALLOW_ALL', every = '1h'
       scheduleId: 's',
       spec: { intervals: [{ every }] },
       policies: { overlap },
-      action: { type: 'startWorkflow', workflowType: 'w', workflowId: 'w', taskQueue: 'q', args: [1] },
+      action: {
+        type: 'startWorkflow',
+        workflowType: 'w',
+        workflowId: 'w',
+        taskQueue: 'q',
+        args: [1],
+      },
     }),
   )
 
@@ -138,9 +144,7 @@ test('the project makes its schedules, changes them, and keeps what people do to
   await time.until(triggerSchedule(client, { sync: 'contacts', project }))
   const [run] = begun()
   expect(run).toMatch(/^import-contacts-3f9ac2b1-2026-01-01T/)
-  const { memo, searchAttributes } = await time.until(
-    client.workflow.getHandle(run!).describe(),
-  )
+  const { memo, searchAttributes } = await time.until(client.workflow.getHandle(run!).describe())
   expect(memo).toMatchObject({ managedBy: 'records-sync' })
   expect(searchAttributes).toMatchObject({ SyncName: ['contacts'], TemporalScheduledById: [id] })
   temporal.wipe()

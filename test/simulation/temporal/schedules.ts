@@ -112,7 +112,11 @@ class Schedules {
     if (unpause) change(false, unpause)
     const now = this.#server.scheduler.now()
     if (triggerImmediately)
-      this.#take(kept, now, triggerImmediately.overlapPolicy || Overlap.SCHEDULE_OVERLAP_POLICY_ALLOW_ALL)
+      this.#take(
+        kept,
+        now,
+        triggerImmediately.overlapPolicy || Overlap.SCHEDULE_OVERLAP_POLICY_ALLOW_ALL,
+      )
     for (const { startTime, endTime, overlapPolicy } of backfillRequest ?? []) {
       // Both ends are of it.
       let at = msOf(startTime) - 1

@@ -48,7 +48,8 @@ function watchRejections(): void {
       | { readonly info: { readonly runId: string } }
       | undefined
     const workflow = ReusableVMWorkflowCreator.workflowByRunId.get(activator?.info.runId ?? '')
-    if (workflow) workflow.setUnhandledRejection(new Error(`Unhandled rejection: ${String(reason)}`))
+    if (workflow)
+      workflow.setUnhandledRejection(new Error(`Unhandled rejection: ${String(reason)}`))
     else if (process.listenerCount('unhandledRejection') === 1) throw reason
   })
 }

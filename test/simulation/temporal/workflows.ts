@@ -113,7 +113,10 @@ export async function counted(left: number): Promise<string> {
 }
 
 export async function parent(text: string): Promise<string> {
-  return await executeChild(echoed, { args: [text], workflowId: `${workflowInfo().workflowId}-child` })
+  return await executeChild(echoed, {
+    args: [text],
+    workflowId: `${workflowInfo().workflowId}-child`,
+  })
 }
 
 /** Its child fails. */
