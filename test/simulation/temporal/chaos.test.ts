@@ -16,7 +16,7 @@ import { SimulatedTemporal, type Bundle, type SimulatedWorker } from './index.ts
 import { projectQueues } from './project-queues.ts'
 import { seeded, VirtualTime } from './virtual-time.ts'
 
-const SEEDS = 25
+const SEEDS = 16
 const CHAOS_MS = 120_000
 const queue = taskQueueOf('3f9ac2b1')
 
@@ -158,7 +158,7 @@ function act(
     () => unheard(handle.executeUpdate(approve, { args: [{ stream: 'nothing' }] })),
     () => unheard(handle.signal(stateChanged, { state: 'running', reason: null, message: null })),
     () => unheard(handle.query('progress')),
-    () => (dice.often(0.2) ? unheard(handle.cancel()) : undefined),
+    () => (dice.often(0.06) ? unheard(handle.cancel()) : undefined),
   )()
 }
 
