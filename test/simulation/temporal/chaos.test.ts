@@ -16,7 +16,7 @@ import { SimulatedTemporal, type Bundle, type SimulatedWorker } from './index.ts
 import { projectQueues } from './project-queues.ts'
 import { seeded, VirtualTime } from './virtual-time.ts'
 
-const SEEDS = 16
+const SEEDS = 20
 const CHAOS_MS = 120_000
 const queue = taskQueueOf('3f9ac2b1')
 
@@ -158,7 +158,7 @@ function act(
     () => unheard(handle.executeUpdate(approve, { args: [{ stream: 'nothing' }] })),
     () => unheard(handle.signal(stateChanged, { state: 'running', reason: null, message: null })),
     () => unheard(handle.query('progress')),
-    () => (dice.often(0.06) ? unheard(handle.cancel()) : undefined),
+    () => (dice.often(0.1) ? unheard(handle.cancel()) : undefined),
   )()
 }
 
@@ -182,7 +182,7 @@ test('whatever goes wrong, a run ends, with a history that a server can have wri
   expect([...seen]).toEqual(
     expect.arrayContaining([
       'WorkflowTaskTimedOut',
-      'ActivityTaskCanceled',
+      'ActivityTaskCancelRequested',
       'WorkflowExecutionUpdateAccepted',
       'WorkflowExecutionCanceled',
       'WorkflowExecutionCompleted',
@@ -191,6 +191,8 @@ test('whatever goes wrong, a run ends, with a history that a server can have wri
 })
 
 test('a seed tells one story, whatever the machine does', async () => {
-  const [one, other] = [await chaos(7), await chaos(7)]
-  expect(other.story).toEqual(one.story)
+  for (const seed of [7, 8, 9, 10, 11]) {
+    const [one, other] = [await chaos(seed), await chaos(seed)]
+    expect(other.story).toEqual(one.story)
+  }
 })

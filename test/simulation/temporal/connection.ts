@@ -25,7 +25,7 @@ export function createConnection(server: Server, name: string): ConnectionLike {
     contexts.run({ ...contexts.getStore(), ...more }, work)
   const call = (method: string, handle: (request: never) => unknown, request: unknown) => {
     const context = contexts.getStore() ?? {}
-    const own = method === 'queryWorkflow' ? { deadline: Date.now() + QUERY_MS } : {}
+    const own = method === 'queryWorkflow' ? { maxMs: QUERY_MS } : {}
     return new Call(server, { name, method, ...own, ...context }).send(() =>
       handle(request as never),
     )
@@ -66,6 +66,8 @@ export const createClient = (server: Server, name: string): Client =>
   })
 
 interface CallOptions extends CallContext {
+  /** Where the caller sets no deadline. */
+  readonly maxMs?: number
   readonly name: string
   readonly method: string
 }
@@ -82,7 +84,7 @@ class Call {
   }
 
   async send(handle: () => unknown): Promise<unknown> {
-    const { deadline, signal } = this.#options
+    const { deadline, maxMs, signal } = this.#options
     const { scheduler } = this.#server
     return await new Promise((resolve, reject) => {
       const end = (settle: () => void) => {
@@ -91,8 +93,9 @@ class Call {
         for (const one of this.#ends.splice(0)) one()
         settle()
       }
-      if (deadline !== undefined) {
-        const at = scheduler.now() + Math.max(0, deadline - Date.now())
+      const limitMs = deadline === undefined ? maxMs : Math.max(0, deadline - Date.now())
+      if (limitMs !== undefined) {
+        const at = scheduler.now() + limitMs
         const late = scheduler.at(at, `${this.#what} takes too long`, () =>
           end(() => reject(new RpcError(CODE.late, 'Deadline exceeded'))),
         )

@@ -4,7 +4,7 @@ import type { Dice, Scheduler } from '../scheduler.ts'
 import { dice } from '../../other-service/random-habits.ts'
 
 const START = Date.UTC(2026, 0, 1)
-const TURNS_MAX = 1_000_000
+const TURNS_MAX = 100_000
 
 interface Planned {
   readonly at: number

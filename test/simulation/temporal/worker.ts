@@ -71,7 +71,7 @@ export class Worker implements SimulatedWorker {
   #stoppedAt = 0
   #swallowed = 0
   /** What arrives while it stands still. */
-  #inbox: (() => void)[] = []
+  #inbox: (() => void | Promise<void>)[] = []
   /** One workflow task, or query, of a run at a time. */
   readonly #turns = new Map<string, Promise<void>>()
 
@@ -128,7 +128,7 @@ export class Worker implements SimulatedWorker {
     if (ms === null) return
     scheduler.at(scheduler.now() + ms, `${this.name} gets ${what}`, async () => {
       if (this.#state === 'killed') return
-      if (this.#state === 'stopped') this.#inbox.push(() => void arrive())
+      if (this.#state === 'stopped') this.#inbox.push(arrive)
       else await arrive()
     })
   }
@@ -299,7 +299,13 @@ export class Worker implements SimulatedWorker {
   continue(): void {
     if (this.#state !== 'stopped') return
     this.#state = 'runs'
-    for (const act of this.#inbox.splice(0)) act()
+    const { scheduler } = this.#server
+    for (const act of this.#inbox.splice(0))
+      scheduler.at(scheduler.now(), `${this.name} moves again`, async () => {
+        // It may have been stopped again by then.
+        if (this.#state === 'stopped') this.#inbox.push(act)
+        else if (this.#state !== 'killed') await act()
+      })
     this.#server.matching.matchAll()
   }
 
