@@ -350,6 +350,54 @@ test('a worker of other code: what it decides otherwise is refused, and the old 
   expect(await time.until(handle.result())).toBe('new')
 })
 
+test('a decision that comes too late is refused', async () => {
+  await start('noted')
+  const run = temporal.server.find('w')!
+  const late = run.startTask(1, 'one')!
+  await time.pass(11_000)
+  const next = run.startTask(2, 'other')!
+  const nothing = { commands: [], flags: [] }
+  expect(() => run.completeTask(late.id, 'one', nothing, null)).toThrow('task not found')
+  expect(() => run.completeTask(next.id, 'one', nothing, null)).toThrow('task not found')
+  run.completeTask(next.id, 'other', nothing, null)
+  expect(types().slice(-2)).toEqual(['WorkflowTaskStarted', 'WorkflowTaskCompleted'])
+})
+
+test('what happens while a worker decides is written after its decision', async () => {
+  await start('noted')
+  const run = temporal.server.find('w')!
+  const paper = run.startTask(1, 'one')!
+  run.signal({ name: 'note' })
+  expect(types()).not.toContain('WorkflowExecutionSignaled')
+  const ending = { commands: [{ kind: 'cancel' as const }], flags: [] }
+  // It must be heard before the run may end.
+  expect(() => run.completeTask(paper.id, 'one', ending, null)).toThrow('UnhandledCommand')
+  expect(types().slice(-3)).toEqual([
+    'WorkflowTaskFailed',
+    'WorkflowExecutionSignaled',
+    'WorkflowTaskScheduled',
+  ])
+  const again = run.startTask(2, 'one')!
+  run.completeTask(again.id, 'one', ending, null)
+  expect(types().at(-1)).toBe('WorkflowExecutionCanceled')
+  // Not for the SDK's native part: no workflow code has decided this.
+  temporal.wipe()
+})
+
+test('of what a task brings, signals come first', async () => {
+  const decides = (name: string) =>
+    temporal.addWorker({ name, queues: [{ queue, workflows: true }] })
+  const one = decides('decides-1')
+  const handle = await start('together')
+  await time.pass(100)
+  one.kill()
+  temporal.addWorker({ name: 'works', queues: [{ queue, activities }] })
+  await time.pass(100)
+  await time.until(handle.signal('note', 'signal'))
+  decides('decides-2')
+  expect(await time.until(handle.result())).toEqual(['signal', 'activity'])
+})
+
 test('an error in workflow code: its task is tried again until the code is mended', async () => {
   worker()
   await start('broken')

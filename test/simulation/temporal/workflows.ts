@@ -192,3 +192,11 @@ export async function random(): Promise<{ numbers: number[]; times: number[] }> 
   times.push(Date.now())
   return { numbers, times }
 }
+
+/** What comes first, if a task brings both. */
+export async function together(): Promise<string[]> {
+  const order: string[] = []
+  setHandler(note, (text) => void order.push(text))
+  order.push(await acts.echo('activity'))
+  return order
+}
