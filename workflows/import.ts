@@ -1,7 +1,7 @@
 // The import, as a workflow: open, stage, review, push segment by segment, close (which verifies first). It carries names,
 // ids and counts; rows and keys never enter its history.
 
-import { CancellationScope, isCancellation, proxyActivities } from '@temporalio/workflow'
+import { CancellationScope, proxyActivities } from '@temporalio/workflow'
 import type { Activities, SegmentRef } from '../activities/index.ts'
 import type { ShortActivities, StreamingActivities } from './queues.ts'
 import { DIFFERENCE_KINDS } from '../src/core/domain/differences.ts'
@@ -15,6 +15,8 @@ import { linksProgress, startLinks } from './start-links.ts'
 import { ImportInput, type ImportProgress, type ImportResult } from './messages.ts'
 import {
   APPROVAL_MS,
+  asCancellation,
+  cancelled,
   tuningArgument,
   stacklessFailure,
   failureMessage,
@@ -119,14 +121,16 @@ class ImportRun {
   async execute(): Promise<ImportResult> {
     const { sync, tuning, plan } = this.#input
     const [limits, task] = [this.#limits, this.#task]
-    const run = await this.#short.openImport.executeWithOptions({ summary: `open ${sync}` }, [
-      {
-        sync,
-        ...(task === null ? { limits } : { task }),
-        ...(plan !== undefined && { plan }),
-        ...tuningArgument(tuning),
-      },
-    ])
+    const run = await cancelled(
+      this.#short.openImport.executeWithOptions({ summary: `open ${sync}` }, [
+        {
+          sync,
+          ...(task === null ? { limits } : { task }),
+          ...(plan !== undefined && { plan }),
+          ...tuningArgument(tuning),
+        },
+      ]),
+    )
     this.#run = run
     this.#status.note({ run, step: 'stage' })
     try {
@@ -164,11 +168,13 @@ class ImportRun {
       return { run, ...result }
     } catch (error) {
       this.#control.end()
-      const ending = isCancellation(error)
-        ? ({ kind: 'cancelled' } as const)
-        : ({ kind: 'failed', message: failureMessage(error) } as const)
+      const cancellation = asCancellation(error)
+      const ending =
+        cancellation === null
+          ? ({ kind: 'failed', message: failureMessage(error) } as const)
+          : ({ kind: 'cancelled' } as const)
       await CancellationScope.nonCancellable(() => this.#close(ending))
-      throw error
+      throw cancellation ?? error
     }
   }
 

@@ -17,6 +17,7 @@ import { MirrorInput, type MirrorResult } from './messages.ts'
 import { MirrorStatus, streamLabel } from './mirror-progress.ts'
 import {
   APPROVAL_MS,
+  cancelled,
   tuningArgument,
   stacklessFailure,
   failureMessage,
@@ -85,9 +86,11 @@ class MirrorRun {
   async execute(): Promise<MirrorResult> {
     const { sync, tuning } = this.#input
     const [limits, task] = [this.#limits, this.#task]
-    this.#run = await this.#short.openMirror.executeWithOptions({ summary: `open ${sync}` }, [
-      { sync, ...(task === null ? { limits } : { task }), ...tuningArgument(tuning) },
-    ])
+    this.#run = await cancelled(
+      this.#short.openMirror.executeWithOptions({ summary: `open ${sync}` }, [
+        { sync, ...(task === null ? { limits } : { task }), ...tuningArgument(tuning) },
+      ]),
+    )
     this.#status.note({ run: this.#run, step: 'discover' })
     const stopped = await this.#work().then(
       () => null,
@@ -162,9 +165,11 @@ class MirrorRun {
       const { approved } = await this.#approvals.ask(streamLabel(stream), rows, timeoutMs)
       verdict = { approved, rows }
       this.#status.noteStream(stream, { state: 'waiting' })
-      await this.#short.noteVerdict.executeWithOptions(
-        { summary: `${approved ? 'approved' : 'rejected'}: ${rows} of ${streamLabel(stream)}` },
-        [{ run: this.#run, stream, approved, tuning, priority }],
+      await cancelled(
+        this.#short.noteVerdict.executeWithOptions(
+          { summary: `${approved ? 'approved' : 'rejected'}: ${rows} of ${streamLabel(stream)}` },
+          [{ run: this.#run, stream, approved, tuning, priority }],
+        ),
       )
     }
   }

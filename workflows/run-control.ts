@@ -11,7 +11,7 @@ import {
   type RunProgress,
   type ControlAnswer,
 } from './messages.ts'
-import { asCancellation, stacklessFailure, parseInput, SHORT } from './run.ts'
+import { asCancellation, cancelled, stacklessFailure, parseInput, SHORT } from './run.ts'
 import type { RunStatus } from './run-status.ts'
 
 const reasonOf = (input: unknown) => parseInput(PauseInput, input, { reason: 'maintenance' })
@@ -57,7 +57,7 @@ export class RunControl {
     const outer = CancellationScope.current()
     // Bounded by the number of pauses that people make.
     for (;;) {
-      while (this.#pause) await this.#park()
+      while (this.#pause) await cancelled(this.#park())
       const scope = new CancellationScope({ parent: outer, cancellable: true })
       this.#working.add(scope)
       try {

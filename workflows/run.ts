@@ -90,6 +90,15 @@ export function asCancellation(error: unknown): Error | null {
   return isUnretried ? new CancelledFailure('cancelled') : null
 }
 
+/** The result; what a cancel has caused is thrown as a cancellation, so that the workflow ends as cancelled. */
+export async function cancelled<Result>(work: Promise<Result>): Promise<Result> {
+  try {
+    return await work
+  } catch (error) {
+    throw asCancellation(error) ?? error
+  }
+}
+
 /** The first message of ours in a failure's chain. */
 export function failureMessage(error: unknown): string {
   let current = error
