@@ -41,6 +41,8 @@ export interface RequestOptions {
    * `SendDeadlinePassed`.
    */
   readonly sendBefore?: Deadline | undefined
+  /** Called right before each sending, once the quota has allowed it: an answer shows what was so then, or later. */
+  readonly onSend?: (() => void) | undefined
   /** How often a read is retried that failed temporarily. Default: the client's; writes are sent once. */
   readonly retries?: number | undefined
 }
@@ -155,6 +157,7 @@ async function attempt<Body>(
       continue
     }
     const keyed = key === null ? request : withKey(request, key)
+    options.onSend?.()
     const answer = await sendWith(context, granted, named, keyed)
     context.warn(answer)
     if (answer.status === 429) {

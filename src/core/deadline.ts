@@ -15,6 +15,15 @@ export class Deadline {
   }
 
   isOver(): boolean {
-    return Math.max(performance.now() - this.#monotonic, Date.now() - this.#wall) >= this.ms
+    return this.leftMs() <= 0
+  }
+
+  /** What is left of it, ms; below zero once it is over. */
+  leftMs(): number {
+    return this.ms - Math.max(performance.now() - this.#monotonic, Date.now() - this.#wall)
   }
 }
+
+/** The one of two time limits that is over first. */
+export const earlierOf = (one: Deadline, other: Deadline): Deadline =>
+  one.leftMs() <= other.leftMs() ? one : other

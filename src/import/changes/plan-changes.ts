@@ -69,7 +69,7 @@ export async function lookUpChanges(
     let reads = 0
     try {
       signal.throwIfAborted()
-      const found = await find(slice, { whole: true, onReads: (count) => (reads = count) })
+      const found = await find(slice, { whole: true, onFound: (one) => (reads = one.reads) })
       const changes = await readChanges(found)
       await ledger.recordImages(
         run,

@@ -104,8 +104,9 @@ export class RowChooser {
     const doubted = await this.#leftInDoubt(items)
     const isMaybeMade = this.#job.config.mode === 'create' && items.some(isMaybeWritten)
     const isCompared = doubted.size > 0 || isMaybeMade
-    const found = await this.#find(items, { whole: this.keepsImages || isCompared })
-    const at = this.#deps.clock.now()
+    let at = Infinity
+    const onFound = ({ askedAt }: { askedAt: number }) => void (at = askedAt)
+    const found = await this.#find(items, { whole: this.keepsImages || isCompared, onFound })
     const isAgain = ({ item }: FoundRow) => this.keepsImages && isMaybeWritten(item)
     const first = found.filter((row) => !isAgain(row))
     const changes = this.#readChanges === null ? [] : await this.#readChanges(first)
@@ -383,7 +384,6 @@ const toSend = (choices: readonly Choice[]): readonly PlannedItem[] =>
   choices.flatMap(([item, outcome]) => (outcome === null ? [item] : []))
 
 const keyOf = ({ key }: PlannedItem): string => key
-
 /** Whether a sending of the row before this one had no certain outcome. */
 const isMaybeWritten = ({ attempts, isReplayed }: PlannedItem): boolean =>
   attempts > 0 || isReplayed === true

@@ -14,7 +14,7 @@ import type { SentAgain } from '../../runs/sent-again.ts'
 import type { ImportDeps } from '../ports.ts'
 import { BackOff, SENDINGS_MAX } from './back-off.ts'
 import { RowChooser } from './choose-rows.ts'
-import { withFreshLook, type ReadyRows } from './fresh-look.ts'
+import { sendUntil, withFreshLook, type ReadyRows } from './fresh-look.ts'
 import { Isolation, type Refused } from './isolate.ts'
 import { mayBeOfOneRow, RefusedInRow } from './refusals.ts'
 import { otherKeyNoter } from './second-records.ts'
@@ -24,6 +24,13 @@ import type { ClaimedSegment, DeliveryLedger } from './claimed-segment.ts'
 import { settlement } from './settle.ts'
 
 /** A batch that is written down, with the right to send it. */
+interface Recording {
+  readonly body: string
+  readonly permit: Permit
+  /** When its rows were looked up, ms since 1970; left out if they need not be. */
+  readonly at?: number | undefined
+}
+
 interface Granted {
   readonly recorded: RecordedBatch
   readonly permit: Permit
@@ -162,11 +169,11 @@ export class Delivery {
   }
 
   /** `replayed`: the rows were sent before, and it is not known what became of that. */
-  #recordNew({ items, permit }: ReadyRows, replayed = false): Promise<RecordedBatch> {
+  #recordNew({ items, permit, at }: ReadyRows, replayed = false): Promise<RecordedBatch> {
     const { run, segment, fence } = this.#job
     const body = bodyText(this.#job.config, items)
     const batch = { operation: this.#operation, digest: bodyDigest(body), items, replayed }
-    return this.#record(body, permit, () =>
+    return this.#record({ body, permit, at }, () =>
       this.#deps.ledger.recordSend(run, segment, fence, batch),
     )
   }
@@ -183,7 +190,7 @@ export class Delivery {
 
   /** Sends a batch again whose answer was lost. */
   async redeliver(batch: SentBatch, body: string, permit: Permit): Promise<void> {
-    const recorded = await this.#recordResend(batch, body, permit, true)
+    const recorded = await this.#recordResend(batch, { body, permit }, true)
     await this.#sendUntilSettled({ recorded, permit }, true, this.#isolation.isolateOrHalt)
   }
 
@@ -205,22 +212,22 @@ export class Delivery {
     if (this.#mustStop()) return null
     const ready = await this.#look(batch.items, { isLost, acquire })
     if (ready === null) return null
-    const { items, permit } = ready
+    const { items, permit, at } = ready
     const body = bodyText(this.#job.config, items)
     const isSame = isLost && bodyDigest(body) === batch.digest
     const recorded = isSame
-      ? await this.#recordResend({ ...batch, items }, body, permit, true)
+      ? await this.#recordResend({ ...batch, items }, { body, permit, at }, true)
       : await this.#recordNew(ready, isLost)
     return { recorded, permit }
   }
 
   /** Uses the permit only if the ledger took the record. */
   async #record(
-    body: string,
-    permit: Permit,
+    { body, permit, at }: Recording,
     write: () => Promise<SentBatch>,
   ): Promise<RecordedBatch> {
-    const sendBefore = sendDeadline(this.#deps.tuning)
+    const limit = sendDeadline(this.#deps.tuning)
+    const sendBefore = at === undefined ? limit : sendUntil(this.#deps, at, limit)
     try {
       return { batch: await write(), body, sendBefore }
     } catch (error) {
@@ -229,15 +236,10 @@ export class Delivery {
     }
   }
 
-  #recordResend(
-    batch: SentBatch,
-    body: string,
-    permit: Permit,
-    replayed: boolean,
-  ): Promise<RecordedBatch> {
+  #recordResend(batch: SentBatch, recording: Recording, replayed: boolean): Promise<RecordedBatch> {
     const { run, segment, fence } = this.#job
     const again = { operation: this.#operation, replayed }
-    return this.#record(body, permit, () =>
+    return this.#record(recording, () =>
       this.#deps.ledger.recordResend(run, segment, fence, batch, again),
     )
   }
@@ -304,7 +306,7 @@ export class Delivery {
     await this.#backOff.wait(failure, sendings)
     const permit = await this.#permitToResend(batch, ended, isDoubtful)
     if (permit === null) return null
-    const recorded = await this.#recordResend(batch, body, permit, failure.outcomeUnknown)
+    const recorded = await this.#recordResend(batch, { body, permit }, failure.outcomeUnknown)
     return { recorded, permit }
   }
 

@@ -40,15 +40,18 @@ function recordOf(
 export const NO_BASELINE = { before: null, held: '' }
 
 /**
- * Looks up at most 100 rows. `whole`: with the values of all mapped properties, not only the key; `onReads`: told how many requests it
- * took.
+ * Looks up at most 100 rows. `whole`: with the values of all mapped properties, not only the key; `onFound`: told how many requests it
+ * took, and since when it holds.
  */
 export function rowFinder(
   deps: ImportDeps,
   { config, schema }: StagedImport,
 ): (
   items: readonly PlannedItem[],
-  options: { readonly whole: boolean; readonly onReads?: (reads: number) => void },
+  options: {
+    readonly whole: boolean
+    readonly onFound?: (found: Pick<Found, 'reads' | 'askedAt'>) => void
+  },
 ) => Promise<readonly FoundRow[]> {
   const matching = stagedMatchingProperty(config, schema)
   const typeOf = propertyTypes(config, schema)
@@ -57,7 +60,7 @@ export function rowFinder(
       isNormalisedForm(sent[name], held[name], typeOf(name), NO_BASELINE),
     )
 
-  return async (items, { whole, onReads }) => {
+  return async (items, { whole, onFound }) => {
     if (items.length === 0) return []
     const sent = payloadsProperties(items)
     const asked = items.map((item, index) => ({
@@ -72,7 +75,7 @@ export function rowFinder(
     }))
     const names = whole ? Object.keys(config.properties) : [matching.name]
     const found = await lookUpItems(deps, config, matching, asked, names)
-    onReads?.(found.reads)
+    onFound?.(found)
     return asked.map((item) => {
       const record = recordOf(found, item, matching.name)
       return {

@@ -1,6 +1,7 @@
-// How old a look-up may be when rows that it chose are sent. Rows are looked up ahead of the right to send them, which may take long to
+// How old a look-up may be when rows that it chose are sent, counted from the sending of its request. Rows are looked up ahead of the right to send them, which may take long to
 // come: then the right goes back, and they are looked up again.
 
+import { Deadline, earlierOf } from '../../core/deadline.ts'
 import type { Clock, Permit } from '../../core/ports.ts'
 import type { PlannedItem } from '../../ledger/ledger.ts'
 
@@ -9,14 +10,29 @@ const LOOK_AGE_MAX_MS = 5_000
 /** Look-ups of one batch. Where the quota lets a request through every few seconds, no look-up is ever younger. */
 export const LOOKS_MAX = 4
 
-/** Whether what was looked up at a time, ms since 1970, may be sent now. */
+/** Whether what was looked up at a time, ms since 1970, may be sent now. `at`: when the look-up was asked for. */
 export const isYoung = ({ clock }: { readonly clock: Pick<Clock, 'now'> }, at: number): boolean =>
   clock.now() - at <= LOOK_AGE_MAX_MS
+
+/**
+ * Until when what was looked up at a time may be sent: the process may stand still on the way. Where no look-up is ever young enough,
+ * it is the limit of any write.
+ */
+export const sendUntil = (
+  { clock }: { readonly clock: Pick<Clock, 'now'> },
+  at: number,
+  limit: Deadline,
+): Deadline => {
+  const leftMs = LOOK_AGE_MAX_MS - (clock.now() - at)
+  return leftMs < 0 || leftMs === Infinity ? limit : earlierOf(limit, new Deadline(leftMs))
+}
 
 /** Rows, and the right to send them now. */
 export interface ReadyRows {
   readonly items: readonly PlannedItem[]
   readonly permit: Permit
+  /** When they were looked up, ms since 1970; left out if they need not be. */
+  readonly at?: number
 }
 
 /**
@@ -46,8 +62,9 @@ export async function withFreshLook(
   let items = rows
   let permit = given
   for (let looks = 0; ; looks++) {
-    if (permit !== null && (looks >= LOOKS_MAX || isYoung({ clock }, lookedAt(items))))
-      return { items, permit }
+    const at = lookedAt(items)
+    if (permit !== null && (looks >= LOOKS_MAX || isYoung({ clock }, at)))
+      return { items, permit, at }
     // A caller that holds one permit while it waits for another may wait for itself.
     permit?.unused()
     if (mustStop()) return null

@@ -24,7 +24,7 @@ import { afterReader } from '../changes/after-write.ts'
 import { ANSWERED_OTHER_RECORD, answerReader } from './answered.ts'
 import { operationOfMode, writesRecords } from '../../core/domain/import-modes.ts'
 import { rowFinder, type FoundRow } from './found-records.ts'
-import { isYoung, LOOKS_MAX } from './fresh-look.ts'
+import { isYoung, LOOKS_MAX, sendUntil } from './fresh-look.ts'
 import { lastRowReader, type LastRow } from './last-rows.ts'
 import { bodyText, sendBody } from './send.ts'
 import { sendIfRunIsOpen } from './send-deadline.ts'
@@ -139,7 +139,8 @@ async function lastSender(
         continue
       }
       try {
-        return await send(looked.item, { permit, sendBefore, waitsOut429: false })
+        const until = sendUntil(deps, at, sendBefore)
+        return await send(looked.item, { permit, sendBefore: until, waitsOut429: false })
       } catch (error) {
         if (isLast || !(error instanceof QuotaWait)) throw error
       }

@@ -20,7 +20,7 @@ import type {
 import { withHeartbeat } from '../../runs/heartbeat.ts'
 import { isOfLink } from '../links/link-differences.ts'
 import { foldCase } from '../mapping/key.ts'
-import { isYoung, LOOKS_MAX } from '../push/fresh-look.ts'
+import { isYoung, LOOKS_MAX, sendUntil } from '../push/fresh-look.ts'
 import { sendIfRunIsOpen } from '../push/send-deadline.ts'
 import { stepPosition } from '../step-position.ts'
 import { lookUpKeys, readRecordById } from '../verify/look-up.ts'
@@ -189,7 +189,7 @@ async function lookAgain(
   job: StagedImport,
   reading: RecordReading,
   records: readonly ExtraRecord[],
-): Promise<Looked & { readonly second: number }> {
+): Promise<Looked & { readonly second: number; readonly at: number }> {
   const { run, config } = job
   const keys = records.map(({ key }) => key)
   const found = await lookUpKeys(deps, config, reading.matching, keys, reading.names)
@@ -207,8 +207,8 @@ async function lookAgain(
   }
   const isProof = await checkDeletionView(deps, job)
   return isProof
-    ? { same, gone: absent, hidden: 0, second }
-    : { same, gone: [], hidden: absent.length, second }
+    ? { same, gone: absent, hidden: 0, second, at: found.askedAt }
+    : { same, gone: [], hidden: absent.length, second, at: found.askedAt }
 }
 
 const recordIds = (records: readonly Pick<ExtraRecord, 'recordId'>[]) =>
@@ -224,6 +224,8 @@ interface Deleting {
   readonly changed: number
   readonly hidden: number
   readonly second: number
+  /** When they were looked up, ms since 1970. */
+  readonly at: number
 }
 
 /**
@@ -237,12 +239,12 @@ const deleteUnchanged = (
   records: readonly ExtraRecord[],
 ): Promise<Deleting> =>
   sendIfRunIsOpen(deps, job.run, async (sendBefore) => {
-    const { client, clock, signal, priority } = deps
+    const { client, signal, priority } = deps
     for (let looks = 1; ; looks++) {
       signal.throwIfAborted()
       const found = await deletable(deps, job, reading, records)
       if (found.asked.length === 0) return { ...found, answers: [] }
-      const at = clock.now()
+      const { at } = found
       const acquiring = client.quota.acquire({ priority, signal, maxWaitMs: QUOTA_WAIT_MAX_MS })
       const permit = await withHeartbeat(deps, acquiring)
       const isLast = looks >= LOOKS_MAX
@@ -250,7 +252,10 @@ const deleteUnchanged = (
         try {
           return {
             ...found,
-            answers: await sendDeletions(deps, job, found.asked, { permit, sendBefore }),
+            answers: await sendDeletions(deps, job, found.asked, {
+              permit,
+              sendBefore: sendUntil(deps, at, sendBefore),
+            }),
           }
         } catch (error) {
           if (isLast || !(error instanceof QuotaWait)) throw error
@@ -266,7 +271,7 @@ async function deletable(
   reading: RecordReading,
   records: readonly ExtraRecord[],
 ): Promise<Omit<Deleting, 'answers'>> {
-  const { same, gone, hidden, second } = await lookAgain(deps, job, reading, records)
+  const { same, gone, hidden, second, at } = await lookAgain(deps, job, reading, records)
   const elsewhere =
     same.length > 0 ? await deps.ledger.writtenElsewhere(job.run, same) : new Set<string>()
   return {
@@ -276,6 +281,7 @@ async function deletable(
     changed: records.length - same.length - gone.length - hidden - second,
     hidden,
     second,
+    at,
   }
 }
 

@@ -44,6 +44,8 @@ export interface Judged {
     /** JSON object of what the record holds of the mapped properties; null where that is not kept. */
     readonly before: string | null
   })[]
+  /** When they were looked up, ms since 1970; Infinity if nothing was. */
+  readonly at: number
 }
 
 /** What a record holds of the mapped properties, with `keep_before`. */
@@ -101,7 +103,7 @@ export async function judge(
     .filter((one) => !isTracked(one))
     .map((one) => outcome(one, { state: 'not_tracked', reason: 'no_record' }))
   const sent: (Known & Judged['sent'][number])[] = []
-  if (known.length === 0) return { settled, sent }
+  if (known.length === 0) return { settled, sent, at: Infinity }
   const { ledger } = deps
   const { run } = job
   const restored = await ledger.restoredAfter()
@@ -141,7 +143,7 @@ export async function judge(
         before: heldText(job, found.ofKey.get(one.key)!.get(recordId!)!),
       })
   }
-  return { settled, sent }
+  return { settled, sent, at: found.askedAt }
 }
 
 /** The record that the sync has written: by its id, or the only one of the key where the service has answered without it. */

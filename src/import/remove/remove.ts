@@ -19,7 +19,7 @@ import { noteRecordsGone } from '../links/gone-records.ts'
 import { currentMatchingProperty, propertyTypes } from '../mapping/types.ts'
 import type { ImportDeps, StagedImport } from '../ports.ts'
 import { SENDINGS_MAX } from '../push/back-off.ts'
-import { isYoung, LOOKS_MAX } from '../push/fresh-look.ts'
+import { isYoung, LOOKS_MAX, sendUntil } from '../push/fresh-look.ts'
 import { sendIfRunIsOpen } from '../push/send-deadline.ts'
 import { keysOfOpenRows } from '../reconcile/open-keys.ts'
 import {
@@ -159,7 +159,7 @@ async function removeOnce(
   const { sent } = ready
   const { results, reason } = await sendIfRunIsOpen(deps, run, async (sendBefore) => {
     await ledger.recordRemovals(run, fence, sent)
-    return await sendRemovals(deps, job, ready, sendBefore)
+    return await sendRemovals(deps, job, ready, sendUntil(deps, ready.at, sendBefore))
   }).finally(ready.unused)
   const answered = sent.filter(({ recordId }) => results.has(recordId))
   const unsent = sent.filter(({ recordId }) => !results.has(recordId))
@@ -193,12 +193,11 @@ async function judgedNow(
   fence: number,
   open: readonly OpenRemoval[],
 ): Promise<ReadyRemovals | null> {
-  const { client, clock, priority, signal } = deps
+  const { client, priority, signal } = deps
   let left = open
   for (let looks = 1; ; looks++) {
     signal.throwIfAborted()
-    const { settled, sent } = await judgeOpen(deps, job, left)
-    const at = clock.now()
+    const { settled, sent, at } = await judgeOpen(deps, job, left)
     if (settled.length > 0) await settle(deps, job, fence, settled)
     if (sent.length === 0) return null
     const acquiring = client.quota.acquire({ priority, signal, maxWaitMs: QUOTA_WAIT_MAX_MS })

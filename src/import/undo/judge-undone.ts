@@ -75,7 +75,7 @@ export async function judgeUndone(
       sent.push({ ...one, recordId: recordId!, before: heldText(job, each.record!) })
     else settled.push(outcomeOf(one, verdict, recordId))
   }
-  return { settled, sent }
+  return { settled, sent, at: found.askedAt }
 }
 
 const outcomeOf = (

@@ -31,6 +31,8 @@ export class Found extends Map<string, RecordRepresentation> {
   readonly byValue = new Map<string, string>()
   /** Requests that it took. */
   reads = 0
+  /** When the first of them was sent, ms since 1970: what others have changed since then, it need not show. Infinity without any. */
+  askedAt = Infinity
 }
 
 /** The properties of an item's payload. */
@@ -165,13 +167,17 @@ async function readAll(
   const filter = { property: matching.name, op: 'in', value: values } as FilterNode
   let cursor: string | null | undefined
   for (let page = 0; page < pagesPerSliceMax; page++) {
+    // The last sending is the one that was answered.
+    let askedAt = Infinity
+    const onSend = () => void (askedAt = deps.clock.now())
     const reading = deps.client.queryRecords(
       config.object_type,
       { filter, properties: [...names], ...(cursor ? { cursor } : {}) },
-      { signal: deps.signal, priority: deps.priority },
+      { signal: deps.signal, priority: deps.priority, onSend },
     )
     const answer = await withHeartbeat(deps, reading)
     found.reads += 1
+    found.askedAt = Math.min(found.askedAt, askedAt)
     for (const record of answer.data) {
       found.byId.set(record.id, record)
       const held = record.properties[matching.name] as Json

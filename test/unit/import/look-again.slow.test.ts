@@ -2,7 +2,7 @@
 // 503, an answer that was lost, the end of a worker, and a long wait for the quota. Somebody changes a record in each of these moments.
 
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { RecordsClient } from '../../../src/client/index.ts'
+import { RecordsClient, type RequestOptions } from '../../../src/client/index.ts'
 import { isBalanced } from '../../../src/core/domain/books.ts'
 import { QuotaWait } from '../../../src/core/errors.ts'
 import { systemClock } from '../../../src/core/ports.ts'
@@ -270,6 +270,75 @@ describe('a plan', () => {
     const tuning = { ...fast.tuning, segment_ms: 600_000 }
     const end = await scene.run({ tuning, plan, through, clock })
     expect(end).toMatchObject({ state: 'complete', books: { states: { updated: 3 } } })
+  })
+})
+
+/** A client whose answer to a look-up arrives 7 s after it was computed, or whose process stood still then; k1 is changed meanwhile. */
+function slowLook(nth: number, meanwhile: () => Promise<unknown>) {
+  let ahead = 0
+  let looks = 0
+  const limits: number[] = []
+  const clock = { ...systemClock, now: () => Date.now() + ahead }
+  const through = (client: ImportClient) =>
+    clientWith(client, {
+      async queryRecords(...given) {
+        const answer = await client.queryRecords(...given)
+        if (++looks !== nth) return answer
+        await meanwhile()
+        ahead += 7_000
+        return answer
+      },
+      async batchUpsert(...given) {
+        const { sendBefore } = given.at(-1) as RequestOptions
+        limits.push(sendBefore!.leftMs())
+        return await client.batchUpsert(...given)
+      },
+    } as Partial<ImportClient>)
+  return { options: { ...fast, clock, through }, limits, looks: () => looks }
+}
+
+describe('a look-up is as old as its request', () => {
+  it('where a plan is applied', async () => {
+    const world = await seeded({})
+    world.scene.rows(HEAD, three('new'))
+    const plan = await planned(world)
+    const slow = slowLook(1, () => world.edit('k1', { svc_first_name: 'by hand' }))
+    const end = await world.scene.run({ ...slow.options, plan })
+    expect(end.books.states).toMatchObject({ updated: 2, conflict: 1 })
+    expect((await world.names())['k1']).toEqual(['by hand', 'L 1'])
+    // A process that stands still on the way sends nothing either.
+    expect(slow.limits).toHaveLength(1)
+    expect(slow.limits[0]).toBeLessThanOrEqual(5_000)
+  })
+
+  it('where values are protected', async () => {
+    const world = await seeded({ on_conflict: 'theirs' })
+    world.scene.rows(HEAD, three('new'))
+    const slow = slowLook(1, () => world.edit('k1', { svc_first_name: 'by hand' }))
+    const end = await world.scene.run(slow.options)
+    expect(end.books.states).toMatchObject({ updated: 2, kept: 1 })
+    expect((await world.names())['k1']).toEqual(['by hand', 'L 1'])
+  })
+
+  it('where values are put back', async () => {
+    const world = await seeded({ keep_before: true })
+    world.scene.rows(HEAD, three('new'))
+    const { run } = await world.scene.run(fast)
+    // The first one is of the stage.
+    const slow = slowLook(2, () => world.edit('k1', { svc_first_name: 'by hand' }))
+    const end = await world.scene.undo(run, {}, slow.options)
+    expect(end.books.states).toMatchObject({ updated: 2, kept: 1 })
+    expect((await world.names())['k1']).toEqual(['by hand', 'L 1'])
+  })
+
+  it('where records are deleted', async () => {
+    const world = await interruptible({ keep_before: true, verify: 'none' })
+    world.scene.rows(HEAD, three('new'))
+    const { run } = await world.scene.run(fast)
+    const slow = slowLook(1, () => world.edit('k1', { svc_first_name: 'by hand' }))
+    const end = await world.scene.undo(run, {}, slow.options)
+    expect(end.books.removals).toMatchObject({ removed: 2, changed_since: 1 })
+    expect(await world.names()).toEqual({ k1: ['by hand', 'L 1'] })
   })
 })
 
