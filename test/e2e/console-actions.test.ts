@@ -3,9 +3,19 @@
 
 import { expect, test } from 'vitest'
 import { slowly } from './batch-gate.ts'
-import { actions, latest, look, openConsole, openPage, untilLatest } from './console-project.ts'
+import {
+  actions,
+  latest,
+  look,
+  openConsole,
+  openPage,
+  untilLatest,
+  useConsole,
+} from './console-project.ts'
 import { contactsConfig } from './contacts.ts'
 import { contactsCsv, fastTuning } from './project.ts'
+
+useConsole()
 
 const slow = { ...fastTuning, in_flight: 1, segments_in_flight: 1, rows_per_segment: 100_000 }
 

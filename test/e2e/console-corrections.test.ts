@@ -4,9 +4,19 @@
 import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { actions, latest, look, openConsole, openPage, untilLatest } from './console-project.ts'
+import {
+  actions,
+  latest,
+  look,
+  openConsole,
+  openPage,
+  untilLatest,
+  useConsole,
+} from './console-project.ts'
 import { contactsConfig } from './contacts.ts'
 import { contactsCsv } from './project.ts'
+
+useConsole()
 
 const HOSTILE = '"</textarea><script>document.title=1</script>=cmd()"'
 const config = `${contactsConfig()}

@@ -4,28 +4,21 @@
 import { mkdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core'
+import type { BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { findChromium } from '../setup/browser.ts'
+import { useBrowser } from '../setup/launched-browser.ts'
 import { answered, outcome, send } from '../suites/ledger/scene.ts'
 import { fillLedger, openSite, type ConsoleSite } from '../unit/console/site.ts'
 
-/** Chromium may have to be installed, once. */
-const installMaxMs = 30 * 60_000
-
-let browser: Browser
+const browser = useBrowser()
 let site: ConsoleSite
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 beforeAll(async () => {
-  const progress = (line: string) => void process.stderr.write(`${line}\n`)
-  const { path } = await findChromium({ env: process.env, progress })
-  browser = await chromium.launch({ executablePath: path, args: ['--disable-gpu'] })
   site = await openSite()
-}, installMaxMs)
+})
 
 afterAll(async () => {
-  await browser?.close()
   await site?.close()
 })
 
@@ -37,8 +30,8 @@ interface Seen {
   readonly origins: Set<string>
 }
 
-async function openPage(options: Parameters<Browser['newContext']>[0] = {}): Promise<Seen> {
-  const context: BrowserContext = await browser.newContext({
+async function openPage(options: BrowserContextOptions = {}): Promise<Seen> {
+  const context = await browser.newContext({
     timezoneId: 'Asia/Tokyo',
     locale: 'en-GB',
     ...options,

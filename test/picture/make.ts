@@ -5,9 +5,8 @@ import { spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { chromium } from 'playwright-core'
 import { main } from '../e2e/main.ts'
-import { findChromium } from '../setup/browser.ts'
+import { launchBrowser } from '../setup/browser.ts'
 import { STORY_FILE, storySvg } from './story.ts'
 
 const REPORT_FILE = 'docs/picture/report.png'
@@ -48,8 +47,7 @@ async function records(cwd: string, ...args: string[]): Promise<string> {
 
 /** The page of a report down to its books. */
 async function photograph(page: string, file: string): Promise<void> {
-  const { path } = await findChromium({ env: process.env, progress: console.error })
-  const browser = await chromium.launch({ executablePath: path, args: ['--disable-gpu'] })
+  const browser = await launchBrowser()
   try {
     const tab = await browser.newPage({ viewport: { width: WIDTH, height: 2_000 } })
     await tab.goto(`file://${page}`)
