@@ -7,7 +7,7 @@ import type { ConsoleDeps } from './deps.ts'
 import { correctionsView, readCorrectionsView } from './views/corrections.ts'
 import { differencesView, readDifferences } from './views/differences.ts'
 import { planView, readPlanView } from './views/plan.ts'
-import { orgQuota, readQuotas } from './views/quotas.ts'
+import { quotaView, readQuotaPage } from './views/quotas.ts'
 import { overview, readOverview } from './views/overview.ts'
 import { readRejects, rejectsView } from './views/rejects.ts'
 import { readReport } from './views/report.ts'
@@ -158,10 +158,11 @@ export const API: readonly ApiRoute[] = [
   {
     path: '/quota',
     id: 'quota',
-    summary: 'The quota of each org',
+    summary:
+      'The quota of each org, what used it in the last hour, and what live runs still ask of it',
     parameters: [],
-    answer: z.object({ orgs: z.array(orgQuota) }),
-    read: async ({ readings }) => ({ orgs: (await readings.quotas(readQuotas)) ?? [] }),
+    answer: quotaView,
+    read: readQuotaPage,
   },
   {
     path: '/search',

@@ -50,6 +50,8 @@ export const CONSOLE_STYLE = `${STYLE}
 .need p { margin-top: 0.375rem; max-width: 52rem; }
 .need .said { font-size: 0.9375rem; }
 .need .steps { margin-top: 0.625rem; display: flex; flex-wrap: wrap; gap: 0.625rem 1.5rem; }
+.help { margin-top: 0.75rem; display: flex; flex-wrap: wrap; gap: 0.5rem 1rem; align-items: baseline; }
+.need .button, .console .need button { background: var(--paper); }
 .need.alone { margin-top: 1.25rem; } .console .need h2 { margin: 0; font-size: 1rem; }
 .need .state .sign { stroke: var(--look-wash); } .need.t-bad .state .sign { stroke: var(--bad-wash); }
 
@@ -118,7 +120,7 @@ export const CONSOLE_STYLE = `${STYLE}
 .console button:focus-visible, .button:focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }
 .console button.does { color: var(--paper); background: var(--ink); border-color: var(--ink); }
 .choice { margin-top: 1.75rem; display: flex; flex-wrap: wrap; gap: 0.75rem; }
-.who { display: flex; align-items: baseline; gap: 0.5rem; margin: 0; color: var(--soft); } .who b { color: var(--ink); }
+.visitor { display: flex; align-items: baseline; gap: 0.5rem; margin: 0; color: var(--soft); } .visitor b { color: var(--ink); }
 .login { max-width: 22rem; margin-top: 1.5rem; } .login label { display: block; font-weight: 600; margin-bottom: 0.25rem; }
 .login input:not([type=hidden]) { width: 100%; box-sizing: border-box; font: inherit; color: var(--ink); background: var(--wash); border: 1px solid var(--field); border-radius: 0.5rem; padding: 0.5rem 0.75rem; }
 .notice { margin-bottom: 1.5rem; padding: 0.75rem 1rem; border-radius: 0.5rem; background: var(--wash); overflow-wrap: anywhere; }

@@ -110,8 +110,10 @@ test('a run is started, its plan approved by one of two, and undone, without scr
   for (const page of [anna, ben]) await page.context().close()
 })
 
-test('a person finds a sync that is blocked, and unblocks it', async () => {
-  const { project, url } = await openConsole()
+test('a person finds a sync that is blocked, and unblocks it, in the console of a worker', async () => {
+  const { project, url } = await openConsole({
+    config: `${contactsConfig()}\nworker: { console: "127.0.0.1:0" }\n`,
+  })
   const key = project.service.key
   project.write('contacts.csv', contactsCsv(60))
   project.write('key', 'svc_wrong_key')
@@ -120,11 +122,12 @@ test('a person finds a sync that is blocked, and unblocks it', async () => {
   await untilLatest({ state: 'blocked', reason: 'auth' })
   const page = await openPage()
   await page.goto(url)
-  await page.locator('.needs').getByRole('link').first().click()
   await page.goto(`${url}/runs/${(await latest())!.id}`)
   await look(page, 'blocked run')
+  await page.goto(url)
+  await look(page, 'overview with a blocked sync')
   project.write('key', key)
-  await page.getByRole('button', { name: 'Try again now' }).click()
+  await page.locator('.needs').getByRole('button', { name: 'Try again now, contacts' }).click()
   await page.waitForURL(/did=/)
   await untilLatest({ state: 'complete' })
   expect(project.held().size).toBe(60)

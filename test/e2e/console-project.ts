@@ -5,9 +5,8 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { afterEach, expect, vi } from 'vitest'
-import { consoleParts } from '../../src/cli/commands/console.ts'
 import { createContext } from '../../src/cli/shared/context.ts'
-import { startConsole, type RunningConsole } from '../../src/console/index.ts'
+import { partsOf, startConsole, type RunningConsole } from '../../src/console/index.ts'
 import { silentLogger } from '../../src/core/ports.ts'
 import type { Action, Run } from '../../src/ledger/ledger.ts'
 import { untilHung } from '../hang.ts'
@@ -19,29 +18,31 @@ const pictures = process.env['CONSOLE_SCREENSHOTS']
 
 let browser: FileBrowser
 let project: Project
-let running: RunningConsole
+let running: RunningConsole | null = null
 
 /** A browser for the tests of a file; each test may open a console. */
 export function useConsole(): void {
   browser = useBrowser()
   afterEach(async () => {
     await running?.close()
+    running = null
     await project?.stop()
   })
 }
 
-/** A project with a worker, and its console. */
+/** A project with a worker, and its console: that of the worker, where the configuration says so. */
 export async function openConsole(
   options: Parameters<typeof createProject>[0] = {},
 ): Promise<{ readonly project: Project; readonly url: string }> {
   project = await createProject(options)
   for (const [name, value] of Object.entries(project.env)) vi.stubEnv(name, value)
-  await project.startWorker()
+  const worker = await project.startWorker()
+  if (worker.console !== null) return { project, url: worker.console }
   const quiet = { out: () => {}, err: () => {}, live: () => {}, endLive: () => {}, isScreen: false }
   const terminal = { ...quiet, style: (_: string, text: string) => text }
   const context = createContext({ config: project.configFile, json: false }, terminal)
   running = await startConsole({
-    parts: consoleParts(context),
+    parts: partsOf(context),
     host: '127.0.0.1',
     port: 0,
     logger: silentLogger,

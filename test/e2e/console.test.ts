@@ -15,7 +15,7 @@ let site: ConsoleSite
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 beforeAll(async () => {
-  site = await openSite()
+  site = await openSite({ quota: {} })
 })
 
 afterAll(async () => {

@@ -26,7 +26,7 @@ export function syncMain(data: SyncView): Markup {
       attention !== null &&
       html`<div class="need alone t-${attention.tone}">
         <h2 class="h3">${stateOf(attention.tone, attention.words)}</h2>
-        ${needBody(attention, attention.next.length)}
+        ${needBody(attention)}
       </div>`
     }
     ${

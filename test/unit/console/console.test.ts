@@ -7,6 +7,7 @@ import { API, API_PATH, openApi, type ApiRoute } from '../../../src/console/api.
 import { differencesMain } from '../../../src/console/pages/differences.ts'
 import { overviewMain } from '../../../src/console/pages/overview.ts'
 import { planMain } from '../../../src/console/pages/plan.ts'
+import { quotaMain } from '../../../src/console/pages/quota.ts'
 import { rejectsMain } from '../../../src/console/pages/rejects.ts'
 import { rowMain } from '../../../src/console/pages/row.ts'
 import { reportPageMain, runMain } from '../../../src/console/pages/run.ts'
@@ -54,6 +55,7 @@ const mainOf = (page: string): string => /<main[^>]*>([^]*)<\/main>/.exec(page)!
 /** The pages of the site, each with the JSON that it is drawn from. */
 const pagesOf = ({ runs }: ConsoleSite): [path: string, draw: (data: never) => Markup][] => [
   ['/', overviewMain],
+  ['/quota', quotaMain],
   ...['contacts', 'crm_copy', 'orders', 'deals'].map(
     (name) => [`/syncs/${name}`, syncMain] as [string, (data: never) => Markup],
   ),
