@@ -12,6 +12,7 @@ import { overview, readOverview } from './views/overview.ts'
 import { readRejects, rejectsView } from './views/rejects.ts'
 import { readReport } from './views/report.ts'
 import { numberOf, ofNumber, readRun, runView } from './views/run.ts'
+import { recordToday } from './views/record.ts'
 import { readRow, rowView } from './views/row.ts'
 import { readSync, syncView } from './views/sync.ts'
 import { RUN_REPORT_SCHEMAS } from '../report/run-report.ts'
@@ -211,6 +212,18 @@ function actionPaths(answers: (answer: z.ZodType) => object): object {
         operationId: 'session',
         summary: 'Who acts, and the token for it',
         responses: answers(session),
+      },
+    },
+    '/rows/today': {
+      post: {
+        operationId: 'recordNow',
+        summary:
+          'A record that the ledger knows, as the service has it now; where values are shown',
+        parameters: [
+          ...texts('query', ['sync', 'record']),
+          { name: 'x-csrf-token', in: 'header', required: false, schema: { type: 'string' } },
+        ],
+        responses: answers(recordToday),
       },
     },
     '/runs/{run}/{action}': post('actOnRun', 'Acts on a run', 'run', [

@@ -114,6 +114,7 @@ describe('pages and JSON', () => {
     expect(Object.keys(described.paths)).toEqual([
       ...API.map(({ path }) => path),
       '/session',
+      '/rows/today',
       '/runs/{run}/{action}',
       '/syncs/{sync}/{action}',
     ])
