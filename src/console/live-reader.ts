@@ -1,6 +1,9 @@
 // The live runs, read once for all who ask: pages and streams of events. Promise kept here: the ledger is asked at most once a second,
 // however many pages are open, and not at all while nobody asks.
 
+import type { Config } from '../../config/index.ts'
+import type { QuotaView } from '../client/pacer/view.ts'
+import { ownValue } from '../core/json.ts'
 import type { Clock } from '../core/ports.ts'
 import type { Ledger, Run } from '../ledger/ledger.ts'
 import { liveProgressOf, type LiveProgress } from '../report/live-progress.ts'
@@ -58,8 +61,11 @@ export class LiveReader {
     const found = await this.#readings.ledger(async (ledger) => await progressOfAll(ledger))
     const at = this.#clock.now()
     const runs = new Map<number, FollowedRun>()
+    const quotas = new Map<string, Promise<QuotaView | null>>()
     for (const { run, progress } of found ?? []) {
-      const quota = await this.#readings.quotas((store) => readRunQuota(config, store, run))
+      const quota = await once(quotas, quotaName(config, run), () =>
+        this.#readings.quotas((store) => readRunQuota(config, store, run)),
+      )
       const left = quota && quotaLeft(quota, progress, run)
       const leastMs = left?.ms ?? null
       runs.set(run.id, {
@@ -102,6 +108,19 @@ export class LiveReader {
       parts: counters && run.rowsRead !== null ? partsOfCounters(counters) : null,
     }
   }
+}
+
+/** The same for runs that share a quota: it is read once for all of them. */
+function quotaName({ syncs }: Config, { sync, keyFingerprint }: Run): string {
+  const of = ownValue(syncs, sync)
+  const connection = of?.kind === 'import' ? of.import.to : of?.mirror.from
+  return JSON.stringify([connection ?? null, keyFingerprint])
+}
+
+function once<Value>(known: Map<string, Promise<Value>>, name: string, read: () => Promise<Value>) {
+  const found = known.get(name) ?? read()
+  known.set(name, found)
+  return found
 }
 
 async function progressOfAll(ledger: Ledger) {

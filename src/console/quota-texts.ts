@@ -18,6 +18,7 @@ export const QUOTA_TEXT = {
   noLiveRun: 'No run is live.',
   requestsLeft: 'Requests left',
   atLeast: 'At least',
+  timesInUtc: 'times in UTC',
   lastHour: 'The last hour, by minute',
   requestKinds: {
     import: 'imports',

@@ -104,9 +104,7 @@ export function buildConsole(
     )
   addApi(fastify, depsOf)
   const actions = actionSite(depsOf, sessions)
-  addActions(fastify, depsOf, actions)
-  addCorrections(fastify, depsOf, actions)
-  addRecordToday(fastify, depsOf, actions)
+  for (const add of [addActions, addCorrections, addRecordToday]) add(fastify, depsOf, actions)
   addLogin(fastify, known.readings, {
     sessions,
     passwords,

@@ -150,6 +150,8 @@ export const TEXT = {
     title: 'The record now',
     values: 'What it has',
     lead: 'As the service gives it at this moment; it is kept nowhere.',
+    empty: (properties: number) =>
+      `${countText(properties, 'further property', 'further properties')} ${properties === 1 ? 'has' : 'have'} no value.`,
     value: 'Value',
     writtenBy: 'Written by',
     gone: 'The service has no such record any more.',
@@ -251,6 +253,7 @@ export const TEXT = {
   },
   rows: 'Rows',
   kinds: { import: 'Import', mirror: 'Mirror' },
+  upToRows: (rows: number) => `up to ${countText(rows, 'row')} in a run`,
   history: 'History',
   historyLead: (runs: number) =>
     `What became of the rows of ${runs === 1 ? 'the run' : `the last ${runs} runs`}, a column each, the newest at the right.`,

@@ -1,7 +1,7 @@
 // What people do in the console, in a real browser, on a real Temporal server with a worker: run, approve, pause, resume, cancel, unblock,
 // undo; two at once; by keyboard alone; without scripts. With CONSOLE_SCREENSHOTS=folder it writes what it sees.
 
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { slowly } from './batch-gate.ts'
 import {
   actions,
@@ -14,6 +14,7 @@ import {
 } from './console-project.ts'
 import { contactsConfig } from './contacts.ts'
 import { contactsCsv, fastTuning } from './project.ts'
+import { untilHung } from '../hang.ts'
 
 useConsole()
 
@@ -131,5 +132,43 @@ test('a person finds a sync that is blocked, and unblocks it, in the console of 
   await page.waitForURL(/did=/)
   await untilLatest({ state: 'complete' })
   expect(project.held().size).toBe(60)
+  await page.context().close()
+})
+
+/** 200,000 when it is asked for: that takes a minute on two idle cores. */
+const FOLLOWED_ROWS = Number(process.env['CONSOLE_FOLLOWED_ROWS'] ?? 6_000)
+
+test('a person follows a run to its end, on one page that is loaded once', async () => {
+  const { project, url } = await openConsole({ gate: { ...slowly, free: 5 } })
+  project.write('contacts.csv', contactsCsv(FOLLOWED_ROWS))
+  await project.start('contacts', slow)
+  await untilLatest({ state: 'running', rowsRead: FOLLOWED_ROWS })
+  const { id } = (await latest())!
+  const page = await openPage()
+  const loads: string[] = []
+  page.on('request', (request) => {
+    if (request.isNavigationRequest()) loads.push(request.url())
+  })
+  await page.goto(`${url}/runs/${id}`)
+  const percent = async () => {
+    const said = await page
+      .locator('.progress')
+      .first()
+      .getAttribute('aria-label', { timeout: 500 })
+    return Number(/(\d+) %/.exec(said ?? '')?.[1] ?? 0)
+  }
+  await expect.poll(percent).toBeGreaterThanOrEqual(0)
+  project.gate.open()
+  const seen = new Set<number>()
+  await vi.waitFor(async () => {
+    if ((await page.locator('.progress').count()) > 0) seen.add(await percent().catch(() => 0))
+    expect(await page.locator('#books').count()).toBe(1)
+  }, untilHung)
+  expect(seen.size).toBeGreaterThan(1)
+  const main = await page.locator('main').textContent()
+  expect(main).toContain('Complete')
+  expect(main).toMatch(new RegExp(`Balanced: ${FOLLOWED_ROWS.toLocaleString('en')} rows read`))
+  expect(loads).toHaveLength(1)
+  expect(project.held().size).toBe(FOLLOWED_ROWS)
   await page.context().close()
 })

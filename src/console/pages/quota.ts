@@ -61,7 +61,8 @@ function minutesOf({ org, minutes, limit, unlimited }: OrgQuotaView, at: number)
     `minutes-${at}`,
     TEXT.lastHour,
     org,
-    html`${columns({
+    html`<div class="chart local">
+      ${columns({
         title: `${TEXT.lastHour}, ${org}`,
         said: sums.join(', '),
         series: there.map(({ kind, series }) => ({ series, name: TEXT.requestKinds[kind] })),
@@ -74,7 +75,9 @@ function minutesOf({ org, minutes, limit, unlimited }: OrgQuotaView, at: number)
       })}
       <ul class="legend">
         ${there.map(({ series }, index) => html`<li>${swatch(series)}${sums[index]}</li>`)}
-      </ul>`,
+        <li class="soft utc">${TEXT.timesInUtc}</li>
+      </ul>
+    </div>`,
   )
 }
 

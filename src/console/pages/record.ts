@@ -9,8 +9,10 @@ import { cardsTable, inPath, texts, timeOf } from './parts.ts'
 
 const { today: words } = TEXT
 
-export const recordMain = (data: RecordToday): Markup =>
-  html`<p class="kind">
+export function recordMain(data: RecordToday): Markup {
+  const there = data.properties.filter(({ value, mapped }) => mapped || value !== null)
+  const empty = data.properties.length - there.length
+  return html`<p class="kind">
       <a href="/rows?record=${inPath(data.record)}">${TEXT.record} ${data.record}</a>
     </p>
     <h1>${words.title}</h1>
@@ -23,10 +25,10 @@ export const recordMain = (data: RecordToday): Markup =>
         ? part(
             'record',
             words.values,
-            words.lead,
+            `${words.lead} ${empty > 0 ? words.empty(empty) : ''}`.trim(),
             cardsTable(
               texts(TEXT.property, words.value, words.writtenBy),
-              data.properties.map(({ property, value, mapped }) => [
+              there.map(({ property, value, mapped }) => [
                 property,
                 html`<span class="value">${shortened(value) ?? '–'}</span>`,
                 mapped ? html`<a href="/syncs/${inPath(data.sync)}">${data.sync}</a>` : '–',
@@ -35,3 +37,4 @@ export const recordMain = (data: RecordToday): Markup =>
           )
         : html`<p class="note">${words.gone}</p>`
     }`
+}
