@@ -14,6 +14,7 @@ import { openSqliteLedger } from '../../src/ledger/sqlite/index.ts'
 import { importSync } from '../../workflows/names.ts'
 import { taskQueueOf } from '../../workflows/queues.ts'
 import { contactsConfig } from '../e2e/contacts.ts'
+import { processorSeconds } from './postgres-server.ts'
 import { COLUMNS, main, startServiceProcess, writeCsv } from './import-parts.ts'
 
 const PAGES = 20
@@ -33,7 +34,12 @@ async function openPages(url: string): Promise<{ events(): number; close(): void
     asked.on('error', () => {})
     streams.push(asked)
   }
-  return { events: () => events, close: () => streams.forEach((each) => void each.destroy()) }
+  return {
+    events: () => events,
+    close() {
+      for (const each of streams) each.destroy()
+    },
+  }
 }
 
 export async function benchFollowers({
@@ -71,28 +77,39 @@ export async function benchFollowers({
       stops.push(() => child.kill('SIGKILL'))
       return child
     }
-    of('worker').stdout.resume()
-    const [line] = (await once(of('console', '--port', '0').stdout, 'data')) as [Buffer]
+    const worker = of('worker')
+    worker.stdout.resume()
+    const pages = of('console', '--port', '0')
+    const [line] = (await once(pages.stdout, 'data')) as [Buffer]
     const { url } = JSON.parse(line.toString()) as { url: string }
     const connection = await Connection.connect({ address: temporal.address })
     const client = new Client({ connection })
     let version = 0
-    const run = async (): Promise<number> => {
+    const run = async (): Promise<{ rate: number; workerUs: number; consoleShare: number }> => {
       await writeCsv(join(dir, 'contacts.csv'), rows, `v${++version}`)
       const began = Date.now()
+      const spent = [worker, pages].map(({ pid }) => processorSeconds(pid!))
       const args = [{ sync: 'contacts', tuning: { in_flight: 8 } }]
       await client.workflow.execute(importSync, {
         taskQueue: queue,
         workflowId: `bench-${version}`,
         args,
       })
-      return rows / ((Date.now() - began) / 1_000)
+      const seconds = (Date.now() - began) / 1_000
+      const [ofWorker = 0, ofConsole = 0] = [worker, pages].map(
+        ({ pid }, at) => processorSeconds(pid!) - spent[at]!,
+      )
+      return {
+        rate: rows / seconds,
+        workerUs: (ofWorker / rows) * 1e6,
+        consoleShare: ofConsole / seconds,
+      }
     }
     const followed = async () => {
-      const pages = await openPages(url)
-      const rate = await run()
-      pages.close()
-      return { rate, events: pages.events() / PAGES }
+      const open = await openPages(url)
+      const measured = await run()
+      open.close()
+      return { ...measured, events: open.events() / PAGES }
     }
     // The first ones fill the service, and warm everything up.
     await run()
@@ -101,18 +118,24 @@ export async function benchFollowers({
     for (let pair = 0; pair < pairs; pair++) {
       const isFirst = pair % 2 === 0
       const before = isFirst ? await run() : null
-      const { rate, events } = await followed()
+      const seen = await followed()
       const without = before ?? (await run())
       found.push({
-        'rows a second': Math.round(without),
-        'with 20 pages': Math.round(rate),
-        ratio: Number((rate / without).toFixed(3)),
-        'events a page': Math.round(events),
+        'rows a second': Math.round(without.rate),
+        'with 20 pages': Math.round(seen.rate),
+        ratio: Number((seen.rate / without.rate).toFixed(3)),
+        'worker µs a row': Math.round(without.workerUs),
+        'µs with 20 pages': Math.round(seen.workerUs),
+        'console, share of a core': Number(seen.consoleShare.toFixed(3)),
+        'events a page': Math.round(seen.events),
       })
     }
     console.table(found)
-    const ratios = found.map(({ ratio }) => ratio).toSorted((a, b) => a - b)
-    console.log(`median ratio ${ratios[Math.floor(ratios.length / 2)]}`)
+    const mean = (ratios: readonly number[]) =>
+      Math.exp(ratios.reduce((sum, ratio) => sum + Math.log(ratio), 0) / ratios.length).toFixed(3)
+    console.log(`rows a second, mean ratio ${mean(found.map(({ ratio }) => ratio))}`)
+    const processor = found.map((each) => each['µs with 20 pages'] / each['worker µs a row'])
+    console.log(`processor time of the worker a row, mean ratio ${mean(processor)}`)
     await connection.close()
   } finally {
     for (const stop of stops) stop()

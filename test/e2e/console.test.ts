@@ -361,3 +361,17 @@ test('a page is printed without what only a screen has', async () => {
   }
   await page.context().close()
 })
+
+test('on a screen of 4K a page is as wide as one reads', async () => {
+  const { page } = await openPage({ viewport: { width: 3_840, height: 2_160 } })
+  for (const path of ['/', '/quota', '/syncs/contacts', `/runs/${site.runs['live']}`]) {
+    await page.goto(`${site.url}${path}`)
+    expect(await page.evaluate(outline)).toEqual({ overflow: 0, headings: 1, mains: 1 })
+    const { x, width } = (await page.locator('main').boundingBox())!
+    expect(width).toBeLessThan(1_400)
+    // In the middle.
+    expect(Math.abs(x * 2 + width - 3_840)).toBeLessThan(20)
+    await photograph(page, `4K ${path.replaceAll(/\W+/g, '_')}`)
+  }
+  await page.context().close()
+})
