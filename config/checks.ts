@@ -185,7 +185,8 @@ function checkTemporal(checked: Checked): void {
 }
 
 function checkOwnConsole(checked: Checked): void {
-  checkConsole(checked.mapping('console'), (path, message, at) =>
+  const { console: ofWorker } = checked.mapping('worker')
+  checkConsole(checked.mapping('console'), ofWorker, (path, message, at) =>
     checked.complain(path, message, at),
   )
 }

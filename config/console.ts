@@ -136,12 +136,17 @@ export function reachProblem(settings: JsonObject, host: string): string | null 
   return `other machines reach ${host}: expected ${missing.join(', and ')} under \`console\`; or 127.0.0.1, and from elsewhere a tunnel: ssh -L 8088:127.0.0.1:8088 THIS-MACHINE`
 }
 
-/** @param settings `console`, as it is written */
-export function checkConsole(settings: JsonObject, complain: Complain): void {
+/** @param settings `console`, as it is written @param ofWorker `worker.console` */
+export function checkConsole(settings: JsonObject, ofWorker: unknown, complain: Complain): void {
   const { address, url, users } = settings
-  if (typeof address === 'string' && address.includes(':')) {
-    const problem = reachProblem(settings, splitHostPort(address).host)
-    if (problem !== null) complain(['console', 'address'], problem)
+  const places = [
+    [['console', 'address'], address],
+    [['worker', 'console'], ofWorker],
+  ] as const
+  for (const [path, place] of places) {
+    if (typeof place !== 'string' || !place.includes(':')) continue
+    const problem = reachProblem(settings, splitHostPort(place).host)
+    if (problem !== null) complain([...path], problem)
   }
   const isEncrypted = has(settings, 'tls') || has(settings, 'behind_proxy')
   if (isEncrypted && typeof url === 'string' && url.startsWith('http:'))

@@ -132,6 +132,11 @@ export const workerSettings = z.strictObject({
     .describe(
       'Where a worker answers `/metrics`, `/healthz` and `/readyz`, `host:port`. Several workers of one machine need one each: `"127.0.0.1:${METRICS_PORT:-9464}"`. Default: nowhere.',
     ),
+  console: hostPort('expected host:port, such as `127.0.0.1:8088`')
+    .optional()
+    .describe(
+      'Where a worker serves the console, `host:port`; everything else of it is under `console`. Several workers of one machine: one of them. Default: nowhere; `records-sync console` serves it.',
+    ),
   slots: z
     .number()
     .int()

@@ -59,6 +59,7 @@ import type { TemporalSettings } from './temporal/settings.ts'
 import { signalRunState } from './temporal/state-signal.ts'
 import { startHealthChecks, type HealthChecks } from './temporal/health-checks.ts'
 import { connectWorker } from './temporal/worker.ts'
+import { serveConsole } from './worker/console.ts'
 import { boundHeap, letYoungGrow } from './worker/heap.ts'
 
 export interface WorkerOptions {
@@ -75,6 +76,8 @@ export interface WorkerOptions {
   readonly upkeepMs?: number
   /** Whether it listens at `worker.listen`, where that is set. Default true. */
   readonly listens?: boolean
+  /** Whether it serves the console at `worker.console`, where that is set. Default true. */
+  readonly servesConsole?: boolean
   /** File of the bundled workflows. Default: that of this build; from source they are bundled anew. */
   readonly workflowBundle?: string
 }
@@ -86,6 +89,8 @@ export interface RunningWorker {
   readonly project: string
   /** `host:port` of its metrics and health; null if the configuration has no `worker.listen`. */
   readonly listening: string | null
+  /** Address of its console; null if the configuration has no `worker.console`. */
+  readonly console: string | null
   /** Ends when the worker has stopped; rejects if it could not stop in time or lost its server for good. */
   readonly stopped: Promise<void>
   /** Stops polling; batches in flight are settled first. */
@@ -275,6 +280,19 @@ function pollerFactory(options: WorkerOptions, { config, shared }: Parts) {
     })
 }
 
+/** Its address; null where the worker serves none. */
+async function openConsole(
+  options: WorkerOptions,
+  { config }: Parts,
+  onClose: OnClose,
+): Promise<string | null> {
+  const { console: address } = config.worker
+  if (address === undefined || options.servesConsole === false) return null
+  const pages = await serveConsole(options, address)
+  onClose(() => pages.close())
+  return pages.url
+}
+
 async function start(
   options: WorkerOptions,
   onClose: OnClose,
@@ -296,6 +314,7 @@ async function start(
     ? await monitor.listen({ temporalPage: parts.temporalPage, checks })
     : null
   onClose(() => monitor.close())
+  const pages = await openConsole(options, parts, onClose)
 
   const deps = activityDeps(options, parts)
   const activities = createActivities(deps)
@@ -339,7 +358,8 @@ async function start(
     void close().catch(() => {})
     throw error
   })
-  return { ledger: ledger.place, project: project.id, listening, stopped, shutdown }
+  const places = { ledger: ledger.place, project: project.id, listening, console: pages }
+  return { ...places, stopped, shutdown }
 }
 
 /** What the cleanup of orphaned runs does before and after it closes the books of a run. */

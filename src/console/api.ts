@@ -7,11 +7,12 @@ import type { ConsoleDeps } from './deps.ts'
 import { correctionsView, readCorrectionsView } from './views/corrections.ts'
 import { differencesView, readDifferences } from './views/differences.ts'
 import { planView, readPlanView } from './views/plan.ts'
-import { orgQuota, readQuotas } from './views/quotas.ts'
+import { quotaView, readQuotaPage } from './views/quotas.ts'
 import { overview, readOverview } from './views/overview.ts'
 import { readRejects, rejectsView } from './views/rejects.ts'
 import { readReport } from './views/report.ts'
 import { numberOf, ofNumber, readRun, runView } from './views/run.ts'
+import { recordToday } from './views/record.ts'
 import { readRow, rowView } from './views/row.ts'
 import { readSync, syncView } from './views/sync.ts'
 import { RUN_REPORT_SCHEMAS } from '../report/run-report.ts'
@@ -158,10 +159,11 @@ export const API: readonly ApiRoute[] = [
   {
     path: '/quota',
     id: 'quota',
-    summary: 'The quota of each org',
+    summary:
+      'The quota of each org, what used it in the last hour, and what live runs still ask of it',
     parameters: [],
-    answer: z.object({ orgs: z.array(orgQuota) }),
-    read: async ({ readings }) => ({ orgs: (await readings.quotas(readQuotas)) ?? [] }),
+    answer: quotaView,
+    read: readQuotaPage,
   },
   {
     path: '/search',
@@ -210,6 +212,18 @@ function actionPaths(answers: (answer: z.ZodType) => object): object {
         operationId: 'session',
         summary: 'Who acts, and the token for it',
         responses: answers(session),
+      },
+    },
+    '/rows/today': {
+      post: {
+        operationId: 'recordNow',
+        summary:
+          'A record that the ledger knows, as the service has it now; where values are shown',
+        parameters: [
+          ...texts('query', ['sync', 'record']),
+          { name: 'x-csrf-token', in: 'header', required: false, schema: { type: 'string' } },
+        ],
+        responses: answers(recordToday),
       },
     },
     '/runs/{run}/{action}': post('actOnRun', 'Acts on a run', 'run', [

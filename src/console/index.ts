@@ -17,6 +17,7 @@ import { siteOf } from './site.ts'
 import { readTlsPair } from './tls.ts'
 
 export { hashPassword, PASSWORD_CHARS_MAX, PASSWORD_CHARS_MIN } from './login/password-hash.ts'
+export { partsOf } from './own-parts.ts'
 export type { ConsoleParts } from './parts.ts'
 
 export const CONSOLE_PORT = 8_088
@@ -29,6 +30,8 @@ export interface ConsoleOptions {
   readonly port?: number | undefined
   readonly logger: Logger
   readonly clock?: Pick<Clock, 'now'>
+  /** What helps where the port is taken. Default: of the command. */
+  readonly portAdvice?: string
 }
 
 export interface RunningConsole {
@@ -72,16 +75,21 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
     await fastify.listen({ host: site.host, port })
   } catch (error) {
     await close()
-    throw listenProblem(error as NodeJS.ErrnoException, site.host, port)
+    throw listenProblem(error as NodeJS.ErrnoException, site.host, port, options.portAdvice)
   }
   ;({ port } = fastify.server.address() as AddressInfo)
   return { url: site.url(), port, users: Object.keys(users), close }
 }
 
-function listenProblem({ code }: NodeJS.ErrnoException, host: string, port: number): SyncError {
+function listenProblem(
+  { code }: NodeJS.ErrnoException,
+  host: string,
+  port: number,
+  advice = '--port names another one, and --port 0 takes a free one',
+): SyncError {
   const why =
     code === 'EADDRINUSE'
-      ? 'is taken by another program, such as the console of another project; --port names another one, and --port 0 takes a free one'
+      ? `is taken by another program, such as the console of another project; ${advice}`
       : code === 'EACCES'
         ? 'may not be listened on by this user; --port names one above 1023'
         : `cannot be listened on at ${host} (${code ?? 'unknown reason'})`

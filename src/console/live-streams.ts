@@ -6,9 +6,9 @@ import type { Config } from '../../config/index.ts'
 import { LIVE_STATES } from '../core/domain/run-states.ts'
 import { LIVE_EVERY_MS, type LiveReader, type FollowedRuns } from './live-reader.ts'
 import { liveBlock, liveLine } from './pages/live.ts'
-import { quotaStrips } from './pages/quota.ts'
+import { quotaRuns, quotaStrips } from './pages/quota.ts'
 import { LedgerAway, type ConsoleReadings } from './readings.ts'
-import { readQuotas } from './views/quotas.ts'
+import { forecastOf, readQuotas } from './views/quotas.ts'
 
 export const STREAMS_MAX = 200
 /** Says that the page is to be loaded again. */
@@ -90,6 +90,7 @@ export class LiveStreams {
           [`run-live-${id}`, liveBlock(view).toString()],
         ]),
         ...(orgs === null ? [] : [['quota-strips', quotaStrips(orgs).toString()]]),
+        ['quota-runs', quotaRuns([...runs.values()].map(forecastOf)).toString()],
       ]) as Record<string, string>
       return JSON.stringify({ runs: liveMark(runs), fragments })
     } catch (error) {

@@ -18,6 +18,9 @@ function localise(root) {
       ? (isToday ? '' : day.format(at) + ', ') + clock.format(at)
       : (form === 'clock' ? exact : whole).format(at)
   }
+  for (const mark of root.querySelectorAll('.local text[data-at]'))
+    mark.textContent = clock.format(new Date(mark.dataset.at))
+  for (const note of root.querySelectorAll('.local .utc')) note.remove()
 }
 localise(document)
 

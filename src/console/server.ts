@@ -7,6 +7,7 @@ import { isAllowed } from '../core/domain/roles.ts'
 import type { Logger } from '../core/ports.ts'
 import { html, type Markup } from '../report/escape.ts'
 import { addCorrections } from './actions/corrections.ts'
+import { addRecordToday } from './actions/record-today.ts'
 import {
   addActions,
   notAllowed,
@@ -103,8 +104,7 @@ export function buildConsole(
     )
   addApi(fastify, depsOf)
   const actions = actionSite(depsOf, sessions)
-  addActions(fastify, depsOf, actions)
-  addCorrections(fastify, depsOf, actions)
+  for (const add of [addActions, addCorrections, addRecordToday]) add(fastify, depsOf, actions)
   addLogin(fastify, known.readings, {
     sessions,
     passwords,
@@ -312,7 +312,14 @@ function openStream(
 ): FastifyReply | void {
   const headers = { ...reply.getHeaders(), 'content-type': 'text/event-stream' }
   if (streams.isFull)
-    return reply.code(503).type('text/plain; charset=utf-8').send(`${TEXT.tooMany}\n`)
+    return (
+      reply
+        .code(503)
+        .type('text/plain; charset=utf-8')
+        // The connection makes room for a page.
+        .header('connection', 'close')
+        .send(`${TEXT.tooMany}\n`)
+    )
   reply.hijack()
   reply.raw.writeHead(200, headers as Record<string, string>)
   streams.add(reply.raw, mayFollow)

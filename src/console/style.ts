@@ -50,6 +50,8 @@ export const CONSOLE_STYLE = `${STYLE}
 .need p { margin-top: 0.375rem; max-width: 52rem; }
 .need .said { font-size: 0.9375rem; }
 .need .steps { margin-top: 0.625rem; display: flex; flex-wrap: wrap; gap: 0.625rem 1.5rem; }
+.help { margin-top: 0.75rem; display: flex; flex-wrap: wrap; gap: 0.5rem 1rem; align-items: baseline; }
+.need .button, .console .need button { background: var(--paper); }
 .need.alone { margin-top: 1.25rem; } .console .need h2 { margin: 0; font-size: 1rem; }
 .need .state .sign { stroke: var(--look-wash); } .need.t-bad .state .sign { stroke: var(--bad-wash); }
 
@@ -77,6 +79,8 @@ export const CONSOLE_STYLE = `${STYLE}
 .console section.part { margin-top: 2.75rem; } .console section.part h2 { margin-top: 0; }
 .console .part .bar { height: 1.5rem; }
 .tall .spark { height: 8rem; margin-top: 1rem; }
+.axis { margin-top: 1rem; } .axis + .tall .spark { margin-top: 0.25rem; }
+.axis.ends { display: flex; justify-content: flex-end; gap: 1rem; margin-top: 0.25rem; } .axis.ends.wide { justify-content: space-between; }
 .filter { display: flex; flex-wrap: wrap; gap: 0.75rem 1.25rem; align-items: end; margin-top: 1.25rem; }
 .filter label { display: block; color: var(--soft); font-size: 0.875rem; margin-bottom: 0.25rem; }
 .console select, .console button {
@@ -118,9 +122,10 @@ export const CONSOLE_STYLE = `${STYLE}
 .console button:focus-visible, .button:focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }
 .console button.does { color: var(--paper); background: var(--ink); border-color: var(--ink); }
 .choice { margin-top: 1.75rem; display: flex; flex-wrap: wrap; gap: 0.75rem; }
-.who { display: flex; align-items: baseline; gap: 0.5rem; margin: 0; color: var(--soft); } .who b { color: var(--ink); }
+.visitor { display: flex; align-items: baseline; gap: 0.5rem; margin: 0; color: var(--soft); } .visitor b { color: var(--ink); }
 .login { max-width: 22rem; margin-top: 1.5rem; } .login label { display: block; font-weight: 600; margin-bottom: 0.25rem; }
 .login input:not([type=hidden]) { width: 100%; box-sizing: border-box; font: inherit; color: var(--ink); background: var(--wash); border: 1px solid var(--field); border-radius: 0.5rem; padding: 0.5rem 0.75rem; }
+h1 + .notice { margin-top: 1.25rem; } .login p + p { margin-top: 1rem; }
 .notice { margin-bottom: 1.5rem; padding: 0.75rem 1rem; border-radius: 0.5rem; background: var(--wash); overflow-wrap: anywhere; }
 .notice.t-good { background: var(--good-wash); } .notice.t-look { background: var(--look-wash); } .notice.t-bad { background: var(--bad-wash); }
 .found { margin: 1rem 0 0; padding: 0; list-style: none; display: grid; gap: 0.75rem; }
@@ -160,7 +165,10 @@ td + th { padding-left: 1.25rem; }
   .spark { height: 2.75rem; }
 }
 @media print {
-  .console > header nav, .console form, .skip { display: none; }
+  .console > header nav, .console form, .console button, .console .button, .skip, .ways { display: none; }
+  .console > header, .console main, .console > footer { max-width: none; padding: 0; }
+  .need, .badge, .notice { border: 1px solid var(--line); }
+  .part, .timeline li, tr { break-inside: avoid; } .part h2 { break-after: avoid; }
   .sync, .need { break-inside: avoid; }
 }
 `

@@ -3,10 +3,12 @@
 import { countText, formatNumber } from '../core/format.ts'
 import { ACTION_TEXT } from './action-texts.ts'
 import { CORRECTION_TEXT } from './correction-texts.ts'
+import { QUOTA_TEXT } from './quota-texts.ts'
 import { durationText } from '../report/format.ts'
 
 export const TEXT = {
   ...ACTION_TEXT,
+  ...QUOTA_TEXT,
   corrections: CORRECTION_TEXT,
   phases: {
     staging: 'Read the source',
@@ -72,6 +74,12 @@ export const TEXT = {
     rejects: 'rejected',
     differ: 'differ',
   },
+  see: {
+    run: (run: number) => `See run ${run}`,
+    rejects: (run: number) => `See the rejects of run ${run}`,
+    differences: (run: number) => `See the differences of run ${run}`,
+    plan: (run: number) => `See what run ${run} would do`,
+  },
   tooMany: 'Too many pages follow the console already; close some.',
   never: 'never',
   unknown: 'not known',
@@ -105,27 +113,6 @@ export const TEXT = {
     rest: 'nothing to do',
     planned: 'to be sent',
   },
-  quotas: 'Quota',
-  quotaLead: 'Requests of the last minute of each org, of the limit that the service allows.',
-  noQuota: 'Nothing is known of a quota yet: it appears with the first request of a run.',
-  quotaUse: (used: number, limit: number) =>
-    `${formatNumber(used)} of ${formatNumber(limit)} a minute`,
-  quotaUnlimited: (used: number) =>
-    `${formatNumber(used)} in the last minute, no limit to speak of`,
-  quotaUnknown: (used: number) =>
-    `${formatNumber(used)} in the last minute, the limit is not known`,
-  quotaWho: 'Process',
-  quotaLastMinute: 'Last minute',
-  quotaWaiting: 'Waiting',
-  quotaOurs: 'ours',
-  quotaOthers: 'others',
-  quotaFree: 'free',
-  quotaReserve: 'kept for others',
-  quotaClosed: 'closed by the service until',
-  quotaRefuses: 'the service refuses every request since',
-  quotaGuessed: 'guessed from refusals',
-  quotaRefused: (refused: number, all: number) =>
-    `${formatNumber(refused)} of ${countText(all, 'request')} refused since`,
   idle: {
     words: 'Nobody works on it',
     meaning: (idle: string) =>
@@ -158,6 +145,21 @@ export const TEXT = {
   sync: 'Sync',
   objectType: 'Object type',
   lastWritten: 'Written last by',
+  today: {
+    ask: 'See the record as it is now',
+    title: 'The record now',
+    values: 'What it has',
+    lead: 'As the service gives it at this moment; it is kept nowhere.',
+    empty: (properties: number) =>
+      `${countText(properties, 'further property', 'further properties')} ${properties === 1 ? 'has' : 'have'} no value.`,
+    value: 'Value',
+    writtenBy: 'Written by',
+    gone: 'The service has no such record any more.',
+    busy: 'Others are asking the service; try again in a moment.',
+    hidden:
+      'The console hides values of rows; `console: { values: shown }` of the configuration shows them.',
+    away: 'The service could not be asked now.',
+  },
   events: 'What happened',
   eventsCut: 'Only the newest are shown; there may be more before',
   eventKinds: { removal: 'removal', difference: 'difference' },
@@ -251,6 +253,7 @@ export const TEXT = {
   },
   rows: 'Rows',
   kinds: { import: 'Import', mirror: 'Mirror' },
+  upToRows: (rows: number) => `up to ${countText(rows, 'row')} in a run`,
   history: 'History',
   historyLead: (runs: number) =>
     `What became of the rows of ${runs === 1 ? 'the run' : `the last ${runs} runs`}, a column each, the newest at the right.`,

@@ -119,7 +119,9 @@ async function startParts(
   onStop(temporal.stop)
   await options.beforeWorker?.(temporal)
   const { listens = true } = options
-  const worker = await startWorker({ configFile, env, temporal, logger, listens })
+  // Whoever embeds it has a console of its own, or none.
+  const served = { configFile, env, temporal }
+  const worker = await startWorker({ ...served, logger, listens, servesConsole: false })
   let isStopping = false
   onStop(async () => {
     isStopping = true

@@ -238,6 +238,7 @@ function timesOf(points: ColumnChart['points'], shareSeconds: number): Markup[] 
     const at = new Date(begin + share * seconds * 1_000).toISOString()
     return html`<text
       class="${name}"
+      data-at="${at}"
       x="${share * 100}%"
       y="${plotBottom + 20}"
       text-anchor="${anchor}"

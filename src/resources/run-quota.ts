@@ -67,17 +67,21 @@ export async function readRunQuota(
 /** Requests that say how many rows one takes. */
 const REQUESTS_MIN = 5
 
-/** How long the rows that are left to be sent take at least, ms: the quota grants no more requests. Null if nothing is known. */
-export function quotaLeftMs(
+/** The requests that are left to be sent, and how long they take at least, ms: the quota grants no more. Null: nothing is known. */
+export function quotaLeft(
   view: QuotaView,
   { phase, work, counters }: Pick<LiveProgress, 'phase' | 'work' | 'counters'>,
   run: Pick<Run, 'kind' | 'purpose'>,
-): number | null {
+): { readonly requests: number; readonly ms: number | null } | null {
   if (phase !== 'sending' || work === null || work.total === null) return null
   const { requests = 0 } = counters ?? {}
   const seen = requests >= REQUESTS_MIN ? work.done / requests : BATCH_ITEMS_MAX
   const perRequest = Math.min(BATCH_ITEMS_MAX, Math.max(1, seen))
   const left = Math.ceil(Math.max(0, work.total - work.done) / perRequest)
   const minutes = forecastMinutes(view, left, run.purpose === 'backfill' ? 'backfill' : run.kind)
-  return minutes === null ? null : minutes * 60_000
+  return { requests: left, ms: minutes === null ? null : minutes * 60_000 }
 }
+
+/** The time alone. */
+export const quotaLeftMs = (...of: Parameters<typeof quotaLeft>): number | null =>
+  quotaLeft(...of)?.ms ?? null

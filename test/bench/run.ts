@@ -1,8 +1,9 @@
 // `npm run bench`: every benchmark, as ratios within this run. `-- --quick` takes a tenth of the rows; `-- import`,
 // `-- mirror`, `-- reconcile`, `-- service` or `-- pacing` runs one of them, and `-- mirror duckdb` a part of it. `-- pacing-real` runs only
-// when it is asked for: it takes an hour of waiting. So do `-- profile`, `-- ledger`, `-- memory`, `-- images` and
+// when it is asked for: it takes an hour of waiting. So do `-- console`, `-- profile`, `-- ledger`, `-- memory`, `-- images` and
 // `-- workers`, which measure parts, and `-- scale` and `-- fleet`, which show what grows.
 
+import { benchConsole } from './console.ts'
 import { benchFleet } from './fleet.ts'
 import { benchImages } from './images.ts'
 import { benchImport } from './import.ts'
@@ -53,6 +54,14 @@ if (wants('mirror'))
 if (wants('reconcile'))
   await benchReconcile({
     ...(quick ? { records: 100_000, rows: 20_000 } : { records: 1_000_000, rows: 200_000 }),
+    words: chosen,
+  })
+// `console pages` is a part of it, `console followers` the other one.
+if (chosen.includes('console'))
+  await benchConsole({
+    ...(quick
+      ? { runs: 100, items: 100_000, followed: { rows: 20_000, pairs: 2 } }
+      : { runs: 1_000, items: 10_000_000, followed: { rows: 100_000, pairs: 8 } }),
     words: chosen,
   })
 if (wants('pacing')) await benchPacing({ quick })

@@ -12,6 +12,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
+import { get } from 'node:https'
 import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -129,6 +130,7 @@ test('what the image is made of exists, and is not ignored', () => {
 let dir: string
 let port: number
 let metricsPort: number
+let consolePort: number
 let postgres: Postgres
 let temporal: TemporalServer
 const children: ChildProcess[] = []
@@ -136,7 +138,7 @@ beforeAll(async () => {
   dir = mkdtempSync(join(tmpdir(), 'records-sync-compose-'))
   for (const name of ['secrets', 'records', 'project', 'bin']) mkdirSync(join(dir, name))
   symlinkSync(main, join(dir, 'bin', 'records-sync'))
-  ;[port, metricsPort] = [await freePort(), await freePort()]
+  ;[port, metricsPort, consolePort] = [await freePort(), await freePort(), await freePort()]
   postgres = await startPostgres()
   temporal = await startTemporal({
     cliPath: inject('temporalCli'),
@@ -171,6 +173,8 @@ const here = (text: string) =>
     .replaceAll('--host=0.0.0.0', '--host=127.0.0.1')
     .replaceAll('//records:8080', `//127.0.0.1:${port}`)
     .replaceAll('9464', String(metricsPort))
+    .replaceAll('0.0.0.0:8088', '127.0.0.1:8088')
+    .replaceAll('8088', String(consolePort))
 
 function envOf({ environment = {} }: Service): Record<string, string> {
   const given = Object.entries(environment).map(([name, value]) => [name, here(value)])
@@ -200,8 +204,11 @@ const passes = async ([, command, ...args]: string[], service: Service) =>
     () => false,
   )
 
-test('the set-up makes what is secret once; service and worker of the image start with it, and an import runs', async () => {
-  const { setup, records, worker } = services as Record<'setup' | 'records' | 'worker', Service>
+test('the set-up makes what is secret once; service, worker and console of the image start with it, and an import runs', async () => {
+  const { setup, records, worker, console } = services as Record<
+    'setup' | 'records' | 'worker' | 'console',
+    Service
+  >
   // Whoever runs the tests need not be root.
   const script = `chown() { :; }\n${here(setup.command![0]!)}`
   const secrets = [
@@ -210,6 +217,10 @@ test('the set-up makes what is secret once; service and worker of the image star
     'records-certificate',
     'records-certificate-key',
     'records-key',
+    'console-certificate',
+    'console-certificate-key',
+    'console-password',
+    'console-hash',
   ]
   const kept = () => secrets.map((name) => readFileSync(join(dir, 'secrets', name), 'utf8'))
   await run('sh', ['-euc', script], { env: envOf(setup) })
@@ -247,4 +258,29 @@ test('the set-up makes what is secret once; service and worker of the image star
       { sync: 'crm_copy', state: 'complete' },
     ],
   })
+
+  const answers = console.healthcheck!.test!
+  expect(await passes(answers, console)).toBe(false)
+  start('console')
+  await expect.poll(() => passes(answers, console), { interval: 500 }).toBe(true)
+  const overview = await readOverview(kept()[7]!.trim())
+  expect(overview.syncs.map(({ sync }) => sync)).toContain('crm_copy')
+  await expect(readOverview('another password')).rejects.toThrow('401')
 })
+
+/** What the console gives the user of the compose file. @throws Error with the status that it answers else */
+async function readOverview(password: string): Promise<{ syncs: { sync: string }[] }> {
+  const ca = readFileSync(join(dir, 'secrets', 'console-certificate'))
+  const options = { ca, auth: `admin:${password}` }
+  return await new Promise((resolve, reject) => {
+    get(`https://localhost:${consolePort}/api/v1/overview`, options, (answer) => {
+      let text = ''
+      answer.setEncoding('utf8').on('data', (part: string) => (text += part))
+      answer.on('end', () =>
+        answer.statusCode === 200
+          ? resolve(JSON.parse(text) as { syncs: { sync: string }[] })
+          : reject(new Error(String(answer.statusCode))),
+      )
+    }).on('error', reject)
+  })
+}

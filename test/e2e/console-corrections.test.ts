@@ -4,9 +4,19 @@
 import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { actions, latest, look, openConsole, openPage, untilLatest } from './console-project.ts'
+import {
+  actions,
+  latest,
+  look,
+  openConsole,
+  openPage,
+  untilLatest,
+  useConsole,
+} from './console-project.ts'
 import { contactsConfig } from './contacts.ts'
 import { contactsCsv } from './project.ts'
+
+useConsole()
 
 const HOSTILE = '"</textarea><script>document.title=1</script>=cmd()"'
 const config = `${contactsConfig()}
@@ -116,6 +126,22 @@ test('30 rejects of two kinds are typed, pasted, and brought back as a file', as
     ['retry', 'done', 'correction: 2'],
     ['retry', 'done', 'correction: 1'],
   ])
+  // Somebody looks a row up, by its key, and what its record is today.
+  await page.locator('#q').fill('C-3 ')
+  await page.locator('#q').press('Enter')
+  await page.getByRole('link', { name: /c-3/i }).first().click()
+  await page.waitForURL(/rows\?key=c-3/i)
+  await look(page, 'a row')
+  const events = await page.locator('.events li').allTextContents()
+  expect(events.map((text) => /created|invalid/.exec(text)?.[0])).toEqual(['created', 'invalid'])
+  await page.getByRole('button', { name: 'See the record as it is now' }).first().click()
+  await page.waitForURL(/rows\/today/)
+  const record = await page.locator('#main').textContent()
+  expect(record).toContain('new3@example.com')
+  expect(record).toContain('</textarea><script>document.title=1</script>')
+  expect(await page.title()).toContain('The record now')
+  await look(page, 'a record now')
+
   await page.goto(`${url}/runs/1/corrections`)
   expect(await page.locator('#main').textContent()).toContain('No row of this kind is left')
   await look(page, 'nothing left to correct')

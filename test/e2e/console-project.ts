@@ -1,50 +1,48 @@
-// A console over a project with a worker, and a browser in front of it. With CONSOLE_SCREENSHOTS=folder it writes what it sees.
+// A console over a project with a worker, and a browser in front of it; `useConsole` is called by each file, for its hooks. With CONSOLE_SCREENSHOTS=folder it writes what it sees.
 
 import { mkdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { chromium, type Browser, type Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, expect, vi } from 'vitest'
-import { consoleParts } from '../../src/cli/commands/console.ts'
+import type { BrowserContextOptions, Page } from 'playwright-core'
+import { afterEach, expect, vi } from 'vitest'
 import { createContext } from '../../src/cli/shared/context.ts'
-import { startConsole, type RunningConsole } from '../../src/console/index.ts'
+import { partsOf, startConsole, type RunningConsole } from '../../src/console/index.ts'
 import { silentLogger } from '../../src/core/ports.ts'
 import type { Action, Run } from '../../src/ledger/ledger.ts'
 import { untilHung } from '../hang.ts'
-import { findChromium } from '../setup/browser.ts'
+import { useBrowser, type FileBrowser } from '../setup/launched-browser.ts'
 import { createProject, type Project } from './project.ts'
 
-const installMaxMs = 30 * 60_000
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const pictures = process.env['CONSOLE_SCREENSHOTS']
 
-let browser: Browser
+let browser: FileBrowser
 let project: Project
-let running: RunningConsole
+let running: RunningConsole | null = null
 
-beforeAll(async () => {
-  const progress = (line: string) => void process.stderr.write(`${line}\n`)
-  const { path } = await findChromium({ env: process.env, progress })
-  browser = await chromium.launch({ executablePath: path, args: ['--disable-gpu'] })
-}, installMaxMs)
-afterAll(async () => await browser?.close())
-afterEach(async () => {
-  await running?.close()
-  await project?.stop()
-})
+/** A browser for the tests of a file; each test may open a console. */
+export function useConsole(): void {
+  browser = useBrowser()
+  afterEach(async () => {
+    await running?.close()
+    running = null
+    await project?.stop()
+  })
+}
 
-/** A project with a worker, and its console. */
+/** A project with a worker, and its console: that of the worker, where the configuration says so. */
 export async function openConsole(
   options: Parameters<typeof createProject>[0] = {},
 ): Promise<{ readonly project: Project; readonly url: string }> {
   project = await createProject(options)
   for (const [name, value] of Object.entries(project.env)) vi.stubEnv(name, value)
-  await project.startWorker()
+  const worker = await project.startWorker()
+  if (worker.console !== null) return { project, url: worker.console }
   const quiet = { out: () => {}, err: () => {}, live: () => {}, endLive: () => {}, isScreen: false }
   const terminal = { ...quiet, style: (_: string, text: string) => text }
   const context = createContext({ config: project.configFile, json: false }, terminal)
   running = await startConsole({
-    parts: consoleParts(context),
+    parts: partsOf(context),
     host: '127.0.0.1',
     port: 0,
     logger: silentLogger,
@@ -52,7 +50,7 @@ export async function openConsole(
   return { project, url: running.url }
 }
 
-export async function openPage(options: Parameters<Browser['newContext']>[0] = {}): Promise<Page> {
+export async function openPage(options: BrowserContextOptions = {}): Promise<Page> {
   const context = await browser.newContext({ locale: 'en-GB', ...options })
   return await context.newPage()
 }

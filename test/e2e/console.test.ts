@@ -2,30 +2,27 @@
 // a run to its end, and comes back with its ledger. With CONSOLE_SCREENSHOTS=folder it writes what it sees.
 
 import { mkdirSync, readFileSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core'
+import type { BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { findChromium } from '../setup/browser.ts'
+import { useBrowser } from '../setup/launched-browser.ts'
 import { answered, outcome, send } from '../suites/ledger/scene.ts'
-import { fillLedger, openSite, type ConsoleSite } from '../unit/console/site.ts'
+import { hashPassword } from '../../src/console/index.ts'
+import { HOSTILE, HOSTILE_KEY, openHostileSite } from '../unit/console/hostile.ts'
+import { CONSOLE_CONFIG, openSite, type ConsoleSite } from '../unit/console/site.ts'
 
-/** Chromium may have to be installed, once. */
-const installMaxMs = 30 * 60_000
-
-let browser: Browser
+const browser = useBrowser()
 let site: ConsoleSite
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 beforeAll(async () => {
-  const progress = (line: string) => void process.stderr.write(`${line}\n`)
-  const { path } = await findChromium({ env: process.env, progress })
-  browser = await chromium.launch({ executablePath: path, args: ['--disable-gpu'] })
-  site = await openSite()
-}, installMaxMs)
+  site = await openSite({ quota: {} })
+})
 
 afterAll(async () => {
-  await browser?.close()
   await site?.close()
 })
 
@@ -37,8 +34,8 @@ interface Seen {
   readonly origins: Set<string>
 }
 
-async function openPage(options: Parameters<Browser['newContext']>[0] = {}): Promise<Seen> {
-  const context: BrowserContext = await browser.newContext({
+async function openPage(options: BrowserContextOptions = {}): Promise<Seen> {
+  const context = await browser.newContext({
     timezoneId: 'Asia/Tokyo',
     locale: 'en-GB',
     ...options,
@@ -90,6 +87,15 @@ const pathsOf = ({ runs }: ConsoleSite): string[] => [
   `/runs/${runs['planned']}/plan?verdict=update&property=svc_email`,
 ]
 
+const pictures = process.env['CONSOLE_SCREENSHOTS']
+
+/** For people who look. */
+async function photograph(page: Page, name: string): Promise<void> {
+  if (!pictures) return
+  mkdirSync(pictures, { recursive: true })
+  await page.screenshot({ path: join(pictures, `${name}.png`), fullPage: true })
+}
+
 const outline = `({
   overflow: document.documentElement.scrollWidth - innerWidth,
   headings: document.querySelectorAll('h1').length,
@@ -113,8 +119,6 @@ test('axe finds what is wrong', async () => {
 })
 
 test('every page is for everybody, fits every screen, and asks nobody else', async () => {
-  const pictures = process.env['CONSOLE_SCREENSHOTS']
-  if (pictures) mkdirSync(pictures, { recursive: true })
   for (const { name, width, colorScheme } of looks) {
     const { page, complaints, origins } = await openPage({
       colorScheme,
@@ -129,11 +133,7 @@ test('every page is for everybody, fits every screen, and asks nobody else', asy
         seen: { overflow: 0, headings: 1, mains: 1 },
         findings: [],
       })
-      if (pictures)
-        await page.screenshot({
-          path: join(pictures, `${path.replaceAll(/\W+/g, '_')} ${name}.png`),
-          fullPage: true,
-        })
+      await photograph(page, `${path.replaceAll(/\W+/g, '_')} ${name}`)
     }
     expect({ name, complaints: complaints.filter((text) => !text.includes('404')) }).toEqual({
       name,
@@ -164,7 +164,10 @@ test('without scripts every page says the same', async () => {
   await page.goto(site.url)
   const main = page.locator('main')
   expect(await main.textContent()).toContain('Waits for you')
-  expect(await main.textContent()).toContain(`records-sync approve ${site.runs['approval']}`)
+  const approve = page.getByRole('link', {
+    name: `Approve run ${site.runs['approval']} …, tickets`,
+  })
+  expect(await approve.getAttribute('href')).toBe(`/runs/${site.runs['approval']}/approve`)
   expect(await page.locator('time').first().textContent()).toContain('UTC')
   await page.locator('#q').fill('deals')
   await page.locator('#q').press('Enter')
@@ -182,6 +185,8 @@ test('a person finds what is blocked, and the way to its run, by keyboard alone'
   // The first that needs a person is the worst.
   await page.keyboard.press('Tab')
   expect(await page.evaluate('document.activeElement.textContent')).toBe('invoices')
+  await page.keyboard.press('Tab')
+  expect(await page.evaluate('document.activeElement.textContent.trim()')).toBe('Try again now')
   await page.keyboard.press('Tab')
   await page.keyboard.press('Enter')
   await page.waitForURL(`**/runs/${site.runs['blocked']}`)
@@ -242,14 +247,17 @@ test('a page comes back with its ledger', async () => {
   }
 })
 
-test('hostile texts do nothing', async () => {
-  const hostile = `"><img src=x onerror=alert(1)><svg onload=alert(2)><script>alert(3)</script>`
-  const more = { reason: hostile, message: hostile, warning: hostile, column: hostile }
-  const other = await openSite({ fill: (ledger) => fillLedger(ledger, more) })
+test('hostile texts do nothing, whoever brought them', async () => {
+  const other = await openHostileSite()
   try {
     const { page, complaints, origins } = await openPage()
     let found = 0
-    for (const path of [...pathsOf(other), `/search?q=${encodeURIComponent(hostile)}`]) {
+    const more = [
+      `/rows?key=${encodeURIComponent(HOSTILE_KEY)}`,
+      `/search?q=${encodeURIComponent(HOSTILE)}`,
+      `/runs/${other.runs['rejects']}/corrections`,
+    ]
+    for (const path of [...pathsOf(other), ...more]) {
       await page.goto(`${other.url}${path}`)
       found += (await page.locator('main').textContent())!.split('onerror=alert(1)').length - 1
       expect({ path, bad: await page.locator('main img, main script').count() }).toEqual({
@@ -257,11 +265,113 @@ test('hostile texts do nothing', async () => {
         bad: 0,
       })
     }
-    expect(found).toBeGreaterThan(10)
+    expect(found).toBeGreaterThan(300)
     expect(complaints.filter((text) => !text.includes('404'))).toEqual([])
     expect([...origins]).toEqual([other.url])
     await page.context().close()
   } finally {
     await other.close()
   }
+})
+
+test('the Temporal server is away, and comes back', async () => {
+  const own = await openSite()
+  try {
+    const { page, complaints } = await openPage()
+    own.away.temporal = true
+    await page.goto(own.url)
+    expect(await page.locator('.problem').textContent()).toContain(
+      'The Temporal server does not answer: schedules and workers are not known now',
+    )
+    expect(await findings(page)).toEqual([])
+    await photograph(page, 'Temporal away')
+    // What the ledger has is there.
+    expect(await page.locator('.needs').textContent()).toContain('Waits for you')
+    await page.goto(`${own.url}/syncs/contacts`)
+    expect(await findings(page)).toEqual([])
+    expect(await page.locator('#settings ~ dl, dl.facts').first().textContent()).toContain(
+      'not known',
+    )
+    own.away.temporal = false
+    await expect
+      .poll(async () => {
+        await page.goto(own.url)
+        return await page.locator('.problem').count()
+      })
+      .toBe(0)
+    expect(complaints).toEqual([])
+    await page.context().close()
+  } finally {
+    await own.close()
+  }
+})
+
+test('a viewer logs in, sees all pages, and has no button', async () => {
+  const secrets = await mkdtemp(join(tmpdir(), 'records-sync-console-users-'))
+  const file = join(secrets, 'vera')
+  await writeFile(file, await hashPassword('correct horse battery'), { mode: 0o600 })
+  const users = `console: { users: { vera: { role: viewer, password: { file: ${file} } } } }`
+  const own = await openSite({ config: `${CONSOLE_CONFIG}${users}\n` })
+  try {
+    const { page } = await openPage()
+    await page.goto(`${own.url}/runs/${own.runs['approval']}`)
+    await page.waitForURL(/login\?next=/)
+    expect(await findings(page)).toEqual([])
+    await photograph(page, 'login')
+    await page.getByLabel('Name').fill('vera')
+    await page.getByLabel('Password').fill('a wrong password')
+    await page.getByRole('button', { name: 'Log in' }).click()
+    await page.waitForSelector('[role=alert]')
+    expect(await findings(page)).toEqual([])
+    await photograph(page, 'login refused')
+    await page.getByLabel('Name').fill('vera')
+    await page.getByLabel('Password').fill('correct horse battery')
+    await page.getByRole('button', { name: 'Log in' }).click()
+    await page.waitForURL(`${own.url}/runs/${own.runs['approval']}`)
+    expect(await page.locator('main button, main a.button').count()).toBe(0)
+    await page.goto(own.url)
+    expect(await findings(page)).toEqual([])
+    await photograph(page, 'overview of a viewer')
+    expect(await page.locator('main button').count()).toBe(0)
+    await page.goto(`${own.url}/runs/${own.runs['live']}/cancel`)
+    expect(await page.locator('main').textContent()).toContain('needs the role operator')
+    expect(await findings(page)).toEqual([])
+    await page.getByRole('button', { name: 'Log out' }).click()
+    await page.waitForURL(/login/)
+    await page.context().close()
+  } finally {
+    await own.close()
+    await rm(secrets, { recursive: true, force: true })
+  }
+})
+
+test('a page is printed without what only a screen has', async () => {
+  const { page } = await openPage()
+  await page.emulateMedia({ media: 'print' })
+  for (const path of ['/', `/runs/${site.runs['planned']}`, '/quota']) {
+    await page.goto(`${site.url}${path}`)
+    for (const part of ['header nav', 'form[role=search]', 'button', 'a.button'])
+      expect({ path, part, seen: await page.locator(`${part} >> visible=true`).count() }).toEqual({
+        path,
+        part,
+        seen: 0,
+      })
+    expect(await page.locator('h1').isVisible()).toBe(true)
+    await photograph(page, `print ${path.replaceAll(/\W+/g, '_')}`)
+  }
+  await page.context().close()
+})
+
+test('on a screen of 4K a page is as wide as one reads', async () => {
+  const { page } = await openPage({ viewport: { width: 3_840, height: 2_160 } })
+  for (const path of ['/', '/quota', '/syncs/contacts', `/runs/${site.runs['live']}`]) {
+    await page.goto(`${site.url}${path}`)
+    expect(await page.evaluate(outline)).toEqual({ overflow: 0, headings: 1, mains: 1 })
+    const { x, width } = (await page.locator('main').boundingBox())!
+    expect(width).toBeLessThan(1_400)
+    // In the middle.
+    expect(Math.abs(x * 2 + width - 3_840)).toBeLessThan(20)
+    await photograph(page, `4K ${path.replaceAll(/\W+/g, '_')}`)
+  }
+  await page.context().close()
 })

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import fc from 'fast-check'
-import { chromium, type Browser, type Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { openSqliteLedger } from '../../src/ledger/sqlite/index.ts'
@@ -16,17 +16,14 @@ import { collectReport } from '../../src/report/collect.ts'
 import { renderReport } from '../../src/report/html.ts'
 import type { RunReport } from '../../src/report/run-report.ts'
 import { renderPlanPage } from '../../src/report/plan-page.ts'
-import { findChromium } from '../setup/browser.ts'
+import { useBrowser } from '../setup/launched-browser.ts'
 import { comparedData, mirrorData, reportData } from '../unit/report/data.ts'
 import { fullPlanPage, planPageData } from '../unit/report/plan-data.ts'
 import * as scenes from '../unit/report/scenes.ts'
 
-/** Chromium may have to be installed, once. */
-const installMaxMs = 30 * 60_000
-
+const browser = useBrowser()
 let folder: string
 let ledger: Ledger
-let browser: Browser
 let page: Page
 /** What the browser said against the page that it shows. */
 let complaints: string[] = []
@@ -34,12 +31,9 @@ let complaints: string[] = []
 let requests: string[] = []
 
 beforeAll(async () => {
-  const progress = (line: string) => void process.stderr.write(`${line}\n`)
-  const { path } = await findChromium({ env: process.env, progress })
   folder = await mkdtemp(join(tmpdir(), 'records-sync-report-'))
   ledger = openSqliteLedger(join(folder, 'ledger.db'))
-  browser = await chromium.launch({ executablePath: path, args: ['--disable-gpu'] })
-  page = await browser.newPage()
+  page = await (await browser.newContext()).newPage()
   page.on('console', (message) => complaints.push(message.text()))
   page.on('pageerror', (error) => complaints.push(error.message))
   page.on('request', (request) => requests.push(request.url()))
@@ -47,10 +41,9 @@ beforeAll(async () => {
     content: `document.addEventListener('securitypolicyviolation', (event) =>
       console.log('violation of ' + event.violatedDirective))`,
   })
-}, installMaxMs)
+})
 
 afterAll(async () => {
-  await browser?.close()
   await ledger?.close()
   await rm(folder, { recursive: true, force: true })
 })

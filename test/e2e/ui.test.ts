@@ -3,14 +3,14 @@
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core'
+import type { BrowserContext, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, test } from 'vitest'
 import { backfillLinks, backfillTemplate } from '../../src/cli/commands/links.ts'
 import { findSync, loadConfig, type SyncConfig } from '../../config/index.ts'
 import { listLink, runLink, startLink } from '../../src/core/temporal/temporal-ui.ts'
 import { backfill } from '../../workflows/names.ts'
 import { backfillId, taskQueueOf } from '../../workflows/queues.ts'
-import { findChromium } from '../setup/browser.ts'
+import { useBrowser } from '../setup/launched-browser.ts'
 import { said } from '../unit/cli/said.ts'
 import {
   formOf,
@@ -35,22 +35,17 @@ import { HANG_MS } from '../hang.ts'
 /** At 10 requests a minute this takes six minutes: no run ends before the test lifts the limit. */
 const rows = 3_000
 const limitPerMinute = 10
-/** Chromium may have to be installed, once. */
-const installMaxMs = 30 * 60_000
 
+const browser = useBrowser()
 let site: UiSite
-let browser: Browser
 /** One for all pages: what the UI loads is loaded once. */
 let context: BrowserContext
 let page: Page
 
 beforeAll(async () => {
-  const progress = (line: string) => void process.stderr.write(`${line}\n`)
-  const { path } = await findChromium({ env: process.env, progress })
   site = await startUiSite({ cliPath: inject('temporalCli'), rows, limitPerMinute })
   process.env['RECORDS_URL'] = site.service.url
   process.env['TEMPORAL_ADDRESS'] = site.address
-  browser = await chromium.launch({ executablePath: path, args: ['--disable-gpu'] })
   context = await browser.newContext({
     viewport: { width: 1_440, height: 1_200 },
     reducedMotion: 'reduce',
@@ -61,10 +56,9 @@ beforeAll(async () => {
     content: `const still = new CSSStyleSheet(); still.replaceSync('${still}'); document.adoptedStyleSheets = [still]`,
   })
   context.setDefaultTimeout(HANG_MS)
-}, installMaxMs)
+})
 
 afterAll(async () => {
-  await browser?.close()
   await site?.stop()
 })
 

@@ -1,4 +1,4 @@
-// Finds the Chromium that the walk through the Temporal UI needs, or gets it.
+// Finds the Chromium that tests of pages need, or gets it, and launches it with the same arguments for all.
 // Promise kept here: it ends with a program that answers `--version`, or with one error that names every way and why each
 // failed; never without an end.
 
@@ -6,6 +6,7 @@ import { readdir } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { createRequire } from 'node:module'
+import { chromium, type Browser } from 'playwright-core'
 import { lastLines, runProgram, type ProgramEnd } from '../../src/dev/run-program.mjs'
 
 /** The shell without a window first: it takes half of the processor's time. */
@@ -50,6 +51,15 @@ export interface FindChromium {
   readonly downloader?: string
   /** Who shares it installs one after another. Default: everybody on this machine. */
   readonly lockName?: string
+}
+
+/** Memory that pages share is a file of the folder for temporary ones: `/dev/shm` of a container may have 64 MB. */
+const ARGUMENTS = ['--disable-gpu', '--disable-dev-shm-usage']
+
+export async function launchBrowser(): Promise<Browser> {
+  const progress = (line: string) => void process.stderr.write(`${line}\n`)
+  const { path } = await findChromium({ env: process.env, progress })
+  return await chromium.launch({ executablePath: path, args: ARGUMENTS })
 }
 
 /** @throws Error that lists what was tried, and what to do */

@@ -137,6 +137,7 @@ const LAYERS: Readonly<Record<string, Rule>> = {
       'temporal',
       'workflows',
       'dev/parts.ts',
+      'warehouses/processes.ts',
     ],
     type: ['client', 'config', 'ledger'],
     packages: ['@temporalio/client'],
@@ -173,7 +174,7 @@ const LAYERS: Readonly<Record<string, Rule>> = {
     node: ['node:fs', 'node:path'],
   },
   audit: { value: ['core', 'ledger'], packages: [], node: [] },
-  worker: { value: [...IMPORTABLE, 'dev', 'resources'], packages: ['@temporalio/*'] },
+  worker: { value: [...IMPORTABLE, 'console', 'dev', 'resources'], packages: ['@temporalio/*'] },
   cli: {
     value: [...IMPORTABLE, 'console', 'dev', 'worker', 'resources'],
     packages: ['commander', 'pino', '@temporalio/client'],

@@ -1,20 +1,11 @@
 // `records-sync console`: pages on this machine that show every sync, until Ctrl-C.
 
-import {
-  CONSOLE_PORT,
-  startConsole,
-  type ConsoleParts,
-  type RunningConsole,
-} from '../../console/index.ts'
+import { CONSOLE_PORT, partsOf, startConsole, type RunningConsole } from '../../console/index.ts'
 import { osUser } from '../../actions/recorded.ts'
 import { countText } from '../../core/format.ts'
 import { SyncError } from '../../core/errors.ts'
-import { uiAddress } from '../../core/temporal/temporal-ui.ts'
-import { EXIT, temporalOf, type CommandContext } from '../shared/context.ts'
-import { findQuotas } from '../shared/forecast.ts'
+import { EXIT, type CommandContext } from '../shared/context.ts'
 import { terminalLogger } from '../shared/logging.ts'
-import { workOn } from '../shared/worked-on.ts'
-import { readScheduleStatuses } from '../views/schedule-status.ts'
 import { printJson } from '../json.ts'
 import { hashPasswordCommand } from './hash-password.ts'
 import { untilSignal } from './service.ts'
@@ -32,7 +23,7 @@ export async function consoleCommand(
   if (hashPassword) return await hashPasswordCommand(context)
   const { terminal } = context
   const running = await startConsole({
-    parts: consoleParts(context),
+    parts: partsOf(context),
     host,
     port,
     logger: terminalLogger(terminal, 'warn'),
@@ -56,7 +47,7 @@ export async function consoleCommand(
 export async function startOwnConsole(context: CommandContext): Promise<RunningConsole> {
   const at = async (port: number) =>
     await startConsole({
-      parts: consoleParts(context),
+      parts: partsOf(context),
       host: '127.0.0.1',
       port,
       logger: terminalLogger(context.terminal, 'warn'),
@@ -68,20 +59,3 @@ export async function startOwnConsole(context: CommandContext): Promise<RunningC
     throw error
   }
 }
-
-/** What the console reads, as commands do. */
-export const consoleParts = (context: CommandContext): ConsoleParts => ({
-  loadConfig: () => context.loadConfig(),
-  openLedger: () => context.findLedger({ thread: true }),
-  openQuotas: () => findQuotas(context),
-  readSchedules: (config) => readScheduleStatuses(context, config),
-  workOn: (config, live) => workOn(context, config, live),
-  uiOf(config) {
-    const { address, namespace } = temporalOf(config, context.env)
-    const ui = uiAddress(address, config.temporal.ui)
-    return ui === null ? null : { ui, namespace }
-  },
-  place: context,
-  user: osUser(),
-  hint: (command) => context.hint(command),
-})

@@ -30,9 +30,18 @@ export async function workerCommand(
     ...options,
   })
   const { address, namespace } = temporal
-  const { ledger, project, listening } = running
+  const { ledger, project, listening, console } = running
   const build = options.buildId
-  const started = { address, namespace, build, ledger, project, listening, pid: process.pid }
+  const started = {
+    address,
+    namespace,
+    build,
+    ledger,
+    project,
+    listening,
+    console,
+    pid: process.pid,
+  }
   logger.info(started, 'worker_started')
   let stopping = false
   const stop = (signal: 'SIGINT' | 'SIGTERM') => {

@@ -12,7 +12,7 @@ import { DEFAULT_ORIGIN, type TemporalSettings } from '../../temporal/settings.t
 import { temporalOf, withLedger, type CommandContext } from '../shared/context.ts'
 import { findProject, hasWorker } from '../../actions/project.ts'
 import { safeText } from '../shared/terminal.ts'
-import { workersOf } from '../shared/worked-on.ts'
+import { workersOf } from '../../actions/worked-on.ts'
 import { finding, fine, ownMessage, type DoctorFinding } from './findings.ts'
 
 const SUBJECT = 'Temporal'

@@ -1,50 +1,9 @@
-// The state of the schedules on the Temporal server, for `status`. A server that does not answer is not waited for.
+// The state of the schedules, as `status` says it.
 
 import type { Config, GroupConfig } from '../../../config/index.ts'
-import { SyncError } from '../../core/errors.ts'
-import { NO_PROJECT } from '../../runs/project.ts'
-import type { ScheduleView } from '../../schedules/control.ts'
-import { isScheduled, scheduleJobs } from '../../schedules/definition.ts'
-import { temporalOf, type CommandContext } from '../shared/context.ts'
-import { findProject } from '../../actions/project.ts'
+import type { ScheduleStatuses } from '../../actions/schedule-statuses.ts'
+import type { CommandContext } from '../shared/context.ts'
 import { safeText } from '../shared/terminal.ts'
-
-const answerMaxMs = 5_000
-
-export interface ScheduleStatuses {
-  /** By the name of the sync, or of the group; those that have none, and are configured with none, are not in it. Null if the server does not answer. */
-  readonly views: ReadonlyMap<string, ScheduleView> | null
-  /** Why it is not known. */
-  readonly unknown: string | null
-}
-
-/** Asks the server only if a schedule is configured. */
-export async function readScheduleStatuses(
-  context: CommandContext,
-  config: Config,
-): Promise<ScheduleStatuses> {
-  const jobs = scheduleJobs(config)
-  if (!Object.values(jobs).some(isScheduled)) return { views: new Map(), unknown: null }
-  try {
-    const { connectClient } = await import('../../temporal/client.ts')
-    const { listSchedules } = await import('../../schedules/control.ts')
-    const project = (await findProject(context)) ?? NO_PROJECT
-    const { client, close } = await connectClient(temporalOf(config, context.env))
-    try {
-      const views = await client.withDeadline(Date.now() + answerMaxMs, () =>
-        listSchedules(client, jobs, project),
-      )
-      return { views: new Map(views.map((view) => [view.sync, view])), unknown: null }
-    } finally {
-      await close()
-    }
-  } catch (error) {
-    // Our own words only: foreign ones may quote anything.
-    const unknown =
-      error instanceof SyncError ? error.message : 'the Temporal server did not answer'
-    return { views: null, unknown }
-  }
-}
 
 /** For programs: what begins runs of a sync, its own schedule or that of its group; null for one that is not scheduled. */
 export function scheduleToJson(config: Config, sync: string, { views }: ScheduleStatuses) {

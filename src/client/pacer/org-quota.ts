@@ -10,6 +10,7 @@ import { PacerState } from './state.ts'
 import { RefusalStreak } from './refusals.ts'
 import type { ParsedAnswer } from './reported-numbers.ts'
 import { Consumers, type ByPriority } from './consumers.ts'
+import { Minutes, type MinutesText } from './minutes.ts'
 
 export interface QuotaSettings {
   /** Share of the limit, 0 to 0.9, that is left to people and other applications. */
@@ -74,8 +75,9 @@ interface Kept {
   readonly totals: RequestTotals
   readonly lastId: number
   readonly at: number
-  /** Left out by earlier versions. */
+  /** Left out by earlier versions, as the next one is. */
   readonly refusals?: object
+  readonly minutes?: MinutesText
 }
 
 /** Requests since a time, in ms. */
@@ -92,6 +94,7 @@ export class OrgQuota {
   readonly shares: FairShares
   readonly totals: RequestTotals
   readonly refusals: RefusalStreak
+  readonly minutes: Minutes
   settings: QuotaSettings
   private lastId: number
   /** Set if this is one process's own copy: its ids must differ from those of the row. */
@@ -106,6 +109,7 @@ export class OrgQuota {
     this.settings = kept?.settings ?? DEFAULT_QUOTA_SETTINGS
     this.totals = kept?.totals ?? { sinceMs: t * 1_000, requests: 0, refused: 0, unavailable: 0 }
     this.refusals = RefusalStreak.restore(kept?.refusals ?? {})
+    this.minutes = new Minutes(kept?.minutes)
     this.lastId = kept?.lastId ?? 0
     this.at = kept?.at ?? t
   }
@@ -205,6 +209,7 @@ export class OrgQuota {
       lastId: this.lastId,
       at: this.time(nowMs),
       refusals: this.refusals,
+      minutes: this.minutes.toJSON(),
     }
     return JSON.stringify(kept)
   }
@@ -225,6 +230,7 @@ export class OrgQuota {
     this.pacer.onAnswer(id, seen, sentAt, endedAt, t)
     if (end.status === 429) this.refusals.refused(sentAt, endedAt, seen.retryAfter)
     else this.refusals.answered(sentAt)
+    this.minutes.add(end.status === 429 ? null : priorityOf(id), t)
     if (end.status === 429) this.totals.refused++
     else if (end.status === 503) this.totals.unavailable++
     else this.users.used(user.id, priorityOf(id), t)

@@ -4,6 +4,7 @@ import { BULK_PRIORITIES, type BulkPriority } from '../../core/ports.ts'
 import { OrgQuota, type RequestTotals } from './org-quota.ts'
 import { UNLIMITED_PER_MINUTE, type LimiterModelName } from './memory.ts'
 import type { Consumers } from './consumers.ts'
+import type { UsedMinute } from './minutes.ts'
 
 /** Times in ms of the store's clock. */
 export interface QuotaView {
@@ -37,6 +38,8 @@ export interface QuotaView {
   readonly lastMinute: { readonly ours: number; readonly others: number }
   readonly users: ReturnType<Consumers['view']>
   readonly totals: Readonly<RequestTotals>
+  /** The last hour, oldest first; empty without a request in it. */
+  readonly minutes: readonly UsedMinute[]
   /**
    * Requests a minute that each priority can expect now: the limit minus the reserve or the others' use, whichever is more,
    * shared with every other busy priority; 0 while closed for an unknown time.
@@ -69,6 +72,7 @@ export function readQuotaView(org: string, state: string, nowMs: number): QuotaV
     lastMinute: { ours: seen.ours, others: seen.others },
     users,
     totals: quota.totals,
+    minutes: quota.minutes.view(t),
     available:
       limit === null
         ? null

@@ -40,6 +40,14 @@ const buttonOf = ({ path, label }: OfferedAction, at: number): Markup =>
     ${label}
   </button>`
 
+/** The same next to what a sync needs: the name of the sync tells them apart for those who hear them. */
+export const helpButton = ({ path, label, asks }: OfferedAction, sync: string): Markup =>
+  asks
+    ? html`<a class="button" href="${path}" aria-label="${label} …, ${sync}">${label} …</a>`
+    : html`<button form="${FORM_ID}" formaction="${path}" aria-label="${label}, ${sync}">
+        ${label}
+      </button>`
+
 export interface ConfirmFacts {
   readonly shown: HtmlValue
   readonly field: readonly [name: string, value: string] | null

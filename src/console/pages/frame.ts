@@ -49,7 +49,7 @@ const actForm = (csrf: string) =>
   </form>`
 
 const whoPart = ({ name, role, by }: Visitor, canLeave: boolean): Markup =>
-  html`<p class="who small">
+  html`<p class="visitor small">
     <b>${name}</b> ${TEXT.login.roles[role]}
     ${
       canLeave &&

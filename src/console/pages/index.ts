@@ -6,7 +6,7 @@ import { correctionsDrawn } from '../actions/corrections.ts'
 import { readCorrectionsPage } from '../views/corrections.ts'
 import { readDifferences } from '../views/differences.ts'
 import { readPlanView } from '../views/plan.ts'
-import { readQuotas } from '../views/quotas.ts'
+import { readQuotaPage } from '../views/quotas.ts'
 import { readRejects } from '../views/rejects.ts'
 import { readReport } from '../views/report.ts'
 import { numberOf, ofNumber, readRun } from '../views/run.ts'
@@ -117,9 +117,8 @@ export const PAGES: readonly PageRoute[] = [
   {
     path: '/quota',
     isLive: true,
-    async draw({ readings }) {
-      const orgs = (await readings.quotas(readQuotas)) ?? []
-      return { title: TEXT.quota, at: 'quota', main: quotaMain(orgs) }
+    async draw(deps) {
+      return { title: TEXT.quota, at: 'quota', main: quotaMain(await readQuotaPage(deps)) }
     },
   },
   {

@@ -7,6 +7,7 @@ import type { Series } from '../../report/style.ts'
 import { agoText, summaryText, TEXT, untilText } from '../texts.ts'
 import { HISTORY_RUNS, type Overview, type SyncGlance } from '../views/overview.ts'
 import type { RunBar } from '../views/shapes.ts'
+import { helpButton } from './actions.ts'
 import { liveLine } from './live.ts'
 import { inPath, stateOf, stepsOf, timeOf } from './parts.ts'
 import { quotaStrips } from './quota.ts'
@@ -74,23 +75,36 @@ export const problemNotes = (problems: Overview['problems']): Markup[] =>
 
 function needOf({ sync, attention }: SyncGlance): Markup | false {
   if (attention === null) return false
-  const { tone, words, run } = attention
+  const { tone, words, meaning, message, next, run, see, actions } = attention
+  const helpsHere = actions.length > 0 || (run !== null && see !== 'run')
+  // A run waits for an answer: then all ways out are shown, and otherwise the first.
+  const isOpen = next.length === 2
   return html`<li class="need t-${tone}">
     <h3><a href="/syncs/${inPath(sync)}">${sync}</a> ${stateOf(tone, words)}</h3>
-    ${needBody(attention, isOpen(attention) ? attention.next.length : 1)}
-    ${run !== null && html`<p class="small"><a href="/runs/${run}">${TEXT.run(run)}</a></p>`}
+    <p>${meaning}</p>
+    ${message !== null && html`<p class="said">${message}</p>`}
+    ${helpsHere ? helpOf(sync, attention) : stepsOf(next.slice(0, isOpen ? next.length : 1))}
+    ${run !== null && !helpsHere && html`<p class="small"><a href="/runs/${run}">${TEXT.run(run)}</a></p>`}
   </li>`
 }
 
 type Attention = NonNullable<SyncGlance['attention']>
 
-/** Whether a run waits for an answer: then all ways out are shown, and otherwise the first. */
-const isOpen = ({ next }: Attention): boolean => next.length === 2
+/** The buttons that help, and the way to what there is to be seen first. */
+function helpOf(sync: string, { run, see, actions }: Attention): Markup {
+  const way =
+    run !== null &&
+    html`<a href="/runs/${run}${see === 'run' ? '' : `/${see}`}">${TEXT.see[see](run)}</a>`
+  return html`<div class="help">
+    ${actions.map((offer) => helpButton(offer, sync))}
+    ${actions.length === 0 ? html`<a class="button" href="/runs/${run}/${see}">${TEXT.see[see](run!)}</a>` : way}
+  </div>`
+}
 
-/** @param steps how many of them */
-export const needBody = ({ meaning, message, next }: Attention, steps: number): Markup =>
+/** On the page of a sync: all that helps, also as commands. */
+export const needBody = ({ meaning, message, next }: Attention): Markup =>
   html`<p>${meaning}</p>
-    ${message !== null && html`<p class="said">${message}</p>`} ${stepsOf(next.slice(0, steps))}`
+    ${message !== null && html`<p class="said">${message}</p>`} ${stepsOf(next)}`
 
 function syncCard(data: SyncGlance, nowMs: number): Markup {
   const { sync, kind, tone, state, run, follow_up: follows, history } = data

@@ -1,11 +1,12 @@
-// The quota of each org: a bar of the last minute, and who uses it.
+// The quota of each org: a bar of the last minute, the last hour by minute and kind, who uses it, and what live runs still ask of it.
 
-import { stackedBar, swatch, type BarSegment } from '../../report/charts.ts'
+import { columns, stackedBar, swatch, type BarSegment } from '../../report/charts.ts'
 import { html, type Markup } from '../../report/escape.ts'
-import { formatNumber } from '../../report/format.ts'
+import { durationText, formatNumber } from '../../report/format.ts'
+import { part } from '../../report/parts/part.ts'
 import { TEXT } from '../texts.ts'
-import type { OrgQuotaView } from '../views/quotas.ts'
-import { cardsTable, figures, texts, timeOf } from './parts.ts'
+import type { OrgQuotaView, QuotaPage } from '../views/quotas.ts'
+import { cardsTable, figures, inPath, stateOf, texts, timeOf } from './parts.ts'
 
 /** The strips of all orgs; what the script replaces as it changes. */
 export const quotaStrips = (orgs: readonly OrgQuotaView[]): Markup =>
@@ -13,12 +14,72 @@ export const quotaStrips = (orgs: readonly OrgQuotaView[]): Markup =>
     ${orgs.map((org) => html`<li>${strip(org)}</li>`)}
   </ul>`
 
-export const quotaMain = (orgs: readonly OrgQuotaView[]): Markup =>
+export const quotaMain = ({ orgs, runs }: QuotaPage): Markup =>
   html`<h1>${TEXT.quotas}</h1>
     <p class="lead">${TEXT.quotaLead}</p>
     ${orgs.length === 0 && html`<p class="note">${TEXT.noQuota}</p>`}
     <div id="quota-strips">${quotaStrips(orgs)}</div>
-    ${orgs.map(usersOf)}`
+    ${part('forecast', TEXT.forecast, TEXT.forecastLead, html`<div id="quota-runs">${quotaRuns(runs)}</div>`)}
+    ${orgs.map(minutesOf)} ${orgs.map(usersOf)}`
+
+/** What the live runs still ask of the quotas; what the script replaces as it changes. */
+export const quotaRuns = (runs: QuotaPage['runs']): Markup =>
+  runs.length === 0
+    ? html`<p class="note">${TEXT.noLiveRun}</p>`
+    : cardsTable(
+        [
+          ...texts(TEXT.runHead, TEXT.sync, TEXT.state),
+          ...figures(TEXT.requestsLeft, TEXT.atLeast),
+        ],
+        runs.map(({ run, sync, tone, state, org, requests_left: requests, seconds_left: left }) => [
+          html`<a href="/runs/${run}">${TEXT.run(run)}</a>`,
+          html`<a href="/syncs/${inPath(sync)}">${sync}</a
+            >${org !== null && html`<span class="of">${org}</span>`}`,
+          stateOf(tone, state.replaceAll('_', ' ')),
+          requests === null ? TEXT.unknown : formatNumber(requests),
+          left === null ? TEXT.unknown : requests === 0 ? '–' : durationText(left),
+        ]),
+      )
+
+const KINDS = [
+  { kind: 'import', series: 'created' },
+  { kind: 'mirror', series: 'request' },
+  { kind: 'backfill', series: 'absent' },
+  { kind: 'interactive', series: 'exists' },
+  { kind: 'refused', series: 'rejected' },
+] as const
+
+/** Requests of the last hour, a column for each minute. */
+function minutesOf({ org, minutes, limit, unlimited }: OrgQuotaView, at: number): Markup | false {
+  if (minutes.length === 0) return false
+  const there = KINDS.filter(({ kind }) => minutes.some((minute) => minute[kind] > 0))
+  const sums = there.map(
+    ({ kind }) =>
+      `${TEXT.requestKinds[kind]} ${formatNumber(minutes.reduce((sum, each) => sum + each[kind], 0))}`,
+  )
+  return part(
+    `minutes-${at}`,
+    TEXT.lastHour,
+    org,
+    html`<div class="chart local">
+      ${columns({
+        title: `${TEXT.lastHour}, ${org}`,
+        said: sums.join(', '),
+        series: there.map(({ kind, series }) => ({ series, name: TEXT.requestKinds[kind] })),
+        points: minutes.map((minute) => ({
+          at: minute.at,
+          values: there.map(({ kind }) => minute[kind]),
+        })),
+        shareSeconds: 60,
+        limit: unlimited ? null : limit,
+      })}
+      <ul class="legend">
+        ${there.map(({ series }, index) => html`<li>${swatch(series)}${sums[index]}</li>`)}
+        <li class="soft utc">${TEXT.timesInUtc}</li>
+      </ul>
+    </div>`,
+  )
+}
 
 function useText({ ours, others, limit, unlimited }: OrgQuotaView): string {
   const used = ours + others
@@ -75,16 +136,18 @@ function strip(org: OrgQuotaView): Markup {
   </div>`
 }
 
-const usersOf = ({ org, users }: OrgQuotaView): Markup | false =>
+const usersOf = ({ org, users }: OrgQuotaView, at: number): Markup | false =>
   users.length > 0 &&
-  html`<section class="part">
-    <h2>${org}</h2>
-    ${cardsTable(
+  part(
+    `users-${at}`,
+    TEXT.quotaUsers,
+    org,
+    cardsTable(
       [...texts(TEXT.quotaWho), ...figures(TEXT.quotaLastMinute, TEXT.quotaWaiting)],
       users.map(({ name, last_minute: used, waiting }) => [
         name,
         formatNumber(used),
         formatNumber(waiting),
       ]),
-    )}
-  </section>`
+    ),
+  )

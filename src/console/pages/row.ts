@@ -5,13 +5,14 @@ import { countText, formatNumber } from '../../report/format.ts'
 import { part } from '../../report/parts/part.ts'
 import { TEXT } from '../texts.ts'
 import type { RowEvent, RowView } from '../views/row.ts'
+import { FORM_ID } from './actions.ts'
 import { cardsTable, figures, inPath, stateOf, texts, timeOf } from './parts.ts'
 
-export function rowMain({ key, record, known, events, up_to: upTo }: RowView): Markup {
+export function rowMain({ key, record, known, asks, events, up_to: upTo }: RowView): Markup {
   return html`<p class="kind">${key === null ? TEXT.record : TEXT.rowKey}</p>
     <h1>${key ?? record}</h1>
     <p class="lead">${TEXT.rowLead}</p>
-    ${known.length > 0 && knownPart(known)}
+    ${known.length > 0 && knownPart(known, asks)}
     ${part(
       'events',
       TEXT.events,
@@ -23,7 +24,7 @@ export function rowMain({ key, record, known, events, up_to: upTo }: RowView): M
     ${upTo !== null && html`<p class="note soft">${TEXT.eventsCut} ${timeOf(upTo)}.</p>`}`
 }
 
-const knownPart = (known: RowView['known']): Markup =>
+const knownPart = (known: RowView['known'], asks: boolean): Markup =>
   part(
     'known',
     TEXT.known,
@@ -36,12 +37,25 @@ const knownPart = (known: RowView['known']): Markup =>
       known.map(({ sync, key, record_id: record, object_type: type, run }) => [
         html`<a href="/syncs/${inPath(sync)}">${sync}</a>`,
         html`<a href="/rows?key=${inPath(key)}">${key}</a>`,
-        record === null ? '–' : html`<a href="/rows?record=${inPath(record)}">${record}</a>`,
+        record === null
+          ? '–'
+          : html`<a href="/rows?record=${inPath(record)}">${record}</a>
+              ${asks && todayButton(sync, record)}`,
         type,
         html`<a href="/runs/${run}">${TEXT.run(run)}</a>`,
       ]),
     ),
   )
+
+const todayButton = (sync: string, record: string): Markup =>
+  html`<button
+    class="small"
+    form="${FORM_ID}"
+    formaction="/rows/today?sync=${inPath(sync)}&record=${inPath(record)}"
+    aria-label="${TEXT.today.ask}, ${sync} ${record}"
+  >
+    ${TEXT.today.ask}
+  </button>`
 
 function eventOf(event: RowEvent, key: string | null): Markup {
   const { run, sync, purpose, at, kind, state, tone } = event

@@ -26,7 +26,7 @@ export function syncMain(data: SyncView): Markup {
       attention !== null &&
       html`<div class="need alone t-${attention.tone}">
         <h2 class="h3">${stateOf(attention.tone, attention.words)}</h2>
-        ${needBody(attention, attention.next.length)}
+        ${needBody(attention)}
       </div>`
     }
     ${
@@ -42,14 +42,30 @@ export function syncMain(data: SyncView): Markup {
     ${actionLogPart(data.log)} ${runsPart(data)}`
 }
 
+const HISTORY_ROOM = 20
+
+const highestOf = (history: readonly RunBar[]): number =>
+  Math.max(
+    0,
+    ...history.map(({ parts }) =>
+      parts === null ? 0 : PART_NAMES.reduce((sum, name) => sum + parts[name], 0),
+    ),
+  )
+
 function historyPart({ history, summary }: SyncView): Markup | false {
   if (history.length === 0) return false
+  const room = Math.max(HISTORY_ROOM, history.length)
   const there = PART_NAMES.filter((name) => history.some(({ parts }) => (parts?.[name] ?? 0) > 0))
   return part(
     'history',
     TEXT.history,
     TEXT.historyLead(history.length),
-    html`<div class="tall">${historyChart(summary.sync, history)}</div>
+    html`<p class="soft small axis">${TEXT.upToRows(highestOf(history))}</p>
+      <div class="tall">${historyChart(summary.sync, history, room)}</div>
+      <p class="soft small axis ends${history.length >= HISTORY_ROOM ? ' wide' : ''}">
+        ${timeOf(history[0]!.opened_at, 'short')}
+        ${history.length > 1 && timeOf(history.at(-1)!.opened_at, 'short')}
+      </p>
       <ul class="legend">
         ${there.map((name) => html`<li>${swatch(PART_SERIES[name])}${TEXT.parts[name]}</li>`)}
       </ul>`,

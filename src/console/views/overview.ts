@@ -3,30 +3,27 @@
 
 import { basename } from 'node:path'
 import { z } from 'zod'
-import type { Config, GroupConfig } from '../../../config/index.ts'
-import { LIVE_STATES } from '../../core/domain/books.ts'
-import type { ScheduleConfig } from '../../core/domain/schedule.ts'
+import type { Config } from '../../../config/index.ts'
 import type { Ledger, Run } from '../../ledger/ledger.ts'
 import { overdueAfterSeconds } from '../../monitoring/overdue.ts'
 import { readRunOutline } from '../../report/account.ts'
-import { comparisonOf } from '../../report/comparison.ts'
 import { figuresOf } from '../../report/run-figures.ts'
 import { latestRuns, NEVER_VERIFIED, readVerified, stateText } from '../../report/sync-status.ts'
-import { reportVerdict } from '../../report/verdict.ts'
 import type { FollowedRuns } from '../live-reader.ts'
-import type { ConsoleParts, ScheduleState } from '../parts.ts'
+import type { ConsoleDeps } from '../deps.ts'
+import type { ConsoleParts } from '../parts.ts'
 import { LedgerAway, type ConsoleReadings, type TemporalReading } from '../readings.ts'
 import { TEXT } from '../texts.ts'
+import { attention, attentionNow, idleOf, scheduleAttention } from './attention.ts'
 import { orgQuota, readQuotas } from './quotas.ts'
+import { scheduleOf, schedulesOf, syncSchedule } from './schedules.ts'
 import { barOf, toneOf } from './run-bars.ts'
 import {
   count,
   countOrNull,
   liveProgress,
   runBar,
-  step,
   anyText as text,
-  textOrNull,
   time,
   timeOrNull,
   tone,
@@ -34,14 +31,6 @@ import {
 
 /** Runs in the small chart of a sync. */
 export const HISTORY_RUNS = 30
-
-const syncSchedule = z.object({
-  state: z.enum(['active', 'paused', 'missing', 'foreign', 'unknown']),
-  when: textOrNull,
-  next: timeOrNull,
-  note: textOrNull,
-  group: textOrNull.describe('The group whose schedule it is.'),
-})
 
 const freshness = z.object({
   state: z
@@ -77,17 +66,7 @@ export const syncSummary = z
     verified_through: timeOrNull,
     differences_left: count,
     history: z.array(runBar).describe('The newest runs, the oldest of them first.'),
-    attention: z
-      .object({
-        tone,
-        words: text,
-        meaning: text,
-        message: textOrNull.describe('What the run says itself.'),
-        next: z.array(step),
-        run: countOrNull.describe('The run that it is of.'),
-      })
-      .nullable()
-      .describe('What waits for a person, and what helps.'),
+    attention: attention.nullable().describe('What waits for a person, and what helps.'),
   })
   .meta({ id: 'SyncGlance' })
 export type SyncGlance = z.output<typeof syncSummary>
@@ -108,6 +87,7 @@ export type Overview = z.output<typeof overview>
 
 export interface OverviewDeps {
   readonly parts: Pick<ConsoleParts, 'hint'>
+  readonly visitor: ConsoleDeps['visitor']
   readonly readings: ConsoleReadings
   readLive(): Promise<FollowedRuns>
   now(): number
@@ -164,7 +144,7 @@ async function summaries(
 
 /** A sync of the configuration. */
 export async function readSummary(
-  deps: Pick<OverviewDeps, 'parts' | 'now'>,
+  deps: Pick<OverviewDeps, 'parts' | 'now' | 'visitor'>,
   { config, ledger, live, temporal }: Scene,
   name: string,
 ): Promise<SyncGlance> {
@@ -205,9 +185,9 @@ export async function readSummary(
     differences_left: left,
     history: history.map(barOf).toReversed(),
     attention:
-      (await attentionNow(ledger, { shown, account, followUp }, deps.parts)) ??
-      idleOf(shown, temporal, deps.parts) ??
-      scheduleAttention(config, name, temporal, deps.parts),
+      (await attentionNow(deps, { sync, ledger, shown, account, followUp })) ??
+      idleOf(deps, shown, temporal) ??
+      scheduleAttention(deps, { config, sync, temporal }),
   }
 }
 
@@ -242,35 +222,6 @@ function unread(
   }
 }
 
-/** The schedules that begin runs of a sync: its own, or those of its groups. */
-function schedulesOf(
-  { syncs, groups }: Config,
-  name: string,
-): { readonly of: string; readonly group: string | null; readonly schedule: ScheduleConfig }[] {
-  const own = syncs[name]?.schedule
-  if (own !== undefined) return [{ of: name, group: null, schedule: own }]
-  const isOf = (group: GroupConfig) => group.syncs.includes(name)
-  return Object.values(groups)
-    .filter(isOf)
-    .flatMap(({ name: group, schedule }) =>
-      schedule === undefined ? [] : [{ of: group, group, schedule }],
-    )
-}
-
-function scheduleOf(
-  config: Config,
-  name: string,
-  temporal: TemporalReading | null,
-): SyncGlance['schedule'] {
-  const [first] = schedulesOf(config, name)
-  if (first === undefined) return null
-  const view: ScheduleState | undefined = temporal?.schedules.views?.get(first.of)
-  if (view === undefined)
-    return { state: 'unknown', when: null, next: null, note: null, group: first.group }
-  const { state, when, note, next } = view
-  return { state, when, next: next?.toISOString() ?? null, note, group: first.group }
-}
-
 function freshnessOf(
   config: Config,
   name: string,
@@ -284,89 +235,4 @@ function freshnessOf(
   if (succeeded === null) return { state: 'never', ...known }
   const isLate = nowMs - Date.parse(succeeded) > late * 1_000
   return { state: isLate ? 'late' : 'fresh', ...known }
-}
-
-type Account = Awaited<ReturnType<typeof readRunOutline>>
-type Hints = Pick<ConsoleParts, 'hint'>
-
-/** What a run asks of a person. */
-function attentionOf(run: Run, account: Account, { hint }: Hints): SyncGlance['attention'] {
-  const comparison = account && comparisonOf(run, account)
-  const found = { books: account?.books ?? null, streams: account?.streams ?? null, comparison }
-  const verdict = reportVerdict(run, found, hint)
-  if (verdict.tone !== 'look' && verdict.tone !== 'bad') return null
-  // Links that wait for their targets, or for the next run, are no work of a person.
-  if (verdict.next.length === 0) return null
-  const { words, meaning, next } = verdict
-  const { id, message } = run
-  return { tone: verdict.tone, words, meaning, message, next: [...next], run: id }
-}
-
-/** A run of all that another one left, or did, takes over what that one asks for. */
-async function attentionNow(
-  ledger: Ledger,
-  newest: { readonly shown: Run; readonly account: Account; readonly followUp: Run | null },
-  parts: Hints,
-): Promise<SyncGlance['attention']> {
-  const { shown, account, followUp } = newest
-  if (followUp === null) return attentionOf(shown, account, parts)
-  const follows = attentionOf(followUp, await readRunOutline(ledger, followUp), parts)
-  return followUp.of === shown.id ? follows : (attentionOf(shown, account, parts) ?? follows)
-}
-
-/** A run that is live in the ledger alone. */
-function idleOf(
-  run: Run,
-  temporal: TemporalReading | null,
-  { hint }: Hints,
-): SyncGlance['attention'] {
-  const idle = temporal?.work.idle ?? null
-  if (idle === null || !LIVE_STATES.includes(run.state)) return null
-  return {
-    tone: 'bad',
-    words: TEXT.idle.words,
-    meaning: TEXT.idle.meaning(idle),
-    message: null,
-    next: [{ text: TEXT.idle.next, command: hint('worker') }],
-    run: run.id,
-  }
-}
-
-/** A schedule that does not begin runs although it is configured. */
-function scheduleAttention(
-  config: Config,
-  name: string,
-  temporal: TemporalReading | null,
-  { hint }: Hints,
-): SyncGlance['attention'] {
-  const schedule = scheduleOf(config, name, temporal)
-  const of = schedule?.group ?? name
-  if (schedule?.state === 'missing')
-    return {
-      tone: 'look',
-      words: TEXT.schedules.words,
-      meaning: TEXT.schedules.missing,
-      message: null,
-      next: [{ text: TEXT.schedules.put, command: hint('schedules apply') }],
-      run: null,
-    }
-  if (schedule?.state === 'foreign')
-    return {
-      tone: 'look',
-      words: TEXT.schedules.words,
-      meaning: TEXT.schedules.foreign,
-      message: null,
-      next: [{ text: TEXT.schedules.see, command: hint('schedules plan') }],
-      run: null,
-    }
-  if (schedule?.state === 'paused')
-    return {
-      tone: 'look',
-      words: TEXT.schedules.pausedWords,
-      meaning: TEXT.schedules.paused,
-      message: schedule.note,
-      next: [{ text: TEXT.schedules.resume, command: hint(`schedules resume ${of}`) }],
-      run: null,
-    }
-  return null
 }

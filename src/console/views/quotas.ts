@@ -1,10 +1,23 @@
-// The quota of each org, from the rows that all processes share. Asks no service.
+// The quota of each org, from the rows that all processes share, and what the live runs still ask of it. Asks no service.
 
 import { z } from 'zod'
 import { UNLIMITED_PER_MINUTE } from '../../client/pacer/memory.ts'
 import { readQuotaView, type QuotaView } from '../../client/pacer/view.ts'
 import { PRIORITIES, type QuotaStore } from '../../core/ports.ts'
-import { count, countOrNull, anyText as text, time, timeOrNull } from './shapes.ts'
+import { stateText } from '../../report/sync-status.ts'
+import type { ConsoleDeps } from '../deps.ts'
+import type { FollowedRun } from '../live-reader.ts'
+import { LedgerAway } from '../readings.ts'
+import { toneOf } from './run-bars.ts'
+import {
+  count,
+  countOrNull,
+  anyText as text,
+  textOrNull,
+  time,
+  timeOrNull,
+  tone,
+} from './shapes.ts'
 
 export const orgQuota = z
   .object({
@@ -21,9 +34,64 @@ export const orgQuota = z
     requests: count.describe('All since `since`.'),
     refused: count.describe('Of them refused with 429.'),
     since: time,
+    minutes: z
+      .array(
+        z.object({
+          at: time,
+          interactive: count,
+          import: count,
+          mirror: count,
+          backfill: count,
+          refused: count,
+        }),
+      )
+      .describe('Requests of the last hour by minute and kind, oldest first; empty without any.'),
   })
   .meta({ id: 'OrgQuota' })
 export type OrgQuotaView = z.output<typeof orgQuota>
+
+/** What a live run still asks of a quota. */
+export const runForecast = z.object({
+  run: count,
+  sync: text,
+  tone,
+  state: text,
+  org: textOrNull,
+  requests_left: countOrNull,
+  seconds_left: z.number().nullable().describe('At least: the quota grants no more requests.'),
+})
+
+export const quotaView = z
+  .object({ v: z.literal(1), orgs: z.array(orgQuota), runs: z.array(runForecast) })
+  .meta({ id: 'Quota' })
+export type QuotaPage = z.output<typeof quotaView>
+
+/** What is away has no orgs, or no runs. */
+export async function readQuotaPage({
+  readings,
+  live,
+}: Pick<ConsoleDeps, 'readings' | 'live'>): Promise<QuotaPage> {
+  const orgs = (await readings.quotas(readQuotas)) ?? []
+  const runs = await live.read().catch((error: unknown) => {
+    if (error instanceof LedgerAway) return new Map<number, FollowedRun>()
+    throw error
+  })
+  return { v: 1, orgs, runs: [...runs.values()].map(forecastOf) }
+}
+
+export const forecastOf = ({
+  run,
+  progress,
+  forecast,
+}: FollowedRun): z.output<typeof runForecast> => ({
+  run: run.id,
+  sync: run.sync,
+  tone: toneOf(run),
+  state: stateText(run, progress),
+  org: forecast.org,
+  requests_left: forecast.requests,
+  seconds_left: forecast.seconds,
+})
 
 const USERS_MAX = 8
 
@@ -63,5 +131,6 @@ function viewOf(view: QuotaView): OrgQuotaView {
     requests: totals.requests,
     refused: totals.refused,
     since: iso(totals.sinceMs),
+    minutes: view.minutes.map(({ atMs, ...counts }) => ({ at: iso(atMs), ...counts })),
   }
 }

@@ -5,6 +5,7 @@ import { z } from 'zod'
 import { publicError } from '../../contract/index.ts'
 import type { Ledger, RowHistory, RowItem, RowSubject } from '../../ledger/ledger.ts'
 import { joinSome } from '../../core/format.ts'
+import { isAllowed } from '../../core/domain/roles.ts'
 import { jobOf } from '../../runs/job.ts'
 import type { ConsoleDeps } from '../deps.ts'
 import {
@@ -68,6 +69,9 @@ export const rowView = z
         }),
       )
       .describe('What was accepted last, in each destination.'),
+    asks: z
+      .boolean()
+      .describe('Whether the person may see the record as it is now: POST /rows/today.'),
     events: z.array(rowEvent).describe('Newest first.'),
     up_to: timeOrNull.describe(
       'Events before it may be missing; null: all that are kept are here.',
@@ -103,11 +107,13 @@ async function find(
 
 /** Null if the ledger has nothing of it. @throws LedgerAway */
 export async function readRow(
-  { readings, now }: ConsoleDeps,
+  { readings, now, visitor }: ConsoleDeps,
   { key, record }: { readonly key?: string | undefined; readonly record?: string | undefined },
 ): Promise<RowView | null> {
   const asked = key ? { key } : record ? { recordId: record } : null
   if (asked === null) return null
+  const { config } = await readings.config()
+  const mayAsk = isAllowed(visitor?.role ?? 'viewer', 'operator')
   return await readings.ledger(async (ledger) => {
     const found = await find(ledger, asked)
     if (found === null) return null
@@ -128,6 +134,7 @@ export async function readRow(
         record_id: recordId,
         run,
       })),
+      asks: mayAsk && config.console.values === 'shown',
       events,
       up_to: isCut ? (events.at(-1)?.at ?? null) : null,
     }

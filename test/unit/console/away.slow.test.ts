@@ -1,7 +1,7 @@
 // What the console reads is away, and comes back; what it reads, and how often.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { get } from 'node:http'
+import { Agent, get } from 'node:http'
 import { expect, it } from 'vitest'
 import { STREAMS_MAX } from '../../../src/console/live-streams.ts'
 import type { Overview } from '../../../src/console/views/overview.ts'
@@ -221,5 +221,89 @@ it('streams have a bound, and one that ends makes room', async () => {
       })
       .toBe(200)
     for (const { end } of [...streams, more]) end()
+  })
+})
+
+it('10,000 streams are refused but for those that have room, and pages are answered', async () => {
+  const calls: string[] = []
+  await withSite(
+    async (site) => {
+      const agent = new Agent({ maxSockets: Infinity, keepAlive: true })
+      const before = process.memoryUsage().rss
+      const ends: Record<string, number> = {}
+      const open: { destroy(): void }[] = []
+      const one = () =>
+        new Promise<void>((resolve) => {
+          const end = (how: string) => {
+            ends[how] = (ends[how] ?? 0) + 1
+            resolve()
+          }
+          const asked = get(`${site.url}/live`, { agent }, (answer) => {
+            end(String(answer.statusCode))
+            answer.on('error', () => {}).resume()
+          })
+          asked.on('error', () => end('closed'))
+          open.push(asked)
+        })
+      for (let wave = 0; wave < 25; wave++) {
+        await Promise.all(Array.from({ length: 400 }, one))
+        // Nobody who holds streams holds the pages.
+        expect((await fetch(site.url)).status).toBe(200)
+      }
+      expect(ends['200']).toBe(STREAMS_MAX)
+      expect((ends['503'] ?? 0) + (ends['closed'] ?? 0)).toBe(10_000 - STREAMS_MAX)
+      expect(process.memoryUsage().rss - before).toBeLessThan(400 * 1_048_576)
+      calls.length = 0
+      const began = Date.now()
+      await sleep(2_000)
+      expect(calls.filter((name) => name === 'liveRuns').length).toBeLessThanOrEqual(
+        Math.ceil((Date.now() - began) / 1_000) + 1,
+      )
+      for (const each of open) each.destroy()
+      agent.destroy()
+    },
+    { seen: noting(calls) },
+  )
+})
+
+it('a path that leads elsewhere leads nowhere', async () => {
+  await withSite(async (site) => {
+    const { port } = new URL(site.url)
+    const paths = [
+      '/../records-sync.yaml',
+      '/assets/../../records-sync.yaml',
+      '/assets/%2e%2e/%2e%2e/records-sync.yaml',
+      '/assets/..%2f..%2frecords-sync.yaml',
+      '/assets/....//records-sync.yaml',
+      '//etc/passwd',
+      '/%2fetc%2fpasswd',
+      '/runs/..%2f..%2frecords-sync.yaml',
+      '/runs/1%00/report',
+      '/syncs/..%2f..%2frecords-sync.yaml',
+      '/syncs/__proto__',
+      '/syncs/constructor',
+      '/api/v1/syncs/__proto__',
+      '/api/v1/runs/1e3',
+      '/api/v1/runs/-1/report',
+      '/%',
+      '/\\..\\records-sync.yaml',
+    ]
+    for (const path of paths) {
+      const { status, text } = await new Promise<{ status: number; text: string }>(
+        (resolve, reject) => {
+          // As it is: a URL would be put right before it is sent.
+          get({ host: '127.0.0.1', port, path }, (answer) => {
+            let body = ''
+            answer.setEncoding('utf8').on('data', (part: string) => (body += part))
+            answer.on('end', () => resolve({ status: answer.statusCode!, text: body }))
+          }).on('error', reject)
+        },
+      )
+      expect({ path, status: [400, 404].includes(status) ? 'refused' : status }).toEqual({
+        path,
+        status: 'refused',
+      })
+      expect(text).not.toMatch(/matching_property|root:|connections:/)
+    }
   })
 })

@@ -352,6 +352,19 @@ describe('a role', () => {
     expect(found).toEqual(expected)
   })
 
+  it('asks for a record as it is now if it is an operator', async () => {
+    const path = '/rows/today?sync=companies&record=1'
+    const statuses = []
+    for (const name of ['vera', 'otto'])
+      statuses.push((await act(path, (await login(name)).cookie)).status)
+    // Values are hidden here, so nobody gets one.
+    expect(statuses).toEqual([403, 403])
+    expect((await act(path, (await login('vera')).cookie)).text).toContain(
+      'needs the role operator',
+    )
+    expect((await act(path, (await login('otto')).cookie)).text).toContain('hides values of rows')
+  })
+
   it('releases a plan if it is an approver', async () => {
     const view = async (name: string) => {
       const path = `${API_PATH}/runs/${runs['planned']}`

@@ -12,6 +12,7 @@ import { openQuotaStore } from '../../../src/ledger/open.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
 import * as scenes from '../report/scenes.ts'
 import { plannedImport } from './planned.ts'
+import { fillQuotaHour, type HourOptions } from './quota-hour.ts'
 
 /** Syncs with runs of every kind. The properties are those of the scenes. */
 export const CONSOLE_CONFIG = `
@@ -100,6 +101,8 @@ export async function openSite(
     readonly parts?: Partial<ConsoleParts>
     readonly logger?: Logger
     readonly clock?: { now(): number }
+    /** An hour of requests in the quota; default: nothing is known of one. */
+    readonly quota?: HourOptions
     /** Wraps the ledger that the console reads. */
     readonly seen?: (ledger: Ledger) => Ledger
   } = {},
@@ -111,12 +114,17 @@ export async function openSite(
     logger = silentLogger,
     clock,
   } = options
-  const { seen = (ledger) => ledger } = options
+  const { seen = (ledger) => ledger, quota } = options
   const folder = await mkdtemp(join(tmpdir(), 'records-sync-console-'))
   const file = join(folder, 'records-sync.yaml')
   await writeFile(file, config)
   const ledger = openSqliteLedger(join(folder, 'ledger.db'))
   const runs = await fill(ledger)
+  if (quota !== undefined) {
+    const store = await openQuotaStore({ sqlite: join(folder, 'ledger.db') })
+    await fillQuotaHour(store, quota)
+    await store.close()
+  }
   const away = { ledger: false, temporal: false, config: false }
   const running = await startConsole({
     parts: { ...consoleParts(folder, file, away, seen), ...parts },

@@ -3,23 +3,24 @@
 
 import { hostname } from 'node:os'
 import type { Client } from '@temporalio/client'
-import type { Config } from '../../../config/index.ts'
-import { taskQueueOf } from '../../../workflows/queues.ts'
-import { SyncError } from '../../core/errors.ts'
-import type { Run } from '../../ledger/ledger.ts'
-import { heldUpBy, type HeldUp } from '../../temporal/held-up.ts'
-import { describeWorkflow } from '../../temporal/is-live.ts'
-import type { Sign } from '../../temporal/projects.ts'
-import { isRunning } from '../../warehouses/processes.ts'
-import { temporalOf, type CommandContext } from './context.ts'
-import { findProject, hasWorker } from '../../actions/project.ts'
+import type { Config } from '../../config/index.ts'
+import { taskQueueOf } from '../../workflows/queues.ts'
+import { SyncError } from '../core/errors.ts'
+import type { Run } from '../ledger/ledger.ts'
+import { heldUpBy, type HeldUp } from '../temporal/held-up.ts'
+import { describeWorkflow } from '../temporal/is-live.ts'
+import type { Sign } from '../temporal/projects.ts'
+import { isRunning } from '../warehouses/processes.ts'
+import { temporalOf } from './connect.ts'
+import type { ActionPlace } from './place.ts'
+import { findProject, hasWorker } from './project.ts'
 
 /** A server that is slower says nothing of its workers. */
 const ANSWER_MAX_MS = 2_000
 
 /** Workers of a project that poll. The server lists one for minutes after it was killed; on this machine that is seen. */
 export async function workersOf(client: Client, project: string): Promise<readonly Sign[]> {
-  const { isRecent, signs } = await import('../../temporal/projects.ts')
+  const { isRecent, signs } = await import('../temporal/projects.ts')
   const isGone = ({ host, pid }: Sign) => host === hostname() && !isRunning(pid)
   const all = await signs(client).catch(() => [])
   return all.filter((sign) => sign.project === project && isRecent(sign) && !isGone(sign))
@@ -35,13 +36,13 @@ export interface Work {
 
 /** @param live runs that the ledger calls live; without any, no server is asked */
 export async function workOn(
-  context: CommandContext,
+  context: ActionPlace,
   config: Config,
   live: readonly Run[],
 ): Promise<Work> {
   const held = new Map<number, HeldUp>()
   if (live.length === 0) return { idle: null, held }
-  const { connectClient } = await import('../../temporal/client.ts')
+  const { connectClient } = await import('../temporal/client.ts')
   const settings = temporalOf(config, context.env)
   const patience = { maxMs: 0, firstMs: ANSWER_MAX_MS, report: () => {} }
   try {

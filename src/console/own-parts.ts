@@ -1,0 +1,25 @@
+// What the console of a project reads and acts with: the project's own configuration, ledger and Temporal server.
+
+import { osUser } from '../actions/recorded.ts'
+import { temporalOf } from '../actions/connect.ts'
+import { orNull, type ActionPlace } from '../actions/place.ts'
+import { readScheduleStatuses } from '../actions/schedule-statuses.ts'
+import { workOn } from '../actions/worked-on.ts'
+import { uiAddress } from '../core/temporal/temporal-ui.ts'
+import type { ConsoleParts } from './parts.ts'
+
+export const partsOf = (place: ActionPlace): ConsoleParts => ({
+  loadConfig: () => place.loadConfig(),
+  openLedger: () => place.findLedger({ thread: true }),
+  openQuotas: () => orNull(() => place.openQuotas()),
+  readSchedules: (config) => readScheduleStatuses(place, config),
+  workOn: (config, live) => workOn(place, config, live),
+  uiOf(config) {
+    const { address, namespace } = temporalOf(config, place.env)
+    const ui = uiAddress(address, config.temporal.ui)
+    return ui === null ? null : { ui, namespace }
+  },
+  place,
+  user: osUser(),
+  hint: (command) => place.hint(command),
+})
