@@ -17,6 +17,7 @@ import type {
 } from '../../ledger/ledger.ts'
 import type { ImportDeps, StagedImport } from '../ports.ts'
 import { rowFinder } from '../push/found-records.ts'
+import { resolveKeyForms } from '../push/key-forms.ts'
 import { stepPosition } from '../step-position.ts'
 import { WHOLE_RUN } from '../whole-run.ts'
 import { rowChangeReader } from './row-changes.ts'
@@ -62,6 +63,10 @@ export async function lookUpChanges(
   const place = await stepPosition(ledger, run, 'look_up', { requests: 0 })
   const { planned } = await ledger.progress(run)
   let { requests } = place.kept
+  // As a push does it: what is sent, and so what is looked up, is the form that the service has.
+  const segment = WHOLE_RUN
+  requests += await resolveKeyForms(deps, { ...job, segment }, limitRequests - requests)
+  await place.keep({ requests })
   let asked = 0
   const lookUp = async (slice: readonly PlannedItem[]) => {
     if (requests + asked >= limitRequests) return

@@ -11,19 +11,24 @@ import { stagedMatchingProperty } from '../mapping/types.ts'
 /** Two values for each item. */
 const ITEMS_MAX = Math.floor(IN_VALUES_MAX / 2)
 
-/** Decides the form of each planned item of a segment whose key has two. What was decided is not asked again. */
+/**
+ * Decides the form of each planned item of a segment whose key has two. What was decided is not asked again. Returns how many requests
+ * it took, of at most `requestsMax`.
+ */
 export async function resolveKeyForms(
   deps: ImportDeps<Outbox>,
   job: StagedImport & { segment: RunSegment },
-): Promise<void> {
+  requestsMax = Infinity,
+): Promise<number> {
   const { ledger } = deps
   const { run, config, schema, segment } = job
   const matching = stagedMatchingProperty(config, schema)
   // Bounded by the segment's items: what was settled is not given again.
-  for (;;) {
+  for (let requests = 0; ; requests++) {
     deps.signal.throwIfAborted()
+    if (requests >= requestsMax) return requests
     const items = (await ledger.looseKeys(run, segment, { limit: ITEMS_MAX })).map(parsed)
-    if (items.length === 0) return
+    if (items.length === 0) return requests
     const values = items.flatMap((item) => [item.rawKey!, ...[item.sent[matching.name]].flat()])
     const held = await lookUpValues(deps, config, matching, values as Json[])
     await ledger.settleKeys(

@@ -3,7 +3,8 @@
 // that again. An interrupted stage starts again from the first row.
 
 import { createHash } from 'node:crypto'
-import { writeJson } from '../../core/json.ts'
+import type { RecordRepresentation } from '../../contract/index.ts'
+import { ownValue, writeJson } from '../../core/json.ts'
 import { LEDGER_ROWS_MAX, RETENTION_MS } from '../../core/limits.ts'
 import type { RemovalCounts } from '../../core/domain/removals.ts'
 import type {
@@ -20,13 +21,14 @@ import type {
   StagedItem,
 } from '../../ledger/ledger.ts'
 import { withHeartbeat } from '../../runs/heartbeat.ts'
+import { itemKey } from '../mapping/key.ts'
 import { textHash } from '../mapping/map.ts'
 import { readTarget } from '../mapping/target.ts'
 import { propertyTypes, stagedMatchingProperty } from '../mapping/types.ts'
 import type { ImportDeps } from '../ports.ts'
 import { stagedParts } from '../stage/staged-parts.ts'
 import {
-  lookUpKeys,
+  lookUpItems,
   readRecordById,
   valueOfKey,
   type Found,
@@ -239,7 +241,12 @@ class UndoStager {
     if (wanted.length === 0) return
     const keys = wanted.map(({ item }) => item.key)
     const names = [...new Set([this.#matching.name, ...wanted.flatMap((row) => row.names)])]
-    const found = await lookUpKeys(this.#deps, sync.import, this.#matching, keys, names)
+    // A record may have its key in the form that the row had in its source.
+    const asked = wanted.map(({ item: { key }, sent, before }) => ({
+      key,
+      sent: this.#keyIn(before) ?? this.#keyIn(sent) ?? {},
+    }))
+    const found = await lookUpItems(this.#deps, sync.import, this.#matching, asked, names)
     const accepted = await ledger.acceptedValues(run, keys)
     const staged: Restored[] = []
     for (const row of wanted)
@@ -278,16 +285,20 @@ class UndoStager {
     const counts = this.#counts
     const only = (values: PropertyValues, of = names): PropertyValues =>
       Object.fromEntries(of.map((name) => [name, values[name] ?? null]))
-    const record = found.get(item.key)
     const recordId = item.recordId ?? image.recordId
+    const shown = found.get(item.key)
+    const other = shown === undefined ? await this.#readById(recordId) : null
+    // The look-up asks for the forms that the images have; those of an undo have none.
+    const record = shown ?? (other !== null && this.#hasKey(other, item.key) ? other : undefined)
     const held = (record?.properties ?? {}) as PropertyValues
     const { of } = this.#job.task
     const writer = { accepted, of, image }
     const changed = changedSince({ sent: only(sent), held }, writer, this.#typeOf)
     const back = new Set(changedFields(only(before), held, this.#typeOf))
     const left = names.filter((name) => !changed.has(name) || !back.has(name))
+    const key = this.#keyIn(held) ?? this.#keyIn(before) ?? this.#keyIn(sent) ?? {}
     if (record === undefined) {
-      if (await this.#hasOtherKey(recordId)) {
+      if (other !== null) {
         counts.kept++
         counts.keysChanged++
       } else counts.gone++
@@ -304,16 +315,28 @@ class UndoStager {
           after: before[property] ?? null,
         }))
       if (changes.length > 0) counts.restored++
-      const staged = { recordId, values: only(before, left), expected: only(held, left) }
+      const staged = { recordId, values: only(before, left), expected: only(held, left), key }
       return { ...this.#staged(item, staged), changes }
     }
-    return this.#staged(item, { recordId, values: only(before), expected: only(sent) })
+    return this.#staged(item, { recordId, values: only(before), expected: only(sent), key })
   }
 
-  /** Of a record that its key does not find any more. */
-  async #hasOtherKey(recordId: string | null): Promise<boolean> {
+  /** The value of the matching property among others, as it is there; null if there is none. */
+  #keyIn(values: PropertyValues): PropertyValues | null {
+    const { name } = this.#matching
+    const value = ownValue(values, name) ?? null
+    return value === null ? null : { [name]: value }
+  }
+
+  async #readById(recordId: string | null): Promise<RecordRepresentation | null> {
     const { sync } = this.#job
-    return recordId !== null && (await readRecordById(this.#deps, sync.import, recordId)) !== null
+    return recordId === null ? null : await readRecordById(this.#deps, sync.import, recordId)
+  }
+
+  /** Whether a record has a key, in whatever form. */
+  #hasKey({ properties }: RecordRepresentation, key: string): boolean {
+    const { name, type, folds } = this.#matching
+    return [properties[name] ?? []].flat().some((value) => itemKey(value, type, folds) === key)
   }
 
   #staged(
@@ -322,8 +345,11 @@ class UndoStager {
       recordId,
       values,
       expected,
+      key: held = {},
     }: {
       readonly recordId: string | null
+      /** The key in the form that its record has; left out if the values have it. */
+      readonly key?: PropertyValues
       readonly values: PropertyValues
       /** Null: there is no record. */
       readonly expected: PropertyValues | null
@@ -331,7 +357,7 @@ class UndoStager {
   ): Restored {
     const [keyValue = key] = valueOfKey(key, this.#matching.type)
     const name = this.#matching.name
-    const payload = payloadOf({ [name]: keyValue, ...values })
+    const payload = payloadOf({ [name]: keyValue, ...held, ...values })
     const ordinal = ++this.#rows
     const hash = textHash(payload)
     this.#digest.update(`${row} ${hash}\n`)

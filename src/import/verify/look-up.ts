@@ -77,7 +77,7 @@ export async function lookUpItems(
   names: readonly string[],
 ): Promise<Found> {
   const values = items.flatMap((item) => {
-    const sent = [item.sent[matching.name] as Json].flat() as Json[]
+    const sent = [item.sent[matching.name] ?? []].flat() as Json[]
     const raw = item.rawKey == null ? [] : [item.rawKey]
     return [...sent, ...valueOfKey(item.key, matching.type), ...raw]
   })

@@ -63,7 +63,7 @@ export const outboxStatements = (
         `SELECT ${PLANNED_COLUMNS}, raw_key FROM items ${indexedBy('items_raw_key')} ${withPayload}
          WHERE run = $1 AND ordinal BETWEEN $2 AND $3 AND state = 'planned' AND raw_key IS NOT NULL
          ORDER BY ordinal LIMIT $4`,
-        [run, segment.first, segment.last, Math.min(limit, LEDGER_ROWS_MAX)],
+        [run, segment.first, columnBound(segment.last), Math.min(limit, LEDGER_ROWS_MAX)],
         'payload',
       )
       return rows.map(plannedOfRow)
