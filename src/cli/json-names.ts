@@ -365,6 +365,7 @@ export const OTHER_JSON_NAMES = [
   'value',
   'value_type',
   'values',
+  'values_fixed',
   'values_kept',
   'verdict',
   'verdicts',

@@ -59,12 +59,8 @@ export { openLeftoverRows } from './stage/leftover-rows.ts'
 export { undoProblem } from './undo/undo-problem.ts'
 export { planUndo, type UndoPlan } from './undo/plan-undo.ts'
 export { isPart, undoneSync } from './undo/undone-sync.ts'
-export {
-  stageUndo,
-  type StagedUndo,
-  type TellChanges,
-  type UndoneChange,
-} from './undo/stage-undo.ts'
+export { stageUndo, type StagedUndo } from './undo/stage-undo.ts'
+export type { TellChanges, UndoneChange } from './undo/undone-change.ts'
 export type { UndoFindings } from './undo/undo-warnings.ts'
 export { stagedParts } from './stage/staged-parts.ts'
 export { stage, type StageResult } from './stage/stage.ts'

@@ -45,6 +45,9 @@ export function printUndoPlan(
         ...(plan.links > 0
           ? [['links that are not taken back', plan.links] as [string, number]]
           : []),
+        ...(plan.valuesFixed > 0
+          ? [['values that are left, set once only', plan.valuesFixed] as [string, number]]
+          : []),
         ...(plan.valuesKept > 0
           ? [['values that are left, changed since', plan.valuesKept] as [string, number]]
           : []),
@@ -73,6 +76,7 @@ export const undoPlanToJson = (run: Run, plan: UndoPlan, first: FirstUndone) => 
   kept: plan.kept,
   keys_changed: plan.keysChanged,
   values_kept: plan.valuesKept,
+  values_fixed: plan.valuesFixed,
   not_deleted: plan.left,
   gone: plan.gone,
   without_image: plan.unknown,

@@ -11,8 +11,9 @@ import type { ImportDeps } from '../ports.ts'
 import { judgeOpen, removalJob } from '../remove/remove.ts'
 import { reviewLimits } from '../review.ts'
 import type { UndoJob } from './bind-undo.ts'
-import { stageUndo, type TellChanges } from './stage-undo.ts'
+import { stageUndo } from './stage-undo.ts'
 import type { UndoFindings } from './undo-warnings.ts'
+import type { TellChanges } from './undone-change.ts'
 
 export interface UndoPlan extends UndoFindings {
   /** Of `deletions`: the records that are deleted. */

@@ -23,7 +23,7 @@ import type {
 import { withHeartbeat } from '../../runs/heartbeat.ts'
 import { itemKey } from '../mapping/key.ts'
 import { textHash } from '../mapping/map.ts'
-import { readTarget } from '../mapping/target.ts'
+import { readTarget, type Target } from '../mapping/target.ts'
 import { propertyTypes, stagedMatchingProperty } from '../mapping/types.ts'
 import type { ImportDeps } from '../ports.ts'
 import { stagedParts } from '../stage/staged-parts.ts'
@@ -38,6 +38,7 @@ import { changedFields } from '../verify/as-written.ts'
 import type { PropertyChange } from '../changes/image-changes.ts'
 import { changedProperties, changedSince, payloadOf } from './restorable.ts'
 import { undoWarnings, type UndoFindings } from './undo-warnings.ts'
+import type { TellChanges } from './undone-change.ts'
 import { bindUndo, checkUndoRights, type UndoJob } from './bind-undo.ts'
 import { isPart } from './undone-sync.ts'
 import { undoActionOf, valuesOf, writtenRows, type UndoneRow } from './undo-rows.ts'
@@ -49,19 +50,6 @@ export type UndoStagingLedger = AcceptedRecords &
   RunClosing &
   RunReports &
   Runs
-
-/** A record that an undo changes, as far as it is known before anything is sent. */
-export interface UndoneChange {
-  readonly line: number
-  readonly key: string
-  readonly verdict: 'restore' | 'delete' | 'make'
-  readonly recordId: string | null
-  /** Of a record that gets values back, or that is made again. */
-  readonly changes: readonly PropertyChange[]
-}
-
-/** Gets them page by page, in the order in which they are found. */
-export type TellChanges = (changes: readonly UndoneChange[]) => Promise<void>
 
 export interface StagedUndo extends StageCounts {
   readonly rows: number
@@ -83,7 +71,7 @@ export async function stageUndo(
   await bindUndo(deps, job, old, target)
   await withHeartbeat(deps, ledger.prune(new Date(deps.clock.now() - RETENTION_MS).toISOString()))
   const fence = await ledger.beginStage(run, [ROW_COLUMN])
-  const stager = new UndoStager(deps, job, { old, fence, tell })
+  const stager = new UndoStager(deps, job, { old, fence, tell, target })
   for await (const rows of writtenRows(ledger, task)) {
     deps.signal.throwIfAborted()
     await stager.add(rows)
@@ -120,6 +108,8 @@ class UndoStager {
   readonly #old: Run
   readonly #fence: number
   readonly #tell: TellChanges
+  /** Properties that cannot be given another value. */
+  readonly #fixed: ReadonlySet<string>
   readonly #typeOf: (property: string) => string
   readonly #matching: ReturnType<typeof stagedMatchingProperty>
   readonly #digest = createHash('sha256')
@@ -128,6 +118,7 @@ class UndoStager {
     kept: 0,
     keysChanged: 0,
     valuesKept: 0,
+    valuesFixed: 0,
     gone: 0,
     deletions: 0,
     made: 0,
@@ -141,7 +132,17 @@ class UndoStager {
   constructor(
     deps: ImportDeps<UndoStagingLedger>,
     job: UndoJob,
-    { old, fence, tell }: { readonly old: Run; readonly fence: number; readonly tell: TellChanges },
+    {
+      old,
+      fence,
+      tell,
+      target,
+    }: {
+      readonly old: Run
+      readonly fence: number
+      readonly tell: TellChanges
+      readonly target: Target
+    },
   ) {
     const config = job.sync.import
     this.#deps = deps
@@ -149,6 +150,10 @@ class UndoStager {
     this.#old = old
     this.#fence = fence
     this.#tell = tell
+    const { properties } = target.schema
+    this.#fixed = new Set(
+      properties.filter(({ writability }) => writability !== 'writable').map(({ name }) => name),
+    )
     this.#typeOf = propertyTypes(config, old.schema)
     this.#matching = stagedMatchingProperty(config, old.schema)
   }
@@ -235,7 +240,9 @@ class UndoStager {
       const sent = valuesOf(row.image!.sent)
       const before = valuesOf(row.image!.before!)
       const changed = changedProperties(sync.import, { sent, before }, this.#typeOf)
-      const names = changed.filter((name) => properties === undefined || properties.includes(name))
+      const chosen = changed.filter((name) => properties === undefined || properties.includes(name))
+      const names = chosen.filter((name) => !this.#fixed.has(name))
+      this.#counts.valuesFixed += chosen.length - names.length
       return names.length === 0 ? [] : [{ ...row, image: row.image!, sent, before, names }]
     })
     if (wanted.length === 0) return

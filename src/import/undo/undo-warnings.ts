@@ -13,6 +13,8 @@ export interface UndoFindings {
   readonly keysChanged: number
   /** Values that were changed since. */
   readonly valuesKept: number
+  /** Values that cannot be given back, because their properties can be set once only. */
+  readonly valuesFixed: number
   /** Rows without a record. */
   readonly gone: number
   /** Records that the run has made. */
@@ -29,7 +31,7 @@ export interface UndoFindings {
 }
 
 export function undoWarnings(
-  { unknown, valuesKept, kept, keysChanged, made, lost, cleared, links }: UndoFindings,
+  { unknown, valuesKept, valuesFixed, kept, keysChanged, made, lost, cleared, links }: UndoFindings,
   old: Run,
 ): readonly string[] {
   const { id } = old
@@ -62,6 +64,11 @@ export function undoWarnings(
     ...(links > 0
       ? [
           `${countText(links, 'link')} that run ${id} made ${links === 1 ? 'is' : 'are'} not taken back: those of records that are deleted go with them, the others stay`,
+        ]
+      : []),
+    ...(valuesFixed > 0
+      ? [
+          `${countText(valuesFixed, 'value')} that run ${id} wrote cannot be given back: ${valuesFixed === 1 ? 'its property' : 'their properties'} can be set once only`,
         ]
       : []),
     ...(keysChanged > 0

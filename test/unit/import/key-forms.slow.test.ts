@@ -79,6 +79,32 @@ test('a bounded plan asks for no more than it may', async () => {
   expect(await plan.lookUp({ limitRequests: 1 })).toMatchObject({ rows: 0, requests: 1 })
 })
 
+test('an undo leaves what can be set once only, and restores the rest', async () => {
+  const s = await importScene(
+    {
+      svc_external_id: { column: 'id' },
+      svc_first_name: { column: 'name' },
+      svc_source: { column: 'source' },
+    },
+    { keep_before: true, verify: 'none' },
+  )
+  await s.client.createRecord('svc_contact', { svc_external_id: 'k1', svc_first_name: 'old' })
+  s.rows(['id', 'name', 'source'], [['k1', 'new', 'fair']])
+  const { run } = await s.run()
+  const undone = await s.undo(run)
+  expect(undone).toMatchObject({
+    state: 'complete',
+    books: { states: { updated: 1, rejected: 0 } },
+  })
+  expect((await s.ledger.run(undone.run))!.warnings).toEqual([
+    `1 value that run ${run} wrote cannot be given back: its property can be set once only`,
+  ])
+  expect((await s.held('k1'))!.properties).toMatchObject({
+    svc_first_name: 'old',
+    svc_source: 'fair',
+  })
+})
+
 test('an undo of an undo sends a key that is a list as a list', async () => {
   const s = await importScene(
     { svc_email: { column: 'email' }, svc_first_name: { column: 'name' } },
