@@ -1,49 +1,10 @@
 // The names of `--json`. A name means one thing in all outputs, is in snake_case, and stays within a major version. What a program
 // meets most is explained, here and in docs/command-line.md.
 
+import { COMMON_JSON_NAMES } from './common-json-names.ts'
 import type { OLD_JSON_NAMES } from './old-json-names.ts'
 
-/** Name, meaning and unit. */
-export const COMMON_JSON_NAMES = {
-  run: 'number of a run',
-  sync: 'name of a sync',
-  group: 'name of a group, or of the syncs that run together',
-  kind: 'what the sync is: `import` or `mirror`',
-  mode: 'how a run or a stream reads; `plan` of a run that was only planned',
-  purpose: 'what a run is for: `sync`, `backfill`, `retry`, `reconcile`, `links`, `undo`',
-  state: 'state of a run, a stream or a row',
-  reason: 'why it is so, as a word that stays the same; null without one',
-  message: 'the same for a person; the words may change',
-  code: 'kind of an error or of a refusal, as a word that stays the same',
-  error: 'why the command failed: `code` and `message`',
-  warnings: 'texts for a person',
-  rows_read: 'rows that were read from the source',
-  states: 'rows by state; in the books of a run a list of `state` and `rows`',
-  rows: 'a number of rows; in `plan` the same as `rows_read`',
-  records: 'a number of records',
-  items: 'rows in a group of equal errors',
-  rejects: 'rejected rows, by what is wrong with them',
-  requests: 'a number of requests',
-  requests_per_minute: 'requests a minute to count on',
-  limit_per_minute: 'requests a minute that the service allows the org',
-  minutes: 'minutes; null where not known',
-  seconds: 'seconds',
-  bytes: 'bytes',
-  percent: '0 to 100; so is every name that ends in `_percent`',
-  opened_at: 'time; every name that ends in `_at`, and `at`, is ISO 8601 in UTC',
-  closed_at: 'when a run ended; null while it is live',
-  verified_through: 'time until which both sides are known to be equal',
-  connection: 'name of a connection',
-  object_type: 'name of an object type',
-  property: 'name of a property',
-  column: 'name of a column of the source',
-  field: 'pointer to a value of a request, such as `/data/properties/svc_email`',
-  example: 'number of the first row of its kind',
-  is_more: 'whether it counts further errors of rows that are counted elsewhere too',
-  workflow_id: 'id of the workflow in Temporal',
-  key_fingerprint: '12 hexadecimal digits that stand for an API key',
-  url: 'an address',
-} as const
+export { COMMON_JSON_NAMES }
 
 export const OTHER_JSON_NAMES = [
   'about',
