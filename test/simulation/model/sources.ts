@@ -1,0 +1,142 @@
+// The sources: tables of rows, written to a CSV file whenever they change. Every value has a version of its own, which no other value ever
+// has: who sees it knows of which sync, key and property it is, and how new.
+
+import { createHash } from 'node:crypto'
+import { writeFileSync, renameSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Dice } from '../scheduler.ts'
+import type { SyncScene } from '../search/plan.ts'
+
+/** Texts of values and keys contain these, and nothing else does: they must not be where rows do not belong. */
+export const VALUE_MARK = 'zq'
+export const KEY_MARK = 'zk'
+/** The service refuses it. */
+export const REFUSED = `${VALUE_MARK}-refused`
+const NUMBER_BASE = 7_000_000
+
+export interface Row {
+  readonly code: string
+  /** By property, as the cell has it. */
+  readonly cells: Readonly<Record<string, string>>
+}
+
+/** What a file held at a time. */
+export interface FileState {
+  readonly sync: string
+  readonly at: number
+  readonly generation: number
+  readonly digest: string
+  readonly rows: readonly Row[]
+}
+
+export interface Origin {
+  readonly sync: string
+  readonly code: string
+  readonly property: string
+  readonly version: number
+}
+
+/** Gives each value its version. */
+export class Versions {
+  #next = 1
+  readonly #origins = new Map<string, Origin>()
+
+  text(sync: string, code: string, property: string): string {
+    const version = this.#next++
+    const value = property === 'size' ? String(NUMBER_BASE + version) : `${VALUE_MARK}${version}x`
+    this.#origins.set(value, { sync, code, property, version })
+    return value
+  }
+
+  /** Where a value of the service comes from; null: from no source. */
+  originOf(value: unknown): Origin | null {
+    return value === null || value === undefined ? null : (this.#origins.get(String(value)) ?? null)
+  }
+}
+
+export class Source {
+  readonly sync: SyncScene
+  readonly path: string
+  readonly states: FileState[] = []
+  readonly #dice: Dice
+  readonly #versions: Versions
+  readonly #now: () => number
+  #rows: Row[] = []
+  #keys = 0
+
+  constructor(sync: SyncScene, folder: string, versions: Versions, dice: Dice, now: () => number) {
+    this.sync = sync
+    this.path = join(folder, `${sync.name}.csv`)
+    this.#versions = versions
+    this.#dice = dice
+    this.#now = now
+    for (let count = 0; count < sync.rows; count++) this.#rows.push(this.#row(this.#newKey()))
+    this.write(false)
+  }
+
+  get last(): FileState {
+    return this.states.at(-1)!
+  }
+
+  #newKey = (): string => `${KEY_MARK}-${this.sync.type.slice(0, 3)}-${++this.#keys}`
+
+  #cell(code: string, property: string): string {
+    const { badPercent } = this.sync
+    if (badPercent > 0 && this.#dice.below(100) < badPercent)
+      return property === 'size' ? `${VALUE_MARK}-no-number` : REFUSED
+    return this.#versions.text(this.sync.name, code, property)
+  }
+
+  #row(code: string): Row {
+    const cells = this.sync.properties.map((property) => [property, this.#cell(code, property)])
+    return { code, cells: Object.fromEntries(cells) as Row['cells'] }
+  }
+
+  /** Some rows change, come and go. @param inPlace while it is written, who reads sees half of it */
+  edit(inPlace: boolean): void {
+    const { often, below } = this.#dice
+    const kept = this.#rows.filter(() => !often(0.06))
+    this.#rows = kept.map((row) => (often(0.35) ? this.#row(row.code) : row))
+    for (let count = below(3); count > 0; count--) this.#rows.push(this.#row(this.#newKey()))
+    if (this.#rows.length === 0) this.#rows.push(this.#row(this.#newKey()))
+    // The same key twice: the last one counts.
+    if (often(0.2)) this.#rows.splice(below(this.#rows.length), 0, this.#row(this.#rows.at(-1)!.code))
+    this.write(inPlace)
+  }
+
+  /** Every row is right and new. */
+  clean(): void {
+    const codes = [...new Set(this.#rows.map(({ code }) => code))]
+    this.#rows = codes.map((code) => {
+      const cells = this.sync.properties.map((property) => [
+        property,
+        this.#versions.text(this.sync.name, code, property),
+      ])
+      return { code, cells: Object.fromEntries(cells) as Row['cells'] }
+    })
+    this.write(false)
+  }
+
+  write(inPlace: boolean): void {
+    const lines = [
+      ['code', ...this.sync.properties],
+      ...this.#rows.map(({ code, cells }) => [
+        code,
+        ...this.sync.properties.map((property) => cells[property]!),
+      ]),
+    ]
+    const text = `${lines.map((cells) => cells.join(',')).join('\n')}\n`
+    if (inPlace) writeFileSync(this.path, text)
+    else {
+      writeFileSync(`${this.path}.new`, text)
+      renameSync(`${this.path}.new`, this.path)
+    }
+    this.states.push({
+      sync: this.sync.name,
+      at: this.#now(),
+      generation: this.states.length + 1,
+      digest: createHash('sha256').update(text).digest('hex'),
+      rows: [...this.#rows],
+    })
+  }
+}

@@ -1,0 +1,211 @@
+// The world of a history: time, network, services, a machine with its disk, workers, configuration, sources, and a server that runs imports.
+
+import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Task } from '../../../src/core/domain/purpose.ts'
+import type { Logger } from '../../../src/core/ports.ts'
+import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
+import { Source, Versions } from '../model/sources.ts'
+import type { Change } from '../model/service-log.ts'
+import { Network } from '../network/network.ts'
+import { NetworkWeather } from '../network/weather.ts'
+import type { Plan } from '../search/plan.ts'
+import { diceOf } from './dice.ts'
+import { Configuration } from './configuration.ts'
+import { install } from './fakes.ts'
+import { runImport } from './import-run.ts'
+import { Loop } from './loop.ts'
+import { Machine, Process } from './process.ts'
+import { Server, type Execution } from './server.ts'
+import { startServices, type Services } from './service.ts'
+import { closeFilesOf, watchStatements } from './statements.ts'
+import { Story } from './story.ts'
+import { Worker } from './worker.ts'
+
+/** When all histories begin. */
+export const BEGIN_MS = Date.UTC(2031, 4, 6, 7, 0, 0)
+
+/** A ledger without runs, made once: to make its tables takes longer than a short history. */
+let template: string | null = null
+function ledgerTemplate(): string {
+  if (template !== null && existsSync(template)) return template
+  const folder = mkdtempSync(join(tmpdir(), 'records-sync-template-'))
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+  template = join(folder, 'ledger.db')
+  void openSqliteLedger(template).close()
+  return template
+}
+
+export interface Started {
+  readonly sync: string
+  readonly task: string | null
+  readonly execution: Execution
+  readonly beganAt: number
+  /** Null while it is under way. */
+  ended: { readonly at: number; readonly how: string } | null
+}
+
+export class World {
+  readonly plan: Plan
+  readonly folder: string
+  readonly loop = new Loop(BEGIN_MS)
+  readonly story: Story
+  readonly machine = new Machine('machine')
+  readonly weather: NetworkWeather
+  readonly network: Network
+  readonly versions = new Versions()
+  readonly sources = new Map<string, Source>()
+  readonly configuration: Configuration
+  readonly server: Server
+  readonly runs: Started[] = []
+  /** Lines of the logs of all processes. */
+  readonly logged: string[] = []
+  services!: Services
+  workers: (Worker | null)[] = []
+  isDiskFull = false
+  #processes = 0
+  #endings: (() => void)[] = []
+
+  constructor(plan: Plan, onChange: (change: Change) => void) {
+    this.plan = plan
+    this.folder = mkdtempSync(join(tmpdir(), 'records-sync-world-'))
+    const now = () => this.loop.now()
+    this.story = new Story(now)
+    const { tell } = this.story
+    const { seed, scene } = plan
+    this.weather = new NetworkWeather({
+      dice: diceOf(seed, 'network'),
+      scene,
+      rates: plan.weather,
+      now,
+      tell,
+    })
+    this.network = new Network(this.loop, this.weather)
+    this.configuration = new Configuration(this.folder, scene)
+    for (const sync of scene.syncs) {
+      const dice = diceOf(seed, `rows of ${sync.name}`)
+      this.sources.set(sync.name, new Source(sync, this.folder, this.versions, dice, now))
+    }
+    this.server = new Server({
+      loop: this.loop,
+      dice: diceOf(seed, 'server'),
+      workers: () => this.workers.filter((worker) => worker !== null),
+      tell,
+    })
+    this.onChange = onChange
+  }
+
+  readonly onChange: (change: Change) => void
+
+  async begin(): Promise<void> {
+    const { seed, scene, weather } = this.plan
+    copyFileSync(ledgerTemplate(), join(this.folder, 'ledger.db'))
+    this.#endings.push(
+      install({
+        loop: this.loop,
+        dice: diceOf(seed, 'machine'),
+        disk: { reading: () => this.#reading() },
+      }),
+      watchStatements({
+        hasRoom: () => !this.isDiskFull,
+        killed: (process) => {
+          this.story.tell(`${process.name} is killed at a statement`)
+          this.loop.after(0, 'files are closed', () => closeFilesOf(process))
+        },
+      }),
+    )
+    this.services = await startServices({
+      loop: this.loop,
+      network: this.network,
+      scene,
+      weather,
+      seed,
+      onChange: this.onChange,
+    })
+    for (let at = 0; at < scene.workers; at++) await this.startWorker(at)
+  }
+
+  /** A disk needs a moment, in which others work. */
+  #reading(): Promise<void> {
+    return new Promise((resolve) => setTimeout(resolve, 1))
+  }
+
+  #logger(process: Process): Logger {
+    const line = (level: string) => (fields: object, event: string) =>
+      void this.logged.push(`${process.name} ${level} ${event} ${JSON.stringify(fields)}`)
+    return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') }
+  }
+
+  async startWorker(at: number): Promise<void> {
+    const process = new Process(`worker-${++this.#processes}`, this.machine)
+    const dice = diceOf(this.plan.seed, process.name)
+    const { ledgerMs } = this.plan.scene
+    const worker = new Worker({
+      loop: this.loop,
+      network: this.network,
+      process,
+      folder: this.folder,
+      configFile: this.configuration.file,
+      env: { RECORDS_SYNC_SMALL_TUNING: '1' },
+      logger: this.#logger(process),
+      watch: { changed: async () => {} },
+      ledgerMs: () => ledgerMs * 2 * dice.random(),
+      isLive: async ({ workflowRunId }) => this.server.isLive({ workflowRunId }),
+    })
+    try {
+      await worker.start()
+      this.workers[at] = worker
+      this.story.tell(`${process.name} starts`)
+    } catch (error) {
+      process.die()
+      closeFilesOf(process)
+      this.story.tell(`${process.name} cannot start: ${(error as Error).message.slice(0, 60)}`)
+      this.restartLater(at, 5_000)
+    }
+  }
+
+  restartLater(at: number, afterMs: number): void {
+    this.workers[at] = null
+    this.loop.after(afterMs, 'a worker starts', () => this.startWorker(at))
+  }
+
+  kill(at: number, backAfterMs: number): void {
+    const worker = this.workers[at]
+    if (!worker || worker.process.state === 'dead') return
+    worker.process.die()
+    closeFilesOf(worker.process)
+    this.story.tell(`${worker.process.name} is killed`)
+    this.restartLater(at, backAfterMs)
+  }
+
+  /** Somebody starts a run of a sync. */
+  start(sync: string, task: Task | null = null): Started {
+    const { scene, seed } = this.plan
+    const execution = this.server.begin(`import-${sync}-${this.runs.length + 1}`)
+    const kind = task === null ? null : Object.keys(task)[0]!
+    const started: Started = { sync, task: kind, execution, beganAt: this.loop.now(), ended: null }
+    this.runs.push(started)
+    const name = `${execution.workflowId}${kind === null ? '' : ` (${kind})`}`
+    this.story.tell(`${name} begins`)
+    const dice = diceOf(seed, name)
+    const options = { sync, task, tuning: scene.tuning, approve: () => dice.often(0.8) }
+    const end = (how: string) => {
+      execution.isOpen = false
+      started.ended = { at: this.loop.now(), how }
+      this.story.tell(`${name} ends: ${how}`)
+    }
+    runImport(this.server, execution, options).then(end, (error: unknown) => {
+      const { name: kindOf, type } = error as { name: string; type?: string }
+      end(`${kindOf}${type === undefined ? '' : ` ${type}`}`)
+    })
+    return started
+  }
+
+  async end(): Promise<void> {
+    for (const worker of this.workers) worker?.process.die()
+    this.network.destroy()
+    for (const end of this.#endings.toReversed()) end()
+    rmSync(this.folder, { recursive: true, force: true })
+  }
+}
