@@ -1,9 +1,3 @@
-import { drawPlan } from './search/plan.ts'
-import { play } from './search/play.ts'
-const first = Number(process.argv[2] ?? 1), n = Number(process.argv[3] ?? 1)
-for (let seed = first; seed < first + n; seed++) {
-  const played = await play(drawPlan(seed))
-  console.log(seed, played.violations, JSON.stringify(played.figures))
-  if (n === 1) console.log(played.story)
-}
+import { bundleSimulator, bundleWorkflows } from './search/bundle.ts'
+console.log(await bundleSimulator('node_modules/.cache/simulation/main'), await bundleWorkflows('node_modules/.cache/simulation/main'))
 process.exit(0)

@@ -46,6 +46,12 @@ export class NetworkWeather implements Weather {
 
   #isCutOff = (process: Process): boolean => (this.#cutOff.get(process) ?? 0) > this.#now()
 
+  /** Of a message to the Temporal server, or from it. */
+  wire({ often, random }: Dice): number | null {
+    if (often(this.rates.unheard)) return null
+    return this.#latencyMs * 0.2 * random() + (often(this.rates.slow) ? SLOW_MS * random() : 0)
+  }
+
   #delay(): number {
     const { often, random } = this.#dice
     const usual = this.#latencyMs * (0.5 + random())

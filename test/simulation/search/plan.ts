@@ -38,6 +38,8 @@ export interface Scene {
   readonly latencyMs: number
   /** Of one way to the ledger's thread, ms. */
   readonly ledgerMs: number
+  /** How often a task of a workflow replays its history, of 1. */
+  readonly forgets: number
 }
 
 /** How often pieces of network traffic, and requests, meet something; of 1. */
@@ -50,6 +52,8 @@ export interface Weather {
   readonly stalled: number
   readonly refused: number
   readonly unconnected: number
+  /** Messages from and to the Temporal server that are lost. */
+  readonly unheard: number
   /** Of requests at the service: answered by an error before, and after they are carried out; items of batches answered 500. */
   readonly failed: number
   readonly failedAfter: number
@@ -75,6 +79,7 @@ export const CALM: Weather = {
   stalled: 0,
   refused: 0,
   unconnected: 0,
+  unheard: 0,
   failed: 0,
   failedAfter: 0,
   items: 0,
@@ -109,9 +114,8 @@ function drawScene(dice: Dice): Scene {
     workers: one(1, 2, 2, 3),
     isUnique: often(0.7),
     tuning: {
-      ...(often(0.5) && { rows_per_segment: one(5, 20, 50) }),
       ...(often(0.5) && { in_flight: 1 + below(4) }),
-      ...(often(0.4) && { segment_ms: one(500, 3_000, 15_000) }),
+      ...(often(0.4) && { segment_ms: one(3_000, 15_000, 60_000) }),
       ...(often(0.3) && { heartbeat_timeout_ms: one(15_000, 30_000) }),
     },
     service: {
@@ -126,6 +130,7 @@ function drawScene(dice: Dice): Scene {
     },
     latencyMs: one(2, 20, 80, 300),
     ledgerMs: one(0, 1, 1, 10),
+    forgets: one(0, 0, 0.1, 0.5),
   }
 }
 
@@ -141,6 +146,7 @@ function drawWeather({ often, random }: Dice): Weather {
     stalled: some(0.03),
     refused: some(0.2),
     unconnected: some(0.1),
+    unheard: some(0.1),
     failed: some(0.1),
     failedAfter: some(0.06),
     items: some(0.08),

@@ -1,6 +1,7 @@
 // Plays one history: the world, its adversary until it rests, then what must become of everything.
 
 import { World } from '../world/world.ts'
+import type { Bundle } from '../temporal/index.ts'
 import type { Plan } from './plan.ts'
 
 export interface Played {
@@ -8,21 +9,21 @@ export interface Played {
   readonly story: string
   /** What must never be, and was. */
   readonly violations: readonly string[]
-  readonly figures: { readonly events: number; readonly ms: number; readonly virtualMs: number; readonly attempts: number }
+  readonly figures: { readonly events: number; readonly ms: number; readonly virtualMs: number }
 }
 
 const HOUR = 3_600_000
 
-export async function play(plan: Plan): Promise<Played> {
+export async function play(plan: Plan, bundle: Bundle): Promise<Played> {
   const began = performance.now()
   const violations: string[] = []
-  const world = new World(plan, () => {})
+  const world = new World(plan, bundle, () => {})
   const { loop } = world
   const beginMs = loop.now()
   try {
     await world.begin()
     for (const action of plan.actions)
-      if (action.do === 'run') loop.at(beginMs + action.at, 'run', () => void world.start(action.sync))
+      if (action.do === 'run') loop.at(beginMs + action.at, 'run', () => void world.start(action.sync, 'importSync', { sync: action.sync }))
     await loop.run(() => false, beginMs + plan.restsAt)
     world.weather.rest()
     world.services.crm.set({ faults: [], itemFaults: null })
@@ -36,6 +37,6 @@ export async function play(plan: Plan): Promise<Played> {
     plan,
     story: world.story.text,
     violations,
-    figures: { events: loop.events, ms, virtualMs: loop.now() - beginMs, attempts: world.server.attempts },
+    figures: { events: loop.events, ms, virtualMs: loop.now() - beginMs },
   }
 }

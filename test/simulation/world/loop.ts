@@ -39,8 +39,17 @@ export class Loop implements Scheduler {
     return this.#events
   }
 
+  /** Time stands still until what `run` returns has settled. */
   at(ms: number, what: string, run: Planned['run']): { cancel(): void } {
-    return this.plan(ms, what, run, null)
+    const counted = (): void => {
+      const running = run()
+      if (!(running instanceof Promise)) return
+      this.ready++
+      void running
+        .catch((error: unknown) => this.uncaught.push(error))
+        .finally(() => void this.ready--)
+    }
+    return this.plan(ms, what, counted, null)
   }
 
   after(ms: number, what: string, run: Planned['run'], owner: Owner | null = null) {

@@ -1,36 +1,46 @@
-// A worker of the product: its real ledger, quotas, clients and activities, in a simulated process. Statements of the ledger are carried out
-// on a thread in production; here the way there and back takes virtual time, so that a process may be stopped or killed in between.
+// A worker of the product: its real ledger, quotas, clients, activities and upkeep, in a simulated process. Statements of the ledger are
+// carried out on a thread in production; here the way there and back takes virtual time, so that a process may be stopped or killed in between.
 
 import { join } from 'node:path'
-import { createActivities, type Activities, type ActivityDeps } from '../../../activities/index.ts'
-import { findSync, loadConfig } from '../../../config/index.ts'
-import { ConfigError } from '../../../src/core/errors.ts'
-import { systemClock, type Logger, type QuotaStore } from '../../../src/core/ports.ts'
+import type { Client } from '@temporalio/client'
+import { createActivities } from '../../../activities/index.ts'
+import { loadConfig } from '../../../config/index.ts'
+import { systemClock, type Logger } from '../../../src/core/ports.ts'
 import type { Ledger } from '../../../src/ledger/ledger.ts'
-import { openSqliteQuota } from '../../../src/ledger/sqlite/quota.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
+import { openQuotaStore } from '../../../src/ledger/open.ts'
+import { createMonitor } from '../../../src/monitoring/monitor.ts'
 import { createClientRegistry } from '../../../src/resources/client-registry.ts'
-import { createMirrorOpener, createSourceOpeners } from '../../../src/resources/openers.ts'
-import type { RunHolder } from '../../../src/runs/open.ts'
-import type { RunObserver } from '../../../src/runs/observers.ts'
-import { openSource } from '../../../src/sources/index.ts'
+import { orphanCleanup } from '../../../src/runs/orphaned-runs.ts'
+import { projectOf } from '../../../src/runs/project.ts'
+import { startHealthChecks } from '../../../src/temporal/health-checks.ts'
+import { guardActivities } from '../../../src/temporal/project-guard.ts'
+import { ensureSearchAttributes } from '../../../src/temporal/search-attributes.ts'
+import { abandonment, activityDeps } from '../../../src/worker.ts'
+import { taskQueueOf } from '../../../workflows/queues.ts'
 import type { Network } from '../network/network.ts'
+import { projectQueues } from '../temporal/project-queues.ts'
+import type { SimulatedTemporal, SimulatedWorker } from '../temporal/index.ts'
 import type { Loop } from './loop.ts'
 import type { Process } from './process.ts'
 
 export interface WorkerParts {
   readonly loop: Loop
   readonly network: Network
+  readonly temporal: SimulatedTemporal
   readonly process: Process
   readonly folder: string
   readonly configFile: string
   readonly env: Readonly<Record<string, string | undefined>>
   readonly logger: Logger
-  readonly watch: RunObserver
+  /** How often a task of a workflow replays its history, of 1. */
+  readonly forgets: number
   /** Of one way to the ledger's thread, or back, ms. */
   ledgerMs(): number
-  isLive(holder: RunHolder): Promise<boolean>
 }
+
+const UPKEEP_MS = 30_000
+const SLOTS = 10
 
 /** Calls of the ledger take time on their way there, and back, and keep their order. */
 function onThread(ledger: Ledger, { loop, process, ledgerMs }: WorkerParts): Ledger {
@@ -60,67 +70,79 @@ function onThread(ledger: Ledger, { loop, process, ledgerMs }: WorkerParts): Led
 export class Worker {
   readonly process: Process
   readonly #parts: WorkerParts
-  ledger: Ledger | null = null
-  activities: Activities | null = null
-  #quotas: QuotaStore | null = null
-  #registry: ReturnType<typeof createClientRegistry> | null = null
+  #polling: SimulatedWorker | null = null
 
   constructor(parts: WorkerParts) {
     this.#parts = parts
     this.process = parts.process
+    parts.process.onDeath.push(() => this.#polling?.kill())
   }
 
+  /** As `startWorker` of src/worker.ts. */
   async start(): Promise<void> {
     await this.process.run(async () => {
-      const { folder, configFile, env, logger } = this.#parts
-      const ledger = onThread(openSqliteLedger(join(folder, 'ledger.db')), this.#parts)
-      const quotas = openSqliteQuota(join(folder, 'quota.db'), { onSetAside: () => {} })
-      const { connect } = this.#parts.network
-      const user = this.process.name
-      const registry = createClientRegistry({
+      const { folder, configFile, env, logger, network, temporal, forgets } = this.#parts
+      const config = await loadConfig(configFile, env)
+      const ledgerPlace = { sqlite: join(folder, 'ledger.db') }
+      const books = onThread(openSqliteLedger(ledgerPlace.sqlite), this.#parts)
+      const monitor = createMonitor({
+        config,
+        loadConfig: () => loadConfig(configFile, env),
+        env,
+        ledger: books,
+        clock: systemClock,
+        logger,
+      })
+      const { ledger } = monitor
+      const quotas = await openQuotaStore(ledgerPlace, { onSetAside: () => {} })
+      const { name } = this.process
+      const connections = createClientRegistry({
         configFile,
         env,
         logger,
-        quotas: { store: quotas, user },
-        connect,
+        quotas: { store: quotas, user: name },
+        watch: monitor.requests,
+        connect: network.connect,
       })
-      Object.assign(this, { ledger })
-      this.#quotas = quotas
-      this.#registry = registry
-      this.activities = createActivities(this.#deps(ledger, registry))
+      const client = temporal.client(name)
+      const project = await projectOf(books)
+      const deps = activityDeps(
+        { configFile, env, logger },
+        { ledger, ledgerPlace, monitor, connections, client, project },
+      )
+      const isAlone = { isAlone: true, mayOpen: async () => true }
+      const activities = guardActivities(createActivities(deps), ledger, isAlone)
+      await ensureSearchAttributes(client.connection, 'default')
+      this.#startUpkeep(client, deps)
+      this.#polling = temporal.addWorker({
+        name,
+        queues: projectQueues(taskQueueOf(project.id), activities, SLOTS),
+        client,
+        forgets,
+        around: (_, run) => this.process.run(run),
+      })
     })
   }
 
-  #deps(ledger: Ledger, registry: ReturnType<typeof createClientRegistry>): ActivityDeps {
-    const { configFile, env, logger, watch, isLive } = this.#parts
-    const ref = { configFile, env }
-    const openers = createSourceOpeners(ref, registry.connect)
-    return {
-      ledger,
-      logger,
-      clock: systemClock,
-      env,
-      watch,
-      isLive,
-      loadSync: async (name, kind) => {
-        const sync = findSync(await loadConfig(configFile, env), name)
-        if (sync.kind === kind) return sync
-        throw new ConfigError(configFile, [{ path: `syncs.${name}`, message: 'of another kind' }])
+  #startUpkeep(client: Client, deps: ReturnType<typeof activityDeps>): void {
+    const { ledger, logger, isLive } = deps
+    startHealthChecks(
+      {
+        search_attributes: async () =>
+          void (await ensureSearchAttributes(client.connection, 'default')),
+        runs: orphanCleanup({ ledger, logger, isLive, ...abandonment(deps) }),
       },
-      loadSyncs: async () => Object.values((await loadConfig(configFile, env)).syncs),
-      loadGroups: () => loadConfig(configFile, env),
-      connect: registry.connect,
-      openSource: (sync, signal, extent) => openSource(sync, openers, signal, extent),
-      openMirrorTables: createMirrorOpener(ref),
-    }
+      { clock: systemClock, logger, everyMs: UPKEEP_MS },
+    )
   }
 
-  /** As a worker that is shut down. */
-  async close(): Promise<void> {
-    await this.process.run(async () => {
-      await this.#registry?.close()
-      await this.#quotas?.close()
-      await this.ledger?.close()
-    })
+  stop(): void {
+    this.process.stop()
+    this.#polling?.stop()
+  }
+
+  goOn(): void {
+    this.#parts.loop.goOn(this.process)
+    this.#polling?.continue()
   }
 }

@@ -1,27 +1,35 @@
 // The world of a history: time, network, services, a machine with its disk, workers, configuration, sources, and a server that runs imports.
 
+import type { Client } from '@temporalio/client'
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Task } from '../../../src/core/domain/purpose.ts'
 import type { Logger } from '../../../src/core/ports.ts'
+import { DatabaseSync } from '@photostructure/sqlite'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
+import { taskQueueOf } from '../../../workflows/queues.ts'
 import { Source, Versions } from '../model/sources.ts'
 import type { Change } from '../model/service-log.ts'
+import { SimulatedTemporal, type Bundle } from '../temporal/index.ts'
 import { Network } from '../network/network.ts'
 import { NetworkWeather } from '../network/weather.ts'
 import type { Plan } from '../search/plan.ts'
 import { diceOf } from './dice.ts'
 import { Configuration } from './configuration.ts'
 import { install } from './fakes.ts'
-import { runImport } from './import-run.ts'
 import { Loop } from './loop.ts'
 import { Machine, Process } from './process.ts'
-import { Server, type Execution } from './server.ts'
 import { startServices, type Services } from './service.ts'
 import { closeFilesOf, watchStatements } from './statements.ts'
 import { Story } from './story.ts'
 import { Worker } from './worker.ts'
+
+/** The innermost words of a failure, which are ours. */
+function causeOf(error: unknown): string {
+  let cause = error as Error & { type?: string }
+  while (cause.cause instanceof Error) cause = cause.cause
+  return cause.type ?? cause.name
+}
 
 /** When all histories begin. */
 export const BEGIN_MS = Date.UTC(2031, 4, 6, 7, 0, 0)
@@ -37,10 +45,17 @@ function ledgerTemplate(): string {
   return template
 }
 
+function projectIn(ledger: string): string {
+  const db = new DatabaseSync(ledger)
+  const { id } = db.prepare('SELECT id FROM project').get() as { id: string }
+  db.close()
+  return id
+}
+
 export interface Started {
   readonly sync: string
-  readonly task: string | null
-  readonly execution: Execution
+  readonly type: string
+  readonly workflowId: string
   readonly beganAt: number
   /** Null while it is under way. */
   ended: { readonly at: number; readonly how: string } | null
@@ -57,17 +72,19 @@ export class World {
   readonly versions = new Versions()
   readonly sources = new Map<string, Source>()
   readonly configuration: Configuration
-  readonly server: Server
+  readonly temporal: SimulatedTemporal
+  readonly client: Client
   readonly runs: Started[] = []
   /** Lines of the logs of all processes. */
   readonly logged: string[] = []
   services!: Services
   workers: (Worker | null)[] = []
   isDiskFull = false
+  project = ''
   #processes = 0
   #endings: (() => void)[] = []
 
-  constructor(plan: Plan, onChange: (change: Change) => void) {
+  constructor(plan: Plan, bundle: Bundle, onChange: (change: Change) => void) {
     this.plan = plan
     this.folder = mkdtempSync(join(tmpdir(), 'records-sync-world-'))
     const now = () => this.loop.now()
@@ -87,12 +104,15 @@ export class World {
       const dice = diceOf(seed, `rows of ${sync.name}`)
       this.sources.set(sync.name, new Source(sync, this.folder, this.versions, dice, now))
     }
-    this.server = new Server({
-      loop: this.loop,
-      dice: diceOf(seed, 'server'),
-      workers: () => this.workers.filter((worker) => worker !== null),
-      tell,
+    const wireDice = diceOf(seed, 'wire')
+    this.temporal = new SimulatedTemporal({
+      scheduler: this.loop,
+      dice: diceOf(seed, 'temporal'),
+      bundle,
+      searchAttributes: new Map(),
+      wire: { delay: () => this.weather.wire(wireDice) },
     })
+    this.client = this.temporal.client('people')
     this.onChange = onChange
   }
 
@@ -112,6 +132,7 @@ export class World {
         killed: (process) => {
           this.story.tell(`${process.name} is killed at a statement`)
           this.loop.after(0, 'files are closed', () => closeFilesOf(process))
+          this.restartDead(process)
         },
       }),
     )
@@ -123,7 +144,8 @@ export class World {
       seed,
       onChange: this.onChange,
     })
-    for (let at = 0; at < scene.workers; at++) await this.startWorker(at)
+    this.project = projectIn(join(this.folder, 'ledger.db'))
+    for (let at = 0; at < scene.workers; at++) void this.startWorker(at)
   }
 
   /** A disk needs a moment, in which others work. */
@@ -144,14 +166,14 @@ export class World {
     const worker = new Worker({
       loop: this.loop,
       network: this.network,
+      temporal: this.temporal,
       process,
       folder: this.folder,
       configFile: this.configuration.file,
       env: { RECORDS_SYNC_SMALL_TUNING: '1' },
       logger: this.#logger(process),
-      watch: { changed: async () => {} },
+      forgets: this.plan.scene.forgets,
       ledgerMs: () => ledgerMs * 2 * dice.random(),
-      isLive: async ({ workflowRunId }) => this.server.isLive({ workflowRunId }),
     })
     try {
       await worker.start()
@@ -170,6 +192,14 @@ export class World {
     this.loop.after(afterMs, 'a worker starts', () => this.startWorker(at))
   }
 
+  /** After so long, ms, a worker that was killed at a statement is back. */
+  backAfterMs = 5_000
+
+  restartDead(process: Process): void {
+    const at = this.workers.findIndex((worker) => worker?.process === process)
+    if (at >= 0) this.restartLater(at, this.backAfterMs)
+  }
+
   kill(at: number, backAfterMs: number): void {
     const worker = this.workers[at]
     if (!worker || worker.process.state === 'dead') return
@@ -179,31 +209,30 @@ export class World {
     this.restartLater(at, backAfterMs)
   }
 
-  /** Somebody starts a run of a sync. */
-  start(sync: string, task: Task | null = null): Started {
-    const { scene, seed } = this.plan
-    const execution = this.server.begin(`import-${sync}-${this.runs.length + 1}`)
-    const kind = task === null ? null : Object.keys(task)[0]!
-    const started: Started = { sync, task: kind, execution, beganAt: this.loop.now(), ended: null }
+  /** Somebody starts a run. */
+  start(sync: string, type: string, input: object): Started {
+    const { tuning } = this.plan.scene
+    const workflowId = `${type}-${sync}-${this.runs.length + 1}`
+    const started: Started = { sync, type, workflowId, beganAt: this.loop.now(), ended: null }
     this.runs.push(started)
-    const name = `${execution.workflowId}${kind === null ? '' : ` (${kind})`}`
-    this.story.tell(`${name} begins`)
-    const dice = diceOf(seed, name)
-    const options = { sync, task, tuning: scene.tuning, approve: () => dice.often(0.8) }
+    this.story.tell(`${workflowId} begins`)
     const end = (how: string) => {
-      execution.isOpen = false
       started.ended = { at: this.loop.now(), how }
-      this.story.tell(`${name} ends: ${how}`)
+      this.story.tell(`${workflowId} ends: ${how}`)
     }
-    runImport(this.server, execution, options).then(end, (error: unknown) => {
-      const { name: kindOf, type } = error as { name: string; type?: string }
-      end(`${kindOf}${type === undefined ? '' : ` ${type}`}`)
-    })
+    const args = [{ ...input, tuning }]
+    this.client.workflow
+      .execute(type, { taskQueue: taskQueueOf(this.project), workflowId, args })
+      .then(
+        (result) => end((result as { state: string }).state),
+        (error: unknown) => end(causeOf(error)),
+      )
     return started
   }
 
   async end(): Promise<void> {
     for (const worker of this.workers) worker?.process.die()
+    this.temporal.dispose()
     this.network.destroy()
     for (const end of this.#endings.toReversed()) end()
     rmSync(this.folder, { recursive: true, force: true })
