@@ -47,6 +47,19 @@ export class ServiceLog {
     }
   }
 
+  /** A record is as it was at an earlier time. */
+  restored(
+    org: number,
+    id: string,
+    before: Change['before'] = null,
+    values: Change['values'] = null,
+  ): void {
+    const code = (values ?? before)?.['code'] ?? ''
+    const noted: Change = { at: this.#now(), org, id, code, values, before, by: 'others' }
+    this.changes.push(noted)
+    this.#onChange(noted)
+  }
+
   watch(org: Org): void {
     const { put, change, remove } = org
     const find = (id: string) => {

@@ -4,7 +4,7 @@ import type { Dice } from '../scheduler.ts'
 import type { Scene } from './plan.ts'
 
 export type Action = { readonly at: number } & (
-  | { readonly do: 'run'; readonly sync: string; readonly task?: 'retry' | 'reconcile' | 'undo' }
+  | { readonly do: 'run'; readonly sync: string; readonly task?: 'retry' | 'reconcile' | 'undo' | undefined }
   | { readonly do: 'edit'; readonly sync: string; readonly inPlace: boolean }
   | { readonly do: 'kill'; readonly worker: number; readonly backAfter: number }
   | { readonly do: 'killAtStatement'; readonly worker: number; readonly in: number; readonly backAfter: number }
@@ -19,12 +19,14 @@ export type Action = { readonly at: number } & (
   | { readonly do: 'others'; readonly what: 'edit' | 'add' | 'remove'; readonly count: number }
   | { readonly do: 'cancel'; readonly sync: string }
   | { readonly do: 'terminate'; readonly sync: string }
+  | { readonly do: 'pause'; readonly sync: string; readonly for: number }
   | { readonly do: 'wipe' }
+  | { readonly do: 'temporalDown'; readonly for: number }
   | { readonly do: 'key'; readonly to: 'new' | 'other'; readonly for: number }
   | { readonly do: 'hide'; readonly for: number }
   | { readonly do: 'schema'; readonly for: number }
   | { readonly do: 'address'; readonly for: number }
-  | { readonly do: 'config'; readonly sync: string }
+  | { readonly do: 'config'; readonly sync: string; readonly drops: Readonly<Record<string, unknown>> }
 )
 export type ActionKind = Action['do']
 
@@ -59,12 +61,14 @@ const KINDS: Readonly<Record<Exclude<ActionKind, 'run'>, { most: number; p: numb
   others: { most: 4, p: 0.4, parts: [({ one, below }) => ({ what: one('edit', 'edit', 'add', 'remove'), count: 1 + below(5) })] },
   cancel: { most: 2, p: 0.2, parts: [anySync] },
   terminate: { most: 2, p: 0.15, parts: [anySync] },
+  pause: { most: 2, p: 0.2, parts: [anySync, lasting(1, 120)] },
+  temporalDown: { most: 2, p: 0.15, parts: [lasting(1, 120)] },
   wipe: { most: 1, p: 0.08, parts: [] },
   key: { most: 2, p: 0.2, parts: [({ one }) => ({ to: one('new', 'other') }), lasting(1, 200)] },
   hide: { most: 1, p: 0.1, parts: [lasting(1, 120)] },
   schema: { most: 1, p: 0.1, parts: [lasting(1, 120)] },
   address: { most: 1, p: 0.1, parts: [lasting(1, 120)] },
-  config: { most: 2, p: 0.15, parts: [anySync] },
+  config: { most: 2, p: 0.15, parts: [anySync, ({ one }) => ({ drops: one({ verify: 'none' }, { verify: 'all' }, { keep_before: true }, { rows_min: 2 }) })] },
 }
 
 export const ACTION_KINDS = Object.keys(KINDS) as Exclude<ActionKind, 'run'>[]
@@ -77,7 +81,7 @@ export function drawActions(dice: Dice, scene: Scene, endsAt: number): Action[] 
   let at = 500
   for (let n = 0; at < endsAt && n < 8; n++) {
     const sync = n < scene.syncs.length ? scene.syncs[n]! : one(...scene.syncs)
-    const task = n > 2 && often(0.2) ? one('retry' as const, 'reconcile' as const) : undefined
+    const task = n > 1 && often(0.25) ? one('retry' as const, 'reconcile' as const, 'undo' as const) : undefined
     actions.push({ at, do: 'run', sync: sync.name, ...(task && { task }) })
     runs.push(at)
     at += spread(dice, 3 * SECOND, endsAt / 3)

@@ -1,5 +1,8 @@
 // Plays one history: the world, its adversary until it rests, then what must become of everything.
 
+import { Judge } from '../model/judge.ts'
+import { judgeEnd } from '../model/at-the-end.ts'
+import { Operators } from '../world/operators.ts'
 import { World } from '../world/world.ts'
 import type { Bundle } from '../temporal/index.ts'
 import type { Plan } from './plan.ts'
@@ -9,34 +12,36 @@ export interface Played {
   readonly story: string
   /** What must never be, and was. */
   readonly violations: readonly string[]
-  readonly figures: { readonly events: number; readonly ms: number; readonly virtualMs: number }
+  readonly figures: { readonly events: number; /** Of a processor. */ readonly ms: number; readonly virtualMs: number }
 }
 
-const HOUR = 3_600_000
-
 export async function play(plan: Plan, bundle: Bundle): Promise<Played> {
-  const began = performance.now()
-  const violations: string[] = []
-  const world = new World(plan, bundle, () => {})
+  const began = process.cpuUsage()
+  const judge = new Judge()
+  const world = new World(plan, bundle, judge)
   const { loop } = world
   const beginMs = loop.now()
   try {
     await world.begin()
+    judge.watch(world)
+    const operators = new Operators(world)
     for (const action of plan.actions)
-      if (action.do === 'run') loop.at(beginMs + action.at, 'run', () => void world.start(action.sync, 'importSync', { sync: action.sync }))
+      loop.plan(beginMs + action.at, action.do, () => operators.act(action), null)
     await loop.run(() => false, beginMs + plan.restsAt)
-    world.weather.rest()
-    world.services.crm.set({ faults: [], itemFaults: null })
-    const isOver = await loop.run(() => world.runs.every(({ ended }) => ended !== null), loop.now() + 6 * HOUR)
-    if (!isOver) violations.push('a run does not end')
+    await operators.rest()
+    await judgeEnd(world, judge)
+    for (const error of loop.uncaught) judge.violate(`an error that nobody caught: ${String(error)}`)
+  } catch (error) {
+    judge.violate(`the history does not end: ${String((error as Error).stack)}`)
   } finally {
     await world.end()
   }
-  const ms = performance.now() - began
+  const { user, system } = process.cpuUsage(began)
+  const ms = Math.round((user + system) / 1_000)
   return {
     plan,
     story: world.story.text,
-    violations,
+    violations: judge.violations,
     figures: { events: loop.events, ms, virtualMs: loop.now() - beginMs },
   }
 }

@@ -1,7 +1,7 @@
 // The services of the world: the CRM that syncs write to, an org of it that they must not write to, and another service whose address the
 // configuration may name by mistake. Each is the second implementation of the service, on the simulated network.
 
-import { startOtherService, type Faults, type OtherService } from '../../other-service/index.ts'
+import { startOtherService, type Faults, type Org, type OtherService } from '../../other-service/index.ts'
 import type { TypeDef } from '../../other-service/types.ts'
 import { REFUSED } from '../model/sources.ts'
 import { ServiceLog, type Change } from '../model/service-log.ts'
@@ -51,6 +51,8 @@ export const faultsOf = ({ failed, failedAfter }: Weather): readonly Faults[] =>
 export interface Services {
   readonly crm: OtherService
   readonly elsewhere: OtherService
+  /** An org of the same service. */
+  readonly other: Org
   readonly log: ServiceLog
   readonly process: Process
 }
@@ -62,6 +64,8 @@ export async function startServices(parts: {
   weather: Weather
   seed: number
   onChange(change: Change): void
+  /** A service was shown a key; '' is none. */
+  onKey(org: number, key: string): void
 }): Promise<Services> {
   const { loop, network, scene, weather, seed } = parts
   const log = new ServiceLog(() => loop.now(), parts.onChange)
@@ -80,7 +84,12 @@ export async function startServices(parts: {
         now: () => loop.now(),
         listener: {
           url: `https://${address.replace(':443', '')}`,
-          listen: (server) => network.listen(address, server, process),
+          listen: (server) => {
+            server.prependListener('request', ({ headers }: { headers: { authorization?: string } }) =>
+              parts.onKey(orgId, (headers.authorization ?? '').replace('Bearer ', '')),
+            )
+            network.listen(address, server, process)
+          },
           close: () => network.close(address),
         },
       }),
@@ -101,5 +110,5 @@ export async function startServices(parts: {
     faults: faultsOf(weather),
     itemFaults: items > 0 ? { rate: items, applied: 0.5, status: 500 } : null,
   })
-  return { crm, elsewhere, log, process }
+  return { crm, elsewhere, other, log, process }
 }

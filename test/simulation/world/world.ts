@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Logger } from '../../../src/core/ports.ts'
 import { DatabaseSync } from '@photostructure/sqlite'
+import type { Org } from '../../other-service/index.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
 import { taskQueueOf } from '../../../workflows/queues.ts'
 import { Source, Versions } from '../model/sources.ts'
@@ -18,8 +19,8 @@ import { diceOf } from './dice.ts'
 import { Configuration } from './configuration.ts'
 import { install } from './fakes.ts'
 import { Loop } from './loop.ts'
-import { Machine, Process } from './process.ts'
-import { startServices, type Services } from './service.ts'
+import { asWorld, Machine, Process } from './process.ts'
+import { ELSEWHERE_ORG, HOME_ORG, OTHER_ORG, startServices, type Services } from './service.ts'
 import { closeFilesOf, watchStatements } from './statements.ts'
 import { Story } from './story.ts'
 import { Worker } from './worker.ts'
@@ -52,6 +53,11 @@ function projectIn(ledger: string): string {
   return id
 }
 
+export interface Watchers {
+  onChange(change: Change): void
+  onKey(org: number, key: string): void
+}
+
 export interface Started {
   readonly sync: string
   readonly type: string
@@ -80,11 +86,12 @@ export class World {
   services!: Services
   workers: (Worker | null)[] = []
   isDiskFull = false
+  isServiceDown = false
   project = ''
   #processes = 0
   #endings: (() => void)[] = []
 
-  constructor(plan: Plan, bundle: Bundle, onChange: (change: Change) => void) {
+  constructor(plan: Plan, bundle: Bundle, watchers: Watchers) {
     this.plan = plan
     this.folder = mkdtempSync(join(tmpdir(), 'records-sync-world-'))
     const now = () => this.loop.now()
@@ -113,10 +120,10 @@ export class World {
       wire: { delay: () => this.weather.wire(wireDice) },
     })
     this.client = this.temporal.client('people')
-    this.onChange = onChange
+    this.#watchers = watchers
   }
 
-  readonly onChange: (change: Change) => void
+  readonly #watchers: Watchers
 
   async begin(): Promise<void> {
     const { seed, scene, weather } = this.plan
@@ -142,7 +149,7 @@ export class World {
       scene,
       weather,
       seed,
-      onChange: this.onChange,
+      ...this.#watchers,
     })
     this.project = projectIn(join(this.folder, 'ledger.db'))
     for (let at = 0; at < scene.workers; at++) void this.startWorker(at)
@@ -230,7 +237,35 @@ export class World {
     return started
   }
 
+  /** The number of the newest run of a sync that is over; null: none is. */
+  lastClosedRun(sync: string): number | null {
+    const [found] = this.query<{ id: number }>(
+      `SELECT id FROM runs WHERE sync = ? AND mode = 'run' AND closed_at IS NOT NULL ORDER BY id DESC LIMIT 1`,
+      sync,
+    )
+    return found?.id ?? null
+  }
+
+  orgOf(id: number | null): Org | null {
+    const { crm, elsewhere } = this.services
+    if (id === ELSEWHERE_ORG) return elsewhere.org
+    return id === HOME_ORG ? crm.org : id === OTHER_ORG ? this.services.other : null
+  }
+
+  /** What the ledger holds, as anybody may read it. */
+  query<Row>(sql: string, ...values: (string | number)[]): readonly Row[] {
+    this.#books ??= new DatabaseSync(join(this.folder, 'ledger.db'), { readOnly: true })
+    let statement = this.#statements.get(sql)
+    if (statement === undefined)
+      this.#statements.set(sql, (statement = asWorld(() => this.#books!.prepare(sql))))
+    return asWorld(() => statement.all(...values)) as readonly Row[]
+  }
+
+  #books: InstanceType<typeof DatabaseSync> | null = null
+  readonly #statements = new Map<string, ReturnType<InstanceType<typeof DatabaseSync>['prepare']>>()
+
   async end(): Promise<void> {
+    this.#books?.close()
     for (const worker of this.workers) worker?.process.die()
     this.temporal.dispose()
     this.network.destroy()

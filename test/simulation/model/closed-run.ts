@@ -1,0 +1,117 @@
+// A run that was closed: each row has one outcome and the right one, and what the run calls complete is true.
+
+import type { SyncScene } from '../search/plan.ts'
+import type { World } from '../world/world.ts'
+import type { RunRow } from './judge.ts'
+import { plainValues } from './service-log.ts'
+import { REFUSED, type FileState, type Row } from './sources.ts'
+
+interface Item {
+  readonly ordinal: number
+  readonly state: string
+  readonly key: string | null
+  readonly record_id: string | null
+  readonly verified: string | null
+  readonly replayed: number
+  readonly in_doubt: number
+}
+
+type Violate = (what: string) => void
+
+const COMPLETE: readonly string[] = ['complete', 'complete_with_rejects', 'complete_with_differences']
+const ACCEPTED: readonly string[] = ['created', 'updated', 'unchanged']
+/** A row that the service could not take, however often it was asked. */
+const GIVEN_UP = 'failed'
+
+const isInvalid = ({ cells }: Row): boolean =>
+  cells['size'] !== undefined && !/^\d+$/.test(cells['size'])
+
+/** The states that a row may end in. */
+function rightStates(sync: SyncScene, rows: readonly Row[], at: number): readonly string[] {
+  const row = rows[at]!
+  if (isInvalid(row)) return ['invalid']
+  const later = rows.slice(at + 1).some((one) => one.code === row.code && !isInvalid(one))
+  if (later) return ['superseded']
+  const isRefused = Object.values(row.cells).includes(REFUSED)
+  const spared = sync.mode === 'create' ? ['exists'] : sync.mode === 'update' ? ['absent'] : []
+  if (isRefused) return ['rejected', GIVEN_UP, ...spared]
+  const written = sync.mode === 'create' ? ['created'] : sync.mode === 'update' ? ['updated'] : ['created', 'updated']
+  return [...written, 'unchanged', ...spared, GIVEN_UP]
+}
+
+/** The properties that the run was configured to write. */
+const propertiesOf = ({ config }: RunRow): readonly string[] => {
+  const found = /"properties":(\{(?:[^{}]|\{[^{}]*\})*\})/.exec(config)?.[1]
+  return found === undefined ? [] : Object.keys(JSON.parse(found) as object)
+}
+
+export function judgeClosedRun(world: World, run: RunRow, violate: Violate): void {
+  const sync = world.plan.scene.syncs.find(({ name }) => name === run.sync)!
+  if (run.purpose !== 'sync' || !COMPLETE.includes(run.state)) return
+  const source = world.sources.get(run.sync)!
+  const file = source.states.find(({ digest }) => digest === run.source_digest)
+  if (file === undefined)
+    return violate(`(iii) run ${run.id} is ${run.state}, and what it has read was never the file`)
+  const items = world.query<Item>(
+    'SELECT ordinal, state, key, record_id, verified, replayed, in_doubt FROM items WHERE run = ? ORDER BY ordinal',
+    run.id,
+  )
+  if (items.length !== file.rows.length)
+    return violate(`(iii) run ${run.id}: the file has ${file.rows.length} rows, and the ledger ${items.length}`)
+  const isClean = run.state === 'complete'
+  for (const [at, item] of items.entries()) {
+    const row = file.rows[at]!
+    const right = rightStates(sync, file.rows, at)
+    if (!right.includes(item.state))
+      violate(`(iii) run ${run.id} is ${run.state}: row ${at + 1} is ${item.state}, expected ${right.join(' or ')}`)
+    if (isClean && ['rejected', 'invalid', 'failed', 'unsent', 'conflict'].includes(item.state))
+      violate(`(i) run ${run.id} is complete, and row ${at + 1} is ${item.state}`)
+    if (item.state !== 'invalid' && item.key !== row.code)
+      violate(`(iii) run ${run.id}: row ${at + 1} has another key`)
+    if (ACCEPTED.includes(item.state)) judgeAccepted(world, { run, row, item, file }, violate)
+  }
+}
+
+interface Accepted {
+  readonly run: RunRow
+  readonly row: Row
+  readonly item: Item
+  readonly file: FileState
+}
+
+/** (i) The service has what was accepted, but for what others have changed. */
+function judgeAccepted(world: World, { run, row, item }: Accepted, violate: Violate): void {
+  if (run.state === 'complete_with_differences' && (item.verified ?? 'equal') !== 'equal') return
+  const org = world.orgOf(run.org_id)
+  if (org === null) return
+  const sync = world.plan.scene.syncs.find(({ name }) => name === run.sync)!
+  const { changes } = world.services.log
+  const records = org.list(sync.type).filter(({ properties }) => properties['code'] === row.code)
+  const where = `run ${run.id} is ${run.state}, row ${item.ordinal} is ${item.state}`
+  if (records.length === 0) {
+    const last = changes.findLast((one) => one.org === org.id && one.code === row.code)
+    if (last === undefined) violate(`(i) ${where}, and there was never a record of it`)
+    else if (last.by === 'us') violate(`(i) ${where}, and its record was deleted by us`)
+    return
+  }
+  const ours = records.filter(({ id }) =>
+    changes.some((one) => one.org === org.id && one.id === id && one.before === null && one.by === 'us'),
+  )
+  if (ours.length > 1) violate(`(i) ${where}, and we have made ${ours.length} records of it`)
+  for (const property of propertiesOf(run)) {
+    if (property === 'code') continue
+    const wanted = row.cells[property]!
+    const agrees = records.some((record) => plainValues(record)[property] === wanted)
+    if (agrees) continue
+    const ids = new Set(records.map(({ id }) => id))
+    const last = changes.findLast(
+      (one) => one.org === org.id && ids.has(one.id) && one.values?.[property] !== one.before?.[property],
+    )
+    if (last === undefined) violate(`(i) ${where}, and its ${property} was never written`)
+    else if (last.by === 'us') {
+      const origin = world.versions.originOf(last.values?.[property])
+      if (origin === null || origin.sync === run.sync)
+        violate(`(i) ${where}, and its ${property} is another one, written by us`)
+    }
+  }
+}
