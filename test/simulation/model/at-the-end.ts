@@ -15,13 +15,18 @@ const isOver = (world: World): boolean =>
   world.runs.every(({ ended }) => ended !== null) &&
   world.query(`SELECT 1 FROM runs WHERE mode = 'run' AND state IN ('running', 'paused', 'blocked')`).length === 0
 
-/** People approve whatever waits for them, and resume what is paused. */
+/** People approve whatever waits for them, resume what is paused, and cancel what waits for a service that will not come back. */
 function attend(world: World): void {
   for (const { workflowId, ended } of world.runs) {
     if (ended !== null) continue
     const handle = world.client.workflow.getHandle(workflowId)
     for (const update of ['approve', 'resume'])
       void handle.executeUpdate(update, { args: [] }).catch(() => {})
+    const [stuck] = world.query(
+      `SELECT 1 FROM runs WHERE workflow_id = ? AND state = 'blocked' AND reason = 'contract'`,
+      workflowId,
+    )
+    if (stuck) void handle.cancel().catch(() => {})
   }
 }
 

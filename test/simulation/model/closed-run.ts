@@ -14,6 +14,8 @@ interface Item {
   readonly verified: string | null
   readonly replayed: number
   readonly in_doubt: number
+  readonly code: string | null
+  readonly reason: string | null
 }
 
 type Violate = (what: string) => void
@@ -53,7 +55,7 @@ export function judgeClosedRun(world: World, run: RunRow, violate: Violate): voi
   if (file === undefined)
     return violate(`(iii) run ${run.id} is ${run.state}, and what it has read was never the file`)
   const items = world.query<Item>(
-    'SELECT ordinal, state, key, record_id, verified, replayed, in_doubt FROM items WHERE run = ? ORDER BY ordinal',
+    'SELECT ordinal, state, key, record_id, verified, replayed, in_doubt, code, reason FROM items WHERE run = ? ORDER BY ordinal',
     run.id,
   )
   if (items.length !== file.rows.length)
@@ -61,9 +63,13 @@ export function judgeClosedRun(world: World, run: RunRow, violate: Violate): voi
   const isClean = run.state === 'complete'
   for (const [at, item] of items.entries()) {
     const row = file.rows[at]!
-    const right = rightStates(sync, file.rows, at)
+    const right = [
+      ...rightStates(sync, file.rows, at),
+      // The service itself has changed what it takes.
+      ...(world.refusesMore(run.opened_at) ? ['rejected'] : []),
+    ]
     if (!right.includes(item.state))
-      violate(`(iii) run ${run.id} is ${run.state}: row ${at + 1} is ${item.state}, expected ${right.join(' or ')}`)
+      violate(`(iii) run ${run.id} is ${run.state}: row ${at + 1} is ${item.state} (${item.code} ${item.reason}), expected ${right.join(' or ')}`)
     if (isClean && ['rejected', 'invalid', 'failed', 'unsent', 'conflict'].includes(item.state))
       violate(`(i) run ${run.id} is complete, and row ${at + 1} is ${item.state}`)
     if (item.state !== 'invalid' && item.key !== row.code)

@@ -183,7 +183,11 @@ export class Operators {
       if (key !== KEYS.home) return
       this.#tell('the key does not see contacts any more')
       crm.hideType(key, 'contact')
-      this.#until(ms, 'the key sees contacts again', () => crm.showType(key, 'contact'))
+      const refused = this.#refusing()
+      this.#until(ms, 'the key sees contacts again', () => {
+        crm.showType(key, 'contact')
+        refused()
+      })
     },
     schema: ({ for: ms }) => {
       const { crm } = this.#world.services
@@ -193,7 +197,11 @@ export class Operators {
         ...contact!,
         properties: contact!.properties.filter(({ name }) => name !== 'size'),
       })
-      this.#until(ms, 'contacts have a size again', () => crm.org.defineType(contact!))
+      const refused = this.#refusing()
+      this.#until(ms, 'contacts have a size again', () => {
+        crm.org.defineType(contact!)
+        refused()
+      })
     },
     address: ({ for: ms }) => {
       const { configuration } = this.#world
@@ -207,6 +215,13 @@ export class Operators {
       this.#tell(`the configuration of ${sync} changes`)
       this.#world.configuration.edit(sync, drops)
     },
+  }
+
+  #refusing(): () => void {
+    const { loop, refusing } = this.#world
+    const time = { from: loop.now(), until: Infinity }
+    refusing.push(time)
+    return () => void (time.until = loop.now())
   }
 
   #key(to: 'new' | 'other', ms: number): void {

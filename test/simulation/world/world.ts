@@ -246,6 +246,16 @@ export class World {
     return found?.id ?? null
   }
 
+  /** Times in which the service did not take what it takes otherwise: its schema, or the rights of a key, had changed. */
+  readonly refusing: { readonly from: number; until: number }[] = []
+
+  /** Whether it did so in a run that was opened then, by the machine's clock. */
+  refusesMore(openedAt: string): boolean {
+    // Clocks of machines may be wrong by hours.
+    const from = Date.parse(openedAt) - 24 * 3_600_000
+    return this.refusing.some(({ until }) => until >= from)
+  }
+
   orgOf(id: number | null): Org | null {
     const { crm, elsewhere } = this.services
     if (id === ELSEWHERE_ORG) return elsewhere.org
