@@ -83,8 +83,23 @@ function judgePrivacy(world: World, judge: Judge): void {
     found(`in the history of ${workflowId.split('-')[0]!}`, textOf(history))
 }
 
+/** Where the code has been: for a search that prefers what was not seen before. */
+function noteMarks(world: World, judge: Judge): void {
+  for (const line of world.logged) judge.marks.add(`log ${line.split(' ')[2]}`)
+  for (const row of world.query<{ mark: string }>(
+    `SELECT DISTINCT 'item ' || state || ' ' || coalesce(code, '') || ' ' || coalesce(reason, '') || ' ' || coalesce(verified, '') || replayed || in_doubt AS mark FROM items
+     UNION SELECT DISTINCT 'run ' || purpose || ' ' || state || ' ' || coalesce(reason, '') FROM runs`,
+  ))
+    judge.marks.add(row.mark)
+  for (const { how } of world.runs.flatMap(({ ended }) => ended ?? [])) judge.marks.add(`end ${how}`)
+  for (const { history } of world.temporal.wireHistories())
+    for (const { eventType } of history.events ?? []) judge.marks.add(`event ${eventType}`)
+}
+
 export async function judgeEnd(world: World, judge: Judge): Promise<void> {
+  noteMarks(world, judge)
   if (!(await untilOver(world, judge, 'what was begun'))) return
   for (const { name } of world.plan.scene.syncs) if (!(await judgeSync(world, judge, name))) break
+  noteMarks(world, judge)
   judgePrivacy(world, judge)
 }

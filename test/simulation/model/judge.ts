@@ -37,11 +37,14 @@ const VIOLATIONS_MAX = 20
 
 export class Judge {
   readonly violations: string[] = []
+  /** What the code has come to. */
+  readonly marks = new Set<string>()
   #world: World | null = null
   /** The newest version that we have written, by org, sync, key and property. */
   readonly #newest = new Map<string, number>()
   readonly #closed = new Set<number>()
   #dataVersion = -1
+  #closedThrough = 0
 
   watch(world: World): void {
     this.#world = world
@@ -128,7 +131,8 @@ export class Judge {
     this.#dataVersion = version!.data_version
     const counts = new Map<number, { all: number; open: number }>()
     for (const { run, state, count } of world.query<{ run: number; state: string; count: number }>(
-      'SELECT run, state, count(*) AS count FROM items GROUP BY run, state',
+      'SELECT run, state, count(*) AS count FROM items WHERE run > ? GROUP BY run, state',
+      this.#closedThrough,
     )) {
       const known = counts.get(run) ?? { all: 0, open: 0 }
       known.all += count
@@ -136,7 +140,7 @@ export class Judge {
       counts.set(run, known)
     }
     const live = new Set<string>()
-    for (const run of world.query<RunRow>(RUNS)) {
+    for (const run of world.query<RunRow>(`${RUNS} AND runs.id > ?`, this.#closedThrough)) {
       const { all, open } = counts.get(run.id) ?? { all: 0, open: 0 }
       const isLive = LIVE.includes(run.state)
       // (viii) Books balance at every instant.
@@ -149,6 +153,8 @@ export class Judge {
       if (open > 0) this.violate(`(viii) run ${run.id} is ${run.state}, and ${open} of its items are open`)
       judgeClosedRun(world, run, (what) => this.violate(what))
     }
+    // Runs that are closed stay so; those behind the oldest live one are looked at again.
+    while (this.#closed.has(this.#closedThrough + 1)) this.#closedThrough++
   }
 }
 

@@ -5,17 +5,13 @@ import { judgeEnd } from '../model/at-the-end.ts'
 import { Operators } from '../world/operators.ts'
 import { World } from '../world/world.ts'
 import type { Bundle } from '../temporal/index.ts'
+import type { Played } from './child.ts'
 import type { Plan } from './plan.ts'
 
-export interface Played {
-  readonly plan: Plan
-  readonly story: string
-  /** What must never be, and was. */
-  readonly violations: readonly string[]
-  readonly figures: { readonly events: number; /** Of a processor. */ readonly ms: number; readonly virtualMs: number }
-}
+/** What has come of it. */
+type Outcome = Omit<Played, 'plan' | 'seed'>
 
-export async function play(plan: Plan, bundle: Bundle): Promise<Played> {
+export async function play(plan: Plan, bundle: Bundle): Promise<Outcome> {
   const began = process.cpuUsage()
   const judge = new Judge()
   const world = new World(plan, bundle, judge)
@@ -39,9 +35,9 @@ export async function play(plan: Plan, bundle: Bundle): Promise<Played> {
   const { user, system } = process.cpuUsage(began)
   const ms = Math.round((user + system) / 1_000)
   return {
-    plan,
     story: world.story.text,
     violations: judge.violations,
     figures: { events: loop.events, ms, virtualMs: loop.now() - beginMs },
+    marks: [...judge.marks],
   }
 }

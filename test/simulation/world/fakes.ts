@@ -1,9 +1,9 @@
 // What Node gives to code that runs in the world: clocks, timers, chance and files, as long as a history runs. Production code stays as it is.
 
 import { AsyncResource } from 'node:async_hooks'
+import { createRequire, syncBuiltinESMExports } from 'node:module'
 import crypto from 'node:crypto'
 import fsPromises from 'node:fs/promises'
-import { syncBuiltinESMExports } from 'node:module'
 import timersPromises from 'node:timers/promises'
 import type { Dice } from '../scheduler.ts'
 import { fileOpener, type DiskHooks } from './files.ts'
@@ -11,6 +11,9 @@ import type { Loop } from './loop.ts'
 import { currentProcess } from './process.ts'
 
 const RealDate = globalThis.Date
+
+/** Undici's own timers, which are shared by all its connections, and go on from one history to the next. */
+const undiciTimers = createRequire(import.meta.url)('undici/lib/util/timers.js') as { reset(): void }
 
 /** The history that runs. */
 let loop: Loop | null = null
@@ -225,6 +228,7 @@ export function install(given: { loop: Loop; dice: Dice; disk: DiskHooks }): () 
   if (loop !== null) throw new Error('another history runs')
   loop = given.loop
   startMs = loop.now()
+  undiciTimers.reset()
   const bytes = (size: number) => Buffer.from(Array.from({ length: size }, () => given.dice.below(256)))
   const putBack = replace([
     ...Object.entries(globals).map(([name, value]) => ({ on: globalThis, name, value })),
