@@ -18,7 +18,10 @@ const folder = memoryFolder()
 /** Parts alone, in this process: `npm run test:unit`, the quick loop. */
 const unit = ['test/unit/**/*.test.ts']
 /** What takes seconds: a database, a whole service, a simulation, thousands of cases. */
-const slow = ['test/{golden,other-service,simulation,suites}/**/*.test.ts', 'test/unit/**/*.slow.test.ts']
+const slow = [
+  'test/{golden,other-service,simulation,suites}/**/*.test.ts',
+  'test/unit/**/*.slow.test.ts',
+]
 
 /** More processes than cores only make each other slower, where nobody waits. */
 const cores = Math.max(2, availableParallelism())

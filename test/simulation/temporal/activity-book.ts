@@ -103,7 +103,11 @@ export class ActivityBook {
     activity.offeredAt = this.#execution.now
     activity.nextAt = 0
     const execution = this.#execution
-    this.#host.enqueue(order.queue, { kind: 'activity', execution, scheduledEventId, attempt }, null)
+    this.#host.enqueue(
+      order.queue,
+      { kind: 'activity', execution, scheduledEventId, attempt },
+      null,
+    )
     if (order.scheduleToStartMs > 0)
       this.#while(activity, order.scheduleToStartMs, `nobody begins ${order.type} in time`, () => {
         if (activity.worker === null)
@@ -138,7 +142,15 @@ export class ActivityBook {
         this.#attemptTimedOut(activity, 'StartToClose'),
       )
     if (heartbeatMs > 0) this.#watch(activity, heartbeatMs)
-    return { order, execution: this.#execution, scheduledEventId, attempt, details, scheduledAt, offeredAt }
+    return {
+      order,
+      execution: this.#execution,
+      scheduledEventId,
+      attempt,
+      details,
+      scheduledAt,
+      offeredAt,
+    }
   }
 
   #watch(activity: OpenActivity, ms: number): void {
@@ -257,7 +269,11 @@ export class ActivityBook {
 
   #close(
     activity: OpenActivity,
-    type: 'ActivityTaskCompleted' | 'ActivityTaskFailed' | 'ActivityTaskTimedOut' | 'ActivityTaskCanceled',
+    type:
+      | 'ActivityTaskCompleted'
+      | 'ActivityTaskFailed'
+      | 'ActivityTaskTimedOut'
+      | 'ActivityTaskCanceled',
     attributes: object,
   ): void {
     const { scheduledEventId, attempt, lastFailure } = activity

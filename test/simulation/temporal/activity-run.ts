@@ -16,7 +16,10 @@ import { CODE, payloadsOf, type Payload } from './wire.ts'
 
 type Reason = 'CANCELLED' | 'NOT_FOUND' | 'TIMED_OUT' | 'WORKER_SHUTDOWN'
 interface SdkActivity {
-  run(input: { args: unknown[]; headers: object }): Promise<coresdk.activity_result.IActivityExecutionResult>
+  run(input: {
+    args: unknown[]
+    headers: object
+  }): Promise<coresdk.activity_result.IActivityExecutionResult>
   cancel(reason: Reason, details: ActivityCancellationDetails): void
 }
 
@@ -93,7 +96,13 @@ export class ActivityRun {
         payloadCodecs: [],
         failureConverter: defaultFailureConverter,
       },
-      { type: 'activity', namespace: place.server.namespace, activityId: order.activityId, workflowId: execution.id, isLocal: false },
+      {
+        type: 'activity',
+        namespace: place.server.namespace,
+        activityId: order.activityId,
+        workflowId: execution.id,
+        isLocal: false,
+      },
       undefined,
       (details: unknown) => this.#heartbeat(details),
       place.client,
@@ -106,7 +115,9 @@ export class ActivityRun {
   /** Runs the function; `ended` is called when the worker has a free slot again. */
   run(ended: () => void): void {
     const { order } = this.#paper
-    const args = (order.input?.payloads ?? []).map((one) => defaultPayloadConverter.fromPayload(one))
+    const args = (order.input?.payloads ?? []).map((one) =>
+      defaultPayloadConverter.fromPayload(one),
+    )
     this.#watch()
     const running = this.#place.around(this.about, () =>
       this.#activity.run({ args, headers: order.header }),
@@ -179,11 +190,9 @@ export class ActivityRun {
       worker,
       `heartbeat of ${order.type}`,
       () =>
-        server.require(execution.id, execution.runId).activities.heartbeat(
-          scheduledEventId,
-          attempt,
-          payloadsOf(details),
-        ),
+        server
+          .require(execution.id, execution.runId)
+          .activities.heartbeat(scheduledEventId, attempt, payloadsOf(details)),
       {
         isAlive: () => !this.#isOver && this.#place.isAlive(),
         done: (reply) =>
@@ -257,7 +266,10 @@ export class ActivityRun {
         details,
       }
     if (cancelled)
-      return { kind: 'cancelled', details: cancelled.failure?.canceledFailureInfo?.details ?? undefined }
+      return {
+        kind: 'cancelled',
+        details: cancelled.failure?.canceledFailureInfo?.details ?? undefined,
+      }
     return { kind: 'failed', failure: failed?.failure ?? {}, details }
   }
 }

@@ -202,12 +202,15 @@ function signalExternal(run: Execution, of: Extract<Command, { kind: 'signalExte
     const target = targetOf(run, of)
     const about: Attributes = { initiatedEventId, workflowExecution }
     if (target?.isOpen !== true) {
-      run.record(() =>
-        run.append('SignalExternalWorkflowExecutionFailed', { ...about, cause: 1 }),
-      )
+      run.record(() => run.append('SignalExternalWorkflowExecutionFailed', { ...about, cause: 1 }))
       return
     }
-    target.signal({ name: signalName, input, header, from: { workflowId: run.id, runId: run.runId } })
+    target.signal({
+      name: signalName,
+      input,
+      header,
+      from: { workflowId: run.id, runId: run.runId },
+    })
     run.record(() => run.append('ExternalWorkflowExecutionSignaled', about))
   })
 }

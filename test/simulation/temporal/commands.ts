@@ -126,11 +126,17 @@ export const EVENT_OF = {
 } as const satisfies Record<Command['kind'], string | null>
 
 /** Why a command cannot have made an event; null if it can. */
-export function mismatch(command: Command | undefined, type: string, of: Attributes): string | null {
+export function mismatch(
+  command: Command | undefined,
+  type: string,
+  of: Attributes,
+): string | null {
   if (command === undefined) return `event ${type} has no command`
   if (EVENT_OF[command.kind] !== type) return `event ${type}, but command ${command.kind}`
   const differs = (what: string, event: unknown, own: unknown) =>
-    event === own ? null : `${what} of ${type} is ${String(event)}, that of the command ${String(own)}`
+    event === own
+      ? null
+      : `${what} of ${type} is ${String(event)}, that of the command ${String(own)}`
   switch (command.kind) {
     case 'scheduleActivity':
       return (

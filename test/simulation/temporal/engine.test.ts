@@ -3,8 +3,10 @@
 import { fileURLToPath } from 'node:url'
 import { activityInfo, Context } from '@temporalio/activity'
 import { ApplicationFailure } from '@temporalio/common'
-import { bundleWorkflowCode, DefaultLogger, Runtime, Worker } from '@temporalio/worker'
+import { bundleWorkflowCode, DefaultLogger, Worker } from '@temporalio/worker'
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { silentLogger } from '../../../src/core/ports.ts'
+import { installRuntime } from '../../../src/temporal/runtime.ts'
 import { SimulatedTemporal, type Bundle, type SimulatedWorker } from './index.ts'
 import { seeded, VirtualTime } from './virtual-time.ts'
 
@@ -356,6 +358,14 @@ test('an error in workflow code: its task is tried again until the code is mende
   expect(temporal.server.find('w')?.status).toBe('Running')
 })
 
+test('a promise that fails unheard fails the task', async () => {
+  worker()
+  await start('unheard')
+  await time.pass(5_000)
+  const failed = temporal.history('w').find(({ type }) => type === 'WorkflowTaskFailed')
+  expect(failed?.attributes.failure?.message).toContain('nobody listens')
+})
+
 test('ids: one run at a time, and what the policies say', async () => {
   worker()
   await start('noted')
@@ -363,14 +373,22 @@ test('ids: one run at a time, and what the policies say', async () => {
     name: 'WorkflowExecutionAlreadyStartedError',
   })
   const { workflow } = temporal.client('test')
-  const replace = { taskQueue: queue, workflowId: 'w', workflowIdConflictPolicy: 'TERMINATE_EXISTING' } as const
+  const replace = {
+    taskQueue: queue,
+    workflowId: 'w',
+    workflowIdConflictPolicy: 'TERMINATE_EXISTING',
+  } as const
   await time.until(workflow.start('echoed', { ...replace, args: ['x'] }))
   await time.pass(1_000)
   expect(temporal.server.runs.get('w')?.map(({ status }) => status)).toEqual([
     'Terminated',
     'Completed',
   ])
-  const once = { taskQueue: queue, workflowId: 'w', workflowIdReusePolicy: 'REJECT_DUPLICATE' } as const
+  const once = {
+    taskQueue: queue,
+    workflowId: 'w',
+    workflowIdReusePolicy: 'REJECT_DUPLICATE',
+  } as const
   await expect(
     time.until(workflow.start('echoed', { ...once, args: ['x'] })),
   ).rejects.toMatchObject({ name: 'WorkflowExecutionAlreadyStartedError' })
@@ -415,7 +433,7 @@ test('the same seed tells the same story', async () => {
 })
 
 test("the SDK's native part replays every history of these tests", async () => {
-  Runtime.install({ logger: new DefaultLogger('ERROR') })
+  await installRuntime(silentLogger, null)
   const failed: string[] = []
   const replayed = Worker.runReplayHistories({ workflowBundle: bundle }, histories)
   let count = 0

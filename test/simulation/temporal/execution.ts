@@ -186,7 +186,11 @@ export class Execution {
     if (this.#task === null && this.isOpen) this.#schedule({ isSpeculative: false, attempt: 1 })
   }
 
-  #schedule({ isSpeculative, attempt, waitMs = 0 }: {
+  #schedule({
+    isSpeculative,
+    attempt,
+    waitMs = 0,
+  }: {
     isSpeculative: boolean
     attempt: number
     waitMs?: number
@@ -276,8 +280,10 @@ export class Execution {
         }),
       ]
     }
-    task.timeout = this.host.after(this.#taskTimeoutMs, `workflow task of ${this.id} times out`, () =>
-      this.#taskTimedOut(task),
+    task.timeout = this.host.after(
+      this.#taskTimeoutMs,
+      `workflow task of ${this.id} times out`,
+      () => this.#taskTimedOut(task),
     )
     const updates = [...this.updates.values()].filter(({ state }) => state === 'admitted')
     for (const update of updates) update.state = 'sent'
@@ -319,11 +325,9 @@ export class Execution {
     const bad = badCommand(this, commands)
     const isLate = commands.some(isEnding) && this.#buffer.length > 0
     if (bad !== null || isLate) {
-      this.#failTask(
-        task,
-        bad === null ? 'unhandledCommand' : 'badSearchAttributes',
-        { message: bad ?? 'UnhandledCommand' },
-      )
+      this.#failTask(task, bad === null ? 'unhandledCommand' : 'badSearchAttributes', {
+        message: bad ?? 'UnhandledCommand',
+      })
       throw new RpcError(CODE.invalid, bad ?? 'UnhandledCommand')
     }
     this.sticky = stickyMs === null ? null : { worker, waitMs: stickyMs }
@@ -411,17 +415,25 @@ export class Execution {
   #retryTask(task: WorkflowTask, isFresh: boolean): void {
     this.#task = null
     this.sticky = null
-    for (const update of this.updates.values()) if (update.state === 'sent') update.state = 'admitted'
+    for (const update of this.updates.values())
+      if (update.state === 'sent') update.state = 'admitted'
     const buffer = this.#buffer
     this.#buffer = []
     for (const { write } of buffer) write()
     const attempt = isFresh || buffer.length > 0 ? 1 : task.attempt + 1
     // Later attempts are not reported by the SDK: they run out of time, and longer each time.
-    const waitMs = attempt <= 2 ? 0 : Math.min(ATTEMPT_WAIT_MAX_MS, this.#taskTimeoutMs * 2 ** (attempt - 3))
+    const waitMs =
+      attempt <= 2 ? 0 : Math.min(ATTEMPT_WAIT_MAX_MS, this.#taskTimeoutMs * 2 ** (attempt - 3))
     this.#schedule({ isSpeculative: false, attempt, waitMs })
   }
 
-  signal(signal: { name: string; input?: Payloads | undefined; identity?: string; header?: PayloadMap; from?: object }): void {
+  signal(signal: {
+    name: string
+    input?: Payloads | undefined
+    identity?: string
+    header?: PayloadMap
+    from?: object
+  }): void {
     this.requireOpen()
     const { name, input, identity = '', header = {}, from } = signal
     this.record(() =>
@@ -529,7 +541,8 @@ export class Execution {
       update.state = 'completed'
       update.outcome = {
         failure: {
-          message: 'Workflow Update failed because the Workflow completed before the Update completed.',
+          message:
+            'Workflow Update failed because the Workflow completed before the Update completed.',
           applicationFailureInfo: { type: 'AcceptedUpdateCompletedWorkflow', nonRetryable: true },
         },
       }

@@ -3,11 +3,11 @@
 import type { temporal } from '@temporalio/proto'
 import {
   api,
+  msOf,
   wireLong,
   wireTime,
   type Failure,
   type Metadata,
-  type Payload,
   type PayloadMap,
   type Payloads,
   type RetryPolicy,
@@ -20,7 +20,7 @@ type Camel<Text extends string> = Text extends `${infer Head}_${infer Rest}`
 type NameOf<Text> = Text extends `EVENT_TYPE_${infer Name}` ? Camel<Name> : never
 
 /** `WorkflowExecutionStarted`, `ActivityTaskScheduled`, … */
-export type EventName = NameOf<keyof Enums & string>
+export type EventName = NameOf<keyof Enums>
 
 /** A workflow execution that another one names. */
 export interface Ref {
@@ -46,7 +46,10 @@ export interface Attributes {
   readonly retryPolicy?: RetryPolicy | undefined
   readonly retryState?: number
   readonly scheduledEventId?: number
-  readonly sdkMetadata?: { readonly langUsedFlags: readonly number[] }
+  readonly sdkMetadata?: {
+    readonly coreUsedFlags: readonly number[]
+    readonly langUsedFlags: readonly number[]
+  }
   readonly searchAttributes?: { readonly indexedFields: PayloadMap }
   readonly signalName?: string
   readonly startedEventId?: number
@@ -124,4 +127,30 @@ export function wireEvent(event: HistoryEvent): temporal.api.history.v1.HistoryE
   return made
 }
 
-export type { Payload }
+const camel = (type: string): string =>
+  type
+    .replace('EVENT_TYPE_', '')
+    .toLowerCase()
+    .replaceAll(/(?:^|_)([a-z])/g, (_all, letter: string) => letter.toUpperCase())
+
+/** Ids are numbers here. */
+function plain(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(plain)
+  if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return value
+  if ('low' in value && 'high' in value) return Number(String(value as object))
+  return Object.fromEntries(Object.entries(value).map(([name, of]) => [name, plain(of)]))
+}
+
+/** An event of a real server, in the engine's form. */
+export function eventOf(wire: temporal.api.history.v1.IHistoryEvent): HistoryEvent {
+  const type = camel(EventType[wire.eventType ?? 0] ?? '') as EventName
+  const name = `${type.charAt(0).toLowerCase()}${type.slice(1)}EventAttributes`
+  const attributes = wire[name as keyof typeof wire] ?? {}
+  return {
+    id: Number(String(wire.eventId)),
+    at: msOf(wire.eventTime),
+    type,
+    attributes: plain(attributes) as Attributes,
+    userMetadata: wire.userMetadata ?? undefined,
+  }
+}

@@ -124,7 +124,9 @@ function childJobs({ type, id, attributes: of }: HistoryEvent, machines: Machine
     resolveChildWorkflowExecution: {
       seq,
       result: {
-        failed: { failure: { ...childFailure(machine, message, retryState), cause: cause ?? null } },
+        failed: {
+          failure: { ...childFailure(machine, message, retryState), cause: cause ?? null },
+        },
       },
     },
   })
@@ -134,7 +136,11 @@ function childJobs({ type, id, attributes: of }: HistoryEvent, machines: Machine
         {
           resolveChildWorkflowExecutionStart: {
             seq,
-            failed: { workflowId: order.workflowId, workflowType: order.type, cause: Number(of.cause ?? 0) },
+            failed: {
+              workflowId: order.workflowId,
+              workflowType: order.type,
+              cause: Number(of.cause ?? 0),
+            },
           },
         },
       ]

@@ -75,7 +75,10 @@ export function commandsOf(wire: WireCommand, machines: Machines, sink: Sink): v
   } else if (wire.startChildWorkflowExecution)
     startChild(wire.startChildWorkflowExecution, described, machines, sink)
   else if (wire.cancelChildWorkflowExecution)
-    cancelChild(machines.children.get(wire.cancelChildWorkflowExecution.childWorkflowSeq ?? 0), sink)
+    cancelChild(
+      machines.children.get(wire.cancelChildWorkflowExecution.childWorkflowSeq ?? 0),
+      sink,
+    )
   else if (wire.signalExternalWorkflowExecution) {
     const { seq, signalName, args, headers, workflowExecution, childWorkflowId } =
       wire.signalExternalWorkflowExecution
@@ -130,7 +133,10 @@ function writeDown(wire: WireCommand, machines: Machines, sink: Sink): void {
     machines.patches.add(patchId!)
     sink.emit({ kind: 'marker', patchId: patchId!, deprecated: deprecated === true })
     if (!deprecated)
-      sink.emit({ kind: 'searchAttributes', fields: { TemporalChangeVersion: patchList(machines) } })
+      sink.emit({
+        kind: 'searchAttributes',
+        fields: { TemporalChangeVersion: patchList(machines) },
+      })
   } else if (wire.updateResponse) answerUpdate(wire.updateResponse, machines, sink)
   else if (wire.completeWorkflowExecution)
     sink.emit({ kind: 'complete', result: wire.completeWorkflowExecution.result ?? null })
@@ -306,10 +312,8 @@ function answerUpdate(
   { emit }: Sink,
 ): void {
   const updateId = response.protocolInstanceId ?? ''
-  if (response.accepted)
-    emit({ kind: 'updateAccepted', updateId, request: updates.get(updateId)! })
-  else if (response.rejected)
-    emit({ kind: 'updateRejected', updateId, failure: response.rejected })
+  if (response.accepted) emit({ kind: 'updateAccepted', updateId, request: updates.get(updateId)! })
+  else if (response.rejected) emit({ kind: 'updateRejected', updateId, failure: response.rejected })
   else {
     const { completed } = response
     emit({

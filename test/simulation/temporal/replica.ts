@@ -7,7 +7,14 @@ import { mismatch, isEnding, type Command, type TaskOutcome } from './commands.t
 import { isClosing, isCommanded, type HistoryEvent, type UpdateRequest } from './history.ts'
 import { commandsOf, type Machines } from './machines.ts'
 import { jobsOf } from './jobs.ts'
-import { activate, queryActivation, type Activation, type Job, type VmCreator, type VmWorkflow } from './vm.ts'
+import {
+  activate,
+  queryActivation,
+  type Activation,
+  type Job,
+  type VmCreator,
+  type VmWorkflow,
+} from './vm.ts'
 import { msOf, wireLong, wireTime, type Failure, type PayloadMap, type Payloads } from './wire.ts'
 
 /** Core's order of the jobs of an activation. */
@@ -67,7 +74,11 @@ export class WorkflowReplica {
 
   static async create(
     creator: VmCreator,
-    { history, namespace, taskQueue }: { history: readonly HistoryEvent[]; namespace: string; taskQueue: string },
+    {
+      history,
+      namespace,
+      taskQueue,
+    }: { history: readonly HistoryEvent[]; namespace: string; taskQueue: string },
   ): Promise<WorkflowReplica> {
     const first = history[0]!
     const runId = String(first.attributes['originalExecutionRunId'])

@@ -38,7 +38,11 @@ const CHILD_END: Partial<Record<Status, EventName>> = {
 }
 
 /** Attributes that every server has. */
-const BUILT_IN = new Set(['TemporalChangeVersion', 'TemporalScheduledById', 'TemporalScheduledStartTime'])
+const BUILT_IN = new Set([
+  'TemporalChangeVersion',
+  'TemporalScheduledById',
+  'TemporalScheduledStartTime',
+])
 
 export class Server implements Host {
   readonly scheduler: Scheduler
@@ -55,6 +59,7 @@ export class Server implements Host {
   #late: (() => void)[] = []
   /** Grows when everything is wiped: what was planned before is void. */
   #age = 0
+  readonly #wiped: (() => void)[] = []
   readonly #fallen = new Set<() => void>()
 
   constructor(options: ServerOptions) {
@@ -73,7 +78,13 @@ export class Server implements Host {
 
   uuid(): string {
     const hex = Array.from({ length: 32 }, () => this.dice.below(16).toString(16)).join('')
-    return [hex.slice(0, 8), hex.slice(8, 12), `4${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`, hex.slice(20)].join('-')
+    return [
+      hex.slice(0, 8),
+      hex.slice(8, 12),
+      `4${hex.slice(13, 16)}`,
+      `8${hex.slice(17, 20)}`,
+      hex.slice(20),
+    ].join('-')
   }
 
   after(ms: number, what: string, run: () => void): { cancel(): void } {
@@ -101,7 +112,10 @@ export class Server implements Host {
     from: string,
     what: string,
     handle: () => Answer,
-    { isAlive, done }: {
+    {
+      isAlive,
+      done,
+    }: {
       isAlive(): boolean
       done(answer: { readonly answer: Answer } | { readonly error: RpcError }): void | Promise<void>
     },
@@ -126,7 +140,9 @@ export class Server implements Host {
         }
         const back = this.wire.delay(SERVER, from, what)
         if (back === null) return again()
-        this.scheduler.at(this.scheduler.now() + back, `temporal → ${from}: ${what}`, () => done(outcome))
+        this.scheduler.at(this.scheduler.now() + back, `temporal → ${from}: ${what}`, () =>
+          done(outcome),
+        )
       })
     }
     attempt(50)
@@ -138,9 +154,14 @@ export class Server implements Host {
     return () => this.#fallen.delete(fall)
   }
 
+  /** Calls `forget` whenever everything is lost. */
+  whenWiped(forget: () => void): void {
+    this.#wiped.push(forget)
+  }
+
   down(): void {
     this.#isUp = false
-    for (const fall of [...this.#fallen]) fall()
+    for (const fall of this.#fallen) fall()
   }
 
   up(): void {
@@ -156,7 +177,8 @@ export class Server implements Host {
     this.runs.clear()
     this.matching.clear()
     if (this.searchAttributes !== null) this.searchAttributes = new Map()
-    for (const fall of [...this.#fallen]) fall()
+    for (const forget of this.#wiped) forget()
+    for (const fall of this.#fallen) fall()
   }
 
   find(workflowId: string, runId?: string): Execution | null {
@@ -184,7 +206,10 @@ export class Server implements Host {
         conflict === Conflict.WORKFLOW_ID_CONFLICT_POLICY_TERMINATE_EXISTING ||
         reuse === Reuse.WORKFLOW_ID_REUSE_POLICY_TERMINATE_IF_RUNNING
       if (!replaces)
-        throw new RpcError(CODE.exists, `Workflow execution is already running. WorkflowId: ${order.workflowId}, RunId: ${before.runId}.`)
+        throw new RpcError(
+          CODE.exists,
+          `Workflow execution is already running. WorkflowId: ${order.workflowId}, RunId: ${before.runId}.`,
+        )
       before.terminate('TerminateIfRunning WorkflowIdReusePolicy', 'history-service')
     } else if (before) {
       const isFailed = before.status !== 'Completed' && before.status !== 'ContinuedAsNew'
@@ -192,7 +217,10 @@ export class Server implements Host {
         reuse === Reuse.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE ||
         (reuse === Reuse.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY && !isFailed)
       if (isRefused)
-        throw new RpcError(CODE.exists, `Workflow execution already finished. WorkflowId: ${order.workflowId}, RunId: ${before.runId}.`)
+        throw new RpcError(
+          CODE.exists,
+          `Workflow execution already finished. WorkflowId: ${order.workflowId}, RunId: ${before.runId}.`,
+        )
     }
     const refused = this.refusedAttribute(order.searchAttributes ?? {})
     if (refused !== null) throw new RpcError(CODE.invalid, refused)
@@ -216,7 +244,9 @@ export class Server implements Host {
     const known = this.searchAttributes
     if (known === null) return null
     const name = Object.keys(fields).find((each) => !known.has(each) && !BUILT_IN.has(each))
-    return name === undefined ? null : `Namespace ${this.namespace} has no mapping defined for search attribute ${name}`
+    return name === undefined
+      ? null
+      : `Namespace ${this.namespace} has no mapping defined for search attribute ${name}`
   }
 
   /** A run has ended: its children get what their policy says, and its parent is told. */
@@ -242,7 +272,8 @@ export class Server implements Host {
       parent.record(() => {
         const started = parent.events.find(
           ({ type: name, attributes }) =>
-            name === 'ChildWorkflowExecutionStarted' && attributes.initiatedEventId === initiatedEventId,
+            name === 'ChildWorkflowExecutionStarted' &&
+            attributes.initiatedEventId === initiatedEventId,
         )
         const about: Attributes = {
           initiatedEventId,

@@ -18,8 +18,7 @@ type RequestOf<Name extends keyof Api> = Api[Name] extends {
   : never
 
 const { v1 } = api.workflowservice
-const { HistoryEventFilterType, UpdateWorkflowExecutionLifecycleStage: Stage } =
-  api.enums.v1
+const { HistoryEventFilterType, UpdateWorkflowExecutionLifecycleStage: Stage } = api.enums.v1
 
 const STATUS: Record<Status, number> = {
   Running: 1,
@@ -54,7 +53,9 @@ export function createService(server: Server) {
   return { workflowService, operatorService }
 }
 
-type Find = (of: { workflowId?: string | null; runId?: string | null } | null | undefined) => Execution
+type Find = (
+  of: { workflowId?: string | null; runId?: string | null } | null | undefined,
+) => Execution
 
 function startHandlers(server: Server): Handlers {
   const orderOf = (of: RequestOf<'StartWorkflowExecutionRequest'>) => ({
@@ -223,13 +224,10 @@ function readHandlers(server: Server, required: Find): Handlers {
         })),
       })
     },
-    getWorkflowExecutionHistory: async (
-      of: RequestOf<'GetWorkflowExecutionHistoryRequest'>,
-    ) => {
+    getWorkflowExecutionHistory: async (of: RequestOf<'GetWorkflowExecutionHistoryRequest'>) => {
       const run = required(of.execution)
       const isClose =
-        of.historyEventFilterType ===
-        HistoryEventFilterType.HISTORY_EVENT_FILTER_TYPE_CLOSE_EVENT
+        of.historyEventFilterType === HistoryEventFilterType.HISTORY_EVENT_FILTER_TYPE_CLOSE_EVENT
       if (of.waitNewEvent && run.isOpen)
         await new Promise<void>((resolve) => run.whenClosed(resolve))
       const events = isClose ? run.events.filter(isClosing) : run.events

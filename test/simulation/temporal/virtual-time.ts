@@ -43,7 +43,10 @@ export class VirtualTime implements Scheduler {
     })
     settled.catch(() => {})
     await this.#go(() => isSettled)
-    if (!isSettled) throw new Error(`nothing is planned any more, and it still waits; last: ${this.story.slice(-5).join(' | ')}`)
+    if (!isSettled)
+      throw new Error(
+        `nothing is planned any more, and it still waits; last: ${this.story.slice(-5).join(' | ')}`,
+      )
     return await settled
   }
 

@@ -24,6 +24,8 @@ const require = createRequire(import.meta.url)
 const { ReusableVMWorkflowCreator } = require('@temporalio/worker/lib/workflow/reusable-vm.js') as {
   ReusableVMWorkflowCreator: {
     create(bundle: object, timeoutMs: undefined, names: ReadonlySet<string>): Promise<VmCreator>
+    unhandledRejectionHandlerHasBeenSet: boolean
+    readonly workflowByRunId: ReadonlyMap<string, { setUnhandledRejection(error: Error): void }>
   }
 }
 const { globalHandlers } = require('@temporalio/worker/lib/workflow/vm-shared.js') as {
@@ -33,12 +35,32 @@ const { globalHandlers } = require('@temporalio/worker/lib/workflow/vm-shared.js
 /** Code of workflows, as `bundleWorkflowCode` gives it. */
 export type Bundle = Pick<WorkflowBundleWithSourceMap, 'code'>
 
+/**
+ * A promise of a workflow that fails unheard fails its task. The SDK's own watch would also throw another error for each one that is of
+ * no workflow; those are none of its business here.
+ */
+function watchRejections(): void {
+  if (ReusableVMWorkflowCreator.unhandledRejectionHandlerHasBeenSet) return
+  ReusableVMWorkflowCreator.unhandledRejectionHandlerHasBeenSet = true
+  process.on('unhandledRejection', (reason: unknown, promise: Promise<unknown>) => {
+    const makeFunction = promise.constructor.constructor as FunctionConstructor
+    const activator = makeFunction('return globalThis.__TEMPORAL_ACTIVATOR__')() as
+      | { readonly info: { readonly runId: string } }
+      | undefined
+    const workflow = ReusableVMWorkflowCreator.workflowByRunId.get(activator?.info.runId ?? '')
+    if (workflow)
+      workflow.setUnhandledRejection(new Error(`Unhandled rejection: ${String(reason)}`))
+    else if (process.listenerCount('unhandledRejection') === 1) throw reason
+  })
+}
+
 const creators = new Map<string, Promise<VmCreator>>()
 
 /** The machine for a bundle. There is one in a process: each workflow in it has modules and globals of its own. */
 export function vmOf({ code }: Bundle): Promise<VmCreator> {
   // Else every promise of the process would take its stack, for a query that nobody asks here.
   globalHandlers.installed = true
+  watchRejections()
   let made = creators.get(code)
   if (made === undefined) {
     const bundle = {

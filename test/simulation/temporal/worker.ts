@@ -209,7 +209,11 @@ export class Worker implements SimulatedWorker {
     if (known) await this.#drop(runId)
     const { namespace } = this.#server
     const creator = await vmOf(this.#bundle)
-    const made = await WorkflowReplica.create(creator, { history, namespace, taskQueue: order.queue })
+    const made = await WorkflowReplica.create(creator, {
+      history,
+      namespace,
+      taskQueue: order.queue,
+    })
     this.#cache.set(runId, made)
     const [oldest] = this.#cache.keys()
     if (this.#cache.size > (this.#options.cached ?? 20)) await this.#drop(oldest!)
@@ -259,7 +263,11 @@ export class Worker implements SimulatedWorker {
     )
   }
 
-  async #answer(execution: Execution, query: QueryTask, history: TaskPaper['history']): Promise<void> {
+  async #answer(
+    execution: Execution,
+    query: QueryTask,
+    history: TaskPaper['history'],
+  ): Promise<void> {
     const replica = await this.#replica(execution, history, null)
     const answer = await replica.query(history, query)
     this.#server.call(this.name, `answer to ${query.name}`, () => query.answer(answer), {

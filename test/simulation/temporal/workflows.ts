@@ -113,7 +113,10 @@ export async function counted(left: number): Promise<string> {
 }
 
 export async function parent(text: string): Promise<string> {
-  return await executeChild(echoed, { args: [text], workflowId: `${workflowInfo().workflowId}-child` })
+  return await executeChild(echoed, {
+    args: [text],
+    workflowId: `${workflowInfo().workflowId}-child`,
+  })
 }
 
 /** Its child fails. */
@@ -167,6 +170,14 @@ export async function remembering(): Promise<unknown> {
 export async function broken(): Promise<void> {
   await sleep(1)
   throw new TypeError('a mistake in the code')
+}
+
+/** A promise of it fails, and nobody hears. */
+export async function unheard(): Promise<void> {
+  void sleep(1).then(() => {
+    throw new Error('nobody listens')
+  })
+  await sleep(100)
 }
 
 /** Numbers of chance and time, which a replay has to repeat. */
