@@ -52,10 +52,11 @@ async function judgeSync(world: World, judge: Judge, sync: string): Promise<bool
     const before = world.services.log.changes.length
     const run = world.start(sync, 'importSync', { sync })
     if (!(await untilOver(world, judge, run.workflowId))) return false
-    if (run.ended!.how !== 'complete')
+    const isTrue = world.plan.scene.service.writes === 'sent'
+    if (isTrue ? run.ended!.how !== 'complete' : !run.ended!.how.startsWith('complete'))
       judge.violate(`(i) at the end the ${round} run of ${sync} is ${run.ended!.how}`)
     const written = world.services.log.changes.slice(before).filter(({ by }) => by === 'us')
-    if (round === 'second' && written.length > 0)
+    if (round === 'second' && isTrue && written.length > 0)
       judge.violate(`(i) at the end the second run of ${sync} changes ${written.length} records`)
   }
   return true
@@ -96,10 +97,22 @@ function noteMarks(world: World, judge: Judge): void {
     for (const { eventType } of history.events ?? []) judge.marks.add(`event ${eventType}`)
 }
 
+/** (vi) The quota is respected: few requests are refused, and those few because others use it too, or because it has changed. */
+function judgeQuota(world: World, judge: Judge): void {
+  const { requests, refused } = world.services.crm.stats()
+  const { actions } = world.plan
+  const changes = actions.filter((action) => ['limit', 'kill', 'killAtStatement', 'clock', 'outage', 'stop', 'key'].includes(action.do))
+  const injected = actions.some((action) => action.do === 'limit' && action.refuseEach !== null)
+  const allowed = 12 + 6 * changes.length + requests * (injected ? 0.4 : 0.08)
+  if (refused > allowed)
+    judge.violate(`(vi) ${refused} of ${requests} requests were refused by the quota`)
+}
+
 export async function judgeEnd(world: World, judge: Judge): Promise<void> {
   noteMarks(world, judge)
   if (!(await untilOver(world, judge, 'what was begun'))) return
   for (const { name } of world.plan.scene.syncs) if (!(await judgeSync(world, judge, name))) break
   noteMarks(world, judge)
+  judgeQuota(world, judge)
   judgePrivacy(world, judge)
 }

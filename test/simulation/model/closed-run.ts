@@ -22,23 +22,24 @@ type Violate = (what: string) => void
 
 const COMPLETE: readonly string[] = ['complete', 'complete_with_rejects', 'complete_with_differences']
 const ACCEPTED: readonly string[] = ['created', 'updated', 'unchanged']
-/** A row that the service could not take, however often it was asked. */
-const GIVEN_UP = 'failed'
 
 const isInvalid = ({ cells }: Row): boolean =>
   cells['size'] !== undefined && !/^\d+$/.test(cells['size'])
 
 /** The states that a row may end in. */
-function rightStates(sync: SyncScene, rows: readonly Row[], at: number): readonly string[] {
+function rightStates(world: World, sync: SyncScene, rows: readonly Row[], at: number): readonly string[] {
   const row = rows[at]!
   if (isInvalid(row)) return ['invalid']
   const later = rows.slice(at + 1).some((one) => one.code === row.code && !isInvalid(one))
   if (later) return ['superseded']
   const isRefused = Object.values(row.cells).includes(REFUSED)
   const spared = sync.mode === 'create' ? ['exists'] : sync.mode === 'update' ? ['absent'] : []
-  if (isRefused) return ['rejected', GIVEN_UP, ...spared]
+  // A row that the service could not take, however often it was asked; a create whose answer was lost is in doubt.
+  const { items, failed, failedAfter } = world.plan.weather
+  const givenUp = items + failed + failedAfter > 0 || sync.mode === 'create' ? ['failed'] : []
+  if (isRefused) return ['rejected', ...givenUp, ...spared]
   const written = sync.mode === 'create' ? ['created'] : sync.mode === 'update' ? ['updated'] : ['created', 'updated']
-  return [...written, 'unchanged', ...spared, GIVEN_UP]
+  return [...written, 'unchanged', ...spared, ...givenUp]
 }
 
 /** The properties that the run was configured to write. */
@@ -49,6 +50,7 @@ const propertiesOf = ({ config }: RunRow): readonly string[] => {
 
 export function judgeClosedRun(world: World, run: RunRow, violate: Violate): void {
   const sync = world.plan.scene.syncs.find(({ name }) => name === run.sync)!
+  if (run.state === 'failed') judgeFailed(world, run, violate)
   if (run.purpose !== 'sync' || !COMPLETE.includes(run.state)) return
   const source = world.sources.get(run.sync)!
   const file = source.states.find(({ digest }) => digest === run.source_digest)
@@ -64,7 +66,7 @@ export function judgeClosedRun(world: World, run: RunRow, violate: Violate): voi
   for (const [at, item] of items.entries()) {
     const row = file.rows[at]!
     const right = [
-      ...rightStates(sync, file.rows, at),
+      ...rightStates(world, sync, file.rows, at),
       // The service itself has changed what it takes.
       ...(world.refusesMore(run.opened_at) ? ['rejected'] : []),
     ]
@@ -76,6 +78,15 @@ export function judgeClosedRun(world: World, run: RunRow, violate: Violate): voi
       violate(`(iii) run ${run.id}: row ${at + 1} has another key`)
     if (ACCEPTED.includes(item.state)) judgeAccepted(world, { run, row, item, file }, violate)
   }
+}
+
+/** Why a run may fail for good. Nothing else that goes wrong in the world does more than block it. */
+const MENDABLE = ['edit', 'hide', 'schema', 'address', 'key', 'config', 'wipe', 'terminate']
+
+function judgeFailed(world: World, { id, reason, message }: RunRow, violate: Violate): void {
+  const kinds = world.plan.actions.map((action) => action.do)
+  if (!kinds.some((kind) => MENDABLE.includes(kind)))
+    violate(`(vi) run ${id} has failed, and nothing that a person did explains it: ${reason} ${message}`)
 }
 
 interface Accepted {
@@ -92,10 +103,13 @@ function judgeAccepted(world: World, { run, row, item }: Accepted, violate: Viol
   if (org === null) return
   const sync = world.plan.scene.syncs.find(({ name }) => name === run.sync)!
   const { changes } = world.services.log
-  const records = org.list(sync.type).filter(({ properties }) => properties['code'] === row.code)
+  // Under the key without space; a record that the file's own form has found keeps that.
+  const records = org
+    .list(sync.type)
+    .filter(({ properties }) => String(properties['code'] as string).trim() === row.code)
   const where = `run ${run.id} is ${run.state}, row ${item.ordinal} is ${item.state}`
   if (records.length === 0) {
-    const last = changes.findLast((one) => one.org === org.id && one.code === row.code)
+    const last = changes.findLast((one) => one.org === org.id && one.code.trim() === row.code)
     if (last === undefined) violate(`(i) ${where}, and there was never a record of it`)
     else if (last.by === 'us') violate(`(i) ${where}, and its record was deleted by us`)
     return
@@ -116,7 +130,8 @@ function judgeAccepted(world: World, { run, row, item }: Accepted, violate: Viol
     if (last === undefined) violate(`(i) ${where}, and its ${property} was never written`)
     else if (last.by === 'us') {
       const origin = world.versions.originOf(last.values?.[property])
-      if (origin === null || origin.sync === run.sync)
+      const isOtherSync = origin !== null && origin.sync !== run.sync
+      if (!isOtherSync)
         violate(`(i) ${where}, and its ${property} is another one, written by us`)
     }
   }

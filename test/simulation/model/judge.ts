@@ -10,6 +10,8 @@ export interface RunRow {
   readonly id: number
   readonly sync: string
   readonly state: string
+  readonly reason: string | null
+  readonly message: string | null
   readonly purpose: string
   readonly config: string
   readonly source_digest: string | null
@@ -23,7 +25,7 @@ export interface RunRow {
 
 export const LIVE: readonly string[] = ['running', 'paused', 'blocked']
 const OPEN_ITEMS: readonly string[] = ['planned', 'sent']
-const RUNS = `SELECT runs.id, runs.sync, state, purpose, config, source_digest, rows_read, rows_staged, counts, opened_at,
+const RUNS = `SELECT runs.id, runs.sync, state, reason, message, purpose, config, source_digest, rows_read, rows_staged, counts, opened_at,
   destinations.org_id, destinations.origin
   FROM runs LEFT JOIN destinations ON destinations.id = runs.destination WHERE mode = 'run' AND kind = 'import'`
 /** Keys that a service may be shown. */
@@ -77,7 +79,7 @@ export class Judge {
       if (before?.[property] === value) continue
       const origin = versions.originOf(value)
       if (property === 'code' || origin === null) continue
-      if (origin.code !== code || origin.property !== property)
+      if (origin.code !== code.trim() || origin.property !== property)
         this.violate(`(i) ${id} gets a value of another row or property`)
       const run = this.#liveRun(origin.sync)
       if (run?.purpose === 'undo') continue
@@ -85,7 +87,7 @@ export class Judge {
       if (run !== undefined && run.org_id !== null && run.org_id !== org)
         this.violate(`(v) run ${run.id} belongs to org ${run.org_id}, and a row of ${origin.sync} is written in org ${org}`)
       // (ii) Nothing older overwrites something newer.
-      const place = `${org} ${origin.sync} ${code} ${property}`
+      const place = `${org} ${origin.sync} ${origin.code} ${property}`
       const newest = this.#newest.get(place) ?? 0
       if (origin.version < newest)
         this.violate(`(ii) ${id}: version ${origin.version} of ${property} is written after version ${newest}`)
@@ -110,7 +112,7 @@ export class Judge {
     const { name, run } = deleting
     const file = sources.get(name)!.states.find(({ digest }) => digest === run!.source_digest)
     if (file === undefined) return this.violate(`(iv) ${id} is deleted by a run that has read no whole file`)
-    if (file.rows.some((row) => row.code === code))
+    if (file.rows.some((row) => row.code === code.trim()))
       this.violate(`(iv) ${id} is deleted, and its row is in the file that run ${run!.id} has read`)
     const changes = services.log.changes.filter((one) => one.org === org && one.id === id && one.values !== null)
     if (!changes.some((one) => one.by === 'us')) this.violate(`(iv) ${id} is deleted, and we have never written it`)
@@ -119,7 +121,7 @@ export class Judge {
       this.violate(`(iv) ${id} is deleted, and others have changed it ${Math.round((at - last.at) / 1_000)} s before`)
     for (const [property, value] of Object.entries(before ?? {})) {
       const origin = versions.originOf(value)
-      if (origin !== null && origin.code !== code) this.violate(`(iv) ${id}: ${property} was of another row`)
+      if (origin !== null && origin.code !== code.trim()) this.violate(`(iv) ${id}: ${property} was of another row`)
     }
   }
 

@@ -15,7 +15,10 @@ export const REFUSED = `${VALUE_MARK}-refused`
 const NUMBER_BASE = 7_000_000
 
 export interface Row {
+  /** The key as it is to be understood: without space around it. */
   readonly code: string
+  /** The key as the cell has it. */
+  readonly raw: string
   /** By property, as the cell has it. */
   readonly cells: Readonly<Record<string, string>>
 }
@@ -48,6 +51,12 @@ export class Versions {
     return value
   }
 
+  /** A value that a row has had before is what it has now: it is as new as any. */
+  again(value: string): void {
+    const origin = this.#origins.get(value)
+    if (origin !== undefined) this.#origins.set(value, { ...origin, version: this.#next++ })
+  }
+
   /** Where a value of the service comes from; null: from no source. */
   originOf(value: unknown): Origin | null {
     return value === null || value === undefined ? null : (this.#origins.get(String(value)) ?? null)
@@ -61,15 +70,17 @@ export class Source {
   readonly #dice: Dice
   readonly #versions: Versions
   readonly #now: () => number
+  readonly #later: (work: () => void) => void
   #rows: Row[] = []
   #keys = 0
 
-  constructor(sync: SyncScene, folder: string, versions: Versions, dice: Dice, now: () => number) {
+  constructor(sync: SyncScene, folder: string, versions: Versions, dice: Dice, time: { now(): number; later(work: () => void): void }) {
     this.sync = sync
     this.path = join(folder, `${sync.name}.csv`)
     this.#versions = versions
     this.#dice = dice
-    this.#now = now
+    this.#now = time.now
+    this.#later = time.later
     for (let count = 0; count < sync.rows; count++) this.#rows.push(this.#row(this.#newKey()))
     this.write(false)
   }
@@ -88,20 +99,32 @@ export class Source {
   }
 
   #row(code: string): Row {
+    // A program that writes such files may pad its keys.
+    const raw = this.sync.padsKeys && this.#dice.often(0.3) ? `${this.#dice.one(' ', '')}${code} ` : code
     const cells = this.sync.properties.map((property) => [property, this.#cell(code, property)])
-    return { code, cells: Object.fromEntries(cells) as Row['cells'] }
+    return { code, raw, cells: Object.fromEntries(cells) as Row['cells'] }
   }
 
   /** Some rows change, come and go. @param inPlace while it is written, who reads sees half of it */
   edit(inPlace: boolean): void {
     const { often, below } = this.#dice
     const kept = this.#rows.filter(() => !often(0.06))
-    this.#rows = kept.map((row) => (often(0.35) ? this.#row(row.code) : row))
+    this.#rows = kept.map((row) =>
+      often(0.3) ? this.#row(row.code) : often(0.12) ? this.#asBefore(row) : row,
+    )
     for (let count = below(3); count > 0; count--) this.#rows.push(this.#row(this.#newKey()))
     if (this.#rows.length === 0) this.#rows.push(this.#row(this.#newKey()))
     // The same key twice: the last one counts.
     if (often(0.2)) this.#rows.splice(below(this.#rows.length), 0, this.#row(this.#rows.at(-1)!.code))
     this.write(inPlace)
+  }
+
+  /** A row as it was in an earlier file. */
+  #asBefore(row: Row): Row {
+    const earlier = this.states.flatMap(({ rows }) => rows.filter(({ code }) => code === row.code))
+    const before = earlier[this.#dice.below(earlier.length)] ?? row
+    for (const value of Object.values(before.cells)) this.#versions.again(value)
+    return before
   }
 
   /** Every row is right and new. */
@@ -112,7 +135,7 @@ export class Source {
         property,
         this.#versions.text(this.sync.name, code, property),
       ])
-      return { code, cells: Object.fromEntries(cells) as Row['cells'] }
+      return { code, raw: code, cells: Object.fromEntries(cells) as Row['cells'] }
     })
     this.write(false)
   }
@@ -120,14 +143,17 @@ export class Source {
   write(inPlace: boolean): void {
     const lines = [
       ['code', ...this.sync.properties],
-      ...this.#rows.map(({ code, cells }) => [
-        code,
+      ...this.#rows.map(({ raw, cells }) => [
+        raw,
         ...this.sync.properties.map((property) => cells[property]!),
       ]),
     ]
     const text = `${lines.map((cells) => cells.join(',')).join('\n')}\n`
-    if (inPlace) writeFileSync(this.path, text)
-    else {
+    if (inPlace) {
+      // Who reads it now reads half of it.
+      writeFileSync(this.path, text.slice(0, text.length >> 1))
+      this.#later(() => writeFileSync(this.path, text))
+    } else {
       writeFileSync(`${this.path}.new`, text)
       renameSync(`${this.path}.new`, this.path)
     }

@@ -17,6 +17,8 @@ export interface SyncScene {
   readonly keepBefore: boolean
   /** Of 100 rows: so many have a value that does not map, or that the service refuses. */
   readonly badPercent: number
+  /** Whether some keys have space around them. */
+  readonly padsKeys: boolean
 }
 
 export interface Scene {
@@ -33,6 +35,10 @@ export interface Scene {
     readonly paths: 'plain' | 'other'
     readonly pages: 'full' | 'short' | 'empty'
     readonly clockAhead: number
+    /** Whether it has no batches. */
+    readonly isSingle: boolean
+    /** What an item of a batch upsert writes: what was sent, or another value. */
+    readonly writes: 'sent' | 'otherval'
   }
   /** Of one way through the network, ms. */
   readonly latencyMs: number
@@ -95,11 +101,12 @@ function drawSync(dice: Dice, name: string, type: SyncScene['type']): SyncScene 
     type,
     mode,
     properties: ['name', 'size'],
-    rows: one(3, 8, 20, 60, 130),
+    rows: one(3, 8, 8, 20, 60, often(0.3) ? 120 : 30),
     verify: one('none', 'sample', 'sample', 'all'),
     missingRows: mode === 'upsert' ? one('ignore', 'ignore', 'delete') : 'ignore',
     keepBefore: often(0.25),
     badPercent: often(0.4) ? below(12) : 0,
+    padsKeys: often(0.2),
   }
 }
 
@@ -127,6 +134,8 @@ function drawScene(dice: Dice): Scene {
       paths: one('plain', 'other'),
       pages: one('full', 'full', 'short', 'empty'),
       clockAhead: one(0, 0, 0, -3_600_000, 90_000),
+      isSingle: often(0.2),
+      writes: often(0.06) ? 'otherval' : 'sent',
     },
     latencyMs: one(2, 20, 80, 300),
     ledgerMs: one(0, 1, 1, 10),

@@ -38,7 +38,7 @@ function* calmer(plan: Plan): Generator<Plan> {
     if (plan.weather[name] > 0) yield { ...plan, weather: { ...plan.weather, [name]: 0 } }
 }
 
-const PLAIN: Partial<SyncScene> = { verify: 'none', missingRows: 'ignore', keepBefore: false, badPercent: 0, mode: 'upsert' }
+const PLAIN: Partial<SyncScene> = { verify: 'none', missingRows: 'ignore', keepBefore: false, badPercent: 0, padsKeys: false, mode: 'upsert' }
 
 function* plainer(plan: Plan): Generator<Plan> {
   const scene = (more: Partial<Scene>): Plan => ({ ...plan, scene: { ...plan.scene, ...more } })
@@ -64,6 +64,8 @@ function* plainer(plan: Plan): Generator<Plan> {
     paths: 'plain',
     pages: 'full',
     clockAhead: 0,
+    isSingle: false,
+    writes: 'sent',
   }
   if (JSON.stringify(plan.scene.service) !== JSON.stringify(service)) yield scene({ service })
   for (const [name, value] of Object.entries(service))

@@ -23,6 +23,7 @@ export const KEYS = {
   elsewhere: 'sk-elsewhere-0000000004',
 } as const
 
+const BATCHES = ['batchCreate', 'batchUpdate', 'batchUpsert', 'batchDelete']
 const REPLAYED = ['batchUpdate', 'batchUpsert', 'batchDelete', 'associateRecords', 'queryRecords']
 
 export const typeDefs = (isUnique: boolean): readonly TypeDef[] =>
@@ -74,6 +75,7 @@ export async function startServices(parts: {
     await process.run(() =>
       startOtherService({
         ...scene.service,
+        lacks: scene.service.isSingle ? BATCHES : [],
         seed,
         types,
         associations: [],

@@ -109,7 +109,13 @@ export class World {
     this.configuration = new Configuration(this.folder, scene)
     for (const sync of scene.syncs) {
       const dice = diceOf(seed, `rows of ${sync.name}`)
-      this.sources.set(sync.name, new Source(sync, this.folder, this.versions, dice, now))
+      this.sources.set(
+        sync.name,
+        new Source(sync, this.folder, this.versions, dice, {
+          now,
+          later: (work) => this.loop.after(1 + dice.below(30), 'the rest of a file', work),
+        }),
+      )
     }
     const wireDice = diceOf(seed, 'wire')
     this.temporal = new SimulatedTemporal({
