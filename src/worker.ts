@@ -220,10 +220,7 @@ type Parts = Awaited<ReturnType<typeof openParts>>
 /** What activities work with, of the parts of a process. */
 export function activityDeps(
   options: Pick<WorkerOptions, 'configFile' | 'env' | 'logger'>,
-  parts: Pick<
-    Parts,
-    'ledger' | 'ledgerPlace' | 'monitor' | 'connections' | 'client' | 'project'
-  >,
+  parts: Pick<Parts, 'ledger' | 'ledgerPlace' | 'monitor' | 'connections' | 'client' | 'project'>,
 ): ActivityDeps {
   const { configFile, env, logger } = options
   const { ledger, ledgerPlace, monitor, connections, client, project } = parts

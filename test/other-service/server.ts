@@ -296,10 +296,11 @@ export async function startOtherService(options: OtherServiceOptions = {}): Prom
       })
     })
     if (listener) listener.listen(listening)
-    else await new Promise<void>((resolve, reject) => {
-      listening.once('error', reject)
-      listening.listen(port, host, resolve)
-    })
+    else
+      await new Promise<void>((resolve, reject) => {
+        listening.once('error', reject)
+        listening.listen(port, host, resolve)
+      })
     return listening
   }
   let server = await listen(options.port ?? 0)

@@ -29,7 +29,9 @@ const { values: given } = parseArgs({
 const print = (line: string) => process.stdout.write(`${line}\n`)
 
 function tell({ seed, violations, figures, story }: Played, withStory: boolean): void {
-  print(`seed ${seed}: ${violations.length === 0 ? 'no violation' : violations.join('\n  ')}  ${JSON.stringify(figures)}`)
+  print(
+    `seed ${seed}: ${violations.length === 0 ? 'no violation' : violations.join('\n  ')}  ${JSON.stringify(figures)}`,
+  )
   if (withStory) print(story)
 }
 
@@ -43,7 +45,10 @@ async function tellFailed(fleet: Fleet, failed: Played): Promise<void> {
   print(played.story)
   print(`its plan:\n${JSON.stringify(plan)}`)
   if (given.keep !== undefined)
-    writeFileSync(given.keep, `${JSON.stringify({ violation: played.violations[0], plan }, null, 1)}\n`)
+    writeFileSync(
+      given.keep,
+      `${JSON.stringify({ violation: played.violations[0], plan }, null, 1)}\n`,
+    )
 }
 
 async function playSearch(fleet: Fleet): Promise<boolean> {
@@ -74,7 +79,11 @@ async function playSearch(fleet: Fleet): Promise<boolean> {
 
 async function main(): Promise<boolean> {
   if (given.planted !== undefined)
-    return await playPlanted(given.planted, { seed: Number(given.seed), histories: Number(given.histories ?? 100), print })
+    return await playPlanted(given.planted, {
+      seed: Number(given.seed),
+      histories: Number(given.histories ?? 100),
+      print,
+    })
   const { program, workflows, remove } = await prepareSimulator()
   const fleet = new Fleet({ program, workflows, processes: Number(given.processes) })
   try {

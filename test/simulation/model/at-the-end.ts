@@ -13,7 +13,8 @@ const MARKS = new RegExp(`${VALUE_MARK}[\\d-]|${KEY_MARK}-|sk-[a-z]+-0`)
 
 const isOver = (world: World): boolean =>
   world.runs.every(({ ended }) => ended !== null) &&
-  world.query(`SELECT 1 FROM runs WHERE mode = 'run' AND state IN ('running', 'paused', 'blocked')`).length === 0
+  world.query(`SELECT 1 FROM runs WHERE mode = 'run' AND state IN ('running', 'paused', 'blocked')`)
+    .length === 0
 
 /** People approve whatever waits for them, resume what is paused, and cancel what waits for a service that will not come back. */
 function attend(world: World): void {
@@ -38,10 +39,17 @@ async function untilOver(world: World, judge: Judge, what: string): Promise<bool
     attend(world)
   }
   const left = world.runs.filter(({ ended }) => ended === null).map(({ workflowId }) => workflowId)
-  const runs = world.query<{ id: number; state: string; reason: string | null; message: string | null }>(
+  const runs = world.query<{
+    id: number
+    state: string
+    reason: string | null
+    message: string | null
+  }>(
     `SELECT id, state, reason, message FROM runs WHERE mode = 'run' AND state IN ('running', 'paused', 'blocked')`,
   )
-  judge.violate(`(vi) ${what} does not end: ${[...left, ...runs.map((run) => JSON.stringify(run))].join(', ')}`)
+  judge.violate(
+    `(vi) ${what} does not end: ${[...left, ...runs.map((run) => JSON.stringify(run))].join(', ')}`,
+  )
   return false
 }
 
@@ -77,7 +85,8 @@ const textOf = (value: unknown): string =>
 function judgePrivacy(world: World, judge: Judge): void {
   const found = (where: string, text: string) => {
     const at = MARKS.exec(text)
-    if (at) judge.violate(`(vii) ${where}: …${text.slice(Math.max(0, at.index - 80), at.index + 20)}`)
+    if (at)
+      judge.violate(`(vii) ${where}: …${text.slice(Math.max(0, at.index - 80), at.index + 20)}`)
   }
   for (const line of world.logged) found('in the log', line)
   for (const { workflowId, history } of world.temporal.wireHistories())
@@ -92,7 +101,8 @@ function noteMarks(world: World, judge: Judge): void {
      UNION SELECT DISTINCT 'run ' || purpose || ' ' || state || ' ' || coalesce(reason, '') FROM runs`,
   ))
     judge.marks.add(row.mark)
-  for (const { how } of world.runs.flatMap(({ ended }) => ended ?? [])) judge.marks.add(`end ${how}`)
+  for (const { how } of world.runs.flatMap(({ ended }) => ended ?? []))
+    judge.marks.add(`end ${how}`)
   for (const { history } of world.temporal.wireHistories())
     for (const { eventType } of history.events ?? []) judge.marks.add(`event ${eventType}`)
 }
@@ -101,7 +111,9 @@ function noteMarks(world: World, judge: Judge): void {
 function judgeQuota(world: World, judge: Judge): void {
   const { requests, refused } = world.services.crm.stats()
   const { actions } = world.plan
-  const changes = actions.filter((action) => ['limit', 'kill', 'killAtStatement', 'clock', 'outage', 'stop', 'key'].includes(action.do))
+  const changes = actions.filter((action) =>
+    ['limit', 'kill', 'killAtStatement', 'clock', 'outage', 'stop', 'key'].includes(action.do),
+  )
   const injected = actions.some((action) => action.do === 'limit' && action.refuseEach !== null)
   const allowed = 12 + 6 * changes.length + requests * (injected ? 0.4 : 0.08)
   if (refused > allowed)

@@ -20,14 +20,23 @@ interface Item {
 
 type Violate = (what: string) => void
 
-const COMPLETE: readonly string[] = ['complete', 'complete_with_rejects', 'complete_with_differences']
+const COMPLETE: readonly string[] = [
+  'complete',
+  'complete_with_rejects',
+  'complete_with_differences',
+]
 const ACCEPTED: readonly string[] = ['created', 'updated', 'unchanged']
 
 const isInvalid = ({ cells }: Row): boolean =>
   cells['size'] !== undefined && !/^\d+$/.test(cells['size'])
 
 /** The states that a row may end in. */
-function rightStates(world: World, sync: SyncScene, rows: readonly Row[], at: number): readonly string[] {
+function rightStates(
+  world: World,
+  sync: SyncScene,
+  rows: readonly Row[],
+  at: number,
+): readonly string[] {
   const row = rows[at]!
   if (isInvalid(row)) return ['invalid']
   const later = rows.slice(at + 1).some((one) => one.code === row.code && !isInvalid(one))
@@ -38,7 +47,12 @@ function rightStates(world: World, sync: SyncScene, rows: readonly Row[], at: nu
   const { items, failed, failedAfter } = world.plan.weather
   const givenUp = items + failed + failedAfter > 0 || sync.mode === 'create' ? ['failed'] : []
   if (isRefused) return ['rejected', ...givenUp, ...spared]
-  const written = sync.mode === 'create' ? ['created'] : sync.mode === 'update' ? ['updated'] : ['created', 'updated']
+  const written =
+    sync.mode === 'create'
+      ? ['created']
+      : sync.mode === 'update'
+        ? ['updated']
+        : ['created', 'updated']
   return [...written, 'unchanged', ...spared, ...givenUp]
 }
 
@@ -61,7 +75,9 @@ export function judgeClosedRun(world: World, run: RunRow, violate: Violate): voi
     run.id,
   )
   if (items.length !== file.rows.length)
-    return violate(`(iii) run ${run.id}: the file has ${file.rows.length} rows, and the ledger ${items.length}`)
+    return violate(
+      `(iii) run ${run.id}: the file has ${file.rows.length} rows, and the ledger ${items.length}`,
+    )
   const isClean = run.state === 'complete'
   for (const [at, item] of items.entries()) {
     const row = file.rows[at]!
@@ -71,7 +87,9 @@ export function judgeClosedRun(world: World, run: RunRow, violate: Violate): voi
       ...(world.refusesMore(run.opened_at) ? ['rejected'] : []),
     ]
     if (!right.includes(item.state))
-      violate(`(iii) run ${run.id} is ${run.state}: row ${at + 1} is ${item.state} (${item.code} ${item.reason}), expected ${right.join(' or ')}`)
+      violate(
+        `(iii) run ${run.id} is ${run.state}: row ${at + 1} is ${item.state} (${item.code} ${item.reason}), expected ${right.join(' or ')}`,
+      )
     if (isClean && ['rejected', 'invalid', 'failed', 'unsent', 'conflict'].includes(item.state))
       violate(`(i) run ${run.id} is complete, and row ${at + 1} is ${item.state}`)
     if (item.state !== 'invalid' && item.key !== row.code)
@@ -86,7 +104,9 @@ const MENDABLE = ['edit', 'hide', 'schema', 'address', 'key', 'config', 'wipe', 
 function judgeFailed(world: World, { id, reason, message }: RunRow, violate: Violate): void {
   const kinds = world.plan.actions.map((action) => action.do)
   if (!kinds.some((kind) => MENDABLE.includes(kind)))
-    violate(`(vi) run ${id} has failed, and nothing that a person did explains it: ${reason} ${message}`)
+    violate(
+      `(vi) run ${id} has failed, and nothing that a person did explains it: ${reason} ${message}`,
+    )
 }
 
 interface Accepted {
@@ -115,7 +135,9 @@ function judgeAccepted(world: World, { run, row, item }: Accepted, violate: Viol
     return
   }
   const ours = records.filter(({ id }) =>
-    changes.some((one) => one.org === org.id && one.id === id && one.before === null && one.by === 'us'),
+    changes.some(
+      (one) => one.org === org.id && one.id === id && one.before === null && one.by === 'us',
+    ),
   )
   if (ours.length > 1) violate(`(i) ${where}, and we have made ${ours.length} records of it`)
   for (const property of propertiesOf(run)) {
@@ -125,14 +147,14 @@ function judgeAccepted(world: World, { run, row, item }: Accepted, violate: Viol
     if (agrees) continue
     const ids = new Set(records.map(({ id }) => id))
     const last = changes.findLast(
-      (one) => one.org === org.id && ids.has(one.id) && one.values?.[property] !== one.before?.[property],
+      (one) =>
+        one.org === org.id && ids.has(one.id) && one.values?.[property] !== one.before?.[property],
     )
     if (last === undefined) violate(`(i) ${where}, and its ${property} was never written`)
     else if (last.by === 'us') {
       const origin = world.versions.originOf(last.values?.[property])
       const isOtherSync = origin !== null && origin.sync !== run.sync
-      if (!isOtherSync)
-        violate(`(i) ${where}, and its ${property} is another one, written by us`)
+      if (!isOtherSync) violate(`(i) ${where}, and its ${property} is another one, written by us`)
     }
   }
 }

@@ -61,7 +61,8 @@ export class Judge {
 
   /** (v) A key goes to its own service only. */
   readonly onKey = (org: number, key: string): void => {
-    if (!KEYS_OF[org]!.includes(key)) this.violate(`(v) a key of another service reaches that of org ${org}`)
+    if (!KEYS_OF[org]!.includes(key))
+      this.violate(`(v) a key of another service reaches that of org ${org}`)
   }
 
   readonly onChange = (change: Change): void => {
@@ -71,7 +72,10 @@ export class Judge {
   }
 
   #liveRun = (sync: string): RunRow | undefined =>
-    this.#world!.query<RunRow>(`${RUNS} AND runs.sync = ? AND state IN ('running', 'paused', 'blocked')`, sync)[0]
+    this.#world!.query<RunRow>(
+      `${RUNS} AND runs.sync = ? AND state IN ('running', 'paused', 'blocked')`,
+      sync,
+    )[0]
 
   #judgeWrite({ org, code, values, before, id }: Change): void {
     const { versions } = this.#world!
@@ -85,12 +89,16 @@ export class Judge {
       if (run?.purpose === 'undo') continue
       // (v) Nothing of a run goes to another org than its own.
       if (run !== undefined && run.org_id !== null && run.org_id !== org)
-        this.violate(`(v) run ${run.id} belongs to org ${run.org_id}, and a row of ${origin.sync} is written in org ${org}`)
+        this.violate(
+          `(v) run ${run.id} belongs to org ${run.org_id}, and a row of ${origin.sync} is written in org ${org}`,
+        )
       // (ii) Nothing older overwrites something newer.
       const place = `${org} ${origin.sync} ${origin.code} ${property}`
       const newest = this.#newest.get(place) ?? 0
       if (origin.version < newest)
-        this.violate(`(ii) ${id}: version ${origin.version} of ${property} is written after version ${newest}`)
+        this.violate(
+          `(ii) ${id}: version ${origin.version} of ${property} is written after version ${newest}`,
+        )
       else this.#newest.set(place, origin.version)
     }
   }
@@ -108,20 +116,28 @@ export class Judge {
     const deleting = own.find(
       ({ name }) => syncs.find((sync) => sync.name === name)!.missingRows === 'delete',
     )
-    if (deleting === undefined) return this.violate(`(iv) ${id} is deleted, and no run of a sync that deletes is live`)
+    if (deleting === undefined)
+      return this.violate(`(iv) ${id} is deleted, and no run of a sync that deletes is live`)
     const { name, run } = deleting
     const file = sources.get(name)!.states.find(({ digest }) => digest === run!.source_digest)
-    if (file === undefined) return this.violate(`(iv) ${id} is deleted by a run that has read no whole file`)
+    if (file === undefined)
+      return this.violate(`(iv) ${id} is deleted by a run that has read no whole file`)
     if (file.rows.some((row) => row.code === code.trim()))
       this.violate(`(iv) ${id} is deleted, and its row is in the file that run ${run!.id} has read`)
-    const changes = services.log.changes.filter((one) => one.org === org && one.id === id && one.values !== null)
-    if (!changes.some((one) => one.by === 'us')) this.violate(`(iv) ${id} is deleted, and we have never written it`)
+    const changes = services.log.changes.filter(
+      (one) => one.org === org && one.id === id && one.values !== null,
+    )
+    if (!changes.some((one) => one.by === 'us'))
+      this.violate(`(iv) ${id} is deleted, and we have never written it`)
     const last = changes.at(-1)
     if (last?.by === 'others' && at - last.at > UNSEEN_MS)
-      this.violate(`(iv) ${id} is deleted, and others have changed it ${Math.round((at - last.at) / 1_000)} s before`)
+      this.violate(
+        `(iv) ${id} is deleted, and others have changed it ${Math.round((at - last.at) / 1_000)} s before`,
+      )
     for (const [property, value] of Object.entries(before ?? {})) {
       const origin = versions.originOf(value)
-      if (origin !== null && origin.code !== code.trim()) this.violate(`(iv) ${id}: ${property} was of another row`)
+      if (origin !== null && origin.code !== code.trim())
+        this.violate(`(iv) ${id}: ${property} was of another row`)
     }
   }
 
@@ -147,12 +163,15 @@ export class Judge {
       const isLive = LIVE.includes(run.state)
       // (viii) Books balance at every instant.
       if (run.rows_read !== null && run.rows_read !== all)
-        this.violate(`(viii) run ${run.id} (${run.state}) has read ${run.rows_read} rows, and its items are ${all}`)
+        this.violate(
+          `(viii) run ${run.id} (${run.state}) has read ${run.rows_read} rows, and its items are ${all}`,
+        )
       if (isLive && live.has(run.sync)) this.violate(`(viii) ${run.sync} has two live runs`)
       if (isLive) live.add(run.sync)
       if (isLive || this.#closed.has(run.id)) continue
       this.#closed.add(run.id)
-      if (open > 0) this.violate(`(viii) run ${run.id} is ${run.state}, and ${open} of its items are open`)
+      if (open > 0)
+        this.violate(`(viii) run ${run.id} is ${run.state}, and ${open} of its items are open`)
       judgeClosedRun(world, run, (what) => this.violate(what))
     }
     // Runs that are closed stay so; those behind the oldest live one are looked at again.

@@ -74,7 +74,13 @@ export class Source {
   #rows: Row[] = []
   #keys = 0
 
-  constructor(sync: SyncScene, folder: string, versions: Versions, dice: Dice, time: { now(): number; later(work: () => void): void }) {
+  constructor(
+    sync: SyncScene,
+    folder: string,
+    versions: Versions,
+    dice: Dice,
+    time: { now(): number; later(work: () => void): void },
+  ) {
     this.sync = sync
     this.path = join(folder, `${sync.name}.csv`)
     this.#versions = versions
@@ -100,7 +106,8 @@ export class Source {
 
   #row(code: string): Row {
     // A program that writes such files may pad its keys.
-    const raw = this.sync.padsKeys && this.#dice.often(0.3) ? `${this.#dice.one(' ', '')}${code} ` : code
+    const raw =
+      this.sync.padsKeys && this.#dice.often(0.3) ? `${this.#dice.one(' ', '')}${code} ` : code
     const cells = this.sync.properties.map((property) => [property, this.#cell(code, property)])
     return { code, raw, cells: Object.fromEntries(cells) as Row['cells'] }
   }
@@ -115,7 +122,8 @@ export class Source {
     for (let count = below(3); count > 0; count--) this.#rows.push(this.#row(this.#newKey()))
     if (this.#rows.length === 0) this.#rows.push(this.#row(this.#newKey()))
     // The same key twice: the last one counts.
-    if (often(0.2)) this.#rows.splice(below(this.#rows.length), 0, this.#row(this.#rows.at(-1)!.code))
+    if (often(0.2))
+      this.#rows.splice(below(this.#rows.length), 0, this.#row(this.#rows.at(-1)!.code))
     this.write(inPlace)
   }
 

@@ -58,7 +58,8 @@ export class Network {
   /** Nobody listens there any more, and all connections are torn. */
   close(address: string): void {
     this.#listeners.delete(address)
-    for (const connection of this.#connections) if (connection.address === address) connection.tear()
+    for (const connection of this.#connections)
+      if (connection.address === address) connection.tear()
   }
 
   /** For undici: opens a connection of the process that asks. */
@@ -77,7 +78,13 @@ export class Network {
       if (wait === 'refused' || listener === undefined || listener.process.state === 'dead')
         return refuse('ECONNREFUSED')
       this.made++
-      const connection = new Connection(this.#loop, this.#weather, process, listener.process, address)
+      const connection = new Connection(
+        this.#loop,
+        this.#weather,
+        process,
+        listener.process,
+        address,
+      )
       this.#connections.add(connection)
       connection.whenOver = () => this.#connections.delete(connection)
       process.onDeath.push(() => connection.abandon())
@@ -127,7 +134,10 @@ class Connection implements Wire {
     )
     if (fate.isStalled) this.#isStalled[direction] = true
     if (this.#isStalled[direction]) return
-    if (fate.torn === 'none') return void this.#later(direction, fate.delayMs, () => this.tear())
+    if (fate.torn === 'none') {
+      this.#later(direction, fate.delayMs, () => this.tear())
+      return
+    }
     const upTo = fate.torn === 'half' ? bytes.length >> 1 : bytes.length
     const copy = Buffer.from(bytes.subarray(0, upTo))
     const size = Math.max(1, Math.ceil(copy.length / fate.parts))
@@ -135,7 +145,8 @@ class Connection implements Wire {
       const piece = copy.subarray(at, at + size)
       this.#later(direction, fate.delayMs + part * fate.partMs, () => to.arrive(piece), to)
     }
-    if (fate.torn !== null) this.#later(direction, fate.delayMs + fate.parts * fate.partMs + 1, () => this.tear())
+    if (fate.torn !== null)
+      this.#later(direction, fate.delayMs + fate.parts * fate.partMs + 1, () => this.tear())
   }
 
   /** In the order of the direction. */

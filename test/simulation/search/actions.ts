@@ -4,10 +4,19 @@ import type { Dice } from '../scheduler.ts'
 import type { Scene } from './plan.ts'
 
 export type Action = { readonly at: number } & (
-  | { readonly do: 'run'; readonly sync: string; readonly task?: 'retry' | 'reconcile' | 'undo' | undefined }
+  | {
+      readonly do: 'run'
+      readonly sync: string
+      readonly task?: 'retry' | 'reconcile' | 'undo' | undefined
+    }
   | { readonly do: 'edit'; readonly sync: string; readonly inPlace: boolean }
   | { readonly do: 'kill'; readonly worker: number; readonly backAfter: number }
-  | { readonly do: 'killAtStatement'; readonly worker: number; readonly in: number; readonly backAfter: number }
+  | {
+      readonly do: 'killAtStatement'
+      readonly worker: number
+      readonly in: number
+      readonly backAfter: number
+    }
   | { readonly do: 'stop'; readonly worker: number; readonly for: number }
   | { readonly do: 'clock'; readonly by: number }
   | { readonly do: 'diskFull'; readonly for: number }
@@ -26,7 +35,11 @@ export type Action = { readonly at: number } & (
   | { readonly do: 'hide'; readonly for: number }
   | { readonly do: 'schema'; readonly for: number }
   | { readonly do: 'address'; readonly for: number }
-  | { readonly do: 'config'; readonly sync: string; readonly drops: Readonly<Record<string, unknown>> }
+  | {
+      readonly do: 'config'
+      readonly sync: string
+      readonly drops: Readonly<Record<string, unknown>>
+    }
 )
 export type ActionKind = Action['do']
 
@@ -46,19 +59,43 @@ const lasting =
 const back: Draw = (dice) => ({ backAfter: spread(dice, 0.1 * SECOND, 100 * SECOND) })
 
 /** Kinds of actions other than runs: how many a history has at most, and what each needs. */
-const KINDS: Readonly<Record<Exclude<ActionKind, 'run'>, { most: number; p: number; parts: readonly Draw[] }>> = {
+const KINDS: Readonly<
+  Record<Exclude<ActionKind, 'run'>, { most: number; p: number; parts: readonly Draw[] }>
+> = {
   edit: { most: 5, p: 0.9, parts: [anySync, ({ often }) => ({ inPlace: often(0.4) })] },
   kill: { most: 4, p: 0.35, parts: [anyWorker, back] },
-  killAtStatement: { most: 4, p: 0.35, parts: [anyWorker, back, (dice) => ({ in: spread(dice, 1, 300) })] },
+  killAtStatement: {
+    most: 4,
+    p: 0.35,
+    parts: [anyWorker, back, (dice) => ({ in: spread(dice, 1, 300) })],
+  },
   stop: { most: 4, p: 0.4, parts: [anyWorker, lasting(1, 300)] },
-  clock: { most: 2, p: 0.15, parts: [({ one, random }) => ({ by: Math.round(one(-1, 1) * 10 ** (3 + 4 * random())) })] },
+  clock: {
+    most: 2,
+    p: 0.15,
+    parts: [({ one, random }) => ({ by: Math.round(one(-1, 1) * 10 ** (3 + 4 * random())) })],
+  },
   diskFull: { most: 2, p: 0.15, parts: [lasting(1, 120)] },
   outage: { most: 3, p: 0.25, parts: [lasting(0.1, 120)] },
   maintenance: { most: 2, p: 0.15, parts: [lasting(1, 200)] },
-  restore: { most: 1, p: 0.1, parts: [(dice) => ({ back: spread(dice, 1 * SECOND, 300 * SECOND) })] },
+  restore: {
+    most: 1,
+    p: 0.1,
+    parts: [(dice) => ({ back: spread(dice, 1 * SECOND, 300 * SECOND) })],
+  },
   partition: { most: 2, p: 0.2, parts: [anyWorker, lasting(1, 200)] },
-  limit: { most: 2, p: 0.2, parts: [({ one }) => ({ perMinute: one(30, 60, 200, 1_000), refuseEach: one(null, null, 7) })] },
-  others: { most: 4, p: 0.4, parts: [({ one, below }) => ({ what: one('edit', 'edit', 'add', 'remove'), count: 1 + below(5) })] },
+  limit: {
+    most: 2,
+    p: 0.2,
+    parts: [({ one }) => ({ perMinute: one(30, 60, 200, 1_000), refuseEach: one(null, null, 7) })],
+  },
+  others: {
+    most: 4,
+    p: 0.4,
+    parts: [
+      ({ one, below }) => ({ what: one('edit', 'edit', 'add', 'remove'), count: 1 + below(5) }),
+    ],
+  },
   cancel: { most: 2, p: 0.2, parts: [anySync] },
   terminate: { most: 2, p: 0.15, parts: [anySync] },
   pause: { most: 2, p: 0.2, parts: [anySync, lasting(1, 120)] },
@@ -68,7 +105,16 @@ const KINDS: Readonly<Record<Exclude<ActionKind, 'run'>, { most: number; p: numb
   hide: { most: 1, p: 0.1, parts: [lasting(1, 120)] },
   schema: { most: 1, p: 0.1, parts: [lasting(1, 120)] },
   address: { most: 1, p: 0.1, parts: [lasting(1, 120)] },
-  config: { most: 2, p: 0.15, parts: [anySync, ({ one }) => ({ drops: one({ verify: 'none' }, { verify: 'all' }, { keep_before: true }, { rows_min: 2 }) })] },
+  config: {
+    most: 2,
+    p: 0.15,
+    parts: [
+      anySync,
+      ({ one }) => ({
+        drops: one({ verify: 'none' }, { verify: 'all' }, { keep_before: true }, { rows_min: 2 }),
+      }),
+    ],
+  },
 }
 
 export const ACTION_KINDS = Object.keys(KINDS) as Exclude<ActionKind, 'run'>[]
@@ -81,7 +127,10 @@ export function drawActions(dice: Dice, scene: Scene, endsAt: number): Action[] 
   let at = 500
   for (let n = 0; at < endsAt && n < 8; n++) {
     const sync = n < scene.syncs.length ? scene.syncs[n]! : one(...scene.syncs)
-    const task = n > 1 && often(0.25) ? one('retry' as const, 'reconcile' as const, 'undo' as const) : undefined
+    const task =
+      n > 1 && often(0.25)
+        ? one('retry' as const, 'reconcile' as const, 'undo' as const)
+        : undefined
     actions.push({ at, do: 'run', sync: sync.name, ...(task && { task }) })
     runs.push(at)
     at += spread(dice, 3 * SECOND, endsAt / 3)

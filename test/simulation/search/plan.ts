@@ -114,7 +114,12 @@ function drawScene(dice: Dice): Scene {
   const { one, often, below } = dice
   const contacts = drawSync(dice, 'contacts', 'contact')
   const companies = drawSync(dice, 'companies', 'company')
-  const notes: SyncScene = { ...drawSync(dice, 'notes', 'contact'), properties: ['note'], mode: 'update', missingRows: 'ignore' }
+  const notes: SyncScene = {
+    ...drawSync(dice, 'notes', 'contact'),
+    properties: ['note'],
+    mode: 'update',
+    missingRows: 'ignore',
+  }
   const syncs = [contacts, ...(often(0.4) ? [companies] : []), ...(often(0.25) ? [notes] : [])]
   return {
     syncs,

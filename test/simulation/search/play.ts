@@ -26,7 +26,8 @@ export async function play(plan: Plan, bundle: Bundle): Promise<Outcome> {
     await loop.run(() => false, beginMs + plan.restsAt)
     await operators.rest()
     await judgeEnd(world, judge)
-    for (const error of loop.uncaught) judge.violate(`an error that nobody caught: ${String(error)}`)
+    for (const error of loop.uncaught)
+      judge.violate(`an error that nobody caught: ${String(error)}`)
   } catch (error) {
     judge.violate(`the history does not end: ${String((error as Error).stack)}`)
   } finally {

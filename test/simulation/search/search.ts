@@ -12,7 +12,9 @@ import { drawPlan, type Plan, type Weather } from './plan.ts'
 const CORPUS_MAX = 300
 
 export function movesOf({ actions, weather }: Plan): string[] {
-  const kinds = new Set(actions.map((action) => ('task' in action && action.task ? action.task : action.do)))
+  const kinds = new Set(
+    actions.map((action) => ('task' in action && action.task ? action.task : action.do)),
+  )
   const winds = Object.entries(weather).filter(([, rate]) => rate > 0)
   return [...kinds, ...winds.map(([name]) => name)]
 }
@@ -22,10 +24,14 @@ function changed(plan: Plan, other: Plan, dice: Dice, seed: number): Plan {
   const { often, below, one } = dice
   const kept = plan.actions.filter(() => !often(0.15))
   const moved = kept.map((action) =>
-    often(0.3) ? { ...action, at: Math.min(plan.restsAt, Math.round(action.at * (0.5 + dice.random()))) } : action,
+    often(0.3)
+      ? { ...action, at: Math.min(plan.restsAt, Math.round(action.at * (0.5 + dice.random()))) }
+      : action,
   )
   const fresh = drawActions(dice, plan.scene, plan.restsAt).filter(({ do: kind }) => kind !== 'run')
-  const added = Array.from({ length: 1 + below(3) }, () => one(...fresh)).filter((action) => action !== undefined)
+  const added = Array.from({ length: 1 + below(3) }, () => one(...fresh)).filter(
+    (action) => action !== undefined,
+  )
   const names = Object.keys(plan.weather) as (keyof Weather)[]
   const wind = one(...names)
   return {

@@ -38,14 +38,23 @@ function* calmer(plan: Plan): Generator<Plan> {
     if (plan.weather[name] > 0) yield { ...plan, weather: { ...plan.weather, [name]: 0 } }
 }
 
-const PLAIN: Partial<SyncScene> = { verify: 'none', missingRows: 'ignore', keepBefore: false, badPercent: 0, padsKeys: false, mode: 'upsert' }
+const PLAIN: Partial<SyncScene> = {
+  verify: 'none',
+  missingRows: 'ignore',
+  keepBefore: false,
+  badPercent: 0,
+  padsKeys: false,
+  mode: 'upsert',
+}
 
 function* plainer(plan: Plan): Generator<Plan> {
   const scene = (more: Partial<Scene>): Plan => ({ ...plan, scene: { ...plan.scene, ...more } })
   const { syncs } = plan.scene
-  const isUsed = (name: string) => plan.actions.some((action: Action) => 'sync' in action && action.sync === name)
+  const isUsed = (name: string) =>
+    plan.actions.some((action: Action) => 'sync' in action && action.sync === name)
   for (const sync of syncs)
-    if (syncs.length > 1 && !isUsed(sync.name)) yield scene({ syncs: syncs.filter((one) => one !== sync) })
+    if (syncs.length > 1 && !isUsed(sync.name))
+      yield scene({ syncs: syncs.filter((one) => one !== sync) })
   const change = (sync: SyncScene, more: Partial<SyncScene>) =>
     scene({ syncs: syncs.map((one) => (one === sync ? { ...one, ...more } : one)) })
   for (const sync of syncs) {
@@ -71,7 +80,11 @@ function* plainer(plan: Plan): Generator<Plan> {
   for (const [name, value] of Object.entries(service))
     if (plan.scene.service[name as keyof Scene['service']] !== value)
       yield scene({ service: { ...plan.scene.service, [name]: value } })
-  for (const [name, value] of [['latencyMs', 20], ['ledgerMs', 1], ['forgets', 0]] as const)
+  for (const [name, value] of [
+    ['latencyMs', 20],
+    ['ledgerMs', 1],
+    ['forgets', 0],
+  ] as const)
     if (plan.scene[name] !== value) yield scene({ [name]: value })
 }
 

@@ -13,7 +13,9 @@ import { currentProcess } from './process.ts'
 const RealDate = globalThis.Date
 
 /** Undici's own timers, which are shared by all its connections, and go on from one history to the next. */
-const undiciTimers = createRequire(import.meta.url)('undici/lib/util/timers.js') as { reset(): void }
+const undiciTimers = createRequire(import.meta.url)('undici/lib/util/timers.js') as {
+  reset(): void
+}
 
 /** The history that runs. */
 let loop: Loop | null = null
@@ -190,7 +192,10 @@ const promised = {
 function timeoutSignal(ms: number): AbortSignal {
   const controller = new AbortController()
   new Timer(
-    () => controller.abort(new DOMException('The operation was aborted due to timeout', 'TimeoutError')),
+    () =>
+      controller.abort(
+        new DOMException('The operation was aborted due to timeout', 'TimeoutError'),
+      ),
     ms,
     [],
     false,
@@ -229,11 +234,16 @@ export function install(given: { loop: Loop; dice: Dice; disk: DiskHooks }): () 
   loop = given.loop
   startMs = loop.now()
   undiciTimers.reset()
-  const bytes = (size: number) => Buffer.from(Array.from({ length: size }, () => given.dice.below(256)))
+  const bytes = (size: number) =>
+    Buffer.from(Array.from({ length: size }, () => given.dice.below(256)))
   const putBack = replace([
     ...Object.entries(globals).map(([name, value]) => ({ on: globalThis, name, value })),
     ...Object.entries(promised).map(([name, value]) => ({ on: timersPromises, name, value })),
-    ...Object.entries(fileOpener(given.disk)).map(([name, value]) => ({ on: fsPromises, name, value })),
+    ...Object.entries(fileOpener(given.disk)).map(([name, value]) => ({
+      on: fsPromises,
+      name,
+      value,
+    })),
     { on: AbortSignal, name: 'timeout', value: timeoutSignal },
     { on: performance, name: 'now', value: () => 1_000_000 + given.loop.now() - startMs },
     { on: Math, name: 'random', value: given.dice.random },

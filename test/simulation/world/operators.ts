@@ -65,8 +65,7 @@ export class Operators {
     services.crm.set({ faults: [], itemFaults: null, refuseEach: null, perMinute: 6_000 })
     services.crm.addKey(KEYS.home)
     configuration.restore(KEYS.home)
-    for (const worker of workers)
-      if (worker?.process.killedIn) worker.process.killedIn = null
+    for (const worker of workers) if (worker?.process.killedIn) worker.process.killedIn = null
   }
 
   #openRun = (sync: string) =>
@@ -132,7 +131,10 @@ export class Operators {
     maintenance: ({ for: ms }) => {
       const { crm } = this.#world.services
       this.#tell('the service is in maintenance')
-      crm.set({ faults: [{ rate: 1, kinds: ['503'] }], retryAfter: this.#dice.one('1', '30', '120') })
+      crm.set({
+        faults: [{ rate: 1, kinds: ['503'] }],
+        retryAfter: this.#dice.one('1', '30', '120'),
+      })
       this.#until(ms, 'the maintenance is over', () =>
         crm.set({ faults: faultsOf(this.#world.plan.weather), retryAfter: '1' }),
       )
@@ -145,7 +147,9 @@ export class Operators {
       this.#world.weather.cutOff(process, ms)
     },
     limit: ({ perMinute, refuseEach }) => {
-      this.#tell(`the limit is ${perMinute} a minute${refuseEach === null ? '' : ', and another one refuses some'}`)
+      this.#tell(
+        `the limit is ${perMinute} a minute${refuseEach === null ? '' : ', and another one refuses some'}`,
+      )
       this.#world.services.crm.set({ perMinute, refuseEach })
     },
     others: ({ what, count }) => {
@@ -154,22 +158,27 @@ export class Operators {
     cancel: ({ sync }) =>
       this.#withRun(sync, 'cancels', (id) => this.#world.client.workflow.getHandle(id).cancel()),
     terminate: ({ sync }) =>
-      this.#withRun(sync, 'terminates', (id) => this.#world.client.workflow.getHandle(id).terminate()),
+      this.#withRun(sync, 'terminates', (id) =>
+        this.#world.client.workflow.getHandle(id).terminate(),
+      ),
     pause: ({ sync, for: ms }) => {
       const run = this.#openRun(sync)
       if (run === undefined) return
       const update = (name: string) => (id: string) =>
-        this.#world.client.workflow.getHandle(id).executeUpdate(name, { args: (name === 'pause' ? [{ reason: 'lunch' }] : []) as [] })
+        this.#world.client.workflow
+          .getHandle(id)
+          .executeUpdate(name, { args: (name === 'pause' ? [{ reason: 'lunch' }] : []) as [] })
       this.#withRun(sync, 'pauses', update('pause'))
-      this.#until(ms, `a person resumes ${run.workflowId}`, () =>
-        void update('resume')(run.workflowId).catch(() => {}),
+      this.#until(
+        ms,
+        `a person resumes ${run.workflowId}`,
+        () => void update('resume')(run.workflowId).catch(() => {}),
       )
     },
     wipe: () => {
       this.#tell('the Temporal server has lost its database')
       this.#world.temporal.wipe()
-      for (const run of this.#world.runs)
-        run.ended ??= { at: this.#world.loop.now(), how: 'wiped' }
+      for (const run of this.#world.runs) run.ended ??= { at: this.#world.loop.now(), how: 'wiped' }
     },
     temporalDown: ({ for: ms }) => {
       this.#tell('the Temporal server is away')
@@ -253,9 +262,12 @@ export class Operators {
     const after = new Map(org.snapshot()[0].map((record) => [record.id, record]))
     for (const id of new Set([...before.keys(), ...after.keys()])) {
       const [was, is] = [before.get(id), after.get(id)]
-      if (was !== is) services.log.restored(org.id, id, was && plainValues(was), is && plainValues(is))
+      if (was !== is)
+        services.log.restored(org.id, id, was && plainValues(was), is && plainValues(is))
     }
-    this.#tell(`the service is put back to how it was ${Math.round((loop.now() - found.at) / 1_000)} s ago`)
+    this.#tell(
+      `the service is put back to how it was ${Math.round((loop.now() - found.at) / 1_000)} s ago`,
+    )
   }
 
   #other(what: 'edit' | 'add' | 'remove'): void {

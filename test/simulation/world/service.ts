@@ -1,7 +1,12 @@
 // The services of the world: the CRM that syncs write to, an org of it that they must not write to, and another service whose address the
 // configuration may name by mistake. Each is the second implementation of the service, on the simulated network.
 
-import { startOtherService, type Faults, type Org, type OtherService } from '../../other-service/index.ts'
+import {
+  startOtherService,
+  type Faults,
+  type Org,
+  type OtherService,
+} from '../../other-service/index.ts'
 import type { TypeDef } from '../../other-service/types.ts'
 import { REFUSED } from '../model/sources.ts'
 import { ServiceLog, type Change } from '../model/service-log.ts'
@@ -87,8 +92,10 @@ export async function startServices(parts: {
         listener: {
           url: `https://${address.replace(':443', '')}`,
           listen: (server) => {
-            server.prependListener('request', ({ headers }: { headers: { authorization?: string } }) =>
-              parts.onKey(orgId, (headers.authorization ?? '').replace('Bearer ', '')),
+            server.prependListener(
+              'request',
+              ({ headers }: { headers: { authorization?: string } }) =>
+                parts.onKey(orgId, (headers.authorization ?? '').replace('Bearer ', '')),
             )
             network.listen(address, server, process)
           },

@@ -50,20 +50,35 @@ function watch(): void {
   isWatched = true
   const wrap = (prototype: object, name: string, make: (own: Method) => Method) =>
     Reflect.set(prototype, name, make(Reflect.get(prototype, name) as Method))
-  wrap(DatabaseSync.prototype, 'exec', (own) => function exec(this: object, ...given) {
-    before(this, String(given[0]))
-    return own.apply(this, given)
-  })
-  wrap(DatabaseSync.prototype, 'prepare', (own) => function prepare(this: object, ...given) {
-    const statement = own.apply(this, given) as object
-    texts.set(statement, String(given[0]))
-    return statement
-  })
+  wrap(
+    DatabaseSync.prototype,
+    'exec',
+    (own) =>
+      function exec(this: object, ...given) {
+        before(this, String(given[0]))
+        return own.apply(this, given)
+      },
+  )
+  wrap(
+    DatabaseSync.prototype,
+    'prepare',
+    (own) =>
+      function prepare(this: object, ...given) {
+        const statement = own.apply(this, given) as object
+        texts.set(statement, String(given[0]))
+        return statement
+      },
+  )
   for (const name of ['run', 'get', 'all', 'iterate'])
-    wrap(StatementSync.prototype, name, (own) => function step(this: object, ...given) {
-      before(this, texts.get(this))
-      return own.apply(this, given)
-    })
+    wrap(
+      StatementSync.prototype,
+      name,
+      (own) =>
+        function step(this: object, ...given) {
+          before(this, texts.get(this))
+          return own.apply(this, given)
+        },
+    )
 }
 
 export function watchStatements(given: StatementHooks): () => void {

@@ -230,16 +230,12 @@ export class World {
     this.runs.push(started)
     this.story.tell(`${workflowId} begins`)
     const end = (how: string) => {
+      if (started.ended !== null) return
       started.ended = { at: this.loop.now(), how }
       this.story.tell(`${workflowId} ends: ${how}`)
     }
     const args = [{ ...input, tuning }]
-    this.client.workflow
-      .execute(type, { taskQueue: taskQueueOf(this.project), workflowId, args })
-      .then(
-        (result) => end((result as { state: string }).state),
-        (error: unknown) => end(causeOf(error)),
-      )
+    void this.#follow(type, workflowId, args, started).then(end)
     return started
   }
 
@@ -260,6 +256,32 @@ export class World {
     // Clocks of machines may be wrong by hours.
     const from = Date.parse(openedAt) - 24 * 3_600_000
     return this.refusing.some(({ until }) => until >= from)
+  }
+
+  /** Begins a workflow, and waits for its end, as long as the server is away. Returns how it ended. */
+  async #follow(
+    type: string,
+    workflowId: string,
+    args: object[],
+    started: Started,
+  ): Promise<string> {
+    const { workflow } = this.client
+    for (let isBegun = false; started.ended === null;) {
+      try {
+        if (!isBegun)
+          await workflow.start(type, { taskQueue: taskQueueOf(this.project), workflowId, args })
+        isBegun = true
+        return ((await workflow.getHandle(workflowId).result()) as { state: string }).state
+      } catch (error) {
+        const { name } = error as Error
+        if (name === 'WorkflowFailedError' || name === 'WorkflowNotFoundError')
+          return causeOf(error)
+        // The server may have begun it all the same.
+        isBegun ||= name === 'WorkflowExecutionAlreadyStartedError'
+        await this.loop.wait(5_000)
+      }
+    }
+    return started.ended.how
   }
 
   orgOf(id: number | null): Org | null {
