@@ -62,7 +62,36 @@ const propertiesOf = ({ config }: RunRow): readonly string[] => {
   return found === undefined ? [] : Object.keys(JSON.parse(found) as object)
 }
 
-export function judgeClosedRun(world: World, run: RunRow, violate: Violate): void {
+/** A row whose record this run has made was neither there before, nor only changed. */
+function judgeMade(
+  world: World,
+  { run, row, item, file: _ }: Accepted,
+  since: number,
+  violate: Violate,
+): void {
+  const sync = world.plan.scene.syncs.find(({ name }) => name === run.sync)!
+  const isBooked =
+    item.state === 'exists' || (item.state === 'updated' && item.replayed + item.in_doubt === 0)
+  // An answer 204 does not say which it was.
+  const isSilent = world.plan.scene.service.batchItems === '204' && item.state === 'updated'
+  // One that answers 503 to what it has carried out says that it was not.
+  const isLying = world.plan.weather.failedAfter > 0
+  if (!isBooked || isSilent || isLying || sync.keepBefore || sync.mode === 'update') return
+  const made = world.services.log.changes.some(
+    (one) =>
+      one.by === 'us' &&
+      one.before === null &&
+      one.at >= since &&
+      one.org === run.org_id &&
+      one.code.trim() === row.code,
+  )
+  if (made)
+    violate(
+      `(iii) run ${run.id}: row ${item.ordinal} is ${item.state}, and the run has made its record`,
+    )
+}
+
+export function judgeClosedRun(world: World, run: RunRow, since: number, violate: Violate): void {
   const sync = world.plan.scene.syncs.find(({ name }) => name === run.sync)!
   if (run.state === 'failed') judgeFailed(world, run, violate)
   if (run.purpose !== 'sync' || !COMPLETE.includes(run.state)) return
@@ -94,6 +123,7 @@ export function judgeClosedRun(world: World, run: RunRow, violate: Violate): voi
       violate(`(i) run ${run.id} is complete, and row ${at + 1} is ${item.state}`)
     if (item.state !== 'invalid' && item.key !== row.code)
       violate(`(iii) run ${run.id}: row ${at + 1} has another key`)
+    judgeMade(world, { run, row, item, file }, since, violate)
     if (ACCEPTED.includes(item.state)) judgeAccepted(world, { run, row, item, file }, violate)
   }
 }

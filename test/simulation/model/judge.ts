@@ -45,6 +45,8 @@ export class Judge {
   /** The newest version that we have written, by org, sync, key and property. */
   readonly #newest = new Map<string, number>()
   readonly #closed = new Set<number>()
+  /** When each run was seen first. */
+  readonly #seenAt = new Map<number, number>()
   #dataVersion = -1
   #closedThrough = 0
 
@@ -161,6 +163,7 @@ export class Judge {
     for (const run of world.query<RunRow>(`${RUNS} AND runs.id > ?`, this.#closedThrough)) {
       const { all, open } = counts.get(run.id) ?? { all: 0, open: 0 }
       const isLive = LIVE.includes(run.state)
+      if (!this.#seenAt.has(run.id)) this.#seenAt.set(run.id, world.loop.now())
       // (viii) Books balance at every instant.
       if (run.rows_read !== null && run.rows_read !== all)
         this.violate(
@@ -172,7 +175,7 @@ export class Judge {
       this.#closed.add(run.id)
       if (open > 0)
         this.violate(`(viii) run ${run.id} is ${run.state}, and ${open} of its items are open`)
-      judgeClosedRun(world, run, (what) => this.violate(what))
+      judgeClosedRun(world, run, this.#seenAt.get(run.id) ?? Infinity, (what) => this.violate(what))
     }
     // Runs that are closed stay so; those behind the oldest live one are looked at again.
     while (this.#closed.has(this.#closedThrough + 1)) this.#closedThrough++

@@ -38,72 +38,6 @@ const JUDGE = 'src/import/remove/judge.ts'
 const VERIFY = 'src/import/verify/verify.ts'
 
 export const PLANTED: readonly PlantedBug[] = [
-  bug(
-    'fences',
-    'segments-without-fence',
-    FENCES,
-    `if (Number(row?.['fence']) !== fence) throw`,
-    `if (Number(row?.['fence']) < 0) throw`,
-  ),
-  bug(
-    'fences',
-    'staging-without-fence',
-    FENCES,
-    `if (Number(row?.['stage_fence']) !== fence) throw`,
-    `if (Number(row?.['stage_fence']) < 0) throw`,
-  ),
-  bug(
-    'fences',
-    'claim-raises-no-fence',
-    'src/ledger/statements/outbox.ts',
-    'UPDATE segments SET fence = fence + 1 WHERE',
-    'UPDATE segments SET fence = fence WHERE',
-  ),
-  bug(
-    'fences',
-    'closed-runs-are-staged-again',
-    STAGING,
-    `WHERE id = ? AND state IN (\${liveStates}) RETURNING stage_fence`,
-    `WHERE id = ? AND state <> '' RETURNING stage_fence`,
-  ),
-  bug(
-    'fences',
-    'staging-keeps-old-items',
-    STAGING,
-    'await deleteWork(db, run, (table, rows) => {',
-    'if (run < 0) await deleteWork(db, run, (table, rows) => {',
-  ),
-
-  bug('deadlines', 'deadlines-never-end', 'src/core/deadline.ts', '>= this.ms', '>= 1e12'),
-  bug(
-    'deadlines',
-    'writes-are-sent-late',
-    'src/client/transport.ts',
-    ': this.request.sendBefore?.isOver()',
-    ': this.request.sendBefore === undefined && false',
-  ),
-  bug(
-    'deadlines',
-    'writes-may-be-an-hour-old',
-    'src/import/push/send-deadline.ts',
-    'timeoutMs / 3',
-    'timeoutMs * 60',
-  ),
-  bug(
-    'deadlines',
-    'no-wait-for-what-is-in-flight',
-    'src/import/push/drain.ts',
-    `return Math.min(ageMs, Date.parse(instant) + ageMs - now())`,
-    'return 0 * ageMs * Date.parse(instant) * now()',
-  ),
-  bug(
-    'deadlines',
-    'clock-that-jumps-ends-no-deadline',
-    'src/core/deadline.ts',
-    'Math.max(performance.now() - this.#monotonic, Date.now() - this.#wall)',
-    'Math.min(performance.now() - this.#monotonic, Date.now() - this.#wall)',
-  ),
-
   bug('outbox', 'sent-rows-stay-planned', OUTBOX, 'markSent(db, run, sent)\n', ''),
   bug(
     'outbox',
@@ -427,5 +361,71 @@ export const PLANTED: readonly PlantedBug[] = [
     'src/runs/orphaned-runs.ts',
     'if (before !== done) continue',
     'if (before !== done || before === done) continue',
+  ),
+
+  bug(
+    'fences',
+    'segments-without-fence',
+    FENCES,
+    `if (Number(row?.['fence']) !== fence) throw`,
+    `if (Number(row?.['fence']) < 0) throw`,
+  ),
+  bug(
+    'fences',
+    'staging-without-fence',
+    FENCES,
+    `if (Number(row?.['stage_fence']) !== fence) throw`,
+    `if (Number(row?.['stage_fence']) < 0) throw`,
+  ),
+  bug(
+    'fences',
+    'claim-raises-no-fence',
+    'src/ledger/statements/outbox.ts',
+    'UPDATE segments SET fence = fence + 1 WHERE',
+    'UPDATE segments SET fence = fence WHERE',
+  ),
+  bug(
+    'fences',
+    'closed-runs-are-staged-again',
+    STAGING,
+    `WHERE id = ? AND state IN (\${liveStates}) RETURNING stage_fence`,
+    `WHERE id = ? AND state <> '' RETURNING stage_fence`,
+  ),
+  bug(
+    'fences',
+    'staging-keeps-old-items',
+    STAGING,
+    'await deleteWork(db, run, (table, rows) => {',
+    'if (run < 0) await deleteWork(db, run, (table, rows) => {',
+  ),
+
+  bug('deadlines', 'deadlines-never-end', 'src/core/deadline.ts', '>= this.ms', '>= 1e12'),
+  bug(
+    'deadlines',
+    'writes-are-sent-late',
+    'src/client/transport.ts',
+    ': this.request.sendBefore?.isOver()',
+    ': this.request.sendBefore === undefined && false',
+  ),
+  bug(
+    'deadlines',
+    'writes-may-be-an-hour-old',
+    'src/import/push/send-deadline.ts',
+    'timeoutMs / 3',
+    'timeoutMs * 60',
+  ),
+  bug(
+    'deadlines',
+    'no-wait-for-what-is-in-flight',
+    'src/import/push/drain.ts',
+    `return Math.min(ageMs, Date.parse(instant) + ageMs - now())`,
+    'return 0 * ageMs * Date.parse(instant) * now()',
+  ),
+  bug(
+    'deadlines',
+    'clock-that-jumps-ends-no-deadline',
+    'src/core/deadline.ts',
+    'Math.max(performance.now() - this.#monotonic, Date.now() - this.#wall)',
+    'Math.min(performance.now() - this.#monotonic, Date.now() - this.#wall)',
   ),
 ]

@@ -102,12 +102,6 @@ export class Loop implements Scheduler {
         continue
       }
       this.#events++
-        console.error(
-          this.#events,
-          (this.#now - 1936508400000).toFixed(3),
-          planned.what,
-          planned.owner?.name ?? '',
-        )
       try {
         void Promise.resolve(planned.run()).catch((error: unknown) => this.uncaught.push(error))
       } catch (error) {
