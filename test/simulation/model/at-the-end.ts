@@ -5,9 +5,9 @@ import type { World } from '../world/world.ts'
 import type { Judge } from './judge.ts'
 import { KEY_MARK, VALUE_MARK } from './sources.ts'
 
-const HOUR = 3_600_000
+const MINUTE = 60_000
 /** In which everything that was begun has to end. */
-const ENDS_IN_MS = 6 * HOUR
+const ENDS_IN_MS = 40 * MINUTE
 const ASK_EVERY_MS = 30_000
 const MARKS = new RegExp(`${VALUE_MARK}[\\d-]|${KEY_MARK}-|sk-[a-z]+-0`)
 

@@ -21,7 +21,7 @@ export async function findPlanted(
   { seed, histories }: Pick<PlantedOptions, 'seed' | 'histories'>,
 ): Promise<{ readonly count: number; readonly played: Played } | null> {
   const { program, remove } = await prepareSimulator(bug.patches, workflows)
-  const fleet = new Fleet({ program, workflows, processes: availableParallelism() })
+  const fleet = new Fleet({ program, workflows, processes: availableParallelism() + 1 })
   let found: { count: number; played: Played } | null = null
   try {
     await search(fleet, {

@@ -277,6 +277,13 @@ export const PLANTED: readonly PlantedBug[] = [
   ),
   bug(
     'pacing',
+    'a-clock-set-back-stops-requests',
+    'src/client/pacer/pacer.ts',
+    '    this.noteClock()\n',
+    '',
+  ),
+  bug(
+    'pacing',
     'retry-after-is-in-ms',
     'src/client/pacer/headers.ts',
     'return Math.min(Number(text) * 1_000, maxMs)',
