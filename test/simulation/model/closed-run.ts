@@ -20,6 +20,11 @@ interface Item {
 
 type Violate = (what: string) => void
 
+/** As docs/ledger.md has them. */
+const STATES =
+  'created updated unchanged superseded exists absent kept withdrawn corrected invalid rejected conflict failed unsent planned sent'.split(
+    ' ',
+  )
 const COMPLETE: readonly string[] = [
   'complete',
   'complete_with_rejects',
@@ -93,6 +98,11 @@ function judgeMade(
 
 export function judgeClosedRun(world: World, run: RunRow, since: number, violate: Violate): void {
   const sync = world.plan.scene.syncs.find(({ name }) => name === run.sync)!
+  for (const { state } of world.query<{ state: string }>(
+    'SELECT DISTINCT state FROM items WHERE run = ?',
+    run.id,
+  ))
+    if (!STATES.includes(state)) violate(`(iii) run ${run.id} has rows in no known state: ${state}`)
   if (run.state === 'failed') judgeFailed(world, run, violate)
   if (run.purpose !== 'sync' || !COMPLETE.includes(run.state)) return
   const source = world.sources.get(run.sync)!
@@ -132,6 +142,7 @@ export function judgeClosedRun(world: World, run: RunRow, since: number, violate
 const MENDABLE = ['edit', 'hide', 'schema', 'address', 'key', 'config', 'wipe', 'terminate']
 
 function judgeFailed(world: World, { id, reason, message }: RunRow, violate: Violate): void {
+  if (/do not balance/.test(message ?? '')) violate(`(viii) run ${id} has failed: ${message}`)
   const kinds = world.plan.actions.map((action) => action.do)
   if (!kinds.some((kind) => MENDABLE.includes(kind)))
     violate(

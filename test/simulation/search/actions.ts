@@ -119,6 +119,40 @@ const KINDS: Readonly<
 
 export const ACTION_KINDS = Object.keys(KINDS) as Exclude<ActionKind, 'run'>[]
 
+/** Chains of actions that belong together, and that chance alone makes seldom: each begins with a run. */
+const CHAINS: readonly ((dice: Dice, sync: string, worker: number) => readonly Action[])[] = [
+  // A worker stands still in the middle of a run, and goes on when a newer one has written newer values.
+  (dice, sync, worker) => {
+    const at = spread(dice, 200, 8_000)
+    const length = spread(dice, 20_000, 200_000)
+    const end = at + spread(dice, 100, 5_000)
+    return [
+      { at: 0, do: 'run', sync },
+      { at, do: 'stop', worker, for: length },
+      { at: at + 50, do: 'edit', sync, inPlace: false },
+      ...(dice.often(0.5) ? [{ at: end, do: dice.one('terminate', 'cancel'), sync } as const] : []),
+      { at: at + spread(dice, 15_000, length), do: 'run', sync },
+    ]
+  },
+  // A worker is killed where it writes, the source changes back and forth, and the next run begins.
+  (dice, sync, worker) => {
+    const at = spread(dice, 100, 4_000)
+    return [
+      { at: 0, do: 'run', sync },
+      {
+        at,
+        do: 'killAtStatement',
+        worker,
+        in: spread(dice, 1, 60),
+        backAfter: spread(dice, 100, 40_000),
+      },
+      ...(dice.often(0.6) ? [{ at: at + 3_000, do: 'terminate', sync } as const] : []),
+      { at: at + 3_500, do: 'edit', sync, inPlace: false },
+      { at: at + spread(dice, 4_000, 60_000), do: 'run', sync },
+    ]
+  },
+]
+
 /** @param endsAt ms after the begin @param without kinds that are not drawn */
 export function drawActions(dice: Dice, scene: Scene, endsAt: number): Action[] {
   const { often, below, one } = dice
@@ -144,6 +178,14 @@ export function drawActions(dice: Dice, scene: Scene, endsAt: number): Action[] 
       const given = Object.assign({}, ...parts.map((part) => part(dice, scene))) as object
       actions.push({ at: Math.min(when, endsAt), do: kind, ...given } as Action)
     }
+  }
+  for (const chain of CHAINS) {
+    if (!often(0.2)) continue
+    const from = below(endsAt / 2)
+    const chained = chain(dice, one(...scene.syncs).name, below(scene.workers))
+    actions.push(
+      ...chained.map((action) => ({ ...action, at: Math.min(endsAt, from + action.at) })),
+    )
   }
   return actions.toSorted((a, b) => a.at - b.at)
 }
