@@ -324,7 +324,7 @@ export async function startOtherService(options: OtherServiceOptions = {}): Prom
     addKey,
     revoke: (text) => void keys.delete(text),
     hideType: (text, type) => void keys.get(text)!.hidden.add(type),
-    showType: (text, type) => void keys.get(text)!.hidden.delete(type),
+    showType: (text, type) => void keys.get(text)?.hidden.delete(type),
     fill: (type, records, updated) =>
       records.map((values) => org.put(type, values, updated === undefined ? {} : { updated })),
     records: (type) => org.list(type),

@@ -135,6 +135,15 @@ export class Source {
     return before
   }
 
+  /** A row leaves. Returns its key; null if it is the only one. */
+  drop(): string | null {
+    if (this.#rows.length < 2) return null
+    const { code } = this.#rows[this.#dice.below(this.#rows.length)]!
+    this.#rows = this.#rows.filter((row) => row.code !== code)
+    this.write(false)
+    return code
+  }
+
   /** Every row is right and new. */
   clean(): void {
     const codes = [...new Set(this.#rows.map(({ code }) => code))]

@@ -10,6 +10,7 @@ export type Action = { readonly at: number } & (
       readonly task?: 'retry' | 'reconcile' | 'undo' | undefined
     }
   | { readonly do: 'edit'; readonly sync: string; readonly inPlace: boolean }
+  | { readonly do: 'orphan'; readonly sync: string; readonly isChanged: boolean }
   | { readonly do: 'kill'; readonly worker: number; readonly backAfter: number }
   | {
       readonly do: 'killAtStatement'
@@ -60,7 +61,7 @@ const back: Draw = (dice) => ({ backAfter: spread(dice, 0.1 * SECOND, 100 * SECO
 
 /** Kinds of actions other than runs: how many a history has at most, and what each needs. */
 const KINDS: Readonly<
-  Record<Exclude<ActionKind, 'run'>, { most: number; p: number; parts: readonly Draw[] }>
+  Record<Exclude<ActionKind, 'run' | 'orphan'>, { most: number; p: number; parts: readonly Draw[] }>
 > = {
   edit: { most: 5, p: 0.9, parts: [anySync, ({ often }) => ({ inPlace: often(0.4) })] },
   kill: { most: 4, p: 0.35, parts: [anyWorker, back] },
@@ -117,7 +118,7 @@ const KINDS: Readonly<
   },
 }
 
-export const ACTION_KINDS = Object.keys(KINDS) as Exclude<ActionKind, 'run'>[]
+export const ACTION_KINDS = Object.keys(KINDS) as Exclude<ActionKind, 'run' | 'orphan'>[]
 
 /** Chains of actions that belong together, and that chance alone makes seldom: each begins with a run. */
 const CHAINS: readonly ((dice: Dice, sync: string, worker: number) => readonly Action[])[] = [
@@ -149,6 +150,15 @@ const CHAINS: readonly ((dice: Dice, sync: string, worker: number) => readonly A
       ...(dice.often(0.6) ? [{ at: at + 3_000, do: 'terminate', sync } as const] : []),
       { at: at + 3_500, do: 'edit', sync, inPlace: false },
       { at: at + spread(dice, 4_000, 60_000), do: 'run', sync },
+    ]
+  },
+  // A row is gone from the source, and others have changed its record, or not.
+  (dice, sync) => {
+    const at = spread(dice, 10_000, 40_000)
+    return [
+      { at: 0, do: 'run', sync },
+      { at, do: 'orphan', sync, isChanged: dice.often(0.6) },
+      { at: at + spread(dice, 62_000, 120_000), do: 'run', sync },
     ]
   },
 ]

@@ -103,7 +103,7 @@ function drawSync(dice: Dice, name: string, type: SyncScene['type']): SyncScene 
     properties: ['name', 'size'],
     rows: one(3, 8, 8, 20, 60, often(0.3) ? 120 : 30),
     verify: one('none', 'sample', 'sample', 'all'),
-    missingRows: mode === 'upsert' ? one('ignore', 'ignore', 'delete') : 'ignore',
+    missingRows: mode === 'upsert' ? one('ignore', 'delete', 'delete') : 'ignore',
     keepBefore: often(0.25),
     badPercent: often(0.4) ? below(12) : 0,
     padsKeys: often(0.2),

@@ -94,6 +94,20 @@ export class Operators {
       source.edit(inPlace)
       this.#tell(`${sync}.csv changes${inPlace ? ' in place' : ''} (${source.last.generation})`)
     },
+    orphan: ({ sync, isChanged }) => {
+      const source = this.#world.sources.get(sync)!
+      const code = source.drop()
+      if (code === null) return
+      this.#tell(`a row leaves ${sync}.csv (${source.last.generation})`)
+      const { log, crm } = this.#world.services
+      const record = crm.org
+        .list(source.sync.type)
+        .find(({ properties }) => properties['code'] === code)
+      if (!isChanged || record === undefined) return
+      this.#tell(`others change its record ${record.id}`)
+      const text = `${VALUE_MARK}-other-${++this.#others}`
+      log.others(() => crm.org.change(record.id, { [this.#dice.one('name', 'note')]: text }))
+    },
     kill: ({ worker, backAfter }) => this.#world.kill(worker, backAfter),
     killAtStatement: ({ worker, in: count, backAfter }) => {
       const process = this.#world.workers[worker]?.process
