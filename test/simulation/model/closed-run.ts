@@ -4,7 +4,7 @@ import type { SyncScene } from '../search/plan.ts'
 import type { World } from '../world/world.ts'
 import type { RunRow } from './judge.ts'
 import { plainValues } from './service-log.ts'
-import { REFUSED, type FileState, type Row } from './sources.ts'
+import { REFUSED, type Row } from './sources.ts'
 
 interface Item {
   readonly ordinal: number
@@ -70,7 +70,7 @@ const propertiesOf = ({ config }: RunRow): readonly string[] => {
 /** A row whose record this run has made was neither there before, nor only changed. */
 function judgeMade(
   world: World,
-  { run, row, item, file: _ }: Accepted,
+  { run, row, item }: Accepted,
   since: number,
   violate: Violate,
 ): void {
@@ -133,8 +133,8 @@ export function judgeClosedRun(world: World, run: RunRow, since: number, violate
       violate(`(i) run ${run.id} is complete, and row ${at + 1} is ${item.state}`)
     if (item.state !== 'invalid' && item.key !== row.code)
       violate(`(iii) run ${run.id}: row ${at + 1} has another key`)
-    judgeMade(world, { run, row, item, file }, since, violate)
-    if (ACCEPTED.includes(item.state)) judgeAccepted(world, { run, row, item, file }, violate)
+    judgeMade(world, { run, row, item }, since, violate)
+    if (ACCEPTED.includes(item.state)) judgeAccepted(world, { run, row, item }, violate)
   }
 }
 
@@ -154,7 +154,6 @@ interface Accepted {
   readonly run: RunRow
   readonly row: Row
   readonly item: Item
-  readonly file: FileState
 }
 
 /** (i) The service has what was accepted, but for what others have changed. */
@@ -191,8 +190,14 @@ function judgeAccepted(world: World, { run, row, item }: Accepted, violate: Viol
       (one) =>
         one.org === org.id && ids.has(one.id) && one.values?.[property] !== one.before?.[property],
     )
-    if (last === undefined) violate(`(i) ${where}, and its ${property} was never written`)
-    else if (last.by === 'us') {
+    // Others may have removed its record, and another sync made it again.
+    const wasWritten = changes.some(
+      (one) =>
+        one.org === org.id && one.code.trim() === row.code && one.values?.[property] === wanted,
+    )
+    if (last === undefined) {
+      if (!wasWritten) violate(`(i) ${where}, and its ${property} was never written`)
+    } else if (last.by === 'us') {
       const origin = world.versions.originOf(last.values?.[property])
       const isOtherSync = origin !== null && origin.sync !== run.sync
       if (!isOtherSync) violate(`(i) ${where}, and its ${property} is another one, written by us`)
