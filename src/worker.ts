@@ -222,7 +222,11 @@ async function openParts(options: WorkerOptions, onClose: OnClose) {
 }
 type Parts = Awaited<ReturnType<typeof openParts>>
 
-function activityDeps(options: WorkerOptions, parts: Parts): ActivityDeps {
+/** What activities work with, of the parts of a process. */
+export function activityDeps(
+  options: Pick<WorkerOptions, 'configFile' | 'env' | 'logger'>,
+  parts: Pick<Parts, 'ledger' | 'ledgerPlace' | 'monitor' | 'connections' | 'client' | 'project'>,
+): ActivityDeps {
   const { configFile, env, logger } = options
   const { ledger, ledgerPlace, monitor, connections, client, project } = parts
   const openers = createSourceOpeners(options, connections.connect)
@@ -363,7 +367,7 @@ async function start(
 }
 
 /** What the cleanup of orphaned runs does before and after it closes the books of a run. */
-function abandonment({ ledger, logger, clock, connect, watch }: ActivityDeps) {
+export function abandonment({ ledger, logger, clock, connect, watch }: ActivityDeps) {
   const drain = async (run: Run) =>
     await clock.sleep(Math.max(0, await drainInFlight({ ledger, clock }, run)))
   return {

@@ -10,7 +10,7 @@ import { KeyOrgs } from './key-orgs.ts'
 import { holdKey } from './key.ts'
 import { Pacer } from './pacer/pacer.ts'
 import { ServiceClock } from './service-clock.ts'
-import { createTransport } from './transport.ts'
+import { createTransport, type Connect } from './transport.ts'
 
 export interface ClientOptions {
   /** `https://host[/prefix]`, without `/rest/v1`; `http://` only for localhost, 127.0.0.0/8 and [::1]. */
@@ -45,6 +45,8 @@ export interface ClientOptions {
   readonly discover?: boolean | undefined
   /** How operations are requested; overrides the document, such as `{ batchUpsert: 'PUT /objects/{object_type}/batch/' }`. */
   readonly operations?: RequestOverrides | undefined
+  /** Opens connections in place of sockets: those of a simulated network. */
+  readonly connect?: Connect | undefined
 }
 
 /** @throws SyncError `base_url_invalid`, `client_option_invalid` */
@@ -58,6 +60,7 @@ export function clientParts(options: ClientOptions): { deps: CallDeps; discovery
     connections: options.connections ?? 16,
     timeoutMs: options.timeoutMs ?? 30_000,
     bodyBytesMax: options.bodyBytesMax ?? 16 * 1_024 * 1_024,
+    connect: options.connect,
   })
   const discovery = createDiscovery({
     transport,

@@ -3,7 +3,7 @@
 // followed, no proxy of the environment is used, and certificates are always checked.
 
 import { setMaxListeners } from 'node:events'
-import { Pool, type Dispatcher } from 'undici'
+import { Pool, type buildConnector, type Dispatcher } from 'undici'
 import type { Method } from '../contract/index.ts'
 import { Deadline } from '../core/deadline.ts'
 import { SyncError } from '../core/errors.ts'
@@ -41,7 +41,12 @@ export interface TransportOptions {
   /** Deadline of a whole request, ms. */
   readonly timeoutMs: number
   readonly bodyBytesMax: number
+  /** Opens a connection in place of a socket: that of a simulated network. */
+  readonly connect?: Connect | undefined
 }
+
+/** Opens a connection to an origin. */
+export type Connect = buildConnector.connector
 
 const CONNECT_TIMEOUT_MS = 10_000
 /** A longer timer would fire at once. */
@@ -60,7 +65,7 @@ export function createTransport(options: TransportOptions): Transport {
     // Our own deadline covers both, and also counts the wait for a free connection.
     headersTimeout: 0,
     bodyTimeout: 0,
-    connect: {
+    connect: options.connect ?? {
       timeout: Math.min(CONNECT_TIMEOUT_MS, options.timeoutMs),
       // Keeps the check on even with NODE_TLS_REJECT_UNAUTHORIZED=0.
       rejectUnauthorized: true,

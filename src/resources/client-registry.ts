@@ -11,7 +11,7 @@ import {
   secretRemedy,
   type SecretSource,
 } from '../../config/index.ts'
-import { Pacer, parseLimit, RecordsClient } from '../client/index.ts'
+import { Pacer, parseLimit, RecordsClient, type ClientOptions } from '../client/index.ts'
 import { isKeyForm, keyFormText } from '../client/key.ts'
 import { ConfigError, SyncError } from '../core/errors.ts'
 import { orgRefText, type OrgRef } from '../core/domain/org-ref.ts'
@@ -58,6 +58,8 @@ export interface ClientRegistryOptions extends ConfigRef {
     readonly user: string
   }
   readonly watch?: RequestObserver
+  /** Opens connections in place of sockets: those of a simulated network. */
+  readonly connect?: ClientOptions['connect']
 }
 
 /** Clients by connection; a client is replaced if its address or operations changed in the file. */
@@ -104,6 +106,7 @@ export function createClientRegistry(options: ClientRegistryOptions) {
           refusedKey: (...refusal) => refusedKey(name, refusal, options),
           quota,
           logger: options.logger,
+          connect: options.connect,
         })
         known = { address, client, quota }
         clients.set(name, known)

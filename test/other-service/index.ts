@@ -2,7 +2,7 @@
 // habit, this one does otherwise. It shares no code with `src`.
 
 export { startOtherService } from './server.ts'
-export type { Hold, OtherService, OtherServiceOptions, Seen } from './server.ts'
+export type { Hold, Listener, OtherService, OtherServiceOptions, Seen } from './server.ts'
 export { DEFAULT_HABITS, randoms } from './habits.ts'
 export type { Fault, FaultKind, Faults, Habits, Naming, Values } from './habits.ts'
 export { Num, format, numberOf, parse } from './json.ts'

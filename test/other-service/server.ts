@@ -33,6 +33,15 @@ export interface OtherServiceOptions extends Partial<Habits>, Partial<Naming> {
   /** Of the first org. Default 1. */
   readonly orgId?: number
   readonly now?: () => number
+  /** In place of a port of this machine: a network of the test's own. */
+  readonly listener?: Listener
+}
+
+export interface Listener {
+  readonly url: string
+  listen(server: Server): void
+  /** Nobody listens there any more, and every connection is torn. */
+  close(): void
 }
 
 export interface Seen {
@@ -205,6 +214,7 @@ export async function startOtherService(options: OtherServiceOptions = {}): Prom
       open.delete(one)
       response.writeHead(status, {
         'cache-control': 'no-store',
+        ...(options.now && { date: new Date(now()).toUTCString() }),
         [`${naming.prefix.replaceAll('_', '-').replace(/-?$/, '-')}request-id`]: id,
         ...(body !== null && { 'content-type': type, 'content-length': Buffer.byteLength(body) }),
         ...headers,
@@ -274,6 +284,7 @@ export async function startOtherService(options: OtherServiceOptions = {}): Prom
     }
   }
 
+  const { listener } = options
   const host = options.host ?? '127.0.0.1'
   const listen = async (port: number): Promise<Server> => {
     const listening = createServer((request, response) => {
@@ -284,15 +295,17 @@ export async function startOtherService(options: OtherServiceOptions = {}): Prom
         else response.writeHead(500).end()
       })
     })
-    await new Promise<void>((resolve, reject) => {
-      listening.once('error', reject)
-      listening.listen(port, host, resolve)
-    })
+    if (listener) listener.listen(listening)
+    else
+      await new Promise<void>((resolve, reject) => {
+        listening.once('error', reject)
+        listening.listen(port, host, resolve)
+      })
     return listening
   }
   let server = await listen(options.port ?? 0)
-  const { port } = server.address() as AddressInfo
-  url = `http://${host}:${port}`
+  const { port } = (listener ? { port: 0 } : server.address()) as AddressInfo
+  url = listener?.url ?? `http://${host}:${port}`
 
   return {
     url,
@@ -311,7 +324,7 @@ export async function startOtherService(options: OtherServiceOptions = {}): Prom
     addKey,
     revoke: (text) => void keys.delete(text),
     hideType: (text, type) => void keys.get(text)!.hidden.add(type),
-    showType: (text, type) => void keys.get(text)!.hidden.delete(type),
+    showType: (text, type) => void keys.get(text)?.hidden.delete(type),
     fill: (type, records, updated) =>
       records.map((values) => org.put(type, values, updated === undefined ? {} : { updated })),
     records: (type) => org.list(type),
@@ -350,6 +363,7 @@ export async function startOtherService(options: OtherServiceOptions = {}): Prom
     kill() {
       for (const one of open) one.fault = 'killed'
       open.clear()
+      listener?.close()
       server.close()
       server.closeAllConnections()
       pages.restart()
@@ -365,6 +379,7 @@ export async function startOtherService(options: OtherServiceOptions = {}): Prom
         }
     },
     async close() {
+      listener?.close()
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))
     },

@@ -179,6 +179,7 @@ export class Pacer implements Quota {
   /** Asks the permit source if that is due, else sets a timer for when it is. */
   private pump(): void {
     if (this.exchanging || this.isClosed) return
+    this.noteClock()
     const dueMs = this.dueMs()
     if (dueMs <= this.clock.now()) {
       this.exchanging = this.exchange().finally(() => {
@@ -187,6 +188,16 @@ export class Pacer implements Quota {
       })
     } else if (this.hasNews() || this.waiting() > 0) this.wakeAt(dueMs)
     else this.disarm()
+  }
+
+  /** A clock that was set back: nobody waits until it is where it was. */
+  private noteClock(): void {
+    const nowMs = this.clock.now()
+    const backMs = this.lastExchangeMs - nowMs
+    if (backMs <= 0) return
+    this.lastExchangeMs = nowMs
+    this.askAgainMs -= backMs
+    for (const line of this.lines) line.movedMs = Math.min(line.movedMs, nowMs)
   }
 
   /** When the next exchange is due; never, if there is nothing to report and nothing to ask for. */

@@ -18,9 +18,11 @@ const WAIT_MS = { first: 100, factor: 1.7, most: 5_000 }
 /** So long a query waits for a worker. */
 const QUERY_MS = 10_000
 
+/** One for all connections: each that was ever used would cost every promise of the process something, for ever. */
+const contexts = new AsyncLocalStorage<CallContext>()
+
 /** @param name of the process that calls, for the wire */
 export function createConnection(server: Server, name: string): ConnectionLike {
-  const contexts = new AsyncLocalStorage<CallContext>()
   const within = <Result>(more: CallContext, work: () => Promise<Result>): Promise<Result> =>
     contexts.run({ ...contexts.getStore(), ...more }, work)
   const call = (method: string, handle: (request: never) => unknown, request: unknown) => {

@@ -70,6 +70,33 @@ function sendForEver(count: number, { pacer, clock, limiter, options, ...more }:
   return seen
 }
 
+/** A clock that can be set; its timers go on as before. */
+class SetClock extends VirtualClock {
+  aheadMs = 0
+
+  override now(): number {
+    return super.now() + this.aheadMs
+  }
+}
+
+test('a clock that is set back by an hour makes nobody wait for an hour', async () => {
+  const clock = new SetClock()
+  const pacer = new Pacer({ clock })
+  let granted = 0
+  const send = async () => {
+    const permit = await pacer.acquire({ maxWaitMs: Infinity })
+    granted++
+    permit.observe(plenty)
+  }
+  await send()
+  await clock.pass(1_000)
+  clock.aheadMs = -3_600_000
+  void send()
+  await clock.pass(10_000)
+  expect(granted).toBe(2)
+  await pacer.close()
+})
+
 describe('one process against a service that counts', () => {
   const minutes = 3
   const simulate = async (limiter: Limiter, lanes: number, seed: number) => {

@@ -1,0 +1,134 @@
+// When the adversary rests: every run ends in bounded time, the next run of each sync brings everything in, and one more has nothing left to
+// do. Then what has crossed the Temporal server, and what was logged, is searched for what does not belong there.
+
+import type { World } from '../world/world.ts'
+import type { Judge } from './judge.ts'
+import { KEY_MARK, VALUE_MARK } from './sources.ts'
+
+const MINUTE = 60_000
+/** In which everything that was begun has to end. */
+const ENDS_IN_MS = 40 * MINUTE
+const ASK_EVERY_MS = 30_000
+const MARKS = new RegExp(`${VALUE_MARK}[\\d-]|${KEY_MARK}-|sk-[a-z]+-0`)
+
+const isOver = (world: World): boolean =>
+  world.runs.every(({ ended }) => ended !== null) &&
+  world.query(`SELECT 1 FROM runs WHERE mode = 'run' AND state IN ('running', 'paused', 'blocked')`)
+    .length === 0
+
+/** People approve whatever waits for them, resume what is paused, and cancel what waits for a service that will not come back. */
+function attend(world: World): void {
+  for (const { workflowId, ended } of world.runs) {
+    if (ended !== null) continue
+    const handle = world.client.workflow.getHandle(workflowId)
+    for (const update of ['approve', 'resume'])
+      void handle.executeUpdate(update, { args: [] }).catch(() => {})
+    const [stuck] = world.query(
+      `SELECT 1 FROM runs WHERE workflow_id = ? AND state = 'blocked' AND reason = 'contract'`,
+      workflowId,
+    )
+    if (stuck) void handle.cancel().catch(() => {})
+  }
+}
+
+async function untilOver(world: World, judge: Judge, what: string): Promise<boolean> {
+  const { loop } = world
+  const until = loop.now() + ENDS_IN_MS
+  while (loop.now() < until) {
+    if (await loop.run(() => isOver(world), Math.min(until, loop.now() + ASK_EVERY_MS))) return true
+    attend(world)
+  }
+  const left = world.runs.filter(({ ended }) => ended === null).map(({ workflowId }) => workflowId)
+  const runs = world.query<{
+    id: number
+    state: string
+    reason: string | null
+    message: string | null
+  }>(
+    `SELECT id, state, reason, message FROM runs WHERE mode = 'run' AND state IN ('running', 'paused', 'blocked')`,
+  )
+  judge.violate(
+    `(vi) ${what} does not end: ${[...left, ...runs.map((run) => JSON.stringify(run))].join(', ')}`,
+  )
+  return false
+}
+
+async function judgeSync(world: World, judge: Judge, sync: string): Promise<boolean> {
+  const source = world.sources.get(sync)!
+  source.clean()
+  for (const round of ['first', 'second'] as const) {
+    const before = world.services.log.changes.length
+    const run = world.start(sync, 'importSync', { sync })
+    if (!(await untilOver(world, judge, run.workflowId))) return false
+    const isTrue = world.plan.scene.service.writes === 'sent'
+    // A record whose row is gone, and that others have changed, stays; the run says so.
+    const mayDiffer =
+      source.sync.missingRows === 'delete' && run.ended!.how.endsWith('_differences')
+    const isRight = run.ended!.how === 'complete' || mayDiffer
+    if (isTrue ? !isRight : !run.ended!.how.startsWith('complete'))
+      judge.violate(`(i) at the end the ${round} run of ${sync} is ${run.ended!.how}`)
+    const written = world.services.log.changes.slice(before).filter(({ by }) => by === 'us')
+    if (round === 'second' && isTrue && written.length > 0)
+      judge.violate(`(i) at the end the second run of ${sync} changes ${written.length} records`)
+  }
+  return true
+}
+
+const textOf = (value: unknown): string =>
+  JSON.stringify(value, (_, part: unknown) =>
+    part instanceof Uint8Array
+      ? Buffer.from(part).toString('utf8')
+      : typeof part === 'bigint'
+        ? String(part)
+        : part !== null && typeof part === 'object' && (part as { type?: string }).type === 'Buffer'
+          ? Buffer.from((part as { data: number[] }).data).toString('utf8')
+          : part,
+  )
+
+/** (vii) No value and no key where it does not belong. */
+function judgePrivacy(world: World, judge: Judge): void {
+  const found = (where: string, text: string) => {
+    const at = MARKS.exec(text)
+    if (at)
+      judge.violate(`(vii) ${where}: …${text.slice(Math.max(0, at.index - 80), at.index + 20)}`)
+  }
+  for (const line of world.logged) found('in the log', line)
+  for (const { workflowId, history } of world.temporal.wireHistories())
+    found(`in the history of ${workflowId.split('-')[0]!}`, textOf(history))
+}
+
+/** Where the code has been: for a search that prefers what was not seen before. */
+function noteMarks(world: World, judge: Judge): void {
+  for (const line of world.logged) judge.marks.add(`log ${line.split(' ')[2]}`)
+  for (const row of world.query<{ mark: string }>(
+    `SELECT DISTINCT 'item ' || state || ' ' || coalesce(code, '') || ' ' || coalesce(reason, '') || ' ' || coalesce(verified, '') || replayed || in_doubt AS mark FROM items
+     UNION SELECT DISTINCT 'run ' || purpose || ' ' || state || ' ' || coalesce(reason, '') FROM runs`,
+  ))
+    judge.marks.add(row.mark)
+  for (const { how } of world.runs.flatMap(({ ended }) => ended ?? []))
+    judge.marks.add(`end ${how}`)
+  for (const { history } of world.temporal.wireHistories())
+    for (const { eventType } of history.events ?? []) judge.marks.add(`event ${eventType}`)
+}
+
+/** (vi) The quota is respected: few requests are refused, and those few because others use it too, or because it has changed. */
+function judgeQuota(world: World, judge: Judge): void {
+  const { requests, refused } = world.services.crm.stats()
+  const { actions } = world.plan
+  const changes = actions.filter((action) =>
+    ['limit', 'kill', 'killAtStatement', 'clock', 'outage', 'stop', 'key'].includes(action.do),
+  )
+  const injected = actions.some((action) => action.do === 'limit' && action.refuseEach !== null)
+  const allowed = 12 + 6 * changes.length + requests * (injected ? 0.4 : 0.08)
+  if (refused > allowed)
+    judge.violate(`(vi) ${refused} of ${requests} requests were refused by the quota`)
+}
+
+export async function judgeEnd(world: World, judge: Judge): Promise<void> {
+  noteMarks(world, judge)
+  if (!(await untilOver(world, judge, 'what was begun'))) return
+  for (const { name } of world.plan.scene.syncs) if (!(await judgeSync(world, judge, name))) break
+  noteMarks(world, judge)
+  judgeQuota(world, judge)
+  judgePrivacy(world, judge)
+}

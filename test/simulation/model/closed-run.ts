@@ -1,0 +1,206 @@
+// A run that was closed: each row has one outcome and the right one, and what the run calls complete is true.
+
+import type { SyncScene } from '../search/plan.ts'
+import type { World } from '../world/world.ts'
+import type { RunRow } from './judge.ts'
+import { plainValues } from './service-log.ts'
+import { REFUSED, type Row } from './sources.ts'
+
+interface Item {
+  readonly ordinal: number
+  readonly state: string
+  readonly key: string | null
+  readonly record_id: string | null
+  readonly verified: string | null
+  readonly replayed: number
+  readonly in_doubt: number
+  readonly code: string | null
+  readonly reason: string | null
+}
+
+type Violate = (what: string) => void
+
+/** As docs/ledger.md has them. */
+const STATES =
+  'created updated unchanged superseded exists absent kept withdrawn corrected invalid rejected conflict failed unsent planned sent'.split(
+    ' ',
+  )
+const COMPLETE: readonly string[] = [
+  'complete',
+  'complete_with_rejects',
+  'complete_with_differences',
+]
+const ACCEPTED: readonly string[] = ['created', 'updated', 'unchanged']
+
+const isInvalid = ({ cells }: Row): boolean =>
+  cells['size'] !== undefined && !/^\d+$/.test(cells['size'])
+
+/** The states that a row may end in. */
+function rightStates(
+  world: World,
+  sync: SyncScene,
+  rows: readonly Row[],
+  at: number,
+): readonly string[] {
+  const row = rows[at]!
+  if (isInvalid(row)) return ['invalid']
+  const later = rows.slice(at + 1).some((one) => one.code === row.code && !isInvalid(one))
+  if (later) return ['superseded']
+  const isRefused = Object.values(row.cells).includes(REFUSED)
+  const spared = sync.mode === 'create' ? ['exists'] : sync.mode === 'update' ? ['absent'] : []
+  // A row that the service could not take, however often it was asked; a create whose answer was lost is in doubt.
+  const { items, failed, failedAfter } = world.plan.weather
+  const givenUp = items + failed + failedAfter > 0 || sync.mode === 'create' ? ['failed'] : []
+  if (isRefused) return ['rejected', ...givenUp, ...spared]
+  const written =
+    sync.mode === 'create'
+      ? ['created']
+      : sync.mode === 'update'
+        ? ['updated']
+        : ['created', 'updated']
+  return [...written, 'unchanged', ...spared, ...givenUp]
+}
+
+/** The properties that the run was configured to write. */
+const propertiesOf = ({ config }: RunRow): readonly string[] => {
+  const found = /"properties":(\{(?:[^{}]|\{[^{}]*\})*\})/.exec(config)?.[1]
+  return found === undefined ? [] : Object.keys(JSON.parse(found) as object)
+}
+
+/** A row whose record this run has made was neither there before, nor only changed. */
+function judgeMade(
+  world: World,
+  { run, row, item }: Accepted,
+  since: number,
+  violate: Violate,
+): void {
+  const sync = world.plan.scene.syncs.find(({ name }) => name === run.sync)!
+  const isBooked =
+    item.state === 'exists' || (item.state === 'updated' && item.replayed + item.in_doubt === 0)
+  // An answer 204 does not say which it was.
+  const isSilent = world.plan.scene.service.batchItems === '204' && item.state === 'updated'
+  // One that answers 503 to what it has carried out says that it was not.
+  const isLying = world.plan.weather.failedAfter > 0
+  if (!isBooked || isSilent || isLying || sync.keepBefore || sync.mode === 'update') return
+  const made = world.services.log.changes.some(
+    (one) =>
+      one.by === 'us' &&
+      one.before === null &&
+      one.at >= since &&
+      one.org === run.org_id &&
+      one.code.trim() === row.code,
+  )
+  if (made)
+    violate(
+      `(iii) run ${run.id}: row ${item.ordinal} is ${item.state}, and the run has made its record`,
+    )
+}
+
+export function judgeClosedRun(world: World, run: RunRow, since: number, violate: Violate): void {
+  const sync = world.plan.scene.syncs.find(({ name }) => name === run.sync)!
+  for (const { state } of world.query<{ state: string }>(
+    'SELECT DISTINCT state FROM items WHERE run = ?',
+    run.id,
+  ))
+    if (!STATES.includes(state)) violate(`(iii) run ${run.id} has rows in no known state: ${state}`)
+  if (run.state === 'failed') judgeFailed(world, run, violate)
+  if (run.purpose !== 'sync' || !COMPLETE.includes(run.state)) return
+  const source = world.sources.get(run.sync)!
+  const file = source.states.find(({ digest }) => digest === run.source_digest)
+  if (file === undefined)
+    return violate(`(iii) run ${run.id} is ${run.state}, and what it has read was never the file`)
+  const items = world.query<Item>(
+    'SELECT ordinal, state, key, record_id, verified, replayed, in_doubt, code, reason FROM items WHERE run = ? ORDER BY ordinal',
+    run.id,
+  )
+  if (items.length !== file.rows.length)
+    return violate(
+      `(iii) run ${run.id}: the file has ${file.rows.length} rows, and the ledger ${items.length}`,
+    )
+  const isClean = run.state === 'complete'
+  for (const [at, item] of items.entries()) {
+    const row = file.rows[at]!
+    const right = [
+      ...rightStates(world, sync, file.rows, at),
+      // The service itself has changed what it takes.
+      ...(world.refusesMore(run.opened_at) ? ['rejected'] : []),
+    ]
+    if (!right.includes(item.state))
+      violate(
+        `(iii) run ${run.id} is ${run.state}: row ${at + 1} is ${item.state} (${item.code} ${item.reason}), expected ${right.join(' or ')}`,
+      )
+    if (isClean && ['rejected', 'invalid', 'failed', 'unsent', 'conflict'].includes(item.state))
+      violate(`(i) run ${run.id} is complete, and row ${at + 1} is ${item.state}`)
+    if (item.state !== 'invalid' && item.key !== row.code)
+      violate(`(iii) run ${run.id}: row ${at + 1} has another key`)
+    judgeMade(world, { run, row, item }, since, violate)
+    if (ACCEPTED.includes(item.state)) judgeAccepted(world, { run, row, item }, violate)
+  }
+}
+
+/** Why a run may fail for good. Nothing else that goes wrong in the world does more than block it. */
+const MENDABLE = ['edit', 'hide', 'schema', 'address', 'key', 'config', 'wipe', 'terminate']
+
+function judgeFailed(world: World, { id, reason, message }: RunRow, violate: Violate): void {
+  if (/do not balance/.test(message ?? '')) violate(`(viii) run ${id} has failed: ${message}`)
+  const kinds = world.plan.actions.map((action) => action.do)
+  if (!kinds.some((kind) => MENDABLE.includes(kind)))
+    violate(
+      `(vi) run ${id} has failed, and nothing that a person did explains it: ${reason} ${message}`,
+    )
+}
+
+interface Accepted {
+  readonly run: RunRow
+  readonly row: Row
+  readonly item: Item
+}
+
+/** (i) The service has what was accepted, but for what others have changed. */
+function judgeAccepted(world: World, { run, row, item }: Accepted, violate: Violate): void {
+  if (run.state === 'complete_with_differences' && (item.verified ?? 'equal') !== 'equal') return
+  const org = world.orgOf(run.org_id)
+  if (org === null) return
+  const sync = world.plan.scene.syncs.find(({ name }) => name === run.sync)!
+  const { changes } = world.services.log
+  // Under the key without space; a record that the file's own form has found keeps that.
+  const records = org
+    .list(sync.type)
+    .filter(({ properties }) => String(properties['code'] as string).trim() === row.code)
+  const where = `run ${run.id} is ${run.state}, row ${item.ordinal} is ${item.state}`
+  if (records.length === 0) {
+    const last = changes.findLast((one) => one.org === org.id && one.code.trim() === row.code)
+    if (last === undefined) violate(`(i) ${where}, and there was never a record of it`)
+    else if (last.by === 'us') violate(`(i) ${where}, and its record was deleted by us`)
+    return
+  }
+  const ours = records.filter(({ id }) =>
+    changes.some(
+      (one) => one.org === org.id && one.id === id && one.before === null && one.by === 'us',
+    ),
+  )
+  if (ours.length > 1) violate(`(i) ${where}, and we have made ${ours.length} records of it`)
+  for (const property of propertiesOf(run)) {
+    if (property === 'code') continue
+    const wanted = row.cells[property]!
+    const agrees = records.some((record) => plainValues(record)[property] === wanted)
+    if (agrees) continue
+    const ids = new Set(records.map(({ id }) => id))
+    const last = changes.findLast(
+      (one) =>
+        one.org === org.id && ids.has(one.id) && one.values?.[property] !== one.before?.[property],
+    )
+    // Others may have removed its record, and another sync made it again.
+    const wasWritten = changes.some(
+      (one) =>
+        one.org === org.id && one.code.trim() === row.code && one.values?.[property] === wanted,
+    )
+    if (last === undefined) {
+      if (!wasWritten) violate(`(i) ${where}, and its ${property} was never written`)
+    } else if (last.by === 'us') {
+      const origin = world.versions.originOf(last.values?.[property])
+      const isOtherSync = origin !== null && origin.sync !== run.sync
+      if (!isOtherSync) violate(`(i) ${where}, and its ${property} is another one, written by us`)
+    }
+  }
+}

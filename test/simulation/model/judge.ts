@@ -1,0 +1,185 @@
+// What must never be. Nothing here comes from the code that is judged: rows, files and what happened at the service are known from the
+// world, and the ledger is read with SQL, as its documents describe it.
+
+import type { World } from '../world/world.ts'
+import { KEYS, HOME_ORG, OTHER_ORG, ELSEWHERE_ORG } from '../world/service.ts'
+import { judgeClosedRun } from './closed-run.ts'
+import type { Change } from './service-log.ts'
+
+export interface RunRow {
+  readonly id: number
+  readonly sync: string
+  readonly state: string
+  readonly reason: string | null
+  readonly message: string | null
+  readonly purpose: string
+  readonly config: string
+  readonly source_digest: string | null
+  readonly rows_read: number | null
+  readonly rows_staged: number
+  readonly counts: string | null
+  readonly opened_at: string
+  readonly org_id: number | null
+  readonly origin: string | null
+}
+
+export const LIVE: readonly string[] = ['running', 'paused', 'blocked']
+const OPEN_ITEMS: readonly string[] = ['planned', 'sent']
+const RUNS = `SELECT runs.id, runs.sync, state, reason, message, purpose, config, source_digest, rows_read, rows_staged, counts, opened_at,
+  destinations.org_id, destinations.origin
+  FROM runs LEFT JOIN destinations ON destinations.id = runs.destination WHERE mode = 'run' AND kind = 'import'`
+/** Keys that a service may be shown. */
+const KEYS_OF: Readonly<Record<number, readonly string[]>> = {
+  [HOME_ORG]: ['', KEYS.home, KEYS.next, KEYS.other],
+  [ELSEWHERE_ORG]: ['', KEYS.elsewhere],
+}
+/** A change right before a deletion may go unseen. */
+const UNSEEN_MS = 60_000
+const VIOLATIONS_MAX = 20
+
+export class Judge {
+  readonly violations: string[] = []
+  /** What the code has come to. */
+  readonly marks = new Set<string>()
+  #world: World | null = null
+  /** The newest version that we have written, by org, sync, key and property. */
+  readonly #newest = new Map<string, number>()
+  readonly #closed = new Set<number>()
+  /** When each run was seen first. */
+  readonly #seenAt = new Map<number, number>()
+  #dataVersion = -1
+  #closedThrough = 0
+
+  watch(world: World): void {
+    this.#world = world
+    world.loop.atRest = () => this.#look()
+  }
+
+  violate(what: string): void {
+    if (this.violations.length >= VIOLATIONS_MAX || this.violations.includes(what)) return
+    this.violations.push(what)
+    this.#world?.story.tell(`VIOLATION ${what}`)
+  }
+
+  /** (v) A key goes to its own service only. */
+  readonly onKey = (org: number, key: string): void => {
+    if (!KEYS_OF[org]!.includes(key))
+      this.violate(`(v) a key of another service reaches that of org ${org}`)
+  }
+
+  readonly onChange = (change: Change): void => {
+    if (change.by === 'others' || this.#world === null) return
+    if (change.values === null) this.#judgeRemoval(change)
+    else this.#judgeWrite(change)
+  }
+
+  #liveRun = (sync: string): RunRow | undefined =>
+    this.#world!.query<RunRow>(
+      `${RUNS} AND runs.sync = ? AND state IN ('running', 'paused', 'blocked')`,
+      sync,
+    )[0]
+
+  #judgeWrite({ org, code, values, before, id }: Change): void {
+    const { versions } = this.#world!
+    for (const [property, value] of Object.entries(values!)) {
+      if (before?.[property] === value) continue
+      const origin = versions.originOf(value)
+      if (property === 'code' || origin === null) continue
+      if (origin.code !== code.trim() || origin.property !== property)
+        this.violate(`(i) ${id} gets a value of another row or property`)
+      const run = this.#liveRun(origin.sync)
+      if (run?.purpose === 'undo') continue
+      // (v) Nothing of a run goes to another org than its own.
+      if (run !== undefined && run.org_id !== null && run.org_id !== org)
+        this.violate(
+          `(v) run ${run.id} belongs to org ${run.org_id}, and a row of ${origin.sync} is written in org ${org}`,
+        )
+      // (ii) Nothing older overwrites something newer.
+      const place = `${org} ${origin.sync} ${origin.code} ${property}`
+      const newest = this.#newest.get(place) ?? 0
+      if (origin.version < newest)
+        this.violate(
+          `(ii) ${id}: version ${origin.version} of ${property} is written after version ${newest}`,
+        )
+      else this.#newest.set(place, origin.version)
+    }
+  }
+
+  /** (iv) Nothing is deleted without proof. */
+  #judgeRemoval({ org, code, before, id, at }: Change): void {
+    const { plan, sources, services, versions } = this.#world!
+    const type = id.startsWith('con') ? 'contact' : 'company'
+    const syncs = plan.scene.syncs.filter((sync) => sync.type === type)
+    const own = syncs
+      .map(({ name }) => ({ name, run: this.#liveRun(name) }))
+      .filter(({ run }) => run !== undefined)
+    const isUndone = own.some(({ run }) => run!.purpose === 'undo')
+    if (isUndone) return
+    const deleting = own.find(
+      ({ name }) => syncs.find((sync) => sync.name === name)!.missingRows === 'delete',
+    )
+    if (deleting === undefined)
+      return this.violate(`(iv) ${id} is deleted, and no run of a sync that deletes is live`)
+    const { name, run } = deleting
+    const file = sources.get(name)!.states.find(({ digest }) => digest === run!.source_digest)
+    if (file === undefined)
+      return this.violate(`(iv) ${id} is deleted by a run that has read no whole file`)
+    if (file.rows.some((row) => row.code === code.trim()))
+      this.violate(`(iv) ${id} is deleted, and its row is in the file that run ${run!.id} has read`)
+    const changes = services.log.changes.filter(
+      (one) => one.org === org && one.id === id && one.values !== null,
+    )
+    if (!changes.some((one) => one.by === 'us'))
+      this.violate(`(iv) ${id} is deleted, and we have never written it`)
+    const last = changes.at(-1)
+    if (last?.by === 'others' && at - last.at > UNSEEN_MS)
+      this.violate(
+        `(iv) ${id} is deleted, and others have changed it ${Math.round((at - last.at) / 1_000)} s before`,
+      )
+    for (const [property, value] of Object.entries(before ?? {})) {
+      const origin = versions.originOf(value)
+      if (origin !== null && origin.code !== code.trim())
+        this.violate(`(iv) ${id}: ${property} was of another row`)
+    }
+  }
+
+  /** Whenever nothing moves, anybody may look. */
+  #look(): void {
+    const world = this.#world!
+    const [version] = world.query<{ data_version: number }>('PRAGMA data_version')
+    if (version!.data_version === this.#dataVersion) return
+    this.#dataVersion = version!.data_version
+    const counts = new Map<number, { all: number; open: number }>()
+    for (const { run, state, count } of world.query<{ run: number; state: string; count: number }>(
+      'SELECT run, state, count(*) AS count FROM items WHERE run > ? GROUP BY run, state',
+      this.#closedThrough,
+    )) {
+      const known = counts.get(run) ?? { all: 0, open: 0 }
+      known.all += count
+      if (OPEN_ITEMS.includes(state)) known.open += count
+      counts.set(run, known)
+    }
+    const live = new Set<string>()
+    for (const run of world.query<RunRow>(`${RUNS} AND runs.id > ?`, this.#closedThrough)) {
+      const { all, open } = counts.get(run.id) ?? { all: 0, open: 0 }
+      const isLive = LIVE.includes(run.state)
+      if (!this.#seenAt.has(run.id)) this.#seenAt.set(run.id, world.loop.now())
+      // (viii) Books balance at every instant.
+      if (run.rows_read !== null && run.rows_read !== all)
+        this.violate(
+          `(viii) run ${run.id} (${run.state}) has read ${run.rows_read} rows, and its items are ${all}`,
+        )
+      if (isLive && live.has(run.sync)) this.violate(`(viii) ${run.sync} has two live runs`)
+      if (isLive) live.add(run.sync)
+      if (isLive || this.#closed.has(run.id)) continue
+      this.#closed.add(run.id)
+      if (open > 0)
+        this.violate(`(viii) run ${run.id} is ${run.state}, and ${open} of its items are open`)
+      judgeClosedRun(world, run, this.#seenAt.get(run.id) ?? Infinity, (what) => this.violate(what))
+    }
+    // Runs that are closed stay so; those behind the oldest live one are looked at again.
+    while (this.#closed.has(this.#closedThrough + 1)) this.#closedThrough++
+  }
+}
+
+export const ORGS = { HOME_ORG, OTHER_ORG, ELSEWHERE_ORG }

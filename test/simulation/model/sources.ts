@@ -1,0 +1,185 @@
+// The sources: tables of rows, written to a CSV file whenever they change. Every value has a version of its own, which no other value ever
+// has: who sees it knows of which sync, key and property it is, and how new.
+
+import { createHash } from 'node:crypto'
+import { writeFileSync, renameSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Dice } from '../scheduler.ts'
+import type { SyncScene } from '../search/plan.ts'
+
+/** Texts of values and keys contain these, and nothing else does: they must not be where rows do not belong. */
+export const VALUE_MARK = 'zq'
+export const KEY_MARK = 'zk'
+/** The service refuses it. */
+export const REFUSED = `${VALUE_MARK}-refused`
+const NUMBER_BASE = 7_000_000
+
+export interface Row {
+  /** The key as it is to be understood: without space around it. */
+  readonly code: string
+  /** The key as the cell has it. */
+  readonly raw: string
+  /** By property, as the cell has it. */
+  readonly cells: Readonly<Record<string, string>>
+}
+
+/** What a file held at a time. */
+export interface FileState {
+  readonly sync: string
+  readonly at: number
+  readonly generation: number
+  readonly digest: string
+  readonly rows: readonly Row[]
+}
+
+export interface Origin {
+  readonly sync: string
+  readonly code: string
+  readonly property: string
+  readonly version: number
+}
+
+/** Gives each value its version. */
+export class Versions {
+  #next = 1
+  readonly #origins = new Map<string, Origin>()
+
+  text(sync: string, code: string, property: string): string {
+    const version = this.#next++
+    const value = property === 'size' ? String(NUMBER_BASE + version) : `${VALUE_MARK}${version}x`
+    this.#origins.set(value, { sync, code, property, version })
+    return value
+  }
+
+  /** A value that a row has had before is what it has now: it is as new as any. */
+  again(value: string): void {
+    const origin = this.#origins.get(value)
+    if (origin !== undefined) this.#origins.set(value, { ...origin, version: this.#next++ })
+  }
+
+  /** Where a value of the service comes from; null: from no source. */
+  originOf(value: unknown): Origin | null {
+    return value === null || value === undefined ? null : (this.#origins.get(String(value)) ?? null)
+  }
+}
+
+export class Source {
+  readonly sync: SyncScene
+  readonly path: string
+  readonly states: FileState[] = []
+  readonly #dice: Dice
+  readonly #versions: Versions
+  readonly #now: () => number
+  readonly #later: (work: () => void) => void
+  #rows: Row[] = []
+  #keys = 0
+
+  constructor(
+    sync: SyncScene,
+    folder: string,
+    versions: Versions,
+    dice: Dice,
+    time: { now(): number; later(work: () => void): void },
+  ) {
+    this.sync = sync
+    this.path = join(folder, `${sync.name}.csv`)
+    this.#versions = versions
+    this.#dice = dice
+    this.#now = time.now
+    this.#later = time.later
+    for (let count = 0; count < sync.rows; count++) this.#rows.push(this.#row(this.#newKey()))
+    this.write(false)
+  }
+
+  get last(): FileState {
+    return this.states.at(-1)!
+  }
+
+  #newKey = (): string => `${KEY_MARK}-${this.sync.type.slice(0, 3)}-${++this.#keys}`
+
+  #cell(code: string, property: string): string {
+    const { badPercent } = this.sync
+    if (badPercent > 0 && this.#dice.below(100) < badPercent)
+      return property === 'size' ? `${VALUE_MARK}-no-number` : REFUSED
+    return this.#versions.text(this.sync.name, code, property)
+  }
+
+  #row(code: string): Row {
+    // A program that writes such files may pad its keys.
+    const raw =
+      this.sync.padsKeys && this.#dice.often(0.3) ? `${this.#dice.one(' ', '')}${code} ` : code
+    const cells = this.sync.properties.map((property) => [property, this.#cell(code, property)])
+    return { code, raw, cells: Object.fromEntries(cells) as Row['cells'] }
+  }
+
+  /** Some rows change, come and go. @param inPlace while it is written, who reads sees half of it */
+  edit(inPlace: boolean): void {
+    const { often, below } = this.#dice
+    const kept = this.#rows.filter(() => !often(0.06))
+    this.#rows = kept.map((row) =>
+      often(0.3) ? this.#row(row.code) : often(0.12) ? this.#asBefore(row) : row,
+    )
+    for (let count = below(3); count > 0; count--) this.#rows.push(this.#row(this.#newKey()))
+    if (this.#rows.length === 0) this.#rows.push(this.#row(this.#newKey()))
+    // The same key twice: the last one counts.
+    if (often(0.2))
+      this.#rows.splice(below(this.#rows.length), 0, this.#row(this.#rows.at(-1)!.code))
+    this.write(inPlace)
+  }
+
+  /** A row as it was in an earlier file. */
+  #asBefore(row: Row): Row {
+    const earlier = this.states.flatMap(({ rows }) => rows.filter(({ code }) => code === row.code))
+    const before = earlier[this.#dice.below(earlier.length)] ?? row
+    for (const value of Object.values(before.cells)) this.#versions.again(value)
+    return before
+  }
+
+  /** A row leaves. Returns its key; null if it is the only one. */
+  drop(): string | null {
+    if (this.#rows.length < 2) return null
+    const { code } = this.#rows[this.#dice.below(this.#rows.length)]!
+    this.#rows = this.#rows.filter((row) => row.code !== code)
+    this.write(false)
+    return code
+  }
+
+  /** Every row is right and new. */
+  clean(): void {
+    const codes = [...new Set(this.#rows.map(({ code }) => code))]
+    this.#rows = codes.map((code) => {
+      const cells = this.sync.properties.map((property) => [
+        property,
+        this.#versions.text(this.sync.name, code, property),
+      ])
+      return { code, raw: code, cells: Object.fromEntries(cells) as Row['cells'] }
+    })
+    this.write(false)
+  }
+
+  write(inPlace: boolean): void {
+    const lines = [
+      ['code', ...this.sync.properties],
+      ...this.#rows.map(({ raw, cells }) => [
+        raw,
+        ...this.sync.properties.map((property) => cells[property]!),
+      ]),
+    ]
+    const text = `${lines.map((cells) => cells.join(',')).join('\n')}\n`
+    if (inPlace) {
+      // Who reads it now reads half of it.
+      writeFileSync(this.path, text.slice(0, text.length >> 1))
+      this.#later(() => writeFileSync(this.path, text))
+    } else {
+      writeFileSync(`${this.path}.new`, text)
+      renameSync(`${this.path}.new`, this.path)
+    }
+    this.states.push({
+      sync: this.sync.name,
+      at: this.#now(),
+      generation: this.states.length + 1,
+      digest: createHash('sha256').update(text).digest('hex'),
+      rows: [...this.#rows],
+    })
+  }
+}

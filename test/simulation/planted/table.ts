@@ -1,0 +1,438 @@
+// Bugs that are planted to prove that the simulator sees them: each takes back one precaution of the code, in a copy of it.
+
+import type { Patch } from '../search/bundle.ts'
+
+export interface PlantedBug {
+  readonly name: string
+  /** What it is about. */
+  readonly area:
+    | 'fences'
+    | 'deadlines'
+    | 'outbox'
+    | 'staging'
+    | 'deletions'
+    | 'gates'
+    | 'pacing'
+    | 'verification'
+    | 'undo'
+    | 'privacy'
+    | 'client'
+    | 'running'
+  readonly patches: readonly Patch[]
+}
+
+const bug = (
+  area: PlantedBug['area'],
+  name: string,
+  file: string,
+  from: string,
+  to: string,
+): PlantedBug => ({ area, name, patches: [{ file, from, to }] })
+
+const DELIVER = 'src/import/push/deliver.ts'
+const OUTBOX = 'src/ledger/sqlite/outbox.ts'
+const STAGING = 'src/ledger/sqlite/staging.ts'
+const SETTLING = 'src/ledger/sqlite/settling.ts'
+const FENCES = 'src/ledger/sqlite/fences.ts'
+const JUDGE = 'src/import/remove/judge.ts'
+const VERIFY = 'src/import/verify/verify.ts'
+
+export const PLANTED: readonly PlantedBug[] = [
+  bug('outbox', 'sent-rows-stay-planned', OUTBOX, 'markSent(db, run, sent)\n', ''),
+  bug(
+    'outbox',
+    'lost-batches-are-forgotten',
+    'src/import/push/push.ts',
+    'await resendLost(deps, job, delivery, slice)\n',
+    'if (fence < 0) await resendLost(deps, job, delivery, slice)\n',
+  ),
+  bug(
+    'outbox',
+    'accepted-while-in-flight',
+    OUTBOX,
+    'UPDATE accepted SET hash = NULL WHERE destination = ? AND key IN',
+    'UPDATE accepted SET hash = hash WHERE destination = ? AND key IN',
+  ),
+  bug(
+    'outbox',
+    'failed-items-count-as-taken',
+    'src/import/push/outcome.ts',
+    `if (outcome === 'created' || outcome === 'updated')\n    // Written`,
+    `if (outcome === 'created' || outcome === 'updated' || outcome === 'retry')\n    // Written`,
+  ),
+  bug(
+    'outbox',
+    'answers-in-another-order',
+    'src/import/push/settle.ts',
+    'outcomeOf(item, sent[index]!, data[index]!))',
+    'outcomeOf(item, sent[index]!, data[data.length - 1 - index]!))',
+  ),
+  bug(
+    'outbox',
+    'released-rows-stay-sent',
+    OUTBOX,
+    `"UPDATE items SET state = 'planned', batch = NULL WHERE run = ? AND ordinal = ?"`,
+    `"UPDATE items SET batch = NULL WHERE run = ? AND ordinal = ?"`,
+  ),
+  bug(
+    'outbox',
+    'creates-are-replayed',
+    DELIVER,
+    'return OPERATIONS[this.#operation].replay',
+    `return OPERATIONS[this.#operation].replay || this.#operation !== 'batchUpdate'`,
+  ),
+  bug(
+    'outbox',
+    'doubt-is-released',
+    DELIVER,
+    'if (isDoubtful) await this.#deps.ledger.recordNoAnswer(this.#job.run, batch, ended)\n    else',
+    'void isDoubtful\n    ',
+  ),
+  bug(
+    'outbox',
+    'refused-rows-count-as-accepted',
+    SETTLING,
+    'accept(db, run, destination, written)',
+    'accept(db, run, destination, booked)',
+  ),
+  bug(
+    'outbox',
+    'rest-of-a-refused-batch-is-dropped',
+    'src/import/push/outcome.ts',
+    'return [rest, ...',
+    'return [rest.slice(1), ...',
+  ),
+  bug(
+    'outbox',
+    'rounds-end-early',
+    'src/import/push/push.ts',
+    'const left = await firstPlanned(ledger, job)\n    if (left === null) break',
+    'if (round === 1) break',
+  ),
+  bug(
+    'outbox',
+    'segments-end-before-time-is-up',
+    'src/import/push/push.ts',
+    'if (slice.isOver()) return false',
+    'if (slice.isOver()) return true',
+  ),
+
+  bug(
+    'staging',
+    'first-row-of-a-key-counts',
+    STAGING,
+    'AND later.ordinal > items.ordinal AND',
+    'AND later.ordinal < items.ordinal AND',
+  ),
+  bug(
+    'staging',
+    'every-known-key-is-unchanged',
+    STAGING,
+    'AND accepted.key = items.key AND accepted.hash = items.hash`',
+    'AND accepted.key = items.key AND accepted.hash IS NOT NULL`',
+  ),
+  bug(
+    'staging',
+    'changing-files-are-read',
+    'src/sources/csv/file.ts',
+    'return now.size !== before.size || now.mtimeNs !== before.mtimeNs',
+    'return now.size < 0n && now.mtimeNs !== before.mtimeNs',
+  ),
+  bug(
+    'staging',
+    'keys-are-sent-as-they-are',
+    'src/import/mapping/key.ts',
+    'export const normaliseText = (text: string): string => composed(text.trim())',
+    'export const normaliseText = (text: string): string => composed(text)',
+  ),
+  bug(
+    'staging',
+    'other-addresses-are-believed',
+    STAGING,
+    "const relied = relianceOf(source, elsewhere?.['run'],",
+    'const relied = relianceOf(source, elsewhere && null,',
+  ),
+  bug(
+    'staging',
+    'rows-are-read-twice',
+    'src/import/stage/stage.ts',
+    'await writes.start(() => ledger.stageItems(run, fence, part))',
+    'await writes.start(() => ledger.stageItems(run, fence, part.slice(0, 40)))',
+  ),
+
+  bug(
+    'deletions',
+    'unproven-writes-are-deleted',
+    JUDGE,
+    `if (accepted.hash === null || accepted.marks === null) return unclear('write_unproven')`,
+    '',
+  ),
+  bug(
+    'deletions',
+    'changed-records-are-deleted',
+    JUDGE,
+    'if (change === null) return null\n',
+    'if (change === null || change !== null) return null\n',
+  ),
+  bug(
+    'deletions',
+    'rows-that-are-there-are-missing',
+    'src/ledger/sqlite/removals.ts',
+    "AND gone.key IS NOT NULL AND NOT ${isPresent('gone.key')}",
+    'AND gone.key IS NOT NULL',
+  ),
+  bug(
+    'deletions',
+    'incomplete-readings-delete',
+    'src/import/remove/plan-removals.ts',
+    'if (!readsAll(earlier))',
+    'if (!readsAll(earlier) && read < 0)',
+  ),
+
+  bug(
+    'gates',
+    'other-orgs-are-fit',
+    'src/client/key-orgs.ts',
+    'return known !== undefined && known.orgId === home.orgId && less(known, sight) === null',
+    'return known !== undefined && (home.orgId > 0 || less(known, sight) === null)',
+  ),
+  bug(
+    'gates',
+    'runs-have-no-home',
+    'activities/import-work.ts',
+    'const home = await this.#homeOf(row)',
+    'const home = (await this.#homeOf(row)) && null',
+  ),
+  bug(
+    'gates',
+    'keys-go-to-other-services',
+    'src/resources/client-registry.ts',
+    'if (fresh?.service !== service)',
+    'if (fresh === undefined)',
+  ),
+  bug(
+    'gates',
+    'live-workflows-count-as-gone',
+    'src/temporal/is-live.ts',
+    `(await describeWorkflow(client, run))?.status.name === 'RUNNING'`,
+    `(await describeWorkflow(client, run))?.status.name === 'PAUSED'`,
+  ),
+  bug(
+    'gates',
+    'closed-runs-are-worked-on',
+    'activities/run-states.ts',
+    'if (LIVE_STATES.includes(run.state)) return run',
+    'if (LIVE_STATES.length > 0) return run',
+  ),
+
+  bug(
+    'verification',
+    'rejects-are-complete',
+    'src/core/domain/books.ts',
+    `if (rejects > 0) return 'complete_with_rejects'`,
+    '',
+  ),
+  bug(
+    'verification',
+    'leftovers-stay-open',
+    'src/import/close.ts',
+    'await ledger.settleLeftovers(run)\n  const books',
+    'const books',
+  ),
+  bug(
+    'verification',
+    'everything-reads-back-equal',
+    VERIFY,
+    'const fields = record ? differingFields(sent, held, typeOf).filter(isChecked) : []',
+    'const fields = record ? differingFields(sent, sent, typeOf).filter(isChecked) : []',
+  ),
+  bug(
+    'verification',
+    'differences-are-complete',
+    'src/core/domain/books.ts',
+    'return found.left + countKnownDifferent(books) + countMissingLinks(books) > 0',
+    'return found.left + countMissingLinks(books) > 0',
+  ),
+  bug(
+    'verification',
+    'the-last-page-is-enough',
+    VERIFY,
+    `const written = await ledger.written(run, { after, every, limit: IN_VALUES_MAX })`,
+    `const written = (await ledger.written(run, { after, every, limit: IN_VALUES_MAX })).slice(0, 1)`,
+  ),
+
+  bug(
+    'pacing',
+    'no-gate-after-a-refusal',
+    'src/client/pacer/admission.ts',
+    'if (t < gate.until) return gate.until',
+    'if (t < gate.until && t < 0) return gate.until',
+  ),
+  bug(
+    'pacing',
+    'no-limit',
+    'src/client/pacer/admission.ts',
+    'return isRestricted ? whenNextOfLimit(memory, interactive, t) : 0',
+    'return isRestricted ? 0 * whenNextOfLimit(memory, interactive, t) : 0',
+  ),
+  bug(
+    'pacing',
+    'a-clock-set-back-stops-requests',
+    'src/client/pacer/pacer.ts',
+    '    this.noteClock()\n',
+    '',
+  ),
+  bug(
+    'pacing',
+    'retry-after-is-in-ms',
+    'src/client/pacer/headers.ts',
+    'return Math.min(Number(text) * 1_000, maxMs)',
+    'return Math.min(Number(text), maxMs)',
+  ),
+  bug(
+    'pacing',
+    'unused-permits-are-kept',
+    'src/client/pacer/pacer.ts',
+    "unused: () => close('unused'),",
+    'unused: () => {},',
+  ),
+
+  bug(
+    'client',
+    'writes-are-retried',
+    'src/client/call.ts',
+    `const retries = isRead ? (options.retries ?? deps.retries) : 0`,
+    `const retries = isRead ? (options.retries ?? deps.retries) : 2`,
+  ),
+  bug(
+    'client',
+    'new-keys-are-not-read',
+    'src/client/call.ts',
+    'if (!mayRefresh || !(await keys.refresh(key))) throw await refusal(context, error, key)',
+    'if (mayRefresh || !(await keys.refresh(key))) throw await refusal(context, error, key)',
+  ),
+  bug(
+    'client',
+    'requests-without-a-time-limit',
+    'src/client/transport.ts',
+    'this.timer = setTimeout(this.onDeadline, this.options.timeoutMs)',
+    'this.timer = undefined',
+  ),
+
+  bug(
+    'privacy',
+    'rows-are-logged',
+    DELIVER,
+    '{ run: this.#job.run, batch: batch.batch, attempt: batch.attempt, status, code, kind },',
+    '{ run: this.#job.run, batch: batch.batch, items: batch.items, attempt: batch.attempt, status, code, kind },',
+  ),
+  bug(
+    'privacy',
+    'keys-of-rows-cross-temporal',
+    'activities/import.ts',
+    'return { ...pushed, next: next?.ordinal ?? null, progress, errors }',
+    'return { ...pushed, next: next?.ordinal ?? null, progress, errors, at: next?.key }',
+  ),
+  bug(
+    'privacy',
+    'api-keys-are-logged',
+    'src/client/call.ts',
+    'const keyed = key === null ? request : withKey(request, key)',
+    'const keyed = key === null ? request : withKey(request, key)\n    context.logger.debug({ headers: keyed.headers }, "request")',
+  ),
+
+  bug(
+    'running',
+    'blocked-runs-fail',
+    'activities/failure.ts',
+    `const blockedBy = (blocked: Blocked) =>\n  later('Blocked', blocked.message, blocked.retryAfterMs, blocked)`,
+    `const blockedBy = (blocked: Blocked) => final('Blocked', blocked.message)`,
+  ),
+  bug(
+    'running',
+    'waits-send-no-heartbeat',
+    'src/runs/heartbeat.ts',
+    'await clock.sleep(EVERY_MS, signal)\n        beat()',
+    'await clock.sleep(EVERY_MS, signal)\n        if (EVERY_MS < 0) beat()',
+  ),
+  bug(
+    'running',
+    'orphans-are-closed-at-once',
+    'src/worker.ts',
+    'await clock.sleep(Math.max(0, await drainInFlight({ ledger, clock }, run)))',
+    'await clock.sleep(0 * (await drainInFlight({ ledger, clock }, run)))',
+  ),
+  bug(
+    'running',
+    'orphans-stay',
+    'src/runs/orphaned-runs.ts',
+    'if (before !== done) continue',
+    'if (before !== done || before === done) continue',
+  ),
+
+  bug(
+    'fences',
+    'segments-without-fence',
+    FENCES,
+    `if (Number(row?.['fence']) !== fence) throw`,
+    `if (Number(row?.['fence']) < 0) throw`,
+  ),
+  bug(
+    'fences',
+    'staging-without-fence',
+    FENCES,
+    `if (Number(row?.['stage_fence']) !== fence) throw`,
+    `if (Number(row?.['stage_fence']) < 0) throw`,
+  ),
+  bug(
+    'fences',
+    'claim-raises-no-fence',
+    'src/ledger/statements/outbox.ts',
+    'UPDATE segments SET fence = fence + 1 WHERE',
+    'UPDATE segments SET fence = fence WHERE',
+  ),
+  bug(
+    'fences',
+    'closed-runs-are-staged-again',
+    STAGING,
+    `WHERE id = ? AND state IN (\${liveStates}) RETURNING stage_fence`,
+    `WHERE id = ? AND state <> '' RETURNING stage_fence`,
+  ),
+  bug(
+    'fences',
+    'staging-keeps-old-items',
+    STAGING,
+    'await deleteWork(db, run, (table, rows) => {',
+    'if (run < 0) await deleteWork(db, run, (table, rows) => {',
+  ),
+
+  bug('deadlines', 'deadlines-never-end', 'src/core/deadline.ts', '>= this.ms', '>= 1e12'),
+  bug(
+    'deadlines',
+    'writes-are-sent-late',
+    'src/client/transport.ts',
+    ': this.request.sendBefore?.isOver()',
+    ': this.request.sendBefore === undefined && false',
+  ),
+  bug(
+    'deadlines',
+    'writes-may-be-an-hour-old',
+    'src/import/push/send-deadline.ts',
+    'timeoutMs / 3',
+    'timeoutMs * 60',
+  ),
+  bug(
+    'deadlines',
+    'no-wait-for-what-is-in-flight',
+    'src/import/push/drain.ts',
+    `return Math.min(ageMs, Date.parse(instant) + ageMs - now())`,
+    'return 0 * ageMs * Date.parse(instant) * now()',
+  ),
+  bug(
+    'deadlines',
+    'clock-that-jumps-ends-no-deadline',
+    'src/core/deadline.ts',
+    'Math.max(performance.now() - this.#monotonic, Date.now() - this.#wall)',
+    'Math.min(performance.now() - this.#monotonic, Date.now() - this.#wall)',
+  ),
+]

@@ -1,0 +1,201 @@
+// What the adversary, and people, do in a history: kinds of actions, and how they are drawn. Each history takes some kinds only.
+
+import type { Dice } from '../scheduler.ts'
+import type { Scene } from './plan.ts'
+
+export type Action = { readonly at: number } & (
+  | {
+      readonly do: 'run'
+      readonly sync: string
+      readonly task?: 'retry' | 'reconcile' | 'undo' | undefined
+    }
+  | { readonly do: 'edit'; readonly sync: string; readonly inPlace: boolean }
+  | { readonly do: 'orphan'; readonly sync: string; readonly isChanged: boolean }
+  | { readonly do: 'kill'; readonly worker: number; readonly backAfter: number }
+  | {
+      readonly do: 'killAtStatement'
+      readonly worker: number
+      readonly in: number
+      readonly backAfter: number
+    }
+  | { readonly do: 'stop'; readonly worker: number; readonly for: number }
+  | { readonly do: 'clock'; readonly by: number }
+  | { readonly do: 'diskFull'; readonly for: number }
+  | { readonly do: 'outage'; readonly for: number }
+  | { readonly do: 'maintenance'; readonly for: number }
+  | { readonly do: 'restore'; readonly back: number }
+  | { readonly do: 'partition'; readonly worker: number; readonly for: number }
+  | { readonly do: 'limit'; readonly perMinute: number; readonly refuseEach: number | null }
+  | { readonly do: 'others'; readonly what: 'edit' | 'add' | 'remove'; readonly count: number }
+  | { readonly do: 'cancel'; readonly sync: string }
+  | { readonly do: 'terminate'; readonly sync: string }
+  | { readonly do: 'pause'; readonly sync: string; readonly for: number }
+  | { readonly do: 'wipe' }
+  | { readonly do: 'temporalDown'; readonly for: number }
+  | { readonly do: 'key'; readonly to: 'new' | 'other'; readonly for: number }
+  | { readonly do: 'hide'; readonly for: number }
+  | { readonly do: 'schema'; readonly for: number }
+  | { readonly do: 'address'; readonly for: number }
+  | {
+      readonly do: 'config'
+      readonly sync: string
+      readonly drops: Readonly<Record<string, unknown>>
+    }
+)
+export type ActionKind = Action['do']
+
+const SECOND = 1_000
+
+/** Long ones are as likely as short ones: each length of time has something that it breaks. */
+const spread = ({ random }: Dice, least: number, most: number): number =>
+  Math.round(least * (most / least) ** random())
+
+type Draw = (dice: Dice, scene: Scene) => Record<string, unknown>
+
+const anySync: Draw = ({ one }, { syncs }) => ({ sync: one(...syncs).name })
+const anyWorker: Draw = ({ below }, { workers }) => ({ worker: below(workers) })
+const lasting =
+  (least: number, most: number): Draw =>
+  (dice) => ({ for: spread(dice, least * SECOND, most * SECOND) })
+const back: Draw = (dice) => ({ backAfter: spread(dice, 0.1 * SECOND, 100 * SECOND) })
+
+/** Kinds of actions other than runs: how many a history has at most, and what each needs. */
+const KINDS: Readonly<
+  Record<Exclude<ActionKind, 'run' | 'orphan'>, { most: number; p: number; parts: readonly Draw[] }>
+> = {
+  edit: { most: 5, p: 0.9, parts: [anySync, ({ often }) => ({ inPlace: often(0.4) })] },
+  kill: { most: 4, p: 0.35, parts: [anyWorker, back] },
+  killAtStatement: {
+    most: 4,
+    p: 0.35,
+    parts: [anyWorker, back, (dice) => ({ in: spread(dice, 1, 300) })],
+  },
+  stop: { most: 4, p: 0.4, parts: [anyWorker, lasting(1, 300)] },
+  clock: {
+    most: 2,
+    p: 0.15,
+    parts: [({ one, random }) => ({ by: Math.round(one(-1, 1) * 10 ** (3 + 4 * random())) })],
+  },
+  diskFull: { most: 2, p: 0.15, parts: [lasting(1, 120)] },
+  outage: { most: 3, p: 0.25, parts: [lasting(0.1, 120)] },
+  maintenance: { most: 2, p: 0.15, parts: [lasting(1, 200)] },
+  restore: {
+    most: 1,
+    p: 0.1,
+    parts: [(dice) => ({ back: spread(dice, 1 * SECOND, 300 * SECOND) })],
+  },
+  partition: { most: 2, p: 0.2, parts: [anyWorker, lasting(1, 200)] },
+  limit: {
+    most: 2,
+    p: 0.2,
+    parts: [({ one }) => ({ perMinute: one(30, 60, 200, 1_000), refuseEach: one(null, null, 7) })],
+  },
+  others: {
+    most: 4,
+    p: 0.4,
+    parts: [
+      ({ one, below }) => ({ what: one('edit', 'edit', 'add', 'remove'), count: 1 + below(5) }),
+    ],
+  },
+  cancel: { most: 2, p: 0.2, parts: [anySync] },
+  terminate: { most: 2, p: 0.15, parts: [anySync] },
+  pause: { most: 2, p: 0.2, parts: [anySync, lasting(1, 120)] },
+  temporalDown: { most: 2, p: 0.15, parts: [lasting(1, 120)] },
+  wipe: { most: 1, p: 0.08, parts: [] },
+  key: { most: 2, p: 0.2, parts: [({ one }) => ({ to: one('new', 'other') }), lasting(1, 200)] },
+  hide: { most: 1, p: 0.1, parts: [lasting(1, 120)] },
+  schema: { most: 1, p: 0.1, parts: [lasting(1, 120)] },
+  address: { most: 1, p: 0.1, parts: [lasting(1, 120)] },
+  config: {
+    most: 2,
+    p: 0.15,
+    parts: [
+      anySync,
+      ({ one }) => ({
+        drops: one({ verify: 'none' }, { verify: 'all' }, { keep_before: true }, { rows_min: 2 }),
+      }),
+    ],
+  },
+}
+
+export const ACTION_KINDS = Object.keys(KINDS) as Exclude<ActionKind, 'run' | 'orphan'>[]
+
+/** Chains of actions that belong together, and that chance alone makes seldom: each begins with a run. */
+const CHAINS: readonly ((dice: Dice, sync: string, worker: number) => readonly Action[])[] = [
+  // A worker stands still in the middle of a run, and goes on when a newer one has written newer values.
+  (dice, sync, worker) => {
+    const at = spread(dice, 200, 8_000)
+    const length = spread(dice, 20_000, 200_000)
+    const end = at + spread(dice, 100, 5_000)
+    return [
+      { at: 0, do: 'run', sync },
+      { at, do: 'stop', worker, for: length },
+      { at: at + 50, do: 'edit', sync, inPlace: false },
+      ...(dice.often(0.5) ? [{ at: end, do: dice.one('terminate', 'cancel'), sync } as const] : []),
+      { at: at + spread(dice, 15_000, length), do: 'run', sync },
+    ]
+  },
+  // A worker is killed where it writes, the source changes back and forth, and the next run begins.
+  (dice, sync, worker) => {
+    const at = spread(dice, 100, 4_000)
+    return [
+      { at: 0, do: 'run', sync },
+      {
+        at,
+        do: 'killAtStatement',
+        worker,
+        in: spread(dice, 1, 60),
+        backAfter: spread(dice, 100, 40_000),
+      },
+      ...(dice.often(0.6) ? [{ at: at + 3_000, do: 'terminate', sync } as const] : []),
+      { at: at + 3_500, do: 'edit', sync, inPlace: false },
+      { at: at + spread(dice, 4_000, 60_000), do: 'run', sync },
+    ]
+  },
+  // A row is gone from the source, and others have changed its record, or not.
+  (dice, sync) => {
+    const at = spread(dice, 10_000, 40_000)
+    return [
+      { at: 0, do: 'run', sync },
+      { at, do: 'orphan', sync, isChanged: dice.often(0.6) },
+      { at: at + spread(dice, 62_000, 120_000), do: 'run', sync },
+    ]
+  },
+]
+
+/** @param endsAt ms after the begin @param without kinds that are not drawn */
+export function drawActions(dice: Dice, scene: Scene, endsAt: number): Action[] {
+  const { often, below, one } = dice
+  const actions: Action[] = []
+  const runs: number[] = []
+  let at = 500
+  for (let n = 0; at < endsAt && n < 8; n++) {
+    const sync = n < scene.syncs.length ? scene.syncs[n]! : one(...scene.syncs)
+    const task =
+      n > 1 && often(0.25)
+        ? one('retry' as const, 'reconcile' as const, 'undo' as const)
+        : undefined
+    actions.push({ at, do: 'run', sync: sync.name, ...(task && { task }) })
+    runs.push(at)
+    at += spread(dice, 3 * SECOND, endsAt / 3)
+  }
+  for (const kind of ACTION_KINDS) {
+    const { most, p, parts } = KINDS[kind]
+    if (!often(p)) continue
+    for (let count = 1 + below(most); count > 0; count--) {
+      // Most of them in a run, as early as late.
+      const when = often(0.85) ? one(...runs) + spread(dice, 10, 90 * SECOND) : below(endsAt)
+      const given = Object.assign({}, ...parts.map((part) => part(dice, scene))) as object
+      actions.push({ at: Math.min(when, endsAt), do: kind, ...given } as Action)
+    }
+  }
+  for (const chain of CHAINS) {
+    if (!often(0.2)) continue
+    const from = below(endsAt / 2)
+    const chained = chain(dice, one(...scene.syncs).name, below(scene.workers))
+    actions.push(
+      ...chained.map((action) => ({ ...action, at: Math.min(endsAt, from + action.at) })),
+    )
+  }
+  return actions.toSorted((a, b) => a.at - b.at)
+}

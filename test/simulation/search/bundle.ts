@@ -1,0 +1,81 @@
+// The simulator as one file, and the workflow code. In one file nothing is loaded while a history runs, so that no history depends on how
+// long that takes; and bugs can be planted in it.
+
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker'
+import { build } from 'esbuild'
+
+/** A change of a source file. */
+export interface Patch {
+  /** From the project's folder. */
+  readonly file: string
+  readonly from: string
+  readonly to: string
+}
+
+const root = fileURLToPath(new URL('../../../', import.meta.url))
+
+function patched(patches: readonly Patch[], path: string): string {
+  let text = readFileSync(path, 'utf8')
+  for (const { file, from, to } of patches) {
+    if (join(root, file) !== path) continue
+    if (text.split(from).length !== 2)
+      throw new Error(`${file}: expected exactly once: ${from.slice(0, 80)}`)
+    text = text.replace(from, () => to)
+  }
+  return text
+}
+
+/** Writes `simulate.mjs` into the folder. Returns its path. */
+export async function bundleSimulator(
+  folder: string,
+  patches: readonly Patch[] = [],
+): Promise<string> {
+  mkdirSync(folder, { recursive: true })
+  const outfile = join(folder, 'simulate.mjs')
+  await build({
+    entryPoints: [join(root, 'test/simulation/search/child.ts')],
+    outfile,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node20',
+    packages: 'external',
+    logLevel: 'error',
+    // Packages are found from here.
+    absWorkingDir: root,
+    plugins: [
+      {
+        name: 'planted bugs',
+        setup(plugin) {
+          if (patches.length === 0) return
+          const paths = new Set(patches.map(({ file }) => join(root, file)))
+          const unmet = new Set(paths)
+          plugin.onLoad({ filter: /\.ts$/ }, ({ path }) => {
+            if (!paths.has(path)) return undefined
+            unmet.delete(path)
+            return { contents: patched(patches, path), loader: 'ts' }
+          })
+          plugin.onEnd(() => {
+            if (unmet.size > 0) throw new Error(`not in the simulator: ${[...unmet].join(', ')}`)
+          })
+        },
+      },
+    ],
+  })
+  return outfile
+}
+
+/** Writes the workflow code into the folder. Returns its path. */
+export async function bundleWorkflows(folder: string): Promise<string> {
+  mkdirSync(folder, { recursive: true })
+  const path = join(folder, 'workflows.js')
+  const { code } = await bundleWorkflowCode({
+    workflowsPath: join(root, 'workflows/index.ts'),
+    logger: new DefaultLogger('WARN'),
+  })
+  writeFileSync(path, code)
+  return path
+}

@@ -1,0 +1,181 @@
+// The plan of a history: what there is, and what happens when. It is drawn from a seed before anything runs, and is data: a shorter plan is a
+// smaller history, and a kept one is a regression test.
+
+import type { Dice } from '../scheduler.ts'
+import { diceOf } from '../world/dice.ts'
+import { drawActions, type Action } from './actions.ts'
+
+export interface SyncScene {
+  readonly name: string
+  readonly type: 'contact' | 'company'
+  readonly mode: 'upsert' | 'create' | 'update'
+  /** What it writes besides the key. */
+  readonly properties: readonly ('name' | 'size' | 'note')[]
+  readonly rows: number
+  readonly verify: 'none' | 'sample' | 'all'
+  readonly missingRows: 'ignore' | 'delete'
+  readonly keepBefore: boolean
+  /** Of 100 rows: so many have a value that does not map, or that the service refuses. */
+  readonly badPercent: number
+  /** Whether some keys have space around them. */
+  readonly padsKeys: boolean
+}
+
+export interface Scene {
+  readonly syncs: readonly SyncScene[]
+  readonly workers: number
+  readonly isUnique: boolean
+  readonly tuning: Readonly<Record<string, unknown>>
+  readonly service: {
+    readonly perMinute: number
+    readonly limiter: 'window' | 'rolling'
+    readonly headers: 'all' | 'refusals' | 'limit' | 'remaining' | 'none'
+    readonly matching: 'exact' | 'trimmed' | 'folded'
+    readonly batchItems: 'record' | 'bare' | '204'
+    readonly paths: 'plain' | 'other'
+    readonly pages: 'full' | 'short' | 'empty'
+    readonly clockAhead: number
+    /** Whether it has no batches. */
+    readonly isSingle: boolean
+    /** What an item of a batch upsert writes: what was sent, or another value. */
+    readonly writes: 'sent' | 'otherval'
+  }
+  /** Of one way through the network, ms. */
+  readonly latencyMs: number
+  /** Of one way to the ledger's thread, ms. */
+  readonly ledgerMs: number
+  /** How often a task of a workflow replays its history, of 1. */
+  readonly forgets: number
+}
+
+/** How often pieces of network traffic, and requests, meet something; of 1. */
+export interface Weather {
+  readonly slow: number
+  readonly split: number
+  readonly tornBefore: number
+  readonly tornAfter: number
+  readonly half: number
+  readonly stalled: number
+  readonly refused: number
+  readonly unconnected: number
+  /** Messages from and to the Temporal server that are lost. */
+  readonly unheard: number
+  /** Of requests at the service: answered by an error before, and after they are carried out; items of batches answered 500. */
+  readonly failed: number
+  readonly failedAfter: number
+  readonly items: number
+}
+
+export interface Plan {
+  readonly seed: number
+  readonly scene: Scene
+  readonly weather: Weather
+  /** In the order of their times. */
+  readonly actions: readonly Action[]
+  /** When the adversary rests, ms after the begin. */
+  readonly restsAt: number
+}
+
+export const CALM: Weather = {
+  slow: 0,
+  split: 0,
+  tornBefore: 0,
+  tornAfter: 0,
+  half: 0,
+  stalled: 0,
+  refused: 0,
+  unconnected: 0,
+  unheard: 0,
+  failed: 0,
+  failedAfter: 0,
+  items: 0,
+}
+
+const MINUTE = 60_000
+
+function drawSync(dice: Dice, name: string, type: SyncScene['type']): SyncScene {
+  const { one, often, below } = dice
+  const mode = one<SyncScene['mode']>('upsert', 'upsert', 'upsert', 'upsert', 'create', 'update')
+  return {
+    name,
+    type,
+    mode,
+    properties: ['name', 'size'],
+    rows: one(3, 8, 8, 20, 60, often(0.3) ? 120 : 30),
+    verify: one('none', 'sample', 'sample', 'all'),
+    missingRows: mode === 'upsert' ? one('ignore', 'delete', 'delete') : 'ignore',
+    keepBefore: often(0.25),
+    badPercent: often(0.4) ? below(12) : 0,
+    padsKeys: often(0.2),
+  }
+}
+
+function drawScene(dice: Dice): Scene {
+  const { one, often, below } = dice
+  const contacts = drawSync(dice, 'contacts', 'contact')
+  const companies = drawSync(dice, 'companies', 'company')
+  const notes: SyncScene = {
+    ...drawSync(dice, 'notes', 'contact'),
+    properties: ['note'],
+    mode: 'update',
+    missingRows: 'ignore',
+  }
+  const syncs = [contacts, ...(often(0.4) ? [companies] : []), ...(often(0.25) ? [notes] : [])]
+  return {
+    syncs,
+    workers: one(1, 2, 2, 3),
+    isUnique: often(0.7),
+    tuning: {
+      ...(often(0.5) && { in_flight: 1 + below(4) }),
+      ...(often(0.4) && { segment_ms: one(3_000, 15_000, 60_000) }),
+      ...(often(0.3) && { heartbeat_timeout_ms: one(15_000, 30_000) }),
+    },
+    service: {
+      perMinute: one(40, 120, 600, 1_000_000),
+      limiter: one('window', 'rolling'),
+      headers: one('all', 'all', 'all', 'refusals', 'limit', 'remaining', 'none'),
+      matching: one('exact', 'exact', 'trimmed', 'folded'),
+      batchItems: one('record', 'record', 'bare', '204'),
+      paths: one('plain', 'other'),
+      pages: one('full', 'full', 'short', 'empty'),
+      clockAhead: one(0, 0, 0, -3_600_000, 90_000),
+      isSingle: often(0.2),
+      writes: often(0.06) ? 'otherval' : 'sent',
+    },
+    latencyMs: one(2, 20, 80, 300),
+    ledgerMs: one(0, 1, 1, 10),
+    forgets: one(0, 0, 0.1, 0.5),
+  }
+}
+
+/** Each kind of weather is there in some histories only, so that each is also seen without the others. */
+function drawWeather({ often, random }: Dice): Weather {
+  const some = (most: number, p = 0.3) => (often(p) ? most * random() : 0)
+  return {
+    slow: some(0.2),
+    split: some(0.5),
+    tornBefore: some(0.06),
+    tornAfter: some(0.06),
+    half: some(0.05),
+    stalled: some(0.03),
+    refused: some(0.2),
+    unconnected: some(0.1),
+    unheard: some(0.1),
+    failed: some(0.1),
+    failedAfter: some(0.06),
+    items: some(0.08),
+  }
+}
+
+export function drawPlan(seed: number): Plan {
+  const scene = drawScene(diceOf(seed, 'scene'))
+  const dice = diceOf(seed, 'actions')
+  const restsAt = (3 + dice.below(12)) * MINUTE
+  return {
+    seed,
+    scene,
+    weather: drawWeather(diceOf(seed, 'weather')),
+    actions: drawActions(dice, scene, restsAt),
+    restsAt,
+  }
+}

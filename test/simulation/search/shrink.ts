@@ -1,0 +1,119 @@
+// The smallest plan that still fails the same way: actions, weather and settings are left out as long as what must never be still happens.
+
+import type { Action } from './actions.ts'
+import type { Played } from './child.ts'
+import type { Fleet } from './fleet.ts'
+import { CALM, type Plan, type Scene, type SyncScene, type Weather } from './plan.ts'
+
+/** A violation without the numbers that change as a history gets smaller. */
+export const kindOf = (violation: string): string =>
+  violation
+    .replaceAll(/\d+/g, 'N')
+    .replaceAll(/\b(?:importSync|reconcile|retry|undo)-\w+-N/g, 'a run')
+    .slice(0, 60)
+
+const TRIES_MAX = 400
+
+interface Shrunk {
+  readonly plan: Plan
+  readonly played: Played
+  readonly tries: number
+}
+
+const without = <T>(list: readonly T[], from: number, count: number): T[] => [
+  ...list.slice(0, from),
+  ...list.slice(from + count),
+]
+
+/** Plans that have fewer actions: first without large parts of them, then without single ones. */
+function* fewerActions(plan: Plan): Generator<Plan> {
+  for (let size = Math.ceil(plan.actions.length / 2); size >= 1; size = Math.floor(size / 2))
+    for (let from = plan.actions.length - size; from >= 0; from -= size)
+      yield { ...plan, actions: without(plan.actions, from, size) }
+}
+
+function* calmer(plan: Plan): Generator<Plan> {
+  yield { ...plan, weather: CALM }
+  for (const name of Object.keys(CALM) as (keyof Weather)[])
+    if (plan.weather[name] > 0) yield { ...plan, weather: { ...plan.weather, [name]: 0 } }
+}
+
+const PLAIN: Partial<SyncScene> = {
+  verify: 'none',
+  missingRows: 'ignore',
+  keepBefore: false,
+  badPercent: 0,
+  padsKeys: false,
+  mode: 'upsert',
+}
+
+function* plainer(plan: Plan): Generator<Plan> {
+  const scene = (more: Partial<Scene>): Plan => ({ ...plan, scene: { ...plan.scene, ...more } })
+  const { syncs } = plan.scene
+  const isUsed = (name: string) =>
+    plan.actions.some((action: Action) => 'sync' in action && action.sync === name)
+  for (const sync of syncs)
+    if (syncs.length > 1 && !isUsed(sync.name))
+      yield scene({ syncs: syncs.filter((one) => one !== sync) })
+  const change = (sync: SyncScene, more: Partial<SyncScene>) =>
+    scene({ syncs: syncs.map((one) => (one === sync ? { ...one, ...more } : one)) })
+  for (const sync of syncs) {
+    for (const rows of [1, 3, 8]) if (rows < sync.rows) yield change(sync, { rows })
+    for (const [name, value] of Object.entries(PLAIN))
+      if (sync[name as keyof SyncScene] !== value) yield change(sync, { [name]: value })
+  }
+  if (plan.scene.workers > 1) yield scene({ workers: 1 })
+  if (Object.keys(plan.scene.tuning).length > 0) yield scene({ tuning: {} })
+  const service: Scene['service'] = {
+    perMinute: 1_000_000,
+    limiter: 'window',
+    headers: 'all',
+    matching: 'exact',
+    batchItems: 'record',
+    paths: 'plain',
+    pages: 'full',
+    clockAhead: 0,
+    isSingle: false,
+    writes: 'sent',
+  }
+  if (JSON.stringify(plan.scene.service) !== JSON.stringify(service)) yield scene({ service })
+  for (const [name, value] of Object.entries(service))
+    if (plan.scene.service[name as keyof Scene['service']] !== value)
+      yield scene({ service: { ...plan.scene.service, [name]: value } })
+  for (const [name, value] of [
+    ['latencyMs', 20],
+    ['ledgerMs', 1],
+    ['forgets', 0],
+  ] as const)
+    if (plan.scene[name] !== value) yield scene({ [name]: value })
+}
+
+export async function shrink(
+  fleet: Pick<Fleet, 'play'>,
+  first: Played,
+  tell: (line: string) => void = () => {},
+): Promise<Shrunk> {
+  const kind = kindOf(first.violations[0]!)
+  let best: Shrunk = { plan: first.plan!, played: first, tries: 0 }
+  let tries = 0
+  // Each pass begins anew with the smaller plan; it ends when nothing can be left out.
+  for (let isSmaller = true; isSmaller && tries < TRIES_MAX;) {
+    isSmaller = false
+    for (const step of [fewerActions, calmer, plainer]) {
+      let again = true
+      while (again && tries < TRIES_MAX) {
+        again = false
+        for (const plan of step(best.plan)) {
+          if (++tries > TRIES_MAX) break
+          const played = await fleet.play({ plan })
+          if (!played.violations.some((one) => kindOf(one) === kind)) continue
+          best = { plan, played, tries }
+          isSmaller = again = true
+          tell(`smaller: ${plan.actions.length} actions after ${tries} tries`)
+          break
+        }
+      }
+    }
+  }
+  return { ...best, tries }
+}

@@ -1,0 +1,109 @@
+// The simulator: the same seed is the same story, the kept stories are true, new histories break nothing, and planted bugs are seen.
+
+import { readFileSync, readdirSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { HANG_MS } from '../hang.ts'
+import { findPlanted } from './planted/play.ts'
+import { PLANTED } from './planted/table.ts'
+import type { Played } from './search/child.ts'
+import { Fleet } from './search/fleet.ts'
+import type { Plan } from './search/plan.ts'
+import { prepareSimulator, type Prepared } from './search/prepare.ts'
+import { search } from './search/search.ts'
+
+const { RECORDS_SYNC_HISTORIES = '40', RECORDS_SYNC_SEED, RECORDS_SYNC_PLANTED } = process.env
+const DAY_MS = 86_400_000
+/** Others each day, and on all machines the same. */
+const firstSeed = Number(RECORDS_SYNC_SEED ?? Math.floor(Date.now() / DAY_MS) * 100_000)
+const long = { timeout: 6 * HANG_MS }
+
+let simulator: Prepared
+let fleet: Fleet
+beforeAll(async () => {
+  simulator = await prepareSimulator()
+  fleet = new Fleet({ ...simulator, processes: Math.min(2, availableParallelism()) })
+})
+afterAll(() => {
+  fleet.close()
+  simulator.remove()
+})
+
+const failedText = (failed: readonly Played[]): string =>
+  failed
+    .map(({ seed, violations, story }) => `seed ${seed}: ${violations.join('\n')}\n${story}`)
+    .join('\n')
+
+test(
+  'the same seed is the same story, byte for byte, whatever the process has played before',
+  async () => {
+    const alone = new Fleet({ ...simulator, processes: 1 })
+    const after = new Fleet({ ...simulator, processes: 1 })
+    try {
+      for (const seed of [3, 4]) await after.play({ seed })
+      for (const seed of [7, 18]) {
+        const [one, other] = await Promise.all([alone.play({ seed }), after.play({ seed })])
+        expect(one.story).toBe(other.story)
+        expect(one.figures.events).toBe(other.figures.events)
+        expect(one.violations).toEqual(other.violations)
+      }
+    } finally {
+      alone.close()
+      after.close()
+    }
+  },
+  long.timeout,
+)
+
+const stories = new URL('stories/', import.meta.url)
+const kept = readdirSync(stories).filter((name) => name.endsWith('.json'))
+
+test.each(kept)(
+  'the story %s',
+  async (name) => {
+    const { plan } = JSON.parse(readFileSync(new URL(name, stories), 'utf8')) as { plan: Plan }
+    expect(
+      failedText([await fleet.play({ plan })].filter((one) => one.violations.length > 0)),
+    ).toBe('')
+  },
+  long.timeout,
+)
+
+test(
+  `${RECORDS_SYNC_HISTORIES} histories from seed ${firstSeed}`,
+  async () => {
+    const failed: Played[] = []
+    await search(fleet, {
+      seed: firstSeed,
+      histories: Number(RECORDS_SYNC_HISTORIES),
+      ms: Infinity,
+      isSteered: false,
+      played: (played) => {
+        if (played.violations.length > 0) failed.push(played)
+        return failed.length >= 3
+      },
+    })
+    expect(failedText(failed)).toBe('')
+  },
+  6 * long.timeout,
+)
+
+/** Those that are always planted: each is found by a history whose seed is here. */
+const ALWAYS: Readonly<Record<string, number>> = {
+  'answers-in-another-order': 5_000,
+  'lost-batches-are-forgotten': 5_001,
+}
+const planted = PLANTED.filter(({ name }) =>
+  RECORDS_SYNC_PLANTED === undefined ? name in ALWAYS : true,
+)
+
+test.each(planted.map((bug) => [bug.name, bug] as const))(
+  '%s is found',
+  async (name, bug) => {
+    const seed = ALWAYS[name] ?? firstSeed
+    const histories = Number(RECORDS_SYNC_PLANTED ?? 2)
+    const found = await findPlanted(bug, simulator.workflows, { seed, histories })
+    expect(found?.played.violations ?? []).not.toEqual([])
+  },
+  6 * long.timeout,
+)

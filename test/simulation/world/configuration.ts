@@ -1,0 +1,96 @@
+// The configuration file of the world, and the key that it names. People edit both while runs are under way.
+
+import { writeFileSync, renameSync, chmodSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Scene, SyncScene } from '../search/plan.ts'
+import { KEYS } from './service.ts'
+
+type Json = Record<string, unknown>
+
+const importOf = (sync: SyncScene, more: Json): Json => ({
+  from: { csv: `./${sync.name}.csv` },
+  to: 'crm',
+  object_type: sync.type,
+  matching_property: 'code',
+  mode: sync.mode,
+  verify: sync.verify,
+  ...(sync.keepBefore && { keep_before: true }),
+  ...(sync.missingRows !== 'ignore' && {
+    missing_rows: sync.missingRows,
+    missing_rows_max_percent: 100,
+  }),
+  properties: Object.fromEntries(
+    ['code', ...sync.properties].map((property) => [
+      property,
+      property === 'size' ? { column: property, type: 'number' } : property,
+    ]),
+  ),
+  ...more,
+})
+
+export class Configuration {
+  readonly file: string
+  readonly #folder: string
+  readonly #scene: Scene
+  #service = 'https://crm.example'
+  #key: string = KEYS.home
+  /** Settings that were edited, by sync. */
+  readonly #edits = new Map<string, Json>()
+
+  constructor(folder: string, scene: Scene) {
+    this.#folder = folder
+    this.#scene = scene
+    this.file = join(folder, 'records-sync.yaml')
+    this.write()
+  }
+
+  get key(): string {
+    return this.#key
+  }
+
+  /** As it was at first. */
+  restore(key: string): void {
+    this.#service = 'https://crm.example'
+    this.#key = key
+    this.#edits.clear()
+    this.write()
+  }
+
+  setKey(key: string): void {
+    this.#key = key
+    this.write()
+  }
+
+  /** Address and key change together. */
+  setService(service: string, key: string): void {
+    this.#service = service
+    this.#key = key
+    this.write()
+  }
+
+  edit(sync: string, settings: Json): void {
+    this.#edits.set(sync, settings)
+    this.write()
+  }
+
+  write(): void {
+    const config = {
+      connections: { crm: { service: this.#service, key: { file: './crm.key' } } },
+      ledger: './ledger.db',
+      syncs: Object.fromEntries(
+        this.#scene.syncs.map((sync) => [
+          sync.name,
+          { import: importOf(sync, this.#edits.get(sync.name) ?? {}) },
+        ]),
+      ),
+    }
+    this.#put(join(this.#folder, 'crm.key'), `${this.#key}\n`)
+    this.#put(this.file, `${JSON.stringify(config, null, 1)}\n`)
+  }
+
+  #put(path: string, text: string): void {
+    writeFileSync(`${path}.new`, text)
+    chmodSync(`${path}.new`, 0o600)
+    renameSync(`${path}.new`, path)
+  }
+}

@@ -1,0 +1,311 @@
+// Carries out the actions of a plan: what the adversary does to the world, and what people do.
+
+import type { Snapshot } from '../../other-service/index.ts'
+import { plainValues } from '../model/service-log.ts'
+import { VALUE_MARK } from '../model/sources.ts'
+import type { Action } from '../search/actions.ts'
+import { diceOf } from './dice.ts'
+import { ELSEWHERE_ORG, KEYS, OTHER_ORG, faultsOf, typeDefs } from './service.ts'
+import type { World } from './world.ts'
+
+type Of<Kind extends Action['do']> = Extract<Action, { readonly do: Kind }>
+type Doers = { readonly [Kind in Action['do']]: (action: Of<Kind>) => void }
+
+const SNAPSHOT_EVERY_MS = 5_000
+const SNAPSHOTS_MAX = 100
+
+export class Operators {
+  readonly #world: World
+  readonly #dice
+  #snapshots: { readonly at: number; readonly snapshot: Snapshot }[] = []
+  /** What is put back when its time is over, or when the adversary rests. */
+  readonly #pending = new Set<() => void | Promise<void>>()
+  #isAtRest = false
+  #others = 0
+
+  constructor(world: World) {
+    this.#world = world
+    this.#dice = diceOf(world.plan.seed, 'operators')
+    this.#takeSnapshots()
+  }
+
+  #takeSnapshots(): void {
+    const { loop, services } = this.#world
+    if (this.#isAtRest) return
+    this.#snapshots.push({ at: loop.now(), snapshot: services.crm.org.snapshot() })
+    if (this.#snapshots.length > SNAPSHOTS_MAX) this.#snapshots.shift()
+    loop.after(SNAPSHOT_EVERY_MS, 'a backup of the service', () => this.#takeSnapshots())
+  }
+
+  /** Does an action; what of it lasts ends after a while. */
+  act(action: Action): void {
+    const does = this.#doers[action.do] as (given: Action) => void
+    does(action)
+  }
+
+  #tell = (line: string): void => this.#world.story.tell(line)
+
+  #until(ms: number, what: string, end: () => void | Promise<void>): void {
+    const over = () => {
+      if (!this.#pending.delete(over)) return
+      this.#tell(what)
+      return end()
+    }
+    this.#pending.add(over)
+    this.#world.loop.after(ms, what, over)
+  }
+
+  /** Everything is put right, and nothing goes wrong any more. */
+  async rest(): Promise<void> {
+    this.#tell('the adversary rests')
+    this.#isAtRest = true
+    const { weather, services, configuration, workers } = this.#world
+    for (const over of this.#pending) await over()
+    weather.rest()
+    services.crm.set({ faults: [], itemFaults: null, refuseEach: null, perMinute: 6_000 })
+    services.crm.addKey(KEYS.home)
+    configuration.restore(KEYS.home)
+    for (const worker of workers) if (worker?.process.killedIn) worker.process.killedIn = null
+  }
+
+  #openRun = (sync: string) =>
+    this.#world.runs.findLast((run) => run.sync === sync && run.ended === null)
+
+  #withRun(sync: string, what: string, work: (id: string) => Promise<unknown>): void {
+    const run = this.#openRun(sync)
+    if (run === undefined) return
+    this.#tell(`a person ${what} ${run.workflowId}`)
+    work(run.workflowId).catch((error: unknown) =>
+      this.#tell(`  it is refused: ${(error as Error).name}`),
+    )
+  }
+
+  readonly #doers: Doers = {
+    run: ({ sync, task }) => {
+      const { world } = { world: this.#world }
+      if (task === undefined) return void world.start(sync, 'importSync', { sync })
+      if (task === 'reconcile')
+        return void world.start(sync, 'reconcile', { sync, repair: this.#dice.often(0.7) })
+      const run = world.lastClosedRun(sync)
+      if (run !== null) world.start(sync, task, { run })
+    },
+    edit: ({ sync, inPlace }) => {
+      const source = this.#world.sources.get(sync)!
+      source.edit(inPlace)
+      this.#tell(`${sync}.csv changes${inPlace ? ' in place' : ''} (${source.last.generation})`)
+    },
+    orphan: ({ sync, isChanged }) => {
+      const source = this.#world.sources.get(sync)!
+      const code = source.drop()
+      if (code === null) return
+      this.#tell(`a row leaves ${sync}.csv (${source.last.generation})`)
+      const { log, crm } = this.#world.services
+      const record = crm.org
+        .list(source.sync.type)
+        .find(({ properties }) => properties['code'] === code)
+      if (!isChanged || record === undefined) return
+      this.#tell(`others change its record ${record.id}`)
+      const text = `${VALUE_MARK}-other-${++this.#others}`
+      log.others(() => crm.org.change(record.id, { [this.#dice.one('name', 'note')]: text }))
+    },
+    kill: ({ worker, backAfter }) => this.#world.kill(worker, backAfter),
+    killAtStatement: ({ worker, in: count, backAfter }) => {
+      const process = this.#world.workers[worker]?.process
+      if (process?.state !== 'running') return
+      process.killedIn = count
+      this.#world.backAfterMs = backAfter
+    },
+    stop: ({ worker: at, for: ms }) => {
+      const worker = this.#world.workers[at]
+      if (worker?.process.state !== 'running') return
+      this.#tell(`${worker.process.name} stands still`)
+      worker.stop()
+      this.#until(ms, `${worker.process.name} goes on`, () => worker.goOn())
+    },
+    clock: ({ by }) => {
+      this.#tell(`the clock of the machine jumps by ${by} ms`)
+      this.#world.machine.aheadMs += by
+    },
+    diskFull: ({ for: ms }) => {
+      this.#tell('the disk is full')
+      this.#world.isDiskFull = true
+      this.#until(ms, 'the disk has room', () => void (this.#world.isDiskFull = false))
+    },
+    outage: ({ for: ms }) => {
+      const { crm, process } = this.#world.services
+      if (this.#world.isServiceDown) return
+      this.#world.isServiceDown = true
+      this.#tell('the service ends')
+      process.run(() => crm.kill())
+      this.#until(ms, 'the service starts', async () => {
+        await process.run(() => crm.restart())
+        this.#world.isServiceDown = false
+      })
+    },
+    maintenance: ({ for: ms }) => {
+      const { crm } = this.#world.services
+      this.#tell('the service is in maintenance')
+      crm.set({
+        faults: [{ rate: 1, kinds: ['503'] }],
+        retryAfter: this.#dice.one('1', '30', '120'),
+      })
+      this.#until(ms, 'the maintenance is over', () =>
+        crm.set({ faults: faultsOf(this.#world.plan.weather), retryAfter: '1' }),
+      )
+    },
+    restore: ({ back }) => this.#restore(back),
+    partition: ({ worker: at, for: ms }) => {
+      const process = this.#world.workers[at]?.process
+      if (process === undefined) return
+      this.#tell(`${process.name} is cut off from the service`)
+      this.#world.weather.cutOff(process, ms)
+    },
+    limit: ({ perMinute, refuseEach }) => {
+      this.#tell(
+        `the limit is ${perMinute} a minute${refuseEach === null ? '' : ', and another one refuses some'}`,
+      )
+      this.#world.services.crm.set({ perMinute, refuseEach })
+    },
+    others: ({ what, count }) => {
+      for (let times = count; times > 0; times--) this.#other(what)
+    },
+    cancel: ({ sync }) =>
+      this.#withRun(sync, 'cancels', (id) => this.#world.client.workflow.getHandle(id).cancel()),
+    terminate: ({ sync }) =>
+      this.#withRun(sync, 'terminates', (id) =>
+        this.#world.client.workflow.getHandle(id).terminate(),
+      ),
+    pause: ({ sync, for: ms }) => {
+      const run = this.#openRun(sync)
+      if (run === undefined) return
+      const update = (name: string) => (id: string) =>
+        this.#world.client.workflow
+          .getHandle(id)
+          .executeUpdate(name, { args: (name === 'pause' ? [{ reason: 'lunch' }] : []) as [] })
+      this.#withRun(sync, 'pauses', update('pause'))
+      this.#until(
+        ms,
+        `a person resumes ${run.workflowId}`,
+        () => void update('resume')(run.workflowId).catch(() => {}),
+      )
+    },
+    wipe: () => {
+      this.#tell('the Temporal server has lost its database')
+      this.#world.temporal.wipe()
+      for (const run of this.#world.runs) run.ended ??= { at: this.#world.loop.now(), how: 'wiped' }
+    },
+    temporalDown: ({ for: ms }) => {
+      this.#tell('the Temporal server is away')
+      this.#world.temporal.down()
+      this.#until(ms, 'the Temporal server is back', () => this.#world.temporal.up())
+    },
+    key: ({ to, for: ms }) => this.#key(to, ms),
+    hide: ({ for: ms }) => {
+      const { crm } = this.#world.services
+      const key = this.#world.configuration.key
+      if (key !== KEYS.home) return
+      this.#tell('the key does not see contacts any more')
+      crm.hideType(key, 'contact')
+      const refused = this.#refusing()
+      this.#until(ms, 'the key sees contacts again', () => {
+        crm.showType(key, 'contact')
+        refused()
+      })
+    },
+    schema: ({ for: ms }) => {
+      const { crm } = this.#world.services
+      const [contact] = typeDefs(this.#world.plan.scene.isUnique)
+      this.#tell('contacts have no size any more')
+      crm.org.defineType({
+        ...contact!,
+        properties: contact!.properties.filter(({ name }) => name !== 'size'),
+      })
+      const refused = this.#refusing()
+      this.#until(ms, 'contacts have a size again', () => {
+        crm.org.defineType(contact!)
+        refused()
+      })
+    },
+    address: ({ for: ms }) => {
+      const { configuration } = this.#world
+      this.#tell('the configuration names another service')
+      configuration.setService('https://elsewhere.example', KEYS.elsewhere)
+      this.#until(ms, 'the configuration names the first service again', () =>
+        configuration.restore(KEYS.home),
+      )
+    },
+    config: ({ sync, drops }) => {
+      this.#tell(`the configuration of ${sync} changes`)
+      this.#world.configuration.edit(sync, drops)
+    },
+  }
+
+  #refusing(): () => void {
+    const { loop, refusing } = this.#world
+    const time = { from: loop.now(), until: Infinity }
+    refusing.push(time)
+    return () => void (time.until = loop.now())
+  }
+
+  #key(to: 'new' | 'other', ms: number): void {
+    const { services, configuration } = this.#world
+    const { crm } = services
+    if (configuration.key !== KEYS.home) return
+    if (to === 'new') {
+      this.#tell('the key is revoked')
+      crm.revoke(KEYS.home)
+      this.#until(ms, 'there is a new key', () => {
+        crm.addKey(KEYS.next)
+        configuration.setKey(KEYS.next)
+      })
+    } else {
+      this.#tell('the key is one of another org')
+      configuration.setKey(KEYS.other)
+      this.#until(ms, 'the key is the first one again', () => configuration.setKey(KEYS.home))
+    }
+  }
+
+  /** The service is put back to an older state: all that has changed since is as it was. */
+  #restore(backMs: number): void {
+    const { services, loop } = this.#world
+    const { org } = services.crm
+    const found = this.#snapshots.findLast(({ at }) => at <= loop.now() - backMs)
+    if (found === undefined) return
+    const before = new Map(org.snapshot()[0].map((record) => [record.id, record]))
+    org.restore(found.snapshot)
+    const after = new Map(org.snapshot()[0].map((record) => [record.id, record]))
+    for (const id of new Set([...before.keys(), ...after.keys()])) {
+      const [was, is] = [before.get(id), after.get(id)]
+      if (was !== is)
+        services.log.restored(org.id, id, was && plainValues(was), is && plainValues(is))
+    }
+    this.#tell(
+      `the service is put back to how it was ${Math.round((loop.now() - found.at) / 1_000)} s ago`,
+    )
+  }
+
+  #other(what: 'edit' | 'add' | 'remove'): void {
+    const { log, crm } = this.#world.services
+    const { org } = crm
+    const { one, below } = this.#dice
+    const type = one(...this.#world.plan.scene.syncs).type
+    const records = org.list(type)
+    const record = records[below(records.length)]
+    log.others(() => {
+      const text = `${VALUE_MARK}-other-${++this.#others}`
+      if (what === 'add' || record === undefined) {
+        const { id } = org.put(type, { code: `other-${this.#others}`, name: text })
+        this.#tell(`others add ${id}`)
+      } else if (what === 'edit') {
+        org.change(record.id, { [one('name', 'note')]: text })
+        this.#tell(`others change ${record.id}`)
+      } else {
+        org.remove(record.id)
+        this.#tell(`others remove ${record.id}`)
+      }
+    })
+  }
+}
+
+/** Orgs that nothing of a run may reach that belongs to another one. */
+export const FOREIGN_ORGS = [OTHER_ORG, ELSEWHERE_ORG]

@@ -1,0 +1,123 @@
+// The services of the world: the CRM that syncs write to, an org of it that they must not write to, and another service whose address the
+// configuration may name by mistake. Each is the second implementation of the service, on the simulated network.
+
+import {
+  startOtherService,
+  type Faults,
+  type Org,
+  type OtherService,
+} from '../../other-service/index.ts'
+import type { TypeDef } from '../../other-service/types.ts'
+import { REFUSED } from '../model/sources.ts'
+import { ServiceLog, type Change } from '../model/service-log.ts'
+import type { Network } from '../network/network.ts'
+import type { Scene, Weather } from '../search/plan.ts'
+import type { Loop } from './loop.ts'
+import { Machine, Process } from './process.ts'
+
+export const CRM = 'crm.example:443'
+export const ELSEWHERE = 'elsewhere.example:443'
+export const HOME_ORG = 11
+export const OTHER_ORG = 22
+export const ELSEWHERE_ORG = 33
+
+export const KEYS = {
+  home: 'sk-home-0000000000000001',
+  next: 'sk-next-0000000000000002',
+  other: 'sk-other-000000000000003',
+  elsewhere: 'sk-elsewhere-0000000004',
+} as const
+
+const BATCHES = ['batchCreate', 'batchUpdate', 'batchUpsert', 'batchDelete']
+const REPLAYED = ['batchUpdate', 'batchUpsert', 'batchDelete', 'associateRecords', 'queryRecords']
+
+export const typeDefs = (isUnique: boolean): readonly TypeDef[] =>
+  ['contact', 'company'].map((name) => ({
+    name,
+    properties: [
+      { name: 'code', kind: 'text', unique: isUnique },
+      { name: 'name', kind: 'text' },
+      { name: 'size', kind: 'number' },
+      { name: 'note', kind: 'text' },
+    ],
+  }))
+
+export const faultsOf = ({ failed, failedAfter }: Weather): readonly Faults[] => [
+  ...(failed > 0
+    ? [{ rate: failed, kinds: ['503', '500', '502', '504', '429', 'drop_before', '302'] } as const]
+    : []),
+  ...(failedAfter > 0
+    ? [
+        { rate: failedAfter, kinds: ['drop_after', 'torn'] } as const,
+        { rate: failedAfter / 2, kinds: ['503_after'], operations: REPLAYED } as const,
+      ]
+    : []),
+]
+
+export interface Services {
+  readonly crm: OtherService
+  readonly elsewhere: OtherService
+  /** An org of the same service. */
+  readonly other: Org
+  readonly log: ServiceLog
+  readonly process: Process
+}
+
+export async function startServices(parts: {
+  loop: Loop
+  network: Network
+  scene: Scene
+  weather: Weather
+  seed: number
+  onChange(change: Change): void
+  /** A service was shown a key; '' is none. */
+  onKey(org: number, key: string): void
+}): Promise<Services> {
+  const { loop, network, scene, weather, seed } = parts
+  const log = new ServiceLog(() => loop.now(), parts.onChange)
+  const types = typeDefs(scene.isUnique)
+  const start = async (address: string, process: Process, orgId: number, key: string) =>
+    await process.run(() =>
+      startOtherService({
+        ...scene.service,
+        lacks: scene.service.isSingle ? BATCHES : [],
+        seed,
+        types,
+        associations: [],
+        orgId,
+        key,
+        refusesText: REFUSED,
+        retryAfter: '1',
+        now: () => loop.now(),
+        listener: {
+          url: `https://${address.replace(':443', '')}`,
+          listen: (server) => {
+            server.prependListener(
+              'request',
+              ({ headers }: { headers: { authorization?: string } }) =>
+                parts.onKey(orgId, (headers.authorization ?? '').replace('Bearer ', '')),
+            )
+            network.listen(address, server, process)
+          },
+          close: () => network.close(address),
+        },
+      }),
+    )
+  const process = new Process('crm', new Machine('crm-host'))
+  const crm = await start(CRM, process, HOME_ORG, KEYS.home)
+  const other = crm.addOrg(OTHER_ORG)
+  crm.addKey(KEYS.other, { org: OTHER_ORG })
+  const elsewhere = await start(
+    ELSEWHERE,
+    new Process('elsewhere', new Machine('elsewhere-host')),
+    ELSEWHERE_ORG,
+    KEYS.elsewhere,
+  )
+  for (const org of [crm.org, other, elsewhere.org]) log.watch(org)
+  const { items } = weather
+  crm.set({
+    faults: faultsOf(weather),
+    itemFaults: items > 0 ? { rate: items, applied: 0.5, status: 500 } : null,
+  })
+  return { crm, elsewhere, other, log, process }
+}

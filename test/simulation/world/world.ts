@@ -1,0 +1,313 @@
+// The world of a history: time, network, services, a machine with its disk, workers, configuration, sources, and a server that runs imports.
+
+import type { Client } from '@temporalio/client'
+import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Logger } from '../../../src/core/ports.ts'
+import { DatabaseSync } from '@photostructure/sqlite'
+import type { Org } from '../../other-service/index.ts'
+import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
+import { taskQueueOf } from '../../../workflows/queues.ts'
+import { Source, Versions } from '../model/sources.ts'
+import type { Change } from '../model/service-log.ts'
+import { SimulatedTemporal, type Bundle } from '../temporal/index.ts'
+import { Network } from '../network/network.ts'
+import { NetworkWeather } from '../network/weather.ts'
+import type { Plan } from '../search/plan.ts'
+import { diceOf } from './dice.ts'
+import { Configuration } from './configuration.ts'
+import { install } from './fakes.ts'
+import { Loop } from './loop.ts'
+import { asWorld, Machine, Process } from './process.ts'
+import { ELSEWHERE_ORG, HOME_ORG, OTHER_ORG, startServices, type Services } from './service.ts'
+import { closeFilesOf, watchStatements } from './statements.ts'
+import { Story } from './story.ts'
+import { Worker } from './worker.ts'
+
+/** The innermost words of a failure, which are ours. */
+function causeOf(error: unknown): string {
+  let cause = error as Error & { type?: string }
+  while (cause.cause instanceof Error) cause = cause.cause
+  return cause.type ?? cause.name
+}
+
+/** When all histories begin. */
+export const BEGIN_MS = Date.UTC(2031, 4, 6, 7, 0, 0)
+
+/** A ledger without runs, made once: to make its tables takes longer than a short history. */
+let template: string | null = null
+function ledgerTemplate(): string {
+  if (template !== null && existsSync(template)) return template
+  const folder = mkdtempSync(join(tmpdir(), 'records-sync-template-'))
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+  template = join(folder, 'ledger.db')
+  void openSqliteLedger(template).close()
+  return template
+}
+
+function projectIn(ledger: string): string {
+  const db = new DatabaseSync(ledger)
+  const { id } = db.prepare('SELECT id FROM project').get() as { id: string }
+  db.close()
+  return id
+}
+
+export interface Watchers {
+  onChange(change: Change): void
+  onKey(org: number, key: string): void
+}
+
+export interface Started {
+  readonly sync: string
+  readonly type: string
+  readonly workflowId: string
+  readonly beganAt: number
+  /** Null while it is under way. */
+  ended: { readonly at: number; readonly how: string } | null
+}
+
+export class World {
+  readonly plan: Plan
+  readonly folder: string
+  readonly loop = new Loop(BEGIN_MS)
+  readonly story: Story
+  readonly machine = new Machine('machine')
+  readonly weather: NetworkWeather
+  readonly network: Network
+  readonly versions = new Versions()
+  readonly sources = new Map<string, Source>()
+  readonly configuration: Configuration
+  readonly temporal: SimulatedTemporal
+  readonly client: Client
+  readonly runs: Started[] = []
+  /** Lines of the logs of all processes. */
+  readonly logged: string[] = []
+  services!: Services
+  workers: (Worker | null)[] = []
+  isDiskFull = false
+  isServiceDown = false
+  project = ''
+  #processes = 0
+  #endings: (() => void)[] = []
+
+  constructor(plan: Plan, bundle: Bundle, watchers: Watchers) {
+    this.plan = plan
+    this.folder = mkdtempSync(join(tmpdir(), 'records-sync-world-'))
+    const now = () => this.loop.now()
+    this.story = new Story(now)
+    const { tell } = this.story
+    const { seed, scene } = plan
+    this.weather = new NetworkWeather({
+      dice: diceOf(seed, 'network'),
+      scene,
+      rates: plan.weather,
+      now,
+      tell,
+    })
+    this.network = new Network(this.loop, this.weather)
+    this.configuration = new Configuration(this.folder, scene)
+    for (const sync of scene.syncs) {
+      const dice = diceOf(seed, `rows of ${sync.name}`)
+      this.sources.set(
+        sync.name,
+        new Source(sync, this.folder, this.versions, dice, {
+          now,
+          later: (work) => this.loop.after(1 + dice.below(30), 'the rest of a file', work),
+        }),
+      )
+    }
+    const wireDice = diceOf(seed, 'wire')
+    this.temporal = new SimulatedTemporal({
+      scheduler: this.loop,
+      dice: diceOf(seed, 'temporal'),
+      bundle,
+      searchAttributes: new Map(),
+      wire: { delay: () => this.weather.wire(wireDice) },
+    })
+    this.client = this.temporal.client('people')
+    this.#watchers = watchers
+  }
+
+  readonly #watchers: Watchers
+
+  async begin(): Promise<void> {
+    const { seed, scene, weather } = this.plan
+    copyFileSync(ledgerTemplate(), join(this.folder, 'ledger.db'))
+    this.#endings.push(
+      install({
+        loop: this.loop,
+        dice: diceOf(seed, 'machine'),
+        disk: { reading: () => this.#reading() },
+      }),
+      watchStatements({
+        hasRoom: () => !this.isDiskFull,
+        killed: (process) => {
+          this.story.tell(`${process.name} is killed at a statement`)
+          this.loop.after(0, 'files are closed', () => closeFilesOf(process))
+          this.restartDead(process)
+        },
+      }),
+    )
+    this.services = await startServices({
+      loop: this.loop,
+      network: this.network,
+      scene,
+      weather,
+      seed,
+      ...this.#watchers,
+    })
+    this.project = projectIn(join(this.folder, 'ledger.db'))
+    for (let at = 0; at < scene.workers; at++) void this.startWorker(at)
+  }
+
+  /** A disk needs a moment, in which others work. */
+  #reading(): Promise<void> {
+    return new Promise((resolve) => setTimeout(resolve, 1))
+  }
+
+  #logger(process: Process): Logger {
+    const line = (level: string) => (fields: object, event: string) =>
+      void this.logged.push(`${process.name} ${level} ${event} ${JSON.stringify(fields)}`)
+    return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') }
+  }
+
+  async startWorker(at: number): Promise<void> {
+    const process = new Process(`worker-${++this.#processes}`, this.machine)
+    const dice = diceOf(this.plan.seed, process.name)
+    const { ledgerMs } = this.plan.scene
+    const worker = new Worker({
+      loop: this.loop,
+      network: this.network,
+      temporal: this.temporal,
+      process,
+      folder: this.folder,
+      configFile: this.configuration.file,
+      env: { RECORDS_SYNC_SMALL_TUNING: '1' },
+      logger: this.#logger(process),
+      forgets: this.plan.scene.forgets,
+      ledgerMs: () => ledgerMs * 2 * dice.random(),
+    })
+    try {
+      await worker.start()
+      this.workers[at] = worker
+      this.story.tell(`${process.name} starts`)
+    } catch (error) {
+      process.die()
+      closeFilesOf(process)
+      this.story.tell(`${process.name} cannot start: ${(error as Error).message.slice(0, 60)}`)
+      this.restartLater(at, 5_000)
+    }
+  }
+
+  restartLater(at: number, afterMs: number): void {
+    this.workers[at] = null
+    this.loop.after(afterMs, 'a worker starts', () => this.startWorker(at))
+  }
+
+  /** After so long, ms, a worker that was killed at a statement is back. */
+  backAfterMs = 5_000
+
+  restartDead(process: Process): void {
+    const at = this.workers.findIndex((worker) => worker?.process === process)
+    if (at >= 0) this.restartLater(at, this.backAfterMs)
+  }
+
+  kill(at: number, backAfterMs: number): void {
+    const worker = this.workers[at]
+    if (!worker || worker.process.state === 'dead') return
+    worker.process.die()
+    closeFilesOf(worker.process)
+    this.story.tell(`${worker.process.name} is killed`)
+    this.restartLater(at, backAfterMs)
+  }
+
+  /** Somebody starts a run. */
+  start(sync: string, type: string, input: object): Started {
+    const { tuning } = this.plan.scene
+    const workflowId = `${type}-${sync}-${this.runs.length + 1}`
+    const started: Started = { sync, type, workflowId, beganAt: this.loop.now(), ended: null }
+    this.runs.push(started)
+    this.story.tell(`${workflowId} begins`)
+    const end = (how: string) => {
+      if (started.ended !== null) return
+      started.ended = { at: this.loop.now(), how }
+      this.story.tell(`${workflowId} ends: ${how}`)
+    }
+    const args = [{ ...input, tuning }]
+    void this.#follow(type, workflowId, args, started).then(end)
+    return started
+  }
+
+  /** The number of the newest run of a sync that is over; null: none is. */
+  lastClosedRun(sync: string): number | null {
+    const [found] = this.query<{ id: number }>(
+      `SELECT id FROM runs WHERE sync = ? AND mode = 'run' AND closed_at IS NOT NULL ORDER BY id DESC LIMIT 1`,
+      sync,
+    )
+    return found?.id ?? null
+  }
+
+  /** Times in which the service did not take what it takes otherwise: its schema, or the rights of a key, had changed. */
+  readonly refusing: { readonly from: number; until: number }[] = []
+
+  /** Whether it did so in a run that was opened then, by the machine's clock. */
+  refusesMore(openedAt: string): boolean {
+    // Clocks of machines may be wrong by hours.
+    const from = Date.parse(openedAt) - 24 * 3_600_000
+    return this.refusing.some(({ until }) => until >= from)
+  }
+
+  /** Begins a workflow, and waits for its end, as long as the server is away. Returns how it ended. */
+  async #follow(
+    type: string,
+    workflowId: string,
+    args: object[],
+    started: Started,
+  ): Promise<string> {
+    const { workflow } = this.client
+    for (let isBegun = false; started.ended === null;) {
+      try {
+        if (!isBegun)
+          await workflow.start(type, { taskQueue: taskQueueOf(this.project), workflowId, args })
+        isBegun = true
+        return ((await workflow.getHandle(workflowId).result()) as { state: string }).state
+      } catch (error) {
+        const { name } = error as Error
+        if (name === 'WorkflowFailedError' || name === 'WorkflowNotFoundError')
+          return causeOf(error)
+        // The server may have begun it all the same.
+        isBegun ||= name === 'WorkflowExecutionAlreadyStartedError'
+        await this.loop.wait(5_000)
+      }
+    }
+    return started.ended.how
+  }
+
+  orgOf(id: number | null): Org | null {
+    const { crm, elsewhere } = this.services
+    if (id === ELSEWHERE_ORG) return elsewhere.org
+    return id === HOME_ORG ? crm.org : id === OTHER_ORG ? this.services.other : null
+  }
+
+  /** What the ledger holds, as anybody may read it. */
+  query<Row>(sql: string, ...values: (string | number)[]): readonly Row[] {
+    this.#books ??= new DatabaseSync(join(this.folder, 'ledger.db'), { readOnly: true })
+    let statement = this.#statements.get(sql)
+    if (statement === undefined)
+      this.#statements.set(sql, (statement = asWorld(() => this.#books!.prepare(sql))))
+    return asWorld(() => statement.all(...values)) as readonly Row[]
+  }
+
+  #books: InstanceType<typeof DatabaseSync> | null = null
+  readonly #statements = new Map<string, ReturnType<InstanceType<typeof DatabaseSync>['prepare']>>()
+
+  async end(): Promise<void> {
+    this.#books?.close()
+    for (const worker of this.workers) worker?.process.die()
+    this.temporal.dispose()
+    this.network.destroy()
+    for (const end of this.#endings.toReversed()) end()
+    rmSync(this.folder, { recursive: true, force: true })
+  }
+}
