@@ -84,6 +84,8 @@ export class RowCheck {
   #isMadeKnown = false
   /** Whether a look-up has shown what was sent without an answer: the row may have been settled by it. */
   #wasDone = false
+  /** What earlier look-ups since the last sending may have settled it as: the ones that follow read it back. */
+  readonly #settledBefore = new Set<string>()
   /** What it was sent over. */
   image: Image | null = null
   readonly sends: SentItem[] = []
@@ -106,6 +108,8 @@ export class RowCheck {
   looked({ keys, id, shown }: Look): void {
     if (id !== null && id === this.#restored?.recordId) this.#isElsewhere = shown.has(id)
     if (!keys.has(this.row.key)) return
+    if (this.#look !== null && !this.#isOld && this.#doubts.length > 0)
+      for (const one of this.#settledAgain(this.#look.record)) this.#settledBefore.add(one)
     this.#noteMade()
     this.#look = { record: shown.get(this.row.key) ?? null }
     this.#story.push(`finds ${JSON.stringify(this.#look.record)}`)
@@ -182,6 +186,7 @@ export class RowCheck {
     this.#isForgotten = false
     this.#isOld = true
     this.#wasDone = false
+    this.#settledBefore.clear()
     const { fault } = send.seen
     this.#story.push(`sends ${JSON.stringify(item)}${fault === null ? '' : `: ${fault}`}`)
     const isRefused = fault === '429' || fault === '503'
@@ -297,7 +302,8 @@ export class RowCheck {
     }
     if (this.#look !== null && !this.#isOld) {
       const { record } = this.#look
-      if (this.#doubts.length > 0) for (const one of this.#settledAgain(record)) may.add(one)
+      if (this.#doubts.length > 0)
+        for (const one of [...this.#settledBefore, ...this.#settledAgain(record)]) may.add(one)
       // Refused for certain, or never sent.
       if (this.#doubts.length === 0) for (const one of this.#settled(record)) may.add(one)
     }
