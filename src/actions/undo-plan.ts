@@ -2,7 +2,7 @@
 
 import type { ImportSync } from '../../config/index.ts'
 import type { UndoTask } from '../core/domain/purpose.ts'
-import { planUndo, undoneSync, type TellChanges, type UndoPlan } from '../import/index.ts'
+import { planUndo, undoneSync, type ReportChanges, type UndoPlan } from '../import/index.ts'
 import { createClients, type ActionPlace } from './place.ts'
 import { planDeps } from './plan-deps.ts'
 
@@ -15,7 +15,7 @@ export async function makeUndoPlan(
     looked = () => {},
     tell,
     signal,
-  }: { looked?(rows: number): void; tell?: TellChanges; signal?: AbortSignal } = {},
+  }: { looked?(rows: number): void; tell?: ReportChanges; signal?: AbortSignal } = {},
 ): Promise<UndoPlan> {
   const quotas = await place.openQuotas()
   const connections = await createClients(place, 'undo', quotas)

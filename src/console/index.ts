@@ -17,7 +17,7 @@ import { siteOf } from './site.ts'
 import { readTlsPair } from './tls.ts'
 
 export { hashPassword, PASSWORD_CHARS_MAX, PASSWORD_CHARS_MIN } from './login/password-hash.ts'
-export { partsOf } from './own-parts.ts'
+export { consolePartsOf } from './own-parts.ts'
 export type { ConsoleParts } from './parts.ts'
 
 export const CONSOLE_PORT = 8_088

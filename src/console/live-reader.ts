@@ -21,11 +21,11 @@ export interface FollowedRun {
   readonly run: Run
   readonly progress: LiveProgress
   readonly view: LiveView
-  readonly forecast: Forecast
+  readonly forecast: LiveForecast
 }
 
 /** What the run still asks of a quota. */
-export interface Forecast {
+export interface LiveForecast {
   /** Null: nothing is known of its quota. */
   readonly org: string | null
   readonly requests: number | null

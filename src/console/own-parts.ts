@@ -8,7 +8,7 @@ import { workOn } from '../actions/worked-on.ts'
 import { uiAddress } from '../core/temporal/temporal-ui.ts'
 import type { ConsoleParts } from './parts.ts'
 
-export const partsOf = (place: ActionPlace): ConsoleParts => ({
+export const consolePartsOf = (place: ActionPlace): ConsoleParts => ({
   loadConfig: () => place.loadConfig(),
   openLedger: () => place.findLedger({ thread: true }),
   openQuotas: () => orNull(() => place.openQuotas()),

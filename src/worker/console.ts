@@ -3,7 +3,7 @@
 import { basename, relative } from 'node:path'
 import { loadConfig, readLedgerPlace } from '../../config/index.ts'
 import type { ActionPlace } from '../actions/place.ts'
-import { partsOf, startConsole, type RunningConsole } from '../console/index.ts'
+import { consolePartsOf, startConsole, type RunningConsole } from '../console/index.ts'
 import { LedgerError } from '../core/errors.ts'
 import { splitHostPort } from '../core/loopback.ts'
 import type { Logger } from '../core/ports.ts'
@@ -20,7 +20,7 @@ export async function serveConsole(served: Served, address: string): Promise<Run
   const { host, port } = splitHostPort(address)
   const { logger } = served
   const running = await startConsole({
-    parts: partsOf(placeOf(served)),
+    parts: consolePartsOf(placeOf(served)),
     host,
     port,
     logger,

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { afterEach, expect, vi } from 'vitest'
 import { createContext } from '../../src/cli/shared/context.ts'
-import { partsOf, startConsole, type RunningConsole } from '../../src/console/index.ts'
+import { consolePartsOf, startConsole, type RunningConsole } from '../../src/console/index.ts'
 import { silentLogger } from '../../src/core/ports.ts'
 import type { Action, Run } from '../../src/ledger/ledger.ts'
 import { untilHung } from '../hang.ts'
@@ -42,7 +42,7 @@ export async function openConsole(
   const terminal = { ...quiet, style: (_: string, text: string) => text }
   const context = createContext({ config: project.configFile, json: false }, terminal)
   running = await startConsole({
-    parts: partsOf(context),
+    parts: consolePartsOf(context),
     host: '127.0.0.1',
     port: 0,
     logger: silentLogger,

@@ -1,6 +1,11 @@
 // `records-sync console`: pages on this machine that show every sync, until Ctrl-C.
 
-import { CONSOLE_PORT, partsOf, startConsole, type RunningConsole } from '../../console/index.ts'
+import {
+  CONSOLE_PORT,
+  consolePartsOf,
+  startConsole,
+  type RunningConsole,
+} from '../../console/index.ts'
 import { osUser } from '../../actions/recorded.ts'
 import { countText } from '../../core/format.ts'
 import { SyncError } from '../../core/errors.ts'
@@ -23,7 +28,7 @@ export async function consoleCommand(
   if (hashPassword) return await hashPasswordCommand(context)
   const { terminal } = context
   const running = await startConsole({
-    parts: partsOf(context),
+    parts: consolePartsOf(context),
     host,
     port,
     logger: terminalLogger(terminal, 'warn'),
@@ -47,7 +52,7 @@ export async function consoleCommand(
 export async function startOwnConsole(context: CommandContext): Promise<RunningConsole> {
   const at = async (port: number) =>
     await startConsole({
-      parts: partsOf(context),
+      parts: consolePartsOf(context),
       host: '127.0.0.1',
       port,
       logger: terminalLogger(context.terminal, 'warn'),

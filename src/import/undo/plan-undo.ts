@@ -13,7 +13,7 @@ import { reviewLimits } from '../review.ts'
 import type { UndoJob } from './bind-undo.ts'
 import { stageUndo } from './stage-undo.ts'
 import type { UndoFindings } from './undo-warnings.ts'
-import type { TellChanges } from './undone-change.ts'
+import type { ReportChanges } from './undone-change.ts'
 
 export interface UndoPlan extends UndoFindings {
   /** Of `deletions`: the records that are deleted. */
@@ -32,7 +32,7 @@ export interface UndoPlan extends UndoFindings {
 export async function planUndo(
   deps: ImportDeps<Ledger>,
   job: Omit<UndoJob, 'run'>,
-  tell: TellChanges = async () => {},
+  tell: ReportChanges = async () => {},
 ): Promise<UndoPlan> {
   const { ledger } = deps
   const { sync, task } = job
@@ -55,7 +55,7 @@ export async function planUndo(
 async function judgeAll(
   deps: ImportDeps<Ledger>,
   staged: Parameters<typeof removalJob>[1],
-  tell: TellChanges,
+  tell: ReportChanges,
 ): Promise<{ readonly deleted: number; readonly left: RemovalCounts }> {
   const { ledger } = deps
   const left: Record<string, number> = {}

@@ -38,7 +38,7 @@ import { changedFields } from '../verify/as-written.ts'
 import type { PropertyChange } from '../changes/image-changes.ts'
 import { changedProperties, changedSince, payloadOf } from './restorable.ts'
 import { undoWarnings, type UndoFindings } from './undo-warnings.ts'
-import type { TellChanges } from './undone-change.ts'
+import type { ReportChanges } from './undone-change.ts'
 import { bindUndo, checkUndoRights, type UndoJob } from './bind-undo.ts'
 import { isPart } from './undone-sync.ts'
 import { undoActionOf, valuesOf, writtenRows, type UndoneRow } from './undo-rows.ts'
@@ -62,7 +62,7 @@ export interface StagedUndo extends StageCounts {
 export async function stageUndo(
   deps: ImportDeps<UndoStagingLedger>,
   job: UndoJob,
-  tell: TellChanges = async () => {},
+  tell: ReportChanges = async () => {},
 ): Promise<StagedUndo> {
   const { ledger, tuning } = deps
   const { run, sync, task } = job
@@ -107,7 +107,7 @@ class UndoStager {
   readonly #job: UndoJob
   readonly #old: Run
   readonly #fence: number
-  readonly #tell: TellChanges
+  readonly #tell: ReportChanges
   /** Properties that cannot be given another value. */
   readonly #fixed: ReadonlySet<string>
   readonly #typeOf: (property: string) => string
@@ -140,7 +140,7 @@ class UndoStager {
     }: {
       readonly old: Run
       readonly fence: number
-      readonly tell: TellChanges
+      readonly tell: ReportChanges
       readonly target: Target
     },
   ) {

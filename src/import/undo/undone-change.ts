@@ -13,4 +13,4 @@ export interface UndoneChange {
 }
 
 /** Gets them page by page, in the order in which they are found. */
-export type TellChanges = (changes: readonly UndoneChange[]) => Promise<void>
+export type ReportChanges = (changes: readonly UndoneChange[]) => Promise<void>

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { consoleCommand } from '../../../src/cli/commands/console.ts'
 import { createContext, type CommandContext } from '../../../src/cli/shared/context.ts'
-import { partsOf, startConsole } from '../../../src/console/index.ts'
+import { consolePartsOf, startConsole } from '../../../src/console/index.ts'
 import { silentLogger } from '../../../src/core/ports.ts'
 
 let folder: string
@@ -38,7 +38,7 @@ it.each(['0.0.0.0', '::', '192.168.1.4', 'console.example', '127.0.0.1.example']
 )
 
 it('shows a project that has not run yet, without the key of its service', async () => {
-  const parts = partsOf(context)
+  const parts = consolePartsOf(context)
   const running = await startConsole({ parts, host: '127.0.0.1', port: 0, logger: silentLogger })
   try {
     const page = await (await fetch(running.url)).text()
@@ -53,7 +53,7 @@ it('says that its port is taken, and which option helps', async () => {
   const other = createServer()
   await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
   const { port } = other.address() as AddressInfo
-  const parts = partsOf(context)
+  const parts = consolePartsOf(context)
   await expect(
     startConsole({ parts, host: '127.0.0.1', port, logger: silentLogger }),
   ).rejects.toThrow(/is taken by another program.*--port/)
