@@ -14,6 +14,7 @@ import type { SentAgain } from '../../runs/sent-again.ts'
 import type { ImportDeps } from '../ports.ts'
 import { BackOff, SENDINGS_MAX } from './back-off.ts'
 import { RowChooser } from './choose-rows.ts'
+import type { Deadline } from '../../core/deadline.ts'
 import { sendUntil, withFreshLook, type ReadyRows } from './fresh-look.ts'
 import { Isolation, type Refused } from './isolate.ts'
 import { mayBeOfOneRow, RefusedInRow } from './refusals.ts'
@@ -27,8 +28,8 @@ import { settlement } from './settle.ts'
 interface Recording {
   readonly body: string
   readonly permit: Permit
-  /** When its rows were looked up, ms since 1970; left out if they need not be. */
-  readonly at?: number | undefined
+  /** As of the rows; null where they need not be looked up. */
+  readonly until: Deadline | null
 }
 
 interface Granted {
@@ -139,7 +140,7 @@ export class Delivery {
   async #fresh(items: readonly PlannedItem[], permit: Permit): Promise<ReadyRows | null> {
     return this.#chooser.keepsImages
       ? await this.#look(items, { permit, isLost: false })
-      : { items, permit }
+      : { items, permit, until: null }
   }
 
   #look(
@@ -169,11 +170,11 @@ export class Delivery {
   }
 
   /** `replayed`: the rows were sent before, and it is not known what became of that. */
-  #recordNew({ items, permit, at }: ReadyRows, replayed = false): Promise<RecordedBatch> {
+  #recordNew({ items, permit, until }: ReadyRows, replayed = false): Promise<RecordedBatch> {
     const { run, segment, fence } = this.#job
     const body = bodyText(this.#job.config, items)
     const batch = { operation: this.#operation, digest: bodyDigest(body), items, replayed }
-    return this.#record({ body, permit, at }, () =>
+    return this.#record({ body, permit, until }, () =>
       this.#deps.ledger.recordSend(run, segment, fence, batch),
     )
   }
@@ -190,7 +191,7 @@ export class Delivery {
 
   /** Sends a batch again whose answer was lost. */
   async redeliver(batch: SentBatch, body: string, permit: Permit): Promise<void> {
-    const recorded = await this.#recordResend(batch, { body, permit }, true)
+    const recorded = await this.#recordResend(batch, { body, permit, until: null }, true)
     await this.#sendUntilSettled({ recorded, permit }, true, this.#isolation.isolateOrHalt)
   }
 
@@ -212,22 +213,21 @@ export class Delivery {
     if (this.#mustStop()) return null
     const ready = await this.#look(batch.items, { isLost, acquire })
     if (ready === null) return null
-    const { items, permit, at } = ready
+    const { items, permit, until } = ready
     const body = bodyText(this.#job.config, items)
     const isSame = isLost && bodyDigest(body) === batch.digest
     const recorded = isSame
-      ? await this.#recordResend({ ...batch, items }, { body, permit, at }, true)
+      ? await this.#recordResend({ ...batch, items }, { body, permit, until }, true)
       : await this.#recordNew(ready, isLost)
     return { recorded, permit }
   }
 
   /** Uses the permit only if the ledger took the record. */
   async #record(
-    { body, permit, at }: Recording,
+    { body, permit, until }: Recording,
     write: () => Promise<SentBatch>,
   ): Promise<RecordedBatch> {
-    const limit = sendDeadline(this.#deps.tuning)
-    const sendBefore = at === undefined ? limit : sendUntil(this.#deps, at, limit)
+    const sendBefore = sendUntil(sendDeadline(this.#deps.tuning), until)
     try {
       return { batch: await write(), body, sendBefore }
     } catch (error) {
@@ -306,7 +306,11 @@ export class Delivery {
     await this.#backOff.wait(failure, sendings)
     const permit = await this.#permitToResend(batch, ended, isDoubtful)
     if (permit === null) return null
-    const recorded = await this.#recordResend(batch, { body, permit }, failure.outcomeUnknown)
+    const recorded = await this.#recordResend(
+      batch,
+      { body, permit, until: null },
+      failure.outcomeUnknown,
+    )
     return { recorded, permit }
   }
 

@@ -1,5 +1,5 @@
-// How old a look-up may be when rows that it chose are sent, counted from the sending of its request. Rows are looked up ahead of the right to send them, which may take long to
-// come: then the right goes back, and they are looked up again.
+// How old a look-up may be when rows that it chose are sent, counted from the sending of its request. Rows are looked up ahead of the
+// right to send them, which may take long to come: then the right goes back, and they are looked up again.
 
 import { Deadline, earlierOf } from '../../core/deadline.ts'
 import type { Clock, Permit } from '../../core/ports.ts'
@@ -15,24 +15,25 @@ export const isYoung = ({ clock }: { readonly clock: Pick<Clock, 'now'> }, at: n
   clock.now() - at <= LOOK_AGE_MAX_MS
 
 /**
- * Until when what was looked up at a time may be sent: the process may stand still on the way. Where no look-up is ever young enough,
- * it is the limit of any write.
+ * Until when what was looked up at a time may be sent; null if it is too old. Taken when the right to send is there: the process may
+ * stand still on the way from then on.
  */
-export const sendUntil = (
+export const lookLimit = (
   { clock }: { readonly clock: Pick<Clock, 'now'> },
   at: number,
-  limit: Deadline,
-): Deadline => {
-  const leftMs = LOOK_AGE_MAX_MS - (clock.now() - at)
-  return leftMs < 0 || leftMs === Infinity ? limit : earlierOf(limit, new Deadline(leftMs))
-}
+): Deadline | null =>
+  isYoung({ clock }, at) ? new Deadline(LOOK_AGE_MAX_MS - (clock.now() - at)) : null
+
+/** The limit of a write, and that of its look-up, whichever is over first. Where no look-up is ever young enough, there is the first alone. */
+export const sendUntil = (limit: Deadline, until: Deadline | null): Deadline =>
+  until === null ? limit : earlierOf(limit, until)
 
 /** Rows, and the right to send them now. */
 export interface ReadyRows {
   readonly items: readonly PlannedItem[]
   readonly permit: Permit
-  /** When they were looked up, ms since 1970; left out if they need not be. */
-  readonly at?: number
+  /** Until when their look-up may be relied on; null if there is none, or none is ever young enough. */
+  readonly until: Deadline | null
 }
 
 /**
@@ -62,9 +63,8 @@ export async function withFreshLook(
   let items = rows
   let permit = given
   for (let looks = 0; ; looks++) {
-    const at = lookedAt(items)
-    if (permit !== null && (looks >= LOOKS_MAX || isYoung({ clock }, at)))
-      return { items, permit, at }
+    const until = lookLimit({ clock }, lookedAt(items))
+    if (permit !== null && (looks >= LOOKS_MAX || until !== null)) return { items, permit, until }
     // A caller that holds one permit while it waits for another may wait for itself.
     permit?.unused()
     if (mustStop()) return null

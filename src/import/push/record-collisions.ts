@@ -24,7 +24,7 @@ import { afterReader } from '../changes/after-write.ts'
 import { ANSWERED_OTHER_RECORD, answerReader } from './answered.ts'
 import { operationOfMode, writesRecords } from '../../core/domain/import-modes.ts'
 import { rowFinder, type FoundRow } from './found-records.ts'
-import { isYoung, LOOKS_MAX, sendUntil } from './fresh-look.ts'
+import { lookLimit, LOOKS_MAX, sendUntil } from './fresh-look.ts'
 import { lastRowReader, type LastRow } from './last-rows.ts'
 import { bodyText, sendBody } from './send.ts'
 import { sendIfRunIsOpen } from './send-deadline.ts'
@@ -134,13 +134,14 @@ async function lastSender(
       const acquiring = client.quota.acquire({ priority, signal, maxWaitMs: QUOTA_WAIT_MAX_MS })
       const permit = await withHeartbeat(deps, acquiring)
       const isLast = looks >= LOOKS_MAX
-      if (!isLast && !isYoung(deps, at)) {
+      const until = lookLimit(deps, at)
+      if (!isLast && until === null) {
         permit.unused()
         continue
       }
       try {
-        const until = sendUntil(deps, at, sendBefore)
-        return await send(looked.item, { permit, sendBefore: until, waitsOut429: false })
+        const limit = sendUntil(sendBefore, until)
+        return await send(looked.item, { permit, sendBefore: limit, waitsOut429: false })
       } catch (error) {
         if (isLast || !(error instanceof QuotaWait)) throw error
       }

@@ -20,7 +20,7 @@ import type {
 import { withHeartbeat } from '../../runs/heartbeat.ts'
 import { isOfLink } from '../links/link-differences.ts'
 import { foldCase } from '../mapping/key.ts'
-import { isYoung, LOOKS_MAX, sendUntil } from '../push/fresh-look.ts'
+import { lookLimit, LOOKS_MAX, sendUntil } from '../push/fresh-look.ts'
 import { sendIfRunIsOpen } from '../push/send-deadline.ts'
 import { stepPosition } from '../step-position.ts'
 import { lookUpKeys, readRecordById } from '../verify/look-up.ts'
@@ -244,17 +244,17 @@ const deleteUnchanged = (
       signal.throwIfAborted()
       const found = await deletable(deps, job, reading, records)
       if (found.asked.length === 0) return { ...found, answers: [] }
-      const { at } = found
       const acquiring = client.quota.acquire({ priority, signal, maxWaitMs: QUOTA_WAIT_MAX_MS })
       const permit = await withHeartbeat(deps, acquiring)
       const isLast = looks >= LOOKS_MAX
-      if (isLast || isYoung(deps, at))
+      const until = lookLimit(deps, found.at)
+      if (isLast || until !== null)
         try {
           return {
             ...found,
             answers: await sendDeletions(deps, job, found.asked, {
               permit,
-              sendBefore: sendUntil(deps, at, sendBefore),
+              sendBefore: sendUntil(sendBefore, until),
             }),
           }
         } catch (error) {

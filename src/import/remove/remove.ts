@@ -19,7 +19,7 @@ import { noteRecordsGone } from '../links/gone-records.ts'
 import { currentMatchingProperty, propertyTypes } from '../mapping/types.ts'
 import type { ImportDeps, StagedImport } from '../ports.ts'
 import { SENDINGS_MAX } from '../push/back-off.ts'
-import { isYoung, LOOKS_MAX, sendUntil } from '../push/fresh-look.ts'
+import { lookLimit, LOOKS_MAX, sendUntil } from '../push/fresh-look.ts'
 import { sendIfRunIsOpen } from '../push/send-deadline.ts'
 import { keysOfOpenRows } from '../reconcile/open-keys.ts'
 import {
@@ -159,7 +159,7 @@ async function removeOnce(
   const { sent } = ready
   const { results, reason } = await sendIfRunIsOpen(deps, run, async (sendBefore) => {
     await ledger.recordRemovals(run, fence, sent)
-    return await sendRemovals(deps, job, ready, sendUntil(deps, ready.at, sendBefore))
+    return await sendRemovals(deps, job, ready, sendUntil(sendBefore, ready.until))
   }).finally(ready.unused)
   const answered = sent.filter(({ recordId }) => results.has(recordId))
   const unsent = sent.filter(({ recordId }) => !results.has(recordId))
@@ -202,7 +202,8 @@ async function judgedNow(
     if (sent.length === 0) return null
     const acquiring = client.quota.acquire({ priority, signal, maxWaitMs: QUOTA_WAIT_MAX_MS })
     const permit = await withHeartbeat(deps, acquiring)
-    if (isYoung(deps, at) || looks >= LOOKS_MAX) return readyRemovals(sent, at, permit)
+    const until = lookLimit(deps, at)
+    if (until !== null || looks >= LOOKS_MAX) return readyRemovals(sent, { at, until }, permit)
     permit.unused()
     left = sent
   }

@@ -20,20 +20,26 @@ const STEP = '@remove'
 export interface ReadyRemovals extends Pick<Judged, 'sent'> {
   /** When their records were looked up, ms since 1970. */
   readonly at: number
+  /** Until when that may be relied on; null where no look-up is ever young enough. */
+  readonly until: Deadline | null
   /** The right to send, once. */
   take(): Permit | undefined
   /** Gives back what was not taken. */
   unused(): void
 }
 
-export function readyRemovals(sent: Judged['sent'], at: number, given: Permit): ReadyRemovals {
+export function readyRemovals(
+  sent: Judged['sent'],
+  look: Pick<ReadyRemovals, 'at' | 'until'>,
+  given: Permit,
+): ReadyRemovals {
   let permit: Permit | undefined = given
   const take = () => {
     const taken = permit
     permit = undefined
     return taken
   }
-  return { sent, at, take, unused: () => take()?.unused() }
+  return { sent, ...look, take, unused: () => take()?.unused() }
 }
 
 export type RemovalResult = Pick<BatchItemResult, 'status' | 'problem'>
