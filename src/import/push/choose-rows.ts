@@ -21,6 +21,7 @@ import { SEVERAL_RECORDS } from '../verify/read-back.ts'
 import { answerReader } from './answered.ts'
 import { doubtedRowReader, isSentOnce, type Choice } from './doubted-rows.ts'
 import { aimedAt, rowFinder, type FoundRow } from './found-records.ts'
+import { doubtReader } from './left-in-doubt.ts'
 import { blankOutcome } from './outcome.ts'
 import { secondRecordReader } from './second-records.ts'
 import type { ClaimedSegment, DeliveryLedger } from './claimed-segment.ts'
@@ -48,7 +49,8 @@ export class RowChooser {
   readonly #looks = new WeakMap<PlannedItem, Look>()
   /** Whether the service itself refuses a second record of a key. */
   readonly #isUnique: boolean
-  #runsInDoubt: Promise<readonly number[]> | null = null
+  /** Of a create. */
+  readonly #leftInDoubt: ReturnType<typeof doubtReader>
 
   constructor(deps: ImportDeps<DeliveryLedger>, job: ClaimedSegment) {
     const { config, schema } = job
@@ -70,6 +72,7 @@ export class RowChooser {
     this.#asImaged = rowImager(job)
     this.#hashesOf = schema && createItemHasher(config, schema)
     this.#noteSecondRecords = secondRecordReader(deps, job)
+    this.#leftInDoubt = doubtReader(deps, job)
     const { name } = stagedMatchingProperty(config, schema)
     this.#field = `/properties/${name}`
     this.#isUnique = schema?.[name]?.isUnique === true
@@ -283,20 +286,6 @@ export class RowChooser {
     return [item, (doubted.has(item.ordinal) ? this.#doneOf(row) : null) ?? existsOf(row)]
   }
 
-  /** Of rows of a create, those that an earlier run has sent as they are now, without learning what became of them. */
-  async #leftInDoubt(items: readonly PlannedItem[]): Promise<ReadonlySet<number>> {
-    if (this.#job.config.mode !== 'create') return new Set()
-    const { ledger } = this.#deps
-    const found = new Set<number>()
-    this.#runsInDoubt ??= ledger.runsInDoubt(this.#job.run, { ofAnyKey: true })
-    for (const run of await this.#runsInDoubt) {
-      const left = items.filter(({ ordinal }) => !found.has(ordinal))
-      const hashes = left.length > 0 ? await ledger.keysInDoubt(run, left.map(keyOf)) : null
-      for (const item of left) if (hashes?.get(item.key) === item.hash) found.add(item.ordinal)
-    }
-    return found
-  }
-
   /** Of an update: the record that has the key now. What the ledger knows of it may have another key by now. */
   #aimedOf({ item, record, isSeveral }: FoundRow): Choice {
     if (isSeveral) return [item, this.#ambiguousOf(item)]
@@ -383,7 +372,6 @@ interface Look {
 const toSend = (choices: readonly Choice[]): readonly PlannedItem[] =>
   choices.flatMap(([item, outcome]) => (outcome === null ? [item] : []))
 
-const keyOf = ({ key }: PlannedItem): string => key
 /** Whether a sending of the row before this one had no certain outcome. */
 const isMaybeWritten = ({ attempts, isReplayed }: PlannedItem): boolean =>
   attempts > 0 || isReplayed === true

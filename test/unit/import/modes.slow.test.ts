@@ -33,6 +33,24 @@ const AWAY = {
   outcomeUnknown: false,
 } as const
 
+/** No create is answered, and nothing is looked up after the first one. @param isCarriedOut whether the service carries them out */
+const losesAndEnds =
+  (isCarriedOut: boolean) =>
+  (client: ImportClient): ImportClient => {
+    let isAway = false
+    return clientWith(client, {
+      queryRecords: async (...given) => {
+        if (isAway) throw new ServiceFailure('away', { ...AWAY, disposition: 'halt' })
+        return await client.queryRecords(...given)
+      },
+      batchCreate: async (...given) => {
+        isAway = true
+        if (isCarriedOut) await client.batchCreate(...given)
+        throw new OutcomeUnknown('lost', { ...AWAY, disposition: 'halt', outcomeUnknown: true })
+      },
+    })
+  }
+
 describe('create', () => {
   const create = () => importScene(NAMES, { mode: 'create', verify: 'all' })
 
@@ -161,28 +179,25 @@ describe('create', () => {
   it('finds what an earlier run has sent and never saw answered, if it is as it was sent', async () => {
     const scene = await create()
     scene.rows(HEAD, numbered(3, 'ours'))
-    let isAway = false
-    const first = await scene.run({
-      ...fast,
-      through: (client) =>
-        clientWith(client, {
-          queryRecords: async (...given) => {
-            if (isAway) throw new ServiceFailure('away', { ...AWAY, disposition: 'halt' })
-            return await client.queryRecords(...given)
-          },
-          batchCreate: async (...given) => {
-            isAway = true
-            await client.batchCreate(...given)
-            throw new OutcomeUnknown('lost', { ...AWAY, disposition: 'halt', outcomeUnknown: true })
-          },
-        }),
-      ending: 'cancelled',
-    })
+    const first = await scene.run({ ...fast, through: losesAndEnds(true), ending: 'cancelled' })
     expect(first.books).toMatchObject({ states: { failed: 3 }, inDoubt: 3 })
     scene.rows(HEAD, [...numbered(2, 'ours'), ['k2', 'changed since']])
     const next = await scene.run(fast)
     expect(next.books).toMatchObject({ states: { created: 2, exists: 1 }, lookedUp: 2 })
     expect((await scene.run(fast)).books.states).toMatchObject({ unchanged: 2, exists: 1 })
+  })
+
+  it('counts a record once that a later run has made of a row in doubt', async () => {
+    const scene = await create()
+    scene.rows(HEAD, numbered(3, 'ours'))
+    const first = await scene.run({ ...fast, through: losesAndEnds(false), ending: 'cancelled' })
+    expect(first.books).toMatchObject({ states: { failed: 3 }, inDoubt: 3 })
+    const second = await scene.run(fast)
+    expect(second.books.states).toMatchObject({ created: 3 })
+    // Its key is looked up again, as one that may have several records.
+    await scene.ledger.noteRecordsOfKeys(second.run, [{ key: 'k1', records: ['a', 'b'] }])
+    const third = await scene.run(fast)
+    expect(third.books.states).toMatchObject({ created: 0, exists: 1, unchanged: 2 })
   })
 
   it('takes a row for its own that the service has made and answered with 503', async () => {
