@@ -1,7 +1,7 @@
 // What was accepted, by key and by record.
 
 import { OTHER_KEY } from '../../core/domain/held-back.ts'
-import type { AcceptedRecords, KeyedRecord } from '../roles/accepted-records.ts'
+import type { AcceptedRecords, GoneRecord } from '../roles/accepted-records.ts'
 import {
   acceptedOfKey,
   acceptedOfRow,
@@ -85,11 +85,14 @@ export const forgetKeys = (session: Session, run: number, keys: readonly string[
     [run, keys],
   )
 
-/** The same for records that are gone, whichever sync wrote them. */
+/**
+ * The same for records that are gone, whichever sync wrote them, and for their keys: of one that was gone before, only if its key has no
+ * other record by now.
+ */
 export async function forgetRecords(
   session: Session,
   run: number,
-  records: readonly KeyedRecord[],
+  records: readonly GoneRecord[],
 ): Promise<void> {
   await session.run(
     `DELETE FROM accepted USING unnest($2::text[]) AS gone (record_id)
@@ -97,10 +100,16 @@ export async function forgetRecords(
        AND ${hasRecord('gone.record_id')}`,
     [run, records.map(({ recordId }) => recordId)],
   )
-  await forgetKeys(
-    session,
-    run,
-    records.map(({ key }) => key),
+  await session.run(
+    `DELETE FROM accepted USING unnest($2::text[], $3::text[], $4::integer[]) AS gone (key, record_id, was_gone)
+     WHERE accepted.destination = ${DESTINATION} AND ${hasKey('gone.key')}
+       AND (gone.was_gone = 0 OR accepted.record_id IS NULL OR accepted.record_id = gone.record_id)`,
+    [
+      run,
+      records.map(({ key }) => key),
+      records.map(({ recordId }) => recordId),
+      records.map(({ wasGone = false }) => (wasGone ? 1 : 0)),
+    ],
   )
 }
 

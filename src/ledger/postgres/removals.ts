@@ -85,7 +85,9 @@ async function settle(
   )
   const done = rows.filter(({ number, state }) => settled.has(number) && isDone(state))
   const records = done.flatMap(({ key, state, recordId }) =>
-    state === 'cleared' || recordId === null ? [] : [{ key, recordId }],
+    state === 'cleared' || recordId === null
+      ? []
+      : [{ key, recordId, wasGone: state === 'gone_already' }],
   )
   const keys = done.flatMap(({ key, state, recordId }) =>
     state === 'cleared' || recordId === null ? [key] : [],

@@ -48,6 +48,12 @@ export interface KeyedRecord {
   readonly recordId: string
 }
 
+/** A record that is gone. */
+export interface GoneRecord extends KeyedRecord {
+  /** It was gone before the run came: its key may have another record by now. Default: no. */
+  readonly wasGone?: boolean
+}
+
 /** A row of a run, by its key. */
 export interface RowOfRun {
   readonly run: number

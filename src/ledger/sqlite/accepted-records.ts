@@ -2,7 +2,7 @@
 
 import { OTHER_KEY } from '../../core/domain/held-back.ts'
 import { LEDGER_CHARS_MAX } from '../../core/limits.ts'
-import type { AcceptedRecords, KeyedRecord } from '../roles/accepted-records.ts'
+import type { AcceptedRecords, GoneRecord } from '../roles/accepted-records.ts'
 import {
   acceptedOfKey,
   acceptedOfRow,
@@ -72,19 +72,25 @@ function destinationsOfOrg(db: SqliteDatabase, run: number) {
 const destinationsOfType = (db: SqliteDatabase, run: number) =>
   destinationsOfOrg(db, run).filter(({ isHere }) => isHere)
 
-/** Nothing is accepted any more for records that are gone, whichever sync wrote them. Within a transaction. */
+/**
+ * Nothing is accepted any more for records that are gone, whichever sync wrote them, nor for their keys: of one that was gone before, only
+ * if its key has no other record by now. Within a transaction.
+ */
 export function forgetRecords(
   db: SqliteDatabase,
   run: number,
-  records: readonly KeyedRecord[],
+  records: readonly GoneRecord[],
 ): void {
-  const forget = db.sql(`DELETE FROM accepted WHERE destination = ${DESTINATION} AND key = ?2`)
+  const forget = db.sql(
+    `DELETE FROM accepted WHERE destination = ${DESTINATION} AND key = ?2
+       AND (NOT ?3 OR record_id IS NULL OR record_id = ?4)`,
+  )
   const forgetElsewhere = db.sql(
     'DELETE FROM accepted INDEXED BY accepted_record WHERE destination = ? AND record_id = ?',
   )
   const destinations = destinationsOfType(db, run)
-  for (const { key, recordId } of records) {
-    forget.run(run, key)
+  for (const { key, recordId, wasGone = false } of records) {
+    forget.run(run, key, wasGone ? 1 : 0, recordId)
     for (const { id } of destinations) forgetElsewhere.run(id, recordId)
   }
 }

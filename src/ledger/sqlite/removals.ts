@@ -161,7 +161,7 @@ export const removalMethods = (db: SqliteDatabase) =>
           const { changes } = settle.run(run, number, state, recordId, ...about)
           if (changes === 0 || !isDone(state)) continue
           if (state === 'cleared' || recordId === null) forget.run(run, key)
-          else forgetRecords(db, run, [{ key, recordId }])
+          else forgetRecords(db, run, [{ key, recordId, wasGone: state === 'gone_already' }])
         }
       })
     },

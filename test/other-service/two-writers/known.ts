@@ -132,9 +132,11 @@ export class Known {
     )
   }
 
-  removed(key: string, recordId: string | null): void {
+  /** @param wasGone whether it was gone before: its key may have another record by now */
+  removed(key: string, recordId: string | null, { wasGone }: { wasGone: boolean }): void {
     const { accepted, removedSince } = this.sync
-    accepted.delete(key)
+    const isOther = wasGone && recordId !== null && accepted.get(key)?.id !== recordId
+    if (!isOther) accepted.delete(key)
     removedSince.add(key)
     for (const [other, { id }] of accepted) if (id === recordId) accepted.delete(other)
     if (recordId !== null) this.#written.delete(recordId)

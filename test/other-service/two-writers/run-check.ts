@@ -257,7 +257,7 @@ export class RunCheck {
       if (state === 'removed' && check.before !== null)
         removed.push({ number, key, before: this.#mapped(check.before) })
       if (state === 'removed' || state === 'gone_already')
-        this.#scene.known.removed(key, check.row.recordId)
+        this.#scene.known.removed(key, check.row.recordId, { wasGone: state === 'gone_already' })
     }
     return removed.toSorted((a, b) => a.number - b.number)
   }

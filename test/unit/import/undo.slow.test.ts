@@ -56,6 +56,19 @@ onEachLedger('undo', () => {
     expect(next.books.states).toMatchObject({ created: 50, updated: 120, unchanged: 0 })
   })
 
+  it('leaves what is known of the record that a key has by now where its old one is gone already', async () => {
+    const scene = await keeping({ on_conflict: 'theirs', first_contact: 'theirs' })
+    scene.rows(HEAD, rowsOf(3, 'first'))
+    const { run } = await scene.run()
+    await scene.undo(run, {}, approving)
+    expect((await scene.run()).books.states).toMatchObject({ created: 3 })
+    const again = await scene.undo(run, {}, approving)
+    expect(again.books.removals).toEqual({ gone_already: 3 })
+    // Its values are the sync's own, and no first contact.
+    scene.rows(HEAD, rowsOf(3, 'second'))
+    expect((await scene.run()).books.states).toMatchObject({ updated: 3, kept: 0 })
+  })
+
   it('sends nothing again where the source went back too', async () => {
     const scene = await keeping()
     scene.rows(HEAD, rowsOf(3, 'first'))
