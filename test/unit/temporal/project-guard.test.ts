@@ -10,7 +10,7 @@ const execution = { workflowId: 'import-contacts-1', runId: 'r1' }
 const held = { id: 30, workflowId: execution.workflowId, workflowRunId: execution.runId } as Run
 
 /** What the work of run 30 gives, on a queue of its own, at a worker whose ledger holds `run`. */
-const work = async (run: Run | null, attempt = 1) => {
+const work = async (run: Run | null, attempt = 1, ending = 'finished') => {
   const ledger = { run: async () => run, liveRuns: async () => [] }
   const queue = { isAlone: true, mayOpen: async () => true }
   const { closeImport } = guardActivities({ closeImport: async () => 'done' }, ledger, queue)
@@ -18,7 +18,10 @@ const work = async (run: Run | null, attempt = 1) => {
     { workflowExecution: execution, attempt },
     { logger: new DefaultLogger('ERROR') },
   )
-  return await environment.run(closeImport as (...args: unknown[]) => Promise<string>, { run: 30 })
+  return await environment.run(closeImport as (...args: unknown[]) => Promise<string>, {
+    run: 30,
+    ending: { kind: ending },
+  })
 }
 
 const givenBack = { type: 'AnotherProject', nonRetryable: false, nextRetryDelay: '5s' }
@@ -32,7 +35,17 @@ test('work of a run that the ledger does not hold, or holds for another workflow
   await expect(work({ ...held, workflowRunId: 'r2' })).rejects.toMatchObject(givenBack)
 })
 
-test('where nobody takes it for an hour the work itself says that there is no such run', async () => {
-  await expect(work(null, 720)).rejects.toMatchObject(givenBack)
-  expect(await work(null, 721)).toBe('done')
+const inNoLedger = { type: 'RunUnknown', nonRetryable: true }
+
+test.each([null, { ...held, workflowRunId: 'r2' }])(
+  'where no ledger holds the run for an hour, its work fails for good (%j)',
+  async (run) => {
+    await expect(work(run, 720)).rejects.toMatchObject(givenBack)
+    await expect(work(run, 721)).rejects.toMatchObject(inNoLedger)
+  },
+)
+
+test.each(['cancelled', 'failed'])('a run that is %s ends after two minutes', async (ending) => {
+  await expect(work(null, 24, ending)).rejects.toMatchObject(givenBack)
+  await expect(work(null, 25, ending)).rejects.toMatchObject(inNoLedger)
 })
