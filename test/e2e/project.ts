@@ -60,8 +60,11 @@ export interface Project {
   ledger(): Ledger
   /** The service's contacts by external id. */
   held(): Map<string, Record<string, unknown>>
-  /** Ends the Temporal server, and starts it again on the same file and port. Of a project whose server is restartable. */
-  restartTemporal(): Promise<void>
+  /**
+   * Ends the Temporal server, and starts it again on the same file and port; `isEmpty`: on a new file. Of a project whose server is
+   * restartable.
+   */
+  restartTemporal(options?: { readonly isEmpty?: boolean }): Promise<void>
   stop(): Promise<void>
 }
 
@@ -193,8 +196,11 @@ export async function createProject(
           record.properties,
         ]),
       ),
-    async restartTemporal() {
+    async restartTemporal({ isEmpty = false } = {}) {
       await own?.stop()
+      if (isEmpty)
+        for (const end of ['', '-wal', '-shm'])
+          rmSync(join(dir, `temporal.db${end}`), { force: true })
       own = await startTemporal({ ...server, port: Number(address.split(':')[1]) })
     },
     async stop() {

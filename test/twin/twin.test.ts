@@ -1,0 +1,38 @@
+// The twin of the simulator: its most valuable moves with real processes. RECORDS_SYNC_TWIN_ROUNDS sets how many rounds each of all moves
+// has; without it a few of them have one.
+
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { seededRandom } from '../../src/service/limits/faults.ts'
+import { HANG_MS } from '../hang.ts'
+import { startPostgres, type Postgres } from '../postgres.ts'
+import { MOVES } from './moves.ts'
+import { playRounds } from './rounds.ts'
+
+const given = process.env['RECORDS_SYNC_TWIN_ROUNDS']
+const rounds = Number(given ?? 1)
+const seed = Number(process.env['RECORDS_SYNC_SEED'] ?? Date.now() % 100_000)
+
+/** Those that no other test makes as a whole. */
+const ALWAYS = [
+  'the service is put back to an older state',
+  'the key is revoked and replaced',
+  'the clock of the worker jumps',
+  'the network to the service holds everything back',
+]
+const moves = given === undefined ? MOVES.filter(({ name }) => ALWAYS.includes(name)) : MOVES
+
+let postgres: Postgres
+beforeAll(async () => {
+  postgres = await startPostgres()
+})
+afterAll(() => postgres.stop())
+
+test.each(moves)(
+  `$name: ${rounds} rounds (RECORDS_SYNC_SEED=${seed})`,
+  async (move) => {
+    const ends = await playRounds(move, { rounds, random: seededRandom(seed), postgres })
+    expect([...ends.values()].reduce((sum, count) => sum + count, 0)).toBe(rounds)
+    process.stdout.write(`${move.name}: ${JSON.stringify(Object.fromEntries(ends))}\n`)
+  },
+  HANG_MS + rounds * 60_000,
+)
