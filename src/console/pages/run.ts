@@ -14,6 +14,7 @@ import type { RunStep } from '../views/shapes.ts'
 import { actionLogPart, offersPart } from './actions.ts'
 import { liveBlock } from './live.ts'
 import { facts, inPath, stateOf, timeOf } from './parts.ts'
+import { schemaChangesPart } from './schema-changes.ts'
 
 /** Ways to the parts of a run. */
 function waysOf({ run: { run, kind } }: Pick<RunView, 'run'>, at: keyof typeof TEXT.ways): Markup {
@@ -61,7 +62,8 @@ export function runMain(data: RunView): Markup {
   ${planPart(data)} ${stepsPart(data.steps)}
   ${comparison !== null && comparisonPart(comparison, run.kind)}
   ${books !== null && booksPart(books, run)} ${streams !== null && streamsPart(streams)}
-  ${relatedPart(data)} ${actionLogPart(data.log)} ${originPart(data)}`
+  ${schemaChangesPart(data.schema_changes, 'run')} ${relatedPart(data)} ${actionLogPart(data.log)}
+  ${originPart(data)}`
 }
 
 /** The page says what the run is doing now; the report says that it was made at a time. */

@@ -132,7 +132,13 @@ async function wholeLife(ledger: Ledger): Promise<void> {
   await ledger.runs({ limit: 10 })
   const { id: mirror } = await openRun(ledger, 'run', 'mirror', 'mirror')
   await ledger.noteStream(mirror, stream('svc_a'))
-  const change = { property: 'a', kind: 'added', before: null, now: 'text', columns: ['a'] } as const
+  const change = {
+    property: 'a',
+    kind: 'added',
+    before: null,
+    now: 'text',
+    columns: ['a'],
+  } as const
   await ledger.noteSchemaChanges(mirror, 'svc_a', [{ ...change, handling: 'column_added' }])
   await ledger.endSchemaChanges(mirror, 'svc_a', [1])
   for (const of of [{ sync: 'mirror' }, { run: mirror }, { run: mirror, stream: 'svc_a' }])
