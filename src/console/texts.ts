@@ -311,6 +311,8 @@ export const TEXT = {
     again: 'Or send them as they are, when the service was to blame:',
   },
   steps: 'Steps',
+  stepFrom: 'from',
+  stepUntil: 'until',
   stepStates: { now: 'now', next: 'still to come', left: 'not reached' },
   related: 'Runs that belong to it',
   origin: 'Origin',

@@ -114,16 +114,21 @@ function stepsPart(steps: readonly RunStep[]): Markup {
           html`<li class="s-${state}">
             <b>${name}</b>
             <span class="soft">${text ?? (state === 'done' ? '' : TEXT.stepStates[state])}</span>
-            ${
-              from !== null &&
-              html`<span class="soft small"
-                >${timeOf(from, 'clock')}${to !== null && html` – ${timeOf(to, 'clock')}, ${durationText((Date.parse(to) - Date.parse(from)) / 1_000)}`}</span
-              >`
-            }
+            ${spanText(from, to)}
           </li>`,
       )}
     </ol>`,
   )
+}
+
+function spanText(from: string | null, to: string | null): Markup | false {
+  if (from === null && to === null) return false
+  const [begun, ended] = [from && timeOf(from, 'clock'), to && timeOf(to, 'clock')]
+  const text =
+    from === null || to === null
+      ? html`${from === null ? TEXT.stepUntil : TEXT.stepFrom} ${begun ?? ended}`
+      : html`${begun} – ${ended}, ${durationText((Date.parse(to) - Date.parse(from)) / 1_000)}`
+  return html`<span class="soft small">${text}</span>`
 }
 
 function relatedPart({ related }: RunView): Markup | null {

@@ -292,8 +292,16 @@ describe('a run', () => {
       ['Close the books', 'done'],
     ])
     expect((await steps('live')).map(([, state]) => state)).toEqual(['done', 'now', 'next', 'next'])
-    const { steps: timed } = await json<RunView>(`/runs/${site.runs['rejects']}`)
-    expect(timed[1]).toMatchObject({ from: expect.any(String), to: expect.any(String) })
+    const { steps: timed, run } = await json<RunView>(`/runs/${site.runs['rejects']}`)
+    const [read, sent, back, closed] = timed
+    expect(sent).toMatchObject({ from: read!.to, to: expect.any(String) })
+    expect([back!.from, back!.to]).toEqual([sent!.to, null])
+    expect([closed!.from, closed!.to]).toEqual([null, run.closed_at])
+    const { text } = await ask(`/runs/${run.run}`)
+    const timeline = text.slice(text.indexOf('class="timeline"'))
+    expect(timeline).toMatch(
+      /Read back<\/b>[^]*?from\s+<time[^]*?Close the books<\/b>[^]*?until\s+<time/,
+    )
   })
 
   it('names the runs that belong to it', async () => {
