@@ -1,7 +1,7 @@
 // The steps of a run, in their order, with the times that the ledger has of them: when it was opened, its first request, the answer to
 // its last one, and when it was closed.
 
-import { LIVE_STATES } from '../../core/domain/books.ts'
+import { isComplete, LIVE_STATES } from '../../core/domain/books.ts'
 import type { Run } from '../../ledger/ledger.ts'
 import type { LiveProgress } from '../../report/live-progress.ts'
 import { jobOf } from '../../runs/job.ts'
@@ -46,20 +46,22 @@ export function stepsOfRun(run: Run, progress: LiveProgress | null, times: Times
     const state =
       now === null
         ? at <= reached
-          ? 'done'
+          ? at === reached && !isComplete(run.state)
+            ? 'ended'
+            : 'done'
           : 'left'
         : at < now
           ? 'done'
           : at === now
             ? 'now'
             : 'next'
-    const shown = state === 'done' || state === 'now'
+    const shown = state !== 'next' && state !== 'left'
     const [from, to] = shown ? spanOf(phase, phases, run, times) : [null, null]
     return {
       name: TEXT.phases[phase],
       state,
       from,
-      to: state === 'done' ? to : null,
+      to: state === 'now' ? null : to,
       text: state === 'now' && progress !== null ? progress.amount : null,
     }
   })
@@ -68,7 +70,7 @@ export function stepsOfRun(run: Run, progress: LiveProgress | null, times: Times
 
 /** How far a run came that has ended. */
 function lastReached(run: Run, phases: readonly Phase[], times: Times): number {
-  if (run.state.startsWith('complete')) return phases.length - 1
+  if (isComplete(run.state)) return phases.length - 1
   if (run.state === 'skipped') return -1
   const sending = phases.indexOf('sending')
   return times !== null && sending >= 0 ? sending : 0
