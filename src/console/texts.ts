@@ -169,7 +169,8 @@ export const TEXT = {
   events: 'What happened',
   eventsCut: 'Only the newest are shown; there may be more before',
   eventKinds: { removal: 'removal', difference: 'difference' },
-  changedBy: (side: string) => `changed by ${side}`,
+  changedBy: (side: string) =>
+    side === 'unknown' ? 'not known who changed it' : `changed by ${side}`,
   repaired: 'repaired',
   inDoubt: 'in doubt',
   keptValues: (values: number) =>
@@ -188,7 +189,6 @@ export const TEXT = {
   began: 'Began',
   since: (took: string) => `${took} ago`,
   took: (took: string) => `took ${took}`,
-  limited: (limits: string) => `Limited: ${limits}`,
   atWork: 'At work',
   progress: 'How far it is',
   plan: 'The plan that it waits with',
@@ -216,7 +216,8 @@ export const TEXT = {
     rows: 'Rows that are held otherwise',
     importHeads: ['The service has', 'The source has'],
     mirrorHeads: ['The service has', 'The table has'],
-    by: (whose: string) => `changed by: ${whose}`,
+    by: (whose: string) =>
+      whose === 'unknown' ? 'not known who changed it' : `changed by: ${whose}`,
     differs: 'differs',
     said: 'What differs',
     row: (row: number) => `row ${formatNumber(row)}`,

@@ -101,7 +101,7 @@ async function askingPaths({ url, runs }: ConsoleSite): Promise<string[]> {
     const answer = await fetch(`${url}${API_PATH}${path}`)
     const { actions } = (await answer.json()) as Pick<RunView, 'actions'>
     for (const { asks, action, path: at } of actions)
-      if (asks) found.set(`${action}${at.replace(/^[^?]*/, '')} ${path.slice(1, 5)}`, at)
+      if (asks) found.set(`${action}${at.replace(/^[^?]*/, '')} ${path}`, at)
   }
   return [...found.values()]
 }

@@ -57,12 +57,13 @@ const highestOf = (history: readonly RunBar[]): number =>
 function historyPart({ history, summary }: SyncView): Markup | false {
   if (history.length === 0) return false
   const room = Math.max(HISTORY_ROOM, history.length)
+  const highest = highestOf(history)
   const there = PART_NAMES.filter((name) => history.some(({ parts }) => (parts?.[name] ?? 0) > 0))
   return part(
     'history',
     TEXT.history,
     TEXT.historyLead(history.length),
-    html`<p class="soft small axis">${TEXT.upToRows(highestOf(history))}</p>
+    html`${highest > 0 && html`<p class="soft small axis">${TEXT.upToRows(highest)}</p>`}
       <div class="tall">${historyChart(summary.sync, history, room)}</div>
       <p class="soft small axis ends${history.length >= HISTORY_ROOM ? ' wide' : ''}">
         ${timeOf(history[0]!.opened_at, 'short')}
