@@ -257,6 +257,14 @@ test('a page that is seen follows a run to its end', async () => {
     await ledger.closeRun(id, { state: 'cancelled', books: await ledger.books(id) })
     await expect.poll(() => page.locator('main').textContent()).toContain('Cancelled')
     expect(await page.locator('#books').count()).toBe(1)
+    // Its books are closed, whatever ended it.
+    const steps = page.locator('.timeline li')
+    expect(await steps.evaluateAll((all) => all.map(({ className }) => className))).toEqual([
+      's-done',
+      's-ended',
+      's-left',
+      's-done',
+    ])
     expect(complaints).toEqual([])
     await page.context().close()
   } finally {

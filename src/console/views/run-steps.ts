@@ -42,19 +42,8 @@ export function stepsOfRun(run: Run, progress: LiveProgress | null, times: Times
   const isLive = LIVE_STATES.includes(run.state)
   const now = isLive && progress !== null ? Math.max(0, phases.indexOf(progress.phase)) : null
   const reached = now ?? lastReached(run, phases, times)
-  const steps = phases.map((phase, at): RunStep => {
-    const state =
-      now === null
-        ? at <= reached
-          ? at === reached && !isComplete(run.state)
-            ? 'ended'
-            : 'done'
-          : 'left'
-        : at < now
-          ? 'done'
-          : at === now
-            ? 'now'
-            : 'next'
+  return phases.map((phase, at): RunStep => {
+    const state = now === null ? endedState(run, phase, at - reached) : liveState(at - now)
     const shown = state !== 'next' && state !== 'left'
     const [from, to] = shown ? spanOf(phase, phases, run, times) : [null, null]
     return {
@@ -65,7 +54,17 @@ export function stepsOfRun(run: Run, progress: LiveProgress | null, times: Times
       text: state === 'now' && progress !== null ? progress.amount : null,
     }
   })
-  return steps
+}
+
+/** @param ahead steps behind the one that the run is in */
+const liveState = (ahead: number): RunStep['state'] =>
+  ahead < 0 ? 'done' : ahead === 0 ? 'now' : 'next'
+
+/** @param ahead steps behind the last one that the run came to */
+function endedState(run: Run, phase: Phase, ahead: number): RunStep['state'] {
+  // Whatever ended a run, its books are closed with it.
+  if (isComplete(run.state) || (phase === 'closing' && run.state !== 'skipped')) return 'done'
+  return ahead < 0 ? 'done' : ahead === 0 ? 'ended' : 'left'
 }
 
 /** How far a run came that has ended. */
