@@ -4,11 +4,13 @@ import { countText, formatNumber } from '../core/format.ts'
 import { ACTION_TEXT } from './action-texts.ts'
 import { CORRECTION_TEXT } from './correction-texts.ts'
 import { QUOTA_TEXT } from './quota-texts.ts'
+import { SYNC_TEXT } from './sync-texts.ts'
 import { durationText } from '../report/format.ts'
 
 export const TEXT = {
   ...ACTION_TEXT,
   ...QUOTA_TEXT,
+  ...SYNC_TEXT,
   corrections: CORRECTION_TEXT,
   phases: {
     staging: 'Read the source',
@@ -59,6 +61,9 @@ export const TEXT = {
     roles: { viewer: 'viewer', operator: 'operator', approver: 'approver' },
   },
   notFound: 'Not found',
+  notFoundMeaning:
+    'There is no such page, or it is of a sync, a run or a row that is not there. The field above finds them by name, number, key or record id.',
+  toOverview: 'To the overview',
   failed: 'Something went wrong',
   failedMeaning: 'The console could not make this page. Its terminal has more.',
   attention: 'Needs you',
@@ -85,6 +90,7 @@ export const TEXT = {
   unknown: 'not known',
   notScheduled: 'not scheduled',
   noRun: 'no run yet',
+  noRunYet: 'It has not run yet.',
   scheduleStates: {
     active: 'scheduled',
     paused: 'paused',
@@ -163,7 +169,8 @@ export const TEXT = {
   events: 'What happened',
   eventsCut: 'Only the newest are shown; there may be more before',
   eventKinds: { removal: 'removal', difference: 'difference' },
-  changedBy: (side: string) => `changed by ${side}`,
+  changedBy: (side: string) =>
+    side === 'unknown' ? 'not known who changed it' : `changed by ${side}`,
   repaired: 'repaired',
   inDoubt: 'in doubt',
   keptValues: (values: number) =>
@@ -182,7 +189,6 @@ export const TEXT = {
   began: 'Began',
   since: (took: string) => `${took} ago`,
   took: (took: string) => `took ${took}`,
-  limited: (limits: string) => `Limited: ${limits}`,
   atWork: 'At work',
   progress: 'How far it is',
   plan: 'The plan that it waits with',
@@ -210,7 +216,8 @@ export const TEXT = {
     rows: 'Rows that are held otherwise',
     importHeads: ['The service has', 'The source has'],
     mirrorHeads: ['The service has', 'The table has'],
-    by: (whose: string) => `changed by: ${whose}`,
+    by: (whose: string) =>
+      whose === 'unknown' ? 'not known who changed it' : `changed by: ${whose}`,
     differs: 'differs',
     said: 'What differs',
     row: (row: number) => `row ${formatNumber(row)}`,
@@ -223,7 +230,8 @@ export const TEXT = {
   },
   any: 'any',
   plans: {
-    none: 'This run has no plan: it did not look its rows up before it sent them. `approve: plan` of the sync makes one in every run.',
+    none: 'This run has no plan: it did not look its rows up before it sent them. A plan of every run is made by the setting',
+    setting: 'approve: plan',
     make: 'See what a run would change now:',
     waits: 'Waits for you',
     approve: 'Do what this plan has, and nothing else:',
@@ -253,31 +261,6 @@ export const TEXT = {
   },
   rows: 'Rows',
   kinds: { import: 'Import', mirror: 'Mirror' },
-  upToRows: (rows: number) => `up to ${countText(rows, 'row')} in a run`,
-  history: 'History',
-  historyLead: (runs: number) =>
-    `What became of the rows of ${runs === 1 ? 'the run' : `the last ${runs} runs`}, a column each, the newest at the right.`,
-  settings: 'What it does, and when',
-  mode: 'Mode',
-  after: 'Runs after',
-  schedule: 'Schedule',
-  nextTimes: 'Next times',
-  mapping: 'Mapping',
-  rejectsOf: (run: number) => `Rejects are those of run ${run}, the last one that had some.`,
-  column: 'Column',
-  property: 'Property',
-  lastRejects: 'Last rejects',
-  isKey: 'key',
-  link: (association: string, to: string) => `link ${association} to ${to}`,
-  tables: 'Tables',
-  tablesLead: 'As the newest run left them.',
-  table: 'Table',
-  state: 'State',
-  upTo: 'Up to date as of',
-  tableRows: 'Rows',
-  serviceCounts: 'Service counts',
-  deleted: 'Deleted',
-  misfits: 'Misfits',
   runs: 'Runs',
   runHead: 'Run',
   beganHead: 'Began',
@@ -290,6 +273,7 @@ export const TEXT = {
   },
   older: 'Older runs',
   noRejects: 'Nothing of this run was set aside.',
+  noRejectsYet: 'Nothing of this run was set aside so far.',
   rejectRows: (rows: number) =>
     `${countText(rows, 'row')} ${rows === 1 ? 'was' : 'were'} not accepted, or ${rows === 1 ? 'is' : 'are'} not held as sent.`,
   rejectsLeft: (left: number, rows: number) =>
@@ -334,7 +318,14 @@ export const TEXT = {
     again: 'Or send them as they are, when the service was to blame:',
   },
   steps: 'Steps',
-  stepStates: { now: 'now', next: 'still to come', left: 'not reached' },
+  stepFrom: 'from',
+  stepUntil: 'until',
+  stepStates: {
+    now: 'now',
+    next: 'still to come',
+    ended: 'the run ended here',
+    left: 'not reached',
+  },
   related: 'Runs that belong to it',
   origin: 'Origin',
   from: 'From',
