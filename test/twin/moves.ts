@@ -6,6 +6,7 @@ import { execFileSync } from 'node:child_process'
 import { renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { DuckDBInstance } from '@duckdb/node-api'
 import { DatabaseSync } from '@photostructure/sqlite'
 import type { Postgres } from '../postgres.ts'
 import { copyDatabase, untilSent, type TwinWorld } from './world.ts'
@@ -29,7 +30,10 @@ export interface Round {
 
 export interface Move {
   readonly name: string
-  readonly ledger: 'sqlite' | 'postgres'
+  /** Of an import. */
+  readonly ledger?: 'sqlite' | 'postgres'
+  /** Of a mirror. */
+  readonly warehouse?: 'duckdb' | 'postgres'
   readonly ownTemporal?: boolean
   /** What the run may end as. Default: complete. */
   readonly ends?: readonly string[]
@@ -56,7 +60,7 @@ const restartWorker = ({ world }: Round) => {
   world.spawnWorker()
 }
 
-export const MOVES: readonly Move[] = [
+export const IMPORT_MOVES: readonly Move[] = [
   {
     name: 'the worker is killed',
     ledger: 'sqlite',
@@ -272,6 +276,31 @@ export const MOVES: readonly Move[] = [
     async act(round) {
       await amid(round)
       await round.startAgain()
+    },
+  },
+]
+
+const sameMove = (name: string, more: Partial<Move>): Move => {
+  const { ledger: _, ...move } = IMPORT_MOVES.find((one) => one.name === name)!
+  return { ...move, ...more }
+}
+
+export const MIRROR_MOVES: readonly Move[] = [
+  sameMove('the worker is killed', { warehouse: 'duckdb' }),
+  sameMove('the worker stands still for a while', { warehouse: 'duckdb' }),
+  sameMove('the service is killed, and starts again', { warehouse: 'duckdb' }),
+  sameMove('the service is put back to an older state', { warehouse: 'postgres' }),
+  sameMove('PostgreSQL ends, and starts again', { warehouse: 'postgres' }),
+  {
+    name: 'another program holds the file of the warehouse',
+    warehouse: 'duckdb',
+    async act(round) {
+      const { dir } = round.world.project
+      await amid(round)
+      // It may be ours at that moment: then there is nothing to take.
+      const instance = await DuckDBInstance.create(join(dir, 'dwh.duckdb')).catch(() => null)
+      await seconds(round, STANDS_STILL_S)
+      instance?.closeSync()
     },
   },
 ]

@@ -52,6 +52,8 @@ export interface TwinWorld {
   withLedger<Result>(work: (ledger: Ledger) => Promise<Result>): Promise<Result>
   /** The contacts at the service, by their key: name and score. Throws if a key has two. */
   held(): Promise<Map<string, string>>
+  /** A client of the service that no wire is in front of. */
+  withService<Result>(work: (client: RecordsClient) => Promise<Result>): Promise<Result>
   /** All that workers have said. */
   said(): string
   /** Rejects as soon as a worker has ended unasked. */
@@ -119,8 +121,17 @@ export async function createTwinWorld(options: TwinOptions): Promise<TwinWorld> 
     workers.push(worker)
     return worker
   }
-  const reader = () =>
-    new RecordsClient({ baseUrl: `http://127.0.0.1:${service.port}`, key: key.token })
+  const withService = async <Result>(work: (client: RecordsClient) => Promise<Result>) => {
+    const client = new RecordsClient({
+      baseUrl: `http://127.0.0.1:${service.port}`,
+      key: key.token,
+    })
+    try {
+      return await work(client)
+    } finally {
+      await client.close()
+    }
+  }
   return {
     project,
     toService,
@@ -160,14 +171,8 @@ export async function createTwinWorld(options: TwinOptions): Promise<TwinWorld> 
         await ledger.close()
       }
     },
-    async held() {
-      const client = reader()
-      try {
-        return await readContacts(client)
-      } finally {
-        await client.close()
-      }
-    },
+    held: () => withService(readContacts),
+    withService,
     said: () => said,
     lost,
     async stop() {
