@@ -62,6 +62,8 @@ export function createDiscovery(deps: DiscoveryDeps): Discovery {
   let current: Promise<Outcome> | null = null
   /** When `current` expires: it was made without the document, which may be available by then. */
   let untilMs = Infinity
+  /** When it began to be without the document. */
+  let sinceMs = -Infinity
 
   const discover = async (): Promise<Outcome> => {
     const reading = await readAgain(deps, given.readOpenApi ?? usualRequest('readOpenApi'))
@@ -71,15 +73,21 @@ export function createDiscovery(deps: DiscoveryDeps): Discovery {
         : unresolved(given, `no OpenAPI document: ${reading.why}`)
     const { noConnection = null } = 'why' in reading ? reading : {}
     if (noConnection !== null) untilMs = 0
-    else if ('why' in reading && reading.mayChange) untilMs = clock.now() + READ_AGAIN_MS
+    else if ('why' in reading && reading.mayChange) {
+      sinceMs = clock.now()
+      untilMs = sinceMs + READ_AGAIN_MS
+    }
     const { warnings } = resolution
     if (noConnection === null && warnings.length > 0)
       logger.warn({ warnings }, 'operations_resolved')
     return { resolution, noConnection }
   }
+  /** A clock that was set back says nothing of how long it has been. */
+  const isOver = (nowMs: number) => nowMs >= untilMs || nowMs < sinceMs
   const outcome = () => {
-    if (current === null || clock.now() >= untilMs) {
+    if (current === null || isOver(clock.now())) {
       untilMs = Infinity
+      sinceMs = -Infinity
       current = discover()
     }
     return current

@@ -334,6 +334,29 @@ describe('a document that cannot be had', () => {
     ])
   })
 
+  test('503, for now, and a clock that is set back meanwhile does not make the minute longer', async () => {
+    let isDown = true
+    const { url, seen } = await startPaths(() => ({
+      [usualPlace]: isDown
+        ? { status: 503, body: problem(503, 'service_unavailable') }
+        : { body: meDocument },
+    }))
+    const clock = manualClock()
+    const client = clientFor(url, KEY, { clock })
+    await client.readSelf()
+    isDown = false
+    clock.nowMs -= 3_600_000
+    await client.readSelf()
+    await client.readSelf()
+    expect(pathsOf(seen)).toEqual([
+      usualPlace,
+      '/rest/v1/self/',
+      usualPlace,
+      '/rest/v1/me',
+      '/rest/v1/me',
+    ])
+  })
+
   test('a service that cannot be reached is told as ever', async () => {
     const client = clientFor('http://127.0.0.1:1', KEY)
     expect(await failureOf(client.readSelf())).toMatchObject({
