@@ -33,7 +33,7 @@ const COMPLETE: readonly string[] = [
 const ACCEPTED: readonly string[] = ['created', 'updated', 'unchanged']
 
 const isInvalid = ({ cells }: Row): boolean =>
-  cells['size'] !== undefined && !/^\d+$/.test(cells['size'])
+  cells['size'] !== undefined && !/^\d*$/.test(cells['size'])
 
 /** The states that a row may end in. */
 function rightStates(
@@ -189,8 +189,9 @@ function judgeAccepted(world: World, { run, row, item }: Accepted, violate: Viol
   )
   if (ours.length > 1) violate(`(i) ${where}, and we have made ${ours.length} records of it`)
   for (const property of propertiesOf(run)) {
-    if (property === 'code') continue
     const wanted = row.cells[property]!
+    // An empty cell, which a file that is cut may have, is not sent.
+    if (property === 'code' || wanted === '') continue
     const agrees = records.some((record) => plainValues(record)[property] === wanted)
     if (agrees) continue
     const ids = new Set(records.map(({ id }) => id))

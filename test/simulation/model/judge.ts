@@ -151,9 +151,13 @@ export class Judge {
     if (!changes.some((one) => one.by === 'us'))
       this.violate(`(iv) ${id} is deleted, and we have never written it`)
     const last = changes[lastChange(changes)]
-    // What others change before the run that wrote the record ends has an earlier time than that end.
+    // What others change before the run that wrote the record ends has an earlier time than that end, and shows in its values alone.
     const unseenUntil = (this.#closed.get(this.#writers.get(id) ?? 0) ?? Infinity) + UNSEEN_MS
-    if (last?.by === 'others' && at - last.at > UNSEEN_MS && last.at > unseenUntil)
+    const ours = changes.findLast(({ by }) => by === 'us')?.values
+    const isOther = syncs
+      .find((sync) => sync.name === name)!
+      .properties.some((property) => last?.values?.[property] !== ours?.[property])
+    if (last?.by === 'others' && at - last.at > UNSEEN_MS && (isOther || last.at > unseenUntil))
       this.violate(
         `(iv) ${id} is deleted, and others have changed it ${Math.round((at - last.at) / 1_000)} s before`,
       )

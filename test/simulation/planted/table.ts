@@ -27,7 +27,8 @@ const bug = (
   file: string,
   from: string,
   to: string,
-): PlantedBug => ({ area, name, patches: [{ file, from, to }] })
+  ...more: readonly Patch[]
+): PlantedBug => ({ area, name, patches: [{ file, from, to }, ...more] })
 
 const DELIVER = 'src/import/push/deliver.ts'
 const OUTBOX = 'src/ledger/sqlite/outbox.ts'
@@ -57,8 +58,8 @@ export const PLANTED: readonly PlantedBug[] = [
     'outbox',
     'failed-items-count-as-taken',
     'src/import/push/outcome.ts',
-    `if (outcome === 'created' || outcome === 'updated')\n    // Written`,
-    `if (outcome === 'created' || outcome === 'updated' || outcome === 'retry')\n    // Written`,
+    `outcome === 'retry' ? (isSpent ? 'sent' : 'planned') : outcome,`,
+    `outcome === 'retry' ? 'updated' : outcome,`,
   ),
   bug(
     'outbox',
@@ -180,6 +181,8 @@ export const PLANTED: readonly PlantedBug[] = [
     'src/ledger/sqlite/removals.ts',
     "AND gone.key IS NOT NULL AND NOT ${isPresent('gone.key')}",
     'AND gone.key IS NOT NULL',
+    // What is left of such a removal is told from the rows of the run right before it is sent.
+    { file: JUDGE, from: 'recordId !== null && own.has(recordId)', to: 'recordId === null' },
   ),
   bug(
     'deletions',
