@@ -87,6 +87,16 @@ test(
   6 * long.timeout,
 )
 
+test('each planted bug changes a place that is there', () => {
+  const lost = PLANTED.flatMap(({ name, patches }) =>
+    patches.flatMap(({ file, from }) => {
+      const places = readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8').split(from)
+      return places.length === 2 ? [] : [`${name}: ${file}`]
+    }),
+  )
+  expect(lost).toEqual([])
+})
+
 /** Each is planted by `npm run simulate -- --planted all --plans`. */
 const ALWAYS = ['answers-in-another-order']
 const planted = PLANTED.filter(({ name }) =>

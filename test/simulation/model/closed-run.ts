@@ -152,6 +152,9 @@ function judgeFailed(
   // A worker that stood still since before the workflow ended may open one more run for it; it is closed as abandoned.
   const begun = world.runs.find(({ workflowId }) => workflowId === workflow_id)
   if (reason === 'abandoned' && (begun?.ended?.at ?? Infinity) < since) return
+  // A service with other paths, whose document could not be read for now.
+  const isUsual = world.plan.scene.service.paths === 'other' && /does not exist/.test(message ?? '')
+  if (isUsual && world.logged.some((line) => line.includes('no OpenAPI document'))) return
   if (!kinds.some((kind) => MENDABLE.includes(kind)))
     violate(
       `(vi) run ${id} has failed, and nothing that a person did explains it: ${reason} ${message}`,
