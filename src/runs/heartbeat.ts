@@ -28,7 +28,7 @@ export async function* heartbeatEach<Item>(
   }
 }
 
-/** Returns the result of `wait`, with a heartbeat every 5 seconds until then. */
+/** Returns the result of `wait`, with a heartbeat every 5 seconds until then; many short waits have one every 5 seconds too. */
 export async function withHeartbeat<Result>(deps: Pulse, wait: Promise<Result>): Promise<Result> {
   let waits = WAITS.get(deps.beat)
   if (waits === undefined) WAITS.set(deps.beat, (waits = new Waits()))
@@ -36,7 +36,7 @@ export async function withHeartbeat<Result>(deps: Pulse, wait: Promise<Result>):
   try {
     return await wait
   } finally {
-    waits.end()
+    waits.end(deps)
   }
 }
 
@@ -46,8 +46,11 @@ const ENDED = new Error('no wait is left')
 class Waits {
   #count = 0
   #over = new AbortController()
+  /** When the last heartbeat was, or the first wait began; ms since 1970. */
+  #beatAt: number | null = null
 
   begin({ clock, beat }: Pulse): void {
+    this.#beatAt ??= clock.now()
     if (++this.#count > 1) return
     this.#over = new AbortController()
     const { signal } = this.#over
@@ -55,15 +58,22 @@ class Waits {
       // Ends with the last wait.
       for (;;) {
         await clock.sleep(EVERY_MS, signal)
-        beat()
+        this.#beat({ clock, beat })
       }
     }
     pulse().catch(() => {})
   }
 
-  end(): void {
+  end(pulse: Pulse): void {
     // A reason of our own: the usual one takes its stack, which costs more than the timer.
     if (--this.#count === 0) this.#over.abort(ENDED)
+    // The timer does not live as long as the short waits together. A clock that was set back costs a heartbeat.
+    if (Math.abs(pulse.clock.now() - this.#beatAt!) >= EVERY_MS) this.#beat(pulse)
+  }
+
+  #beat({ clock, beat }: Pulse): void {
+    this.#beatAt = clock.now()
+    beat()
   }
 }
 

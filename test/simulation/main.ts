@@ -21,6 +21,7 @@ const { values: given } = parseArgs({
     keep: { type: 'string' },
     story: { type: 'boolean', default: false },
     planted: { type: 'string' },
+    plans: { type: 'boolean', default: false },
     steered: { type: 'boolean', default: false },
     through: { type: 'boolean', default: false },
   },
@@ -82,6 +83,8 @@ async function main(): Promise<boolean> {
     return await playPlanted(given.planted, {
       seed: Number(given.seed),
       histories: Number(given.histories ?? 100),
+      keeps: given.keep !== undefined,
+      isNew: !given.plans,
       print,
     })
   const { program, workflows, remove } = await prepareSimulator()

@@ -1,6 +1,6 @@
 // Reads the service's OpenAPI document, once per client, before the first operation. Promises kept here: the request goes without
-// the key, to the configured origin only; a document that cannot be read costs a warning and never an operation, unless there is no
-// connection at all.
+// the key, to the configured origin only; a document that cannot be read costs a warning and never an operation, unless the service
+// does not answer at all.
 
 import { isUtf8 } from 'node:buffer'
 import { OPERATIONS, usualRequest } from '../../contract/index.ts'
@@ -38,6 +38,8 @@ const DOCUMENT_TIMEOUT_MS = 10_000
 const READ_AGAIN_MS = 60_000
 /** How often it is requested if the connection ends each time. */
 const TRIES_MAX = 3
+/** Readings in a row without an answer until the usual requests are used. */
+const UNANSWERED_MAX = 3
 
 /** What was read, or why nothing was, and whether a later attempt may succeed. */
 type Reading = { readonly json: unknown; readonly url: string } | Unread
@@ -53,6 +55,8 @@ interface Unread {
   readonly noConnection?: NoAnswer
   /** The connection ended before the answer did. */
   readonly isTorn?: boolean
+  /** There was no answer in time. */
+  readonly isLate?: boolean
 }
 
 /** @throws SyncError `client_option_invalid` for an override that is not valid */
@@ -62,6 +66,15 @@ export function createDiscovery(deps: DiscoveryDeps): Discovery {
   let current: Promise<Outcome> | null = null
   /** When `current` expires: it was made without the document, which may be available by then. */
   let untilMs = Infinity
+  /** When it began to be without the document. */
+  let sinceMs = -Infinity
+  let unanswered = 0
+  /** A service that does not answer now is no service without a document: on another path, a write would be refused for good. */
+  const silenceOf = (reading: Reading): NoAnswer | null => {
+    const isSilent = 'why' in reading && (reading.isTorn === true || reading.isLate === true)
+    unanswered = isSilent ? unanswered + 1 : 0
+    return isSilent && unanswered < UNANSWERED_MAX ? new NoAnswer(reading.why, false) : null
+  }
 
   const discover = async (): Promise<Outcome> => {
     const reading = await readAgain(deps, given.readOpenApi ?? usualRequest('readOpenApi'))
@@ -69,17 +82,24 @@ export function createDiscovery(deps: DiscoveryDeps): Discovery {
       'json' in reading
         ? resolveOperations(reading.json, overrides, { url: reading.url, prefix: address.prefix })
         : unresolved(given, `no OpenAPI document: ${reading.why}`)
-    const { noConnection = null } = 'why' in reading ? reading : {}
+    const silence = silenceOf(reading)
+    const { noConnection = silence } = 'why' in reading ? reading : {}
     if (noConnection !== null) untilMs = 0
-    else if ('why' in reading && reading.mayChange) untilMs = clock.now() + READ_AGAIN_MS
+    else if ('why' in reading && reading.mayChange) {
+      sinceMs = clock.now()
+      untilMs = sinceMs + READ_AGAIN_MS
+    }
     const { warnings } = resolution
     if (noConnection === null && warnings.length > 0)
       logger.warn({ warnings }, 'operations_resolved')
     return { resolution, noConnection }
   }
+  /** A clock that was set back says nothing of how long it has been. */
+  const isOver = (nowMs: number) => nowMs >= untilMs || nowMs < sinceMs
   const outcome = () => {
-    if (current === null || clock.now() >= untilMs) {
+    if (current === null || isOver(clock.now())) {
       untilMs = Infinity
+      sinceMs = -Infinity
       current = discover()
     }
     return current
@@ -149,7 +169,8 @@ async function getJson(transport: Transport, origin: string, path: string): Prom
       if (error.kind !== 'nothing') return read
       return error.mayBeSent ? { ...read, isTorn: true } : { ...read, noConnection: error }
     }
-    return unread(`no answer within ${DOCUMENT_TIMEOUT_MS / 1_000} s`, true)
+    const why = `no answer within ${DOCUMENT_TIMEOUT_MS / 1_000} s`
+    return { ...unread(why, true), isLate: true }
   }
   const { status, body } = answer
   if (status !== 200) return unread(`status ${status}`, status === 429 || status >= 500)

@@ -12,6 +12,7 @@ import type {
   LedgerIdentity,
   OpenRemoval,
   RemovalOutcome,
+  Removals,
   Runs,
   StepStates,
 } from '../../ledger/ledger.ts'
@@ -22,7 +23,11 @@ import type { ImportDeps, StagedImport } from '../ports.ts'
 import { lookUpKeys, readRecordById, type Found, type PropertyValues } from '../verify/look-up.ts'
 import type { LeftAsIs } from './left-as-is.ts'
 
-export type JudgingLedger = AcceptedRecords & LedgerIdentity & Runs & StepStates
+export type JudgingLedger = AcceptedRecords &
+  LedgerIdentity &
+  Pick<Removals, 'writerOf'> &
+  Runs &
+  StepStates
 
 /** What is the same for all removals of a run. */
 export interface RemovalJob extends StagedImport {

@@ -6,7 +6,7 @@ import { modificationProperty, type ObjectSchema } from '../../contract/index.ts
 import { ownValue, type Json } from '../../core/json.ts'
 import type { ImportConfig } from '../../../config/index.ts'
 import { jobOf } from '../../runs/job.ts'
-import type { OpenRemoval, Run, Runs, StepStates } from '../../ledger/ledger.ts'
+import type { OpenRemoval, Removals, Run, Runs, StepStates } from '../../ledger/ledger.ts'
 import type { ImportDeps } from '../ports.ts'
 import { isCompared, propertyTypes } from '../mapping/types.ts'
 import { isWrittenSame } from '../verify/as-written.ts'
@@ -19,6 +19,7 @@ import { leftAt } from './left-at.ts'
 const GRACE_MS = 60_000
 
 type Accepted = NonNullable<OpenRemoval['accepted']>
+type Deps = ImportDeps<Runs & StepStates & Pick<Removals, 'writerOf'>>
 
 /** Why a record is not as it was left; `field`: the property that shows it. */
 export interface Change {
@@ -35,13 +36,13 @@ interface Writer {
 
 /** Reads what runs wrote, each run once. */
 export class LeftAsIs {
-  readonly #deps: ImportDeps<Runs & StepStates>
+  readonly #deps: Deps
   readonly #properties: readonly PropertyWire[]
   /** The property with the time of the last change of a record; null if the type has none. */
   readonly #modified: string | null
   readonly #writers = new Map<number, Promise<Writer | null>>()
 
-  constructor(deps: ImportDeps<Runs & StepStates>, type: ObjectSchema) {
+  constructor(deps: Deps, type: ObjectSchema) {
     this.#deps = deps
     this.#properties = type.properties
     this.#modified = modificationProperty(type)?.name ?? null
@@ -61,7 +62,7 @@ export class LeftAsIs {
   async changeOf(record: RecordRepresentation, accepted: Accepted): Promise<Change | null> {
     const writer = await this.#writer(accepted.run)
     if (writer === null || accepted.marks === null) return { reason: 'write_unproven', field: null }
-    const { config, run, until } = writer
+    const { config, run } = writer
     const typeOf = propertyTypes(config, run.schema, this.#properties)
     const now = record.properties as PropertyValues
     const marks = parseBaseline(accepted.marks, config)
@@ -79,7 +80,14 @@ export class LeftAsIs {
         seen.held.get(field) === held
       if (!isOwnForm) return { reason: 'values_changed', field }
     }
-    return this.#isLater(now, until) ? { reason: 'changed_later', field: this.#modified } : null
+    const isLater = this.#isLater(now, await this.#writtenUntil(accepted))
+    return isLater ? { reason: 'changed_later', field: this.#modified } : null
+  }
+
+  /** A run that only compared the record, and found it equal, says nothing of what else others have changed before. */
+  async #writtenUntil({ key, run }: Accepted): Promise<number | null> {
+    const wrote = await this.#deps.ledger.writerOf(key, run)
+    return (await this.#writer(wrote ?? run))?.until ?? null
   }
 
   /** The properties that people can write. */

@@ -129,6 +129,11 @@ export interface Removals {
   /** How many keys of the run's destination are tracked. */
   trackedRecords(run: number): Promise<number>
 
+  /**
+   * The newest run, `upTo` at the most, that has written the record of a key in the destination of `upTo`; null if the ledger has none: a
+   * row that was compared and found equal wrote nothing, and old rows are pruned.
+   */
+  writerOf(key: string, upTo: number): Promise<number | null>
   /** Takes the removals of a live run over; their holder before can settle nothing more. @throws FenceLost if it is closed */
   claimRemovals(run: number): Promise<number>
   /** Removals above `after` that are planned, or sent and not settled. */

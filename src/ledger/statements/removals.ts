@@ -8,6 +8,7 @@ import {
   removalGroupOfRow,
   reportedRemovalOfRow,
 } from '../rows/removals.ts'
+import { writtenStates } from '../rows/items.ts'
 import { completeStates } from '../rows/runs.ts'
 import type { SqlDialect, StatementRunner } from './engine.ts'
 
@@ -26,7 +27,12 @@ export const IS_OLD_READING = `(purpose <> 'sync' OR state NOT IN (${completeSta
 
 export const removalStatements = (
   db: StatementRunner,
-  { list, isOneOf, collate }: Pick<SqlDialect, 'list' | 'isOneOf' | 'collate'>,
+  {
+    list,
+    isOneOf,
+    collate,
+    ofAllRuns,
+  }: Pick<SqlDialect, 'list' | 'isOneOf' | 'collate' | 'ofAllRuns'>,
 ) =>
   ({
     async previousReading(run) {
@@ -50,6 +56,17 @@ export const removalStatements = (
         [run],
       )
       return Number(row?.['keys'] ?? 0)
+    },
+
+    async writerOf(key, upTo) {
+      const row = await db.one(
+        `SELECT runs.id ${ofAllRuns('items', 'key')}
+         WHERE runs.mode = 'run' AND runs.id <= $2 AND items.state IN (${writtenStates})
+           AND runs.destination = (SELECT destination FROM runs WHERE id = $2)
+         ORDER BY runs.id DESC LIMIT 1`,
+        [key, upTo],
+      )
+      return row === undefined ? null : Number(row['id'])
     },
 
     async removalCounts(run) {

@@ -127,6 +127,8 @@ function judgeQuota(world: World, judge: Judge): void {
 export async function judgeEnd(world: World, judge: Judge): Promise<void> {
   noteMarks(world, judge)
   if (!(await untilOver(world, judge, 'what was begun'))) return
+  // A client that could not read the service's document uses the usual requests, and asks again after a minute.
+  await world.loop.run(() => false, world.loop.now() + MINUTE + 1)
   for (const { name } of world.plan.scene.syncs) if (!(await judgeSync(world, judge, name))) break
   noteMarks(world, judge)
   judgeQuota(world, judge)

@@ -19,13 +19,14 @@ export interface RunRow {
   readonly rows_staged: number
   readonly counts: string | null
   readonly opened_at: string
+  readonly workflow_id: string
   readonly org_id: number | null
   readonly origin: string | null
 }
 
 export const LIVE: readonly string[] = ['running', 'paused', 'blocked']
 const OPEN_ITEMS: readonly string[] = ['planned', 'sent']
-const RUNS = `SELECT runs.id, runs.sync, state, reason, message, purpose, config, source_digest, rows_read, rows_staged, counts, opened_at,
+const RUNS = `SELECT runs.id, runs.sync, state, reason, message, purpose, config, source_digest, rows_read, rows_staged, counts, opened_at, workflow_id,
   destinations.org_id, destinations.origin
   FROM runs LEFT JOIN destinations ON destinations.id = runs.destination WHERE mode = 'run' AND kind = 'import'`
 /** Keys that a service may be shown. */
@@ -33,9 +34,22 @@ const KEYS_OF: Readonly<Record<number, readonly string[]>> = {
   [HOME_ORG]: ['', KEYS.home, KEYS.next, KEYS.other],
   [ELSEWHERE_ORG]: ['', KEYS.elsewhere],
 }
-/** A change right before a deletion may go unseen. */
+/** A change right before a deletion may go unseen; so may one in the minute after the run that wrote the record. */
 const UNSEEN_MS = 60_000
 const VIOLATIONS_MAX = 20
+
+const isSame = (one: Change['values'], other: Change['values']): boolean =>
+  JSON.stringify(one) === JSON.stringify(other)
+
+/** The place of the change that a record is as it was left by: what is put back is as an earlier one left it. */
+function lastChange(changes: readonly Change[]): number {
+  let at = changes.length - 1
+  while (changes[at]?.isRestored === true) {
+    const { values } = changes[at]!
+    at = changes.slice(0, at).findLastIndex((one) => isSame(one.values, values))
+  }
+  return at
+}
 
 export class Judge {
   readonly violations: string[] = []
@@ -44,7 +58,10 @@ export class Judge {
   #world: World | null = null
   /** The newest version that we have written, by org, sync, key and property. */
   readonly #newest = new Map<string, number>()
-  readonly #closed = new Set<number>()
+  /** When each run was seen closed first. */
+  readonly #closed = new Map<number, number>()
+  /** The run that has written a record last, by the record's id. */
+  readonly #writers = new Map<string, number>()
   /** When each run was seen first. */
   readonly #seenAt = new Map<number, number>()
   #dataVersion = -1
@@ -82,9 +99,11 @@ export class Judge {
   #judgeWrite({ org, code, values, before, id }: Change): void {
     const { versions } = this.#world!
     for (const [property, value] of Object.entries(values!)) {
-      if (before?.[property] === value) continue
       const origin = versions.originOf(value)
       if (property === 'code' || origin === null) continue
+      const writer = this.#liveRun(origin.sync)?.id
+      if (writer !== undefined) this.#writers.set(id, writer)
+      if (before?.[property] === value) continue
       if (origin.code !== code.trim() || origin.property !== property)
         this.violate(`(i) ${id} gets a value of another row or property`)
       const run = this.#liveRun(origin.sync)
@@ -131,8 +150,14 @@ export class Judge {
     )
     if (!changes.some((one) => one.by === 'us'))
       this.violate(`(iv) ${id} is deleted, and we have never written it`)
-    const last = changes.at(-1)
-    if (last?.by === 'others' && at - last.at > UNSEEN_MS)
+    const last = changes[lastChange(changes)]
+    // What others change before the run that wrote the record ends has an earlier time than that end, and shows in its values alone.
+    const unseenUntil = (this.#closed.get(this.#writers.get(id) ?? 0) ?? Infinity) + UNSEEN_MS
+    const ours = changes.findLast(({ by }) => by === 'us')?.values
+    const isOther = syncs
+      .find((sync) => sync.name === name)!
+      .properties.some((property) => last?.values?.[property] !== ours?.[property])
+    if (last?.by === 'others' && at - last.at > UNSEEN_MS && (isOther || last.at > unseenUntil))
       this.violate(
         `(iv) ${id} is deleted, and others have changed it ${Math.round((at - last.at) / 1_000)} s before`,
       )
@@ -172,7 +197,7 @@ export class Judge {
       if (isLive && live.has(run.sync)) this.violate(`(viii) ${run.sync} has two live runs`)
       if (isLive) live.add(run.sync)
       if (isLive || this.#closed.has(run.id)) continue
-      this.#closed.add(run.id)
+      this.#closed.set(run.id, world.loop.now())
       if (open > 0)
         this.violate(`(viii) run ${run.id} is ${run.state}, and ${open} of its items are open`)
       judgeClosedRun(world, run, this.#seenAt.get(run.id) ?? Infinity, (what) => this.violate(what))

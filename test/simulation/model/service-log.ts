@@ -12,6 +12,8 @@ export interface Change {
   readonly values: Readonly<Record<string, string>> | null
   readonly before: Readonly<Record<string, string>> | null
   readonly by: 'us' | 'others'
+  /** The service was put back to an older state; nobody has changed the record. */
+  readonly isRestored?: true
 }
 
 const PROPERTIES = ['code', 'name', 'size', 'note'] as const
@@ -55,7 +57,8 @@ export class ServiceLog {
     values: Change['values'] = null,
   ): void {
     const code = (values ?? before)?.['code'] ?? ''
-    const noted: Change = { at: this.#now(), org, id, code, values, before, by: 'others' }
+    const at = this.#now()
+    const noted: Change = { at, org, id, code, values, before, by: 'others', isRestored: true }
     this.changes.push(noted)
     this.#onChange(noted)
   }

@@ -167,19 +167,40 @@ export class Source {
     ]
     const text = `${lines.map((cells) => cells.join(',')).join('\n')}\n`
     if (inPlace) {
-      // Who reads it now reads half of it.
-      writeFileSync(this.path, text.slice(0, text.length >> 1))
+      // Who reads it now reads half of it. What was read before is not to be told from a whole file, if it ends with a row.
+      const half = text.slice(0, text.length >> 1)
+      writeFileSync(this.path, half)
+      this.#note(half, this.#rowsIn(half))
       this.#later(() => writeFileSync(this.path, text))
     } else {
       writeFileSync(`${this.path}.new`, text)
       renameSync(`${this.path}.new`, this.path)
     }
+    this.#note(text, [...this.#rows])
+  }
+
+  #note(text: string, rows: readonly Row[]): void {
     this.states.push({
       sync: this.sync.name,
       at: this.#now(),
       generation: this.states.length + 1,
       digest: createHash('sha256').update(text).digest('hex'),
-      rows: [...this.#rows],
+      rows,
     })
+  }
+
+  /** The rows of a text that ends anywhere: the last one may have a part of its last cell only. */
+  #rowsIn(text: string): Row[] {
+    const { properties } = this.sync
+    return text
+      .split('\n')
+      .slice(1)
+      .map((line) => line.split(','))
+      .filter((cells) => cells.length > properties.length)
+      .map(([raw, ...cells]) => ({
+        code: raw!.trim(),
+        raw: raw!,
+        cells: Object.fromEntries(properties.map((name, at) => [name, cells[at]!])),
+      }))
   }
 }

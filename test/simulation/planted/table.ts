@@ -27,7 +27,8 @@ const bug = (
   file: string,
   from: string,
   to: string,
-): PlantedBug => ({ area, name, patches: [{ file, from, to }] })
+  ...more: readonly Patch[]
+): PlantedBug => ({ area, name, patches: [{ file, from, to }, ...more] })
 
 const DELIVER = 'src/import/push/deliver.ts'
 const OUTBOX = 'src/ledger/sqlite/outbox.ts'
@@ -57,8 +58,8 @@ export const PLANTED: readonly PlantedBug[] = [
     'outbox',
     'failed-items-count-as-taken',
     'src/import/push/outcome.ts',
-    `if (outcome === 'created' || outcome === 'updated')\n    // Written`,
-    `if (outcome === 'created' || outcome === 'updated' || outcome === 'retry')\n    // Written`,
+    `outcome === 'retry' ? (isSpent ? 'sent' : 'planned') : outcome,`,
+    `outcome === 'retry' ? 'updated' : outcome,`,
   ),
   bug(
     'outbox',
@@ -176,10 +177,19 @@ export const PLANTED: readonly PlantedBug[] = [
   ),
   bug(
     'deletions',
+    'comparisons-count-as-writes',
+    'src/import/remove/left-as-is.ts',
+    '(await this.#writer(wrote ?? run))',
+    '(await this.#writer(Math.max(wrote ?? run, run)))',
+  ),
+  bug(
+    'deletions',
     'rows-that-are-there-are-missing',
     'src/ledger/sqlite/removals.ts',
     "AND gone.key IS NOT NULL AND NOT ${isPresent('gone.key')}",
     'AND gone.key IS NOT NULL',
+    // What is left of such a removal is told from the rows of the run right before it is sent.
+    { file: JUDGE, from: 'recordId !== null && own.has(recordId)', to: 'recordId === null' },
   ),
   bug(
     'deletions',
@@ -299,6 +309,13 @@ export const PLANTED: readonly PlantedBug[] = [
 
   bug(
     'client',
+    'a-clock-set-back-keeps-usual-requests',
+    'src/client/discovery/read.ts',
+    'nowMs >= untilMs || nowMs < sinceMs',
+    'nowMs >= untilMs',
+  ),
+  bug(
+    'client',
     'writes-are-retried',
     'src/client/call.ts',
     `const retries = isRead ? (options.retries ?? deps.retries) : 0`,
@@ -352,8 +369,15 @@ export const PLANTED: readonly PlantedBug[] = [
     'running',
     'waits-send-no-heartbeat',
     'src/runs/heartbeat.ts',
-    'await clock.sleep(EVERY_MS, signal)\n        beat()',
-    'await clock.sleep(EVERY_MS, signal)\n        if (EVERY_MS < 0) beat()',
+    '  #beat({ clock, beat }: Pulse): void {\n    this.#beatAt = clock.now()\n    beat()',
+    '  #beat({ clock, beat }: Pulse): void {\n    this.#beatAt = clock.now()\n    if (EVERY_MS < 0) beat()',
+  ),
+  bug(
+    'running',
+    'many-short-waits-send-no-heartbeat',
+    'src/runs/heartbeat.ts',
+    'if (Math.abs(pulse.clock.now() - this.#beatAt!) >= EVERY_MS) this.#beat(pulse)',
+    'void pulse',
   ),
   bug(
     'running',

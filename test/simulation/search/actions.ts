@@ -35,7 +35,8 @@ export type Action = { readonly at: number } & (
   | { readonly do: 'key'; readonly to: 'new' | 'other'; readonly for: number }
   | { readonly do: 'hide'; readonly for: number }
   | { readonly do: 'schema'; readonly for: number }
-  | { readonly do: 'address'; readonly for: number }
+  /** The address of another service, or another one of the same. */
+  | { readonly do: 'address'; readonly for: number; readonly isSame?: boolean }
   | {
       readonly do: 'config'
       readonly sync: string
@@ -105,7 +106,11 @@ const KINDS: Readonly<
   key: { most: 2, p: 0.2, parts: [({ one }) => ({ to: one('new', 'other') }), lasting(1, 200)] },
   hide: { most: 1, p: 0.1, parts: [lasting(1, 120)] },
   schema: { most: 1, p: 0.1, parts: [lasting(1, 120)] },
-  address: { most: 1, p: 0.1, parts: [lasting(1, 120)] },
+  address: {
+    most: 2,
+    p: 0.15,
+    parts: [lasting(1, 120), ({ often }) => ({ isSame: often(0.5) })],
+  },
   config: {
     most: 2,
     p: 0.15,
@@ -154,13 +159,38 @@ const CHAINS: readonly ((dice: Dice, sync: string, worker: number) => readonly A
   },
   // A row is gone from the source, and others have changed its record, or not.
   (dice, sync) => {
-    const at = spread(dice, 10_000, 40_000)
+    const at = spread(dice, 10_000, 200_000)
     return [
       { at: 0, do: 'run', sync },
       { at, do: 'orphan', sync, isChanged: dice.often(0.6) },
+      ...(dice.often(0.3)
+        ? [{ at: at + 20_000, do: 'run', sync, task: 'reconcile' } as const]
+        : []),
       { at: at + spread(dice, 62_000, 120_000), do: 'run', sync },
     ]
   },
+  // The key, or the address, is another one in the middle of a slow run.
+  (dice, sync) => {
+    const at = spread(dice, 100, 10_000)
+    const length = spread(dice, 10_000, 60_000)
+    const to = dice.one('new' as const, 'other' as const)
+    return [
+      { at: 0, do: 'run', sync },
+      { at, do: 'key', to, for: length },
+      ...(dice.often(0.5)
+        ? [{ at: at + 5, do: 'address', isSame: false, for: length } as const]
+        : []),
+    ]
+  },
+  // A run at another address of the service, and the file as it was before.
+  (dice, sync) => [
+    { at: 0, do: 'run', sync },
+    { at: 20_000, do: 'address', isSame: true, for: 30_000 },
+    { at: 21_000, do: 'edit', sync, inPlace: false },
+    { at: 22_000, do: 'run', sync },
+    { at: 55_000, do: 'edit', sync, inPlace: false },
+    { at: 56_000 + spread(dice, 10, 10_000), do: 'run', sync },
+  ],
 ]
 
 /** @param endsAt ms after the begin @param without kinds that are not drawn */

@@ -2,6 +2,7 @@
 
 import type { Action } from './actions.ts'
 import type { Played } from './child.ts'
+import { PLAIN_SERVICE } from './compact.ts'
 import type { Fleet } from './fleet.ts'
 import { CALM, type Plan, type Scene, type SyncScene, type Weather } from './plan.ts'
 
@@ -12,7 +13,13 @@ export const kindOf = (violation: string): string =>
     .replaceAll(/\b(?:importSync|reconcile|retry|undo)-\w+-N/g, 'a run')
     .slice(0, 60)
 
-const TRIES_MAX = 400
+/** How long it takes at most: a plan that is not the smallest is good enough. */
+export interface ShrinkLimits {
+  readonly tries: number
+  /** Of the machine. */
+  readonly ms: number
+}
+const LIMITS: ShrinkLimits = { tries: 400, ms: 120_000 }
 
 interface Shrunk {
   readonly plan: Plan
@@ -64,22 +71,14 @@ function* plainer(plan: Plan): Generator<Plan> {
   }
   if (plan.scene.workers > 1) yield scene({ workers: 1 })
   if (Object.keys(plan.scene.tuning).length > 0) yield scene({ tuning: {} })
-  const service: Scene['service'] = {
-    perMinute: 1_000_000,
-    limiter: 'window',
-    headers: 'all',
-    matching: 'exact',
-    batchItems: 'record',
-    paths: 'plain',
-    pages: 'full',
-    clockAhead: 0,
-    isSingle: false,
-    writes: 'sent',
-  }
+  const service = PLAIN_SERVICE
   if (JSON.stringify(plan.scene.service) !== JSON.stringify(service)) yield scene({ service })
   for (const [name, value] of Object.entries(service))
     if (plan.scene.service[name as keyof Scene['service']] !== value)
       yield scene({ service: { ...plan.scene.service, [name]: value } })
+  const last = Math.max(0, ...plan.actions.map(({ at }) => at))
+  for (const restsAt of [30_000, 60_000, 180_000])
+    if (restsAt < plan.restsAt && restsAt > last) yield { ...plan, restsAt }
   for (const [name, value] of [
     ['latencyMs', 20],
     ['ledgerMs', 1],
@@ -91,25 +90,27 @@ function* plainer(plan: Plan): Generator<Plan> {
 export async function shrink(
   fleet: Pick<Fleet, 'play'>,
   first: Played,
-  tell: (line: string) => void = () => {},
+  { tries: triesMax, ms }: ShrinkLimits = LIMITS,
 ): Promise<Shrunk> {
   const kind = kindOf(first.violations[0]!)
   let best: Shrunk = { plan: first.plan!, played: first, tries: 0 }
   let tries = 0
+  const until = Date.now() + ms
+  const isOver = () => tries >= triesMax || Date.now() >= until
   // Each pass begins anew with the smaller plan; it ends when nothing can be left out.
-  for (let isSmaller = true; isSmaller && tries < TRIES_MAX;) {
+  for (let isSmaller = true; isSmaller && !isOver();) {
     isSmaller = false
     for (const step of [fewerActions, calmer, plainer]) {
       let again = true
-      while (again && tries < TRIES_MAX) {
+      while (again && !isOver()) {
         again = false
         for (const plan of step(best.plan)) {
-          if (++tries > TRIES_MAX) break
+          if (isOver()) break
+          tries++
           const played = await fleet.play({ plan })
           if (!played.violations.some((one) => kindOf(one) === kind)) continue
           best = { plan, played, tries }
           isSmaller = again = true
-          tell(`smaller: ${plan.actions.length} actions after ${tries} tries`)
           break
         }
       }

@@ -19,6 +19,9 @@ const real = {
   realpathSync: fs.realpathSync,
 }
 
+/** A file comes in pieces, between which others may write to it. */
+const PIECE_BYTES = 512
+
 /** As a FileHandle that is open for reading. */
 class Handle {
   readonly #path: string
@@ -39,7 +42,8 @@ class Handle {
 
   async read(buffer: Buffer, offset = 0, length = buffer.length, position: number | null = null) {
     await this.#hooks.reading(this.#path)
-    return { bytesRead: real.readSync(this.#fd!, buffer, offset, length, position), buffer }
+    const most = Math.min(length, PIECE_BYTES)
+    return { bytesRead: real.readSync(this.#fd!, buffer, offset, most, position), buffer }
   }
 
   async readFile(options?: BufferEncoding | null): Promise<string | Buffer> {

@@ -21,6 +21,8 @@ export class Operators {
   /** What is put back when its time is over, or when the adversary rests. */
   readonly #pending = new Set<() => void | Promise<void>>()
   #isAtRest = false
+  /** The first key is no key any more. */
+  #isRevoked = false
   #others = 0
 
   constructor(world: World) {
@@ -203,7 +205,7 @@ export class Operators {
     hide: ({ for: ms }) => {
       const { crm } = this.#world.services
       const key = this.#world.configuration.key
-      if (key !== KEYS.home) return
+      if (key !== KEYS.home || this.#isRevoked) return
       this.#tell('the key does not see contacts any more')
       crm.hideType(key, 'contact')
       const refused = this.#refusing()
@@ -226,10 +228,17 @@ export class Operators {
         refused()
       })
     },
-    address: ({ for: ms }) => {
+    address: ({ for: ms, isSame = false }) => {
       const { configuration } = this.#world
-      this.#tell('the configuration names another service')
-      configuration.setService('https://elsewhere.example', KEYS.elsewhere)
+      // The key is that of the other service.
+      if (isSame && configuration.key === KEYS.elsewhere) return
+      this.#tell(
+        isSame
+          ? 'the configuration names another address of the service'
+          : 'the configuration names another service',
+      )
+      if (isSame) configuration.setService('https://crm-2.example', configuration.key)
+      else configuration.setService('https://elsewhere.example', KEYS.elsewhere)
       this.#until(ms, 'the configuration names the first service again', () =>
         configuration.restore(KEYS.home),
       )
@@ -254,6 +263,7 @@ export class Operators {
     if (to === 'new') {
       this.#tell('the key is revoked')
       crm.revoke(KEYS.home)
+      this.#isRevoked = true
       this.#until(ms, 'there is a new key', () => {
         crm.addKey(KEYS.next)
         configuration.setKey(KEYS.next)

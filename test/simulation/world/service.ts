@@ -16,6 +16,8 @@ import type { Loop } from './loop.ts'
 import { Machine, Process } from './process.ts'
 
 export const CRM = 'crm.example:443'
+/** Another name of the same service. */
+const ALIAS = 'crm-2.example:443'
 export const ELSEWHERE = 'elsewhere.example:443'
 export const HOME_ORG = 11
 export const OTHER_ORG = 22
@@ -98,8 +100,12 @@ export async function startServices(parts: {
                 parts.onKey(orgId, (headers.authorization ?? '').replace('Bearer ', '')),
             )
             network.listen(address, server, process)
+            if (address === CRM) network.listen(ALIAS, server, process)
           },
-          close: () => network.close(address),
+          close: () => {
+            network.close(address)
+            if (address === CRM) network.close(ALIAS)
+          },
         },
       }),
     )

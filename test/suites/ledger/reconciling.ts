@@ -164,6 +164,22 @@ export function reconcilingTests(open: Open): void {
   })
 
   describe('what is to be compared', () => {
+    it('is accepted once it is equal, and its record is still written by the run that wrote it', async () => {
+      const wrote = await accept(ledger, rows(2))
+      const elsewhere = await accept(ledger, rows(2), { orgId: 2 })
+      const { run } = await reconcile(rows(2))
+      await ledger.recordCompared(run, [equal(1), equal(2)])
+      await close(ledger, run)
+      expect((await ledger.acceptedRecords(run, ['k1'])).get('k1')).toMatchObject({ run })
+      expect(await ledger.writerOf('k1', run)).toBe(wrote)
+      expect(await ledger.writerOf('k1', wrote)).toBe(wrote)
+      expect(await ledger.writerOf('k1', elsewhere)).toBe(elsewhere)
+      expect(await ledger.writerOf('other', run)).toBe(null)
+      const again = await accept(ledger, [row(1, 'k1', 'b')])
+      expect(await ledger.writerOf('k1', again)).toBe(again)
+      expect(await ledger.writerOf('k1', run)).toBe(wrote)
+    })
+
     it('is what is planned, with what was accepted for its key', async () => {
       const before = await accept(ledger, rows(2))
       await accept(ledger, rows(1), { orgId: 2 })

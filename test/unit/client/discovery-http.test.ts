@@ -188,6 +188,8 @@ interface Canned {
   readonly status?: number
   readonly body?: unknown
   readonly text?: string
+  /** The connection ends instead. */
+  readonly isTorn?: boolean
 }
 type Paths = Readonly<Record<string, Canned>>
 
@@ -197,7 +199,9 @@ async function startPaths(answers: () => Paths): Promise<{ url: string; seen: In
   const server = createServer((request, response) => {
     seen.push(request)
     const self: Canned = { body: { data: { org_id: 1, reach: 'org' } } }
-    const { status = 200, body, text = JSON.stringify(body) } = answers()[request.url!] ?? self
+    const answer = answers()[request.url!] ?? self
+    if (answer.isTorn === true) return void request.socket.destroy()
+    const { status = 200, body, text = JSON.stringify(body) } = answer
     const type = status < 300 ? 'application/json' : 'application/problem+json'
     response.writeHead(status, { 'content-type': type }).end(text)
   })
@@ -334,6 +338,29 @@ describe('a document that cannot be had', () => {
     ])
   })
 
+  test('503, for now, and a clock that is set back meanwhile does not make the minute longer', async () => {
+    let isDown = true
+    const { url, seen } = await startPaths(() => ({
+      [usualPlace]: isDown
+        ? { status: 503, body: problem(503, 'service_unavailable') }
+        : { body: meDocument },
+    }))
+    const clock = manualClock()
+    const client = clientFor(url, KEY, { clock })
+    await client.readSelf()
+    isDown = false
+    clock.nowMs -= 3_600_000
+    await client.readSelf()
+    await client.readSelf()
+    expect(pathsOf(seen)).toEqual([
+      usualPlace,
+      '/rest/v1/self/',
+      usualPlace,
+      '/rest/v1/me',
+      '/rest/v1/me',
+    ])
+  })
+
   test('a service that cannot be reached is told as ever', async () => {
     const client = clientFor('http://127.0.0.1:1', KEY)
     expect(await failureOf(client.readSelf())).toMatchObject({
@@ -362,6 +389,27 @@ describe('a document that cannot be had', () => {
       'readOpenApi',
       'listObjectTypes',
     ])
+  })
+
+  test('a document whose answers are torn: no usual request goes out, until it was so three times', async () => {
+    let isTorn = true
+    const { url, seen } = await startPaths(() => ({
+      [usualPlace]: isTorn ? { isTorn } : { body: meDocument },
+    }))
+    const client = clientFor(url, KEY, { retries: 0 })
+    const noAnswer = { kind: 'no_answer', outcomeUnknown: false }
+    expect(await failureOf(client.readSelf())).toMatchObject(noAnswer)
+    isTorn = false
+    await client.readSelf()
+    expect(new Set(pathsOf(seen))).toEqual(new Set([usualPlace, '/rest/v1/me']))
+    isTorn = true
+    const other = clientFor(url, KEY, { retries: 0 })
+    for (let reading = 1; reading < 3; reading++)
+      expect(await failureOf(other.readSelf())).toMatchObject(noAnswer)
+    expect(pathsOf(seen)).not.toContain('/rest/v1/self/')
+    // A service that never answers may have none.
+    await other.readSelf()
+    expect(pathsOf(seen).at(-1)).toBe('/rest/v1/self/')
   })
 
   test('so is a key that is refused', async () => {

@@ -176,6 +176,32 @@ describe('rows that are gone', () => {
     expect(await scene.held('b')).not.toBeNull()
   })
 
+  it('leave records alone whose other properties were changed before a reconciliation that found the rest equal', async () => {
+    const scene = await sceneOf()
+    scene.rows(COLUMNS, people('a', 'b'))
+    // For the run that wrote them, the newest change is an hour old: what the service shows later is of others.
+    await scene.run({
+      through: (client) =>
+        clientWith(client, {
+          async queryRecords(...given) {
+            const page = await client.queryRecords(...given)
+            const before = new Date(Date.now() - 3_600_000).toISOString()
+            const shown = (record: (typeof page.data)[number]) =>
+              'svc_updated_at' in record.properties
+                ? { ...record, properties: { ...record.properties, svc_updated_at: before } }
+                : record
+            return { ...page, data: page.data.map(shown) }
+          },
+        }),
+    })
+    const compared = await scene.reconcile()
+    expect(compared.differences).toEqual([])
+    scene.rows(COLUMNS, people('a'))
+    const end = await scene.run()
+    expect(await removalsOf(scene, end)).toEqual({ b: 'changed_since changed_later' })
+    expect(await scene.held('b')).not.toBeNull()
+  })
+
   it('leave records alone that the sync has never written, or that another row or sync writes', async () => {
     const scene = await importScene(PROPERTIES, { missing_rows: 'delete', mode: 'create' })
     await scene.client.createRecord(CONTACT, { svc_external_id: 'theirs' })

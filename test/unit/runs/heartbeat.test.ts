@@ -48,6 +48,17 @@ it('a wait after others counts from its own beginning', async () => {
   expect(beats).toEqual([11])
 })
 
+it('beats between many short waits, none of which takes five seconds', async () => {
+  const { clock, beats, wait } = activity()
+  const reading = (async () => {
+    for (let request = 0; request < 10; request++) await wait(1_300)
+  })()
+  await clock.pass(60_000)
+  await reading
+  expect(beats).toEqual([5.2, 10.4])
+  expect(clock.sleeping).toBe(0)
+})
+
 it('gives the failure of a wait, and stops', async () => {
   const { clock, beats, beat } = activity()
   const failing = withHeartbeat(
