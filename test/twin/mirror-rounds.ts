@@ -133,6 +133,7 @@ async function playRound({
   readonly number: number
 }): Promise<string> {
   let isOver = false
+  let wasOver = false
   const none = async () => {
     throw new Error('No move of a mirror does this')
   }
@@ -143,6 +144,7 @@ async function playRound({
     file: '',
     newVersion: () => '',
     isOver: () => isOver,
+    moves: () => void (wasOver = isOver),
     startAgain: none,
     leave: none,
   }
@@ -152,7 +154,7 @@ async function playRound({
   const handle = await startMirror(world, `round-${number}`, isFull)
   const ending = Promise.race([endOf(handle), world.lost]).finally(() => (isOver = true))
   ending.catch(() => {})
-  const wasOver = await move.act(round).then(() => isOver)
+  await move.act(round)
   const end = await orHung(`the end of a mirror (${move.name})`, ending)
   expect(move.ends ?? ['complete'], end.message).toContain(end.state)
   // What happened after its end the run cannot know.

@@ -18,6 +18,8 @@ export interface Round {
   readonly postgres: Postgres
   /** Whether the run has ended. */
   isOver(): boolean
+  /** The move is made now. */
+  moves(): void
   /** The file that the run reads. */
   readonly file: string
   /** Another version of the whole file: what it would hold. */
@@ -45,9 +47,10 @@ export interface Move {
 }
 
 /** At a moment at which the run sends, if it has not ended by then. */
-const amid = async ({ world, random, isOver }: Round) => {
+const amid = async ({ world, random, isOver, moves }: Round) => {
   await untilSent(world, 1 + Math.floor(random() * 12), isOver)
   await pause(random() * 60)
+  moves()
 }
 
 const seconds = ({ random }: Round, most: number) => pause(200 + random() * most * 1_000)
