@@ -25,6 +25,7 @@ export const IS_OLD_READING = `(purpose <> 'sync' OR state NOT IN (${completeSta
   OR (SELECT count(*) FROM runs AS next WHERE next.destination = runs.destination AND next.id > runs.id
         AND next.mode = 'run' AND next.purpose = 'sync' AND next.state IN (${completeStates})) > 0)`
 
+// oxlint-disable-next-line max-lines-per-function -- a table of methods, none of them long
 export const removalStatements = (
   db: StatementRunner,
   {

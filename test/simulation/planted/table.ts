@@ -430,7 +430,13 @@ export const PLANTED: readonly PlantedBug[] = [
     'if (run < 0) await deleteWork(db, run, (table, rows) => {',
   ),
 
-  bug('deadlines', 'deadlines-never-end', 'src/core/deadline.ts', '>= this.ms', '>= 1e12'),
+  bug(
+    'deadlines',
+    'deadlines-never-end',
+    'src/core/deadline.ts',
+    'return this.ms - Math.max(',
+    'return 1e12 + this.ms - Math.max(',
+  ),
   bug(
     'deadlines',
     'writes-are-sent-late',
