@@ -171,11 +171,20 @@ const isAccepted = (key: string) => `(SELECT true FROM accepted
 export function stagingMethods(db: PostgresDatabase, links: LinkDecisions) {
   return {
     async beginStage(run, columns) {
-      const row = await db.one(
-        `UPDATE runs SET stage_fence = stage_fence + 1, rows_read = NULL, source_columns = $1::json
-         WHERE id = $2 AND state IN (${liveStates}) RETURNING stage_fence`,
-        [JSON.stringify(columns), run],
-      )
+      const row = await db.transaction(async (session) => {
+        // Who claims one waits for the end of this, and finds none.
+        const segments = await session.all('SELECT fence FROM segments WHERE run = $1 FOR UPDATE', [
+          run,
+        ])
+        // What is being sent is not staged again, by a worker that stood still until then.
+        if (segments.some((segment) => Number(segment['fence']) > 0)) throw new FenceLost(run, 0)
+        await session.run('DELETE FROM segments WHERE run = $1', [run])
+        return await session.one(
+          `UPDATE runs SET stage_fence = stage_fence + 1, rows_read = NULL, source_columns = $1::json
+           WHERE id = $2 AND state IN (${liveStates}) RETURNING stage_fence`,
+          [JSON.stringify(columns), run],
+        )
+      })
       // A closed run is not staged again.
       if (!row) throw new FenceLost(run, 0)
       const fence = Number(row['stage_fence'])
@@ -197,7 +206,6 @@ export function stagingMethods(db: PostgresDatabase, links: LinkDecisions) {
       )
       await db.transaction(async (session) => {
         await checkStageFence(session, run, fence)
-        await session.run('DELETE FROM segments WHERE run = $1', [run])
         await session.run('DELETE FROM link_steps WHERE run = $1', [run])
       })
       return fence

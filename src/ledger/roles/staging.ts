@@ -100,7 +100,7 @@ export interface KeyCounts {
 }
 
 export interface RowStaging {
-  /** Starts staging from the beginning: a higher fence, and no items. */
+  /** Starts staging from the beginning: a higher fence, and no items. @throws FenceLost once a segment of the run was claimed, or it is closed */
   beginStage(run: number, columns: readonly string[]): Promise<number>
   /** Writes at most 1,000 items, of LEDGER_CHARS_MAX characters together unless it is one. */
   stageItems(run: number, fence: number, items: readonly StagedItem[]): Promise<void>

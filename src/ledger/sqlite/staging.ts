@@ -126,12 +126,18 @@ function decide(
 export function stagingMethods(db: SqliteDatabase, links: LinkDecisions) {
   return {
     async beginStage(run, columns) {
-      const row = db
-        .sql(
-          `UPDATE runs SET stage_fence = stage_fence + 1, rows_read = NULL, source_columns = ?
-           WHERE id = ? AND state IN (${liveStates}) RETURNING stage_fence`,
-        )
-        .get(JSON.stringify(columns), run)
+      const row = db.transaction(() => {
+        // What is being sent is not staged again, by a worker that stood still until then.
+        const claimed = 'SELECT 1 FROM segments WHERE run = ? AND fence > 0 LIMIT 1'
+        if (db.sql(claimed).get(run) !== undefined) throw new FenceLost(run, 0)
+        db.sql('DELETE FROM segments WHERE run = ?').run(run)
+        return db
+          .sql(
+            `UPDATE runs SET stage_fence = stage_fence + 1, rows_read = NULL, source_columns = ?
+             WHERE id = ? AND state IN (${liveStates}) RETURNING stage_fence`,
+          )
+          .get(JSON.stringify(columns), run)
+      })
       // A closed run is not staged again.
       if (!row) throw new FenceLost(run, 0)
       const fence = Number(row['stage_fence'])
@@ -146,7 +152,6 @@ export function stagingMethods(db: SqliteDatabase, links: LinkDecisions) {
       })
       db.transaction(() => {
         checkStageFence(db, run, fence)
-        db.sql('DELETE FROM segments WHERE run = ?').run(run)
         db.sql('DELETE FROM link_steps WHERE run = ?').run(run)
       })
       return fence

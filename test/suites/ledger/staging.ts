@@ -93,7 +93,8 @@ export function stagingTests(open: Open): void {
     })
 
     it('starts again from the first row: nothing of an earlier attempt stays', async () => {
-      const { run } = await staged(ledger, [...rows(3), badRow(4, null)])
+      const { id: run } = await openRun(ledger)
+      await stage(ledger, run, [...rows(3), badRow(4, null)])
       await ledger.beginStage(run, ['id'])
       expect(await ledger.books(run)).toMatchObject({ read: 0 })
       expect(await booked(ledger, run)).toEqual({})
@@ -102,6 +103,17 @@ export function stagingTests(open: Open): void {
       await stage(ledger, run, rows(2))
       expect(await booked(ledger, run)).toEqual({ planned: 2 })
       expect(await offBalance(ledger, run)).toBe(0)
+    })
+
+    it('does not begin again where a segment is being sent, or was', async () => {
+      const { run, segment, fence } = await staged(ledger, rows(3))
+      // A worker that stood still until another one had staged the run.
+      const other = await opened.reopen()
+      await expect(other.beginStage(run, ['id'])).rejects.toThrow(FenceLost)
+      await ledger.finishSegment(run, segment, fence)
+      await expect(other.beginStage(run, ['id'])).rejects.toThrow(FenceLost)
+      expect(await booked(ledger, run)).toEqual({ planned: 3 })
+      expect(await ledger.run(run)).toMatchObject({ rowsRead: 3 })
     })
 
     it('writes a chunk whole or not at all', async () => {
