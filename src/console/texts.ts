@@ -4,11 +4,13 @@ import { countText, formatNumber } from '../core/format.ts'
 import { ACTION_TEXT } from './action-texts.ts'
 import { CORRECTION_TEXT } from './correction-texts.ts'
 import { QUOTA_TEXT } from './quota-texts.ts'
+import { SYNC_TEXT } from './sync-texts.ts'
 import { durationText } from '../report/format.ts'
 
 export const TEXT = {
   ...ACTION_TEXT,
   ...QUOTA_TEXT,
+  ...SYNC_TEXT,
   corrections: CORRECTION_TEXT,
   phases: {
     staging: 'Read the source',
@@ -253,31 +255,6 @@ export const TEXT = {
   },
   rows: 'Rows',
   kinds: { import: 'Import', mirror: 'Mirror' },
-  upToRows: (rows: number) => `up to ${countText(rows, 'row')} in a run`,
-  history: 'History',
-  historyLead: (runs: number) =>
-    `What became of the rows of ${runs === 1 ? 'the run' : `the last ${runs} runs`}, a column each, the newest at the right.`,
-  settings: 'What it does, and when',
-  mode: 'Mode',
-  after: 'Runs after',
-  schedule: 'Schedule',
-  nextTimes: 'Next times',
-  mapping: 'Mapping',
-  rejectsOf: (run: number) => `Rejects are those of run ${run}, the last one that had some.`,
-  column: 'Column',
-  property: 'Property',
-  lastRejects: 'Last rejects',
-  isKey: 'key',
-  link: (association: string, to: string) => `link ${association} to ${to}`,
-  tables: 'Tables',
-  tablesLead: 'As the newest run left them.',
-  table: 'Table',
-  state: 'State',
-  upTo: 'Up to date as of',
-  tableRows: 'Rows',
-  serviceCounts: 'Service counts',
-  deleted: 'Deleted',
-  misfits: 'Misfits',
   runs: 'Runs',
   runHead: 'Run',
   beganHead: 'Began',
@@ -334,6 +311,8 @@ export const TEXT = {
     again: 'Or send them as they are, when the service was to blame:',
   },
   steps: 'Steps',
+  stepFrom: 'from',
+  stepUntil: 'until',
   stepStates: { now: 'now', next: 'still to come', left: 'not reached' },
   related: 'Runs that belong to it',
   origin: 'Origin',

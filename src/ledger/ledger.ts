@@ -19,6 +19,7 @@ import type { RowHistories } from './roles/row-history.ts'
 import type { RunReports } from './roles/run-reports.ts'
 import type { Runs } from './roles/runs.ts'
 import type { RowStaging } from './roles/staging.ts'
+import type { SchemaHistory } from './roles/schema-history.ts'
 import type { Streams, StepStates } from './roles/streams.ts'
 import type { Syncs } from './roles/syncs.ts'
 import type { Verification } from './roles/verification.ts'
@@ -47,6 +48,7 @@ export interface Ledger
     StepStates,
     RunClosing,
     Streams,
+    SchemaHistory,
     RunReports,
     RowHistories,
     Archive {
@@ -71,6 +73,7 @@ export type * from './roles/row-history.ts'
 export type * from './roles/run-reports.ts'
 export type * from './roles/runs.ts'
 export type * from './roles/staging.ts'
+export type * from './roles/schema-history.ts'
 export type * from './roles/streams.ts'
 export type * from './roles/syncs.ts'
 export type * from './roles/verification.ts'

@@ -3,6 +3,7 @@
 
 import type { ObjectSchema, PropertyWire } from '../contract/index.ts'
 import { OWN_COLUMNS, SYSTEM_COLUMNS } from '../core/domain/mirror.ts'
+import type { SchemaChange, SchemaChangeHandling } from '../core/domain/schema-changes.ts'
 import type { SchemaChanges } from '../../config/index.ts'
 import type { MirrorColumn, MirrorStream, StreamChange } from '../warehouses/mirror-tables.ts'
 import { fitName, createNamer } from './names.ts'
@@ -15,6 +16,8 @@ export interface SchemaEvolution {
   readonly stream: MirrorStream
   /** Properties that existing rows have no value of: the column is new in an existing table, or was revived. */
   readonly backfill: readonly string[]
+  /** What is other than when the table was changed last; nothing of a table that is new. */
+  readonly found: readonly SchemaChange[]
   /** What `freeze` objects to, such as `new property svc_x (number)`; nothing is changed then. */
   readonly frozen: readonly string[]
   /** Properties that have no column: no database can write their names. */
@@ -40,16 +43,20 @@ export function evolveSchema(
   const omitted = all.map(({ name }) => name).filter((name) => UNWRITABLE.test(name))
   if (stream === undefined) return { ...firstTime(objectType, properties, takenTables), omitted }
   const steps = stepsOf(stream, properties)
-  const same = { change: null, stream, backfill: [], frozen: [], omitted }
-  if (mode === 'freeze') return { ...same, frozen: steps.map(({ objection }) => objection) }
-  const chosen = steps.filter(({ kind }) => mode === 'evolve' || kind === 'gone' || kind === 'back')
-  if (chosen.length === 0) return same
+  const left = { change: null, stream, backfill: [], frozen: [], omitted }
+  const foundWith = (added: readonly MirrorColumn[]) =>
+    steps.map((step) => foundOf(step, mode, added))
+  if (mode === 'freeze')
+    return { ...left, found: foundWith([]), frozen: steps.map(({ objection }) => objection) }
+  const chosen = steps.filter((step) => mode === 'evolve' || !isLeftOut(step))
+  if (chosen.length === 0) return { ...left, found: foundWith([]) }
   const retire = chosen.flatMap((step) => step.retire)
   const revive = chosen.flatMap((step) => step.revive)
   const added = chosen.flatMap((step) => (step.add ? [step.add] : []))
   const add = columnsOf(added, stream.columns)
   return {
-    ...same,
+    ...left,
+    found: foundWith(add),
     change: {
       name: stream.name,
       table: stream.table,
@@ -71,12 +78,15 @@ function firstTime(
   const stream = { name: objectType, table: fitName(objectType, takenTables), columns }
   const { name, table } = stream
   const change = { name, table, add: columns, retire: [], revive: [] }
-  return { change, stream, backfill: [], frozen: [] }
+  return { change, stream, backfill: [], found: [], frozen: [] }
 }
 
 /** What one property needs. */
 interface Step {
-  readonly kind: 'new' | 'retyped' | 'gone' | 'back'
+  readonly kind: SchemaChange['kind']
+  readonly property: string
+  readonly before: string | null
+  readonly now: string | null
   readonly objection: string
   readonly retire: readonly MirrorColumn[]
   readonly revive: readonly MirrorColumn[]
@@ -96,23 +106,45 @@ function stepsOf(stream: MirrorStream, properties: readonly PropertyWire[]): Ste
     const revive = columns.filter(({ fieldType }) => fieldType === type)
     const add = revive.length === 0 ? property : null
     const before = live[0]?.fieldType
+    const of = { property: name, before: null, now: type }
     if (before !== undefined) {
       const objection = `property ${name} is ${type} instead of ${before}`
-      steps.push({ kind: 'retyped', objection, retire: live, revive, add })
+      steps.push({ ...of, kind: 'retyped', before, objection, retire: live, revive, add })
     } else if (add) {
       const objection = `new property ${name} (${type})`
-      steps.push({ kind: 'new', objection, retire: [], revive, add })
+      steps.push({ ...of, kind: 'added', objection, retire: [], revive, add })
     } else {
       const objection = `property ${name} (${type}) is back`
-      steps.push({ kind: 'back', objection, retire: [], revive, add })
+      steps.push({ ...of, kind: 'back', objection, retire: [], revive, add })
     }
   }
   for (const [property, columns] of gone) {
     const retire = columns.filter(({ live }) => live)
+    if (retire.length === 0) continue
     const objection = `property ${property} is gone`
-    if (retire.length > 0) steps.push({ kind: 'gone', objection, retire, revive: [], add: null })
+    const of = { property, before: retire[0]!.fieldType, now: null }
+    steps.push({ ...of, kind: 'removed', objection, retire, revive: [], add: null })
   }
   return steps
+}
+
+/** Whether `ignore` leaves the table as it is. */
+const isLeftOut = ({ kind }: Step): boolean => kind === 'added' || kind === 'retyped'
+
+/** @param added all columns that are added */
+function foundOf(step: Step, mode: SchemaChanges, added: readonly MirrorColumn[]): SchemaChange {
+  const { kind, property, before, now, retire, revive, add } = step
+  const handling = handlingOf(step, mode)
+  const own = add ? added.filter((column) => column.property === property) : revive
+  const columns = handling === 'column_added' || handling === 'column_revived' ? own : retire
+  return { property, kind, before, now, handling, columns: columns.map(({ name }) => name) }
+}
+
+function handlingOf(step: Step, mode: SchemaChanges): SchemaChangeHandling {
+  if (mode === 'freeze') return 'frozen'
+  if (mode === 'ignore' && isLeftOut(step)) return step.kind === 'added' ? 'left_out' : 'misfits'
+  if (step.kind === 'removed') return 'column_kept'
+  return step.add ? 'column_added' : 'column_revived'
 }
 
 /**

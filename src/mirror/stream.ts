@@ -3,12 +3,12 @@
 import type { ObjectSchema } from '../contract/index.ts'
 import { Blocked, ServiceFailure, SyncError } from '../core/errors.ts'
 import { BOOK_TABLES } from '../core/domain/mirror.ts'
-import type { MirrorConfig } from '../../config/index.ts'
 import type { MirrorStream } from '../warehouses/mirror-tables.ts'
 import { checkDefinitionsName } from './definitions.ts'
 import { mirrorEdges } from './edges.ts'
+import { endSchemaChanges } from './end-schema-changes.ts'
 import { evolveSchema } from './schema-evolution.ts'
-import type { Runs, Streams } from '../ledger/ledger.ts'
+import type { Runs, SchemaHistory, Streams } from '../ledger/ledger.ts'
 import type { MirrorDeps, StreamResult } from './ports.ts'
 import { newRunState, newWindowRunState, firstPosition, parsePosition } from './position.ts'
 import { Reader } from './reader.ts'
@@ -21,7 +21,7 @@ const NAMINGS_MAX = 3
 
 /** Works on a stream of either kind, as `mirrorRecords` does. */
 export function mirrorStream(
-  deps: MirrorDeps<Runs & Streams>,
+  deps: MirrorDeps<Runs & SchemaHistory & Streams>,
   job: RecordsJob,
 ): Promise<StreamResult> {
   return job.stream.kind === 'edges' ? mirrorEdges(deps, job) : mirrorRecords(deps, job)
@@ -32,7 +32,7 @@ export function mirrorStream(
  * @throws Blocked, ServiceFailure, QuotaWait: a retry continues; FenceLost if another worker has it; SyncError
  */
 async function mirrorRecords(
-  deps: MirrorDeps<Runs & Streams>,
+  deps: MirrorDeps<Runs & SchemaHistory & Streams>,
   job: RecordsJob,
 ): Promise<StreamResult> {
   const { tables } = deps
@@ -46,7 +46,7 @@ async function mirrorRecords(
       `${type} cannot be read in a window: it has no property of modification times that the service sorts by; name one under modification_property, or leave out from and to, and write full: true, which reads all of it`,
     )
   await checkDefinitionsName(tables, type)
-  const { stream, omitted } = await prepare(deps, job.config, schema)
+  const { stream, omitted } = await prepare(deps, job, schema)
   const { fence, position: stored } = await tables.claim(type)
   const opened = await openedRun(deps.ledger, job.run, type)
   const first = () =>
@@ -73,26 +73,28 @@ export async function readType(
   }
 }
 
-/** The table as the schema needs it; changes it if `schema_changes` says so. */
+/** The table as the schema needs it; changes it if `schema_changes` says so, and notes it. */
 async function prepare(
-  deps: MirrorDeps,
-  config: MirrorConfig,
+  deps: MirrorDeps<SchemaHistory>,
+  { run, config }: Pick<RecordsJob, 'run' | 'config'>,
   schema: ObjectSchema,
 ): Promise<{ readonly stream: MirrorStream; readonly omitted: readonly string[] }> {
-  const { tables, tuning } = deps
+  const { tables, tuning, ledger } = deps
   for (let naming = 1; ; naming++) {
     const [known] = await tables.streams([schema.name])
     const taken = known ? [] : [...BOOK_TABLES, ...(await tables.tableNames())]
     const evolved = evolveSchema(schema.name, known, schema, config.schema_changes, taken)
+    // Before: what a worker that ends in between has changed is found in no table any more.
+    if (evolved.found.length > 0) await ledger.noteSchemaChanges(run, schema.name, evolved.found)
     if (evolved.frozen.length > 0)
       throw new Blocked(
         'contract',
         `${schema.name}: ${evolved.frozen.join(', ')}; schema_changes is freeze. To take them over, cancel this run, set it to evolve (or ignore) and run again`,
         tuning.blocked_probe_ms,
       )
-    if (evolved.change === null) return evolved
     try {
-      await tables.change([evolved.change])
+      if (evolved.change !== null) await tables.change([evolved.change])
+      if (known !== undefined) await endSchemaChanges(ledger, run, evolved.stream)
       return evolved
     } catch (error) {
       const isTaken = error instanceof SyncError && error.code === 'warehouse_altered'

@@ -10,9 +10,9 @@ export class Markup {
     return this.#text
   }
   static of(strings: TemplateStringsArray, parts: readonly HtmlValue[]): Markup {
-    return new Markup(
-      strings.reduce((text, string, index) => text + textOf(parts[index - 1]) + string),
-    )
+    let text = strings[0]!
+    for (let at = 0; at < parts.length; at++) text += textOf(parts[at]) + strings[at + 1]!
+    return new Markup(text)
   }
 }
 
@@ -24,9 +24,12 @@ export const html = (strings: TemplateStringsArray, ...parts: HtmlValue[]): Mark
 
 function textOf(part: HtmlValue): string {
   if (part === null || part === undefined || part === false) return ''
+  if (typeof part === 'string') return escaped(part)
+  if (typeof part === 'number') return String(part)
   if (part instanceof Markup) return part.toString()
-  if (typeof part === 'object') return part.map(textOf).join('')
-  return escaped(String(part))
+  let text = ''
+  for (const each of part) text += textOf(each)
+  return text
 }
 
 const entities: Readonly<Record<string, string>> = {
@@ -48,5 +51,10 @@ export const printable = (text: string): string =>
     ' ',
   )
 
+/** Most texts are letters, figures and spaces: they stay as they are. */
+const PLAIN = /^[\w .,:;/#%+=()?!-]*$/
+
 const escaped = (text: string): string =>
-  printable(text).replace(/[&<>"'`]/g, (character) => entities[character]!)
+  PLAIN.test(text)
+    ? text
+    : printable(text).replace(/[&<>"'`]/g, (character) => entities[character]!)

@@ -4,9 +4,10 @@ import { countText, formatNumber } from '../core/format.ts'
 
 export { countText, formatNumber }
 
+const compact = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 2 })
+
 /** `800`, `12.5k`, `1.2M`: for the axes of charts. */
-export const shortNumber = (value: number): string =>
-  value.toLocaleString('en-US', { notation: 'compact', maximumFractionDigits: 2 })
+export const shortNumber = (value: number): string => compact.format(value)
 
 /** `12.3 %`; never 0 if there is some, never 100 if some is missing. */
 export function percentText(part: number, whole: number): string {

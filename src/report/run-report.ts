@@ -11,6 +11,7 @@ import { keptSchemas } from './kept-schemas.ts'
 import { linkSchemas } from './link-schemas.ts'
 import { loggedAction } from './action-log.ts'
 import { rejectGroupSchema } from './reject-schemas.ts'
+import { schemaChange } from './schema-changes.ts'
 import { removalSchemas } from './removal-schemas.ts'
 
 const count = z.int().meta({ id: 'Count' })
@@ -341,6 +342,12 @@ const shownRun = runReport
     requests: count,
     ...jobSchemas,
     rejects: z.array(rejectGroup),
+    schema_changes: z
+      .array(schemaChange)
+      .nullable()
+      .describe(
+        'Of a mirror: what it found changed at its object types, the newest first; at most 20.',
+      ),
     actions: z.array(loggedAction).describe('What people did to it, the newest first; at most 20.'),
     left: leftReport.extend({ rejects: z.array(rejectGroup) }).nullable(),
   })

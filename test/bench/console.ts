@@ -8,6 +8,7 @@ import { benchFollowers } from './console-followers.ts'
 
 const program = fileURLToPath(new URL('./console-pages.ts', import.meta.url))
 const timed = new URL('./timed-sqlite.mjs', import.meta.url).href
+const compiled = new URL('./compiled.mjs', import.meta.url).href
 
 interface Options {
   readonly runs: number
@@ -18,7 +19,17 @@ interface Options {
 
 export async function benchConsole({ runs, items, followed, words }: Options): Promise<void> {
   if (!words.includes('followers')) {
-    const args = ['--import', 'tsx', '--import', timed, program, String(runs), String(items)]
+    const args = [
+      '--import',
+      'tsx',
+      '--import',
+      compiled,
+      '--import',
+      timed,
+      program,
+      String(runs),
+      String(items),
+    ]
     const child = spawn(process.execPath, args, { stdio: 'inherit' })
     const [code] = (await once(child, 'close')) as [number]
     if (code !== 0) throw new Error(`the pages ended with ${code}`)

@@ -9,6 +9,8 @@ import {
   look,
   openConsole,
   openPage,
+  openRun,
+  tabTo,
   untilLatest,
   useConsole,
 } from './console-project.ts'
@@ -21,22 +23,17 @@ useConsole()
 const slow = { ...fastTuning, in_flight: 1, segments_in_flight: 1, rows_per_segment: 100_000 }
 
 test('a person pauses, resumes and cancels a run, by keyboard alone', async () => {
-  const { project, url } = await openConsole({ gate: { ...slowly, free: 2 } })
-  project.write('contacts.csv', contactsCsv(2_000))
-  await project.start('contacts', slow)
-  await untilLatest({ state: 'running', rowsRead: 2_000 })
-  const { id } = (await latest())!
-  const page = await openPage()
+  const { url, id, page } = await openRun({
+    gate: { ...slowly, free: 2 },
+    csv: contactsCsv(2_000),
+    tuning: slow,
+    until: { state: 'running', rowsRead: 2_000 },
+  })
   await page.goto(`${url}/runs/${id}`)
   await look(page, 'live run')
   const press = async (name: string) => {
-    // Bounded by what a page has.
-    for (let tab = 0; tab < 60; tab++) {
-      await page.keyboard.press('Tab')
-      const focused = String(await page.evaluate('document.activeElement.textContent.trim()'))
-      if (focused === name) return await page.keyboard.press('Enter')
-    }
-    throw new Error(`${name} is not reached by Tab`)
+    await tabTo(page, name)
+    await page.keyboard.press('Enter')
   }
   await press(`Pause run ${id}`)
   await page.waitForURL(/did=/)
@@ -139,12 +136,12 @@ test('a person finds a sync that is blocked, and unblocks it, in the console of 
 const FOLLOWED_ROWS = Number(process.env['CONSOLE_FOLLOWED_ROWS'] ?? 6_000)
 
 test('a person follows a run to its end, on one page that is loaded once', async () => {
-  const { project, url } = await openConsole({ gate: { ...slowly, free: 5 } })
-  project.write('contacts.csv', contactsCsv(FOLLOWED_ROWS))
-  await project.start('contacts', slow)
-  await untilLatest({ state: 'running', rowsRead: FOLLOWED_ROWS })
-  const { id } = (await latest())!
-  const page = await openPage()
+  const { project, url, id, page } = await openRun({
+    gate: { ...slowly, free: 5 },
+    csv: contactsCsv(FOLLOWED_ROWS),
+    tuning: slow,
+    until: { state: 'running', rowsRead: FOLLOWED_ROWS },
+  })
   const loads: string[] = []
   page.on('request', (request) => {
     if (request.isNavigationRequest()) loads.push(request.url())

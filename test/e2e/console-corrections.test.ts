@@ -8,8 +8,8 @@ import {
   actions,
   latest,
   look,
-  openConsole,
-  openPage,
+  openRun,
+  tabTo,
   untilLatest,
   useConsole,
 } from './console-project.ts'
@@ -54,11 +54,12 @@ async function retry(page: Page, count: number): Promise<void> {
 }
 
 test('30 rejects of two kinds are typed, pasted, and brought back as a file', async () => {
-  const { project, url } = await openConsole({ config })
-  project.write('contacts.csv', rows())
-  await project.start('contacts')
-  await untilLatest({ state: 'complete_with_rejects' })
-  const page = await openPage({ permissions: ['clipboard-read', 'clipboard-write'] })
+  const { project, url, page } = await openRun({
+    config,
+    csv: rows(),
+    until: { state: 'complete_with_rejects' },
+    browser: { permissions: ['clipboard-read', 'clipboard-write'] },
+  })
   await open(page, url, 'email')
   await look(page, 'corrections')
   const fields = page.locator('textarea')
@@ -149,35 +150,23 @@ test('30 rejects of two kinds are typed, pasted, and brought back as a file', as
 })
 
 test('a reject is corrected without scripts, by keyboard alone', async () => {
-  const { project, url } = await openConsole({ config })
-  project.write(
-    'contacts.csv',
-    contactsCsv(3, (index, cells) => (index === 2 ? cells.with(2, 'x') : cells)),
-  )
-  await project.start('contacts')
-  await untilLatest({ state: 'complete_with_rejects' })
-  const page = await openPage({ javaScriptEnabled: false })
+  const { project, url, page } = await openRun({
+    config,
+    csv: contactsCsv(3, (index, cells) => (index === 2 ? cells.with(2, 'x') : cells)),
+    until: { state: 'complete_with_rejects' },
+    browser: { javaScriptEnabled: false },
+  })
   await page.goto(`${url}/runs/1/corrections`)
-  const tabTo = async (name: string) => {
-    // Bounded by what a page has.
-    for (let tab = 0; tab < 60; tab++) {
-      await page.keyboard.press('Tab')
-      const at = page.locator(':focus')
-      const [label, text] = [await at.getAttribute('aria-label'), await at.textContent()]
-      if (`${label ?? ''} ${text ?? ''}`.includes(name)) return
-    }
-    throw new Error(`${name} is not reached by Tab`)
-  }
-  await tabTo('email, line 3')
+  await tabTo(page, 'email, line 3')
   await page.keyboard.press('ControlOrMeta+A')
   await page.keyboard.type('two@example.com')
-  await tabTo('Check and keep')
+  await tabTo(page, 'Check and keep')
   await page.keyboard.press('Enter')
   await page.waitForURL(/saved=1/)
-  await tabTo('Retry 1 corrected row')
+  await tabTo(page, 'Retry 1 corrected row')
   await page.keyboard.press('Enter')
   await page.waitForURL(/retry\?correction=1/)
-  await tabTo('Retry 1 corrected row')
+  await tabTo(page, 'Retry 1 corrected row')
   await page.keyboard.press('Enter')
   await page.waitForURL(/did=/)
   await untilLatest({ purpose: 'retry', state: 'complete' })

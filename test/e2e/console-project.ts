@@ -1,8 +1,5 @@
-// A console over a project with a worker, and a browser in front of it; `useConsole` is called by each file, for its hooks. With CONSOLE_SCREENSHOTS=folder it writes what it sees.
+// A console over a project with a worker, and a browser in front of it; `useConsole` is called by each file, for its hooks.
 
-import { mkdirSync, readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { join } from 'node:path'
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { afterEach, expect, vi } from 'vitest'
 import { createContext } from '../../src/cli/shared/context.ts'
@@ -11,10 +8,8 @@ import { silentLogger } from '../../src/core/ports.ts'
 import type { Action, Run } from '../../src/ledger/ledger.ts'
 import { untilHung } from '../hang.ts'
 import { useBrowser, type FileBrowser } from '../setup/launched-browser.ts'
+import { arePicturesTaken, findings, overflow, photograph } from './console-looks.ts'
 import { createProject, type Project } from './project.ts'
-
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-const pictures = process.env['CONSOLE_SCREENSHOTS']
 
 let browser: FileBrowser
 let project: Project
@@ -72,27 +67,46 @@ export const untilLatest = (wanted: Partial<Run>) =>
 export const actions = (): Promise<readonly Action[]> =>
   inLedger((ledger) => ledger.actions({ limit: 50 }))
 
+interface RunOptions extends NonNullable<Parameters<typeof createProject>[0]> {
+  readonly csv: string
+  readonly tuning?: Parameters<Project['start']>[1]
+  /** How far the run goes before the page is opened. */
+  readonly until: Partial<Run>
+  readonly browser?: BrowserContextOptions
+}
+
+/** A console over a project whose contacts are being imported, and a page of it. */
+export async function openRun({ csv, tuning, until, browser: how, ...options }: RunOptions) {
+  const { url } = await openConsole(options)
+  project.write('contacts.csv', csv)
+  await project.start('contacts', tuning)
+  await untilLatest(until)
+  const { id } = (await latest())!
+  return { project, url, id, page: await openPage(how) }
+}
+
+/** By keyboard alone: to what has this label or text. */
+export async function tabTo(page: Page, name: string): Promise<void> {
+  // Bounded by what a page has.
+  for (let tab = 0; tab < 60; tab++) {
+    await page.keyboard.press('Tab')
+    const at = page.locator(':focus')
+    const [label, text] = [await at.getAttribute('aria-label'), await at.textContent()]
+    if (`${label ?? ''} ${text ?? ''}`.includes(name)) return
+  }
+  throw new Error(`${name} is not reached by Tab`)
+}
+
 /** The page is for everybody, on a desk and on a phone. */
 export async function look(page: Page, name: string): Promise<void> {
-  const found = await page.evaluate(
-    `${axe}; axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes[0].html))`,
-  )
-  expect({ name, found }).toEqual({ name, found: [] })
+  expect({ name, found: await findings(page) }).toEqual({ name, found: [] })
   for (const width of [360, 1_280]) {
     await page.setViewportSize({ width, height: 900 })
-    expect({
-      name,
-      width,
-      over: await page.evaluate('document.documentElement.scrollWidth - innerWidth'),
-    }).toEqual({ name, width, over: 0 })
-    if (!pictures) continue
-    mkdirSync(pictures, { recursive: true })
+    expect({ name, width, over: await overflow(page) }).toEqual({ name, width, over: 0 })
+    if (!arePicturesTaken) continue
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme })
-      await page.screenshot({
-        path: join(pictures, `${name} ${width} ${colorScheme}.png`),
-        fullPage: true,
-      })
+      await photograph(page, `${name} ${width} ${colorScheme}`)
     }
   }
 }

@@ -20,6 +20,7 @@ const TABLES = [
   'items',
   'payloads',
   'streams',
+  'schema_changes',
   'corrections',
   'differences',
   'manifests',

@@ -19,6 +19,7 @@ import { retryingTests } from './ledger/retrying.ts'
 import { restoringTests } from './ledger/restoring.ts'
 import { runTests } from './ledger/runs.ts'
 import type { Open } from './ledger/scene.ts'
+import { schemaHistoryTests } from './ledger/schema-history.ts'
 import { sealingTests } from './ledger/sealing.ts'
 import { sparingTests } from './ledger/sparing.ts'
 import { stagingTests } from './ledger/staging.ts'
@@ -42,6 +43,7 @@ const PARTS = {
   interleavings: interleavingTests,
   standing: standingTests,
   streams: streamTests,
+  schemaHistory: schemaHistoryTests,
   retrying: retryingTests,
   corrected: correctedTests,
   reconciling: reconcilingTests,

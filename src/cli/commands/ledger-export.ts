@@ -32,6 +32,7 @@ const COLUMNS: Readonly<Record<ExportName, string>> = {
   requests: `run batch attempt operation first last items digest sent_at settled_at status request_id duration_ms`,
   streams: `run stream table_name state mode requests read inserted changed unchanged deleted misfits service_count
     table_count message place older reverted differs`,
+  schema_changes: `run stream number sync property kind type_before type_now handling column_names found_at done_at`,
   manifests: `run sync body digest signature`,
   actions: `number began_at ended_at who via action sync run details token state result workflow_id`,
 }
@@ -43,7 +44,8 @@ const TYPES: Readonly<Record<Exclude<ParquetType, 'text'>, string>> = {
     unchanged deleted misfits service_count table_count older reverted differs kept_values
     written_over`,
   number: `duration_ms`,
-  instant: `opened_at closed_at verified_through sent_at settled_at began_at ended_at`,
+  instant: `opened_at closed_at verified_through sent_at settled_at began_at ended_at found_at
+    done_at`,
 }
 
 const words = (text: string): string[] => text.split(/\s+/)

@@ -11,6 +11,7 @@ import type {
 import { readNotAsPlanned } from '../../import/index.ts'
 import { collectReport } from '../../report/collect.ts'
 import { readActionLog } from '../../report/action-log.ts'
+import { readSchemaChanges } from '../../report/schema-changes.ts'
 import { leftoversText } from '../../report/leftovers.ts'
 import { readRejectGroups } from '../../report/reject-groups.ts'
 import type { ShownRun } from '../../report/run-report.ts'
@@ -24,6 +25,7 @@ import { nextStepOf, printFirstDifferences, readFirstDifferences } from '../view
 import { printLeftLinks, readLeftLinks } from '../views/left-links.ts'
 import { printRejectGroups, rejectGroupToJson } from '../views/reject-groups.ts'
 import { printNotedRemovals, readNotedRemovals } from '../views/removals.ts'
+import { printSchemaChanges } from '../views/schema-changes.ts'
 import { printRunAccount, runPurposeText } from '../views/run-summary.ts'
 import { printJson } from '../json.ts'
 
@@ -74,6 +76,7 @@ async function readShown(context: CommandContext, ledger: Ledger, run: Run): Pro
           },
     reconcile: reconcile && { ...reconcile, delete_extra: reconcile.deleteExtra },
     rejects: rejects.map(rejectGroupToJson),
+    schema_changes: run.kind === 'mirror' ? await readSchemaChanges(ledger, { run: run.id }) : null,
     actions: await readActionLog(ledger, { run: run.id }),
     left: left && {
       ...left,
@@ -101,6 +104,7 @@ function printShown(
   printHead(context, run, shown)
   terminal.out()
   printRunAccount(terminal, { run: shown, books, streams, differences })
+  printSchemaChanges(terminal, shown.schema_changes ?? [])
   printFirstDifferences(terminal, first)
   printNotedRemovals(terminal, noted)
   printLeftLinks(terminal, links)

@@ -14,6 +14,7 @@ import type { RunStep } from '../views/shapes.ts'
 import { actionLogPart, offersPart } from './actions.ts'
 import { liveBlock } from './live.ts'
 import { facts, inPath, stateOf, timeOf } from './parts.ts'
+import { schemaChangesPart } from './schema-changes.ts'
 
 /** Ways to the parts of a run. */
 function waysOf({ run: { run, kind } }: Pick<RunView, 'run'>, at: keyof typeof TEXT.ways): Markup {
@@ -61,7 +62,8 @@ export function runMain(data: RunView): Markup {
   ${planPart(data)} ${stepsPart(data.steps)}
   ${comparison !== null && comparisonPart(comparison, run.kind)}
   ${books !== null && booksPart(books, run)} ${streams !== null && streamsPart(streams)}
-  ${relatedPart(data)} ${actionLogPart(data.log)} ${originPart(data)}`
+  ${schemaChangesPart(data.schema_changes, 'run')} ${relatedPart(data)} ${actionLogPart(data.log)}
+  ${originPart(data)}`
 }
 
 /** The page says what the run is doing now; the report says that it was made at a time. */
@@ -112,16 +114,21 @@ function stepsPart(steps: readonly RunStep[]): Markup {
           html`<li class="s-${state}">
             <b>${name}</b>
             <span class="soft">${text ?? (state === 'done' ? '' : TEXT.stepStates[state])}</span>
-            ${
-              from !== null &&
-              html`<span class="soft small"
-                >${timeOf(from, 'clock')}${to !== null && html` – ${timeOf(to, 'clock')}, ${durationText((Date.parse(to) - Date.parse(from)) / 1_000)}`}</span
-              >`
-            }
+            ${spanText(from, to)}
           </li>`,
       )}
     </ol>`,
   )
+}
+
+function spanText(from: string | null, to: string | null): Markup | false {
+  if (from === null && to === null) return false
+  const [begun, ended] = [from && timeOf(from, 'clock'), to && timeOf(to, 'clock')]
+  const text =
+    from === null || to === null
+      ? html`${from === null ? TEXT.stepUntil : TEXT.stepFrom} ${begun ?? ended}`
+      : html`${begun} – ${ended}, ${durationText((Date.parse(to) - Date.parse(from)) / 1_000)}`
+  return html`<span class="soft small">${text}</span>`
 }
 
 function relatedPart({ related }: RunView): Markup | null {

@@ -12,6 +12,7 @@ import { actionLogPart, offersPart } from './actions.ts'
 import { liveBlock } from './live.ts'
 import { historyChart, needBody, PART_NAMES, PART_SERIES } from './overview.ts'
 import { cardsTable, facts, figures, inPath, stateOf, texts, timeOf } from './parts.ts'
+import { schemaChangesPart } from './schema-changes.ts'
 
 export function syncMain(data: SyncView): Markup {
   const { summary, mapping, tables } = data
@@ -39,7 +40,8 @@ export function syncMain(data: SyncView): Markup {
     ${offersPart(data.actions)} ${historyPart(data)} ${whenPart(data)}
     ${mapping !== null && mappingPart(mapping)}
     ${tables !== null && tables.length > 0 && tablesPart(tables, Date.parse(data.made_at))}
-    ${actionLogPart(data.log)} ${runsPart(data)}`
+    ${schemaChangesPart(data.schema_changes ?? [], 'sync')} ${actionLogPart(data.log)}
+    ${runsPart(data)}`
 }
 
 const HISTORY_ROOM = 20

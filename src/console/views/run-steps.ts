@@ -54,7 +54,7 @@ export function stepsOfRun(run: Run, progress: LiveProgress | null, times: Times
             ? 'now'
             : 'next'
     const shown = state === 'done' || state === 'now'
-    const [from, to] = shown ? spanOf(phase, run, times) : [null, null]
+    const [from, to] = shown ? spanOf(phase, phases, run, times) : [null, null]
     return {
       name: TEXT.phases[phase],
       state,
@@ -74,8 +74,13 @@ function lastReached(run: Run, phases: readonly Phase[], times: Times): number {
   return times !== null && sending >= 0 ? sending : 0
 }
 
-/** What is known of the time of a phase; of those after the last request only together. */
-function spanOf(phase: Phase, run: Run, times: Times): [string | null, string | null] {
+/** What is known of the time of a phase: what follows the last batch begins with its answer, and ends with the run. */
+function spanOf(
+  phase: Phase,
+  phases: readonly Phase[],
+  run: Run,
+  times: Times,
+): [string | null, string | null] {
   switch (phase) {
     case 'reading':
       return [run.openedAt, run.closedAt]
@@ -83,9 +88,9 @@ function spanOf(phase: Phase, run: Run, times: Times): [string | null, string | 
       return [run.openedAt, times?.first ?? null]
     case 'sending':
       return [times?.first ?? null, times?.last ?? null]
-    case 'closing':
-      return [times?.last ?? null, run.closedAt]
-    default:
-      return [null, null]
+    default: {
+      const isNext = phases[phases.indexOf(phase) - 1] === 'sending'
+      return [isNext ? (times?.last ?? null) : null, phase === 'closing' ? run.closedAt : null]
+    }
   }
 }

@@ -10,6 +10,7 @@ import { readProvenance } from '../../report/collect.ts'
 import { comparisonOf } from '../../report/comparison.ts'
 import { secondsBetween } from '../../report/format.ts'
 import { RUN_REPORT_SCHEMAS } from '../../report/run-report.ts'
+import { readSchemaChanges, schemaChange } from '../../report/schema-changes.ts'
 import { reportVerdict } from '../../report/verdict.ts'
 import { readPlan } from '../../import/index.ts'
 import { allowedOffers, offeredAction, runOffers } from '../actions/offers.ts'
@@ -32,6 +33,9 @@ export const runView = z
     steps: z.array(runStep),
     books: shape.books,
     streams: shape.streams,
+    schema_changes: z
+      .array(schemaChange)
+      .describe('Of a mirror: what it found changed at its object types, the newest first.'),
     comparison: shape.comparison,
     plan: z
       .object({
@@ -102,6 +106,7 @@ async function viewOf(
     steps: stepsOfRun(run, live?.progress ?? null, await ledger.requestTimes(run.id)),
     books: mutable(books),
     streams: mutable(streams),
+    schema_changes: run.kind === 'mirror' ? await readSchemaChanges(ledger, { run: run.id }) : [],
     comparison: mutable(comparison),
     plan,
     related: await relatedTo(ledger, run),

@@ -69,8 +69,8 @@ export type LiveView = z.output<typeof liveProgress>
 export const runStep = z.object({
   name: anyText,
   state: z.enum(['done', 'now', 'next', 'left']).describe('`left`: the run ended before it.'),
-  from: timeOrNull,
-  to: timeOrNull,
+  from: timeOrNull.describe('Null where the ledger has no time of it.'),
+  to: timeOrNull.describe('Null while it goes on, and where the ledger has no time of its end.'),
   text: textOrNull,
 })
 export type RunStep = z.output<typeof runStep>

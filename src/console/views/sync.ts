@@ -12,10 +12,12 @@ import { readRunOutline } from '../../report/account.ts'
 import { endsOf } from '../../report/collect.ts'
 import { readRejectGroups } from '../../report/reject-groups.ts'
 import { RUN_REPORT_SCHEMAS } from '../../report/run-report.ts'
+import { readSchemaChanges, schemaChange } from '../../report/schema-changes.ts'
 import { latestRuns } from '../../report/sync-status.ts'
 import { allowedOffers, offeredAction, syncOffers } from '../actions/offers.ts'
 import type { ConsoleDeps } from '../deps.ts'
 import type { TemporalReading } from '../readings.ts'
+import { TEXT } from '../texts.ts'
 import { readSummary, syncSummary } from './overview.ts'
 import { barOf } from './run-bars.ts'
 import {
@@ -72,6 +74,10 @@ export const syncView = z
       })
       .nullable(),
     tables: z.array(syncTable).nullable().describe('Of a mirror: as its newest run left them.'),
+    schema_changes: z
+      .array(schemaChange)
+      .nullable()
+      .describe('Of a mirror: what its runs found changed at its object types, the newest first.'),
     history: z.array(runBar).describe('The newest runs, the oldest of them first.'),
     runs: z.array(runBar).describe('A page of the runs, newest first.'),
     actions: z.array(offeredAction).describe('What a person may do now.'),
@@ -137,6 +143,7 @@ function known(
           },
     mapping: sync.kind === 'import' ? mappingOf(sync.import, null) : null,
     tables: null,
+    schema_changes: null,
     history: [],
     runs: [],
     actions: [],
@@ -159,7 +166,10 @@ async function ofLedger(ledger: Ledger, sync: SyncConfig, before?: number) {
     next_before: page.length > RUNS_PAGE ? runs.at(-1)!.run : null,
     ...(sync.kind === 'import'
       ? { mapping: mappingOf(sync.import, await lastRejects(ledger, sync.name)) }
-      : { tables: await tablesOf(ledger, sync.name) }),
+      : {
+          tables: await tablesOf(ledger, sync.name),
+          schema_changes: await readSchemaChanges(ledger, { sync: sync.name }),
+        }),
   }
 }
 
@@ -200,7 +210,7 @@ const hasRejects = ({ state, counts }: Run): boolean =>
 function noteOf(mapping: ImportConfig['properties'][string]): string | null {
   const { column: _column, columns: _columns, value, ...steps } = mapping
   const names = Object.entries(steps).flatMap(([name, set]) => (set === undefined ? [] : [name]))
-  if (value !== undefined) return 'a constant'
+  if (value !== undefined) return TEXT.constant
   return names.join(', ') || null
 }
 

@@ -8,6 +8,7 @@ import { linkClosing } from '../statements/links/closing.ts'
 import { linkMethods } from '../statements/links/index.ts'
 import { linkDecisions } from '../statements/links/staging.ts'
 import { sharedMethods } from '../statements/index.ts'
+import { schemaHistoryStatements } from '../statements/schema-history.ts'
 import { acceptedRecordMethods } from './accepted-records.ts'
 import { exportSelects } from './archive.ts'
 import { closingMethods } from './closing.ts'
@@ -45,6 +46,7 @@ export async function openPostgresLedger(
     place: db.place,
     ...sharedMethods(runner, postgresDialect),
     ...actionStatements(runner, postgresDialect, now),
+    ...schemaHistoryStatements(runner, postgresDialect, now),
     ...archiveStatements(runner, exportSelects(db)),
     ...runMethods(db, now),
     ...stagingMethods(db, linkDecisions(transactions, postgresLinkSql)),

@@ -7,6 +7,7 @@
 // part of the hash in the indexes by key and by record, and the ordinal in them is of another type.
 
 import { ACTION_TABLE } from './action-table.ts'
+import { SCHEMA_CHANGE_TABLE } from './schema-change-table.ts'
 import { ATTEMPT_VIEWS, CONFLICT_VIEWS, KEPT_VIEWS, SPARING_VIEWS } from './attempt-views.ts'
 import { LINK_TABLES } from './link-tables.ts'
 
@@ -388,4 +389,5 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE before_images ADD COLUMN written_over integer NOT NULL DEFAULT 0;
   `,
   ACTION_TABLE,
+  SCHEMA_CHANGE_TABLE,
 ]

@@ -25,6 +25,7 @@ export const EXPORTS = [
   'last_accepted',
   'requests',
   'streams',
+  'schema_changes',
   'manifests',
   'actions',
 ] as const

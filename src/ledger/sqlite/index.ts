@@ -8,6 +8,7 @@ import { linkClosing } from '../statements/links/closing.ts'
 import { linkMethods } from '../statements/links/index.ts'
 import { linkDecisions } from '../statements/links/staging.ts'
 import { sharedMethods } from '../statements/index.ts'
+import { schemaHistoryStatements } from '../statements/schema-history.ts'
 import { acceptedRecordMethods } from './accepted-records.ts'
 import { exportSelect } from './archive.ts'
 import { closingMethods } from './closing.ts'
@@ -49,6 +50,7 @@ export function ledgerOn(
     place: db.path,
     ...sharedMethods(runner, sqliteDialect),
     ...actionStatements(runner, sqliteDialect, now),
+    ...schemaHistoryStatements(runner, sqliteDialect, now),
     ...archiveStatements(runner, exportSelect),
     ...runMethods(db, now),
     ...stagingMethods(db, linkDecisions(transactions, sqliteLinkSql)),

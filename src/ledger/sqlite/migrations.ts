@@ -2,6 +2,7 @@
 // docs/ledger.md, stable, to be queried with SQL.
 
 import { ACTION_TABLE } from './action-table.ts'
+import { SCHEMA_CHANGE_TABLE } from './schema-change-table.ts'
 import { ATTEMPT_VIEWS, CONFLICT_VIEWS, KEPT_VIEWS, SPARING_VIEWS } from './attempt-views.ts'
 import { LINK_TABLES } from './link-tables.ts'
 
@@ -366,4 +367,5 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE before_images ADD COLUMN written_over INTEGER NOT NULL DEFAULT 0;
   `,
   ACTION_TABLE,
+  SCHEMA_CHANGE_TABLE,
 ]

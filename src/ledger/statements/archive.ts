@@ -18,6 +18,7 @@ export const EXPORT_KEYS: Readonly<Record<ExportName, readonly string[]>> = {
   last_accepted: ['destination', 'key'],
   requests: ['run', 'batch', 'attempt'],
   streams: ['run', 'stream'],
+  schema_changes: ['run', 'stream', 'number'],
   manifests: ['run'],
   actions: ['number'],
 }

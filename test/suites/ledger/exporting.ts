@@ -110,6 +110,12 @@ export function exportingTests(open: Open): void {
     const { id: mirror } = await openRun(ledger, 'run', 'crm', 'mirror')
     for (const name of ['svc_b', 'svc_a', 'svc_c'])
       await ledger.noteStream(mirror, stream(name, { read: 3_000_000_001 }))
+    const change = { kind: 'added', before: null, now: 'text', handling: 'column_added' } as const
+    await ledger.noteSchemaChanges(
+      mirror,
+      'svc_a',
+      ['a', "o'ü", 'c'].map((property) => ({ ...change, property, columns: [property] })),
+    )
     for (const run of [claim.run, null, retry])
       await ledger.beginAction({
         action: 'pause',

@@ -17,6 +17,7 @@ import { NOT_READ_BACK, type RunState } from '../../../src/core/domain/books.ts'
 import type { Ledger, StreamBooks } from '../../../src/ledger/ledger.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
 import { accept, openRun, rows, stream } from '../../suites/ledger/scene.ts'
+import * as scenes from '../report/scenes.ts'
 import { quotaRow } from './quota-row.ts'
 import { said } from './said.ts'
 
@@ -480,4 +481,25 @@ test('run refuses what the kind of a sync does not have, before it starts anythi
     err: ['--priority: "crm" is of the kind mirror; expected mirror or backfill'],
   })
   expect(await attempt('contacts', { priority: 'mirror' })).toMatchObject({ code: 2 })
+})
+
+test('what a run found changed at its object types is shown with it, and what became of the table', async () => {
+  const id = await scenes.mirror(ledger, { ...scenes.plainNames, sync: 'crm' })
+  const { out } = await said(config, (context) => show(context, String(id)))
+  const text = out.join('\n')
+  expect(text).toContain(
+    '  svc_contact, svc_email: removed, was text; its column stays, with what it held (svc_email)',
+  )
+  expect(text).toContain('svc_score: text, was number; a column was added')
+  expect(text).toContain('svc_tier: added, select[]; left out')
+  expect(text).toContain('svc_price: back, currency; not done: the run ended before')
+  const json = await said(config, (context) => show(context, String(id)), true)
+  expect(JSON.parse(json.out.join(''))).toMatchObject({
+    schema_changes: [
+      { property: 'svc_price', done_at: null },
+      { property: 'svc_tier', done_at: expect.any(String) },
+      { property: 'svc_score', columns: ['svc_score__text'] },
+      { property: 'svc_email', kind: 'removed', type_before: 'text', type_now: null },
+    ],
+  })
 })

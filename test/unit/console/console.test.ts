@@ -16,6 +16,7 @@ import { CONSOLE_SCRIPT } from '../../../src/console/script.ts'
 import type { Overview } from '../../../src/console/views/overview.ts'
 import type { RowView } from '../../../src/console/views/row.ts'
 import type { RunView } from '../../../src/console/views/run.ts'
+import type { SyncView } from '../../../src/console/views/sync.ts'
 import type { Markup } from '../../../src/report/escape.ts'
 import { HOSTILE, HOSTILE_KEY, openHostileSite } from './hostile.ts'
 import { openSite, type ConsoleSite } from './site.ts'
@@ -136,6 +137,26 @@ describe('pages and JSON', () => {
         expect({ path, found: text.match(secret)?.[0] }).toEqual({ path })
       }
     expect(chars).toBeGreaterThan(100_000)
+  })
+
+  it('have the schema changes of a mirror by date, on the pages of its sync and of the run', async () => {
+    const id = site.runs['mirror']!
+    const data = await json<SyncView>('/syncs/crm_copy')
+    const changes = data.schema_changes!.map(({ run, property, kind }) => [run, property, kind])
+    expect(changes).toEqual([
+      [id, 'svc_price', 'back'],
+      [id, 'svc_tier', 'added'],
+      [id, 'svc_score', 'retyped'],
+      [id, 'svc_email', 'removed'],
+    ])
+    for (const path of ['/syncs/crm_copy', `/runs/${id}`]) {
+      const { text } = await ask(path)
+      expect(text).toContain('Schema changes')
+      expect(text).toContain('svc_score__text')
+      expect(text).toContain('not done: the run ended before the table was changed')
+    }
+    for (const path of ['/syncs/orders', '/syncs/contacts', `/runs/${site.runs['rejects']}`])
+      expect((await ask(path)).text).not.toContain('Schema changes')
   })
 
   it('know syncs and runs by a search', async () => {
@@ -271,8 +292,16 @@ describe('a run', () => {
       ['Close the books', 'done'],
     ])
     expect((await steps('live')).map(([, state]) => state)).toEqual(['done', 'now', 'next', 'next'])
-    const { steps: timed } = await json<RunView>(`/runs/${site.runs['rejects']}`)
-    expect(timed[1]).toMatchObject({ from: expect.any(String), to: expect.any(String) })
+    const { steps: timed, run } = await json<RunView>(`/runs/${site.runs['rejects']}`)
+    const [read, sent, back, closed] = timed
+    expect(sent).toMatchObject({ from: read!.to, to: expect.any(String) })
+    expect([back!.from, back!.to]).toEqual([sent!.to, null])
+    expect([closed!.from, closed!.to]).toEqual([null, run.closed_at])
+    const { text } = await ask(`/runs/${run.run}`)
+    const timeline = text.slice(text.indexOf('class="timeline"'))
+    expect(timeline).toMatch(
+      /Read back<\/b>[^]*?from\s+<time[^]*?Close the books<\/b>[^]*?until\s+<time/,
+    )
   })
 
   it('names the runs that belong to it', async () => {

@@ -23,6 +23,7 @@ const COLUMNS = {
   accepted: ['key', 'record_id'],
   requests: ['request_id'],
   streams: ['table_name', 'message'],
+  schema_changes: ['stream', 'property', 'type_before', 'type_now'],
   differences: ['subject', 'key', 'record_id', 'field'],
   actions: ['who', 'details', 'result'],
   runs: ['message', 'key_fingerprint', 'workflow_id'],

@@ -130,7 +130,19 @@ async function wholeLife(ledger: Ledger): Promise<void> {
   await ledger.stagedKeys(run, ['k1'], { upTo: 10 })
   await ledger.run(run)
   await ledger.runs({ limit: 10 })
-  await ledger.noteStream((await openRun(ledger, 'run', 'mirror', 'mirror')).id, stream('svc_a'))
+  const { id: mirror } = await openRun(ledger, 'run', 'mirror', 'mirror')
+  await ledger.noteStream(mirror, stream('svc_a'))
+  const change = {
+    property: 'a',
+    kind: 'added',
+    before: null,
+    now: 'text',
+    columns: ['a'],
+  } as const
+  await ledger.noteSchemaChanges(mirror, 'svc_a', [{ ...change, handling: 'column_added' }])
+  await ledger.endSchemaChanges(mirror, 'svc_a', [1])
+  for (const of of [{ sync: 'mirror' }, { run: mirror }, { run: mirror, stream: 'svc_a' }])
+    await ledger.schemaChanges({ ...of, limit: 10 })
   await ledger.streams(run)
   await ledger.report(run, { states: ['unsent'], after: 0, limit: 10, isLeft: true })
   await ledger.retryRows(run, { codes: ['a'], reasons: ['b'] }, { after: 0, limit: 10 })
@@ -237,7 +249,7 @@ describe('the file', () => {
     expect(plans.length).toBeGreaterThan(80)
     const scans = plans.filter(({ steps }) =>
       steps.some((step) =>
-        /^SCAN (items|payloads|kept|accepted|requests|segments|streams|other|later|same|again|retry|differences|corrections|manifests)\b/.test(
+        /^SCAN (items|payloads|kept|accepted|requests|segments|streams|schema_changes|other|later|same|again|retry|differences|corrections|manifests)\b/.test(
           step,
         ),
       ),

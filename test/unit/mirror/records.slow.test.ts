@@ -4,6 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ServiceFailure } from '../../../src/core/errors.ts'
 import type { MirrorClient } from '../../../src/mirror/index.ts'
+import type { MirrorTables } from '../../../src/warehouses/mirror-tables.ts'
 import { startPostgres, type Postgres } from '../../postgres.ts'
 import { everyShape, samples, seed, TYPE } from '../sources/every-shape.ts'
 import { CONTACT, mirrorScene, SCHEMA, type Scene } from './scene.ts'
@@ -374,6 +375,13 @@ test.each([1])('a bad day (%i): at rest the table equals the service', async (se
 })
 
 describe('the schema changes', () => {
+  /** What the ledger has of them, the newest first. */
+  const noted = async ({ ledger }: Pick<Scene, 'ledger'>) =>
+    (await ledger.schemaChanges({ sync: 'copy', limit: 10 })).map(
+      ({ run, kind, property, before, now, handling, columns, doneAt }) =>
+        `${run} ${kind} ${property} ${before}>${now} ${handling} ${columns.join()}${doneAt === null ? ' ?' : ''}`,
+    )
+
   const prepared = async () => {
     const s = await mirrorScene({ ...(await places.postgres()), service: { seedRecords: 120 } })
     await s.run()
@@ -389,6 +397,7 @@ describe('the schema changes', () => {
     expect(await s.difference()).toEqual([])
     const third = await s.run()
     expect(third.streams[CONTACT]).toMatchObject({ mode: 'incremental' })
+    expect(await noted(s)).toEqual(['2 added shoe_size null>number column_added shoe_size'])
   })
 
   test('a field type that changed gets a column beside the old one; a property that goes keeps its own', async () => {
@@ -407,6 +416,52 @@ describe('the schema changes', () => {
         `SELECT shoe_size__text FROM ${SCHEMA}.${CONTACT} WHERE shoe_size__text IS NOT NULL`,
       ),
     ).toEqual([['XL']])
+    s.service.changeType(CONTACT, { remove: ['shoe_size'] })
+    s.service.changeType(CONTACT, { add: [{ name: 'shoe_size', field_type: 'number' }] })
+    await s.run()
+    expect(await noted(s)).toEqual([
+      '5 retyped shoe_size text>number column_revived shoe_size',
+      '4 added shoe_size null>text column_added shoe_size__text',
+      '3 removed shoe_size number>null column_kept shoe_size',
+      '2 added shoe_size null>number column_added shoe_size',
+    ])
+  })
+
+  /** The worker ends at the change of the table, before or after it: the first time, or each time. */
+  const ending =
+    (when: 'before' | 'after', times: number) =>
+    (tables: MirrorTables): MirrorTables => {
+      let left = times
+      return Object.assign(Object.create(tables) as MirrorTables, {
+        async change(...args: Parameters<MirrorTables['change']>) {
+          if (left === 0 || when === 'after') await tables.change(...args)
+          if (left-- > 0) throw new Error('the worker ends')
+          left = 0
+        },
+      })
+    }
+
+  test.each(['before', 'after'] as const)(
+    'a worker that ends %s the change of the table leaves the account whole',
+    async (when) => {
+      const s = await prepared()
+      const { state } = await s.run({ retry: true, tables: ending(when, 1) })
+      expect(state).toBe('complete')
+      expect(await noted(s)).toEqual(['2 added shoe_size null>number column_added shoe_size'])
+      expect(await s.difference()).toEqual([])
+    },
+  )
+
+  test('a change that a run does not come to is open, and that of the run that does it', async () => {
+    const s = await prepared()
+    const never = s.run({ tables: ending('before', Number.POSITIVE_INFINITY) })
+    await expect(never).rejects.toThrow('the worker ends')
+    expect(await noted(s)).toEqual(['2 added shoe_size null>number column_added shoe_size ?'])
+    await s.run()
+    expect(await noted(s)).toEqual([
+      '3 added shoe_size null>number column_added shoe_size',
+      '2 added shoe_size null>number column_added shoe_size ?',
+    ])
   })
 
   test('freeze: blocked, with what to do', async () => {
@@ -415,6 +470,8 @@ describe('the schema changes', () => {
       /blocked: contract: svc_contact: new property shoe_size.*evolve/,
     )
     expect(await s.sql(`SELECT count(*) FROM ${SCHEMA}.${CONTACT}`)).toEqual([['120']])
+    await s.run({ config: { schema_changes: 'freeze' } }).catch(() => {})
+    expect(await noted(s)).toEqual(['2 added shoe_size null>number frozen '])
   })
 
   test('ignore: the table stays as it is', async () => {
@@ -422,6 +479,8 @@ describe('the schema changes', () => {
     const { streams } = await s.run({ config: { schema_changes: 'ignore' } })
     expect(streams[CONTACT]).toMatchObject({ mode: 'incremental', state: 'complete' })
     await expect(s.sql(`SELECT shoe_size FROM ${SCHEMA}.${CONTACT}`)).rejects.toThrow()
+    await s.run({ config: { schema_changes: 'ignore' } })
+    expect(await noted(s)).toEqual(['2 added shoe_size null>number left_out '])
   })
 })
 

@@ -27,7 +27,8 @@ const follow = (
   properties: readonly PropertyWire[],
   mode: SchemaChanges = 'evolve',
 ) => {
-  const { omitted, ...evolved } = evolveSchema('svc_deal', stream, schema(...properties), mode, [])
+  const evolution = evolveSchema('svc_deal', stream, schema(...properties), mode, [])
+  const { omitted, found: _found, ...evolved } = evolution
   expect(omitted).toEqual([])
   return evolved
 }
@@ -43,6 +44,67 @@ const name = property('svc_name', 'text')
 const score = property('svc_score', 'number')
 const price = property('svc_price', 'currency')
 const tags = property('svc_tags', 'select', true)
+
+describe('what it finds', () => {
+  const text = property('svc_score', 'text')
+  const table = made(name, score, price)
+  const without = follow(table, [name]).stream
+  const found = (from: MirrorStream, mode: SchemaChanges, ...properties: readonly PropertyWire[]) =>
+    evolveSchema('svc_deal', from, schema(...properties), mode, []).found.map(
+      ({ property: of, kind, before, now, handling, columns }) =>
+        [of, kind, before, now, handling, ...columns].join(' '),
+    )
+
+  it('is nothing where the table is new, or as its type', () => {
+    expect(evolveSchema('svc_deal', undefined, schema(name), 'evolve', []).found).toEqual([])
+    for (const mode of MODES) expect(found(table, mode, price, score, name)).toEqual([])
+  })
+
+  it.each([
+    ['evolve', 'column_added svc_tags'],
+    ['ignore', 'left_out'],
+    ['freeze', 'frozen'],
+  ] as const)('of a new property with %s', (mode, handling) => {
+    expect(found(table, mode, name, score, price, tags)).toEqual([
+      `svc_tags added  select[] ${handling}`,
+    ])
+  })
+
+  it.each([
+    ['evolve', 'column_added svc_score__text'],
+    ['ignore', 'misfits svc_score'],
+    ['freeze', 'frozen svc_score'],
+  ] as const)('of another type with %s', (mode, handling) => {
+    expect(found(table, mode, name, text, price)).toEqual([
+      `svc_score retyped number text ${handling}`,
+    ])
+  })
+
+  it('of a type that was there before: its column is written again', () => {
+    const other = follow(table, [name, text, price]).stream
+    expect(found(other, 'evolve', name, score, price)).toEqual([
+      'svc_score retyped text number column_revived svc_score',
+    ])
+  })
+
+  it.each([
+    ['evolve', 'column_kept'],
+    ['ignore', 'column_kept'],
+    ['freeze', 'frozen'],
+  ] as const)('of a property that goes with %s', (mode, handling) => {
+    expect(found(table, mode, name, score)).toEqual([
+      `svc_price removed currency  ${handling} svc_price svc_price_unit`,
+    ])
+  })
+
+  it.each([
+    ['evolve', 'column_revived svc_price svc_price_unit'],
+    ['ignore', 'column_revived svc_price svc_price_unit'],
+    ['freeze', 'frozen'],
+  ] as const)('of a property that is back with %s', (mode, handling) => {
+    expect(found(without, mode, name, price)).toEqual([`svc_price back  currency ${handling}`])
+  })
+})
 
 describe('the first time', () => {
   it.each(MODES)('makes table and columns, with %s too', (mode) => {

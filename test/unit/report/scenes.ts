@@ -1,6 +1,7 @@
 // Runs of every kind in a real ledger, for tests of what a report says of them. What must never be in a report is in all of
 // them: values, keys and record ids that begin with `SECRET`.
 
+import type { SchemaChange } from '../../../src/core/domain/schema-changes.ts'
 import type { Json } from '../../../src/core/json.ts'
 import type { Difference } from '../../../src/core/domain/differences.ts'
 import type { ReconcileScope, Purpose } from '../../../src/core/domain/purpose.ts'
@@ -235,8 +236,44 @@ export async function retry(ledger: Ledger, of: number, names = plainNames): Pro
 export async function mirror(ledger: Ledger, names = plainNames): Promise<number> {
   const run = await open(ledger, names, 'mirror')
   for (const books of streamsOf(names)) await ledger.noteStream(run, books)
+  const changes = schemaChangesOf(names)
+  await ledger.noteSchemaChanges(run, 'svc_contact', changes)
+  // The last one is of a worker that ended before.
+  await ledger.endSchemaChanges(run, 'svc_contact', numbers(changes.length - 1))
   await ledger.closeRun(run, { state: 'failed', message: names.message, books: null })
   return run
+}
+
+const schemaChangesOf = ({ property }: Names): SchemaChange[] => {
+  const none = { before: null, now: null, columns: [] }
+  return [
+    {
+      ...none,
+      property,
+      kind: 'removed',
+      before: 'text',
+      handling: 'column_kept',
+      columns: [property],
+    },
+    {
+      ...none,
+      property: 'svc_score',
+      kind: 'retyped',
+      before: 'number',
+      now: 'text',
+      handling: 'column_added',
+      columns: ['svc_score__text'],
+    },
+    { ...none, property: 'svc_tier', kind: 'added', now: 'select[]', handling: 'left_out' },
+    {
+      ...none,
+      property: 'svc_price',
+      kind: 'back',
+      now: 'currency',
+      handling: 'column_revived',
+      columns: ['svc_price', 'svc_price_unit'],
+    },
+  ]
 }
 
 const streamsOf = (names: Names): StreamBooks[] => {
