@@ -246,9 +246,18 @@ describe('a login', () => {
     '/logout',
     '/api/v1/overview',
     '/x\r\nset-cookie: a=b',
+    '/..//evil.example',
+    '/.//evil.example',
+    '/a/..//evil.example',
+    '/%2e%2e//evil.example',
+    '/..\\\\evil.example',
   ])('goes on to no %s', async (next) => {
-    const { sent } = await login('vera', PASSWORD, { next })
+    const { sent, cookie } = await login('vera', PASSWORD, { next })
     expect([sent.status, sent.headers['location']]).toEqual([303, '/'])
+    // Nor does the page of somebody who is in.
+    const path = `/login?next=${encodeURIComponent(next)}`
+    const { status, headers } = await ask(path, { headers: { cookie } })
+    expect([status, headers['location']]).toEqual([303, '/'])
   })
 
   it('ends with a logout', async () => {
