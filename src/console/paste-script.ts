@@ -27,8 +27,17 @@ document.addEventListener('input', ({ target }) => { isChanged ||= target.datase
 document.addEventListener('paste', (event) => {
   const { target } = event
   if (target.dataset?.row === undefined) return
-  const cells = cellsOf(event.clipboardData.getData('text/plain'))
-  if (cells.length === 1 && cells[0].length === 1) return
+  const text = event.clipboardData.getData('text/plain')
+  const cells = cellsOf(text)
+  if (cells.length === 1 && cells[0].length === 1) {
+    const bare = text.replace(/\\r?\\n$/, '')
+    if (bare === text) return
+    // A spreadsheet ends its last row with a line break, and puts a cell with line breaks or tabs of its own in quotes.
+    event.preventDefault()
+    const one = /[\\t\\r\\n]/.test(bare) ? cells[0][0] : bare
+    document.execCommand(one === '' ? 'delete' : 'insertText', false, one)
+    return
+  }
   event.preventDefault()
   const [row, column] = placeOf(target)
   let filled = 0

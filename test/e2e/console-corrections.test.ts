@@ -68,7 +68,18 @@ test('30 rejects of two kinds are typed, pasted, and brought back as a file', as
 
   // One is typed, and wrong; the others are pasted below it.
   await page.goto(page.url())
-  await fields.first().fill('still nobody')
+  // A spreadsheet puts a line break behind a cell that is copied alone.
+  const paste = async (text: string) => {
+    await page.evaluate(`navigator.clipboard.writeText(${JSON.stringify(text)})`)
+    await fields.first().focus()
+    await page.keyboard.press('ControlOrMeta+A')
+    await page.keyboard.press('ControlOrMeta+V')
+    return await fields.first().inputValue()
+  }
+  expect(await paste('"two\r\nlines"\r\n')).toBe('two\nlines')
+  expect(await paste('\r\n')).toBe('')
+  expect(await paste('"quoted"\r\n')).toBe('"quoted"')
+  expect(await paste('still nobody\r\n')).toBe('still nobody')
   const mails = Array.from({ length: 14 }, (_, at) => `new${at + 2}@example.com`)
   await page.evaluate(`navigator.clipboard.writeText(${JSON.stringify(mails.join('\n'))})`)
   await fields.nth(1).focus()
