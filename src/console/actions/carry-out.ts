@@ -26,6 +26,8 @@ export interface Asked {
   readonly action: string
   readonly query: Readonly<Record<string, string>>
   readonly actor: Actor
+  /** When the page was made that it was asked on, ms since 1970; null: a program asks. */
+  readonly pageAt: number | null
 }
 
 export type Outcome =
@@ -36,8 +38,10 @@ export type Outcome =
       readonly run: number | null
       readonly error: SyncError | null
     }
-  /** It was done before: by whom is in that action. */
+  /** The same was done since the page was made: by whom is in that action. */
   | { readonly kind: 'already'; readonly action: number }
+  /** It cannot be done, and is not noted. */
+  | { readonly kind: 'refused'; readonly error: SyncError }
   /** The person's role may not do it. */
   | { readonly kind: 'forbidden'; readonly role: Role }
   /** It is not offered now. */
@@ -47,8 +51,9 @@ export type Outcome =
 
 const EVERYBODY = { name: '', role: 'approver', by: 'machine' } as const
 
-/** How far back an action counts as the one that was first, ms. */
-const EARLIER_MAX_MS = 86_400_000
+/** How far back an action counts as the one that was first, ms: for a page, and for a program. */
+const PAGE_MAX_MS = 86_400_000
+const PROGRAM_MAX_MS = 60_000
 const SEARCHED_MAX = 50
 
 /** All that may be done, whoever asks; null if there is no such run or sync. */
@@ -78,12 +83,14 @@ export function findOffer(
 /** @throws LedgerAway: nothing was done */
 export async function carryOut(deps: ConsoleDeps, asked: Asked): Promise<Outcome> {
   const { subject, action: name } = asked
+  const now = deps.now()
+  const since = Math.max(asked.pageAt ?? now - PROGRAM_MAX_MS, now - PAGE_MAX_MS)
   const offers = await offersOf(deps, subject)
   if (offers === null) return { kind: 'unknown' }
   const offer = findOffer(offers, asked)
   if (offer !== null && !isAllowed(deps.visitor?.role ?? 'viewer', offer.role))
     return { kind: 'forbidden', role: offer.role }
-  if (offer === null) return (await earlier(deps, subject, name)) ?? { kind: 'stale' }
+  if (offer === null) return (await earlier(deps, subject, name, { since })) ?? { kind: 'stale' }
   // A correction that is not known, or whose rows were sent, is not a retry of everything.
   const { correction } = asked.query
   if (correction !== undefined && name === 'retry' && 'run' in subject) {
@@ -100,15 +107,10 @@ export async function carryOut(deps: ConsoleDeps, asked: Asked): Promise<Outcome
     if (error instanceof ActionKnown)
       return { kind: 'noted', action: error.action.number, run: null, error: null }
     if (error instanceof LedgerError && noted === null) throw new LedgerAway(error.message)
-    if (noted === null || !(error instanceof SyncError)) throw error
-    return (
-      (await earlier(deps, subject, name, noted)) ?? {
-        kind: 'noted',
-        action: noted,
-        run: null,
-        error,
-      }
-    )
+    if (!(error instanceof SyncError)) throw error
+    if (noted === null) return { kind: 'refused', error }
+    const first = isSecond(error) ? await earlier(deps, subject, name, { since, own: noted }) : null
+    return first ?? { kind: 'noted', action: noted, run: null, error }
   } finally {
     deps.readings.forgetTemporal()
   }
@@ -179,28 +181,32 @@ const choiceOf = ({ correction }: Asked['query']): object => {
   return number === null ? {} : { correction: number }
 }
 
+/** Whether it says that there is nothing to do any more: another person may have done it. */
+const isSecond = ({ code, details }: SyncError): boolean =>
+  code === 'already_running' ||
+  code === 'run_ended' ||
+  details['type'] === 'NothingWaits' ||
+  details['type'] === 'NotPaused'
+
 /** Verdicts exclude each other. */
 const SAME: Readonly<Partial<Record<string, readonly string[]>>> = {
   approve: ['approve', 'reject'],
   reject: ['approve', 'reject'],
-  run: ['run', 'reconcile', 'retry', 'undo', 'backfill'],
-  reconcile: ['run', 'reconcile', 'retry', 'undo', 'backfill'],
 }
 
-/** Who was first. */
+/** Who was first: with the same, and no earlier than `since`. */
 async function earlier(
-  { readings, now }: ConsoleDeps,
+  { readings }: ConsoleDeps,
   subject: Subject,
   action: string,
-  own: number | null = null,
+  { since, own = null }: { readonly since: number; readonly own?: number | null },
 ): Promise<Outcome | null> {
   const wanted = SAME[action] ?? [action]
   const isFirst = (each: Action) =>
     wanted.includes(each.action) &&
     each.number !== own &&
-    (own === null || each.number < own || each.state === 'done') &&
-    (each.state === 'done' || each.state === 'begun') &&
-    now() - Date.parse(each.beganAt) < EARLIER_MAX_MS
+    (each.state === 'done' || (each.state === 'begun' && (own === null || each.number < own))) &&
+    Date.parse(each.endedAt ?? each.beganAt) >= since
   const found = await readings.ledger(async (ledger) =>
     (await ledger.actions({ ...subject, limit: SEARCHED_MAX })).find(isFirst),
   )
