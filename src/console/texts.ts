@@ -12,6 +12,8 @@ export const TEXT = {
   ...QUOTA_TEXT,
   ...SYNC_TEXT,
   corrections: CORRECTION_TEXT,
+  broughtIn: 'Later runs brought in all of these rows.',
+  broughtInShort: '(brought in since)',
   phases: {
     staging: 'Read the source',
     comparing: 'Compare both sides',

@@ -13,6 +13,7 @@ import { LedgerError, SyncError } from '../../core/errors.ts'
 import type { Action, Run } from '../../ledger/ledger.ts'
 import type { ConsoleDeps } from '../deps.ts'
 import { LedgerAway } from '../readings.ts'
+import { TEXT } from '../texts.ts'
 import { numberOf, readRun } from '../views/run.ts'
 import { readSync } from '../views/sync.ts'
 import { hasCorrection } from './correction-counts.ts'
@@ -61,10 +62,18 @@ export async function offersOf(
   ofPerson: ConsoleDeps,
   subject: Subject,
 ): Promise<readonly OfferedAction[] | null> {
+  return (await possibleNow(ofPerson, subject))?.offers ?? null
+}
+
+/** With why there is no other, where that is known. */
+async function possibleNow(ofPerson: ConsoleDeps, subject: Subject) {
   const deps = { ...ofPerson, visitor: EVERYBODY }
-  const view =
-    'run' in subject ? await readRun(deps, subject.run) : await readSync(deps, subject.sync)
-  return view === null ? null : view.actions
+  if ('sync' in subject) {
+    const view = await readSync(deps, subject.sync)
+    return view && { offers: view.actions, isNothingLeft: false }
+  }
+  const view = await readRun(deps, subject.run)
+  return view && { offers: view.actions, isNothingLeft: view.nothing_left }
 }
 
 /** The offer of that path and query; null if there is none now. */
@@ -85,11 +94,13 @@ export async function carryOut(deps: ConsoleDeps, asked: Asked): Promise<Outcome
   const { subject, action: name } = asked
   const now = deps.now()
   const since = Math.max(asked.pageAt ?? now - PROGRAM_MAX_MS, now - PAGE_MAX_MS)
-  const offers = await offersOf(deps, subject)
-  if (offers === null) return { kind: 'unknown' }
-  const offer = findOffer(offers, asked)
+  const possible = await possibleNow(deps, subject)
+  if (possible === null) return { kind: 'unknown' }
+  const offer = findOffer(possible.offers, asked)
   if (offer !== null && !isAllowed(deps.visitor?.role ?? 'viewer', offer.role))
     return { kind: 'forbidden', role: offer.role }
+  if (name === 'retry' && possible.isNothingLeft)
+    return { kind: 'refused', error: new SyncError('refused', TEXT.act.nothingLeft) }
   if (offer === null) return (await earlier(deps, subject, name, { since })) ?? { kind: 'stale' }
   // A correction that is not known, or whose rows were sent, is not a retry of everything.
   const { correction } = asked.query

@@ -51,7 +51,7 @@ function whenOf({ opened_at: opened, closed_at: closed, seconds }: RunView['run'
 
 export function runMain(data: RunView): Markup {
   const { run, live, books, streams, comparison } = data
-  return html`${runHead(data, 'run')} ${verdictOf(data)} ${offersPart(data.actions)}
+  return html`${runHead(data, 'run')} ${verdictOf(data)} ${correctWay(data)} ${offersPart(data.actions)}
   ${
     live !== null &&
     html`<section class="part" aria-labelledby="progress">
@@ -65,6 +65,14 @@ export function runMain(data: RunView): Markup {
   ${schemaChangesPart(data.schema_changes, 'run')} ${relatedPart(data)} ${actionLogPart(data.log)}
   ${originPart(data)}`
 }
+
+const correctWay = ({ correct, kept }: RunView): Markup | false =>
+  correct !== null &&
+  html`<p class="choice">
+    <a class="button" href="${correct}"
+      >${kept > 0 ? TEXT.corrections.seeKept : TEXT.corrections.way} …</a
+    >
+  </p>`
 
 /** The page says what the run is doing now; the report says that it was made at a time. */
 function verdictOf(data: RunView): Markup | false {
