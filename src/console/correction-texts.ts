@@ -26,6 +26,7 @@ export const CORRECTION_TEXT = {
   cell: (column: string, line: number) => `${column}, line ${line}`,
   pasted: 'Cells pasted: #.',
   pastedOver: 'Cells that did not fit into the table: #.',
+  broughtBack: 'What you typed before the login is back, and not kept yet. Cells: #.',
   isLong: 'This cell is too long for a page; correct it in the file.',
   keep: 'Check and keep these corrections',
   allColumns: 'Show all columns',

@@ -71,6 +71,9 @@ export function buildConsole(
     exposeHeadRoutes: true,
     requestTimeout: REQUEST_MAX_MS,
     routerOptions: { maxParamLength: PARAMETER_CHARS_MAX },
+    // Before a request has a route, and our hooks.
+    frameworkErrors: (error, request, reply) =>
+      unreadable(request, guarded(reply as unknown as FastifyReply), error.statusCode ?? 400),
     trustProxy: (address: string) => site.proxy?.isTrusted(address) ?? false,
     ...(tls !== null && { https: { ...tls, minVersion: 'TLSv1.2' } }),
   }) as unknown as FastifyInstance
@@ -117,6 +120,7 @@ export function buildConsole(
     openStream(
       reply,
       streams,
+      depsOf(request).visitor,
       async (users) => (await gate.enter(request, users, false)).kind === 'in',
     ),
   )
@@ -142,8 +146,7 @@ async function turnAway(
   if (entry.kind === 'login' && path === '/live')
     return reply.type('text/event-stream').send(LOGGED_OUT)
   if (entry.kind === 'login' && !isApi(request)) {
-    // A form leads back to the page that it is of.
-    const next = method === 'POST' ? path.replace(/\/[^/]*$/, '') || '/' : url
+    const next = method === 'POST' ? pageOfForm(url) : url
     return reply.redirect(`${LOGIN_PATH}?next=${encodeURIComponent(next)}`, 303)
   }
   const { needed, unknown, wrong, later, title } = TEXT.login
@@ -161,8 +164,23 @@ async function turnAway(
   return await send(deps, reply, page, null, null, true)
 }
 
+/** The page that a form is of. */
+function pageOfForm(url: string): string {
+  const corrections = /^\/runs\/[^/?]+\/corrections/.exec(url)?.[0]
+  if (corrections === undefined) return url.split('?')[0]!.replace(/\/[^/]*$/, '') || '/'
+  const query = url.indexOf('?')
+  return query < 0 ? corrections : `${corrections}${url.slice(query)}`
+}
+
 const statusOf = (error: unknown): number =>
   error instanceof LedgerAway ? 503 : ((error as { statusCode?: number }).statusCode ?? 500)
+
+function unreadable({ url }: { readonly url: string }, reply: FastifyReply, status: number): void {
+  const message = TEXT.badAddress
+  void reply.code(status)
+  if (url.startsWith(`${API_PATH}/`)) void reply.send({ error: { code: 'bad_request', message } })
+  else void reply.type('text/plain; charset=utf-8').send(`${message}\n`)
+}
 
 /** The first of each name. */
 function asked({ params, query }: FastifyRequest): ApiRequest {
@@ -308,10 +326,13 @@ async function fail(
 function openStream(
   reply: FastifyReply,
   streams: LiveStreams,
+  visitor: Visitor | null,
   mayFollow: Parameters<LiveStreams['add']>[1],
 ): FastifyReply | void {
   const headers = { ...reply.getHeaders(), 'content-type': 'text/event-stream' }
-  if (streams.isFull)
+  // Where nobody logs in, all are one.
+  const who = visitor === null || visitor.by === 'machine' ? null : visitor.name
+  if (streams.isFullFor(who))
     return (
       reply
         .code(503)
@@ -322,5 +343,5 @@ function openStream(
     )
   reply.hijack()
   reply.raw.writeHead(200, headers as Record<string, string>)
-  streams.add(reply.raw, mayFollow)
+  streams.add(reply.raw, mayFollow, who)
 }

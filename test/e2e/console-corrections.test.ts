@@ -13,6 +13,7 @@ import {
   untilLatest,
   useConsole,
 } from './console-project.ts'
+import { hashPassword } from '../../src/console/index.ts'
 import { contactsConfig } from './contacts.ts'
 import { contactsCsv } from './project.ts'
 
@@ -183,5 +184,42 @@ test('a reject is corrected without scripts, by keyboard alone', async () => {
   await untilLatest({ purpose: 'retry', state: 'complete' })
   expect((await latest())!.of).toBe(1)
   expect(project.held().get('c-2')).toMatchObject({ svc_email: ['two@example.com'] })
+  await page.context().close()
+})
+
+test('what is typed while the session ends comes back after the login', async () => {
+  const hash = await hashPassword('correct horse')
+  const { project, url, page } = await openRun({
+    config: `${contactsConfig()}
+console:
+  values: shown
+  users: { otto: { role: operator, password: { file: ./hash } } }
+`,
+    files: { hash },
+    csv: contactsCsv(3, (index, cells) => (index === 2 ? cells.with(2, 'x') : cells)),
+    until: { state: 'complete_with_rejects' },
+  })
+  const login = async () => {
+    await page.locator('#name').fill('otto')
+    await page.locator('#password').fill('correct horse')
+    await page.getByRole('button', { name: 'Log in' }).click()
+    await page.waitForURL(/corrections/)
+  }
+  await page.goto(`${url}/runs/1/corrections`)
+  await login()
+  const field = page.getByLabel('email, line 3')
+  await field.fill('two@example.com')
+  await page.context().clearCookies()
+  await page.getByRole('button', { name: 'Check and keep these' }).click()
+  await page.waitForURL(/login/)
+  await login()
+  expect(await field.inputValue()).toBe('two@example.com')
+  expect(await page.locator('#pasted').textContent()).toContain('is back, and not kept yet')
+  await page.getByRole('button', { name: 'Check and keep these' }).click()
+  await page.waitForURL(/saved=1/)
+  // It comes back once.
+  await page.goto(`${url}/runs/1/corrections`)
+  expect(await page.locator('#pasted').textContent()).toBe('')
+  expect(project.held().size).toBe(2)
   await page.context().close()
 })

@@ -26,11 +26,17 @@ export function useConsole(): void {
   })
 }
 
+type ConsoleOptions = NonNullable<Parameters<typeof createProject>[0]> & {
+  /** Files of the folder, by name. */
+  readonly files?: Readonly<Record<string, string>>
+}
+
 /** A project with a worker, and its console: that of the worker, where the configuration says so. */
 export async function openConsole(
-  options: Parameters<typeof createProject>[0] = {},
+  { files = {}, ...options }: ConsoleOptions = {},
 ): Promise<{ readonly project: Project; readonly url: string; readonly worker: RunningWorker }> {
   project = await createProject(options)
+  for (const [name, text] of Object.entries(files)) project.write(name, text)
   for (const [name, value] of Object.entries(project.env)) vi.stubEnv(name, value)
   const worker = await project.startWorker()
   if (worker.console !== null) return { project, url: worker.console, worker }
@@ -68,7 +74,7 @@ export const untilLatest = (wanted: Partial<Run>) =>
 export const actions = (): Promise<readonly Action[]> =>
   inLedger((ledger) => ledger.actions({ limit: 50 }))
 
-interface RunOptions extends NonNullable<Parameters<typeof createProject>[0]> {
+interface RunOptions extends ConsoleOptions {
   readonly csv: string
   readonly tuning?: Parameters<Project['start']>[1]
   /** How far the run goes before the page is opened. */

@@ -10,6 +10,7 @@ import { decideRun, controlRun } from '../../actions/control-run.ts'
 import type { ActionName } from '../../core/domain/actions.ts'
 import { isAllowed, type Role } from '../../core/domain/roles.ts'
 import { LedgerError, SyncError } from '../../core/errors.ts'
+import { ownValue } from '../../core/json.ts'
 import type { Action, Run } from '../../ledger/ledger.ts'
 import type { ConsoleDeps } from '../deps.ts'
 import { LedgerAway } from '../readings.ts'
@@ -212,7 +213,7 @@ async function earlier(
   action: string,
   { since, own = null }: { readonly since: number; readonly own?: number | null },
 ): Promise<Outcome | null> {
-  const wanted = SAME[action] ?? [action]
+  const wanted = ownValue(SAME, action) ?? [action]
   const isFirst = (each: Action) =>
     wanted.includes(each.action) &&
     each.number !== own &&

@@ -119,6 +119,7 @@ function rowsPart(data: CorrectionsView, sent: SentCorrections, after: number | 
               role="status"
               data-filled="${words.pasted}"
               data-over="${words.pastedOver}"
+              data-back="${words.broughtBack}"
             ></p>
             <p class="choice">
               <button class="does" form="${FORM_ID}" formaction="${path}">${words.keep}</button>

@@ -12,7 +12,7 @@ import { TEXT } from '../texts.ts'
 import type { RunView } from '../views/run.ts'
 import type { RunStep } from '../views/shapes.ts'
 import { actionLogPart, offersPart } from './actions.ts'
-import { liveBlock } from './live.ts'
+import { liveBlock, stepId } from './live.ts'
 import { facts, inPath, stateOf, timeOf } from './parts.ts'
 import { schemaChangesPart } from './schema-changes.ts'
 
@@ -59,7 +59,7 @@ export function runMain(data: RunView): Markup {
       <div id="run-live-${run.run}">${liveBlock(live)}</div>
     </section>`
   }
-  ${planPart(data)} ${stepsPart(data.steps)}
+  ${planPart(data)} ${stepsPart(data)}
   ${comparison !== null && comparisonPart(comparison, run.kind)}
   ${books !== null && booksPart(books, run)} ${streams !== null && streamsPart(streams)}
   ${schemaChangesPart(data.schema_changes, 'run')} ${relatedPart(data)} ${actionLogPart(data.log)}
@@ -111,7 +111,8 @@ function planPart({ plan, run: { run } }: RunView): Markup | null {
   )
 }
 
-function stepsPart(steps: readonly RunStep[]): Markup {
+function stepsPart({ steps, run: { run }, live }: RunView): Markup {
+  const now = live !== null && html` id="${stepId(run, live)}"`
   return part(
     'steps',
     TEXT.steps,
@@ -121,7 +122,7 @@ function stepsPart(steps: readonly RunStep[]): Markup {
         ({ name, state, from, to, text }) =>
           html`<li class="s-${state}">
             <b>${name}</b>
-            <span class="soft">${text ?? (state === 'done' ? '' : TEXT.stepStates[state])}</span>
+            <span class="soft" ${state === 'now' && now}>${text ?? (state === 'done' ? '' : TEXT.stepStates[state])}</span>
             ${spanText(from, to)}
           </li>`,
       )}

@@ -53,7 +53,7 @@ export const rejectsView = z
     ),
     next: z.array(step),
     correct: textOrNull.describe(
-      'The page on which they are corrected; null: nothing can be retried.',
+      'The page on which they are corrected; null: nothing can be retried, or values are hidden.',
     ),
     kept: count.describe('Rows that are kept as corrected, and not sent yet.'),
     show: text.describe('The command that shows the rows with their values.'),
@@ -87,7 +87,8 @@ export async function readRejects(deps: ConsoleDeps, id: number): Promise<Reject
       })),
       show: deps.parts.hint(`rejects ${id}`),
       correct:
-        isKept && (left?.length ?? 0) > 0 && isRetried(run) ? `/runs/${id}/corrections` : null,
+        isKept && values === 'shown' && (left?.length ?? 0) > 0 && isRetried(run)
+          ? `/runs/${id}/corrections` : null,
       kept: await countKept(ledger, run),
       next: isKept && !isLive ? stepsFor(run, left ?? [], deps.parts) : [],
     }

@@ -174,6 +174,9 @@ describe('an action', () => {
     const wrong = await send(`/runs/${site.runs['approval']}/approve?plan=0123456789ab`, page)
     expect(wrong.headers['location']).toMatch(/stale=approve/)
     expect((await noted()).length).toBe(before)
+    // Names that every object has are no actions either.
+    for (const name of ['constructor', 'toString', '__proto__', 'foo'])
+      expect([name, (await send(`${live()}/${name}`, page)).status]).toEqual([name, 303])
     for (const path of ['/runs/99999/pause', '/runs/x/pause', '/syncs/nothing/run'])
       expect({ path, status: (await send(path, page)).status }).toEqual({ path, status: 404 })
   })

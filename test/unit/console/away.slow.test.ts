@@ -258,6 +258,11 @@ it('many streams cost one reading a second, and none costs nothing', async () =>
       await expect
         .poll(() => streams.filter(({ text }) => text.includes('run-live-')).length)
         .toBe(40)
+      // The page of the run and what follows it say how far its step is, by the same name.
+      const page = await (await fetch(`${site.url}/runs/${site.runs['live']}`)).text()
+      const [, id, amount] = /class="soft"\s+id="(run-step-[^"]+)"\s*>([^<]+)</.exec(page)!
+      const [, data] = /^data: (.*run-step-.*)$/m.exec(streams[0]!.text)!
+      expect((JSON.parse(data!) as { fragments: object }).fragments).toMatchObject({ [id!]: amount })
       calls.length = 0
       const began = Date.now()
       await sleep(3_000)
