@@ -115,7 +115,9 @@ export const ACTION_TEXT = {
       'Nothing was done: the page is of an earlier session of the console. Load it again, and try once more.',
     nothingLeft:
       'Nothing is left to be sent again: later runs brought in all rows that the run left.',
-    notPossible: 'Nothing was done: it is not possible now.',
+    notPossible:
+      'Nothing was done: it is not possible as things are now. Somebody may have done it already, or the run has gone on.',
+    backTo: (what: string) => `Back to ${what}`,
     notPossibleTitle: 'Not possible now',
     alreadyBy: (action: number) => `Nothing was done: action ${action} was first.`,
     ledgerAway: 'Nothing was done: the ledger cannot be written now.',

@@ -13,6 +13,7 @@ export const CORRECTION_TEXT = {
   impossible:
     'No row of this run can be corrected here: the run is not over, or it left no row over.',
   none: 'No row of this kind is left.',
+  nothingLeft: 'No row of this run is left to be corrected.',
   noneYet: 'None so far; there are more rows to look through.',
   any: 'any kind',
   kind: 'Kind of error',

@@ -298,7 +298,16 @@ async function missing(
 ): Promise<FastifyReply> {
   void reply.code(404)
   if (isApi(request)) return reply.send({ error: { code: 'not_found', message: TEXT.notFound } })
-  return await send(deps, reply, note(TEXT.notFound, html``), null)
+  return await send(
+    deps,
+    reply,
+    note(
+      TEXT.notFound,
+      html`<p class="lead">${TEXT.notFoundMeaning}</p>
+        <p class="choice"><a class="button" href="/">${TEXT.toOverview}</a></p>`,
+    ),
+    null,
+  )
 }
 
 async function fail(

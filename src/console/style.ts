@@ -94,12 +94,13 @@ export const CONSOLE_STYLE = `${STYLE}
 .timeline { list-style: none; margin: 1rem 0 0; padding: 0; }
 .timeline li { position: relative; padding: 0 0 1rem 1.75rem; display: flex; flex-wrap: wrap; gap: 0 0.75rem; align-items: baseline; }
 .timeline li::before {
-  content: ''; position: absolute; left: 0; top: 0.3125rem; width: 0.875rem; height: 0.875rem; border-radius: 50%;
+  content: ''; position: absolute; left: 0; top: 0.3125rem; width: 0.875rem; height: 0.875rem; border-radius: 50%; box-sizing: border-box;
   border: 2px solid var(--soft); background: var(--paper); z-index: 1;
 }
 .timeline li + li::after { content: ''; position: absolute; left: 0.375rem; bottom: calc(100% - 0.3125rem); height: 100%; border-left: 2px solid var(--line); }
 .timeline .s-done::before { background: var(--good); border-color: var(--good); }
 .timeline .s-now::before { border-color: var(--live); border-width: 4px; }
+.timeline .s-ended::before { border-color: var(--bad); border-width: 4px; }
 .timeline .s-next b, .timeline .s-left b { color: var(--soft); font-weight: 400; }
 .cards-list { list-style: none; margin: 1rem 0 0; padding: 0; display: grid; gap: 0.75rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr)); }
 .kind-card { height: 100%; padding: 1rem 1.25rem; border: 1px solid var(--line); border-radius: 0.75rem; }
@@ -118,6 +119,7 @@ export const CONSOLE_STYLE = `${STYLE}
   display: inline-block; font: inherit; font-size: 0.9375rem; font-weight: 600; line-height: 1.375rem; color: var(--ink); background: var(--wash);
   border: 1px solid var(--field); border-radius: 0.5rem; padding: 0.4375rem 0.875rem; text-decoration: none; cursor: pointer; overflow-wrap: anywhere;
 }
+.console button.small { display: block; margin-top: 0.375rem; padding: 0.1875rem 0.625rem; font-size: 0.875rem; }
 .console button:hover, .button:hover { border-color: var(--ink); }
 .console button:focus-visible, .button:focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }
 .console button.does { color: var(--paper); background: var(--ink); border-color: var(--ink); }
@@ -157,7 +159,10 @@ td + th { padding-left: 1.25rem; }
   .changes th, .changes td, .changes .p { border-bottom: 0; padding: 0; }
   .changes td:nth-last-child(1):nth-child(-n + 3) { grid-column: auto / span 1; }
   .changes td[data-name]::before { content: attr(data-name); display: block; color: var(--soft); font-size: 0.8125rem; }
-  .cards.fix tr { grid-template-columns: minmax(0, 1fr); } .fix td { min-width: 0; }
+  /* Texts have half of the width, or all of it, and figures a third. */
+  .cards tr { grid-template-columns: repeat(6, minmax(0, 1fr)); }
+  .cards td { grid-column: span 3; } .cards td.n { grid-column: span 2; } .cards td.whole { grid-column: 1 / -1; }
+  .cards.fix tr { grid-template-columns: minmax(0, 1fr); } .cards.fix td { grid-column: auto; } .fix td { min-width: 0; }
   .console form[role=search] { flex: 1 1 100%; margin-left: 0; }
   .console h1 { font-size: 1.5rem; }
   .sync { grid-template-columns: 1fr; padding: 1rem; }

@@ -6,7 +6,9 @@ export const SYNC_TEXT = {
   upToRows: (rows: number) => `up to ${countText(rows, 'row')} in a run`,
   history: 'History',
   historyLead: (runs: number) =>
-    `What became of the rows of ${runs === 1 ? 'the run' : `the last ${runs} runs`}, a column each, the newest at the right.`,
+    runs === 1
+      ? 'What became of the rows of the run.'
+      : `What became of the rows of the last ${runs} runs, a column each, the newest at the right.`,
   settings: 'What it does, and when',
   mode: 'Mode',
   after: 'Runs after',

@@ -64,6 +64,9 @@ export const TEXT = {
     roles: { viewer: 'viewer', operator: 'operator', approver: 'approver' },
   },
   notFound: 'Not found',
+  notFoundMeaning:
+    'There is no such page, or it is of a sync, a run or a row that is not there. The field above finds them by name, number, key or record id.',
+  toOverview: 'To the overview',
   failed: 'Something went wrong',
   failedMeaning: 'The console could not make this page. Its terminal has more.',
   attention: 'Needs you',
@@ -90,6 +93,7 @@ export const TEXT = {
   unknown: 'not known',
   notScheduled: 'not scheduled',
   noRun: 'no run yet',
+  noRunYet: 'It has not run yet.',
   scheduleStates: {
     active: 'scheduled',
     paused: 'paused',
@@ -168,7 +172,8 @@ export const TEXT = {
   events: 'What happened',
   eventsCut: 'Only the newest are shown; there may be more before',
   eventKinds: { removal: 'removal', difference: 'difference' },
-  changedBy: (side: string) => `changed by ${side}`,
+  changedBy: (side: string) =>
+    side === 'unknown' ? 'not known who changed it' : `changed by ${side}`,
   repaired: 'repaired',
   inDoubt: 'in doubt',
   keptValues: (values: number) =>
@@ -187,7 +192,6 @@ export const TEXT = {
   began: 'Began',
   since: (took: string) => `${took} ago`,
   took: (took: string) => `took ${took}`,
-  limited: (limits: string) => `Limited: ${limits}`,
   atWork: 'At work',
   progress: 'How far it is',
   plan: 'The plan that it waits with',
@@ -215,7 +219,8 @@ export const TEXT = {
     rows: 'Rows that are held otherwise',
     importHeads: ['The service has', 'The source has'],
     mirrorHeads: ['The service has', 'The table has'],
-    by: (whose: string) => `changed by: ${whose}`,
+    by: (whose: string) =>
+      whose === 'unknown' ? 'not known who changed it' : `changed by: ${whose}`,
     differs: 'differs',
     said: 'What differs',
     row: (row: number) => `row ${formatNumber(row)}`,
@@ -228,7 +233,8 @@ export const TEXT = {
   },
   any: 'any',
   plans: {
-    none: 'This run has no plan: it did not look its rows up before it sent them. `approve: plan` of the sync makes one in every run.',
+    none: 'This run has no plan: it did not look its rows up before it sent them. A plan of every run is made by the setting',
+    setting: 'approve: plan',
     make: 'See what a run would change now:',
     waits: 'Waits for you',
     approve: 'Do what this plan has, and nothing else:',
@@ -270,6 +276,7 @@ export const TEXT = {
   },
   older: 'Older runs',
   noRejects: 'Nothing of this run was set aside.',
+  noRejectsYet: 'Nothing of this run was set aside so far.',
   rejectRows: (rows: number) =>
     `${countText(rows, 'row')} ${rows === 1 ? 'was' : 'were'} not accepted, or ${rows === 1 ? 'is' : 'are'} not held as sent.`,
   rejectsLeft: (left: number, rows: number) =>
@@ -316,7 +323,12 @@ export const TEXT = {
   steps: 'Steps',
   stepFrom: 'from',
   stepUntil: 'until',
-  stepStates: { now: 'now', next: 'still to come', left: 'not reached' },
+  stepStates: {
+    now: 'now',
+    next: 'still to come',
+    ended: 'the run ended here',
+    left: 'not reached',
+  },
   related: 'Runs that belong to it',
   origin: 'Origin',
   from: 'From',

@@ -64,7 +64,7 @@ export function kindText({ run, retry_of }: Pick<RunReport, 'run' | 'retry_of'>)
   }
 }
 
-const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
+export const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 
 function whenOf({ run }: RunReport): string {
   const took = durationText(run.seconds)

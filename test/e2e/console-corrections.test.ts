@@ -156,7 +156,8 @@ test('30 rejects of two kinds are typed, pasted, and brought back as a file', as
   await look(page, 'a record now')
 
   await page.goto(`${url}/runs/1/corrections`)
-  expect(await page.locator('#main').textContent()).toContain('No row of this kind is left')
+  expect(await page.locator('#main').textContent()).toContain('No row of this run is left')
+  expect(await page.locator('input[type=file]').count()).toBe(0)
   await look(page, 'nothing left to correct')
   await page.context().close()
 })

@@ -87,7 +87,7 @@ export const notPossibleMain = (
 ): Markup =>
   html`<h1>${TEXT.act.notPossibleTitle}</h1>
     <p class="lead">${why}</p>
-    <p class="choice"><a class="button" href="${back.path}">${back.words}</a></p>`
+    <p class="choice"><a class="button" href="${back.path}">${TEXT.act.backTo(back.words)}</a></p>`
 
 /** Figures of what would be done, with their names. */
 export const countsOf = (
@@ -138,7 +138,7 @@ export function actionLogPart(log: readonly LoggedAction[]): Markup | false {
     TEXT.act.log,
     null,
     cardsTable(
-      texts(when, what, who, result),
+      [...texts(when, what, who), { name: result, isLong: true }],
       log.map((each) => [
         timeOf(each.at, 'short'),
         html`${actionWords(each)}${each.run !== null && html` <a href="/runs/${each.run}">${TEXT.run(each.run)}</a>`}${each.details !== null && html`<span class="of">${each.details}</span>`}`,

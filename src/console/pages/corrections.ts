@@ -56,8 +56,12 @@ export function correctionsMain(
     <h2 class="first">${words.title}</h2>
     ${noteOf(sent)}`
   if (!data.possible) return html`${head} ${impossiblePart(data)}`
-  return html`${head} ${keptPart(data)} ${rowsPart(data, sent, after)} ${sheetPart(data)}`
+  return html`${head} ${keptPart(data)} ${rowsPart(data, sent, after)}
+  ${isLeft(data) && sheetPart(data)}`
 }
+
+const isLeft = ({ rows, groups, next_after: next }: CorrectionsView): boolean =>
+  rows.length > 0 || groups.length > 0 || next !== null
 
 const noteOf = ({ notes, tone }: SentCorrections): Markup | false =>
   notes.length > 0 &&
@@ -111,7 +115,9 @@ function rowsPart(data: CorrectionsView, sent: SentCorrections, after: number | 
     )}
     ${
       rows.length === 0
-        ? html`<p class="note">${next === null ? words.none : words.noneYet}</p>`
+        ? html`<p class="note">
+            ${next !== null ? words.noneYet : isLeft(data) ? words.none : words.nothingLeft}
+          </p>`
         : html`${rowsTable(data, sent)}
             <p
               id="pasted"

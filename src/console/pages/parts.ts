@@ -25,6 +25,8 @@ const FORMS: Readonly<Record<TimeForm, (iso: string) => string>> = {
 interface CardColumn {
   readonly name: string
   readonly isFigure?: boolean
+  /** Whether its cells are long: on a phone each has a line of its own. */
+  readonly isLong?: boolean
 }
 
 /** A table whose rows are cards on a phone, with the names of the columns in them; the roles keep it a table for screen readers. */
@@ -47,10 +49,9 @@ export const cardsTable = (
           html`<tr role="row">
             <th scope="row" role="rowheader">${head}</th>
             ${cells.map((cell, at) => {
-              const { name = '', isFigure } = columns[at + 1] ?? {}
-              return html`<td role="cell" class="${isFigure ? 'n' : ''}" data-name="${name}">
-                ${cell}
-              </td>`
+              const { name = '', isFigure, isLong } = columns[at + 1] ?? {}
+              const kind = isFigure ? 'n' : isLong ? 'whole' : ''
+              return html`<td role="cell" class="${kind}" data-name="${name}">${cell}</td>`
             })}
           </tr>`,
       )}

@@ -17,7 +17,7 @@ export function planMain(data: PlanView): Markup {
   const { plan, commands } = data
   if (plan === null)
     return html`${runHead(data, 'plan')}
-      <p class="lead note">${plans.none}</p>
+      <p class="lead note">${plans.none} <code>${plans.setting}</code></p>
       ${stepsOf([{ text: plans.make, command: commands.show }])}`
   return html`${runHead(data, 'plan')} ${waitsPart(data)} ${summaryPart(data, plan)}
   ${propertiesPart(data, plan)} ${rowsPart(data, plan)}`

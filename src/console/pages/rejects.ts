@@ -14,7 +14,7 @@ export function rejectsMain(data: RejectsView): Markup {
   const highest = Math.max(1, ...groups.map((group) => group.rows))
   return html`${runHead(data, 'rejects')}
     <p class="lead note">
-      ${rows === 0 ? TEXT.noRejects : TEXT.rejectRows(rows)}
+      ${rows === 0 ? (data.run.closed_at === null ? TEXT.noRejectsYet : TEXT.noRejects) : TEXT.rejectRows(rows)}
       ${left !== null && rows > 0 && TEXT.rejectsLeft(left, rows)}
     </p>
     ${rows > 0 && valuesNote(data.values, data.show)}

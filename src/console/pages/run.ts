@@ -2,7 +2,7 @@
 
 import { html, type HtmlValue, type Markup } from '../../report/escape.ts'
 import { countText, durationText, formatNumber } from '../../report/format.ts'
-import { kindText, reportMain, verdictPart } from '../../report/html.ts'
+import { capitalized, kindText, reportMain, verdictPart } from '../../report/html.ts'
 import { booksPart } from '../../report/parts/books.ts'
 import { comparisonPart } from '../../report/parts/comparison.ts'
 import { part, tableHead } from '../../report/parts/part.ts'
@@ -40,7 +40,7 @@ export const runHead = (
     </p>
     <h1>${TEXT.run(data.run.run)}</h1>
     <p class="when">${whenOf(data.run)}</p>
-    ${data.run.limits !== null && html`<p class="when">${TEXT.limited(data.run.limits)}</p>`}
+    ${data.run.limits !== null && html`<p class="when">${capitalized(data.run.limits)}</p>`}
     ${waysOf(data, at)}`
 
 function whenOf({ opened_at: opened, closed_at: closed, seconds }: RunView['run']): Markup {

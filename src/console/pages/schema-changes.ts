@@ -23,7 +23,7 @@ export function schemaChangesPart(
     words.title,
     changes.length < SCHEMA_CHANGES_SHOWN ? null : words.newest(SCHEMA_CHANGES_SHOWN),
     cardsTable(
-      texts(when, property, what, handling),
+      [...texts(when, property, what), { name: handling, isLong: true }],
       changes.map((change) => [
         html`${timeOf(change.at, 'short')}${of === 'sync' && html`<span class="of"><a href="/runs/${change.run}">${TEXT.run(change.run)}</a></span>`}`,
         html`${change.property}<span class="of">${change.stream}</span>`,

@@ -57,16 +57,17 @@ const highestOf = (history: readonly RunBar[]): number =>
 function historyPart({ history, summary }: SyncView): Markup | false {
   if (history.length === 0) return false
   const room = Math.max(HISTORY_ROOM, history.length)
+  const highest = highestOf(history)
   const there = PART_NAMES.filter((name) => history.some(({ parts }) => (parts?.[name] ?? 0) > 0))
   return part(
     'history',
     TEXT.history,
     TEXT.historyLead(history.length),
-    html`<p class="soft small axis">${TEXT.upToRows(highestOf(history))}</p>
+    html`${highest > 0 && html`<p class="soft small axis">${TEXT.upToRows(highest)}</p>`}
       <div class="tall">${historyChart(summary.sync, history, room)}</div>
       <p class="soft small axis ends${history.length >= HISTORY_ROOM ? ' wide' : ''}">
         ${timeOf(history[0]!.opened_at, 'short')}
-        ${history.length > 1 && timeOf(history.at(-1)!.opened_at, 'short')}
+        ${history.length > 1 && html`<span>– ${timeOf(history.at(-1)!.opened_at, 'short')}</span>`}
       </p>
       <ul class="legend">
         ${there.map((name) => html`<li>${swatch(PART_SERIES[name])}${TEXT.parts[name]}</li>`)}
@@ -182,7 +183,7 @@ function tablesPart(tables: NonNullable<SyncView['tables']>, nowMs: number): Mar
       ],
       tables.map((table) => [
         html`${table.table ?? table.stream}${table.message !== null && html`<span class="of">${table.message}</span>`}`,
-        table.state,
+        table.state === 'failed' ? html`<span class="warn">${table.state}</span>` : table.state,
         table.up_to === null
           ? html`<span class="warn">${TEXT.never}</span>`
           : html`${timeOf(table.up_to, 'short')}<span class="of"
@@ -200,7 +201,8 @@ function tablesPart(tables: NonNullable<SyncView['tables']>, nowMs: number): Mar
 }
 
 function runsPart({ runs, next_before: next, summary }: SyncView): Markup {
-  if (runs.length === 0) return html`<p class="note">${TEXT.noRun}</p>`
+  if (runs.length === 0)
+    return part('runs', TEXT.runs, null, html`<p class="note">${TEXT.noRunYet}</p>`)
   return part(
     'runs',
     TEXT.runs,

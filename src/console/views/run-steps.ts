@@ -1,7 +1,7 @@
 // The steps of a run, in their order, with the times that the ledger has of them: when it was opened, its first request, the answer to
 // its last one, and when it was closed.
 
-import { LIVE_STATES } from '../../core/domain/books.ts'
+import { isComplete, LIVE_STATES } from '../../core/domain/books.ts'
 import type { Run } from '../../ledger/ledger.ts'
 import type { LiveProgress } from '../../report/live-progress.ts'
 import { jobOf } from '../../runs/job.ts'
@@ -42,33 +42,34 @@ export function stepsOfRun(run: Run, progress: LiveProgress | null, times: Times
   const isLive = LIVE_STATES.includes(run.state)
   const now = isLive && progress !== null ? Math.max(0, phases.indexOf(progress.phase)) : null
   const reached = now ?? lastReached(run, phases, times)
-  const steps = phases.map((phase, at): RunStep => {
-    const state =
-      now === null
-        ? at <= reached
-          ? 'done'
-          : 'left'
-        : at < now
-          ? 'done'
-          : at === now
-            ? 'now'
-            : 'next'
-    const shown = state === 'done' || state === 'now'
+  return phases.map((phase, at): RunStep => {
+    const state = now === null ? endedState(run, phase, at - reached) : liveState(at - now)
+    const shown = state !== 'next' && state !== 'left'
     const [from, to] = shown ? spanOf(phase, phases, run, times) : [null, null]
     return {
       name: TEXT.phases[phase],
       state,
       from,
-      to: state === 'done' ? to : null,
+      to: state === 'now' ? null : to,
       text: state === 'now' && progress !== null ? progress.amount : null,
     }
   })
-  return steps
+}
+
+/** @param ahead steps behind the one that the run is in */
+const liveState = (ahead: number): RunStep['state'] =>
+  ahead < 0 ? 'done' : ahead === 0 ? 'now' : 'next'
+
+/** @param ahead steps behind the last one that the run came to */
+function endedState(run: Run, phase: Phase, ahead: number): RunStep['state'] {
+  // Whatever ended a run, its books are closed with it.
+  if (isComplete(run.state) || (phase === 'closing' && run.state !== 'skipped')) return 'done'
+  return ahead < 0 ? 'done' : ahead === 0 ? 'ended' : 'left'
 }
 
 /** How far a run came that has ended. */
 function lastReached(run: Run, phases: readonly Phase[], times: Times): number {
-  if (run.state.startsWith('complete')) return phases.length - 1
+  if (isComplete(run.state)) return phases.length - 1
   if (run.state === 'skipped') return -1
   const sending = phases.indexOf('sending')
   return times !== null && sending >= 0 ? sending : 0

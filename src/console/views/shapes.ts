@@ -68,7 +68,9 @@ export type LiveView = z.output<typeof liveProgress>
 
 export const runStep = z.object({
   name: anyText,
-  state: z.enum(['done', 'now', 'next', 'left']).describe('`left`: the run ended before it.'),
+  state: z
+    .enum(['done', 'now', 'next', 'ended', 'left'])
+    .describe('`ended`: the run failed or was cancelled in it. `left`: the run ended before it.'),
   from: timeOrNull.describe('Null where the ledger has no time of it.'),
   to: timeOrNull.describe('Null while it goes on, and where the ledger has no time of its end.'),
   text: textOrNull,

@@ -33,6 +33,58 @@ const changeReader =
 const contentOf = ({ kind, before, now, handling, columns }: SchemaChange): string =>
   JSON.stringify([kind, before, now, handling, columns])
 
+interface Finding {
+  readonly run: number
+  readonly stream: string
+  now(): string
+  readChange(row: Row): NotedSchemaChange
+}
+
+/** Those that the sync of the run has not noted last of their property. */
+function* note(
+  { run, stream, now, readChange }: Finding,
+  changes: readonly SchemaChange[],
+): Transaction<void> {
+  const known = yield* read(
+    `SELECT ${COLUMNS} FROM schema_changes WHERE sync = (SELECT sync FROM runs WHERE id = $1) AND stream = $2
+     ORDER BY run DESC, number DESC LIMIT ${LOOKED_THROUGH_MAX}`,
+    [run, stream],
+  )
+  const newest = new Map<string, NotedSchemaChange>()
+  for (const change of known.map(readChange).toReversed()) newest.set(change.property, change)
+  let number = [...newest.values()].reduce(
+    (most, one) => (one.run === run ? Math.max(most, one.number) : most),
+    0,
+  )
+  for (const change of changes) {
+    const last = newest.get(change.property)
+    // What an earlier run began and did not end is found again: this run does it.
+    const isKnown =
+      last !== undefined &&
+      contentOf(last) === contentOf(change) &&
+      (last.run === run || last.doneAt !== null)
+    if (isKnown) continue
+    const at = now()
+    yield* write(
+      `INSERT INTO schema_changes (sync, ${COLUMNS})
+       VALUES ((SELECT sync FROM runs WHERE id = $1), $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+      [
+        run,
+        stream,
+        ++number,
+        change.property,
+        change.kind,
+        change.before,
+        change.now,
+        change.handling,
+        JSON.stringify(change.columns),
+        at,
+        changesTable(change.handling) ? null : at,
+      ],
+    )
+  }
+}
+
 export const schemaHistoryStatements = (
   db: StatementRunner & TransactionRunner,
   dialect: Pick<SqlDialect, 'time'>,
@@ -40,51 +92,10 @@ export const schemaHistoryStatements = (
 ): SchemaHistory => {
   const readChange = changeReader(dialect)
 
-  function* note(run: number, stream: string, changes: readonly SchemaChange[]): Transaction<void> {
-    const known = yield* read(
-      `SELECT ${COLUMNS} FROM schema_changes WHERE sync = (SELECT sync FROM runs WHERE id = $1) AND stream = $2
-       ORDER BY run DESC, number DESC LIMIT ${LOOKED_THROUGH_MAX}`,
-      [run, stream],
-    )
-    const newest = new Map<string, NotedSchemaChange>()
-    for (const change of known.map(readChange).toReversed()) newest.set(change.property, change)
-    let number = [...newest.values()].reduce(
-      (most, one) => (one.run === run ? Math.max(most, one.number) : most),
-      0,
-    )
-    for (const change of changes) {
-      const last = newest.get(change.property)
-      // What an earlier run began and did not end is found again: this run does it.
-      const isKnown =
-        last !== undefined &&
-        contentOf(last) === contentOf(change) &&
-        (last.run === run || last.doneAt !== null)
-      if (isKnown) continue
-      const at = now()
-      yield* write(
-        `INSERT INTO schema_changes (sync, ${COLUMNS})
-         VALUES ((SELECT sync FROM runs WHERE id = $1), $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
-        [
-          run,
-          stream,
-          ++number,
-          change.property,
-          change.kind,
-          change.before,
-          change.now,
-          change.handling,
-          JSON.stringify(change.columns),
-          at,
-          changesTable(change.handling) ? null : at,
-        ],
-      )
-    }
-  }
-
   return {
     async noteSchemaChanges(run, stream, changes) {
       for (const slice of slicesOf(changes, LEDGER_ROWS_MAX))
-        await db.transact(() => note(run, stream, slice))
+        await db.transact(() => note({ run, stream, now, readChange }, slice))
     },
 
     async endSchemaChanges(run, stream, numbers) {

@@ -1,9 +1,13 @@
 // What the parts of the page share: a heading, and tables that show their first rows and unfold the rest.
 
 import { html, type Markup } from '../escape.ts'
-import { countText } from '../format.ts'
+import { countText, dateTimeText } from '../format.ts'
 
 export const SHOWN_MAX = 12
+
+/** A time in UTC; a page with a script may show it in the zone of the reader. */
+export const timeOf = (iso: string): Markup =>
+  html`<time datetime="${iso}" data-form="long">${dateTimeText(iso)}</time>`
 
 export function part(id: string, title: string, lead: string | null, body: Markup): Markup {
   return html`<section class="part" aria-labelledby="${id}">

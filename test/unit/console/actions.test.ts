@@ -169,7 +169,9 @@ describe('an action', () => {
     const before = (await noted()).length
     const { headers } = await send(`/runs/${site.runs['rejects']}/pause`, page)
     expect(headers['location']).toMatch(/stale=pause/)
-    expect((await ask(String(headers['location']))).text).toContain('it is not possible now')
+    expect((await ask(String(headers['location']))).text).toContain(
+      'it is not possible as things are now',
+    )
     // Another plan than the one that waits.
     const wrong = await send(`/runs/${site.runs['approval']}/approve?plan=0123456789ab`, page)
     expect(wrong.headers['location']).toMatch(/stale=approve/)

@@ -224,10 +224,14 @@ it('the overview and the page of a run read no items', async () => {
         calls.length = 0
         expect((await fetch(`${site.url}${path}`)).status).toBe(200)
         expect(calls.length).toBeGreaterThan(1)
-        expect({
-          path,
-          read: calls.filter((name) => (ITEM_READERS as readonly string[]).includes(name)),
-        }).toEqual({ path, read: [] })
+        // But for whether anything is left of a run with few rejects, which is asked of a bounded number of rows.
+        const isAsked = calls.includes('retryRows')
+        const read = calls.filter(
+          (name) =>
+            (ITEM_READERS as readonly string[]).includes(name) &&
+            !(isAsked && name === 'rejectGroups'),
+        )
+        expect({ path, read }).toEqual({ path, read: [] })
       }
       calls.length = 0
       await fetch(`${site.url}/runs/${site.runs['rejects']}/rejects`)

@@ -293,6 +293,7 @@ describe('a run', () => {
       ['Close the books', 'done'],
     ])
     expect((await steps('live')).map(([, state]) => state)).toEqual(['done', 'now', 'next', 'next'])
+    expect(await steps('mirror')).toEqual([['Read and merge the tables', 'ended']])
     const { steps: timed, run } = await json<RunView>(`/runs/${site.runs['rejects']}`)
     const [read, sent, back, closed] = timed
     expect(sent).toMatchObject({ from: read!.to, to: expect.any(String) })
