@@ -27,7 +27,9 @@ export const liveMark = (runs: FollowedRuns | null): string =>
     ? 'away'
     : [...runs.values()]
         .filter(({ run }) => LIVE_STATES.includes(run.state))
-        .map(({ run: { id, state, reason }, view }) => `${id} ${state} ${reason ?? ''} ${view.phase}`)
+        .map(
+          ({ run: { id, state, reason }, view }) => `${id} ${state} ${reason ?? ''} ${view.phase}`,
+        )
         .join()
 
 type MayFollow = (users: Config['console']['users']) => Promise<boolean>

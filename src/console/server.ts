@@ -65,18 +65,7 @@ export function buildConsole(
   streams: LiveStreams,
   { site, sessions, passwords, gate, tls, logger }: ServerParts,
 ): FastifyInstance {
-  const fastify = Fastify({
-    logger: false,
-    forceCloseConnections: true,
-    exposeHeadRoutes: true,
-    requestTimeout: REQUEST_MAX_MS,
-    routerOptions: { maxParamLength: PARAMETER_CHARS_MAX },
-    // Before a request has a route, and our hooks.
-    frameworkErrors: (error, request, reply) =>
-      unreadable(request, guarded(reply as unknown as FastifyReply), error.statusCode ?? 400),
-    trustProxy: (address: string) => site.proxy?.isTrusted(address) ?? false,
-    ...(tls !== null && { https: { ...tls, minVersion: 'TLSv1.2' } }),
-  }) as unknown as FastifyInstance
+  const fastify = serverOf(site, tls)
   fastify.server.maxConnections = CONNECTIONS_MAX
   fastify.addHook('onRequest', async (request, reply) => {
     guarded(reply)
@@ -132,6 +121,21 @@ export function buildConsole(
     return fail(depsOf(request), request, reply, away, statusOf(error))
   })
   return fastify
+}
+
+function serverOf(site: ConsoleSite, tls: TlsPair | null): FastifyInstance {
+  return Fastify({
+    logger: false,
+    forceCloseConnections: true,
+    exposeHeadRoutes: true,
+    requestTimeout: REQUEST_MAX_MS,
+    routerOptions: { maxParamLength: PARAMETER_CHARS_MAX },
+    // Before a request has a route, and our hooks.
+    frameworkErrors: (error, request, reply) =>
+      unreadable(request, guarded(reply as unknown as FastifyReply), error.statusCode ?? 400),
+    trustProxy: (address: string) => site.proxy?.isTrusted(address) ?? false,
+    ...(tls !== null && { https: { ...tls, minVersion: 'TLSv1.2' } }),
+  }) as unknown as FastifyInstance
 }
 
 /** The answer to a person or a program that does not get in. */

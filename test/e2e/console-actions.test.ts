@@ -172,7 +172,10 @@ test('a program hears what is the matter where no worker and no server takes wha
   // The server names a worker for some minutes after it has ended.
   worker.shutdown()
   await worker.stopped
-  expect(await post('/syncs/contacts/run')).toEqual([200, { action: expect.any(Number), run: null }])
+  expect(await post('/syncs/contacts/run')).toEqual([
+    200,
+    { action: expect.any(Number), run: null },
+  ])
   expect(await post('/syncs/contacts/run')).toEqual([
     409,
     {

@@ -32,9 +32,11 @@ type ConsoleOptions = NonNullable<Parameters<typeof createProject>[0]> & {
 }
 
 /** A project with a worker, and its console: that of the worker, where the configuration says so. */
-export async function openConsole(
-  { files = {}, ...options }: ConsoleOptions = {},
-): Promise<{ readonly project: Project; readonly url: string; readonly worker: RunningWorker }> {
+export async function openConsole({ files = {}, ...options }: ConsoleOptions = {}): Promise<{
+  readonly project: Project
+  readonly url: string
+  readonly worker: RunningWorker
+}> {
   project = await createProject(options)
   for (const [name, text] of Object.entries(files)) project.write(name, text)
   for (const [name, value] of Object.entries(project.env)) vi.stubEnv(name, value)

@@ -89,7 +89,10 @@ async function act(
   via: 'console' | 'api',
 ): Promise<FastifyReply> {
   const { action = '', ...of } = textsOf(request.params)
-  const { csrf, form, made, ...given } = { ...textsOf(request.query), ...textsOf(request.body) } as Texts
+  const { csrf, form, made, ...given } = {
+    ...textsOf(request.query),
+    ...textsOf(request.body),
+  } as Texts
   const visitor = deps.visitor!
   if (!site.isOfSession(request, csrf ?? textsOf(request.headers)['x-csrf-token']))
     return await site.refuse(request, reply, {
@@ -116,8 +119,7 @@ async function act(
     })
   if (outcome.kind === 'forbidden')
     return await site.refuse(request, reply, notAllowed(visitor, outcome.role))
-  if (outcome.kind === 'refused')
-    return await site.refuse(request, reply, notDone(outcome.error))
+  if (outcome.kind === 'refused') return await site.refuse(request, reply, notDone(outcome.error))
   return via === 'api'
     ? await tell(site, request, reply, outcome)
     : reply.redirect(pageAfter(subject, action, outcome), 303)

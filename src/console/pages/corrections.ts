@@ -204,7 +204,10 @@ function rowsTable({ rows, columns, shown, run }: CorrectionsView, sent: SentCor
   </div>`
 }
 
-const rowHead = ({ row, line, key, of, corrected, version, detail }: EnteredRow, run: number): Markup =>
+const rowHead = (
+  { row, line, key, of, corrected, version, detail }: EnteredRow,
+  run: number,
+): Markup =>
   html`${key ?? words.line(line)}
     ${key !== null && html`<span class="of">${words.line(line)}</span>`}
     ${of !== run && html`<span class="of">${words.asIn(of)}</span>`}

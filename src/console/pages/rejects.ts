@@ -25,7 +25,9 @@ export function rejectsMain(data: RejectsView): Markup {
         ${
           correct !== null &&
           html`<p class="choice">
-            <a class="button" href="${correct}">${kept > 0 ? TEXT.corrections.seeKept : TEXT.corrections.way} …</a>
+            <a class="button" href="${correct}"
+              >${kept > 0 ? TEXT.corrections.seeKept : TEXT.corrections.way} …</a
+            >
           </p>`
         }
         ${stepsOf(next)}

@@ -10,7 +10,6 @@ import { streamsPart } from '../../report/parts/streams.ts'
 import type { RunReport } from '../../report/run-report.ts'
 import { TEXT } from '../texts.ts'
 import type { RunView } from '../views/run.ts'
-import type { RunStep } from '../views/shapes.ts'
 import { actionLogPart, offersPart } from './actions.ts'
 import { liveBlock, stepId } from './live.ts'
 import { facts, inPath, stateOf, timeOf } from './parts.ts'
@@ -51,7 +50,8 @@ function whenOf({ opened_at: opened, closed_at: closed, seconds }: RunView['run'
 
 export function runMain(data: RunView): Markup {
   const { run, live, books, streams, comparison } = data
-  return html`${runHead(data, 'run')} ${verdictOf(data)} ${correctWay(data)} ${offersPart(data.actions)}
+  return html`${runHead(data, 'run')} ${verdictOf(data)} ${correctWay(data)}
+  ${offersPart(data.actions)}
   ${
     live !== null &&
     html`<section class="part" aria-labelledby="progress">
@@ -122,7 +122,9 @@ function stepsPart({ steps, run: { run }, live }: RunView): Markup {
         ({ name, state, from, to, text }) =>
           html`<li class="s-${state}">
             <b>${name}</b>
-            <span class="soft" ${state === 'now' && now}>${text ?? (state === 'done' ? '' : TEXT.stepStates[state])}</span>
+            <span class="soft" ${state === 'now' && now}
+              >${text ?? (state === 'done' ? '' : TEXT.stepStates[state])}</span
+            >
             ${spanText(from, to)}
           </li>`,
       )}

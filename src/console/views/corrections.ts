@@ -38,7 +38,9 @@ const correctedRow = z.object({
     'The run whose cells these are: this one, or the newest retry that had the row.',
   ),
   corrected: z.boolean().describe('Whether the cells are those of the correction.'),
-  version: text.describe('Names these cells: sent back with others, it tells whether they are old.'),
+  version: text.describe(
+    'Names these cells: sent back with others, it tells whether they are old.',
+  ),
   cells: z.array(
     z.object({
       column: count.describe('Place of the column in `columns`.'),

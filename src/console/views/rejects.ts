@@ -88,7 +88,8 @@ export async function readRejects(deps: ConsoleDeps, id: number): Promise<Reject
       show: deps.parts.hint(`rejects ${id}`),
       correct:
         isKept && values === 'shown' && (left?.length ?? 0) > 0 && isRetried(run)
-          ? `/runs/${id}/corrections` : null,
+          ? `/runs/${id}/corrections`
+          : null,
       kept: await countKept(ledger, run),
       next: isKept && !isLive ? stepsFor(run, left ?? [], deps.parts) : [],
     }

@@ -57,7 +57,11 @@ async function load(path: string) {
 }
 type Loaded = Pick<Awaited<ReturnType<typeof load>>, 'cookie' | 'csrf' | 'form' | 'made'>
 
-const send = (path: string, { cookie, csrf, form, made }: Loaded, headers: Record<string, string> = {}) =>
+const send = (
+  path: string,
+  { cookie, csrf, form, made }: Loaded,
+  headers: Record<string, string> = {},
+) =>
   ask(path, {
     method: 'POST',
     headers: {

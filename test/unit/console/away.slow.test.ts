@@ -266,7 +266,9 @@ it('many streams cost one reading a second, and none costs nothing', async () =>
       const page = await (await fetch(`${site.url}/runs/${site.runs['live']}`)).text()
       const [, id, amount] = /class="soft"\s+id="(run-step-[^"]+)"\s*>([^<]+)</.exec(page)!
       const [, data] = /^data: (.*run-step-.*)$/m.exec(streams[0]!.text)!
-      expect((JSON.parse(data!) as { fragments: object }).fragments).toMatchObject({ [id!]: amount })
+      expect((JSON.parse(data!) as { fragments: object }).fragments).toMatchObject({
+        [id!]: amount,
+      })
       calls.length = 0
       const began = Date.now()
       await sleep(3_000)
