@@ -6,6 +6,7 @@ import { AlreadyRunning, SyncError } from '../core/errors.ts'
 import { systemClock } from '../core/ports.ts'
 import { safeText } from '../core/safe-text.ts'
 import type { Run } from '../ledger/ledger.ts'
+import { isLiveWorkflow } from '../temporal/is-live.ts'
 import { causesOf, innermostMessage } from '../temporal/failures.ts'
 import { connectTemporal, temporalOf } from './connect.ts'
 import { findHolder } from './holder.ts'
@@ -18,6 +19,9 @@ import { startJob, type StartedJob, type WorkflowRef } from './start.ts'
 const WORKER_MAX_MS = 5_000
 const OPENED_MAX_MS = 10_000
 const ASK_EVERY_MS = 200
+/** Actions and runs of a sync that are looked at, and workflows that the server is asked for. */
+const SEARCHED_MAX = 20
+const ASKED_MAX = 3
 
 /** @returns the run; null if no worker has opened it yet @throws SyncError that says why it was not begun */
 export async function beginRun(
@@ -33,6 +37,7 @@ export async function beginRun(
       const { id: project } = await requireWorker(place, client, temporal, { maxMs: WORKER_MAX_MS })
       const held = await findHolder(place, client, job.sync.name)
       if (held) throw new AlreadyRunning(held.sync, held.id, held.workflowId)
+      await requireNoneWaiting(place, client, job.sync.name)
       const workflow = await start({ client, project }).catch((error: unknown) => {
         throw notTaken(error)
       })
@@ -41,6 +46,28 @@ export async function beginRun(
       await close()
     }
   })
+}
+
+/** @throws SyncError if one was begun that no worker has opened yet: it would be followed by this one */
+async function requireNoneWaiting(
+  place: Pick<ActionPlace, 'openLedger'>,
+  client: Client,
+  sync: string,
+): Promise<void> {
+  const begun = await withLedger(place, async (ledger) => {
+    const opened = await ledger.runs({ sync, limit: SEARCHED_MAX })
+    const ids = new Set(opened.map(({ workflowId }) => workflowId))
+    const actions = await ledger.actions({ sync, limit: SEARCHED_MAX })
+    return actions.flatMap(({ workflowId }) =>
+      workflowId === null || ids.has(workflowId) ? [] : [workflowId],
+    )
+  })
+  for (const workflowId of begun.slice(0, ASKED_MAX))
+    if (await isLiveWorkflow(client, { workflowId }))
+      throw new SyncError(
+        'run_waiting',
+        `A run of ${sync} was begun already and waits for a worker that opens it (workflow ${workflowId})`,
+      )
 }
 
 function notTaken(error: unknown): SyncError {

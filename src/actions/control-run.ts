@@ -22,8 +22,8 @@ export async function controlRun(
 ): Promise<void> {
   const about = { action, sync: run.sync, run: run.id, details: reason }
   await recorded(place, actor, about, async () => {
-    await withRunMessenger<unknown>(place, run, action !== 'cancel', ({ update, handle }) => {
-      if (action === 'cancel') return handle.cancel()
+    await withRunMessenger<unknown>(place, run, action !== 'cancel', ({ update, cancel }) => {
+      if (action === 'cancel') return cancel()
       return action === 'pause' ? update<ControlAnswer>(pause, { reason }) : goOn(run, update)
     })
     return { result: undefined }

@@ -6,6 +6,14 @@ import { SyncError } from '../core/errors.ts'
 import { silentLogger, type QuotaStore } from '../core/ports.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 
+export interface LedgerOpening {
+  readonly readOnly?: boolean
+  /** Whether a SQLite file is used by a thread of its own. */
+  readonly thread?: boolean
+  /** Of a process that goes on: the ledger must be there, and be the one that was opened first. */
+  readonly isWatched?: boolean
+}
+
 /** The context of a command is one. */
 export interface ActionPlace {
   readonly configFile: string
@@ -16,9 +24,9 @@ export interface ActionPlace {
   hint(command: string): string
   loadConfig(): Promise<Config>
   /** Opens the configured ledger, read-only by default. */
-  openLedger(options?: { readOnly?: boolean; thread?: boolean }): Promise<Ledger>
+  openLedger(options?: LedgerOpening): Promise<Ledger>
   /** Opens the configured ledger for reading; null if no run has made it yet. */
-  findLedger(options?: { thread?: boolean }): Promise<Ledger | null>
+  findLedger(options?: LedgerOpening): Promise<Ledger | null>
   /** Opens the quotas that all processes of the ledger share. */
   openQuotas(): Promise<QuotaStore>
 }

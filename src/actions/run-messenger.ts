@@ -11,6 +11,7 @@ import {
 import { ConfigError, SyncError } from '../core/errors.ts'
 import type { Run } from '../ledger/ledger.ts'
 import { innermostMessage } from '../temporal/failures.ts'
+import { describeWorkflow } from '../temporal/is-live.ts'
 import { connectTemporal, temporalOf } from './connect.ts'
 import type { ActionPlace } from './place.ts'
 import { requireWorker } from './project.ts'
@@ -24,6 +25,12 @@ export const runEnded = (run: Run, state: string = run.state) =>
     `Run ${run.id} of ${run.sync} is ${state}: nothing can be done in it any more`,
   )
 
+const runUnknown = (run: Run, address: string) =>
+  new SyncError(
+    'run_unknown',
+    `The Temporal server at ${address} does not know the workflow of run ${run.id} of ${run.sync}: it is another server than the one that the run is at, or the run has ended and was forgotten there. Expected the address that its worker uses`,
+  )
+
 export interface RunMessenger {
   readonly client: Client
   readonly handle: WorkflowHandle
@@ -32,6 +39,8 @@ export interface RunMessenger {
    * @throws SyncError what the workflow refused, in its own words; `refusedType` has the type of the refusal
    */
   update<Answer>(name: string, input: unknown): Promise<Answer>
+  /** @throws SyncError `run_ended` */
+  cancel(): Promise<void>
 }
 
 /** Does `work` with a connection to the workflow of a run. `needsWorker`: whether a worker has to answer at once. */
@@ -48,11 +57,20 @@ export async function withRunMessenger<Result>(
     print: (line) => context.terminal.err(line),
   })
   try {
+    const known = await describeWorkflow(client, run)
+    if (known === null) throw runUnknown(run, temporal.address)
     if (needsWorker) await requireWorker(context, client, temporal)
     const handle = client.workflow.getHandle(run.workflowId, run.workflowRunId)
     return await work({
       client,
       handle,
+      async cancel() {
+        try {
+          await handle.cancel()
+        } catch (error) {
+          throw refusalOf(error, run)
+        }
+      },
       update: async (name, input) => {
         try {
           return await client.withDeadline(Date.now() + ANSWER_MAX_MS, () =>

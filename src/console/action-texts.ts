@@ -105,21 +105,16 @@ export const ACTION_TEXT = {
       meaning: 'Runs begin by themselves again.',
     },
   },
-  undoCounts: {
-    restored: 'Records that get their values back',
-    deleted: 'Records that are deleted',
-    made: 'Records that are made again',
-    kept: 'Left, because others changed them since',
-    gone: 'Gone already',
-    unknown: 'Not known',
-    nothing: 'Nothing of it is left to be undone.',
-  },
+  undoRecords: 'Of the records that the run wrote so many',
+  undoSchedule: 'The schedule of the sync is on, and begins that run: pause it first',
   act: {
     title: 'What you can do',
     asks: 'You are asked first.',
     back: 'Back, and do nothing',
     noSession:
       'Nothing was done: the page is of an earlier session of the console. Load it again, and try once more.',
+    nothingLeft:
+      'Nothing is left to be sent again: later runs brought in all rows that the run left.',
     notPossible:
       'Nothing was done: it is not possible as things are now. Somebody may have done it already, or the run has gone on.',
     backTo: (what: string) => `Back to ${what}`,

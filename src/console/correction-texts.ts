@@ -27,6 +27,7 @@ export const CORRECTION_TEXT = {
   cell: (column: string, line: number) => `${column}, line ${line}`,
   pasted: 'Cells pasted: #.',
   pastedOver: 'Cells that did not fit into the table: #.',
+  broughtBack: 'What you typed before the login is back, and not kept yet. Cells: #.',
   isLong: 'This cell is too long for a page; correct it in the file.',
   keep: 'Check and keep these corrections',
   allColumns: 'Show all columns',
@@ -37,6 +38,11 @@ export const CORRECTION_TEXT = {
   keptHead: 'Kept, and not sent yet',
   kept: (rows: number, isMore: boolean) =>
     `${isMore ? 'More than ' : ''}${rowsText(rows)} ${rows === 1 && !isMore ? 'is' : 'are'} kept as corrected.`,
+  overtaken: (rows: number) =>
+    `${rowsText(rows)} that ${rows === 1 ? 'was' : 'were'} kept as corrected ${rows === 1 ? 'is' : 'are'} not sent: ${rows === 1 ? 'it was' : 'they were'} brought in since, by another retry or from the source.`,
+  keptOf: (rows: number) =>
+    `${rowsText(rows)} ${rows === 1 ? 'is' : 'are'} kept as corrected, and not sent yet`,
+  seeKept: 'See the corrections that are kept',
   retry: (rows: number, isMore: boolean) =>
     isMore
       ? `Retry more than ${formatNumber(rows)} corrected rows`
@@ -59,6 +65,12 @@ export const CORRECTION_TEXT = {
     `Row ${row} is not left: it was accepted, or mended since. What you typed for it was not kept.`,
   newer: (run: number) =>
     `Run ${run} has sent the row again since the page was made, and it is shown as that run had it.`,
+  correctedSince: (row: number) =>
+    `Row ${row} was corrected since the page was made, and is shown as it is kept now. What you typed for it was not kept.`,
+  fileToo:
+    'Nothing was kept: a file was chosen too, which this button does not read. Take it out, or give it with its own button.',
+  typedToo: (rows: number) =>
+    `Nothing of the file was kept: cells of ${rowsText(rows)} were changed on the page too. Keep these first, and then give the file; or load the page again, and give the file alone.`,
   damaged:
     'This is what a spreadsheet leaves of a value, not the value. Expected the value itself.',
   noFile: 'No file was given; expected a CSV file with the rejects of this run.',

@@ -41,8 +41,10 @@ export function refusalOf(
     method,
     headers,
     socket,
+    raw,
   }: Pick<FastifyRequest, 'method' | 'headers'> & {
     readonly socket: { readonly remoteAddress?: string | undefined }
+    readonly raw: { readonly rawHeaders: readonly string[] }
   },
   site: ConsoleSite,
 ): Refusal | null {
@@ -51,6 +53,9 @@ export function refusalOf(
   const isRead = method === 'GET' || method === 'HEAD'
   if (!isRead && method !== 'POST')
     return { status: 405, message: 'GET, HEAD or POST was expected' }
+  // What is in front of the console may take another one of them than the console does.
+  const hosts = raw.rawHeaders.filter((name, at) => at % 2 === 0 && /^host$/i.test(name))
+  if (hosts.length > 1) return { status: 400, message: 'one Host header was expected' }
   if (!isOwnOrigin(originOf(site.scheme, headers.host), site) && !isOwnUrl(headers.host, site))
     return {
       status: 421,

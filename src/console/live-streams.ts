@@ -5,12 +5,15 @@ import type { ServerResponse } from 'node:http'
 import type { Config } from '../../config/index.ts'
 import { LIVE_STATES } from '../core/domain/run-states.ts'
 import { LIVE_EVERY_MS, type LiveReader, type FollowedRuns } from './live-reader.ts'
-import { liveBlock, liveLine } from './pages/live.ts'
+import { html } from '../report/escape.ts'
+import { liveBlock, liveLine, stepId } from './pages/live.ts'
 import { quotaRuns, quotaStrips } from './pages/quota.ts'
 import { LedgerAway, type ConsoleReadings } from './readings.ts'
 import { forecastOf, readQuotas } from './views/quotas.ts'
 
 export const STREAMS_MAX = 200
+/** Of them those of one person: pages that one looks at. */
+export const STREAMS_OF_ONE_MAX = 40
 /** Says that the page is to be loaded again. */
 export const LOGGED_OUT = 'event: login\ndata: login\n\n'
 /** Text that may wait for one reader, bytes. */
@@ -24,15 +27,22 @@ export const liveMark = (runs: FollowedRuns | null): string =>
     ? 'away'
     : [...runs.values()]
         .filter(({ run }) => LIVE_STATES.includes(run.state))
-        .map(({ run: { id, state, reason } }) => `${id} ${state} ${reason ?? ''}`)
+        .map(
+          ({ run: { id, state, reason }, view }) => `${id} ${state} ${reason ?? ''} ${view.phase}`,
+        )
         .join()
 
 type MayFollow = (users: Config['console']['users']) => Promise<boolean>
+interface Follower {
+  readonly mayFollow: MayFollow
+  /** Null where nobody logs in. */
+  readonly who: string | null
+}
 
 export class LiveStreams {
   readonly #readings: ConsoleReadings
   readonly #reader: LiveReader
-  readonly #streams = new Map<ServerResponse, MayFollow>()
+  readonly #streams = new Map<ServerResponse, Follower>()
   #timer: NodeJS.Timeout | null = null
   #last: { readonly text: string; readonly atMs: number } | null = null
 
@@ -41,14 +51,18 @@ export class LiveStreams {
     this.#reader = reader
   }
 
-  get isFull(): boolean {
-    return this.#streams.size >= STREAMS_MAX
+  isFullFor(who: string | null): boolean {
+    if (this.#streams.size >= STREAMS_MAX) return true
+    if (who === null) return false
+    let own = 0
+    for (const each of this.#streams.values()) if (each.who === who) own++
+    return own >= STREAMS_OF_ONE_MAX
   }
 
   /** Takes the answer of a request, whose head is written. @param mayFollow is asked before each message */
-  add(response: ServerResponse, mayFollow: MayFollow): void {
+  add(response: ServerResponse, mayFollow: MayFollow, who: string | null = null): void {
     response.write('retry: 2000\n\n')
-    this.#streams.set(response, mayFollow)
+    this.#streams.set(response, { mayFollow, who })
     response.on('close', () => this.#streams.delete(response))
     // The next reading is for this one too, whatever the last one was.
     this.#last = null
@@ -72,7 +86,7 @@ export class LiveStreams {
   /** Ends the streams of those who have logged out since. */
   async #endOthers(): Promise<void> {
     const { users } = (await this.#readings.config()).config.console
-    for (const [stream, mayFollow] of this.#streams)
+    for (const [stream, { mayFollow }] of this.#streams)
       if (!(await mayFollow(users).catch(() => false))) {
         this.#streams.delete(stream)
         stream.end(LOGGED_OUT)
@@ -88,6 +102,7 @@ export class LiveStreams {
         ...[...runs].flatMap(([id, { view }]) => [
           [`live-${id}`, liveLine(view).toString()],
           [`run-live-${id}`, liveBlock(view).toString()],
+          [stepId(id, view), html`${view.amount}`.toString()],
         ]),
         ...(orgs === null ? [] : [['quota-strips', quotaStrips(orgs).toString()]]),
         ['quota-runs', quotaRuns([...runs.values()].map(forecastOf)).toString()],

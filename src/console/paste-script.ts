@@ -27,8 +27,17 @@ document.addEventListener('input', ({ target }) => { isChanged ||= target.datase
 document.addEventListener('paste', (event) => {
   const { target } = event
   if (target.dataset?.row === undefined) return
-  const cells = cellsOf(event.clipboardData.getData('text/plain'))
-  if (cells.length === 1 && cells[0].length === 1) return
+  const text = event.clipboardData.getData('text/plain')
+  const cells = cellsOf(text)
+  if (cells.length === 1 && cells[0].length === 1) {
+    const bare = text.replace(/\\r?\\n$/, '')
+    if (bare === text) return
+    // A spreadsheet ends its last row with a line break, and puts a cell with line breaks or tabs of its own in quotes.
+    event.preventDefault()
+    const one = /[\\t\\r\\n]/.test(bare) ? cells[0][0] : bare
+    document.execCommand(one === '' ? 'delete' : 'insertText', false, one)
+    return
+  }
   event.preventDefault()
   const [row, column] = placeOf(target)
   let filled = 0
@@ -52,7 +61,45 @@ document.addEventListener('keydown', (event) => {
   at(row + 1, column)?.focus()
 })
 
-document.addEventListener('submit', () => { isChanged = false })
+// Where people log in, a session may end while one types: what was typed comes back after the login, in this tab and to this person alone.
+const KEPT = 'typed ' + location.pathname
+const who = document.querySelector('.visitor b')?.textContent ?? ''
+const versionOf = ({ name }) => document.getElementsByName('o.' + name.split('.')[1])[0]?.value
+
+function keepTyped() {
+  const cells = [...document.querySelectorAll('textarea[data-row]')]
+  const typed = cells.map((cell) => [cell.name, versionOf(cell), cell.value])
+  try {
+    sessionStorage.setItem(KEPT, JSON.stringify({ who, typed }))
+  } catch {
+    // There is no room for it.
+  }
+}
+
+function bringBack() {
+  const kept = JSON.parse(sessionStorage.getItem(KEPT) ?? 'null')
+  sessionStorage.removeItem(KEPT)
+  // A page with a notice is the answer: it has what was typed, or it is kept.
+  if (kept === null || kept.who !== who || document.querySelector('main .notice') !== null) return
+  let filled = 0
+  for (const [name, version, text] of kept.typed) {
+    const cell = document.getElementsByName(name)[0]
+    if (cell === undefined || versionOf(cell) !== version || cell.value === text) continue
+    cell.value = text
+    filled += 1
+  }
+  if (filled === 0) return
+  isChanged = true
+  const said = document.getElementById('pasted')
+  said.textContent = said.dataset.back.replace('#', filled)
+}
+bringBack()
+
+
+document.addEventListener('submit', ({ submitter }) => {
+  isChanged = false
+  if (who !== '' && submitter?.formAction?.includes('/corrections')) keepTyped()
+})
 window.addEventListener('beforeunload', (event) => { if (isChanged) event.preventDefault() })
 `
 

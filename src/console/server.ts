@@ -65,15 +65,7 @@ export function buildConsole(
   streams: LiveStreams,
   { site, sessions, passwords, gate, tls, logger }: ServerParts,
 ): FastifyInstance {
-  const fastify = Fastify({
-    logger: false,
-    forceCloseConnections: true,
-    exposeHeadRoutes: true,
-    requestTimeout: REQUEST_MAX_MS,
-    routerOptions: { maxParamLength: PARAMETER_CHARS_MAX },
-    trustProxy: (address: string) => site.proxy?.isTrusted(address) ?? false,
-    ...(tls !== null && { https: { ...tls, minVersion: 'TLSv1.2' } }),
-  }) as unknown as FastifyInstance
+  const fastify = serverOf(site, tls)
   fastify.server.maxConnections = CONNECTIONS_MAX
   fastify.addHook('onRequest', async (request, reply) => {
     guarded(reply)
@@ -117,6 +109,7 @@ export function buildConsole(
     openStream(
       reply,
       streams,
+      depsOf(request).visitor,
       async (users) => (await gate.enter(request, users, false)).kind === 'in',
     ),
   )
@@ -128,6 +121,21 @@ export function buildConsole(
     return fail(depsOf(request), request, reply, away, statusOf(error))
   })
   return fastify
+}
+
+function serverOf(site: ConsoleSite, tls: TlsPair | null): FastifyInstance {
+  return Fastify({
+    logger: false,
+    forceCloseConnections: true,
+    exposeHeadRoutes: true,
+    requestTimeout: REQUEST_MAX_MS,
+    routerOptions: { maxParamLength: PARAMETER_CHARS_MAX },
+    // Before a request has a route, and our hooks.
+    frameworkErrors: (error, request, reply) =>
+      unreadable(request, guarded(reply as unknown as FastifyReply), error.statusCode ?? 400),
+    trustProxy: (address: string) => site.proxy?.isTrusted(address) ?? false,
+    ...(tls !== null && { https: { ...tls, minVersion: 'TLSv1.2' } }),
+  }) as unknown as FastifyInstance
 }
 
 /** The answer to a person or a program that does not get in. */
@@ -142,8 +150,7 @@ async function turnAway(
   if (entry.kind === 'login' && path === '/live')
     return reply.type('text/event-stream').send(LOGGED_OUT)
   if (entry.kind === 'login' && !isApi(request)) {
-    // A form leads back to the page that it is of.
-    const next = method === 'POST' ? path.replace(/\/[^/]*$/, '') || '/' : url
+    const next = method === 'POST' ? pageOfForm(url) : url
     return reply.redirect(`${LOGIN_PATH}?next=${encodeURIComponent(next)}`, 303)
   }
   const { needed, unknown, wrong, later, title } = TEXT.login
@@ -161,8 +168,23 @@ async function turnAway(
   return await send(deps, reply, page, null, null, true)
 }
 
+/** The page that a form is of. */
+function pageOfForm(url: string): string {
+  const corrections = /^\/runs\/[^/?]+\/corrections/.exec(url)?.[0]
+  if (corrections === undefined) return url.split('?')[0]!.replace(/\/[^/]*$/, '') || '/'
+  const query = url.indexOf('?')
+  return query < 0 ? corrections : `${corrections}${url.slice(query)}`
+}
+
 const statusOf = (error: unknown): number =>
   error instanceof LedgerAway ? 503 : ((error as { statusCode?: number }).statusCode ?? 500)
+
+function unreadable({ url }: { readonly url: string }, reply: FastifyReply, status: number): void {
+  const message = TEXT.badAddress
+  void reply.code(status)
+  if (url.startsWith(`${API_PATH}/`)) void reply.send({ error: { code: 'bad_request', message } })
+  else void reply.type('text/plain; charset=utf-8').send(`${message}\n`)
+}
 
 /** The first of each name. */
 function asked({ params, query }: FastifyRequest): ApiRequest {
@@ -317,10 +339,13 @@ async function fail(
 function openStream(
   reply: FastifyReply,
   streams: LiveStreams,
+  visitor: Visitor | null,
   mayFollow: Parameters<LiveStreams['add']>[1],
 ): FastifyReply | void {
   const headers = { ...reply.getHeaders(), 'content-type': 'text/event-stream' }
-  if (streams.isFull)
+  // Where nobody logs in, all are one.
+  const who = visitor === null || visitor.by === 'machine' ? null : visitor.name
+  if (streams.isFullFor(who))
     return (
       reply
         .code(503)
@@ -331,5 +356,5 @@ function openStream(
     )
   reply.hijack()
   reply.raw.writeHead(200, headers as Record<string, string>)
-  streams.add(reply.raw, mayFollow)
+  streams.add(reply.raw, mayFollow, who)
 }

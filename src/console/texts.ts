@@ -12,6 +12,9 @@ export const TEXT = {
   ...QUOTA_TEXT,
   ...SYNC_TEXT,
   corrections: CORRECTION_TEXT,
+  badAddress: 'The address cannot be read: a path with valid %-codes was expected.',
+  broughtIn: 'Later runs brought in all of these rows.',
+  broughtInShort: '(brought in since)',
   phases: {
     staging: 'Read the source',
     comparing: 'Compare both sides',

@@ -5,6 +5,9 @@ import { dirname, join } from 'node:path'
 import type { QuotaStore } from '../core/ports.ts'
 import { POSTGRES_MIN } from '../postgres/version.ts'
 import type { Ledger } from './ledger.ts'
+import type { LedgerWatch } from './watch.ts'
+
+export { LedgerWatch } from './watch.ts'
 
 /** A SQLite file, or a schema of a PostgreSQL database; its URL may hold a password. */
 export type LedgerPlace =
@@ -22,8 +25,15 @@ export async function openLedger(
     readonly signingKey?: string | null
     /** Whether a SQLite file is used by a thread of its own: for work that goes on meanwhile. */
     readonly thread?: boolean
+    /** The same for all openings of a process: a SQLite file must be there, and the one that was opened first. */
+    readonly watch?: LedgerWatch | undefined
   } = {},
 ): Promise<Ledger> {
+  const { watch, ...others } = options
+  if ('sqlite' in place && watch !== undefined)
+    return await watch.open(place.sqlite, options.readOnly === true, () =>
+      openLedger(place, others),
+    )
   if ('sqlite' in place && options.thread) {
     const { openThreadedLedger } = await import('./thread/index.ts')
     return await openThreadedLedger(place.sqlite, options)

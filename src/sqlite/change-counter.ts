@@ -14,14 +14,69 @@ const NUMBER = 'PRAGMA application_id'
 /** The number of a backup, until it is opened for writing. */
 const BACKUP = -1
 
-export class ChangeCounter {
+/** The number in the file itself, past the log. It is read only where the file was written to since. */
+export class FileCounter {
   readonly #path: string
-  readonly #db: DatabaseSyncInstance
-  #number: { get(): unknown } | null = null
-  /** The highest numbers that were seen: through the log, and in the file. */
-  #seen = 0
-  #seenInFile = BACKUP
+  #seen = BACKUP
   #modified: bigint | null = null
+
+  constructor(path: string) {
+    this.#path = path
+    this.isBack()
+  }
+
+  /** The highest that was seen. */
+  get seen(): number {
+    return this.#seen
+  }
+
+  /** Whether the file is older than it was, or another one. */
+  isBack(): boolean {
+    const modified = this.#modifiedAt()
+    if (modified === null || modified === this.#modified) return false
+    const now = this.#read()
+    if (now === null) return false
+    if (now < this.#seen) return true
+    this.#seen = now
+    this.#modified = modified
+    return false
+  }
+
+  #modifiedAt(): bigint | null {
+    try {
+      return statSync(this.#path, { bigint: true, throwIfNoEntry: false })?.mtimeNs ?? null
+    } catch {
+      // A folder without permission to read it says nothing about the file.
+      return null
+    }
+  }
+
+  /**
+   * The number in the file; 0 for a file that is not SQLite's, null if it cannot be read now. Through SQLite, because closing a
+   * descriptor of our own would release the locks of the database.
+   */
+  #read(): number | null {
+    const url = pathToFileURL(resolve(this.#path))
+    url.search = '?immutable=1'
+    try {
+      const file = new DatabaseSync(url.href, { readOnly: true })
+      try {
+        return readHeader(file, 'application_id')
+      } finally {
+        file.close()
+      }
+    } catch (error) {
+      return error instanceof Error && /not a database/i.test(error.message) ? 0 : null
+    }
+  }
+}
+
+export class ChangeCounter {
+  readonly #db: DatabaseSyncInstance
+  readonly #inFile: FileCounter
+  #number: { get(): unknown } | null = null
+  /** The highest number that was seen through the log. */
+  #seen = 0
   #countedAt = -Infinity
   #isOver = false
   /** The number that the present transaction stores. */
@@ -32,11 +87,10 @@ export class ChangeCounter {
    * @param whenRestored a statement for a backup that is opened for the first time; it counts with the number, or not at all
    */
   constructor(path: string, db: DatabaseSyncInstance, whenRestored?: string) {
-    this.#path = path
     this.#db = db
-    this.#isBackInFile()
+    this.#inFile = new FileCounter(path)
     // A file without a number cannot be distinguished from an older copy.
-    if (this.#seenInFile <= 0) {
+    if (this.#inFile.seen <= 0) {
       db.exec('BEGIN IMMEDIATE')
       // Asked again: another process may have opened it meanwhile.
       if (whenRestored !== undefined && readHeader(db, 'application_id') === BACKUP)
@@ -45,7 +99,7 @@ export class ChangeCounter {
       db.exec('COMMIT')
       this.counted()
       db.exec('PRAGMA wal_checkpoint(PASSIVE)')
-      this.#isBackInFile()
+      this.#inFile.isBack()
     }
   }
 
@@ -54,7 +108,7 @@ export class ChangeCounter {
    * pages of the other file, even if the right file is put back.
    */
   isBack(): boolean {
-    this.#isOver ||= this.#isBackInFile()
+    this.#isOver ||= this.#inFile.isBack()
     if (this.#isOver) return true
     const now = this.#now()
     this.#isOver = now < this.#seen
@@ -66,18 +120,6 @@ export class ChangeCounter {
   #now(): number {
     const row = (this.#number ??= this.#db.prepare(NUMBER)).get()
     return Number((row as { application_id: number }).application_id)
-  }
-
-  /** The same for the file itself; it is read only if it was written to since. */
-  #isBackInFile(): boolean {
-    const modified = this.#modifiedAt()
-    if (modified === null || modified === this.#modified) return false
-    const now = this.#inFile()
-    if (now === null) return false
-    if (now < this.#seenInFile) return true
-    this.#seenInFile = now
-    this.#modified = modified
-    return false
   }
 
   /** Increments the number, inside a transaction. */
@@ -94,34 +136,6 @@ export class ChangeCounter {
     this.#seen = this.#next
     this.#countedAt = performance.now()
     this.#next = null
-  }
-
-  #modifiedAt(): bigint | null {
-    try {
-      return statSync(this.#path, { bigint: true, throwIfNoEntry: false })?.mtimeNs ?? null
-    } catch {
-      // A folder without permission to read it says nothing about the file.
-      return null
-    }
-  }
-
-  /**
-   * The number in the file; 0 for a file that is not SQLite's, null if it cannot be read now. Through SQLite, because closing a
-   * descriptor of our own would release the locks of the database.
-   */
-  #inFile(): number | null {
-    const url = pathToFileURL(resolve(this.#path))
-    url.search = '?immutable=1'
-    try {
-      const file = new DatabaseSync(url.href, { readOnly: true })
-      try {
-        return readHeader(file, 'application_id')
-      } finally {
-        file.close()
-      }
-    } catch (error) {
-      return error instanceof Error && /not a database/i.test(error.message) ? 0 : null
-    }
   }
 }
 

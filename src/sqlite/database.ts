@@ -11,16 +11,14 @@ import {
 import { decodeStoredText, encodeStoredText } from '../core/stored-text.ts'
 import { ChangeCounter } from './change-counter.ts'
 import { busyMaxMs, isBusy, toFileError, type FileSubject } from './failures.ts'
-import { countHardLinks, FileIdentity, isMountedAlone } from './file-identity.ts'
+import { countHardLinks, isMountedAlone } from './file-identity.ts'
+import { FileWatch } from './file-watch.ts'
 import { LockPatience } from './lock-patience.ts'
 import { LogLimit, type LogLimitOptions } from './log-limit.ts'
 import { checkEngine, migrate, sizeOf } from './migrate.ts'
 import { makePrivate } from './private-file.ts'
 
 export type { FileSubject } from './failures.ts'
-
-/** A statement outside a transaction checks the path at most this often; a transaction always does. */
-const CHECK_EVERY_MS = 1_000
 
 export type Value = string | number | bigint | null | Uint8Array
 export type SqliteRow = Record<string, unknown>
@@ -164,54 +162,6 @@ function useLog(db: DatabaseSyncInstance, path: string, subject: FileSubject): v
       `The ${subject.noun} ${path} was emptied or overwritten while another process has it open`,
       'file',
     )
-  }
-}
-
-/** Checks that the file is still the one that was opened, and not older than it was. */
-class FileWatch {
-  readonly #path: string
-  readonly #subject: FileSubject
-  readonly #identity: FileIdentity | null
-  readonly #counter: ChangeCounter | null
-  #checkedAt = performance.now()
-
-  /** @param counter null for a file that is open for reading only, which is not checked */
-  constructor(path: string, subject: FileSubject, counter: ChangeCounter | null) {
-    this.#path = path
-    this.#subject = subject
-    this.#counter = counter
-    this.#identity = counter && new FileIdentity(path)
-  }
-
-  check(): void {
-    this.#checkedAt = performance.now()
-    if (this.#identity?.isReplaced())
-      throw this.#fail(
-        'was removed or replaced, or its -wal or -shm file was, while this process had it open; nothing more is written. Put it back, or start the process again to use what is there now',
-      )
-    this.checkAge()
-  }
-
-  checkPeriodically(): void {
-    if (performance.now() - this.#checkedAt >= CHECK_EVERY_MS) this.check()
-  }
-
-  checkAge(): void {
-    let isOlder: boolean | undefined
-    try {
-      isOlder = this.#counter?.isBack()
-    } catch (error) {
-      throw toFileError(error, this.#path, this.#subject)
-    }
-    if (isOlder)
-      throw this.#fail(
-        'was overwritten with an older copy, or with another file, while this process had it open; nothing more is written. Stop every process that has it open, remove its -wal and -shm files, put a whole copy in its place, and start again',
-      )
-  }
-
-  #fail(sentence: string): Error {
-    const { code, noun, fail } = this.#subject
-    return fail(`${code}_replaced`, `The ${noun} ${this.#path} ${sentence}`, 'file')
   }
 }
 

@@ -60,18 +60,18 @@ const unescaped = (place: string): string =>
 
 /** The files of one open database: itself, and, once they were seen, its write-ahead log and that log's index. */
 export class FileIdentity {
-  readonly #path: string
+  readonly #names: readonly string[]
   readonly #known = new Map<string, string>()
 
-  /** For a file that is open. */
-  constructor(path: string) {
-    this.#path = path
+  /** @param withLog also the log and its index: for a file that stays open, so that they stay too */
+  constructor(path: string, withLog = true) {
+    this.#names = withLog ? [path, `${path}-wal`, `${path}-shm`] : [path]
     this.isReplaced()
   }
 
   /** Whether one of them was removed or replaced since it was first seen. */
   isReplaced(): boolean {
-    for (const name of [this.#path, `${this.#path}-wal`, `${this.#path}-shm`]) {
+    for (const name of this.#names) {
       const known = this.#known.get(name)
       let now: string | null
       try {

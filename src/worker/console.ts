@@ -7,7 +7,7 @@ import { consolePartsOf, startConsole, type RunningConsole } from '../console/in
 import { LedgerError } from '../core/errors.ts'
 import { splitHostPort } from '../core/loopback.ts'
 import type { Logger } from '../core/ports.ts'
-import { openLedger, openQuotaStore } from '../ledger/open.ts'
+import { LedgerWatch, openLedger, openQuotaStore } from '../ledger/open.ts'
 
 interface Served {
   readonly configFile: string
@@ -35,14 +35,15 @@ function placeOf({ configFile, env, logger }: Served): ActionPlace {
   const ledgerPlace = async () => await readLedgerPlace((await load()).ledger, env)
   const option =
     basename(configFile) === 'records-sync.yaml' ? '' : ` -c ${relative('.', configFile)}`
+  const watch = new LedgerWatch()
   const place: ActionPlace = {
     configFile,
     env,
     terminal: { err: (line) => logger.info({ line }, 'console_waits') },
     hint: (command) => `records-sync${option} ${command}`,
     loadConfig: load,
-    openLedger: async ({ readOnly = true, thread = false } = {}) =>
-      await openLedger(await ledgerPlace(), { readOnly, thread }),
+    openLedger: async ({ readOnly = true, thread = false, isWatched = false } = {}) =>
+      await openLedger(await ledgerPlace(), { readOnly, thread, ...(isWatched && { watch }) }),
     async findLedger(options = {}) {
       try {
         return await place.openLedger(options)

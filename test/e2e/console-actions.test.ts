@@ -1,6 +1,8 @@
 // What people do in the console, in a real browser, on a real Temporal server with a worker: run, approve, pause, resume, cancel, unblock,
 // undo; two at once; by keyboard alone; without scripts. With CONSOLE_SCREENSHOTS=folder it writes what it sees.
 
+import { randomUUID } from 'node:crypto'
+import { DatabaseSync } from '@photostructure/sqlite'
 import { expect, test, vi } from 'vitest'
 import { slowly } from './batch-gate.ts'
 import {
@@ -17,6 +19,7 @@ import {
 import { contactsConfig } from './contacts.ts'
 import { contactsCsv, fastTuning } from './project.ts'
 import { untilHung } from '../hang.ts'
+import { blockedImport, liveImport, plainNames } from '../unit/report/scenes.ts'
 
 useConsole()
 
@@ -93,7 +96,9 @@ test('a run is started, its plan approved by one of two, and undone, without scr
   expect(project.held().size).toBe(120)
   await anna.goto(`${url}/runs/1`)
   await anna.getByRole('link', { name: 'Undo run 1' }).click()
-  expect(await anna.locator('#main').textContent()).toMatch(/Records that are deleted\s+120/)
+  const asked = await anna.locator('#main').textContent()
+  expect(asked).toMatch(/are deleted \(the run made them\)\s+120/)
+  expect(asked).toContain('The next run of contacts sends 120 rows again')
   await ben.goto(`${url}/runs/1/undo`)
   await look(ben, 'asks before an undo')
   await anna.getByRole('button', { name: 'Undo run 1' }).click()
@@ -130,6 +135,56 @@ test('a person finds a sync that is blocked, and unblocks it, in the console of 
   await untilLatest({ state: 'complete' })
   expect(project.held().size).toBe(60)
   await page.context().close()
+})
+
+test('a program hears what is the matter where no worker and no server takes what it asks', async () => {
+  const { project, url, worker } = await openConsole({ config: contactsConfig() })
+  project.write('contacts.csv', contactsCsv(3))
+  const session = await fetch(`${url}/api/v1/session`)
+  const { csrf } = (await session.json()) as { csrf: string }
+  const headers = {
+    'x-csrf-token': csrf,
+    cookie: session.headers.get('set-cookie')!.split(';')[0]!,
+  }
+  const post = async (path: string) => {
+    const answer = await fetch(`${url}/api/v1${path}`, { method: 'POST', headers })
+    return [answer.status, await answer.json()] as const
+  }
+  // A run of another server: its workflow is not known to this one.
+  const ledger = project.ledger()
+  const other = await liveImport(ledger, { ...plainNames, sync: 'moved' })
+  const asks = await blockedImport(ledger, 'approval', { ...plainNames, sync: 'deals' })
+  await ledger.close()
+  const db = new DatabaseSync(project.ledgerFile)
+  db.prepare('UPDATE runs SET workflow_run_id = ?').run(randomUUID())
+  db.close()
+  for (const path of [`/runs/${other}/cancel`, `/runs/${other}/pause`, `/runs/${asks}/approve`])
+    expect([path, ...(await post(path))]).toEqual([
+      path,
+      409,
+      {
+        error: {
+          code: 'run_unknown',
+          message: expect.stringContaining(`${project.address} does not know`) as string,
+        },
+      },
+    ])
+  // The server names a worker for some minutes after it has ended.
+  worker.shutdown()
+  await worker.stopped
+  expect(await post('/syncs/contacts/run')).toEqual([
+    200,
+    { action: expect.any(Number), run: null },
+  ])
+  expect(await post('/syncs/contacts/run')).toEqual([
+    409,
+    {
+      error: {
+        code: 'run_waiting',
+        message: expect.stringContaining('waits for a worker') as string,
+      },
+    },
+  ])
 })
 
 /** 200,000 when it is asked for: that takes a minute on two idle cores. */

@@ -13,6 +13,7 @@ import {
   untilLatest,
   useConsole,
 } from './console-project.ts'
+import { hashPassword } from '../../src/console/index.ts'
 import { contactsConfig } from './contacts.ts'
 import { contactsCsv } from './project.ts'
 
@@ -68,7 +69,18 @@ test('30 rejects of two kinds are typed, pasted, and brought back as a file', as
 
   // One is typed, and wrong; the others are pasted below it.
   await page.goto(page.url())
-  await fields.first().fill('still nobody')
+  // A spreadsheet puts a line break behind a cell that is copied alone.
+  const paste = async (text: string) => {
+    await page.evaluate(`navigator.clipboard.writeText(${JSON.stringify(text)})`)
+    await fields.first().focus()
+    await page.keyboard.press('ControlOrMeta+A')
+    await page.keyboard.press('ControlOrMeta+V')
+    return await fields.first().inputValue()
+  }
+  expect(await paste('"two\r\nlines"\r\n')).toBe('two\nlines')
+  expect(await paste('\r\n')).toBe('')
+  expect(await paste('"quoted"\r\n')).toBe('"quoted"')
+  expect(await paste('still nobody\r\n')).toBe('still nobody')
   const mails = Array.from({ length: 14 }, (_, at) => `new${at + 2}@example.com`)
   await page.evaluate(`navigator.clipboard.writeText(${JSON.stringify(mails.join('\n'))})`)
   await fields.nth(1).focus()
@@ -173,5 +185,42 @@ test('a reject is corrected without scripts, by keyboard alone', async () => {
   await untilLatest({ purpose: 'retry', state: 'complete' })
   expect((await latest())!.of).toBe(1)
   expect(project.held().get('c-2')).toMatchObject({ svc_email: ['two@example.com'] })
+  await page.context().close()
+})
+
+test('what is typed while the session ends comes back after the login', async () => {
+  const hash = await hashPassword('correct horse')
+  const { project, url, page } = await openRun({
+    config: `${contactsConfig()}
+console:
+  values: shown
+  users: { otto: { role: operator, password: { file: ./hash } } }
+`,
+    files: { hash },
+    csv: contactsCsv(3, (index, cells) => (index === 2 ? cells.with(2, 'x') : cells)),
+    until: { state: 'complete_with_rejects' },
+  })
+  const login = async () => {
+    await page.locator('#name').fill('otto')
+    await page.locator('#password').fill('correct horse')
+    await page.getByRole('button', { name: 'Log in' }).click()
+    await page.waitForURL(/corrections/)
+  }
+  await page.goto(`${url}/runs/1/corrections`)
+  await login()
+  const field = page.getByLabel('email, line 3')
+  await field.fill('two@example.com')
+  await page.context().clearCookies()
+  await page.getByRole('button', { name: 'Check and keep these' }).click()
+  await page.waitForURL(/login/)
+  await login()
+  expect(await field.inputValue()).toBe('two@example.com')
+  expect(await page.locator('#pasted').textContent()).toContain('is back, and not kept yet')
+  await page.getByRole('button', { name: 'Check and keep these' }).click()
+  await page.waitForURL(/saved=1/)
+  // It comes back once.
+  await page.goto(`${url}/runs/1/corrections`)
+  expect(await page.locator('#pasted').textContent()).toBe('')
+  expect(project.held().size).toBe(2)
   await page.context().close()
 })

@@ -10,6 +10,7 @@ import { untilHung } from '../hang.ts'
 import { useBrowser, type FileBrowser } from '../setup/launched-browser.ts'
 import { arePicturesTaken, findings, overflow, photograph } from './console-looks.ts'
 import { createProject, type Project } from './project.ts'
+import type { RunningWorker } from './worker.ts'
 
 let browser: FileBrowser
 let project: Project
@@ -25,14 +26,22 @@ export function useConsole(): void {
   })
 }
 
+type ConsoleOptions = NonNullable<Parameters<typeof createProject>[0]> & {
+  /** Files of the folder, by name. */
+  readonly files?: Readonly<Record<string, string>>
+}
+
 /** A project with a worker, and its console: that of the worker, where the configuration says so. */
-export async function openConsole(
-  options: Parameters<typeof createProject>[0] = {},
-): Promise<{ readonly project: Project; readonly url: string }> {
+export async function openConsole({ files = {}, ...options }: ConsoleOptions = {}): Promise<{
+  readonly project: Project
+  readonly url: string
+  readonly worker: RunningWorker
+}> {
   project = await createProject(options)
+  for (const [name, text] of Object.entries(files)) project.write(name, text)
   for (const [name, value] of Object.entries(project.env)) vi.stubEnv(name, value)
   const worker = await project.startWorker()
-  if (worker.console !== null) return { project, url: worker.console }
+  if (worker.console !== null) return { project, url: worker.console, worker }
   const quiet = { out: () => {}, err: () => {}, live: () => {}, endLive: () => {}, isScreen: false }
   const terminal = { ...quiet, style: (_: string, text: string) => text }
   const context = createContext({ config: project.configFile, json: false }, terminal)
@@ -42,7 +51,7 @@ export async function openConsole(
     port: 0,
     logger: silentLogger,
   })
-  return { project, url: running.url }
+  return { project, url: running.url, worker }
 }
 
 export async function openPage(options: BrowserContextOptions = {}): Promise<Page> {
@@ -67,7 +76,7 @@ export const untilLatest = (wanted: Partial<Run>) =>
 export const actions = (): Promise<readonly Action[]> =>
   inLedger((ledger) => ledger.actions({ limit: 50 }))
 
-interface RunOptions extends NonNullable<Parameters<typeof createProject>[0]> {
+interface RunOptions extends ConsoleOptions {
   readonly csv: string
   readonly tuning?: Parameters<Project['start']>[1]
   /** How far the run goes before the page is opened. */

@@ -1,6 +1,7 @@
 // `records-sync undo RUN`: takes back what a run wrote. The plan is shown first, and a person confirms it.
 
 import { undoJob } from '../../actions/jobs.ts'
+import { isUndoPossible, nextRunText, nothingLeft } from '../../actions/undo-facts.ts'
 import { makeUndoPlan } from '../../actions/undo-plan.ts'
 import { findSync, type Config, type ImportSync } from '../../../config/index.ts'
 import { ConfigError, SyncError } from '../../core/errors.ts'
@@ -171,14 +172,13 @@ async function makePlan(
 /** @throws SyncError if there is nothing to do */
 function refuseNothing(
   run: Run,
-  { restored, deleted, made, kept, gone, unknown, deletions, warnings }: UndoPlan,
+  plan: UndoPlan,
   { before, choice }: { readonly before: readonly Run[]; readonly choice: UndoChoice },
 ): void {
-  if (restored + deleted + made > 0) return
+  if (isUndoPossible(plan)) return
+  const { kept, gone, unknown, deletions } = plan
   // One that failed, such as for want of a permission, has undone nothing.
   const last = before.findLast(({ state }) => isComplete(state))
-  const why =
-    warnings.length > 0 ? warnings.join('; ') : 'all that it wrote was changed since, or is gone'
   if (isPart(choice) && kept + gone + unknown + deletions === 0)
     throw new SyncError(
       'undo_refused',
@@ -187,7 +187,7 @@ function refuseNothing(
   throw new SyncError(
     'undo_refused',
     last === undefined
-      ? `run ${run.id}: nothing of it is left to be undone: ${why}`
+      ? nothingLeft(run, plan)
       : `run ${run.id}: nothing of it is left to be undone: run ${last.id} has undone it`,
   )
 }
@@ -210,13 +210,10 @@ function showPlan(
 function noteNextRun(
   { terminal, hint }: CommandContext,
   sync: ImportSync,
-  { restored, deleted }: UndoPlan,
+  plan: UndoPlan,
   { pauseSchedule: isPaused }: UndoOptions,
 ): void {
-  const rows = countText(restored + deleted, 'row')
-  terminal.err(
-    `The next run of ${sync.name} sends ${rows} again, if its source still has them so: change the source first`,
-  )
+  terminal.err(nextRunText(sync, plan))
   if (sync.schedule !== undefined && !isPaused)
     terminal.err(
       `The schedule of ${sync.name} is on, and begins that run; --pause-schedule pauses it (${hint(`schedules resume ${sync.name}`)} resumes it)`,

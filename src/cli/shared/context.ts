@@ -8,7 +8,9 @@ import { tooManyOpenFiles } from '../../core/open-files.ts'
 import { databaseMessage } from '../../core/database-message.ts'
 import type { QuotaStore } from '../../core/ports.ts'
 import { exitOf, type RunState } from '../../core/domain/books.ts'
+import type { LedgerOpening } from '../../actions/place.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
+import type { LedgerWatch } from '../../ledger/open.ts'
 import { shellWord } from './command-line.ts'
 import { errorLines } from './error-lines.ts'
 import { isOfUsage } from './usage.ts'
@@ -36,9 +38,9 @@ export interface CommandContext {
   hint(command: string): string
   loadConfig(): Promise<Config>
   /** Opens the configured ledger, read-only by default. */
-  openLedger(options?: { readOnly?: boolean; thread?: boolean }): Promise<Ledger>
+  openLedger(options?: LedgerOpening): Promise<Ledger>
   /** Opens the configured ledger for reading; null if no run has made it yet. */
-  findLedger(options?: { thread?: boolean }): Promise<Ledger | null>
+  findLedger(options?: LedgerOpening): Promise<Ledger | null>
   /** Opens the quotas that all processes of the ledger share. */
   openQuotas(): Promise<QuotaStore>
 }
@@ -54,6 +56,7 @@ export function createContext(
     return await readLedgerPlace((await context.loadConfig()).ledger, context.env)
   }
   let env: NodeJS.ProcessEnv | undefined
+  let watch: LedgerWatch | undefined
   const context: CommandContext = {
     terminal,
     json: options.json,
@@ -69,9 +72,11 @@ export function createContext(
       const { loadConfig } = await import('../../../config/index.ts')
       return await loadConfig(configFile, context.env)
     },
-    async openLedger({ readOnly = true, thread = false } = {}) {
-      const { openLedger } = await import('../../ledger/open.ts')
-      return await openLedger(await ledgerPlace(), { readOnly, thread })
+    async openLedger({ readOnly = true, thread = false, isWatched = false } = {}) {
+      const { openLedger, LedgerWatch } = await import('../../ledger/open.ts')
+      if (isWatched) watch ??= new LedgerWatch()
+      const watched = isWatched && { watch }
+      return await openLedger(await ledgerPlace(), { readOnly, thread, ...watched })
     },
     async findLedger(options = {}) {
       try {

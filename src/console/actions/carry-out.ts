@@ -10,9 +10,11 @@ import { decideRun, controlRun } from '../../actions/control-run.ts'
 import type { ActionName } from '../../core/domain/actions.ts'
 import { isAllowed, type Role } from '../../core/domain/roles.ts'
 import { LedgerError, SyncError } from '../../core/errors.ts'
+import { ownValue } from '../../core/json.ts'
 import type { Action, Run } from '../../ledger/ledger.ts'
 import type { ConsoleDeps } from '../deps.ts'
 import { LedgerAway } from '../readings.ts'
+import { TEXT } from '../texts.ts'
 import { numberOf, readRun } from '../views/run.ts'
 import { readSync } from '../views/sync.ts'
 import { hasCorrection } from './correction-counts.ts'
@@ -26,6 +28,8 @@ export interface Asked {
   readonly action: string
   readonly query: Readonly<Record<string, string>>
   readonly actor: Actor
+  /** When the page was made that it was asked on, ms since 1970; null: a program asks. */
+  readonly pageAt: number | null
 }
 
 export type Outcome =
@@ -36,8 +40,10 @@ export type Outcome =
       readonly run: number | null
       readonly error: SyncError | null
     }
-  /** It was done before: by whom is in that action. */
+  /** The same was done since the page was made: by whom is in that action. */
   | { readonly kind: 'already'; readonly action: number }
+  /** It cannot be done, and is not noted. */
+  | { readonly kind: 'refused'; readonly error: SyncError }
   /** The person's role may not do it. */
   | { readonly kind: 'forbidden'; readonly role: Role }
   /** It is not offered now. */
@@ -47,8 +53,9 @@ export type Outcome =
 
 const EVERYBODY = { name: '', role: 'approver', by: 'machine' } as const
 
-/** How far back an action counts as the one that was first, ms. */
-const EARLIER_MAX_MS = 86_400_000
+/** How far back an action counts as the one that was first, ms: for a page, and for a program. */
+const PAGE_MAX_MS = 86_400_000
+const PROGRAM_MAX_MS = 60_000
 const SEARCHED_MAX = 50
 
 /** All that may be done, whoever asks; null if there is no such run or sync. */
@@ -56,10 +63,18 @@ export async function offersOf(
   ofPerson: ConsoleDeps,
   subject: Subject,
 ): Promise<readonly OfferedAction[] | null> {
+  return (await possibleNow(ofPerson, subject))?.offers ?? null
+}
+
+/** With why there is no other, where that is known. */
+async function possibleNow(ofPerson: ConsoleDeps, subject: Subject) {
   const deps = { ...ofPerson, visitor: EVERYBODY }
-  const view =
-    'run' in subject ? await readRun(deps, subject.run) : await readSync(deps, subject.sync)
-  return view === null ? null : view.actions
+  if ('sync' in subject) {
+    const view = await readSync(deps, subject.sync)
+    return view && { offers: view.actions, isNothingLeft: false }
+  }
+  const view = await readRun(deps, subject.run)
+  return view && { offers: view.actions, isNothingLeft: view.nothing_left }
 }
 
 /** The offer of that path and query; null if there is none now. */
@@ -78,12 +93,16 @@ export function findOffer(
 /** @throws LedgerAway: nothing was done */
 export async function carryOut(deps: ConsoleDeps, asked: Asked): Promise<Outcome> {
   const { subject, action: name } = asked
-  const offers = await offersOf(deps, subject)
-  if (offers === null) return { kind: 'unknown' }
-  const offer = findOffer(offers, asked)
+  const now = deps.now()
+  const since = Math.max(asked.pageAt ?? now - PROGRAM_MAX_MS, now - PAGE_MAX_MS)
+  const possible = await possibleNow(deps, subject)
+  if (possible === null) return { kind: 'unknown' }
+  const offer = findOffer(possible.offers, asked)
   if (offer !== null && !isAllowed(deps.visitor?.role ?? 'viewer', offer.role))
     return { kind: 'forbidden', role: offer.role }
-  if (offer === null) return (await earlier(deps, subject, name)) ?? { kind: 'stale' }
+  if (name === 'retry' && possible.isNothingLeft)
+    return { kind: 'refused', error: new SyncError('refused', TEXT.act.nothingLeft) }
+  if (offer === null) return (await earlier(deps, subject, name, { since })) ?? { kind: 'stale' }
   // A correction that is not known, or whose rows were sent, is not a retry of everything.
   const { correction } = asked.query
   if (correction !== undefined && name === 'retry' && 'run' in subject) {
@@ -100,15 +119,10 @@ export async function carryOut(deps: ConsoleDeps, asked: Asked): Promise<Outcome
     if (error instanceof ActionKnown)
       return { kind: 'noted', action: error.action.number, run: null, error: null }
     if (error instanceof LedgerError && noted === null) throw new LedgerAway(error.message)
-    if (noted === null || !(error instanceof SyncError)) throw error
-    return (
-      (await earlier(deps, subject, name, noted)) ?? {
-        kind: 'noted',
-        action: noted,
-        run: null,
-        error,
-      }
-    )
+    if (!(error instanceof SyncError)) throw error
+    if (noted === null) return { kind: 'refused', error }
+    const first = isSecond(error) ? await earlier(deps, subject, name, { since, own: noted }) : null
+    return first ?? { kind: 'noted', action: noted, run: null, error }
   } finally {
     deps.readings.forgetTemporal()
   }
@@ -179,28 +193,32 @@ const choiceOf = ({ correction }: Asked['query']): object => {
   return number === null ? {} : { correction: number }
 }
 
+/** Whether it says that there is nothing to do any more: another person may have done it. */
+const isSecond = ({ code, details }: SyncError): boolean =>
+  code === 'already_running' ||
+  code === 'run_ended' ||
+  details['type'] === 'NothingWaits' ||
+  details['type'] === 'NotPaused'
+
 /** Verdicts exclude each other. */
 const SAME: Readonly<Partial<Record<string, readonly string[]>>> = {
   approve: ['approve', 'reject'],
   reject: ['approve', 'reject'],
-  run: ['run', 'reconcile', 'retry', 'undo', 'backfill'],
-  reconcile: ['run', 'reconcile', 'retry', 'undo', 'backfill'],
 }
 
-/** Who was first. */
+/** Who was first: with the same, and no earlier than `since`. */
 async function earlier(
-  { readings, now }: ConsoleDeps,
+  { readings }: ConsoleDeps,
   subject: Subject,
   action: string,
-  own: number | null = null,
+  { since, own = null }: { readonly since: number; readonly own?: number | null },
 ): Promise<Outcome | null> {
-  const wanted = SAME[action] ?? [action]
+  const wanted = ownValue(SAME, action) ?? [action]
   const isFirst = (each: Action) =>
     wanted.includes(each.action) &&
     each.number !== own &&
-    (own === null || each.number < own || each.state === 'done') &&
-    (each.state === 'done' || each.state === 'begun') &&
-    now() - Date.parse(each.beganAt) < EARLIER_MAX_MS
+    (each.state === 'done' || (each.state === 'begun' && (own === null || each.number < own))) &&
+    Date.parse(each.endedAt ?? each.beganAt) >= since
   const found = await readings.ledger(async (ledger) =>
     (await ledger.actions({ ...subject, limit: SEARCHED_MAX })).find(isFirst),
   )

@@ -10,6 +10,7 @@ import { cardsTable, facts, figures, texts } from '../pages/parts.ts'
 import { ITEMS_MAX_MS } from '../readings.ts'
 import { TEXT } from '../texts.ts'
 import { correctionPages, CORRECTED_ROWS_MAX } from '../views/corrections.ts'
+import { isRowLeft } from '../views/kept-corrections.ts'
 import { numberOf } from '../views/run.ts'
 import type { OfferedAction } from './offers.ts'
 
@@ -72,10 +73,7 @@ export const hasCorrection = async (
   id: number,
   correction: number,
 ): Promise<boolean> =>
-  (await readings.ledger(
-    async (ledger) =>
-      (await ledger.retryRows(id, { correction }, { after: 0, limit: 1 })).length > 0,
-  )) === true
+  (await readings.ledger((ledger) => isRowLeft(ledger, id, correction))) === true
 
 async function countsOf(ledger: Ledger, run: Run, correction: number) {
   let rows = 0

@@ -169,16 +169,20 @@ async function keepTyped(
 ): Promise<Kept> {
   const { config } = await readings.config()
   const { rows, typed, errors, notes, columns } = await readTypedCells(config, page, fields)
+  // A browser sends its name alone.
+  const isFileGiven = (fields['file'] ?? '') !== ''
   const bad = (...more: readonly string[]): Kept => ({
     sent: { typed, errors, notes: [...more, ...notes], tone: 'bad' },
     columns,
   })
   if (errors.size > 0) return bad(words.wrong(errors.size))
   if (notes.length > 0) return bad()
+  if (isFileGiven) return bad(words.fileToo)
   if (rows.length === 0) return { sent: { typed, errors, notes: [words.unchanged], tone: 'look' } }
   const earlier = page.view.correction?.correction ?? null
   const correction = await keepCorrectedRows(parts.place, page.run, earlier, rows)
-  const view = { ...page.view, correction: { correction, rows: rows.length, more: false } }
+  const kept = { correction, rows: rows.length, more: false, overtaken: 0 }
+  const view = { ...page.view, correction: kept }
   const after = numberOf(query['after'])
   const to = correctionsPath(view, { after })
   return { to: `${to}${to.includes('?') ? '&' : '?'}saved=${rows.length}` }
@@ -192,6 +196,9 @@ async function keepFile(deps: ConsoleDeps, received: Received): Promise<Kept> {
   }
   const file = await fileOf(body['file'])
   if (file === null) return await bad(words.noFile)
+  const { config } = await deps.readings.config()
+  const { rows } = await readTypedCells(config, page, received.fields)
+  if (rows.length > 0) return await bad(words.typedToo(rows.length))
   try {
     const { correction, account } = await keepCorrectionFiles(deps.parts.place, page.run, [file])
     if (correction === null) return await bad(words.noRows)
@@ -223,8 +230,9 @@ export function correctionsDrawn(
   query: Readonly<Record<string, string>>,
   sent?: SentCorrections,
 ): DrawnPage {
+  const { run, correction } = view
   const saved = numberOf(query['saved'])
-  const { run } = view
+  const isKept = saved !== null && saved <= (correction?.rows ?? 0)
   return {
     title: `${words.title}, ${TEXT.run(run.run)}, ${run.sync}`,
     at: null,
@@ -234,7 +242,8 @@ export function correctionsDrawn(
       sent ?? {
         typed: new Map(),
         errors: new Map(),
-        notes: saved === null ? [] : [words.saved(saved)],
+        // A link alone says no more than is kept.
+        notes: saved === null || !isKept ? [] : [words.saved(saved)],
         tone: 'good',
       },
       numberOf(query['after']),

@@ -4,6 +4,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { API_PATH } from '../api.ts'
 import type { Role } from '../../core/domain/roles.ts'
+import type { SyncError } from '../../core/errors.ts'
 import type { ConsoleDeps } from '../deps.ts'
 import type { DrawnPage } from '../pages/page-route.ts'
 import type { Visitor } from '../login/gate.ts'
@@ -31,7 +32,7 @@ export interface ActionSite {
   refuse(request: FastifyRequest, reply: FastifyReply, why: NotDone): Promise<FastifyReply>
 }
 
-type Told = Exclude<Outcome, { kind: 'unknown' | 'forbidden' }>
+type Told = Exclude<Outcome, { kind: 'unknown' | 'forbidden' | 'refused' }>
 
 const ACTION_PATHS = ['/runs/:run/:action', '/syncs/:sync/:action'] as const
 
@@ -88,7 +89,10 @@ async function act(
   via: 'console' | 'api',
 ): Promise<FastifyReply> {
   const { action = '', ...of } = textsOf(request.params)
-  const { csrf, form, ...given } = { ...textsOf(request.query), ...textsOf(request.body) } as Texts
+  const { csrf, form, made, ...given } = {
+    ...textsOf(request.query),
+    ...textsOf(request.body),
+  } as Texts
   const visitor = deps.visitor!
   if (!site.isOfSession(request, csrf ?? textsOf(request.headers)['x-csrf-token']))
     return await site.refuse(request, reply, {
@@ -106,7 +110,7 @@ async function act(
   const outcome: Outcome =
     subject === null
       ? { kind: 'unknown' }
-      : await carryOut(deps, { subject, action, query: given, actor })
+      : await carryOut(deps, { subject, action, query: given, actor, pageAt: pageTime(via, made) })
   if (subject === null || outcome.kind === 'unknown')
     return await site.refuse(request, reply, {
       status: 404,
@@ -115,9 +119,16 @@ async function act(
     })
   if (outcome.kind === 'forbidden')
     return await site.refuse(request, reply, notAllowed(visitor, outcome.role))
+  if (outcome.kind === 'refused') return await site.refuse(request, reply, notDone(outcome.error))
   return via === 'api'
     ? await tell(site, request, reply, outcome)
     : reply.redirect(pageAfter(subject, action, outcome), 303)
+}
+
+/** When the page of a form was made, as it says; null of a program. */
+function pageTime(via: 'console' | 'api', made: string | undefined): number | null {
+  if (via === 'api') return null
+  return made !== undefined && /^\d{13}$/.test(made) ? Number(made) : null
 }
 
 /** Why a person's role may not do it. */
@@ -162,9 +173,14 @@ async function tell(
     })
   const { action, run, error } = outcome
   if (error === null) return reply.send({ action, run })
-  const { code, message } = error
-  return await site.refuse(request, reply, { status: AWAY.has(code) ? 503 : 409, code, message })
+  return await site.refuse(request, reply, notDone(error))
 }
 
+const notDone = ({ code, message }: SyncError): NotDone => ({
+  status: AWAY.has(code) ? 503 : 409,
+  code,
+  message,
+})
+
 /** What is away may be back: the program may ask again. */
-const AWAY = new Set(['temporal_unreachable', 'no_worker', 'unanswered'])
+const AWAY = new Set(['temporal_unreachable', 'no_worker', 'not_started', 'unanswered'])

@@ -48,7 +48,7 @@ export async function readTypedCells(
     if (row === '' || Number(column) >= columns) continue
     const left = page.rows.get(Number(row))
     if (left === undefined) notes.add(words.notLeft(Number(row)))
-    else if (fields[rowFieldOf(Number(row))] !== String(left.of)) notes.add(words.newer(left.of))
+    else if (fields[rowFieldOf(Number(row))] !== left.version) notes.add(staleOf(left, fields, row))
     else {
       typed.set(name, value)
       const cells = cellsOf.get(Number(row)) ?? new Map<number, string>()
@@ -68,19 +68,28 @@ export async function readTypedCells(
   return { rows, typed, errors, notes: [...notes], columns: [...shown] }
 }
 
+/** Why a row is not taken of a page that shows other cells of it. */
+function staleOf({ of }: LeftRowCells, fields: Fields, row: string): string {
+  const isSentSince = fields[rowFieldOf(Number(row))]?.split('-')[0] !== String(of)
+  return isSentSince ? words.newer(of) : words.correctedSince(Number(row))
+}
+
 function correctedRow(
   { raw, kept }: LeftRowCells,
   typed: ReadonlyMap<number, string>,
   columns: number,
 ) {
   const damaged: number[] = []
-  let isChanged = kept !== null
+  let isChanged = false
   const cells = Array.from({ length: columns }, (_, at): Json => {
     const was = raw[at] ?? null
     const before = kept?.[at] ?? was
     const found = typed.get(at)?.replaceAll(/\r\n?/g, '\n')
     if (found === undefined || found === sentText(cellText(before))) return before
-    if (found === sentText(cellText(was))) return was
+    if (found === sentText(cellText(was))) {
+      isChanged = true
+      return was
+    }
     const corrected = correctedCell(was, found, true)
     if (corrected.is === 'restored') damaged.push(at)
     if (corrected.is === 'changed') isChanged = true

@@ -1,9 +1,17 @@
 // What an undo would do now, before a person starts it.
 
-import { findSync } from '../../../config/index.ts'
+import { findSync, type ImportSync } from '../../../config/index.ts'
+import {
+  isUndoPossible,
+  nextRunText,
+  nothingLeft,
+  undoAsks,
+  undoFacts,
+} from '../../actions/undo-facts.ts'
 import { makeUndoPlan } from '../../actions/undo-plan.ts'
 import { SyncError } from '../../core/errors.ts'
-import { undoProblem } from '../../import/index.ts'
+import { undoProblem, type UndoPlan } from '../../import/index.ts'
+import type { Run } from '../../ledger/ledger.ts'
 import { html } from '../../report/escape.ts'
 import type { ConsoleDeps } from '../deps.ts'
 import { countsOf, type ConfirmFacts } from '../pages/actions.ts'
@@ -30,22 +38,7 @@ export async function readUndoCounts(
     const plan = await makeUndoPlan(parts.place, sync, task, {
       signal: AbortSignal.timeout(COUNT_MAX_MS),
     })
-    const { restored, deleted, made, kept, gone, unknown } = plan
-    const counts = TEXT.undoCounts
-    const shown = countsOf([
-      [counts.restored, restored],
-      [counts.deleted, deleted],
-      [counts.made, made],
-      [counts.kept, kept],
-      [counts.gone, gone],
-      [counts.unknown, unknown],
-    ])
-    const isPossible = restored + deleted + made > 0
-    return {
-      shown: html`${shown}${!isPossible && html`<p class="note">${counts.nothing}</p>`}`,
-      field: ['deletions', String(plan.deletions)],
-      isPossible,
-    }
+    return undoShown(plan, run, sync)
   } catch (error) {
     if (!(error instanceof SyncError)) throw error
     return notCounted(error.message)
@@ -57,3 +50,29 @@ const notCounted = (why: string): ConfirmFacts => ({
   field: null,
   isPossible: false,
 })
+
+/** The facts of the command, in its words. */
+export function undoShown(
+  plan: UndoPlan,
+  run: Pick<Run, 'id'>,
+  { name, schedule }: Pick<ImportSync, 'name' | 'schedule'>,
+): ConfirmFacts {
+  const isPossible = isUndoPossible(plan)
+  const asks = undoAsks(plan)
+  const notes = isPossible
+    ? [
+        ...plan.warnings,
+        ...(asks === null ? [] : [asks]),
+        nextRunText({ name }, plan),
+        ...(schedule === undefined ? [] : [TEXT.undoSchedule]),
+      ]
+    : [nothingLeft(run, plan)]
+  return {
+    shown: html`${countsOf(undoFacts(plan), TEXT.undoRecords)}
+      <ul class="plain">
+        ${notes.map((each) => html`<li class="note">${each}.</li>`)}
+      </ul>`,
+    field: ['deletions', String(plan.deletions)],
+    isPossible,
+  }
+}

@@ -40,11 +40,16 @@ export const loginMain = (csrf: string, next: string, problem: string | null): M
       <p class="choice"><button class="does">${TEXT.login.submit}</button></p>
     </form>`
 
+const ANY_ORIGIN = 'http://console.invalid'
+
 /** A page of this console to go on with: nothing else is gone to after a login. */
 export function pageToGoOn(next: string | undefined): string {
   if (next === undefined || !/^\/(?![/\\])[\x21-\x7e]{0,2000}$/.test(next)) return '/'
-  const url = new URL(next, 'http://console.invalid')
+  const { origin, pathname, search } = new URL(next, ANY_ORIGIN)
+  // `/..//host` is `//host` once it is normalised, which a browser takes for another host.
   const isPage =
-    url.origin === 'http://console.invalid' && !/^\/(login|logout|live|api\/)/.test(url.pathname)
-  return isPage ? `${url.pathname}${url.search}` : '/'
+    origin === ANY_ORIGIN &&
+    !/^\/[/\\]/.test(pathname) &&
+    !/^\/(login|logout|live|api\/)/.test(pathname)
+  return isPage ? `${pathname}${search}` : '/'
 }

@@ -90,9 +90,10 @@ export const notPossibleMain = (
     <p class="choice"><a class="button" href="${back.path}">${TEXT.act.backTo(back.words)}</a></p>`
 
 /** Figures of what would be done, with their names. */
-export const countsOf = (counts: readonly (readonly [string, number])[]): Markup =>
+export const countsOf = (counts: readonly (readonly [string, number])[], lead: string): Markup =>
   html`<section class="part" aria-labelledby="counted">
     <h2 id="counted">${TEXT.act.counted}</h2>
+    <p class="note">${lead}:</p>
     <dl class="facts">
       ${counts.map(
         ([name, count]) =>

@@ -81,10 +81,13 @@ function impossiblePart({ values, commands }: CorrectionsView): Markup {
 
 function keptPart({ run, correction }: CorrectionsView): Markup | false {
   if (correction === null) return false
-  const { correction: number, rows, more } = correction
+  const { correction: number, rows, more, overtaken } = correction
+  const past = overtaken > 0 && html`<p class="note">${words.overtaken(overtaken)}</p>`
+  if (rows === 0) return html`${past}`
   return html`<div class="need alone t-look">
     <h3>${words.keptHead}</h3>
     <p>${words.kept(rows, more)}</p>
+    ${past}
     <p class="choice">
       <a class="button" href="/runs/${run.run}/retry?correction=${number}"
         >${words.retry(rows, more)} …</a
@@ -122,6 +125,7 @@ function rowsPart(data: CorrectionsView, sent: SentCorrections, after: number | 
               role="status"
               data-filled="${words.pasted}"
               data-over="${words.pastedOver}"
+              data-back="${words.broughtBack}"
             ></p>
             <p class="choice">
               <button class="does" form="${FORM_ID}" formaction="${path}">${words.keep}</button>
@@ -200,13 +204,16 @@ function rowsTable({ rows, columns, shown, run }: CorrectionsView, sent: SentCor
   </div>`
 }
 
-const rowHead = ({ row, line, key, of, corrected, detail }: EnteredRow, run: number): Markup =>
+const rowHead = (
+  { row, line, key, of, corrected, version, detail }: EnteredRow,
+  run: number,
+): Markup =>
   html`${key ?? words.line(line)}
     ${key !== null && html`<span class="of">${words.line(line)}</span>`}
     ${of !== run && html`<span class="of">${words.asIn(of)}</span>`}
     ${corrected && html`<span class="of kept">${words.isKept}</span>`}
     ${detail !== null && html`<span class="of">${detail}</span>`}
-    <input type="hidden" form="${FORM_ID}" name="${rowFieldOf(row)}" value="${of}" />`
+    <input type="hidden" form="${FORM_ID}" name="${rowFieldOf(row)}" value="${version}" />`
 
 /** A browser leaves out the first line break of a text field: the one behind its tag. */
 function cellField(

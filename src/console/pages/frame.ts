@@ -41,11 +41,12 @@ export interface FrameParts {
 /** Seconds, for readers without scripts. */
 const REFRESH_S = 10
 
-/** The one form of all buttons: they name where it goes. `form` is another one on each page that is made: sent twice, it is one action. */
-const actForm = (csrf: string) =>
+/** The one form of all buttons: they name where it goes. `form` is another one on each page that is made: sent twice, it is one action. `made`: who acted since was first. */
+const actForm = (csrf: string, madeAt: string) =>
   html`<form id="${FORM_ID}" method="post">
     <input type="hidden" name="csrf" value="${csrf}" />
     <input type="hidden" name="form" value="${randomBytes(18).toString('base64url')}" />
+    <input type="hidden" name="made" value="${Date.parse(madeAt)}" />
   </form>`
 
 const whoPart = ({ name, role, by }: Visitor, canLeave: boolean): Markup =>
@@ -118,7 +119,7 @@ export function renderFrame(page: FrameParts): string {
           ${visitor !== null && visitor.by !== 'machine' && whoPart(visitor, csrf !== null)}
         </header>
         <main id="main" tabindex="-1">${notice}${main}</main>
-        ${csrf !== null && actForm(csrf)}
+        ${csrf !== null && actForm(csrf, madeAt)}
         <footer>
           ${!isLogin && html`<p>${file}, ${TEXT.asOf} ${timeOf(madeAt)}. ${TEXT.footer}</p>`}
         </footer>

@@ -6,6 +6,10 @@ import { formatNumber } from '../../report/format.ts'
 import { TEXT } from '../texts.ts'
 import type { LiveView } from '../views/shapes.ts'
 
+/** Where the page of the run says how far its present step is. */
+export const stepId = (run: number, { phase }: Pick<LiveView, 'phase'>): string =>
+  `run-step-${run}-${phase.replaceAll(' ', '-')}`
+
 /** In a line or two, for the overview. */
 export function liveLine(live: LiveView): Markup {
   const { phase, percent, amount, waits } = live

@@ -107,7 +107,7 @@ export const needBody = ({ meaning, message, next }: Attention): Markup =>
     ${message !== null && html`<p class="said">${message}</p>`} ${stepsOf(next)}`
 
 function syncCard(data: SyncGlance, nowMs: number): Markup {
-  const { sync, kind, tone, state, run, follow_up: follows, history } = data
+  const { sync, kind, tone, state, run, follow_up: follows, history, kept } = data
   return html`<article class="sync">
     <div class="who">
       <h3><a href="/syncs/${inPath(sync)}">${sync}</a></h3>
@@ -119,6 +119,7 @@ function syncCard(data: SyncGlance, nowMs: number): Markup {
     <div class="how">
       ${history.length === 0 ? html`<p class="soft small">${data.known ? TEXT.noRun : TEXT.unknown}</p>` : historyChart(sync, history)}
       ${run !== null && html`<p class="small figures-line">${figuresText(data)}</p>`}
+      ${kept > 0 && html`<p class="small"><a href="/runs/${run}/corrections">${TEXT.corrections.keptOf(kept)}</a></p>`}
       ${run !== null && html`<div id="live-${run}">${data.live && liveLine(data.live)}</div>`}
     </div>
     <dl class="moments">
@@ -139,16 +140,17 @@ function freshBadge({ freshness }: SyncGlance): Markup | false {
   return words !== '' && html`<p class="badge${isLate ? ' late' : ''}">${words}</p>`
 }
 
-function figuresText({ rows, written, rejects, differ }: SyncGlance): HtmlValue {
+function figuresText({ rows, written, rejects, differ, brought_in }: SyncGlance): HtmlValue {
   const shown = [
     [rows, TEXT.facts.rows],
     [written, TEXT.facts.written],
     [rejects, TEXT.facts.rejects],
     [differ, TEXT.facts.differ],
   ] as const
-  return shown
+  const figures = shown
     .filter(([value], at) => value !== null && (at < 2 || value > 0))
     .map(([value, name], at) => html`${at > 0 && ' · '}<b>${formatNumber(value!)}</b> ${name}`)
+  return html`${figures}${brought_in && ` ${TEXT.broughtInShort}`}`
 }
 
 function timesOf(

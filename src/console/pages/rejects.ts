@@ -10,7 +10,7 @@ import { stepsOf, valuesNote } from './parts.ts'
 import { runHead } from './run.ts'
 
 export function rejectsMain(data: RejectsView): Markup {
-  const { rows, left, groups, next, correct } = data
+  const { rows, left, groups, next, correct, kept } = data
   const highest = Math.max(1, ...groups.map((group) => group.rows))
   return html`${runHead(data, 'rejects')}
     <p class="lead note">
@@ -25,7 +25,9 @@ export function rejectsMain(data: RejectsView): Markup {
         ${
           correct !== null &&
           html`<p class="choice">
-            <a class="button" href="${correct}">${TEXT.corrections.way} …</a>
+            <a class="button" href="${correct}"
+              >${kept > 0 ? TEXT.corrections.seeKept : TEXT.corrections.way} …</a
+            >
           </p>`
         }
         ${stepsOf(next)}

@@ -10,9 +10,8 @@ import { streamsPart } from '../../report/parts/streams.ts'
 import type { RunReport } from '../../report/run-report.ts'
 import { TEXT } from '../texts.ts'
 import type { RunView } from '../views/run.ts'
-import type { RunStep } from '../views/shapes.ts'
 import { actionLogPart, offersPart } from './actions.ts'
-import { liveBlock } from './live.ts'
+import { liveBlock, stepId } from './live.ts'
 import { facts, inPath, stateOf, timeOf } from './parts.ts'
 import { schemaChangesPart } from './schema-changes.ts'
 
@@ -51,7 +50,8 @@ function whenOf({ opened_at: opened, closed_at: closed, seconds }: RunView['run'
 
 export function runMain(data: RunView): Markup {
   const { run, live, books, streams, comparison } = data
-  return html`${runHead(data, 'run')} ${verdictOf(data)} ${offersPart(data.actions)}
+  return html`${runHead(data, 'run')} ${verdictOf(data)} ${correctWay(data)}
+  ${offersPart(data.actions)}
   ${
     live !== null &&
     html`<section class="part" aria-labelledby="progress">
@@ -59,12 +59,20 @@ export function runMain(data: RunView): Markup {
       <div id="run-live-${run.run}">${liveBlock(live)}</div>
     </section>`
   }
-  ${planPart(data)} ${stepsPart(data.steps)}
+  ${planPart(data)} ${stepsPart(data)}
   ${comparison !== null && comparisonPart(comparison, run.kind)}
   ${books !== null && booksPart(books, run)} ${streams !== null && streamsPart(streams)}
   ${schemaChangesPart(data.schema_changes, 'run')} ${relatedPart(data)} ${actionLogPart(data.log)}
   ${originPart(data)}`
 }
+
+const correctWay = ({ correct, kept }: RunView): Markup | false =>
+  correct !== null &&
+  html`<p class="choice">
+    <a class="button" href="${correct}"
+      >${kept > 0 ? TEXT.corrections.seeKept : TEXT.corrections.way} …</a
+    >
+  </p>`
 
 /** The page says what the run is doing now; the report says that it was made at a time. */
 function verdictOf(data: RunView): Markup | false {
@@ -103,7 +111,8 @@ function planPart({ plan, run: { run } }: RunView): Markup | null {
   )
 }
 
-function stepsPart(steps: readonly RunStep[]): Markup {
+function stepsPart({ steps, run: { run }, live }: RunView): Markup {
+  const now = live !== null && html` id="${stepId(run, live)}"`
   return part(
     'steps',
     TEXT.steps,
@@ -113,7 +122,9 @@ function stepsPart(steps: readonly RunStep[]): Markup {
         ({ name, state, from, to, text }) =>
           html`<li class="s-${state}">
             <b>${name}</b>
-            <span class="soft">${text ?? (state === 'done' ? '' : TEXT.stepStates[state])}</span>
+            <span class="soft" ${state === 'now' && now}
+              >${text ?? (state === 'done' ? '' : TEXT.stepStates[state])}</span
+            >
             ${spanText(from, to)}
           </li>`,
       )}

@@ -15,6 +15,7 @@ import { jobOf } from '../../runs/job.ts'
 import { runOffers } from '../actions/offers.ts'
 import type { ConsoleDeps } from '../deps.ts'
 import { ITEMS_MAX_MS } from '../readings.ts'
+import { openCorrections } from './kept-corrections.ts'
 import { numberOf } from './run.ts'
 import { runViewHead, runViewHeadOf } from './run-head.ts'
 import { count, countOrNull, anyText as text, textOrNull } from './shapes.ts'
@@ -27,6 +28,7 @@ const FIRST_COLUMNS = 3
 /** A longer cell is corrected in a file. */
 export const CELL_CHARS_MAX = 4_000
 const GROUP_CHARS = 12
+const VERSION_CHARS = 12
 
 const correctedRow = z.object({
   row: count.describe('Number of the row in the run.'),
@@ -36,6 +38,9 @@ const correctedRow = z.object({
     'The run whose cells these are: this one, or the newest retry that had the row.',
   ),
   corrected: z.boolean().describe('Whether the cells are those of the correction.'),
+  version: text.describe(
+    'Names these cells: sent back with others, it tells whether they are old.',
+  ),
   cells: z.array(
     z.object({
       column: count.describe('Place of the column in `columns`.'),
@@ -68,10 +73,10 @@ export const correctionsView = z
     rows: z.array(correctedRow),
     next_after: countOrNull,
     correction: z
-      .object({ correction: count, rows: count, more: z.boolean() })
+      .object({ correction: count, rows: count, more: z.boolean(), overtaken: count })
       .nullable()
       .describe(
-        'What is kept as corrected, and not sent yet. `more`: it has more rows than were counted.',
+        'What is kept as corrected, and not sent yet: the correction that is asked for, or the newest that no retry has taken. `more`: it has more rows than were counted. `overtaken`: those of it that were brought in or sent again since, and are not sent.',
       ),
     commands: z.object({ show: text, files: text, send: text }),
   })
@@ -85,6 +90,8 @@ export interface LeftRowCells {
   /** Its cells in the correction, if it is in it. */
   readonly kept: readonly Json[] | null
   readonly of: number
+  /** As in the view. */
+  readonly version: string
 }
 
 export interface CorrectionsPage {
@@ -181,6 +188,7 @@ async function readScene(ledger: Ledger, run: Run, query: Query): Promise<Correc
           raw: item.raw!,
           kept: kept.get(item.ordinal) ?? null,
           of: item.attempt?.run ?? run.id,
+          version: versionOf(run, item, kept.get(item.ordinal)),
         },
       ]),
     ),
@@ -283,6 +291,7 @@ function rowOf(
     key: item.key,
     of: item.attempt?.run ?? run.id,
     corrected: kept !== undefined,
+    version: versionOf(run, item, kept),
     cells: page.shown.map((column) => {
       const value = cellText((kept ?? item.raw!)[column])
       const isLong = value.length > CELL_CHARS_MAX
@@ -296,6 +305,10 @@ function rowOf(
     detail: isPlaced ? null : shortened(rejectDetail(item, jobOf(run, 'import').sync.import)),
   }
 }
+
+/** The run whose cells they are, and what a correction made of them. */
+const versionOf = (run: Run, { attempt }: ReportedItem, kept?: readonly Json[]): string =>
+  `${attempt?.run ?? run.id}${kept === undefined ? '' : `-${textHash(JSON.stringify(kept)).slice(0, VERSION_CHARS)}`}`
 
 function acceptedBy(
   run: Run,
@@ -311,16 +324,21 @@ function acceptedBy(
 export const CORRECTED_ROWS_MAX = 20_000
 const READ_ROWS = 1_000
 
-/** The rows of a correction that a retry would take still; null if there is none. */
+/** The rows of a correction that a retry would take still; null if nothing of one is known. */
 async function readCorrection(
   ledger: Ledger,
   run: Run,
-  correction: number | null,
+  asked: number | null,
 ): Promise<CorrectionsView['correction']> {
-  if (correction === null) return null
+  const open = await openCorrections(ledger, run)
+  const correction = asked ?? open[0]?.correction
+  if (correction === undefined) return null
   let rows = 0
   for await (const page of correctionPages(ledger, run, correction)) rows += page.length
-  return rows === 0 ? null : { correction, rows, more: rows >= CORRECTED_ROWS_MAX }
+  const more = rows >= CORRECTED_ROWS_MAX
+  const all = open.find((each) => each.correction === correction)?.rows ?? rows
+  const overtaken = more ? 0 : all - rows
+  return rows + overtaken === 0 ? null : { correction, rows, more, overtaken }
 }
 
 /** The rows of a correction, as far as they are counted. */

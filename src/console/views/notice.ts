@@ -26,6 +26,9 @@ export async function readNotice(
   const found = await readings.ledger(async (ledger) =>
     (await ledger.actions({ ...of, limit: SEARCHED_MAX })).find((each) => each.number === number),
   )
-  const kind = did === undefined ? 'already' : 'did'
-  return found ? noticeOf({ kind, action: loggedOf(found) }) : null
+  if (!found) return null
+  if (did !== undefined) return noticeOf({ kind: 'did', action: loggedOf(found) })
+  // Only what was done has been done already.
+  const isDone = found.state === 'done' || found.state === 'begun'
+  return isDone ? noticeOf({ kind: 'already', action: loggedOf(found) }) : null
 }

@@ -15,6 +15,8 @@ import type { ConsoleParts } from '../parts.ts'
 import { LedgerAway, type ConsoleReadings, type TemporalReading } from '../readings.ts'
 import { TEXT } from '../texts.ts'
 import { attention, attentionNow, idleOf, scheduleAttention } from './attention.ts'
+import { countKept } from './kept-corrections.ts'
+import { isNothingLeft } from './nothing-left.ts'
 import { orgQuota, readQuotas } from './quotas.ts'
 import { scheduleOf, schedulesOf, syncSchedule } from './schedules.ts'
 import { barOf, toneOf } from './run-bars.ts'
@@ -60,6 +62,8 @@ export const syncSummary = z
     written: countOrNull,
     rejects: countOrNull,
     differ: countOrNull,
+    brought_in: z.boolean().describe('Whether later runs brought in all rows that the run left.'),
+    kept: count.describe('Rows of the run that are kept as corrected, and not sent yet.'),
     live: liveProgress.nullable(),
     schedule: syncSchedule.nullable(),
     freshness,
@@ -179,6 +183,8 @@ export async function readSummary(
     written,
     rejects,
     differ,
+    brought_in: followUp !== null && (await isNothingLeft(ledger, run)),
+    kept: (rejects ?? 0) + (differ ?? 0) > 0 ? await countKept(ledger, run) : 0,
     live: known?.view ?? null,
     freshness: freshnessOf(config, name, health?.succeededAt ?? null, deps.now()),
     verified_through: through,
@@ -212,6 +218,8 @@ function unread(
     written: null,
     rejects: null,
     differ: null,
+    brought_in: false,
+    kept: 0,
     live: null,
     schedule: scheduleOf(config, name, temporal),
     freshness: { state: 'none', succeeded_at: null, late_after_seconds: null },

@@ -14,6 +14,7 @@ import { runOffers } from '../actions/offers.ts'
 import type { ConsoleDeps } from '../deps.ts'
 import { ITEMS_MAX_MS } from '../readings.ts'
 import { TEXT } from '../texts.ts'
+import { countKept } from './kept-corrections.ts'
 import { runViewHead, runViewHeadOf } from './run-head.ts'
 import { count, countOrNull, step, anyText as text, textOrNull } from './shapes.ts'
 
@@ -52,8 +53,9 @@ export const rejectsView = z
     ),
     next: z.array(step),
     correct: textOrNull.describe(
-      'The page on which they are corrected; null: nothing can be retried.',
+      'The page on which they are corrected; null: nothing can be retried, or values are hidden.',
     ),
+    kept: count.describe('Rows that are kept as corrected, and not sent yet.'),
     show: text.describe('The command that shows the rows with their values.'),
   })
   .meta({ id: 'Rejects' })
@@ -85,7 +87,10 @@ export async function readRejects(deps: ConsoleDeps, id: number): Promise<Reject
       })),
       show: deps.parts.hint(`rejects ${id}`),
       correct:
-        isKept && (left?.length ?? 0) > 0 && isRetried(run) ? `/runs/${id}/corrections` : null,
+        isKept && values === 'shown' && (left?.length ?? 0) > 0 && isRetried(run)
+          ? `/runs/${id}/corrections`
+          : null,
+      kept: await countKept(ledger, run),
       next: isKept && !isLive ? stepsFor(run, left ?? [], deps.parts) : [],
     }
   }, ITEMS_MAX_MS)

@@ -15,8 +15,11 @@ import { reportVerdict } from '../../report/verdict.ts'
 import { readPlan } from '../../import/index.ts'
 import { allowedOffers, offeredAction, runOffers } from '../actions/offers.ts'
 import type { ConsoleDeps } from '../deps.ts'
+import { TEXT } from '../texts.ts'
+import { countKept } from './kept-corrections.ts'
+import { isNothingLeft } from './nothing-left.ts'
 import { stepsOfRun } from './run-steps.ts'
-import { count, liveProgress, anyText as text, time, tone, runStep } from './shapes.ts'
+import { count, liveProgress, anyText as text, textOrNull, time, tone, runStep } from './shapes.ts'
 import { toneOf } from './run-bars.ts'
 
 const { shape } = RUN_REPORT_SCHEMAS.report
@@ -49,6 +52,13 @@ export const runView = z
       .describe('The plan that the run waits with, in totals.'),
     related: z.array(z.object({ run: count, purpose: text, state: text, tone, opened_at: time })),
     provenance: shape.provenance,
+    nothing_left: z
+      .boolean()
+      .describe('Whether later runs brought in all rows that it left; asked of at most 1,000.'),
+    kept: count.describe('Rows that are kept as corrected, and not sent yet.'),
+    correct: textOrNull.describe(
+      'The page on which its rejects are corrected; null: none can be, or values are hidden.',
+    ),
     actions: z.array(offeredAction).describe('What a person may do now.'),
     log: z.array(loggedAction).describe('What people did, the newest first.'),
   })
@@ -95,13 +105,21 @@ async function viewOf(
   const facts = account?.run ?? factsOf(run)
   const hint = (command: string) => parts.hint(command)
   const plan = await planOf(ledger, run)
+  const isLeft = !(await isNothingLeft(ledger, run))
+  const verdict = reportVerdict(run, { books, streams, comparison }, hint)
+  const offers = runOffers(run, { plan, streams: streams ?? [] }).filter(
+    ({ action }) => isLeft || action !== 'retry',
+  )
+  const isRetried = offers.some(({ action }) => action === 'retry')
   return {
     v: 1,
     made_at: madeAt,
     tone: toneOf(run),
     run: mutable({ ...facts, seconds: secondsBetween(run.openedAt, run.closedAt ?? madeAt) }),
     retry_of: facts.retry_of,
-    verdict: mutable(reportVerdict(run, { books, streams, comparison }, hint)),
+    verdict: mutable(
+      isLeft ? verdict : { ...verdict, meaning: `${verdict.meaning} ${TEXT.broughtIn}`, next: [] },
+    ),
     live: live?.view ?? null,
     steps: stepsOfRun(run, live?.progress ?? null, await ledger.requestTimes(run.id)),
     books: mutable(books),
@@ -111,7 +129,10 @@ async function viewOf(
     plan,
     related: await relatedTo(ledger, run),
     provenance: mutable(await readProvenance(ledger, run, parts.uiOf(config))),
-    actions: allowedOffers(runOffers(run, { plan, streams: streams ?? [] }), deps.visitor?.role),
+    nothing_left: !isLeft,
+    kept: isRetried ? await countKept(ledger, run) : 0,
+    correct: isRetried && config.console.values === 'shown' ? `/runs/${run.id}/corrections` : null,
+    actions: allowedOffers(offers, deps.visitor?.role),
     log: [...(await readActionLog(ledger, { run: run.id }))],
   }
 }

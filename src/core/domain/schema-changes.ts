@@ -33,7 +33,7 @@ export type SchemaChangeHandling = keyof typeof HANDLING
 
 export const SCHEMA_CHANGE_HANDLINGS = namesOf(HANDLING)
 
-export const changesTable = (handling: SchemaChangeHandling): boolean =>
+export const isTableChanged = (handling: SchemaChangeHandling): boolean =>
   HANDLING[handling].changesTable
 
 export const handlingMeaning = (handling: SchemaChangeHandling): string =>

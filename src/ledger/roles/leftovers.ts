@@ -68,4 +68,9 @@ export interface Leftovers {
    * returned, to add to it; null starts a new one. They are removed with the items of the run.
    */
   addCorrections(run: number, correction: number | null, rows: readonly LeftRow[]): Promise<number>
+  /** The corrections of a run, the newest first: their numbers, and how many rows each has. */
+  correctionsOf(
+    run: number,
+    limit: number,
+  ): Promise<readonly { readonly correction: number; readonly rows: number }[]>
 }

@@ -7,6 +7,7 @@ import {
   type FileOptions,
   type FileSubject,
 } from '../../sqlite/database.ts'
+import { PathWatch } from '../../sqlite/file-watch.ts'
 import { MIGRATIONS } from './migrations.ts'
 
 export type { SqliteDatabase, SqliteRow, Statement, Value } from '../../sqlite/database.ts'
@@ -33,3 +34,6 @@ const subject: FileSubject = {
 export function openLedgerDatabase(path: string, options: FileOptions = {}): SqliteDatabase {
   return open(path, subject, options)
 }
+
+/** @throws LedgerError by its `check`, once another file is at `path` */
+export const watchLedgerFile = (path: string): PathWatch => new PathWatch(path, subject)

@@ -77,6 +77,18 @@ export function leftoverStatements(db: StatementRunner, dialect: SqlDialect) {
       return chosen
     },
 
+    async correctionsOf(run, limit) {
+      const rows = await db.all(
+        `SELECT correction, count(*) AS rows FROM corrections WHERE run = $1
+         GROUP BY correction ORDER BY correction DESC LIMIT $2`,
+        [run, limit],
+      )
+      return rows.map((row) => ({
+        correction: Number(row['correction']),
+        rows: Number(row['rows']),
+      }))
+    },
+
     async leftByRun(run) {
       const rows = await db.all(
         `SELECT now.run, count(*) AS rows FROM ${leftOf('payloads')} GROUP BY now.run ORDER BY now.run`,

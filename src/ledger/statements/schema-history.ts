@@ -1,6 +1,6 @@
 // What changed at the object types of mirrors, as every engine keeps it.
 
-import { changesTable, type SchemaChange } from '../../core/domain/schema-changes.ts'
+import { isTableChanged, type SchemaChange } from '../../core/domain/schema-changes.ts'
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
 import { slicesOf } from '../../core/slices.ts'
 import type { NotedSchemaChange, SchemaHistory } from '../roles/schema-history.ts'
@@ -79,7 +79,7 @@ function* note(
         change.handling,
         JSON.stringify(change.columns),
         at,
-        changesTable(change.handling) ? null : at,
+        isTableChanged(change.handling) ? null : at,
       ],
     )
   }

@@ -11,7 +11,7 @@ import { miniBar, stackedBar, swatch, type BarSegment } from '../charts.ts'
 import { html, type Markup } from '../escape.ts'
 import { countText, formatNumber } from '../format.ts'
 import type { ReportComparison, FieldDifferences, RunFacts } from '../run-report.ts'
-import { folded, part, rankedTable, tableHead, timeOf, type Ranked } from './part.ts'
+import { folded, part, rankedTable, tableHead, timeInUtc, type Ranked } from './part.ts'
 
 const sides = CHANGED_BY.map((whose) => ({
   whose,
@@ -56,7 +56,7 @@ export function comparisonPart(comparison: ReportComparison, kind: RunFacts['kin
       </table>
       ${kinds.length === 0 && !kept && html`<p class="balance yes">Nothing differs.</p>`}
       ${kept && html`<p class="note">${keptDifferText(kept)}.</p>`}
-      ${comparison.verified_through && html`<p class="note">Known to be equal as of ${timeOf(comparison.verified_through)}.</p>`}
+      ${comparison.verified_through && html`<p class="note">Known to be equal as of ${timeInUtc(comparison.verified_through)}.</p>`}
       ${fields.length > 0 && fieldsOf(fields, kind)}
       ${omitted > 0 && html`<p class="note soft">${countText(omitted, 'more field')} with fewer differences.</p>`}`,
   )

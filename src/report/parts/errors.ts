@@ -6,7 +6,7 @@ import { html, type Markup } from '../escape.ts'
 import { countText, formatNumber } from '../format.ts'
 import { leftoversText } from '../leftovers.ts'
 import type { ErrorGroup, ErrorsReport, RunReport } from '../run-report.ts'
-import { folded, part, rankedTable, tableHead, timeOf, type Ranked } from './part.ts'
+import { folded, part, rankedTable, tableHead, timeInUtc, type Ranked } from './part.ts'
 
 /** What was not accepted, by cause; nothing if everything was accepted. */
 export function errorsPart(
@@ -67,7 +67,7 @@ export function retriesPart({ run: { run: id }, retries, errors, left }: RunRepo
                 html`<tr>
                   <th scope="row">
                     ${run}<span class="of"
-                      >${of !== id && of !== null && `of run ${of}, `}${timeOf(at)}</span
+                      >${of !== id && of !== null && `of run ${of}, `}${timeInUtc(at)}</span
                     >
                   </th>
                   <td>${state.replaceAll('_', ' ')}</td>

@@ -6,7 +6,7 @@ import { countText, dateTimeText } from '../format.ts'
 export const SHOWN_MAX = 12
 
 /** A time in UTC; a page with a script may show it in the zone of the reader. */
-export const timeOf = (iso: string): Markup =>
+export const timeInUtc = (iso: string): Markup =>
   html`<time datetime="${iso}" data-form="long">${dateTimeText(iso)}</time>`
 
 export function part(id: string, title: string, lead: string | null, body: Markup): Markup {

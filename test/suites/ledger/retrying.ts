@@ -473,6 +473,12 @@ export function retryingTests(open: Open): void {
       await ledger.addCorrections(run, first, [{ ordinal: 1, raw: ['accepted', 'already'] }])
       const second = await ledger.addCorrections(run, null, [{ ordinal: 2, raw: ['2', 'z'] }])
       expect(second).not.toBe(first)
+      const all = [
+        { correction: second, rows: 1 },
+        { correction: first, rows: 4 },
+      ]
+      expect(await ledger.correctionsOf(run, 9)).toEqual(all)
+      expect(await ledger.correctionsOf(run, 1)).toEqual(all.slice(0, 1))
       expect(await ledger.retryRows(run, { correction: first }, { after: 0, limit: 10 })).toEqual([
         { ordinal: 2, line: 3, raw: ['two', 'a'] },
         { ordinal: 4, line: 5, raw: ['four', 'b'] },

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { API_PATH } from '../../../src/console/api.ts'
 import type { RunView } from '../../../src/console/views/run.ts'
 import type { BeganAction } from '../../../src/ledger/ledger.ts'
+import { importWithRejects, plainNames } from '../report/scenes.ts'
 import { openSite, type ConsoleSite } from './site.ts'
 
 let site: ConsoleSite
@@ -51,11 +52,16 @@ async function load(path: string) {
     whole: cookie!,
     csrf: field('csrf'),
     form: field('form'),
+    made: field('made'),
   }
 }
-type Loaded = Pick<Awaited<ReturnType<typeof load>>, 'cookie' | 'csrf' | 'form'>
+type Loaded = Pick<Awaited<ReturnType<typeof load>>, 'cookie' | 'csrf' | 'form' | 'made'>
 
-const send = (path: string, { cookie, csrf, form }: Loaded, headers: Record<string, string> = {}) =>
+const send = (
+  path: string,
+  { cookie, csrf, form, made }: Loaded,
+  headers: Record<string, string> = {},
+) =>
   ask(path, {
     method: 'POST',
     headers: {
@@ -66,7 +72,7 @@ const send = (path: string, { cookie, csrf, form }: Loaded, headers: Record<stri
       'content-type': 'application/x-www-form-urlencoded',
       ...headers,
     },
-    body: new URLSearchParams({ csrf, form }).toString(),
+    body: new URLSearchParams({ csrf, form, made }).toString(),
   })
 
 const noted = () => site.ledger.actions({ limit: 100 })
@@ -116,26 +122,50 @@ describe('an action', () => {
     expect((await noted()).length).toBe(before)
   })
 
-  it('that another person did first says who', async () => {
-    const id = site.runs['equal']!
-    const asked: BeganAction = {
-      action: 'cancel',
-      who: 'ben@desk <b>',
-      via: 'command',
-      sync: 'companies',
-      run: id,
-      details: null,
-      token: null,
-    }
-    const begun = await site.ledger.beginAction(asked)
-    if ('begun' in begun)
-      await site.ledger.endAction(begun.begun.number, { state: 'done', result: null })
+  const done = async (about: Pick<BeganAction, 'action' | 'sync' | 'run'>) => {
+    const asked = { who: 'ben@desk <b>', via: 'command', details: null, token: null } as const
+    const noted_ = await site.ledger.beginAction({ ...asked, ...about })
+    if (!('begun' in noted_)) throw new Error('it is known')
+    await site.ledger.endAction(noted_.begun.number, { state: 'done', result: null })
+    return noted_.begun.number
+  }
+
+  it('that another person did since the page was made says who', async () => {
+    const run = site.runs['equal']!
     const page = await load('/')
-    const { status, headers } = await send(`/runs/${id}/cancel`, page)
+    await done({ action: 'cancel', sync: 'companies', run })
+    const { status, headers } = await send(`/runs/${run}/cancel`, page)
     expect(status).toBe(303)
     expect(headers['location']).toMatch(/already=/)
     const shown = mainOf((await ask(String(headers['location']))).text)
     expect(shown).toMatch(/Already cancelled\s+by <b>ben@desk &lt;b&gt;<\/b>/)
+    // What was done before the page was made is no answer to it.
+    const later = await send(`/runs/${run}/cancel`, await load('/'))
+    expect(later.headers['location']).toMatch(/stale=cancel/)
+  })
+
+  it('that cannot be done says why, whatever was done before', async () => {
+    const first = await done({ action: 'run', sync: 'companies', run: null })
+    const page = await load('/syncs/companies')
+    await done({ action: 'run', sync: 'companies', run: null })
+    const sent = await send('/syncs/companies/run', page)
+    expect(sent.headers['location']).toMatch(/did=/)
+    const shown = mainOf((await ask(String(sent.headers['location']))).text)
+    expect(shown).toContain('Nothing was done.')
+    expect(shown).toContain('127.0.0.1:9')
+    const [latest] = await noted()
+    expect(latest).toMatchObject({ action: 'run', state: 'refused' })
+    // A link cannot say that it was done already either.
+    const link = mainOf((await ask(`/syncs/companies?already=${latest!.number}`)).text)
+    expect(link).not.toContain('class="notice')
+    expect(mainOf((await ask(`/syncs/companies?already=${first}`)).text)).toContain('Already')
+  })
+
+  it('of a sync that is not configured any more is refused with that', async () => {
+    const run = await importWithRejects(site.ledger, { ...plainNames, sync: 'renamed' })
+    const { status, text } = await send(`/runs/${run}/retry`, await load('/'))
+    expect(status).toBe(409)
+    expect(mainOf(text)).toMatch(/there is no sync .*renamed/)
   })
 
   it('that is not possible now is not done', async () => {
@@ -150,6 +180,9 @@ describe('an action', () => {
     const wrong = await send(`/runs/${site.runs['approval']}/approve?plan=0123456789ab`, page)
     expect(wrong.headers['location']).toMatch(/stale=approve/)
     expect((await noted()).length).toBe(before)
+    // Names that every object has are no actions either.
+    for (const name of ['constructor', 'toString', '__proto__', 'foo'])
+      expect([name, (await send(`${live()}/${name}`, page)).status]).toEqual([name, 303])
     for (const path of ['/runs/99999/pause', '/runs/x/pause', '/syncs/nothing/run'])
       expect({ path, status: (await send(path, page)).status }).toEqual({ path, status: 404 })
   })
@@ -240,6 +273,10 @@ describe('programs', () => {
     expect(answer.status).toBe(503)
     expect(JSON.parse(answer.text)).toMatchObject({ error: { code: 'temporal_unreachable' } })
     expect((await noted())[0]).toMatchObject({ action: 'pause', via: 'api', state: 'refused' })
+    // A run of the sync is no answer to that either.
+    const run = await post('/syncs/companies/run')
+    expect(run.status).toBe(503)
+    expect(JSON.parse(run.text)).toMatchObject({ error: { code: 'temporal_unreachable' } })
     const impossible = await post(`/runs/${site.runs['rejects']}/pause`)
     expect(impossible.status).toBe(409)
     expect(JSON.parse(impossible.text)).toMatchObject({ error: { code: 'not_possible' } })

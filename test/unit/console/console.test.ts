@@ -2,6 +2,7 @@
 // what is away comes back.
 
 import { request } from 'node:http'
+import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { API, API_PATH, openApi, type ApiRoute } from '../../../src/console/api.ts'
 import { differencesMain } from '../../../src/console/pages/differences.ts'
@@ -340,6 +341,27 @@ describe('who may ask', () => {
         isRefused: true,
       })
       expect(text).not.toContain('contacts')
+    }
+  })
+
+  it('names one host, and a path that can be read', async () => {
+    const { hostname, port } = new URL(site.url)
+    const twice = await new Promise<string>((resolve, reject) => {
+      const socket = connect(Number(port), hostname)
+      let text = ''
+      socket.setEncoding('utf8').on('data', (part: string) => (text += part))
+      socket.on('error', reject).on('close', () => resolve(text))
+      const hosts = [`Host: ${hostname}:${port}`, 'Host: evil.example']
+      socket.write(['GET / HTTP/1.1', ...hosts, 'Connection: close', '', ''].join('\r\n'))
+    })
+    expect(twice).toMatch(/^HTTP\/1\.1 400 /)
+    for (const path of ['/%', '/syncs/%ff', `${API_PATH}/runs/%ff`]) {
+      const { status, headers, text } = await ask(path)
+      expect([path, status]).toEqual([path, 400])
+      expect(headers['content-security-policy']).toContain("default-src 'none'")
+      expect(text).toContain('The address cannot be read')
+      if (path.startsWith(API_PATH))
+        expect(JSON.parse(text)).toMatchObject({ error: { code: 'bad_request' } })
     }
   })
 

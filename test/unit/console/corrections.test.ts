@@ -9,6 +9,7 @@ import type { CorrectionsView } from '../../../src/console/views/corrections.ts'
 import type { Json } from '../../../src/core/json.ts'
 import type { Ledger, Run } from '../../../src/ledger/ledger.ts'
 import { destination } from '../../suites/ledger/scene.ts'
+import { importWithRejects, retry } from '../report/scenes.ts'
 import { CONSOLE_CONFIG, openSite, type ConsoleSite } from './site.ts'
 
 const COLUMNS = ['id', 'born', 'plan', 'note']
@@ -143,7 +144,7 @@ async function load(path: string, at = site) {
   const { headers, text, status } = await ask(at, path)
   const fields = new Map<string, string>()
   for (const [, name, value] of text.matchAll(/name="([^"]+)"\s+value="([^"]*)"/g))
-    if (!['columns', 'add', 'q'].includes(name!)) fields.set(name!, unescaped(value!))
+    if (!['columns', 'add', 'q', 'correction'].includes(name!)) fields.set(name!, unescaped(value!))
   for (const [, name, value] of text.matchAll(
     /<textarea[^>]*?name="([^"]+)"[^]*?>\n?([^]*?)<\/textarea/g,
   ))
@@ -237,13 +238,28 @@ describe('cells that are typed', () => {
       { ordinal: 2, line: 3, raw: ['k-2', '31.01.2026', 'basic', HOSTILE[1]] },
       { ordinal: 31, line: 32, raw: ['k-31', '31.01.2026', 'pro', HOSTILE[30 % HOSTILE.length]] },
     ])
-    // A second page adds to the same correction.
-    const more = await load(String(headers['location']))
+    // Whoever comes later finds it, and adds to the same correction.
+    expect((await view()).correction).toEqual(correction)
+    for (const from of ['rejects', ''])
+      expect(mainOf((await load(`/runs/${run()}/${from}`.replace(/\/$/, ''))).text)).toContain(
+        'See the corrections that are kept',
+      )
+    expect(mainOf((await load('/')).text)).toContain(`href="${path()}"`)
+    const more = await load(`${path()}?columns=all`)
+    const stale = await load(`${path()}?columns=all`)
     expect(more.fields.get('c.1.1')).toBe('31.01.2026')
+    more.fields.set('c.1.1', '02.02.2026')
     more.fields.set('c.3.1', '01.02.2026')
-    const next = await send(`${path()}?columns=all&correction=${correction!.correction}`, more)
+    const next = await send(`${path()}?columns=all`, more)
     expect(next.headers['location']).toContain(`correction=${correction!.correction}&`)
+    expect(next.headers['location']).toContain('saved=2')
     expect(await kept(correction!.correction)).toHaveLength(4)
+    // One who has an older page writes nothing over.
+    stale.fields.set('c.1.1', '03.03.2026')
+    const refused = await send(`${path()}?columns=all`, stale)
+    expect(refused.status).toBe(422)
+    expect(mainOf(refused.text)).toContain('Row 1 was corrected since the page was made')
+    expect((await kept(correction!.correction))[0]!.raw[1]).toBe('02.02.2026')
     const asks = await load(`/runs/${run()}/retry?correction=${correction!.correction}`)
     expect(mainOf(asks.text)).toContain('Retry 4 corrected rows?')
     expect(mainOf(asks.text)).toContain(
@@ -256,7 +272,7 @@ describe('cells that are typed', () => {
     page.fields.set('c.1.1', '31.01.2026')
     page.fields.set('c.2.1', '<b>tomorrow</b>')
     page.fields.set('c.31.2', 'silver')
-    const before = await site.ledger.actions({ limit: 10 })
+    const before = await site.ledger.correctionsOf(run(), 99)
     const { status, text } = await send(path(), page)
     expect(status).toBe(422)
     const main = mainOf(text)
@@ -266,8 +282,7 @@ describe('cells that are typed', () => {
     expect(main).toMatch(/id="said-c\.31\.2">\s*expected one of/)
     expect(main).toMatch(/name="c\.1\.1"[^]*?>\n31\.01\.2026<\/textarea/)
     expect(main.match(/aria-invalid="true"/g)).toHaveLength(2)
-    expect(main).not.toContain('/retry?correction=')
-    expect(await site.ledger.actions({ limit: 10 })).toEqual(before)
+    expect(await site.ledger.correctionsOf(run(), 99)).toEqual(before)
   })
 
   it('show the column of an error that the page did not have', async () => {
@@ -332,7 +347,54 @@ describe('cells that are typed', () => {
   })
 })
 
+describe('kept corrections', () => {
+  it('say how many of their rows are not sent, because another retry brought them in', async () => {
+    const other = await openSite({
+      fill: async (ledger) => ({ left: await importWithRejects(ledger) }),
+      config: `${CONSOLE_CONFIG}\nconsole: { values: shown }\n`,
+    })
+    try {
+      const id = other.runs['left']!
+      const rows = await other.ledger.retryRows(id, {}, { after: 0, limit: 100 })
+      const correction = await other.ledger.addCorrections(id, null, rows)
+      const at = `/runs/${id}/corrections`
+      const read = async () =>
+        (JSON.parse((await ask(other, `${API_PATH}${at}`)).text) as CorrectionsView).correction
+      expect(await read()).toEqual({ correction, rows: rows.length, more: false, overtaken: 0 })
+      await retry(other.ledger, id)
+      const after = await other.ledger.retryRows(id, {}, { after: 0, limit: 100 })
+      const overtaken = rows.length - after.length
+      expect(overtaken).toBeGreaterThan(0)
+      expect(await read()).toEqual({ correction, rows: after.length, more: false, overtaken })
+      expect(mainOf((await load(at, other)).text)).toContain(
+        `${overtaken} rows that were kept as corrected are not sent`,
+      )
+    } finally {
+      await other.close()
+    }
+  })
+
+  it('that a link speaks of are those that are kept', async () => {
+    expect(mainOf((await load(`${path()}?saved=999999`)).text)).not.toContain('999,999')
+  })
+})
+
 describe('a file', () => {
+  it('next to cells that were typed is not taken, and neither are they', async () => {
+    const page = await load(path())
+    page.fields.set('c.9.1', '31.01.2026')
+    const before = await site.ledger.correctionsOf(run(), 99)
+    const file = await sendFile(`${path()}/file`, page, 'rows.csv', '_row,id\n1,k-1\n')
+    expect(file.status).toBe(422)
+    expect(mainOf(file.text)).toContain('cells of 1 row were changed on the page too')
+    expect(mainOf(file.text)).toMatch(/name="c\.9\.1"[^]*?>\n31\.01\.2026<\/textarea/)
+    page.fields.set('file', 'rows.csv')
+    const typed = await send(path(), page)
+    expect(typed.status).toBe(422)
+    expect(mainOf(typed.text)).toContain('a file was chosen too')
+    expect(await site.ledger.correctionsOf(run(), 99)).toEqual(before)
+  })
+
   it('is downloaded, and comes back corrected', async () => {
     const { text, headers } = await ask(
       site,
@@ -364,9 +426,8 @@ describe('a file', () => {
     expect(asks).toMatch(/plan[^]*30/)
   })
 
-  it('with something wrong says where, and what was typed comes back', async () => {
+  it('with something wrong says where', async () => {
     const page = await load(path())
-    page.fields.set('c.1.1', 'typed so far')
     for (const [bytes, said] of [
       ['a,b\n1,2\n', 'no column _row'],
       ['id,_row,_column\nx,run 99 row 1,born\n', 'the row is of run 99'],
@@ -378,7 +439,6 @@ describe('a file', () => {
       expect({ said, status }).toEqual({ said, status: 422 })
       expect(mainOf(text)).toContain(said)
       expect(mainOf(text)).not.toContain('<i>')
-      expect(mainOf(text)).toMatch(/name="c\.1\.1"[^]*?>\ntyped so far<\/textarea/)
     }
   })
 

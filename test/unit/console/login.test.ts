@@ -11,6 +11,7 @@ import { hashPassword } from '../../../src/console/login/password-hash.ts'
 import { FAILURES_MAX } from '../../../src/console/login/login-limits.ts'
 import type { RunView } from '../../../src/console/views/run.ts'
 import type { Logger } from '../../../src/core/ports.ts'
+import { STREAMS_OF_ONE_MAX } from '../../../src/console/live-streams.ts'
 import { CONSOLE_CONFIG, fillLedger, openSite, type ConsoleSite } from './site.ts'
 
 const PASSWORD = 'correct horse battery'
@@ -182,8 +183,33 @@ describe('without a login', () => {
       `/login?next=${encodeURIComponent(live())}`,
     ])
     expect((await post(`${API_PATH}${live()}/pause`, cookieOf(page), fields)).status).toBe(401)
+    // Where something was typed, the login leads back to it.
+    for (const more of ['', '/file']) {
+      const typed = await post(`/runs/1/corrections${more}?columns=1`, cookieOf(page), fields)
+      expect(typed.headers['location']).toBe(
+        `/login?next=${encodeURIComponent('/runs/1/corrections?columns=1')}`,
+      )
+    }
     expect((await noted()).length).toBe(before)
   })
+})
+
+it('one person leaves room for the streams of others', async () => {
+  const open = async (cookie: string) => {
+    const over = new AbortController()
+    const answer = await fetch(`${site.url}/live`, { headers: { cookie }, signal: over.signal })
+    return { status: answer.status, end: () => over.abort() }
+  }
+  const vera = (await login('vera')).cookie
+  const streams = []
+  for (let count = 0; count < STREAMS_OF_ONE_MAX; count++) streams.push(await open(vera))
+  streams.push(await open((await login('vera')).cookie), await open((await login('anna')).cookie))
+  for (const { end } of streams) end()
+  expect(streams.map(({ status }) => status)).toEqual([
+    ...Array.from({ length: STREAMS_OF_ONE_MAX }, () => 200),
+    503,
+    200,
+  ])
 })
 
 describe('a login', () => {
@@ -246,9 +272,18 @@ describe('a login', () => {
     '/logout',
     '/api/v1/overview',
     '/x\r\nset-cookie: a=b',
+    '/..//evil.example',
+    '/.//evil.example',
+    '/a/..//evil.example',
+    '/%2e%2e//evil.example',
+    '/..\\\\evil.example',
   ])('goes on to no %s', async (next) => {
-    const { sent } = await login('vera', PASSWORD, { next })
+    const { sent, cookie } = await login('vera', PASSWORD, { next })
     expect([sent.status, sent.headers['location']]).toEqual([303, '/'])
+    // Nor does the page of somebody who is in.
+    const path = `/login?next=${encodeURIComponent(next)}`
+    const { status, headers } = await ask(path, { headers: { cookie } })
+    expect([status, headers['location']]).toEqual([303, '/'])
   })
 
   it('ends with a logout', async () => {

@@ -70,6 +70,9 @@ it('says what a cell must have, and hides the first row of each group', async ()
   expect(text).toContain('Accepted: a day as DD.MM.YYYY, such as 31.01.2026.')
   expect(text).toContain(show)
   expect(text).toContain('console: { values: shown }')
+  // A button would lead to a page that can do nothing.
+  expect(text).not.toContain('Correct them here')
+  expect(await page(shown, 'days')).toContain('Correct them here')
 })
 
 it('shows the first row of each group where values are shown', async () => {

@@ -8,7 +8,7 @@ import { startConsole, type ConsoleParts } from '../../../src/console/index.ts'
 import { LedgerError } from '../../../src/core/errors.ts'
 import { silentLogger, type Logger } from '../../../src/core/ports.ts'
 import type { Ledger } from '../../../src/ledger/ledger.ts'
-import { openQuotaStore } from '../../../src/ledger/open.ts'
+import { LedgerWatch, openLedger, openQuotaStore } from '../../../src/ledger/open.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
 import * as scenes from '../report/scenes.ts'
 import { plannedImport } from './planned.ts'
@@ -155,13 +155,14 @@ function consoleParts(
   seen: (ledger: Ledger) => Ledger,
 ): ConsoleParts {
   const place = { sqlite: join(folder, 'ledger.db') }
+  const watch = new LedgerWatch()
   return {
     async loadConfig() {
       return await loadConfig(away.config ? join(folder, 'missing.yaml') : file, {})
     },
     async openLedger() {
       if (away.ledger) throw unreachable()
-      return seen(awayWhen(openSqliteLedger(place.sqlite, { readOnly: true }), away))
+      return seen(awayWhen(await openLedger(place, { readOnly: true, watch }), away))
     },
     openQuotas: () => openQuotaStore(place),
     async readSchedules({ syncs }) {
@@ -175,7 +176,7 @@ function consoleParts(
     },
     workOn: async () => ({ idle: null, held: new Map() }),
     uiOf: () => ({ ui: 'http://127.0.0.1:8233', namespace: 'default' }),
-    place: actionPlace(file, place, away),
+    place: actionPlace(file, place, away, watch),
     user: 'anna@desk',
     hint: (command) => `records-sync ${command}`,
   }
@@ -186,10 +187,11 @@ function actionPlace(
   file: string,
   ledger: { readonly sqlite: string },
   away: ConsoleSite['away'],
+  watch: LedgerWatch,
 ): ConsoleParts['place'] {
-  const openLedger = async (readOnly = true) => {
+  const open = async (readOnly = true) => {
     if (away.ledger) throw unreachable()
-    return awayWhen(openSqliteLedger(ledger.sqlite, { readOnly }), away)
+    return awayWhen(await openLedger(ledger, { readOnly, watch }), away)
   }
   return {
     configFile: file,
@@ -197,8 +199,8 @@ function actionPlace(
     terminal: { err: () => {} },
     hint: (command) => `records-sync ${command}`,
     loadConfig: () => loadConfig(file, {}),
-    openLedger: (options) => openLedger(options?.readOnly),
-    findLedger: () => openLedger(),
+    openLedger: (options) => open(options?.readOnly),
+    findLedger: () => open(),
     openQuotas: () => openQuotaStore(ledger),
   }
 }

@@ -232,6 +232,22 @@ export async function retry(ledger: Ledger, of: number, names = plainNames): Pro
   return run
 }
 
+/** 10 rows of which 2 do not map, and the retry that brings both in. */
+export async function mendedImport(ledger: Ledger, names = plainNames): Promise<number> {
+  const run = await open(ledger, names, 'import')
+  const rows = [...numbers(8).map(good), ...numbers(2).map((index) => bad(8 + index, names))]
+  await stage(ledger, run, names, rows)
+  await push(ledger, run, names)
+  await end(ledger, run, 'complete_with_rejects')
+  const task = { purpose: 'retry', of: run } as const
+  const retried = await open(ledger, names, 'import', { retry: { of: run, choice: {} } }, task)
+  const again = numbers(2).map((index) => ({ ...good(index), of: 8 + index }))
+  await stage(ledger, retried, names, again)
+  await push(ledger, retried, names)
+  await end(ledger, retried, 'complete')
+  return run
+}
+
 /** A mirror of three tables, one of which failed. */
 export async function mirror(ledger: Ledger, names = plainNames): Promise<number> {
   const run = await open(ledger, names, 'mirror')
