@@ -23,6 +23,7 @@ import { answerReader, inPart, MADE_IN_PART, partText } from './answered.ts'
 import type { RowChooser } from './choose-rows.ts'
 import type { ClaimedSegment, DeliveryLedger } from './claimed-segment.ts'
 import { blankOutcome, isTaken, itemOutcome } from './outcome.ts'
+import { metImages } from './met-records.ts'
 import { secondRecordReader } from './second-records.ts'
 
 /** Reads the outcome of an item from its answer. */
@@ -114,7 +115,9 @@ export function settlement(
     const { data } = answer
     const sent = payloadsProperties(batch.items)
     const answered = batch.items.map((item, index) => outcomeOf(item, sent[index]!, data[index]!))
-    await deps.ledger.recordImages(run, madeImages(config, batch, answered), { again: true })
+    const met = chooser.keepsImages ? await metImages(deps, job, batch, answered) : []
+    const images = [...madeImages(config, batch, answered), ...met]
+    await deps.ledger.recordImages(run, images, { again: true })
     const outcomes = chooser.decides ? await chooser.decide(batch, answered) : answered
     await noteAfter(batch, sent, answer, outcomes)
     const noted = await noteSecondRecords(batch, outcomes)

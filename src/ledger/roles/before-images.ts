@@ -21,7 +21,7 @@ export interface BeforeImage {
    */
   readonly kept?: string | null
   readonly keptValues?: number
-  /** How many values of others are written over that the sync has not written before: of an import that protects. */
+  /** How many values of others are written over that the sync has not written before: of an import that protects, and of a record that was made in between. */
   readonly writtenOver?: number
   /** The baseline hashes that are accepted with the row, where they are not those of what is sent. */
   readonly marks?: string | null

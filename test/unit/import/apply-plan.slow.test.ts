@@ -4,9 +4,10 @@ import { expect, it } from 'vitest'
 import { isBalanced } from '../../../src/core/domain/books.ts'
 import { PLAN_AGE_MAX_MS } from '../../../src/core/limits.ts'
 import { readNotAsPlanned } from '../../../src/import/changes/applied-plan.ts'
+import type { ImportClient } from '../../../src/import/ports.ts'
 import { onEachLedger } from './each-ledger.ts'
 import { stagedPlan } from './plan-scene.ts'
-import { CONTACT, importScene, losesFirst, type Scene } from './scene.ts'
+import { clientWith, CONTACT, importScene, losesFirst, type Scene } from './scene.ts'
 
 const NAMES = {
   svc_external_id: { column: 'id' },
@@ -69,6 +70,40 @@ onEachLedger('a plan', () => {
     expect(end.books.states).toMatchObject({ created: 1, updated: 1 })
     // A run that keeps to a plan keeps them in any case.
     expect(await scene.ledger.imageCounts(end.run)).toMatchObject({ create: 1, update: 1 })
+  })
+
+  it('says what it has written over where others have made a record while the row was on its way', async () => {
+    const scene = await importScene(NAMES)
+    scene.rows(HEAD, numbered(3, 'ours'))
+    const { number } = await planned(scene)
+    const through = (client: ImportClient) =>
+      clientWith(client, {
+        batchUpsert: async (...given) => {
+          await createOne(scene, 'k1', 'theirs').catch(() => {})
+          return await client.batchUpsert(...given)
+        },
+      })
+    const end = await scene.run({ ...fast, plan: number, through })
+    expect(end.books.states).toMatchObject({ created: 2, updated: 1 })
+    expect(end.books.writtenOver).toEqual({ values: 2, rows: 1 })
+    expect(isBalanced(end.books)).toBe(true)
+  })
+
+  it('has written over nothing where another row of the run has made the record', async () => {
+    const scene = await importScene(NAMES)
+    scene.rows(HEAD, numbered(2, 'ours'))
+    const { number } = await planned(scene)
+    const through = (client: ImportClient) =>
+      clientWith(client, {
+        batchUpsert: async (...given) => {
+          const answer = await client.batchUpsert(...given)
+          // The service takes both keys for one.
+          const [first] = answer.data
+          return { ...answer, data: [first!, { ...first!, status: 200 }] }
+        },
+      })
+    const end = await scene.run({ ...fast, plan: number, through })
+    expect(end.books.writtenOver).toBeUndefined()
   })
 
   it('leaves records alone that have changed since, each with both values', async () => {
