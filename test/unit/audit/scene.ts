@@ -87,6 +87,10 @@ export async function fill(open: (clock: Clock) => Ledger | Promise<Ledger>): Pr
       }),
     )
     await ledger.noteStream(run.id, stream('svc_deal', { state: 'failed', message: 'altered' }))
+    const change = { property: STRANGE[0]!, kind: 'added', before: null, now: 'number' } as const
+    await ledger.noteSchemaChanges(run.id, 'svc_contact', [
+      { ...change, handling: 'column_added', columns: [STRANGE[0]!] },
+    ])
     await ledger.closeRun(run.id, { state, books: null })
     return run
   }
