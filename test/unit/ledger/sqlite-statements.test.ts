@@ -312,9 +312,10 @@ describe('beginning anew', () => {
     })
   }
 
-  it.each([1, 2, 3, 5, 6, 7, 8])('balances where it is torn off before step %d', async (at) => {
+  it.each([1, 2, 3, 4, 6, 7, 8, 9])('balances where it is torn off before step %d', async (at) => {
     const ledger = ledgerOn(db)
-    const { run } = await staged(ledger, rows(2_500))
+    const { id: run } = await openRun(ledger)
+    await stage(ledger, run, rows(2_500))
     const crash = new Error('killed')
     const torn = interrupted(at, () => {
       throw crash
@@ -325,9 +326,10 @@ describe('beginning anew', () => {
     expect(isBalanced(await ledger.books(run))).toBe(true)
   })
 
-  it.each([1, 4, 7])('deletes nothing more once another has begun, at step %d', async (at) => {
+  it.each([2, 5, 8])('deletes nothing more once another has begun, at step %d', async (at) => {
     const ledger = ledgerOn(db)
-    const { run } = await staged(ledger, rows(2_500))
+    const { id: run } = await openRun(ledger)
+    await stage(ledger, run, rows(2_500))
     const overtaken = interrupted(at, () => {
       db.sql('UPDATE runs SET stage_fence = stage_fence + 1 WHERE id = ?').run(run)
     })
