@@ -30,24 +30,26 @@ export async function metImages(
       whole === undefined,
   )
   if (updated.length === 0) return []
+  const images = await ledger.imagesOf(
+    run,
+    updated.map(({ ordinal }) => ordinal),
+  )
+  const met = [...images.values()].filter(
+    ({ verdict, before }) => verdict === 'create' && before === null,
+  )
+  if (met.length === 0) return []
   const idOf = new Map(items.map(({ ordinal }, index) => [ordinal, outcomes[index]!.recordId]))
   const ids = [...idOf.values()].filter((id) => id !== null)
   // Another row of the run has made it.
   const own = await ledger.recordsOfRows(run, ids)
   const isOwn = (id: string) => own.has(id) || ids.filter((one) => one === id).length > 1
-  const images = await ledger.imagesOf(
-    run,
-    updated.map(({ ordinal }) => ordinal),
-  )
-  return [...images.values()].flatMap((image): BeforeImage[] => {
-    if (image.verdict !== 'create' || image.before !== null) return []
+  const isOther = (name: string) =>
+    name !== config.matching_property && isWrittenProperty(config, name)
+  return met.flatMap((image): BeforeImage[] => {
     const recordId = idOf.get(image.ordinal)!
     // An answer that names no record says nothing.
     if (recordId === null || isOwn(recordId)) return []
     const sent = Object.keys(parseJson(image.sent) as object)
-    const isOther = (name: string) =>
-      name !== config.matching_property && isWrittenProperty(config, name)
-    const writtenOver = sent.filter(isOther).length
-    return [{ ...image, writtenOver }]
+    return [{ ...image, writtenOver: sent.filter(isOther).length }]
   })
 }
