@@ -178,15 +178,16 @@ export function stagingMethods(db: PostgresDatabase, links: LinkDecisions) {
         ])
         // What is being sent is not staged again, by a worker that stood still until then.
         if (segments.some((segment) => Number(segment['fence']) > 0)) throw new FenceLost(run, 0)
-        await session.run('DELETE FROM segments WHERE run = $1', [run])
-        return await session.one(
+        const begun = await session.one(
           `UPDATE runs SET stage_fence = stage_fence + 1, rows_read = NULL, source_columns = $1::json
            WHERE id = $2 AND state IN (${liveStates}) RETURNING stage_fence`,
           [JSON.stringify(columns), run],
         )
+        // A closed run is not staged again.
+        if (!begun) throw new FenceLost(run, 0)
+        await session.run('DELETE FROM segments WHERE run = $1', [run])
+        return begun
       })
-      // A closed run is not staged again.
-      if (!row) throw new FenceLost(run, 0)
       const fence = Number(row['stage_fence'])
       // The counts fall with the items and links, so that the books balance whenever this is interrupted; and a worker that is overtaken
       // here must not delete what the next one stages.

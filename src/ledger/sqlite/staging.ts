@@ -130,16 +130,17 @@ export function stagingMethods(db: SqliteDatabase, links: LinkDecisions) {
         // What is being sent is not staged again, by a worker that stood still until then.
         const claimed = 'SELECT 1 FROM segments WHERE run = ? AND fence > 0 LIMIT 1'
         if (db.sql(claimed).get(run) !== undefined) throw new FenceLost(run, 0)
-        db.sql('DELETE FROM segments WHERE run = ?').run(run)
-        return db
+        const begun = db
           .sql(
             `UPDATE runs SET stage_fence = stage_fence + 1, rows_read = NULL, source_columns = ?
              WHERE id = ? AND state IN (${liveStates}) RETURNING stage_fence`,
           )
           .get(JSON.stringify(columns), run)
+        // A closed run is not staged again.
+        if (!begun) throw new FenceLost(run, 0)
+        db.sql('DELETE FROM segments WHERE run = ?').run(run)
+        return begun
       })
-      // A closed run is not staged again.
-      if (!row) throw new FenceLost(run, 0)
       const fence = Number(row['stage_fence'])
       const uncount = db.sql('UPDATE runs SET rows_staged = rows_staged - ? WHERE id = ?')
       const uncountLinks = db.sql('UPDATE link_steps SET read = read - ? WHERE run = ?')

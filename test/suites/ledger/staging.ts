@@ -133,6 +133,16 @@ export function stagingTests(open: Open): void {
       expect(await ledger.run(run)).toEqual(before)
     })
 
+    it('leaves the segments of a closed run, of which none was sent', async () => {
+      const { id: run } = await openRun(ledger)
+      await stage(ledger, run, rows(2))
+      await ledger.closeRun(run, { state: 'failed', books: null })
+      const open = await ledger.openSegments(run)
+      await expect(ledger.beginStage(run, ['late'])).rejects.toThrow(FenceLost)
+      expect(await ledger.openSegments(run)).toEqual(open)
+      expect(open).toHaveLength(1)
+    })
+
     it('ends where the caller says so, and can begin anew', async () => {
       const { id } = await openRun(ledger)
       const fence = await ledger.beginStage(id, ['id'])
