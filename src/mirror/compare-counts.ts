@@ -1,5 +1,6 @@
 // The end of a stream's run: the service's own count against the table's. Promises kept here: if they differ, recent changes are
-// read again and the rows that make the difference are looked for; what is left of it is reported; every attempt is counted.
+// read again and the rows that make the difference are looked for; what is left of it is reported; every attempt is counted. A service
+// that went back during the run is noticed.
 
 import { formatNumber } from '../core/format.ts'
 import { readChanges } from './changes.ts'
@@ -9,6 +10,7 @@ import { bisect, type BisectKey } from './bisect.ts'
 import type { StreamResult } from './ports.ts'
 import type { StreamPosition } from './position.ts'
 import type { RecordsWork } from './records-work.ts'
+import { checkNewest } from './went-back.ts'
 
 /** Times that a difference is examined while the service changes. */
 const ROUNDS_MAX = 3
@@ -45,6 +47,7 @@ export async function compareCounts(work: RecordsWork): Promise<StreamResult | u
     if (moved === 0) break
   }
   judge(work, surplus, moved)
+  await checkNewest(work)
   position.run.phase = 'done'
   const { sight } = work.job
   if (otherThanListed(sight, position) !== null) return undefined

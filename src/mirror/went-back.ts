@@ -1,12 +1,15 @@
-// Detects a service that went back in time, such as one restored from a backup: a read of changes does not show that, but it lacks
-// records that the table has in the same span of time. A few of those are asked for. Promise kept here: the run that notices it
-// reports it, and the next run reads everything.
+// Detects a service that went back in time, such as one restored from a backup. Before the run: its read of changes lacks records
+// that the table has in the same span of time. During the run: rows that it has read hold later versions than their records have at
+// its end. A few of those are asked for. Promise kept here: the run that notices it reports it, and the next run reads everything.
 
 import { confirmGone } from './deletions.ts'
+import { earlierInstant } from './instant.ts'
 import type { RecordsWork } from './records-work.ts'
 
-/** Records that are asked for: one of them that is older than before is enough. */
+/** Records that are asked for at a time: one of them that is older than before is enough. */
 const ASKED_MAX = 5
+/** Records of the answer that shows the newest: many may have been changed at one moment, or since. */
+const LISTED_MAX = 100
 
 /**
  * @param since changes were read from this time to their end
@@ -17,10 +20,63 @@ export async function checkWentBack(
   since: string,
   beganAt: string,
 ): Promise<void> {
-  const { deps, stream, merger, position, account } = work
+  const { deps, stream, merger } = work
   await merger.flush()
   const lacked = { after: null, limit: ASKED_MAX, versionFrom: since, seenBefore: beganAt }
-  const ids = await deps.tables.ids(stream, lacked)
+  await report(work, await deps.tables.ids(stream, lacked))
+}
+
+/**
+ * At the end of a run that has read rows: whether the service lists those with the highest versions, and, whatever people have
+ * changed meanwhile, those that had them when a listing began.
+ */
+export async function checkNewest(work: RecordsWork): Promise<void> {
+  const { position, modified } = work
+  const { full, tally } = position.run
+  const hasRead = full || tally.inserted + tally.changed > 0
+  if (modified === null || !hasRead || position.wanting) return
+  const lacked = await lackedOfNewest(work, modified.name)
+  const { listedAt } = position
+  if (full && listedAt !== null)
+    lacked.push(...(await lackedOfNewest(work, modified.name, listedAt)))
+  await report(work, [...new Set(lacked)])
+}
+
+/** Ids of the rows with the highest versions whose records the service does not list with such a version. One request. */
+async function lackedOfNewest(
+  { deps, stream, type, reader }: RecordsWork,
+  modified: string,
+  upTo?: string,
+): Promise<string[]> {
+  const ids = await deps.tables.newestIds(stream, ASKED_MAX, upTo)
+  const versions = (await deps.tables.rows(stream, ids)).flatMap(({ version }) => version ?? [])
+  const lowest = versions.reduce<string | null>(
+    (low, one) => (low === null ? one : earlierInstant(low, one)),
+    null,
+  )
+  if (lowest === null) return []
+  const bound = (op: 'gte' | 'lte', value: string) => ({ property: modified, op, value })
+  const { data } = await reader.ask((options) =>
+    deps.client.queryRecords(
+      type,
+      {
+        filter:
+          upTo === undefined
+            ? bound('gte', lowest)
+            : { $and: [bound('gte', lowest), bound('lte', upTo)] },
+        sorts: [{ property: modified, direction: 'desc' }],
+        properties: [modified],
+        limit: LISTED_MAX,
+      },
+      options,
+    ),
+  )
+  const listed = new Set(data.map(({ id }) => id))
+  return ids.filter((id) => !listed.has(id))
+}
+
+async function report(work: RecordsWork, ids: readonly string[]): Promise<void> {
+  const { merger, position, account } = work
   if (ids.length === 0) return
   const { reverted } = position.run.tally
   // Deleted records are found by counting, as always.

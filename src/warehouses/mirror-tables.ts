@@ -234,6 +234,8 @@ export interface MirrorTables {
       readonly equals?: readonly ColumnEquals[]
     },
   ): Promise<readonly string[]>
+  /** Ids of the present rows with the highest versions, highest first; `upTo`: only of this version or an earlier one. */
+  newestIds(stream: MirrorStream, limit: number, upTo?: string): Promise<readonly string[]>
   /**
    * The different values of a text column of rows that are there and lead to a row that is gone, in the order of their bytes, above
    * `after`: one that was marked as deleted at `deletedFrom` or later (null: ever), or, with `isMissing`, one that the table lacks.

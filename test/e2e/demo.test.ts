@@ -89,7 +89,7 @@ test('stops at Ctrl-C, with an exit code that says so, and leaves no part runnin
   const demo = startDemo()
   await demo.untilSaid('1. Companies')
   demo.interrupt()
-  expect(await demo.closed).toBe(4)
+  expect(await demo.closed, demo.text()).toBe(4)
   expect(demo.text()).toContain('Stopped before the end of the demo.')
   const parts = join(dir, '.records-sync', 'demo', '.records-sync', 'dev.json')
   expect(existsSync(parts)).toBe(false)

@@ -6,7 +6,7 @@ import { join, relative, resolve } from 'node:path'
 import { startEmbedded, type Embedded } from '../../dev/embedded.ts'
 import { claimError, findParts, stateDirOf } from '../../dev/parts.ts'
 import type { RunningConsole } from '../../console/index.ts'
-import { createContext, EXIT, type CommandContext } from '../shared/context.ts'
+import { createContext, EXIT, reportError, type CommandContext } from '../shared/context.ts'
 import { exampleFolder } from '../shared/examples.ts'
 import { onInterrupt } from '../shared/interrupt.ts'
 import { terminalLogger } from '../shared/logging.ts'
@@ -80,10 +80,14 @@ export async function demo(outer: CommandContext, options: DemoOptions): Promise
     }
     return EXIT.done
   } catch (error) {
-    if (!(error instanceof DemoEnd)) throw error
-    if (stop.signal.aborted)
-      terminal.err(terminal.style('yellow', 'Stopped before the end of the demo.'))
-    return error.exitCode
+    if (!stop.signal.aborted) {
+      if (error instanceof DemoEnd) return error.exitCode
+      throw error
+    }
+    // A step that was left in its middle may miss what it was about to read.
+    if (!(error instanceof DemoEnd)) reportError(error, { terminal, json: false })
+    terminal.err(terminal.style('yellow', 'Stopped before the end of the demo.'))
+    return EXIT.unknown
   } finally {
     await seen?.close()
     await embedded.stop()

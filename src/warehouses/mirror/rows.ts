@@ -105,6 +105,22 @@ export async function readIds(
   return rows.map((row) => read(row)[0] as string)
 }
 
+export async function readNewestIds(
+  session: MirrorSession,
+  stream: MirrorStream,
+  limit: number,
+  upTo?: string,
+): Promise<string[]> {
+  const list = session.statement()
+  const { expressions, read } = session.dialect.written([{ expression: '"_id"', type: TEXT }])
+  const highest = upTo === undefined ? 'IS NOT NULL' : `<= ${list.instant(upTo)}`
+  const rows = await list.ask(
+    `SELECT ${expressions.join()} FROM ${tableOf(session, stream)} WHERE ${PRESENT} AND "_version" ${highest}
+     ORDER BY "_version" DESC LIMIT ${limit}`,
+  )
+  return rows.map((row) => read(row)[0] as string)
+}
+
 export async function readOwnersOfGone(
   session: MirrorSession,
   stream: MirrorStream,

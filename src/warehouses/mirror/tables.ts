@@ -13,7 +13,15 @@ import {
   storePosition,
   takeOver,
 } from './catalogue.ts'
-import { countRows, deleteRows, readGroups, readIds, readOwnersOfGone, readRows } from './rows.ts'
+import {
+  countRows,
+  deleteRows,
+  readGroups,
+  readIds,
+  readNewestIds,
+  readOwnersOfGone,
+  readRows,
+} from './rows.ts'
 import type { MirrorSession } from './session.ts'
 
 /** What a call does; each but `read` is one transaction. */
@@ -59,6 +67,7 @@ export function sqlMirrorTables(driver: MirrorDriver): MirrorTables {
     count: (...asked) => read((session) => countRows(session, ...asked)),
     groups: (...asked) => read((session) => readGroups(session, ...asked)),
     ids: (...asked) => read((session) => readIds(session, ...asked)),
+    newestIds: (...asked) => read((session) => readNewestIds(session, ...asked)),
     ownersOfGone: (...asked) => read((session) => readOwnersOfGone(session, ...asked)),
     rows: (...asked) => read((session) => readRows(session, ...asked)),
     close: () => driver.close(),

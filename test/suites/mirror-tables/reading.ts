@@ -252,6 +252,14 @@ export function readingTests(place: OpenPlace): void {
       expect(await ids(all)).toEqual(['4'])
     })
 
+    it('of the highest versions are of the rows that are there and have one', async () => {
+      const { tables } = await bornScene(place)
+      expect(await tables.newestIds(contacts, 3)).toEqual(['9', '8', '7'])
+      expect(await tables.newestIds(contacts, 2, at(4))).toEqual(['4', '3'])
+      expect(await tables.newestIds(contacts, 100)).toHaveLength(10)
+      expect(await tables.newestIds(contacts, 2, '2025-01-01T00:00:00Z')).toEqual([])
+    })
+
     it('of owners with a link to a row that is gone', async () => {
       const others: MirrorStream = { ...contacts, name: 'others', table: 'others' }
       const scene = await sceneOf(place, [contacts, others])

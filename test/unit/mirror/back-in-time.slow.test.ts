@@ -95,6 +95,48 @@ describe('a service that was put back', () => {
     expect(await s.run()).toMatchObject({ state: 'complete', message: null })
   })
 
+  test.each([
+    ['while a listing reads it', true, 2],
+    ['after the changes were read', false, Infinity],
+  ])('is noticed by the run that has read it: %s', async (_, full, pagesBefore) => {
+    const s = await restorable(600)
+    await s.run()
+    s.time.service += 10 * HOUR
+    await s.write(s.ids.slice(0, 100), 'after')
+    let isBack = false
+    const putBack = async () => {
+      if (isBack) return
+      isBack = true
+      s.time.service -= 10 * HOUR
+      await s.write(s.ids, 'before')
+    }
+    let pages = 0
+    const through = (client: MirrorClient): MirrorClient =>
+      Object.assign(Object.create(client) as MirrorClient, {
+        recordPages: async function* (...args: Parameters<MirrorClient['recordPages']>) {
+          for await (const page of client.recordPages(...args)) {
+            yield page
+            if (++pages === pagesBefore) await putBack()
+          }
+        },
+        aggregateRecords: async (...args: Parameters<MirrorClient['aggregateRecords']>) => {
+          // The count at the end of a run that reads changes.
+          if (!full) await putBack()
+          return await client.aggregateRecords(...args)
+        },
+      })
+    const noticed = await s.run({ full, through, tuning: { readers: 1 } })
+    expect(isBack).toBe(true)
+    expect(await s.difference()).not.toEqual([])
+    expect(noticed).toMatchObject({
+      state: 'complete_with_differences',
+      message: expect.stringContaining('went back in time: the next run reads everything'),
+    })
+    const mended = await s.run()
+    expect(mended.streams[CONTACT]).toMatchObject({ mode: 'full', deleted: 0, differs: false })
+    expect(await s.difference()).toEqual([])
+  })
+
   test('rows that were marked as deleted come back with their records, whatever their times', async () => {
     const s = await restorable(60)
     await s.restore(s.ids.slice(0, 20))
