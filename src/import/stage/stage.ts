@@ -140,7 +140,7 @@ async function stageSource(
     const bounds = linkBoundsOf(config, target.links?.definitions ?? [])
     const { counts, fence, ...found } = await stageRows(deps, job, { source, plan, last, bounds })
     const { withdrawn = 0 } = counts
-    const reading = { run, fence, sync, rows: found.all, withdrawn, isRegular }
+    const reading = { run, fence, sync, rows: found.all, withdrawn, isRegular, whole }
     const planning = planRemovals(deps, { ...reading, isWhole: isRegular && !isIncremental })
     const removals = await withHeartbeat(deps, planning)
     const isWhole = !isRetry && !isOfLinks && !isIncremental && window === null && !reconcile?.where

@@ -136,8 +136,8 @@ export const PLANTED: readonly PlantedBug[] = [
     'staging',
     'changing-files-are-read',
     'src/sources/csv/file.ts',
-    'return now.size !== before.size || now.mtimeNs !== before.mtimeNs',
-    'return now.size < 0n && now.mtimeNs !== before.mtimeNs',
+    'return stampOfStats(await handle.stat({ bigint: true })) !== stamp',
+    `return stampOfStats(await handle.stat({ bigint: true })) === ''`,
   ),
   bug(
     'staging',
