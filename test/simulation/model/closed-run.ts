@@ -4,7 +4,7 @@ import type { SyncScene } from '../search/plan.ts'
 import type { World } from '../world/world.ts'
 import type { RunRow } from './judge.ts'
 import { plainValues } from './service-log.ts'
-import { REFUSED, type Row } from './sources.ts'
+import { isInvalid, REFUSED, type Row } from './sources.ts'
 
 interface Item {
   readonly ordinal: number
@@ -31,9 +31,6 @@ const COMPLETE: readonly string[] = [
   'complete_with_differences',
 ]
 const ACCEPTED: readonly string[] = ['created', 'updated', 'unchanged']
-
-const isInvalid = ({ cells }: Row): boolean =>
-  cells['size'] !== undefined && !/^\d*$/.test(cells['size'])
 
 /** The states that a row may end in. */
 function rightStates(
@@ -149,7 +146,7 @@ function judgeFailed(
 ): void {
   if (/do not balance/.test(message ?? '')) violate(`(viii) run ${id} has failed: ${message}`)
   const kinds = world.plan.actions.map((action) => action.do)
-  // A worker that stood still since before the workflow ended may open one more run for it; it is closed as abandoned.
+  // A workflow may end in the moment in which a worker opens its run; it is closed as abandoned.
   const begun = world.runs.find(({ workflowId }) => workflowId === workflow_id)
   if (reason === 'abandoned' && (begun?.ended?.at ?? Infinity) < since) return
   // A service with other paths, whose document could not be read for now.

@@ -36,6 +36,8 @@ const KEYS_OF: Readonly<Record<number, readonly string[]>> = {
 }
 /** A change right before a deletion may go unseen; so may one in the minute after the run that wrote the record. */
 const UNSEEN_MS = 60_000
+/** A request that removes is sent so long after the file was looked at, and is under way, at most. */
+const ON_ITS_WAY_MS = 30_000
 const VIOLATIONS_MAX = 20
 
 const isSame = (one: Change['values'], other: Change['values']): boolean =>
@@ -140,11 +142,17 @@ export class Judge {
     if (deleting === undefined)
       return this.violate(`(iv) ${id} is deleted, and no run of a sync that deletes is live`)
     const { name, run } = deleting
-    const file = sources.get(name)!.states.find(({ digest }) => digest === run!.source_digest)
+    const { states } = sources.get(name)!
+    const file = states.findLast(({ digest }) => digest === run!.source_digest)
     if (file === undefined)
       return this.violate(`(iv) ${id} is deleted by a run that has read no whole file`)
     if (file.rows.some((row) => row.code === code.trim()))
       this.violate(`(iv) ${id} is deleted, and its row is in the file that run ${run!.id} has read`)
+    const changed = states.find(({ generation }) => generation > file.generation)
+    if (changed !== undefined && at - changed.at > ON_ITS_WAY_MS)
+      this.violate(
+        `(iv) ${id} is deleted, and the file that run ${run!.id} has read had changed ${Math.round((at - changed.at) / 1_000)} s before`,
+      )
     const changes = services.log.changes.filter(
       (one) => one.org === org && one.id === id && one.values !== null,
     )

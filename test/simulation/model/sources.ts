@@ -2,7 +2,7 @@
 // has: who sees it knows of which sync, key and property it is, and how new.
 
 import { createHash } from 'node:crypto'
-import { writeFileSync, renameSync } from 'node:fs'
+import { writeFileSync, renameSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Dice } from '../scheduler.ts'
 import type { SyncScene } from '../search/plan.ts'
@@ -62,6 +62,14 @@ export class Versions {
     return value === null || value === undefined ? null : (this.#origins.get(String(value)) ?? null)
   }
 }
+
+/** Whether a row has a value that does not map. */
+export const isInvalid = ({ cells }: Row): boolean =>
+  cells['size'] !== undefined && !/^\d*$/.test(cells['size'])
+
+/** Of each key the row that is sent. */
+const rowsThatCount = (rows: readonly Row[]): ReadonlyMap<string, Row> =>
+  new Map(rows.filter((row) => !isInvalid(row)).map((row) => [row.code, row]))
 
 export class Source {
   readonly sync: SyncScene
@@ -166,20 +174,34 @@ export class Source {
       ]),
     ]
     const text = `${lines.map((cells) => cells.join(',')).join('\n')}\n`
+    const rows = [...this.#rows]
     if (inPlace) {
       // Who reads it now reads half of it. What was read before is not to be told from a whole file, if it ends with a row.
       const half = text.slice(0, text.length >> 1)
       writeFileSync(this.path, half)
       this.#note(half, this.#rowsIn(half))
-      this.#later(() => writeFileSync(this.path, text))
+      this.#later(() => {
+        writeFileSync(this.path, text)
+        this.#note(text, rows)
+      })
     } else {
       writeFileSync(`${this.path}.new`, text)
       renameSync(`${this.path}.new`, this.path)
+      this.#note(text, rows)
     }
-    this.#note(text, [...this.#rows])
   }
 
   #note(text: string, rows: readonly Row[]): void {
+    // The times of files are those of the world, and no two forms of a file have the same.
+    const seconds = (this.#now() + this.states.length / 1_000) / 1_000
+    utimesSync(this.path, seconds, seconds)
+    const before = rowsThatCount(this.states.at(-1)?.rows ?? [])
+    for (const [code, { cells }] of rowsThatCount(rows)) {
+      const was = before.get(code)?.cells
+      // Of two rows with a key the last one has left: what the other one has is as new as any.
+      if (was !== undefined && JSON.stringify(was) !== JSON.stringify(cells))
+        for (const value of Object.values(cells)) this.#versions.again(value)
+    }
     this.states.push({
       sync: this.sync.name,
       at: this.#now(),
