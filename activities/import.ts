@@ -7,6 +7,7 @@ import type { RowVerdict } from '../src/core/domain/row-changes.ts'
 import type { LimitExceeded, PlanToApprove } from '../src/core/domain/limit-exceeded.ts'
 import { LIVE_STATES, countKnownDifferent } from '../src/core/domain/books.ts'
 import { countDoneRemovals } from '../src/core/domain/removals.ts'
+import { FenceLost, NotYet } from '../src/core/errors.ts'
 import type { Window } from '../src/core/domain/watermark.ts'
 import {
   appliedPlan,
@@ -124,6 +125,9 @@ export interface ImportActivities {
 
 export type { ImportActivityDeps } from './import-work.ts'
 
+/** After which a run is staged again whose staging was overtaken. */
+const AGAIN_MS = 5_000
+
 /** Those of a run whose ledger counts none. */
 const NO_LINKS: LinkCounters = {
   read: 0,
@@ -154,7 +158,14 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
         await checkSingleWritesDrained({ ledger, clock }, sync, run)
         return run
       }),
-    stageImport: work.connected((scope, input) => stageRun(work, scope, input)),
+    stageImport: work.connected((scope, input) =>
+      stageRun(work, scope, input).catch((error: unknown) => {
+        // An attempt that stood still has begun anew meanwhile. It is told of its end soon, and the work of this one is done again.
+        throw error instanceof FenceLost
+          ? new NotYet(`run ${input.run} is staged twice`, AGAIN_MS)
+          : error
+      }),
+    ),
     compareImport: work.connected(compareRows),
     planImport: work.connected(planRows),
     reviewImport: work.connected((scope) => reviewRows(work, scope)),
@@ -193,7 +204,7 @@ async function stageRun(
   const old = retry && (await shared.runOf(retry.of))
   const kind = { isRetry: retry !== undefined, isOfLinks: links !== undefined }
   const staging = { run, sync, keyFingerprint, window, reconcile, ...kind }
-  const { rows, planned, invalid, warnings, removals } = await stage(
+  const { fence, rows, planned, invalid, warnings, removals } = await stage(
     importDeps,
     staging,
     async (extent) =>
@@ -215,7 +226,7 @@ async function stageRun(
     rows,
     planned,
     invalid,
-    segments: await ledger.openSegments(run),
+    segments: await ledger.openSegments(run, fence),
     errors: invalid === 0 ? [] : await rowErrors(ledger, choice),
     // Who applies a plan has seen what it does.
     ...(makesPlan(sync.import, job) && { makesPlan: true as const }),
@@ -232,14 +243,14 @@ async function stageUndone(
   importDeps: ImportScope['importDeps'],
 ) {
   const { run, sync } = undoing
-  const { rows, planned, invalid, findings, removals } = await stageUndo(importDeps, undoing)
+  const { fence, rows, planned, invalid, findings, removals } = await stageUndo(importDeps, undoing)
   logger.info({ run, rows, planned, ...findings }, 'run_staged')
   const toRemove = removals.planned ?? 0
   return {
     rows,
     planned,
     invalid,
-    segments: await ledger.openSegments(run),
+    segments: await ledger.openSegments(run, fence),
     errors: [],
     hasLimits: hasLimits(sync.import) || toRemove > 0,
     ...(toRemove > 0 && { removals: toRemove }),
