@@ -148,6 +148,8 @@ export class Judge {
       return this.violate(`(iv) ${id} is deleted by a run that has read no whole file`)
     if (file.rows.some((row) => row.code === code.trim()))
       this.violate(`(iv) ${id} is deleted, and its row is in the file that run ${run!.id} has read`)
+    if (file.rows.some((row) => row.code === ''))
+      this.violate(`(iv) ${id} is deleted, and run ${run!.id} has read a row without a key`)
     const changed = states.find(({ generation }) => generation > file.generation)
     if (changed !== undefined && at - changed.at > ON_ITS_WAY_MS)
       this.violate(
@@ -174,6 +176,11 @@ export class Judge {
       if (origin !== null && origin.code !== code.trim())
         this.violate(`(iv) ${id}: ${property} was of another row`)
     }
+  }
+
+  /** Whether there is a time without a key that the service of the configuration takes. */
+  get #isKeyTaken(): boolean {
+    return this.#world!.plan.actions.some((action) => ['key', 'address'].includes(action.do))
   }
 
   /** Whenever nothing moves, anybody may look. */
@@ -204,6 +211,8 @@ export class Judge {
         )
       if (isLive && live.has(run.sync)) this.violate(`(viii) ${run.sync} has two live runs`)
       if (isLive) live.add(run.sync)
+      if (run.state === 'blocked' && run.reason === 'auth' && !this.#isKeyTaken)
+        this.violate(`(vi) run ${run.id} is blocked by its key, and there was a valid one always`)
       if (isLive || this.#closed.has(run.id)) continue
       this.#closed.set(run.id, world.loop.now())
       if (open > 0)

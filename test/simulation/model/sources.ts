@@ -17,7 +17,7 @@ const NUMBER_BASE = 7_000_000
 export interface Row {
   /** The key as it is to be understood: without space around it. */
   readonly code: string
-  /** The key as the cell has it. */
+  /** The key as the cell has it; a row without a key has none in both. */
   readonly raw: string
   /** By property, as the cell has it. */
   readonly cells: Readonly<Record<string, string>>
@@ -63,9 +63,9 @@ export class Versions {
   }
 }
 
-/** Whether a row has a value that does not map. */
-export const isInvalid = ({ cells }: Row): boolean =>
-  cells['size'] !== undefined && !/^\d*$/.test(cells['size'])
+/** Whether a row has no key, or a value that does not map. */
+export const isInvalid = ({ code, cells }: Row): boolean =>
+  code === '' || (cells['size'] !== undefined && !/^\d*$/.test(cells['size']))
 
 /** Of each key the row that is sent. */
 const rowsThatCount = (rows: readonly Row[]): ReadonlyMap<string, Row> =>
@@ -115,7 +115,9 @@ export class Source {
   #row(code: string): Row {
     // A program that writes such files may pad its keys.
     const raw =
-      this.sync.padsKeys && this.#dice.often(0.3) ? `${this.#dice.one(' ', '')}${code} ` : code
+      code !== '' && this.sync.padsKeys && this.#dice.often(0.3)
+        ? `${this.#dice.one(' ', '')}${code} `
+        : code
     const cells = this.sync.properties.map((property) => [property, this.#cell(code, property)])
     return { code, raw, cells: Object.fromEntries(cells) as Row['cells'] }
   }
@@ -128,6 +130,8 @@ export class Source {
       often(0.3) ? this.#row(row.code) : often(0.12) ? this.#asBefore(row) : row,
     )
     for (let count = below(3); count > 0; count--) this.#rows.push(this.#row(this.#newKey()))
+    if (this.sync.keyless > 0 && often(this.sync.keyless))
+      this.#rows.splice(below(this.#rows.length), 0, this.#row(''))
     if (this.#rows.length === 0) this.#rows.push(this.#row(this.#newKey()))
     // The same key twice: the last one counts.
     if (often(0.2))
@@ -152,9 +156,9 @@ export class Source {
     return code
   }
 
-  /** Every row is right and new. */
+  /** Every row is right and new, and has a key. */
   clean(): void {
-    const codes = [...new Set(this.#rows.map(({ code }) => code))]
+    const codes = [...new Set(this.#rows.map(({ code }) => code))].filter((code) => code !== '')
     this.#rows = codes.map((code) => {
       const cells = this.sync.properties.map((property) => [
         property,
