@@ -47,7 +47,11 @@ function rightStates(
   if (isInvalid(row)) return ['invalid']
   const later = rows.slice(at + 1).some((one) => one.code === row.code && !isInvalid(one))
   if (later) return ['superseded']
-  const isRefused = Object.values(row.cells).includes(REFUSED)
+  // A service that writes another name does not see that one.
+  const isNameSeen = world.plan.scene.service.writes === 'sent'
+  const isRefused = Object.entries(row.cells).some(
+    ([name, value]) => value === REFUSED && (name !== 'name' || isNameSeen),
+  )
   const spared = sync.mode === 'create' ? ['exists'] : sync.mode === 'update' ? ['absent'] : []
   // A row that the service could not take, however often it was asked; a create whose answer was lost is in doubt.
   const { items, failed, failedAfter } = world.plan.weather
@@ -173,7 +177,8 @@ interface Accepted {
 
 /** (i) The service has what was accepted, but for what others have changed. */
 function judgeAccepted(world: World, { run, row, item }: Accepted, violate: Violate): void {
-  if (run.state === 'complete_with_differences' && (item.verified ?? 'equal') !== 'equal') return
+  // The run says that it is held otherwise.
+  if (run.state !== 'complete' && (item.verified ?? 'equal') !== 'equal') return
   const org = world.orgOf(run.org_id)
   if (org === null) return
   const sync = world.plan.scene.syncs.find(({ name }) => name === run.sync)!

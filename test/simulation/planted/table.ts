@@ -54,6 +54,12 @@ export const PLANTED: readonly PlantedBug[] = [
     OUTBOX,
     'UPDATE accepted SET hash = NULL WHERE destination = ? AND key IN',
     'UPDATE accepted SET hash = hash WHERE destination = ? AND key IN',
+    // What was in flight when a workflow ended is looked up before the next run begins.
+    {
+      file: 'activities/import.ts',
+      from: 'const abandoning = (gone: Run) => settle(work, gone, env)',
+      to: 'const abandoning = async (gone: Run) => void (gone.id < 0 && (await settle(work, gone, env)))',
+    },
   ),
   bug(
     'outbox',
