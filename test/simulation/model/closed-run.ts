@@ -47,23 +47,21 @@ function rightStates(
   if (isInvalid(row)) return ['invalid']
   const later = rows.slice(at + 1).some((one) => one.code === row.code && !isInvalid(one))
   if (later) return ['superseded']
-  // A service that writes another name does not see that one.
-  const isNameSeen = world.plan.scene.service.writes === 'sent'
-  const isRefused = Object.entries(row.cells).some(
-    ([name, value]) => value === REFUSED && (name !== 'name' || isNameSeen),
-  )
+  const isRefused = Object.values(row.cells).includes(REFUSED)
+  // One that writes another name, where it is asked for an upsert, does not see that one.
+  const isNameLost = world.plan.scene.service.writes !== 'sent' && row.cells['name'] === REFUSED
   const spared = sync.mode === 'create' ? ['exists'] : sync.mode === 'update' ? ['absent'] : []
   // A row that the service could not take, however often it was asked; a create whose answer was lost is in doubt.
   const { items, failed, failedAfter } = world.plan.weather
   const givenUp = items + failed + failedAfter > 0 || sync.mode === 'create' ? ['failed'] : []
-  if (isRefused) return ['rejected', ...givenUp, ...spared]
+  if (isRefused && !isNameLost) return ['rejected', ...givenUp, ...spared]
   const written =
     sync.mode === 'create'
       ? ['created']
       : sync.mode === 'update'
         ? ['updated']
         : ['created', 'updated']
-  return [...written, 'unchanged', ...spared, ...givenUp]
+  return [...written, 'unchanged', ...spared, ...givenUp, ...(isNameLost ? ['rejected'] : [])]
 }
 
 /** The properties that the run was configured to write. */

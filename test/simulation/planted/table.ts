@@ -478,8 +478,8 @@ export const PLANTED: readonly PlantedBug[] = [
     'deadlines',
     'writes-may-be-an-hour-old',
     'src/import/push/send-deadline.ts',
-    'timeoutMs / 3',
-    'timeoutMs * 60',
+    'new Deadline(maxWriteAgeMs(tuning))',
+    'new Deadline(180 * maxWriteAgeMs(tuning))',
   ),
   bug(
     'deadlines',
