@@ -297,17 +297,16 @@ export const PLANTED: readonly PlantedBug[] = [
 
   bug(
     'pacing',
-    'no-gate-after-a-refusal',
+    'no-limit-and-no-gate-after-a-refusal',
     'src/client/pacer/admission.ts',
     'if (t < gate.until) return gate.until',
     'if (t < gate.until && t < 0) return gate.until',
-  ),
-  bug(
-    'pacing',
-    'no-limit',
-    'src/client/pacer/admission.ts',
-    'return isRestricted ? whenNextOfLimit(memory, interactive, t) : 0',
-    'return isRestricted ? 0 * whenNextOfLimit(memory, interactive, t) : 0',
+    // Each of the two alone is enough: a refusal teaches the limit.
+    {
+      file: 'src/client/pacer/admission.ts',
+      from: 'return isRestricted ? whenNextOfLimit(memory, interactive, t) : 0',
+      to: 'return isRestricted ? 0 * whenNextOfLimit(memory, interactive, t) : 0',
+    },
   ),
   bug(
     'pacing',
