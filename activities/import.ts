@@ -7,7 +7,6 @@ import type { RowVerdict } from '../src/core/domain/row-changes.ts'
 import type { LimitExceeded, PlanToApprove } from '../src/core/domain/limit-exceeded.ts'
 import { LIVE_STATES, countKnownDifferent } from '../src/core/domain/books.ts'
 import { countDoneRemovals } from '../src/core/domain/removals.ts'
-import { FenceLost, NotYet } from '../src/core/errors.ts'
 import type { Window } from '../src/core/domain/watermark.ts'
 import {
   appliedPlan,
@@ -125,9 +124,6 @@ export interface ImportActivities {
 
 export type { ImportActivityDeps } from './import-work.ts'
 
-/** After which a run is staged again whose staging was overtaken. */
-const AGAIN_MS = 5_000
-
 /** Those of a run whose ledger counts none. */
 const NO_LINKS: LinkCounters = {
   read: 0,
@@ -158,14 +154,7 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
         await checkSingleWritesDrained({ ledger, clock }, sync, run)
         return run
       }),
-    stageImport: work.connected((scope, input) =>
-      stageRun(work, scope, input).catch((error: unknown) => {
-        // An attempt that stood still has begun anew meanwhile. It is told of its end soon, and the work of this one is done again.
-        throw error instanceof FenceLost
-          ? new NotYet(`run ${input.run} is staged twice`, AGAIN_MS)
-          : error
-      }),
-    ),
+    stageImport: work.connected((scope, input) => stageRun(work, scope, input)),
     compareImport: work.connected(compareRows),
     planImport: work.connected(planRows),
     reviewImport: work.connected((scope) => reviewRows(work, scope)),
