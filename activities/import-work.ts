@@ -1,5 +1,7 @@
 // The ground of an import's activities: the border, and the client for the org of the run.
 
+import { Context } from '@temporalio/activity'
+import { FenceLost, NotYet } from '../src/core/errors.ts'
 import type { OrgRef } from '../src/core/domain/org-ref.ts'
 import type { Priority } from '../src/core/ports.ts'
 import type { ImportSync, SyncConfig } from '../config/index.ts'
@@ -15,6 +17,11 @@ import type { Extent, Source } from '../src/sources/source.ts'
 import type { Ledger, Run } from '../src/ledger/ledger.ts'
 import { withDefaults, type PartialTuning, type SharedDeps } from './deps.ts'
 import { createSharedActivities, type SharedActivities } from './shared.ts'
+
+/** After which work is tried again that another attempt has taken over. */
+const AGAIN_MS = 5_000
+/** How often: then the run fails. */
+const AGAIN_MAX = 20
 
 /** What an import needs besides. */
 export interface ImportActivityDeps extends SharedDeps {
@@ -84,7 +91,16 @@ export class ImportWork {
     body: (scope: ImportScope, input: Input) => Promise<Result>,
   ): (input: Input) => Promise<Result> {
     return (input) =>
-      this.step(input, async (env) => await body(await this.scopeOf(input.run, env), input))
+      this.step(input, async (env) => {
+        try {
+          return await body(await this.scopeOf(input.run, env), input)
+        } catch (error) {
+          // An attempt that stood still has taken the work from this one. It learns soon that it is over, and this one is tried again.
+          throw error instanceof FenceLost && Context.current().info.attempt <= AGAIN_MAX
+            ? new NotYet(`another attempt works on run ${input.run}`, AGAIN_MS)
+            : error
+        }
+      })
   }
 
   /** The run with the client for its org alone; a run that was blocked asks `/self/` before it goes on. */

@@ -193,7 +193,7 @@ async function stageRun(
   const old = retry && (await shared.runOf(retry.of))
   const kind = { isRetry: retry !== undefined, isOfLinks: links !== undefined }
   const staging = { run, sync, keyFingerprint, window, reconcile, ...kind }
-  const { rows, planned, invalid, warnings, removals } = await stage(
+  const { fence, rows, planned, invalid, warnings, removals } = await stage(
     importDeps,
     staging,
     async (extent) =>
@@ -215,7 +215,7 @@ async function stageRun(
     rows,
     planned,
     invalid,
-    segments: await ledger.openSegments(run),
+    segments: await ledger.openSegments(run, fence),
     errors: invalid === 0 ? [] : await rowErrors(ledger, choice),
     // Who applies a plan has seen what it does.
     ...(makesPlan(sync.import, job) && { makesPlan: true as const }),
@@ -232,14 +232,14 @@ async function stageUndone(
   importDeps: ImportScope['importDeps'],
 ) {
   const { run, sync } = undoing
-  const { rows, planned, invalid, findings, removals } = await stageUndo(importDeps, undoing)
+  const { fence, rows, planned, invalid, findings, removals } = await stageUndo(importDeps, undoing)
   logger.info({ run, rows, planned, ...findings }, 'run_staged')
   const toRemove = removals.planned ?? 0
   return {
     rows,
     planned,
     invalid,
-    segments: await ledger.openSegments(run),
+    segments: await ledger.openSegments(run, fence),
     errors: [],
     hasLimits: hasLimits(sync.import) || toRemove > 0,
     ...(toRemove > 0 && { removals: toRemove }),

@@ -68,7 +68,7 @@ const partText = ({ read, readToEnd }: Books): string | null =>
 /** Of a run that came to its end without removing what seems gone. */
 const heldBackText = ({ removals = {} }: Books): string | null =>
   (removals.unsent ?? 0) > 0
-    ? 'those that are unsent are held back by rows whose key cannot be read, which a warning of the run names'
+    ? 'those that are unsent were held back: a warning of the run says why'
     : null
 
 /** Of a run that a person has not approved, or cancelled. */

@@ -1,6 +1,7 @@
-// Opens runs: one live run per sync. If a run's workflow is gone, its books are closed first.
+// Opens runs: one live run per sync. If a run's workflow is gone, its books are closed first. Promise kept here: a workflow that has ended
+// opens none, whenever a worker that stood still goes on with that.
 
-import { AlreadyRunning, SyncError } from '../core/errors.ts'
+import { AlreadyRunning, NotYet, SyncError } from '../core/errors.ts'
 import type { Json } from '../core/json.ts'
 import type { Purpose } from '../core/domain/purpose.ts'
 import type { Logger } from '../core/ports.ts'
@@ -23,6 +24,9 @@ export const abandonedChange = (run: Run): RunChange =>
 
 const takeoversMax = 3
 
+/** Where a server answers late: a workflow that has ended asks for nothing again. */
+const notLiveRetryMs = 10_000
+
 /** Closes the books of a run that no workflow works on any more: what was sent is in doubt, what was planned is unsent. */
 export async function closeAbandoned(ledger: RunClosing, run: Run): Promise<void> {
   await ledger.settleLeftovers(run.id)
@@ -35,20 +39,46 @@ export async function closeAbandoned(ledger: RunClosing, run: Run): Promise<void
   })
 }
 
+interface OpenDeps {
+  readonly ledger: RunClosing & Runs
+  readonly logger: Logger
+  isLive(holder: RunHolder): Promise<boolean>
+  /** Finishes the work for a run whose workflow is gone, before its books are closed. */
+  readonly abandoning?: ((run: Run) => Promise<void>) | undefined
+  /** Called for every run whose books were closed because its workflow is gone. */
+  abandoned?(run: Run): Promise<void>
+}
+
+interface Opening {
+  readonly sync: string
+  readonly holder: RunHolder
+}
+
+/** @throws NotYet */
+async function checkLive(deps: OpenDeps, { sync, holder }: Opening): Promise<void> {
+  if (await deps.isLive(holder)) return
+  const { workflowId } = holder
+  deps.logger.warn({ sync, workflow: workflowId }, 'run_not_opened')
+  throw new NotYet(`workflow ${workflowId} is not running, so it opens no run`, notLiveRetryMs)
+}
+
+/** The run that was just opened; it is closed at once if its workflow has ended meanwhile. @throws NotYet */
+async function stillLive(deps: OpenDeps, opening: Opening, run: Run): Promise<Run> {
+  try {
+    await checkLive(deps, opening)
+    return run
+  } catch (error) {
+    if (error instanceof NotYet) await closeAbandoned(deps.ledger, run)
+    throw error
+  }
+}
+
 /**
  * Opens a run, or returns the one that the same workflow opened before.
- * @throws AlreadyRunning if a live workflow holds the sync
+ * @throws AlreadyRunning if a live workflow holds the sync; NotYet if the workflow that asks is not running any more
  */
 export async function openOrResumeRun(
-  deps: {
-    ledger: RunClosing & Runs
-    logger: Logger
-    isLive(holder: RunHolder): Promise<boolean>
-    /** Finishes the work for a run whose workflow is gone, before its books are closed. */
-    abandoning?: ((run: Run) => Promise<void>) | undefined
-    /** Called for every run whose books were closed because its workflow is gone. */
-    abandoned?(run: Run): Promise<void>
-  },
+  deps: OpenDeps,
   job: {
     sync: string
     kind: Run['kind']
@@ -63,8 +93,9 @@ export async function openOrResumeRun(
   const { holder, ...run } = job
   const { sync } = run
   for (let takeover = 0; takeover < takeoversMax; takeover++) {
+    await checkLive(deps, job)
     const opened = await ledger.openRun({ ...run, ...holder, mode: 'run' })
-    if ('run' in opened) return opened.run
+    if ('run' in opened) return await stillLive(deps, job, opened.run)
     const held = opened.heldBy
     if (held.workflowId === holder.workflowId && held.workflowRunId === holder.workflowRunId)
       return held

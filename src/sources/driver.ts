@@ -39,6 +39,10 @@ export interface SourceDriver<
   /** Why it cannot be read in a window, in one sentence for people; null if it can, as far as its settings say. */
   windowProblem(from: Settings<S, N | M>): string | null
   /**
+   * What its files look like now, as `stamp` of a source that was read: equal while they are those that were read. Null: it has none.
+   */
+  stamp(from: Settings<S, N | M>): Promise<string | null>
+  /**
    * @param sync its name, for messages
    * @throws SourceError if the source cannot be opened or has no usable header; Blocked if it cannot be reached now
    */

@@ -57,6 +57,8 @@ export interface Source {
   chunks(rowsMax: number, signal?: AbortSignal): AsyncIterable<readonly SourceRow[]>
   /** The share that was read so far, 0 to 1; null, or left out, where the length is not known. */
   readShare?(): number | null
+  /** What its files looked like when it was opened, and until `chunks` ended; left out where it has none. */
+  stamp?(): string
   /** The summary; only after `chunks` has ended. */
   summary(): SourceSummary
   /** What its key saw, at least, while it was read; only after `chunks` has ended. Left out where a source has no key. */

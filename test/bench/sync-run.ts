@@ -16,6 +16,7 @@ import { openLedger } from '../../src/ledger/open.ts'
 import { openSource } from '../../src/sources/index.ts'
 import { openMirrorTables, type WarehousePlace } from '../../src/warehouses/index.ts'
 import { startFigures, type Figures } from './mirror-figures.ts'
+import { isOwnWorkflow } from '../own-workflow.ts'
 
 export interface Job {
   readonly url: string
@@ -77,7 +78,7 @@ const surroundings = {
   clock: systemClock,
   logger: silentLogger,
   watch: { changed: async () => {} },
-  isLive: async () => false,
+  isLive: isOwnWorkflow,
   loadSync: async () => sync,
   connect: async () => ({ client, keyFingerprint: await client.keyFingerprint() }),
 }

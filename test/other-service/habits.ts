@@ -52,6 +52,8 @@ export interface Habits {
   // What it answers
   readonly batchItems: 'record' | 'bare' | '204'
   readonly batchStatus: 200 | 207
+  /** Whether an item with the text that is refused is answered alone, or the whole batch is refused with it. */
+  readonly batchRefusals: 'items' | 'whole'
   /** What an item of a batch upsert writes, whatever was sent: itself, a record of another key, or another value. */
   readonly writes: 'sent' | 'otherkey' | 'otherval'
   /**
@@ -93,6 +95,7 @@ export const DEFAULT_HABITS: Habits = {
   clockAhead: 0,
   batchItems: 'record',
   batchStatus: 200,
+  batchRefusals: 'items',
   writes: 'sent',
   answers: 'held',
   singleWrites: 'record',

@@ -145,6 +145,16 @@ function batch(
       propertiesIn(item as JsonObject, `/data/${index}`, keys.includes('id') ? ['id'] : [])
     }
   }
+  const refused = (items as JsonObject[]).findIndex(
+    ({ properties }) =>
+      habits.refusesText !== null &&
+      Object.values((properties ?? {}) as JsonObject).includes(habits.refusesText),
+  )
+  if (habits.batchRefusals === 'whole' && refused >= 0)
+    throw new Refusal(422, 'request_invalid', 'it is not taken', {
+      reason: 'schema_invalid',
+      field: `/data/${refused}/properties`,
+    })
   const results = (items as JsonObject[]).map((item, index): JsonObject => {
     const fault = habits.itemFaults
     const isFault = fault !== null && random() < fault.rate
@@ -215,7 +225,8 @@ function upsertItem(call: Call, type: TypeDef, values: JsonObject) {
 function otherwise(values: JsonObject, key: string, how: Habits['writes']): JsonObject {
   if (how === 'otherkey') return { ...values, [key]: `zzz-${String(values[key])}` }
   if (how === 'sent') return values
-  const isText = (name: string, value: Json) => name !== key && name.endsWith('first_name') && value
+  const isText = (name: string, value: Json) =>
+    name !== key && (name === 'name' || name.endsWith('first_name')) && value
   return Object.fromEntries(
     Object.entries(values).map(([name, value]) => [name, isText(name, value) ? 'WRONG' : value]),
   )

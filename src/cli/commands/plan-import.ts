@@ -100,10 +100,14 @@ async function makePlan(
     },
   }
   const openers = createSourceOpeners(context, connect)
-  const staged = await stage(deps, { run: run.id, sync, keyFingerprint }, async (extent) => {
-    source = await openSource(sync, openers, undefined, extent)
-    return source
-  })
+  const { fence: _, ...staged } = await stage(
+    deps,
+    { run: run.id, sync, keyFingerprint },
+    async (extent) => {
+      source = await openSource(sync, openers, undefined, extent)
+      return source
+    },
+  )
   context.terminal.endLive()
   const { planned, invalid } = staged
   const noneValid = invalid > 0 && invalid === staged.rows ? [noneValidText(invalid)] : []

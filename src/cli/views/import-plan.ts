@@ -13,7 +13,7 @@ import { printRejectGroups, REJECT_GROUPS_SHOWN, rejectGroupToJson } from './rej
 
 /** What a run would do, in counts. It is JSON: a plan that is kept has it in the ledger. */
 export interface ImportPlan {
-  readonly staged: StageResult
+  readonly staged: Omit<StageResult, 'fence'>
   /** Keys that were accepted before. */
   readonly known: number
   /** Null if the sync has none. */
@@ -67,8 +67,10 @@ const CHANGES_FOR_GOOD =
   'An undo of this run would delete the records that it makes, and could not give values back: keep_before: true keeps what records held'
 
 /** Whether a run may change values that nobody keeps. One that applies a plan which is kept keeps them. */
-const changesForGood = ({ import: given }: ImportSync, { planned }: StageResult): boolean =>
-  planned > 0 && given.mode !== 'create' && given.mode !== 'link' && !keepsBefore(given)
+const changesForGood = (
+  { import: given }: ImportSync,
+  { planned }: Pick<StageResult, 'planned'>,
+): boolean => planned > 0 && given.mode !== 'create' && given.mode !== 'link' && !keepsBefore(given)
 
 /** @param title of a plan that is kept */
 export function printImportPlan(

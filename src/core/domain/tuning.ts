@@ -9,7 +9,8 @@ const MINIMUM = {
     rows_per_segment: 1_000,
     in_flight: 1,
     segments_in_flight: 1,
-    segment_ms: 1_000,
+    // As long as a page of records may take to be looked up: what a slice does not end, the next one begins anew.
+    segment_ms: 15_000,
     service_probe_ms: 1_000,
     blocked_probe_ms: 1_000,
     resend_backoff_ms: 100,

@@ -143,7 +143,8 @@ async function pushRounds(
   const choose = (items: readonly PlannedItem[]) => chooser.choose(items)
   const limits = { limit: job.itemsPerRequest, mustStop: slice.mustStop, slice: slice.signal }
   let isNoted = false
-  for (let round = 1; round <= ITEM_ATTEMPTS_MAX; round++) {
+  // The slice before has waited for the rows that are due now.
+  for (let round = await firstRound(ledger, job); round <= ITEM_ATTEMPTS_MAX; round++) {
     const planned = dispenser(ledger, job, round, slice.signal)
     await sendAll(chooser.looksFirst ? chosenRows(planned, choose, limits) : planned)
     const again = delivery.takeAgain()
@@ -156,6 +157,15 @@ async function pushRounds(
     await clock.sleep(waits[Math.min(round, waits.length) - 1] ?? 0, signal)
   }
   return true
+}
+
+/** The first round that has anything to send. */
+async function firstRound(ledger: Outbox, { run, segment }: ClaimedSegment): Promise<number> {
+  for (let round = 1; round < ITEM_ATTEMPTS_MAX; round++) {
+    const choice = { after: segment.first - 1, attemptsBelow: round, limit: 1 }
+    if ((await ledger.nextPlanned(run, segment, choice)).length > 0) return round
+  }
+  return ITEM_ATTEMPTS_MAX
 }
 
 /** The first item of a segment that may be sent still; null if none is left. */

@@ -22,6 +22,7 @@ import type { MatchingProperty } from '../mapping/types.ts'
 import type { ImportDeps, StagedImport } from '../ports.ts'
 import { lookUpKeys, readRecordById, type Found, type PropertyValues } from '../verify/look-up.ts'
 import type { LeftAsIs } from './left-as-is.ts'
+import type { SourceAsRead } from './source-as-read.ts'
 
 export type JudgingLedger = AcceptedRecords &
   LedgerIdentity &
@@ -36,6 +37,7 @@ export interface RemovalJob extends StagedImport {
   /** The values that records get; null: they are deleted. */
   readonly cleared: PropertyValues | null
   readonly typeOf: (property: string) => string
+  readonly source: SourceAsRead
   /** Keys in small letters of rows whose record is not known. */
   readonly openKeys: ReadonlySet<string>
 }

@@ -20,6 +20,7 @@ import type {
   StepStates,
 } from '../../ledger/ledger.ts'
 import { readsAll } from '../run-configs.ts'
+import type { Source } from '../../sources/source.ts'
 import { stepPosition } from '../step-position.ts'
 import type { ImportDeps } from '../ports.ts'
 
@@ -38,6 +39,8 @@ export interface StagedReading {
   readonly isRegular: boolean
   /** Whether it is regular, and its source was read whole. */
   readonly isWhole: boolean
+  /** The source that was read. */
+  readonly whole: Pick<Source, 'stamp'>
 }
 
 export interface PlannedRemovals {
@@ -49,10 +52,16 @@ export interface PlannedRemovals {
 interface Facts {
   /** Why a person is asked however few they are, in words. */
   readonly reason: string | null
+  /** What the files looked like that had no row of them; null if there are none, or in runs of older releases. */
+  readonly stamp: string | null
 }
 
 const factsOf = (ledger: StepStates, run: number) =>
-  stepPosition<Facts>(ledger, run, 'removals', { reason: null })
+  stepPosition<Facts>(ledger, run, 'removals', { reason: null, stamp: null })
+
+/** What the files looked like that a run has read; null if it has read none, or none for removals. */
+export const stampOfReading = async (ledger: StepStates, run: number): Promise<string | null> =>
+  (await factsOf(ledger, run)).kept.stamp
 
 /** Why a person is asked about the removals of a run however few they are; null if there is no reason. */
 export const reasonToAsk = async (ledger: StepStates, run: number): Promise<string | null> =>
@@ -91,7 +100,7 @@ export async function planRemovals(
   if (earlier !== null) await planner.addCarried(earlier.id, isMissing && obstacle === null)
   if (isMissing && obstacle === null && earlier !== null) {
     const reason = otherSource(sync.import, earlier)
-    if (reason !== null) await (await factsOf(ledger, run)).keep({ reason })
+    await (await factsOf(ledger, run)).keep({ reason, stamp: reading.whole.stamp?.() ?? null })
     await planner.addMissing(earlier.id)
   }
   const { counts, keyless } = await planner.end()

@@ -39,6 +39,7 @@ import {
   type RemovalJob,
 } from './judge.ts'
 import { LeftAsIs } from './left-as-is.ts'
+import { SOURCE_CHANGED, SOURCE_CHANGED_TEXT, SourceAsRead } from './source-as-read.ts'
 import {
   readyRemovals,
   sendRemovals,
@@ -68,6 +69,7 @@ export async function removalJob(deps: Deps, job: StagedImport): Promise<Removal
     ...job,
     matching: currentMatchingProperty(config, type.properties, schema),
     left: new LeftAsIs(deps, type),
+    source: await SourceAsRead.of(deps.ledger, run, config),
     cleared: typeof missing === 'object' ? (missing.clear as PropertyValues) : null,
     typeOf: propertyTypes(config, schema, type.properties),
     openKeys: await keysOfOpenRows(deps.ledger, run),
@@ -186,6 +188,22 @@ async function removeOnce(
   }
 }
 
+/** Those that may be removed; what rests on a file that looks otherwise by now is settled. */
+async function withoutOutdated<One extends OpenRemoval>(
+  { ledger }: Deps,
+  job: RemovalJob,
+  fence: number,
+  open: readonly One[],
+): Promise<readonly One[]> {
+  const outdated = await job.source.outdated(open)
+  if (outdated.length === 0) return open
+  const held = { state: 'unsent', reason: SOURCE_CHANGED } as const
+  await ledger.addWarnings(job.run, [SOURCE_CHANGED_TEXT])
+  const about = outdated.map(({ number, key, recordId }) => ({ number, key, recordId, ...held }))
+  await ledger.settleRemovals(job.run, fence, about)
+  return open.filter((one) => !outdated.includes(one))
+}
+
 /** Judges removals, and gets the right to send those that are left while that is still so. Null if none is. */
 async function judgedNow(
   deps: Deps,
@@ -194,7 +212,11 @@ async function judgedNow(
   open: readonly OpenRemoval[],
 ): Promise<ReadyRemovals | null> {
   const { client, priority, signal } = deps
-  let left = open
+  // What became of one that was sent before is asked first.
+  const flying = open.filter(({ isSent }) => isSent)
+  const planned = open.filter(({ isSent }) => !isSent)
+  const proven = await withoutOutdated(deps, job, fence, planned)
+  let left: readonly OpenRemoval[] = [...flying, ...proven]
   for (let looks = 1; ; looks++) {
     signal.throwIfAborted()
     const { settled, sent, at } = await judgeOpen(deps, job, left)
@@ -203,7 +225,15 @@ async function judgedNow(
     const acquiring = client.quota.acquire({ priority, signal, maxWaitMs: QUOTA_WAIT_MAX_MS })
     const permit = await withHeartbeat(deps, acquiring)
     const until = lookLimit(deps, at)
-    if (until !== null || looks >= LOOKS_MAX) return readyRemovals(sent, { at, until }, permit)
+    if (until !== null || looks >= LOOKS_MAX) {
+      const still = await withoutOutdated(deps, job, fence, sent).catch((error: unknown) => {
+        permit.unused()
+        throw error
+      })
+      if (still.length > 0) return readyRemovals(still, { at, until }, permit)
+      permit.unused()
+      return null
+    }
     permit.unused()
     left = sent
   }

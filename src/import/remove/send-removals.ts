@@ -1,5 +1,5 @@
 // Sends removals that were judged: as one request, or one by one where the service has no batches, or refuses one of them. Promise kept
-// here: what was not sent soon after it was judged is not sent, but judged again.
+// here: what was not sent soon after it was judged is not sent, but judged again; nor is what rests on a file that has changed.
 
 import type { BatchItemResult } from '../../client/index.ts'
 import type { Deadline } from '../../core/deadline.ts'
@@ -76,7 +76,7 @@ export async function sendRemovals(
           return { results: new Map([[ids[0]!, refusedAs(error)]]), reason: null }
       }
     for (const [index, id] of ids.entries()) {
-      if (index > 0 && !isYoung(deps, ready.at)) break
+      if (index > 0 && !(isYoung(deps, ready.at) && (await isProven(job, sent, id)))) break
       try {
         for (const [one, result] of await send([id])) results.set(one, result)
       } catch (error) {
@@ -90,6 +90,12 @@ export async function sendRemovals(
     throw error
   }
   return { results, reason: null }
+}
+
+/** Whether the files that the removal of a record rests on are still as they were read. */
+async function isProven({ source }: RemovalJob, sent: Judged['sent'], id: string) {
+  const outdated = await source.outdated(sent.filter(({ recordId }) => recordId === id))
+  return outdated.length === 0
 }
 
 const isRefusal = (error: unknown): error is ServiceFailure =>

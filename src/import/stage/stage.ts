@@ -57,6 +57,7 @@ type StagingLedger = AcceptedRecords &
 
 /** What staging found. */
 export interface StageResult extends StageCounts {
+  readonly fence: number
   /** Those of the source, and those that were carried. */
   readonly rows: number
   /** Rows of the run before that were not accepted, and that the query did not return. */
@@ -138,9 +139,9 @@ async function stageSource(
       schema: plan.schema,
     })
     const bounds = linkBoundsOf(config, target.links?.definitions ?? [])
-    const { counts, fence, ...found } = await stageRows(deps, job, { source, plan, last, bounds })
-    const { withdrawn = 0 } = counts
-    const reading = { run, fence, sync, rows: found.all, withdrawn, isRegular }
+    const { counts, ...found } = await stageRows(deps, job, { source, plan, last, bounds })
+    const { withdrawn = 0, fence } = counts
+    const reading = { run, fence, sync, rows: found.all, withdrawn, isRegular, whole }
     const planning = planRemovals(deps, { ...reading, isWhole: isRegular && !isIncremental })
     const removals = await withHeartbeat(deps, planning)
     const isWhole = !isRetry && !isOfLinks && !isIncremental && window === null && !reconcile?.where
@@ -188,9 +189,8 @@ async function stageRows(
   carried: number
   carriedLinks: number
   planned: number
-  counts: StageCounts
+  counts: StageCounts & { readonly fence: number }
   corrected: CorrectedRows
-  fence: number
 }> {
   const { ledger, tuning } = deps
   // Minutes, where runs of millions of rows have become old.
@@ -231,8 +231,8 @@ async function stageRows(
   const of = isOfLinks ? 'all left' : 'unread keys'
   const isCarrying = plan.links !== null && (isOfLinks || last !== null)
   const carriedLinks = isCarrying ? await ledger.carryLinks(run, fence, { of, bounds }, onSlice) : 0
-  const counts = { ...decided, ...(corrected.count > 0 && { corrected: corrected.count }) }
-  return { all: read + carried, carried, carriedLinks, planned, counts, corrected, fence }
+  const counts = { ...decided, fence, ...(corrected.count > 0 && { corrected: corrected.count }) }
+  return { all: read + carried, carried, carriedLinks, planned, counts, corrected }
 }
 
 /** Rows are read and mapped while those before them are written. */

@@ -52,6 +52,7 @@ export type UndoStagingLedger = AcceptedRecords &
   Runs
 
 export interface StagedUndo extends StageCounts {
+  readonly fence: number
   readonly rows: number
   readonly findings: UndoFindings
   readonly warnings: readonly string[]
@@ -88,7 +89,7 @@ export async function stageUndo(
   })
   const warnings = undoWarnings(findings, old)
   await ledger.addWarnings(run, warnings)
-  return { ...counts, rows, findings, warnings, removals: await ledger.removalCounts(run) }
+  return { ...counts, fence, rows, findings, warnings, removals: await ledger.removalCounts(run) }
 }
 
 /** The only cell of a row of an undo: the row of the run that it undoes. */

@@ -94,8 +94,11 @@ export interface RequestOutcome {
 }
 
 export interface Outbox {
-  /** The segments that still have planned or sent items. */
-  openSegments(run: number): Promise<readonly RunSegment[]>
+  /**
+   * The segments that still have planned or sent items.
+   * @param fence of who has staged them @throws FenceLost if the run is staged by another one since
+   */
+  openSegments(run: number, fence?: number): Promise<readonly RunSegment[]>
   /** Takes a segment over; its holder before can settle nothing more. */
   claimSegment(run: number, segment: RunSegment): Promise<number>
   finishSegment(run: number, segment: RunSegment, fence: number): Promise<void>

@@ -11,12 +11,17 @@ export const outboxStatements = (
   { time, withPayload, indexedBy }: SqlDialect,
 ) =>
   ({
-    async openSegments(run) {
+    async openSegments(run, fence) {
       const rows = await db.all(
-        "SELECT first, last FROM segments WHERE run = $1 AND state = 'open' ORDER BY first",
+        `SELECT stage_fence, first, last FROM runs LEFT JOIN segments ON segments.run = runs.id AND segments.state = 'open'
+         WHERE runs.id = $1 ORDER BY first`,
         [run],
       )
-      return rows.map((row) => ({ first: Number(row['first']), last: Number(row['last']) }))
+      if (fence !== undefined && Number(rows[0]?.['stage_fence']) !== fence)
+        throw new FenceLost(run, 0)
+      return rows
+        .filter((row) => row['first'] !== null)
+        .map((row) => ({ first: Number(row['first']), last: Number(row['last']) }))
     },
 
     async claimSegment(run, segment) {

@@ -38,6 +38,10 @@ export const csv = sourceDriver({
   warehouse: () => null,
   isIncremental: () => false,
   windowProblem: () => 'a CSV file has no time, so it is always read whole; leave out from and to',
+  async stamp({ csv: path, sql, tables = {} }) {
+    const { stampOf } = await import('./file.ts')
+    return await stampOf([path, ...(sql === undefined ? [] : Object.values(tables))])
+  },
   async open(_sync, { csv: path, sql, tables = {}, ...dialect }, openers, _extent, signal) {
     if (sql === undefined) {
       const { openCsv } = await import('./index.ts')

@@ -2,7 +2,8 @@
 // here: what was read is one complete state of the file.
 
 import { createHash } from 'node:crypto'
-import { constants, open, type FileHandle } from 'node:fs/promises'
+import type { BigIntStats } from 'node:fs'
+import { constants, open, stat, type FileHandle } from 'node:fs/promises'
 import { pipeline, Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { SourceError } from '../../core/errors.ts'
@@ -21,8 +22,22 @@ export interface InputFile {
   digest(): string
   /** Whether size or modification time have changed since the file was opened. */
   hasChanged(): Promise<boolean>
+  /** What it looked like when it was opened, as `stampOf` gives it. */
+  stamp(): string
   close(): Promise<void>
 }
+
+const stampOfStats = ({ ino, size, mtimeNs }: BigIntStats): string => `${ino}:${size}:${mtimeNs}`
+
+/** What files look like now: another one in the place of a file, or one that was written to since, has another stamp. */
+export async function stampOf(paths: readonly string[]): Promise<string> {
+  const stamps = paths.map((path) =>
+    stat(path, { bigint: true }).then(stampOfStats, () => 'unreadable'),
+  )
+  return joinStamps(await Promise.all(stamps))
+}
+
+export const joinStamps = (stamps: readonly string[]): string => stamps.join(' ')
 
 /** @throws SourceError csv_missing, csv_not_a_file, csv_unreadable */
 export async function openFile(path: string, fault: CsvFault): Promise<InputFile> {
@@ -53,12 +68,24 @@ function unreadable(fault: CsvFault): SourceError {
   return fault('csv_unreadable', 'the file cannot be read; expected a readable CSV file')
 }
 
+/** What is said of an error while a file is read. */
+function readingError(error: unknown, fault: CsvFault): SourceError {
+  if (error instanceof SourceError) return error
+  const code = String((error as NodeJS.ErrnoException).code)
+  if (code === 'Z_BUF_ERROR')
+    return fault('csv_gzip', 'the gzip data ends too early; expected a complete file')
+  if (code.startsWith('Z_'))
+    return fault('csv_gzip', 'the gzip data is damaged; expected an intact file')
+  return unreadable(fault)
+}
+
 async function inputFile(handle: FileHandle, fault: CsvFault): Promise<InputFile> {
   const before = await handle.stat({ bigint: true })
   if (!before.isFile()) {
     const found = before.isDirectory() ? 'a directory' : 'not a regular file'
     throw fault('csv_not_a_file', `this is ${found}; expected a CSV file`)
   }
+  const stamp = stampOfStats(before)
   const magic = await handle.read(Buffer.alloc(2), 0, 2, 0)
   const zipped = magic.bytesRead === 2 && magic.buffer[0] === 0x1f && magic.buffer[1] === 0x8b
   const hash = createHash('sha256')
@@ -68,8 +95,7 @@ async function inputFile(handle: FileHandle, fault: CsvFault): Promise<InputFile
 
   async function hasChanged(): Promise<boolean> {
     if (closing !== undefined) return false
-    const now = await handle.stat({ bigint: true })
-    return now.size !== before.size || now.mtimeNs !== before.mtimeNs
+    return stampOfStats(await handle.stat({ bigint: true })) !== stamp
   }
 
   async function* raw(): AsyncGenerator<Buffer, void, undefined> {
@@ -103,13 +129,7 @@ async function inputFile(handle: FileHandle, fault: CsvFault): Promise<InputFile
       try {
         yield* zipped ? unzipped() : raw()
       } catch (error) {
-        if (error instanceof SourceError) throw error
-        const code = String((error as NodeJS.ErrnoException).code)
-        if (code === 'Z_BUF_ERROR')
-          throw fault('csv_gzip', 'the gzip data ends too early; expected a complete file')
-        if (code.startsWith('Z_'))
-          throw fault('csv_gzip', 'the gzip data is damaged; expected an intact file')
-        throw unreadable(fault)
+        throw readingError(error, fault)
       }
       digest = hash.digest('hex')
     },
@@ -120,6 +140,7 @@ async function inputFile(handle: FileHandle, fault: CsvFault): Promise<InputFile
       return digest
     },
     hasChanged,
+    stamp: () => stamp,
     close: () => (closing ??= handle.close()),
   }
 }

@@ -85,6 +85,7 @@ export async function openCsv(options: CsvOptions): Promise<Source> {
         return { rows: count, digest: file.digest() }
       },
       readShare: () => file.readShare(),
+      stamp: () => file.stamp(),
       close: () => file.close(),
     })
   } catch (error) {

@@ -10,6 +10,7 @@ import { checkColumns } from '../query/index.ts'
 import { singlePass } from '../single-pass.ts'
 import type { Source, SourceFault, SourceRow, SourceSummary } from '../source.ts'
 import { csvFaults, type CsvFault } from './faults.ts'
+import { joinStamps } from './file.ts'
 import { openCsv, type CsvOptions } from './index.ts'
 
 /** The table of the file. */
@@ -78,6 +79,7 @@ export async function openQueriedCsv(
         }
       },
       readShare: () => rows!.source.readShare?.() ?? null,
+      stamp: () => joinStamps(opened.map(({ source }) => source.stamp!())),
       close,
     })
   } catch (error) {

@@ -38,6 +38,7 @@ export const query = sourceDriver({
       'into the query, for a column `day`: `WHERE (:from IS NULL OR day >= :from) AND (:to IS NULL OR day < :to)`'
     )
   },
+  stamp: async () => null,
   async open(sync, from, { openWarehouse }, extent, signal) {
     const { openQuery } = await import('./index.ts')
     return await openQuery(sync, from, openWarehouse, signal, extent)

@@ -16,6 +16,7 @@ export const records = sourceDriver({
   isIncremental: () => false,
   // Their type decides: it has a modification time or not.
   windowProblem: () => null,
+  stamp: async () => null,
   async open(_sync, from, { connect }, { window }, signal) {
     const { openRecords } = await import('./index.ts')
     const { client } = await connect(from.records.connection)

@@ -16,6 +16,7 @@ import type { Faults, OtherService } from '../index.ts'
 import { killAfter, revive, watchLedger } from './killer.ts'
 import { quickClock } from './quick-clock.ts'
 import type { Dice } from './world.ts'
+import { isOwnWorkflow } from '../../own-workflow.ts'
 
 /** How often an activity is begun, at most. */
 const TRIES_MAX = 200
@@ -90,7 +91,7 @@ export class Process {
       clock: this.clock,
       logger: silentLogger,
       watch: { changed: async () => {} },
-      isLive: async () => false,
+      isLive: isOwnWorkflow,
       loadSync: async (name) => syncs.get(name)!,
       loadSyncs: async () => [...syncs.values()],
       connect: async () => ({ client, keyFingerprint: 'test' }),

@@ -5,6 +5,7 @@ import type { Json, Org, OtherService, Rec, Seen } from '../index.ts'
 import { isNumber, textOf } from '../json.ts'
 import { MODIFYING } from '../oracle/killer.ts'
 import type { Payload } from '../oracle/service-model.ts'
+import { watchOrg, Writers } from '../watch-org.ts'
 
 /** A record as it was at a time. */
 export interface Version {
@@ -96,7 +97,7 @@ export class Trace {
   readonly #type: string
   readonly #refused: string
   readonly events: TraceEvent[] = []
-  #isOthers = false
+  readonly #writers = new Writers()
   #ours: Edit[] = []
   readonly #open = new Map<Seen, Send>()
 
@@ -104,7 +105,16 @@ export class Trace {
     this.#org = service.org
     this.#type = type
     this.#refused = refused
-    this.#watchOrg()
+    const find = (id: string) => {
+      const record = this.#org.record(type, id)
+      return record ? versionOf(record) : null
+    }
+    watchOrg(this.#org, find, (id, before, after) => {
+      const { by } = this.#writers
+      const edit: Edit = { kind: 'edit', by, id, before, after, send: null }
+      if (by === 'others') this.events.push(edit)
+      else this.#ours.push(edit)
+    })
     service.hold((seen) => this.#arrives(seen), { when: 'before' })
     service.hold((seen) => this.#isDone(seen), { when: 'after' })
   }
@@ -127,48 +137,12 @@ export class Trace {
 
   /** Another writer works. */
   others<Result>(work: () => Result): Result {
-    this.#isOthers = true
-    try {
-      return work()
-    } finally {
-      this.#isOthers = false
-    }
+    return this.#writers.others(work)
   }
 
   /** The records of now. */
   records(): readonly Version[] {
     return this.#org.list(this.#type).map(versionOf)
-  }
-
-  #watchOrg(): void {
-    const org = this.#org
-    const { put, change, remove } = org
-    const idOf = (id: string) => {
-      const record = org.record(this.#type, id)
-      return record ? versionOf(record) : null
-    }
-    const note = (id: string, before: Version | null) => {
-      const by = this.#isOthers ? 'others' : 'us'
-      const edit: Edit = { kind: 'edit', by, id, before, after: idOf(id), send: null }
-      if (by === 'others') this.events.push(edit)
-      else this.#ours.push(edit)
-    }
-    org.put = (...given) => {
-      const record = put.apply(org, given)
-      note(record.id, null)
-      return record
-    }
-    org.change = (...given) => {
-      const before = idOf(given[0])
-      const record = change.apply(org, given)
-      note(record.id, before)
-      return record
-    }
-    org.remove = (id) => {
-      const before = idOf(id)
-      remove.call(org, id)
-      note(id, before)
-    }
   }
 
   #arrives(seen: Seen): false {

@@ -75,14 +75,19 @@ async function judgeSync(world: World, judge: Judge, sync: string): Promise<bool
 }
 
 const textOf = (value: unknown): string =>
-  JSON.stringify(value, (_, part: unknown) =>
-    part instanceof Uint8Array
-      ? Buffer.from(part).toString('utf8')
-      : typeof part === 'bigint'
-        ? String(part)
-        : part !== null && typeof part === 'object' && (part as { type?: string }).type === 'Buffer'
-          ? Buffer.from((part as { data: number[] }).data).toString('utf8')
-          : part,
+  JSON.stringify(value, (name, part: unknown) =>
+    // Payloads as their events write them.
+    name === 'data' && typeof part === 'string'
+      ? Buffer.from(part, 'base64').toString('utf8')
+      : part instanceof Uint8Array
+        ? Buffer.from(part).toString('utf8')
+        : typeof part === 'bigint'
+          ? String(part)
+          : part !== null &&
+              typeof part === 'object' &&
+              (part as { type?: string }).type === 'Buffer'
+            ? Buffer.from((part as { data: number[] }).data).toString('utf8')
+            : part,
   )
 
 /** (vii) No value and no key where it does not belong. */
@@ -95,6 +100,15 @@ function judgePrivacy(world: World, judge: Judge): void {
   for (const line of world.logged) found('in the log', line)
   for (const { workflowId, history } of world.temporal.wireHistories())
     found(`in the history of ${workflowId.split('-')[0]!}`, textOf(history))
+}
+
+/** (viii) What is closed stays closed, whoever goes on late. */
+function judgeClosed(world: World, judge: Judge): void {
+  for (const { run, count } of world.query<{ run: number; count: number }>(
+    `SELECT run, count(*) AS count FROM items JOIN runs ON runs.id = items.run
+     WHERE mode = 'run' AND items.state IN ('planned', 'sent') AND runs.state NOT IN ('running', 'paused', 'blocked') GROUP BY run`,
+  ))
+    judge.violate(`(viii) run ${run} is closed, and ${count} of its items are open`)
 }
 
 /** Where the code has been: for a search that prefers what was not seen before. */
@@ -131,6 +145,7 @@ export async function judgeEnd(world: World, judge: Judge): Promise<void> {
   await world.loop.run(() => false, world.loop.now() + MINUTE + 1)
   for (const { name } of world.plan.scene.syncs) if (!(await judgeSync(world, judge, name))) break
   noteMarks(world, judge)
+  judgeClosed(world, judge)
   judgeQuota(world, judge)
   judgePrivacy(world, judge)
 }

@@ -4,7 +4,7 @@ import type { SyncScene } from '../search/plan.ts'
 import type { World } from '../world/world.ts'
 import type { RunRow } from './judge.ts'
 import { plainValues } from './service-log.ts'
-import { REFUSED, type Row } from './sources.ts'
+import { isInvalid, REFUSED, type Row } from './sources.ts'
 
 interface Item {
   readonly ordinal: number
@@ -16,7 +16,11 @@ interface Item {
   readonly in_doubt: number
   readonly code: string | null
   readonly reason: string | null
+  readonly attempts: number
 }
+
+/** A row that the service could not take is sent so often. */
+const SENDINGS = 5
 
 type Violate = (what: string) => void
 
@@ -32,9 +36,6 @@ const COMPLETE: readonly string[] = [
 ]
 const ACCEPTED: readonly string[] = ['created', 'updated', 'unchanged']
 
-const isInvalid = ({ cells }: Row): boolean =>
-  cells['size'] !== undefined && !/^\d*$/.test(cells['size'])
-
 /** The states that a row may end in. */
 function rightStates(
   world: World,
@@ -47,18 +48,20 @@ function rightStates(
   const later = rows.slice(at + 1).some((one) => one.code === row.code && !isInvalid(one))
   if (later) return ['superseded']
   const isRefused = Object.values(row.cells).includes(REFUSED)
+  // One that writes another name, where it is asked for an upsert, does not see that one.
+  const isNameLost = world.plan.scene.service.writes !== 'sent' && row.cells['name'] === REFUSED
   const spared = sync.mode === 'create' ? ['exists'] : sync.mode === 'update' ? ['absent'] : []
   // A row that the service could not take, however often it was asked; a create whose answer was lost is in doubt.
   const { items, failed, failedAfter } = world.plan.weather
   const givenUp = items + failed + failedAfter > 0 || sync.mode === 'create' ? ['failed'] : []
-  if (isRefused) return ['rejected', ...givenUp, ...spared]
+  if (isRefused && !isNameLost) return ['rejected', ...givenUp, ...spared]
   const written =
     sync.mode === 'create'
       ? ['created']
       : sync.mode === 'update'
         ? ['updated']
         : ['created', 'updated']
-  return [...written, 'unchanged', ...spared, ...givenUp]
+  return [...written, 'unchanged', ...spared, ...givenUp, ...(isNameLost ? ['rejected'] : [])]
 }
 
 /** The properties that the run was configured to write. */
@@ -110,7 +113,7 @@ export function judgeClosedRun(world: World, run: RunRow, since: number, violate
   if (file === undefined)
     return violate(`(iii) run ${run.id} is ${run.state}, and what it has read was never the file`)
   const items = world.query<Item>(
-    'SELECT ordinal, state, key, record_id, verified, replayed, in_doubt, code, reason FROM items WHERE run = ? ORDER BY ordinal',
+    'SELECT ordinal, state, key, record_id, verified, replayed, in_doubt, code, reason, attempts FROM items WHERE run = ? ORDER BY ordinal',
     run.id,
   )
   if (items.length !== file.rows.length)
@@ -129,6 +132,8 @@ export function judgeClosedRun(world: World, run: RunRow, since: number, violate
       violate(
         `(iii) run ${run.id} is ${run.state}: row ${at + 1} is ${item.state} (${item.code} ${item.reason}), expected ${right.join(' or ')}`,
       )
+    if (item.state === 'failed' && sync.mode !== 'create' && item.attempts < SENDINGS)
+      violate(`(iii) run ${run.id}: row ${at + 1} is failed after ${item.attempts} sendings`)
     if (isClean && ['rejected', 'invalid', 'failed', 'unsent', 'conflict'].includes(item.state))
       violate(`(i) run ${run.id} is complete, and row ${at + 1} is ${item.state}`)
     if (item.state !== 'invalid' && item.key !== row.code)
@@ -139,7 +144,7 @@ export function judgeClosedRun(world: World, run: RunRow, since: number, violate
 }
 
 /** Why a run may fail for good. Nothing else that goes wrong in the world does more than block it. */
-const MENDABLE = ['edit', 'hide', 'schema', 'address', 'key', 'config', 'wipe', 'terminate']
+const MENDABLE = ['hide', 'schema', 'address', 'key', 'config', 'wipe', 'terminate']
 
 function judgeFailed(
   world: World,
@@ -149,12 +154,13 @@ function judgeFailed(
 ): void {
   if (/do not balance/.test(message ?? '')) violate(`(viii) run ${id} has failed: ${message}`)
   const kinds = world.plan.actions.map((action) => action.do)
-  // A worker that stood still since before the workflow ended may open one more run for it; it is closed as abandoned.
+  // A workflow may end in the moment in which a worker opens its run; it is closed as abandoned.
   const begun = world.runs.find(({ workflowId }) => workflowId === workflow_id)
   if (reason === 'abandoned' && (begun?.ended?.at ?? Infinity) < since) return
   // A service with other paths, whose document could not be read for now.
   const isUsual = world.plan.scene.service.paths === 'other' && /does not exist/.test(message ?? '')
   if (isUsual && world.logged.some((line) => line.includes('no OpenAPI document'))) return
+  if (kinds.includes('edit') && /the file changed|the source/i.test(message ?? '')) return
   if (!kinds.some((kind) => MENDABLE.includes(kind)))
     violate(
       `(vi) run ${id} has failed, and nothing that a person did explains it: ${reason} ${message}`,
@@ -169,7 +175,8 @@ interface Accepted {
 
 /** (i) The service has what was accepted, but for what others have changed. */
 function judgeAccepted(world: World, { run, row, item }: Accepted, violate: Violate): void {
-  if (run.state === 'complete_with_differences' && (item.verified ?? 'equal') !== 'equal') return
+  // The run says that it is held otherwise.
+  if (run.state !== 'complete' && (item.verified ?? 'equal') !== 'equal') return
   const org = world.orgOf(run.org_id)
   if (org === null) return
   const sync = world.plan.scene.syncs.find(({ name }) => name === run.sync)!
@@ -179,6 +186,8 @@ function judgeAccepted(world: World, { run, row, item }: Accepted, violate: Viol
     .list(sync.type)
     .filter(({ properties }) => String(properties['code'] as string).trim() === row.code)
   const where = `run ${run.id} is ${run.state}, row ${item.ordinal} is ${item.state}`
+  // A service that writes other values is seen where all is read back.
+  const isTrue = world.plan.scene.service.writes === 'sent' || run.config.includes('"verify":"all"')
   if (records.length === 0) {
     const last = changes.findLast((one) => one.org === org.id && one.code.trim() === row.code)
     if (last === undefined) violate(`(i) ${where}, and there was never a record of it`)
@@ -194,7 +203,7 @@ function judgeAccepted(world: World, { run, row, item }: Accepted, violate: Viol
   for (const property of propertiesOf(run)) {
     const wanted = row.cells[property]!
     // An empty cell, which a file that is cut may have, is not sent.
-    if (property === 'code' || wanted === '') continue
+    if (property === 'code' || wanted === '' || (property === 'name' && !isTrue)) continue
     const agrees = records.some((record) => plainValues(record)[property] === wanted)
     if (agrees) continue
     const ids = new Set(records.map(({ id }) => id))

@@ -36,6 +36,8 @@ const KEYS_OF: Readonly<Record<number, readonly string[]>> = {
 }
 /** A change right before a deletion may go unseen; so may one in the minute after the run that wrote the record. */
 const UNSEEN_MS = 60_000
+/** A request that removes is sent so long after the file was looked at, and is under way, at most. */
+const ON_ITS_WAY_MS = 30_000
 const VIOLATIONS_MAX = 20
 
 const isSame = (one: Change['values'], other: Change['values']): boolean =>
@@ -140,11 +142,19 @@ export class Judge {
     if (deleting === undefined)
       return this.violate(`(iv) ${id} is deleted, and no run of a sync that deletes is live`)
     const { name, run } = deleting
-    const file = sources.get(name)!.states.find(({ digest }) => digest === run!.source_digest)
+    const { states } = sources.get(name)!
+    const file = states.findLast(({ digest }) => digest === run!.source_digest)
     if (file === undefined)
       return this.violate(`(iv) ${id} is deleted by a run that has read no whole file`)
     if (file.rows.some((row) => row.code === code.trim()))
       this.violate(`(iv) ${id} is deleted, and its row is in the file that run ${run!.id} has read`)
+    if (file.rows.some((row) => row.code === ''))
+      this.violate(`(iv) ${id} is deleted, and run ${run!.id} has read a row without a key`)
+    const changed = states.find(({ generation }) => generation > file.generation)
+    if (changed !== undefined && at - changed.at > ON_ITS_WAY_MS)
+      this.violate(
+        `(iv) ${id} is deleted, and the file that run ${run!.id} has read had changed ${Math.round((at - changed.at) / 1_000)} s before`,
+      )
     const changes = services.log.changes.filter(
       (one) => one.org === org && one.id === id && one.values !== null,
     )
@@ -166,6 +176,11 @@ export class Judge {
       if (origin !== null && origin.code !== code.trim())
         this.violate(`(iv) ${id}: ${property} was of another row`)
     }
+  }
+
+  /** Whether there is a time without a key that the service of the configuration takes. */
+  get #isKeyTaken(): boolean {
+    return this.#world!.plan.actions.some((action) => ['key', 'address'].includes(action.do))
   }
 
   /** Whenever nothing moves, anybody may look. */
@@ -196,6 +211,8 @@ export class Judge {
         )
       if (isLive && live.has(run.sync)) this.violate(`(viii) ${run.sync} has two live runs`)
       if (isLive) live.add(run.sync)
+      if (run.state === 'blocked' && run.reason === 'auth' && !this.#isKeyTaken)
+        this.violate(`(vi) run ${run.id} is blocked by its key, and there was a valid one always`)
       if (isLive || this.#closed.has(run.id)) continue
       this.#closed.set(run.id, world.loop.now())
       if (open > 0)

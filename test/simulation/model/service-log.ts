@@ -2,6 +2,7 @@
 
 import type { Org, Rec } from '../../other-service/index.ts'
 import { isNumber, textOf } from '../../other-service/json.ts'
+import { watchOrg, Writers } from '../../other-service/watch-org.ts'
 
 export interface Change {
   readonly at: number
@@ -32,7 +33,7 @@ export class ServiceLog {
   readonly changes: Change[] = []
   readonly #now: () => number
   readonly #onChange: (change: Change) => void
-  #isOthers = false
+  readonly #writers = new Writers()
 
   constructor(now: () => number, onChange: (change: Change) => void) {
     this.#now = now
@@ -41,12 +42,7 @@ export class ServiceLog {
 
   /** Another writer works. */
   others<Result>(work: () => Result): Result {
-    this.#isOthers = true
-    try {
-      return work()
-    } finally {
-      this.#isOthers = false
-    }
+    return this.#writers.others(work)
   }
 
   /** A record is as it was at an earlier time. */
@@ -64,7 +60,6 @@ export class ServiceLog {
   }
 
   watch(org: Org): void {
-    const { put, change, remove } = org
     const find = (id: string) => {
       for (const type of org.types()) {
         const record = org.record(type.name, id)
@@ -72,35 +67,12 @@ export class ServiceLog {
       }
       return null
     }
-    const note = (id: string, before: Change['before']) => {
-      const values = find(id)
-      const noted: Change = {
-        at: this.#now(),
-        org: org.id,
-        id,
-        code: (values ?? before)?.['code'] ?? '',
-        values,
-        before,
-        by: this.#isOthers ? 'others' : 'us',
-      }
+    watchOrg(org, find, (id, before, values) => {
+      const code = (values ?? before)?.['code'] ?? ''
+      const { by } = this.#writers
+      const noted: Change = { at: this.#now(), org: org.id, id, code, values, before, by }
       this.changes.push(noted)
       this.#onChange(noted)
-    }
-    org.put = (...given) => {
-      const record = put.apply(org, given)
-      note(record.id, null)
-      return record
-    }
-    org.change = (...given) => {
-      const before = find(given[0])
-      const record = change.apply(org, given)
-      note(record.id, before)
-      return record
-    }
-    org.remove = (id) => {
-      const before = find(id)
-      remove.call(org, id)
-      if (before) note(id, before)
-    }
+    })
   }
 }

@@ -2,7 +2,7 @@
 // has: who sees it knows of which sync, key and property it is, and how new.
 
 import { createHash } from 'node:crypto'
-import { writeFileSync, renameSync } from 'node:fs'
+import { writeFileSync, renameSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Dice } from '../scheduler.ts'
 import type { SyncScene } from '../search/plan.ts'
@@ -17,7 +17,7 @@ const NUMBER_BASE = 7_000_000
 export interface Row {
   /** The key as it is to be understood: without space around it. */
   readonly code: string
-  /** The key as the cell has it. */
+  /** The key as the cell has it; a row without a key has none in both. */
   readonly raw: string
   /** By property, as the cell has it. */
   readonly cells: Readonly<Record<string, string>>
@@ -63,6 +63,14 @@ export class Versions {
   }
 }
 
+/** Whether a row has no key, or a value that does not map. */
+export const isInvalid = ({ code, cells }: Row): boolean =>
+  code === '' || (cells['size'] !== undefined && !/^\d*$/.test(cells['size']))
+
+/** Of each key the row that is sent. */
+const rowsThatCount = (rows: readonly Row[]): ReadonlyMap<string, Row> =>
+  new Map(rows.filter((row) => !isInvalid(row)).map((row) => [row.code, row]))
+
 export class Source {
   readonly sync: SyncScene
   readonly path: string
@@ -107,7 +115,9 @@ export class Source {
   #row(code: string): Row {
     // A program that writes such files may pad its keys.
     const raw =
-      this.sync.padsKeys && this.#dice.often(0.3) ? `${this.#dice.one(' ', '')}${code} ` : code
+      code !== '' && this.sync.padsKeys && this.#dice.often(0.3)
+        ? `${this.#dice.one(' ', '')}${code} `
+        : code
     const cells = this.sync.properties.map((property) => [property, this.#cell(code, property)])
     return { code, raw, cells: Object.fromEntries(cells) as Row['cells'] }
   }
@@ -120,6 +130,8 @@ export class Source {
       often(0.3) ? this.#row(row.code) : often(0.12) ? this.#asBefore(row) : row,
     )
     for (let count = below(3); count > 0; count--) this.#rows.push(this.#row(this.#newKey()))
+    if (this.sync.keyless > 0 && often(this.sync.keyless))
+      this.#rows.splice(below(this.#rows.length), 0, this.#row(''))
     if (this.#rows.length === 0) this.#rows.push(this.#row(this.#newKey()))
     // The same key twice: the last one counts.
     if (often(0.2))
@@ -144,9 +156,9 @@ export class Source {
     return code
   }
 
-  /** Every row is right and new. */
+  /** Every row is right and new, and has a key. */
   clean(): void {
-    const codes = [...new Set(this.#rows.map(({ code }) => code))]
+    const codes = [...new Set(this.#rows.map(({ code }) => code))].filter((code) => code !== '')
     this.#rows = codes.map((code) => {
       const cells = this.sync.properties.map((property) => [
         property,
@@ -166,20 +178,34 @@ export class Source {
       ]),
     ]
     const text = `${lines.map((cells) => cells.join(',')).join('\n')}\n`
+    const rows = [...this.#rows]
     if (inPlace) {
       // Who reads it now reads half of it. What was read before is not to be told from a whole file, if it ends with a row.
       const half = text.slice(0, text.length >> 1)
       writeFileSync(this.path, half)
       this.#note(half, this.#rowsIn(half))
-      this.#later(() => writeFileSync(this.path, text))
+      this.#later(() => {
+        writeFileSync(this.path, text)
+        this.#note(text, rows)
+      })
     } else {
       writeFileSync(`${this.path}.new`, text)
       renameSync(`${this.path}.new`, this.path)
+      this.#note(text, rows)
     }
-    this.#note(text, [...this.#rows])
   }
 
   #note(text: string, rows: readonly Row[]): void {
+    // The times of files are those of the world, and no two forms of a file have the same.
+    const seconds = (this.#now() + this.states.length / 1_000) / 1_000
+    utimesSync(this.path, seconds, seconds)
+    const before = rowsThatCount(this.states.at(-1)?.rows ?? [])
+    for (const [code, { cells }] of rowsThatCount(rows)) {
+      const was = before.get(code)?.cells
+      // Of two rows with a key the last one has left: what the other one has is as new as any.
+      if (was !== undefined && JSON.stringify(was) !== JSON.stringify(cells))
+        for (const value of Object.values(cells)) this.#versions.again(value)
+    }
     this.states.push({
       sync: this.sync.name,
       at: this.#now(),

@@ -36,6 +36,7 @@ const STAGING = 'src/ledger/sqlite/staging.ts'
 const SETTLING = 'src/ledger/sqlite/settling.ts'
 const FENCES = 'src/ledger/sqlite/fences.ts'
 const JUDGE = 'src/import/remove/judge.ts'
+const LEFT = 'src/import/remove/left-as-is.ts'
 const VERIFY = 'src/import/verify/verify.ts'
 
 export const PLANTED: readonly PlantedBug[] = [
@@ -53,6 +54,12 @@ export const PLANTED: readonly PlantedBug[] = [
     OUTBOX,
     'UPDATE accepted SET hash = NULL WHERE destination = ? AND key IN',
     'UPDATE accepted SET hash = hash WHERE destination = ? AND key IN',
+    // What was in flight when a workflow ended is looked up before the next run begins.
+    {
+      file: 'activities/import.ts',
+      from: 'const abandoning = (gone: Run) => settle(work, gone, env)',
+      to: 'const abandoning = async (gone: Run) => void (gone.id < 0 && (await settle(work, gone, env)))',
+    },
   ),
   bug(
     'outbox',
@@ -88,6 +95,12 @@ export const PLANTED: readonly PlantedBug[] = [
     DELIVER,
     'if (isDoubtful) await this.#deps.ledger.recordNoAnswer(this.#job.run, batch, ended)\n    else',
     'void isDoubtful\n    ',
+    // Rows that are sent again are flagged.
+    {
+      file: DELIVER,
+      from: 'operation: this.#operation, replayed }',
+      to: 'operation: this.#operation, replayed: !replayed }',
+    },
   ),
   bug(
     'outbox',
@@ -98,10 +111,10 @@ export const PLANTED: readonly PlantedBug[] = [
   ),
   bug(
     'outbox',
-    'rest-of-a-refused-batch-is-dropped',
-    'src/import/push/outcome.ts',
-    'return [rest, ...',
-    'return [rest.slice(1), ...',
+    'a-refused-batch-refuses-its-first-row',
+    'src/import/push/isolate.ts',
+    'if (batch.items.length === 1) {',
+    'if (batch.items.length >= 1) {',
   ),
   bug(
     'outbox',
@@ -136,8 +149,8 @@ export const PLANTED: readonly PlantedBug[] = [
     'staging',
     'changing-files-are-read',
     'src/sources/csv/file.ts',
-    'return now.size !== before.size || now.mtimeNs !== before.mtimeNs',
-    'return now.size < 0n && now.mtimeNs !== before.mtimeNs',
+    'return stampOfStats(await handle.stat({ bigint: true })) !== stamp',
+    `return stampOfStats(await handle.stat({ bigint: true })) === ''`,
   ),
   bug(
     'staging',
@@ -167,6 +180,17 @@ export const PLANTED: readonly PlantedBug[] = [
     JUDGE,
     `if (accepted.hash === null || accepted.marks === null) return unclear('write_unproven')`,
     '',
+    // A record that holds what was sent last before, and that nobody has changed since, may go.
+    {
+      file: LEFT,
+      from: 'if (held === mark) continue',
+      to: 'if (held === mark || accepted.hash === null) continue',
+    },
+    {
+      file: LEFT,
+      from: 'const isLater = this.#isLater',
+      to: 'const isLater = accepted.hash !== null && this.#isLater',
+    },
   ),
   bug(
     'deletions',
@@ -178,7 +202,7 @@ export const PLANTED: readonly PlantedBug[] = [
   bug(
     'deletions',
     'comparisons-count-as-writes',
-    'src/import/remove/left-as-is.ts',
+    LEFT,
     '(await this.#writer(wrote ?? run))',
     '(await this.#writer(Math.max(wrote ?? run, run)))',
   ),
@@ -193,10 +217,17 @@ export const PLANTED: readonly PlantedBug[] = [
   ),
   bug(
     'deletions',
-    'incomplete-readings-delete',
+    'keyless-rows-hold-nothing-back',
     'src/import/remove/plan-removals.ts',
-    'if (!readsAll(earlier))',
-    'if (!readsAll(earlier) && read < 0)',
+    `return this.#keyless > 0 ? 'unsent' : 'planned'`,
+    `return this.#keyless < 0 ? 'unsent' : 'planned'`,
+  ),
+  bug(
+    'deletions',
+    'changed-files-delete',
+    'src/import/remove/source-as-read.ts',
+    '=== this.#stamp ? [] : missing',
+    '=== this.#stamp ? [] : missing.slice(missing.length)',
   ),
 
   bug(
@@ -226,13 +257,6 @@ export const PLANTED: readonly PlantedBug[] = [
     'src/temporal/is-live.ts',
     `(await describeWorkflow(client, run))?.status.name === 'RUNNING'`,
     `(await describeWorkflow(client, run))?.status.name === 'PAUSED'`,
-  ),
-  bug(
-    'gates',
-    'closed-runs-are-worked-on',
-    'activities/run-states.ts',
-    'if (LIVE_STATES.includes(run.state)) return run',
-    'if (LIVE_STATES.length > 0) return run',
   ),
 
   bug(
@@ -265,25 +289,24 @@ export const PLANTED: readonly PlantedBug[] = [
   ),
   bug(
     'verification',
-    'the-last-page-is-enough',
+    'the-first-page-is-read-back',
     VERIFY,
-    `const written = await ledger.written(run, { after, every, limit: IN_VALUES_MAX })`,
-    `const written = (await ledger.written(run, { after, every, limit: IN_VALUES_MAX })).slice(0, 1)`,
+    'after = items.at(-1)!.ordinal\n',
+    'after = items.at(-1)!.ordinal + 1_000\n',
   ),
 
   bug(
     'pacing',
-    'no-gate-after-a-refusal',
+    'no-limit-and-no-gate-after-a-refusal',
     'src/client/pacer/admission.ts',
     'if (t < gate.until) return gate.until',
     'if (t < gate.until && t < 0) return gate.until',
-  ),
-  bug(
-    'pacing',
-    'no-limit',
-    'src/client/pacer/admission.ts',
-    'return isRestricted ? whenNextOfLimit(memory, interactive, t) : 0',
-    'return isRestricted ? 0 * whenNextOfLimit(memory, interactive, t) : 0',
+    // Each of the two alone is enough: a refusal teaches the limit.
+    {
+      file: 'src/client/pacer/admission.ts',
+      from: 'return isRestricted ? whenNextOfLimit(memory, interactive, t) : 0',
+      to: 'return isRestricted ? 0 * whenNextOfLimit(memory, interactive, t) : 0',
+    },
   ),
   bug(
     'pacing',
@@ -421,6 +444,12 @@ export const PLANTED: readonly PlantedBug[] = [
     STAGING,
     `WHERE id = ? AND state IN (\${liveStates}) RETURNING stage_fence`,
     `WHERE id = ? AND state <> '' RETURNING stage_fence`,
+    // An activity that begins asks for the state of its run.
+    {
+      file: 'activities/run-states.ts',
+      from: 'if (LIVE_STATES.includes(run.state)) return run',
+      to: 'if (LIVE_STATES.length > 0) return run',
+    },
   ),
   bug(
     'fences',
@@ -448,8 +477,8 @@ export const PLANTED: readonly PlantedBug[] = [
     'deadlines',
     'writes-may-be-an-hour-old',
     'src/import/push/send-deadline.ts',
-    'timeoutMs / 3',
-    'timeoutMs * 60',
+    'new Deadline(maxWriteAgeMs(tuning))',
+    'new Deadline(180 * maxWriteAgeMs(tuning))',
   ),
   bug(
     'deadlines',

@@ -33,6 +33,8 @@ export type Action = { readonly at: number } & (
   | { readonly do: 'wipe' }
   | { readonly do: 'temporalDown'; readonly for: number }
   | { readonly do: 'key'; readonly to: 'new' | 'other'; readonly for: number }
+  /** A new key takes the place of the first one, which is revoked after a while. */
+  | { readonly do: 'rotate'; readonly after: number }
   | { readonly do: 'hide'; readonly for: number }
   | { readonly do: 'schema'; readonly for: number }
   /** The address of another service, or another one of the same. */
@@ -104,6 +106,7 @@ const KINDS: Readonly<
   temporalDown: { most: 2, p: 0.15, parts: [lasting(1, 120)] },
   wipe: { most: 1, p: 0.08, parts: [] },
   key: { most: 2, p: 0.2, parts: [({ one }) => ({ to: one('new', 'other') }), lasting(1, 200)] },
+  rotate: { most: 1, p: 0.1, parts: [(dice) => ({ after: spread(dice, 1, 5 * SECOND) })] },
   hide: { most: 1, p: 0.1, parts: [lasting(1, 120)] },
   schema: { most: 1, p: 0.1, parts: [lasting(1, 120)] },
   address: {

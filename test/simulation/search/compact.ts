@@ -13,6 +13,7 @@ export const PLAIN_SYNC: SyncScene = {
   missingRows: 'ignore',
   keepBefore: false,
   badPercent: 0,
+  keyless: 0,
   padsKeys: false,
 }
 
@@ -22,6 +23,7 @@ export const PLAIN_SERVICE: Scene['service'] = {
   headers: 'all',
   matching: 'exact',
   batchItems: 'record',
+  batchRefusals: 'items',
   paths: 'plain',
   pages: 'full',
   clockAhead: 0,
@@ -35,6 +37,7 @@ const PLAIN_SCENE: Omit<Scene, 'syncs' | 'service'> = {
   tuning: {},
   latencyMs: 20,
   ledgerMs: 1,
+  diskMs: 1,
   forgets: 0,
 }
 

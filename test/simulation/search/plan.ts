@@ -17,6 +17,8 @@ export interface SyncScene {
   readonly keepBefore: boolean
   /** Of 100 rows: so many have a value that does not map, or that the service refuses. */
   readonly badPercent: number
+  /** How often a change of the file brings a row without a key, of 1. */
+  readonly keyless: number
   /** Whether some keys have space around them. */
   readonly padsKeys: boolean
 }
@@ -32,6 +34,8 @@ export interface Scene {
     readonly headers: 'all' | 'refusals' | 'limit' | 'remaining' | 'none'
     readonly matching: 'exact' | 'trimmed' | 'folded'
     readonly batchItems: 'record' | 'bare' | '204'
+    /** Whether an item that is refused is answered alone, or its whole batch is refused. */
+    readonly batchRefusals: 'items' | 'whole'
     readonly paths: 'plain' | 'other'
     readonly pages: 'full' | 'short' | 'empty'
     readonly clockAhead: number
@@ -44,6 +48,8 @@ export interface Scene {
   readonly latencyMs: number
   /** Of one way to the ledger's thread, ms. */
   readonly ledgerMs: number
+  /** Of reading 512 bytes of a file, ms. */
+  readonly diskMs: number
   /** How often a task of a workflow replays its history, of 1. */
   readonly forgets: number
 }
@@ -106,6 +112,7 @@ function drawSync(dice: Dice, name: string, type: SyncScene['type']): SyncScene 
     missingRows: mode === 'upsert' ? one('ignore', 'delete', 'delete') : 'ignore',
     keepBefore: often(0.25),
     badPercent: often(0.4) ? below(12) : 0,
+    keyless: often(0.1) ? 0.5 : 0,
     padsKeys: often(0.2),
   }
 }
@@ -127,7 +134,7 @@ function drawScene(dice: Dice): Scene {
     isUnique: often(0.7),
     tuning: {
       ...(often(0.5) && { in_flight: 1 + below(4) }),
-      ...(often(0.4) && { segment_ms: one(3_000, 15_000, 60_000) }),
+      ...(often(0.4) && { segment_ms: one(15_000, 15_000, 60_000) }),
       ...(often(0.3) && { heartbeat_timeout_ms: one(15_000, 30_000) }),
     },
     service: {
@@ -136,6 +143,7 @@ function drawScene(dice: Dice): Scene {
       headers: one('all', 'all', 'all', 'refusals', 'limit', 'remaining', 'none'),
       matching: one('exact', 'exact', 'trimmed', 'folded'),
       batchItems: one('record', 'record', 'bare', '204'),
+      batchRefusals: one('items', 'items', 'whole'),
       paths: one('plain', 'other'),
       pages: one('full', 'full', 'short', 'empty'),
       clockAhead: one(0, 0, 0, -3_600_000, 90_000),
@@ -143,7 +151,8 @@ function drawScene(dice: Dice): Scene {
       writes: often(0.06) ? 'otherval' : 'sent',
     },
     latencyMs: one(2, 20, 80, 300),
-    ledgerMs: one(0, 1, 1, 10),
+    ledgerMs: one(0, 1, 1, 10, often(0.3) ? 200 : 1),
+    diskMs: one(1, 1, 1, 20),
     forgets: one(0, 0, 0.1, 0.5),
   }
 }

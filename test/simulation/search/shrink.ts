@@ -50,6 +50,7 @@ const PLAIN: Partial<SyncScene> = {
   missingRows: 'ignore',
   keepBefore: false,
   badPercent: 0,
+  keyless: 0,
   padsKeys: false,
   mode: 'upsert',
 }
@@ -82,6 +83,7 @@ function* plainer(plan: Plan): Generator<Plan> {
   for (const [name, value] of [
     ['latencyMs', 20],
     ['ledgerMs', 1],
+    ['diskMs', 1],
     ['forgets', 0],
   ] as const)
     if (plan.scene[name] !== value) yield scene({ [name]: value })

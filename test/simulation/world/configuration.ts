@@ -61,6 +61,11 @@ export class Configuration {
     this.write()
   }
 
+  /** Unless the configuration names another service by now, with a key of its own. */
+  setKeyOfCrm(key: string): void {
+    if (this.#key !== KEYS.elsewhere) this.setKey(key)
+  }
+
   /** Address and key change together. */
   setService(service: string, key: string): void {
     this.#service = service

@@ -202,6 +202,18 @@ export class Operators {
       this.#until(ms, 'the Temporal server is back', () => this.#world.temporal.up())
     },
     key: ({ to, for: ms }) => this.#key(to, ms),
+    rotate: ({ after }) => {
+      const { services, configuration, loop } = this.#world
+      if (configuration.key !== KEYS.home || this.#isRevoked) return
+      this.#tell('a new key takes the place of the first one')
+      services.crm.addKey(KEYS.next)
+      configuration.setKey(KEYS.next)
+      loop.after(after, 'the first key is revoked', () => {
+        if (this.#isAtRest) return
+        services.crm.revoke(KEYS.home)
+        this.#isRevoked = true
+      })
+    },
     hide: ({ for: ms }) => {
       const { crm } = this.#world.services
       const key = this.#world.configuration.key
@@ -266,12 +278,12 @@ export class Operators {
       this.#isRevoked = true
       this.#until(ms, 'there is a new key', () => {
         crm.addKey(KEYS.next)
-        configuration.setKey(KEYS.next)
+        configuration.setKeyOfCrm(KEYS.next)
       })
     } else {
       this.#tell('the key is one of another org')
       configuration.setKey(KEYS.other)
-      this.#until(ms, 'the key is the first one again', () => configuration.setKey(KEYS.home))
+      this.#until(ms, 'the key is the first one again', () => configuration.setKeyOfCrm(KEYS.home))
     }
   }
 

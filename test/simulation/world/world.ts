@@ -166,7 +166,7 @@ export class World {
 
   /** A disk needs a moment, in which others work. */
   #reading(): Promise<void> {
-    return new Promise((resolve) => setTimeout(resolve, 1))
+    return new Promise((resolve) => setTimeout(resolve, this.plan.scene.diskMs))
   }
 
   #logger(process: Process): Logger {

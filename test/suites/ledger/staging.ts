@@ -143,6 +143,15 @@ export function stagingTests(open: Open): void {
       expect(open).toHaveLength(1)
     })
 
+    it('gives its segments to who has staged them, and to nobody whom another staging has overtaken', async () => {
+      const { id: run } = await openRun(ledger)
+      const { fence } = await stage(ledger, run, rows(2))
+      expect(await ledger.openSegments(run, fence)).toHaveLength(1)
+      const next = await ledger.beginStage(run, ['id'])
+      await expect(ledger.openSegments(run, fence)).rejects.toThrow(FenceLost)
+      expect(await ledger.openSegments(run, next)).toEqual([])
+    })
+
     it('ends where the caller says so, and can begin anew', async () => {
       const { id } = await openRun(ledger)
       const fence = await ledger.beginStage(id, ['id'])

@@ -70,7 +70,7 @@ export function streamTests(open: Open): void {
       const { id } = await openMirror()
       await ledger.noteStream(id, stream('svc_contact', { state: 'pulling', read: 7 }))
       const next = await openSync(
-        { ledger, logger: silentLogger, isLive: async () => false },
+        { ledger, logger: silentLogger, isLive: async ({ workflowId }) => workflowId === 'next' },
         {
           sync: sync.name,
           kind: sync.kind,

@@ -7,6 +7,7 @@ import { importActivities } from '../../../activities/import.ts'
 import { silentLogger, systemClock } from '../../../src/core/ports.ts'
 import type { ImportSync } from '../../../config/index.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
+import { isOwnWorkflow } from '../../own-workflow.ts'
 
 test.each([
   ['that is to be opened', 'openImport', { sync: 'contacts' }, null],
@@ -23,7 +24,7 @@ test.each([
     clock: systemClock,
     logger: { ...silentLogger, warn: (fields, event) => void lines.push([event, fields]) },
     loadSync: async () => ({ name: 'contacts', kind: 'import' }) as ImportSync,
-    isLive: async () => false,
+    isLive: isOwnWorkflow,
     connect: nothing,
     openSource: nothing,
     watch: { changed: async () => {} },

@@ -11,6 +11,7 @@ import type { ImportSync } from '../../../config/index.ts'
 import type { Ledger } from '../../../src/ledger/ledger.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
 import { rows, stage } from '../../suites/ledger/scene.ts'
+import { isOwnWorkflow } from '../../own-workflow.ts'
 
 /** A write may be that old, ms. */
 const AGE_MS = 20_000
@@ -44,7 +45,7 @@ async function scene(config: object = {}) {
     clock: { ...systemClock, now: () => Date.now() + lateMs },
     logger: silentLogger,
     loadSync: async () => ({ name: 'contacts', kind: 'import' }) as ImportSync,
-    isLive: async () => false,
+    isLive: isOwnWorkflow,
     connect: async () => {
       asked++
       throw new Error('the service is away')

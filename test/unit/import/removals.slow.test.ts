@@ -1,5 +1,6 @@
 // Records whose rows are gone from the source, or ask for it: which of them are removed, and which are left.
 
+import { copyFileSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { ImportConfig } from '../../../config/index.ts'
@@ -237,7 +238,7 @@ describe('rows that are gone', () => {
       'missing_rows: nothing was removed (2 without a row): 1 row has no key that can be read (row 2, line 3), so a record that seems gone may be its; give it a key in the source, and the next run looks again',
     )
     expect(run.message).toContain(
-      'records without a row: 2 unsent; those that are unsent are held back by rows whose key cannot be read, which a warning of the run names',
+      'records without a row: 2 unsent; those that are unsent were held back: a warning of the run says why',
     )
     expect(await scene.held('b')).not.toBeNull()
     // The row without a key was that of c.
@@ -245,6 +246,102 @@ describe('rows that are gone', () => {
     const next = await scene.run()
     expect(await removalsOf(scene, next)).toEqual({ b: 'removed' })
     expect(await scene.held('c')).not.toBeNull()
+  })
+
+  it.each([
+    ['delete', 'removed'],
+    [{ clear: { svc_job_title: 'gone' } }, 'cleared'],
+  ] as const)(
+    'of a file that changed since it was read stay, until the next reading (%j)',
+    async (missing, done) => {
+      const scene = await sceneOf({ missing_rows: missing })
+      scene.rows(COLUMNS, people('a', 'b', 'c'))
+      await scene.run()
+      // A program writes the file in place, and stands still at the end of a row while it is read.
+      scene.rows(COLUMNS, people('a'))
+      const end = await scene.run({
+        beforeRemoval: async () => scene.rows(COLUMNS, people('a', 'b')),
+      })
+      expect(await removalsOf(scene, end)).toEqual({
+        b: 'unsent source_changed',
+        c: 'unsent source_changed',
+      })
+      expect(end.state).toBe('complete_with_rejects')
+      const { warnings, message } = (await scene.ledger.run(end.run))!
+      expect(warnings).toEqual([
+        'missing_rows: what seemed gone was not removed, because the file changed after it was read; expected it to stay as it is until the end of the run; the next run looks again',
+      ])
+      expect(message).toBe(
+        'records without a row: 2 unsent; those that are unsent were held back: a warning of the run says why',
+      )
+      for (const key of ['b', 'c'])
+        expect((await scene.held(key))!.properties['svc_job_title']).toBeNull()
+      const next = await scene.run()
+      expect(await removalsOf(scene, next)).toEqual({ c: done })
+      expect(await scene.held('b')).not.toBeNull()
+    },
+  )
+
+  it('of a file that changes while they are removed stay, from the next request on', async () => {
+    const many = Array.from({ length: 60 }, (_, at) => `k${at}`)
+    const scene = await sceneOf({ missing_rows: 'delete', missing_rows_max_percent: 100 })
+    scene.rows(COLUMNS, people('a', ...many))
+    await scene.run()
+    scene.rows(COLUMNS, people('a'))
+    const end = await scene.run({
+      through: (client) =>
+        clientWith(client, {
+          async batchDelete(...given) {
+            const answer = await client.batchDelete(...given)
+            scene.rows(COLUMNS, people('a', 'k58', 'k59'))
+            return answer
+          },
+        }),
+    })
+    expect(countsOf(end)).toEqual({ removed: 50, unsent: 10 })
+    expect(await scene.held('k58')).not.toBeNull()
+  })
+
+  it('of a file that changes go one after the other, as long as it is as it was read', async () => {
+    const scene = await sceneOf()
+    scene.rows(COLUMNS, people('a', 'b', 'c', 'd'))
+    await scene.run()
+    scene.rows(COLUMNS, people('a'))
+    const end = await scene.run({
+      through: (client) =>
+        clientWith(client, {
+          itemsPerRequest: async () => 1,
+          async batchDelete(...given) {
+            const answer = await client.batchDelete(...given)
+            rmSync(join(scene.folder, 'rows.csv'), { force: true })
+            return answer
+          },
+        }),
+    })
+    expect(countsOf(end)).toEqual({ removed: 1, unsent: 2 })
+  })
+
+  it('of a file that was replaced by an equal one stay too, and what rows ask for goes', async () => {
+    const scene = await sceneOf({
+      missing_rows: 'delete',
+      delete_when: { column: 'state', equals: ['deleted'] },
+    })
+    scene.rows(COLUMNS, people('a', 'b', 'c'))
+    await scene.run()
+    scene.rows(COLUMNS, [...people('a'), ['b', 'B', 'deleted']])
+    const file = join(scene.folder, 'rows.csv')
+    const end = await scene.run({
+      beforeRemoval: async () => {
+        const { atime, mtime } = statSync(file)
+        copyFileSync(file, `${file}.new`)
+        utimesSync(`${file}.new`, atime, mtime)
+        renameSync(`${file}.new`, file)
+      },
+    })
+    expect(await removalsOf(scene, end)).toEqual({
+      b: 'removed',
+      c: 'unsent source_changed',
+    })
   })
 
   it('are looked for in the last complete reading, not in one that was cut short', async () => {

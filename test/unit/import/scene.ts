@@ -30,6 +30,7 @@ import {
   type ServiceOptions,
 } from '../../../src/service/index.ts'
 import { openSource } from '../../../src/sources/index.ts'
+import { isOwnWorkflow } from '../../own-workflow.ts'
 
 export const CONTACT = 'svc_contact'
 
@@ -248,7 +249,7 @@ export async function importSceneOn<Service extends SceneService>(
       clock: options.clock ?? systemClock,
       logger: silentLogger,
       watch: { changed: async () => {} },
-      isLive: async () => false,
+      isLive: isOwnWorkflow,
       ...(options.placed && { placed: options.placed }),
       loadSync: async () => sync,
       loadSyncs: async () => [sync, ...(options.others ?? [])],

@@ -61,6 +61,34 @@ test('a slice ends on time although no permit came, and the next one goes on', a
   expect(counts!.gaveUp).toBe(4)
 }, 600_000)
 
+test('a row that the service could not serve is sent again in slices that are shorter than the waits in between', async () => {
+  const scene = await importScene({
+    svc_external_id: { column: 'id' },
+    svc_first_name: { column: 'name' },
+  })
+  scene.rows(['id', 'name'], [['c-1', 'Ada']])
+  const slicesMax = 20
+  let slices = 0
+  let sent = 0
+  const through = (client: ImportClient): ImportClient =>
+    clientWith(client, {
+      itemsPerRequest: async (operation) => {
+        if (++slices > slicesMax) throw new Error(`${slicesMax} slices, and ${sent} sendings`)
+        return await client.itemsPerRequest(operation)
+      },
+      batchUpsert: async (type, property, batch, options) => {
+        const answer = await client.batchUpsert(type, property, batch, options)
+        if (++sent > 4) return answer
+        const result = { index: 0, status: 500, record: null, problem: null } as const
+        return { ...answer, data: [result] }
+      },
+    })
+  const tuning = { segment_ms: 300, item_backoff_ms: [100, 400, 500, 500] }
+  const ended = await scene.run({ through, tuning })
+  expect(ended.state).toBe('complete')
+  expect(sent).toBe(5)
+}, 600_000)
+
 describe('a service that refuses whole requests, down to the last row of them', () => {
   /** Requests in which a row is named `Poison` are refused, each 400 ms after it was sent. */
   async function refusing(names: readonly string[]) {
