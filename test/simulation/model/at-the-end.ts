@@ -77,6 +77,7 @@ async function judgeSync(world: World, judge: Judge, sync: string): Promise<bool
 
 /** The next run of the mirror reads everything, and one more finds nothing to do. */
 async function judgeMirror(world: World, judge: Judge): Promise<void> {
+  if (!(await world.mirrorJudge!.isHome())) return
   for (const full of [true, false]) {
     const { tuning } = world.plan.scene.mirror!
     const run = world.start(MIRROR, 'mirrorSync', { sync: MIRROR, full, tuning })

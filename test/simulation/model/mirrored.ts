@@ -27,19 +27,29 @@ export class MirrorJudge {
   readonly #violate: (what: string) => void
   /** The state of each record, as its number in the history of the service, that a row has shown last. */
   readonly #shown = new Map<string, number>()
+  /** When the latest run began that has brought the tables up to date; a comparison says nothing of later changes. */
+  #readFrom = -1
 
   constructor(world: World, violate: (what: string) => void) {
     this.#world = world
     this.#violate = violate
   }
 
+  /** Whether the tables hold records of the org that the configuration names at the end. */
+  async isHome(): Promise<boolean> {
+    return [null, HOME_ORG].includes(await this.#org())
+  }
+
   /** Called when a run of the mirror has ended. `isLast`: nothing has happened since it began. */
   async look(run: Started, { isLast = false } = {}): Promise<void> {
     const org = await this.#org()
     if (org === null) return
+    const isRun = run.type === 'mirrorSync'
+    if (isRun && run.ended!.how === 'complete') this.#readFrom = run.beganAt
+    const from = isRun ? run.beganAt : Math.min(run.beganAt, this.#readFrom)
     for (const type of this.#world.plan.scene.mirror!.types) {
       const rows = await this.#rows(type)
-      if (rows !== null) this.#judge(run, { org, type, rows, isLast })
+      if (rows !== null) this.#judge(run, { org, type, rows, isLast, from })
     }
   }
 
@@ -71,9 +81,11 @@ export class MirrorJudge {
       readonly type: string
       readonly rows: ReadonlyMap<string, Row>
       readonly isLast: boolean
+      /** What has changed since is not judged. */
+      readonly from: number
     },
   ): void {
-    const { org, type, rows, isLast } = given
+    const { org, type, rows, isLast, from } = given
     const { services, refusing } = this.#world
     const { changes } = services.log
     const prefix = type === 'contact' ? 'con' : 'com'
@@ -89,7 +101,7 @@ export class MirrorJudge {
       const row = rows.get(id)
       const held = row === undefined || row.isDeleted ? null : row.values
       const now = history.at(-1)!
-      const isQuiet = isLast || now.change.at < run.beganAt
+      const isQuiet = isLast || now.change.at < from
       if (isComplete && isQuiet && !isSame(held, now.change.values))
         this.#violate(
           `(i) ${run.workflowId} is complete, and the row of ${id} is ${textOf(held)}, not ${textOf(now.change.values)}`,

@@ -78,7 +78,13 @@ export class Warehouse {
           `SELECT 1 FROM duckdb_tables() WHERE database_name = 'dwh' AND table_name = '${name}'`,
         )
         if (found.length === 0) return null
-        const texts = columns.map((column) => `CAST("${column}" AS VARCHAR)`).join()
+        const there = (
+          await ask(`SELECT column_name FROM (DESCRIBE ${table}) ORDER BY column_name`)
+        ).map(([column]) => column)
+        // A property that was never there has no column.
+        const texts = columns
+          .map((column) => (there.includes(column) ? `CAST("${column}" AS VARCHAR)` : 'NULL'))
+          .join()
         return await ask(`SELECT ${texts} FROM ${table} ORDER BY 1`)
       } finally {
         await ask('DETACH dwh')
