@@ -35,9 +35,9 @@ export class MirrorJudge {
     this.#violate = violate
   }
 
-  /** Whether the tables hold records of the org that the configuration names at the end. */
+  /** Whether the tables belong to what the configuration names at the end. */
   async isHome(): Promise<boolean> {
-    return [null, HOME_ORG].includes(await this.#org())
+    return [null, `https://crm.example org ${HOME_ORG}`].includes(await this.#owner())
   }
 
   /** Called when a run of the mirror has ended. `isLast`: nothing has happened since it began. */
@@ -54,9 +54,13 @@ export class MirrorJudge {
   }
 
   /** Whose records the tables hold; null: nobody's yet. */
-  async #org(): Promise<number | null> {
+  async #owner(): Promise<string | null> {
     const found = await this.#world.warehouse!.table('_records_sync_mirror', ['owner'])
-    const org = Number(/ org (\d+)$/.exec(String(found?.[0]?.[0]))?.[1])
+    return found?.[0]?.[0] ?? null
+  }
+
+  async #org(): Promise<number | null> {
+    const org = Number(/ org (\d+)$/.exec((await this.#owner()) ?? '')?.[1])
     return [HOME_ORG, OTHER_ORG, ELSEWHERE_ORG].includes(org) ? org : null
   }
 
