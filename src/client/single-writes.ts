@@ -1,6 +1,7 @@
 // A batch of writes on a service that has none: one request for each item, in order, and one answer in the form of a batch's.
 // Promises kept here: a failure that stops the work after some items were written says that the outcome is unknown, and is one
-// that is not sent again if the operation may not be.
+// that is not sent again if the operation may not be; where the time for sending is over, what was answered counts, and the other items
+// may be sent again.
 
 import { BATCH_ITEM_STATUSES, OPERATIONS, TITLES } from '../contract/index.ts'
 import type {
@@ -10,7 +11,7 @@ import type {
   RecordRepresentation,
 } from '../contract/index.ts'
 import type { ImportOperation } from '../core/domain/import-modes.ts'
-import { QuotaWait, ServiceFailure, SyncError } from '../core/errors.ts'
+import { QuotaWait, SendDeadlinePassed, ServiceFailure, SyncError } from '../core/errors.ts'
 import { parseJson } from '../core/json.ts'
 import type { Permit } from '../core/ports.ts'
 import { OutcomeUnknown, type Success } from './answers.ts'
@@ -73,6 +74,11 @@ export async function writeSingly(
       requestId = answer.requestId ?? null
       data.push({ index, status, ...(record && { record }) })
     } catch (error) {
+      if (index > 0 && error instanceof SendDeadlinePassed) {
+        // What was answered counts: all of it sent again would take as long, and never end.
+        for (let at = index; at < items.length; at++) data.push(unsentItem(at, error.message))
+        break
+      }
       const refused = error instanceof ServiceFailure ? refusedItem(error, index) : null
       if (!refused) throw index === 0 ? error : halfDone(operation, error, index, items.length)
       requestId = refused.problem?.request_id ?? null
@@ -83,6 +89,23 @@ export async function writeSingly(
   const summary = { total: data.length, succeeded, failed: data.length - succeeded }
   return { data, summary, requestId }
 }
+
+/** The result of an item that was not sent: it may be sent again. */
+const unsentItem = (index: number, detail: string): BatchItemResult => ({
+  index,
+  status: 503,
+  problem: {
+    type: 'about:blank',
+    title: TITLES[503]!,
+    status: 503,
+    code: 'service_unavailable',
+    detail,
+    reason: null,
+    field: null,
+    errors: [],
+    request_id: null,
+  },
+})
 
 /** The items of a batch. @throws SyncError `batch_size`, `body_invalid`, after giving back the permit that the caller passed */
 export function batchItems(input: BatchInput<WriteItem>, permit?: Permit): readonly WriteItem[] {

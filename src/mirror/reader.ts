@@ -1,6 +1,6 @@
 // Reads of the service for a mirror. Promises kept here: a page that failed temporarily is requested again with the same cursor;
 // every answer has the time of its request, and no later answer has an earlier time, whatever the clocks of two workers show;
-// every request is counted.
+// every request is counted, and each wait for an answer sends heartbeats, whatever the answer is.
 
 import type {
   AssociationEdgeWire,
@@ -11,6 +11,7 @@ import type {
 import type { RequestOptions } from '../client/index.ts'
 import { ServiceFailure } from '../core/errors.ts'
 import type { Json } from '../core/json.ts'
+import { withHeartbeat } from '../runs/heartbeat.ts'
 import { formatInstant } from './instant.ts'
 import type { MirrorDeps } from './ports.ts'
 
@@ -90,7 +91,7 @@ export class Reader {
         for (;;) {
           const askedAt = this.now()
           this.requests++
-          const step = await pages.next()
+          const step = await withHeartbeat(this.#deps, pages.next())
           if (step.done === true) {
             this.requests--
             return
@@ -202,7 +203,7 @@ export class Reader {
     for (let failures = 0; ; failures++) {
       try {
         this.requests++
-        const result = await request(this.#options)
+        const result = await withHeartbeat(this.#deps, request(this.#options))
         beat()
         return result
       } catch (error) {

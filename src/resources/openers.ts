@@ -27,11 +27,11 @@ export function createSourceOpeners(
   }
 }
 
-/** Opens the tables of a mirror in a warehouse; the signal ends all work on them. */
-export function createMirrorOpener({ configFile, env }: ConfigRef) {
+/** Opens the tables of a mirror in a warehouse, by `open`; the signal ends all work on them. */
+export function createMirrorOpener({ configFile, env }: ConfigRef, open = openMirrorTables) {
   return async (name: string, schema: string, signal?: AbortSignal): Promise<MirrorTables> => {
     const config = await loadConfig(configFile, env)
     const place = await readWarehousePlace(config, name, env)
-    return await openMirrorTables(name, place, schema, { signal })
+    return await open(name, place, schema, { signal })
   }
 }

@@ -1,6 +1,7 @@
 // When the adversary rests: every run ends in bounded time, the next run of each sync brings everything in, and one more has nothing left to
 // do. Then what has crossed the Temporal server, and what was logged, is searched for what does not belong there.
 
+import { MIRROR } from '../world/warehouse.ts'
 import type { World } from '../world/world.ts'
 import type { Judge } from './judge.ts'
 import { KEY_MARK, VALUE_MARK } from './sources.ts'
@@ -74,6 +75,21 @@ async function judgeSync(world: World, judge: Judge, sync: string): Promise<bool
   return true
 }
 
+/** The next run of the mirror reads everything, and one more finds nothing to do. */
+async function judgeMirror(world: World, judge: Judge): Promise<void> {
+  if (!(await world.mirrorJudge!.isHome())) return
+  for (const full of [true, false]) {
+    const { tuning } = world.plan.scene.mirror!
+    const run = world.start(MIRROR, 'mirrorSync', { sync: MIRROR, full, tuning })
+    if (!(await untilOver(world, judge, run.workflowId))) return
+    if (run.ended!.how !== 'complete')
+      judge.violate(
+        `(i) at the end the ${full ? 'full' : 'last'} run of the mirror is ${run.ended!.how}`,
+      )
+    await world.mirrorJudge!.look(run, { isLast: true })
+  }
+}
+
 const textOf = (value: unknown): string =>
   JSON.stringify(value, (name, part: unknown) =>
     // Payloads as their events write them.
@@ -144,6 +160,7 @@ export async function judgeEnd(world: World, judge: Judge): Promise<void> {
   // A client that could not read the service's document uses the usual requests, and asks again after a minute.
   await world.loop.run(() => false, world.loop.now() + MINUTE + 1)
   for (const { name } of world.plan.scene.syncs) if (!(await judgeSync(world, judge, name))) break
+  if (world.plan.scene.mirror !== null) await judgeMirror(world, judge)
   noteMarks(world, judge)
   judgeClosed(world, judge)
   judgeQuota(world, judge)

@@ -134,8 +134,11 @@ export class Source {
       this.#rows.splice(below(this.#rows.length), 0, this.#row(''))
     if (this.#rows.length === 0) this.#rows.push(this.#row(this.#newKey()))
     // The same key twice: the last one counts.
-    if (often(0.2))
-      this.#rows.splice(below(this.#rows.length), 0, this.#row(this.#rows.at(-1)!.code))
+    if (often(0.2)) {
+      const last = this.#rows.at(-1)!
+      this.#rows.splice(below(this.#rows.length), 0, this.#row(last.code))
+      for (const value of Object.values(last.cells)) this.#versions.again(value)
+    }
     this.write(inPlace)
   }
 

@@ -9,6 +9,8 @@ export type Action = { readonly at: number } & (
       readonly sync: string
       readonly task?: 'retry' | 'reconcile' | 'undo' | undefined
     }
+  /** A run of the mirror, or a comparison of its tables. */
+  | { readonly do: 'mirror'; readonly how: 'changes' | 'full' | 'compare' | 'repair' }
   | { readonly do: 'edit'; readonly sync: string; readonly inPlace: boolean }
   | { readonly do: 'orphan'; readonly sync: string; readonly isChanged: boolean }
   | { readonly do: 'kill'; readonly worker: number; readonly backAfter: number }
@@ -64,7 +66,10 @@ const back: Draw = (dice) => ({ backAfter: spread(dice, 0.1 * SECOND, 100 * SECO
 
 /** Kinds of actions other than runs: how many a history has at most, and what each needs. */
 const KINDS: Readonly<
-  Record<Exclude<ActionKind, 'run' | 'orphan'>, { most: number; p: number; parts: readonly Draw[] }>
+  Record<
+    Exclude<ActionKind, 'run' | 'orphan' | 'mirror'>,
+    { most: number; p: number; parts: readonly Draw[] }
+  >
 > = {
   edit: { most: 5, p: 0.9, parts: [anySync, ({ often }) => ({ inPlace: often(0.4) })] },
   kill: { most: 4, p: 0.35, parts: [anyWorker, back] },
@@ -126,7 +131,7 @@ const KINDS: Readonly<
   },
 }
 
-export const ACTION_KINDS = Object.keys(KINDS) as Exclude<ActionKind, 'run' | 'orphan'>[]
+export const ACTION_KINDS = Object.keys(KINDS) as Exclude<ActionKind, 'run' | 'orphan' | 'mirror'>[]
 
 /** Chains of actions that belong together, and that chance alone makes seldom: each begins with a run. */
 const CHAINS: readonly ((dice: Dice, sync: string, worker: number) => readonly Action[])[] = [
@@ -231,4 +236,46 @@ export function drawActions(dice: Dice, scene: Scene, endsAt: number): Action[] 
     )
   }
   return actions.toSorted((a, b) => a.at - b.at)
+}
+
+/** Runs of the mirror, changes by others that they bring in, and what people do to them. */
+export function drawMirrorActions(dice: Dice, scene: Scene, endsAt: number): Action[] {
+  const { often, below, one } = dice
+  const actions: Action[] = []
+  let at = 300 + below(3_000)
+  for (let n = 0; at < endsAt && n < 5; n++) {
+    const how =
+      n === 0
+        ? 'full'
+        : one<'changes' | 'full' | 'compare' | 'repair'>(
+            'changes',
+            'changes',
+            'changes',
+            'full',
+            'full',
+            'compare',
+            'repair',
+          )
+    actions.push({ at, do: 'mirror', how })
+    for (let times = below(4); times > 0; times--) {
+      const what = one('edit' as const, 'edit' as const, 'add' as const, 'remove' as const)
+      const when = Math.max(0, at + spread(dice, 10, 30 * SECOND) - (often(0.5) ? 20 * SECOND : 0))
+      actions.push({ at: when, do: 'others', what, count: 1 + below(12) })
+    }
+    if (often(0.3))
+      actions.push({
+        at: at + spread(dice, 10, 20 * SECOND),
+        ...one<object>(
+          { do: 'kill', worker: below(scene.workers), backAfter: spread(dice, 100, 60_000) },
+          { do: 'stop', worker: below(scene.workers), for: spread(dice, 1_000, 120_000) },
+          { do: 'restore', back: spread(dice, 1_000, 200_000) },
+          { do: 'outage', for: spread(dice, 100, 60_000) },
+          { do: 'cancel', sync: 'copy' },
+          { do: 'terminate', sync: 'copy' },
+          { do: 'pause', sync: 'copy', for: spread(dice, 1_000, 60_000) },
+        ),
+      } as Action)
+    at += spread(dice, 3 * SECOND, endsAt / 3)
+  }
+  return actions.map((action) => ({ ...action, at: Math.min(endsAt, action.at) }))
 }

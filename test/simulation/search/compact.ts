@@ -32,6 +32,7 @@ export const PLAIN_SERVICE: Scene['service'] = {
 }
 
 const PLAIN_SCENE: Omit<Scene, 'syncs' | 'service'> = {
+  mirror: null,
   workers: 1,
   isUnique: true,
   tuning: {},

@@ -3,7 +3,7 @@
 
 import type { Dice } from '../scheduler.ts'
 import { diceOf } from '../world/dice.ts'
-import { drawActions, type Action } from './actions.ts'
+import { drawActions, drawMirrorActions, type Action } from './actions.ts'
 
 export interface SyncScene {
   readonly name: string
@@ -23,8 +23,20 @@ export interface SyncScene {
   readonly padsKeys: boolean
 }
 
+/** A mirror of the service into a warehouse. */
+export interface MirrorScene {
+  readonly types: readonly SyncScene['type'][]
+  readonly deletions: 'soft' | 'hard'
+  readonly deletionsMaxPercent: number
+  /** Contacts that others have made before the history begins. */
+  readonly records: number
+  readonly tuning: Readonly<Record<string, unknown>>
+}
+
 export interface Scene {
   readonly syncs: readonly SyncScene[]
+  /** Null: there is none. */
+  readonly mirror: MirrorScene | null
   readonly workers: number
   readonly isUnique: boolean
   readonly tuning: Readonly<Record<string, unknown>>
@@ -117,7 +129,28 @@ function drawSync(dice: Dice, name: string, type: SyncScene['type']): SyncScene 
   }
 }
 
-function drawScene(dice: Dice): Scene {
+/** In some histories only, and by dice of its own: the others stay as they are without it. */
+function drawMirror({ one, often, below }: Dice): MirrorScene | null {
+  if (!often(1)) return null
+  return {
+    types: one(['contact'], ['contact', 'company']),
+    deletions: one('soft', 'soft', 'hard'),
+    deletionsMaxPercent: one(0, 10, 100, 100),
+    records: one(0, 5, 30, 150),
+    tuning: {
+      read_backoff_ms: [500, 1_000],
+      service_probe_ms: one(2_000, 30_000),
+      blocked_probe_ms: one(5_000, 60_000),
+      ...(often(0.5) && { readers: 1 + below(4) }),
+      ...(often(0.6) && { rows_per_range: 100, rows_per_merge: one(20, 100) }),
+      ...(often(0.5) && { merge_ms: one(1, 200, 2_000) }),
+      ...(often(0.3) && { stream_ms: one(3_000, 15_000) }),
+      ...(often(0.3) && { heartbeat_timeout_ms: one(15_000, 30_000) }),
+    },
+  }
+}
+
+function drawScene(dice: Dice): Omit<Scene, 'mirror'> {
   const { one, often, below } = dice
   const contacts = drawSync(dice, 'contacts', 'contact')
   const companies = drawSync(dice, 'companies', 'company')
@@ -177,14 +210,18 @@ function drawWeather({ often, random }: Dice): Weather {
 }
 
 export function drawPlan(seed: number): Plan {
-  const scene = drawScene(diceOf(seed, 'scene'))
+  const mirror = drawMirror(diceOf(seed, 'mirror'))
+  const scene = { ...drawScene(diceOf(seed, 'scene')), mirror }
   const dice = diceOf(seed, 'actions')
   const restsAt = (3 + dice.below(12)) * MINUTE
   return {
     seed,
     scene,
     weather: drawWeather(diceOf(seed, 'weather')),
-    actions: drawActions(dice, scene, restsAt),
+    actions: [
+      ...drawActions(dice, scene, restsAt),
+      ...(mirror === null ? [] : drawMirrorActions(diceOf(seed, 'mirror runs'), scene, restsAt)),
+    ].toSorted((a, b) => a.at - b.at),
     restsAt,
   }
 }

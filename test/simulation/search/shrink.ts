@@ -70,6 +70,16 @@ function* plainer(plan: Plan): Generator<Plan> {
     for (const [name, value] of Object.entries(PLAIN))
       if (sync[name as keyof SyncScene] !== value) yield change(sync, { [name]: value })
   }
+  const { mirror } = plan.scene
+  if (mirror !== null) {
+    if (!plan.actions.some((action) => action.do === 'mirror')) yield scene({ mirror: null })
+    for (const records of [0, 5, 30])
+      if (records < mirror.records) yield scene({ mirror: { ...mirror, records } })
+    for (const name of Object.keys(mirror.tuning)) {
+      const { [name]: _, ...tuning } = mirror.tuning
+      yield scene({ mirror: { ...mirror, tuning } })
+    }
+  }
   if (plan.scene.workers > 1) yield scene({ workers: 1 })
   if (Object.keys(plan.scene.tuning).length > 0) yield scene({ tuning: {} })
   const service = PLAIN_SERVICE

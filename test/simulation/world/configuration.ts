@@ -2,8 +2,9 @@
 
 import { writeFileSync, renameSync, chmodSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Scene, SyncScene } from '../search/plan.ts'
+import type { MirrorScene, Scene, SyncScene } from '../search/plan.ts'
 import { KEYS } from './service.ts'
+import { MIRROR } from './warehouse.ts'
 
 type Json = Record<string, unknown>
 
@@ -26,6 +27,14 @@ const importOf = (sync: SyncScene, more: Json): Json => ({
     ]),
   ),
   ...more,
+})
+
+const mirrorOf = ({ types, deletions, deletionsMaxPercent }: MirrorScene): Json => ({
+  from: 'crm',
+  to: 'dwh',
+  object_types: types,
+  deletions,
+  deletions_max_percent: deletionsMaxPercent,
 })
 
 export class Configuration {
@@ -79,15 +88,20 @@ export class Configuration {
   }
 
   write(): void {
+    const { mirror } = this.#scene
     const config = {
       connections: { crm: { service: this.#service, key: { file: './crm.key' } } },
       ledger: './ledger.db',
-      syncs: Object.fromEntries(
-        this.#scene.syncs.map((sync) => [
-          sync.name,
-          { import: importOf(sync, this.#edits.get(sync.name) ?? {}) },
-        ]),
-      ),
+      ...(mirror && { warehouses: { dwh: { duckdb: './dwh.duckdb' } } }),
+      syncs: {
+        ...Object.fromEntries(
+          this.#scene.syncs.map((sync) => [
+            sync.name,
+            { import: importOf(sync, this.#edits.get(sync.name) ?? {}) },
+          ]),
+        ),
+        ...(mirror && { [MIRROR]: { mirror: mirrorOf(mirror) } }),
+      },
     }
     this.#put(join(this.#folder, 'crm.key'), `${this.#key}\n`)
     this.#put(this.file, `${JSON.stringify(config, null, 1)}\n`)

@@ -19,6 +19,7 @@ export class Loop implements Scheduler {
   #now: number
   #order = 0
   #events = 0
+  readonly #outside = new Set<Promise<unknown>>()
   /** What is ready although no event of virtual time is: immediates, and calls that are under way. */
   ready = 0
   /** Called whenever nothing is ready: anybody may look now. */
@@ -68,6 +69,18 @@ export class Loop implements Scheduler {
     }
     this.#queue.push(planned)
     return { cancel: () => void (planned.isCancelled = true) }
+  }
+
+  /** Work of the machine that is under way: time stands still until it has settled. */
+  async outside<Result>(work: Promise<Result>): Promise<Result> {
+    this.ready++
+    this.#outside.add(work)
+    try {
+      return await work
+    } finally {
+      this.#outside.delete(work)
+      this.ready--
+    }
   }
 
   /** A wait of the world. */
@@ -120,8 +133,12 @@ export class Loop implements Scheduler {
       const turn = (): void => {
         calm = this.ready === 0 ? calm + 1 : 0
         if (++turns > TURNS_MAX) return reject(new Stuck('something is ready for ever'))
+        const again = (): void => void realImmediate(turn)
+        // Turns would take the processor from what they wait for.
+        const [work] = this.#outside
+        if (work) return void work.then(again, again)
         // The second turn is for what Node itself puts off for one.
-        if (calm < 2) return void realImmediate(turn)
+        if (calm < 2) return again()
         asWorld(() => this.atRest?.())
         resolve()
       }

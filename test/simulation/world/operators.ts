@@ -6,6 +6,7 @@ import { VALUE_MARK } from '../model/sources.ts'
 import type { Action } from '../search/actions.ts'
 import { diceOf } from './dice.ts'
 import { ELSEWHERE_ORG, KEYS, OTHER_ORG, faultsOf, typeDefs } from './service.ts'
+import { MIRROR } from './warehouse.ts'
 import type { World } from './world.ts'
 
 type Of<Kind extends Action['do']> = Extract<Action, { readonly do: Kind }>
@@ -61,6 +62,7 @@ export class Operators {
   async rest(): Promise<void> {
     this.#tell('the adversary rests')
     this.#isAtRest = true
+    this.#world.isAtRest = true
     const { weather, services, configuration, workers } = this.#world
     for (const over of this.#pending) await over()
     weather.rest()
@@ -90,6 +92,14 @@ export class Operators {
         return void world.start(sync, 'reconcile', { sync, repair: this.#dice.often(0.7) })
       const run = world.lastClosedRun(sync)
       if (run !== null) world.start(sync, task, { run })
+    },
+    mirror: ({ how }) => {
+      const { world } = { world: this.#world }
+      const sync = MIRROR
+      const { tuning } = world.plan.scene.mirror!
+      if (how === 'changes' || how === 'full')
+        return void world.start(sync, 'mirrorSync', { sync, full: how === 'full', tuning })
+      world.start(sync, 'reconcile', { sync, repair: how === 'repair', tuning })
     },
     edit: ({ sync, inPlace }) => {
       const source = this.#world.sources.get(sync)!

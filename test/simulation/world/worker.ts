@@ -11,6 +11,7 @@ import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
 import { openQuotaStore } from '../../../src/ledger/open.ts'
 import { createMonitor } from '../../../src/monitoring/monitor.ts'
 import { createClientRegistry } from '../../../src/resources/client-registry.ts'
+import { createMirrorOpener } from '../../../src/resources/openers.ts'
 import { orphanCleanup } from '../../../src/runs/orphaned-runs.ts'
 import { projectOf } from '../../../src/runs/project.ts'
 import { startHealthChecks } from '../../../src/temporal/health-checks.ts'
@@ -23,6 +24,7 @@ import { projectQueues } from '../temporal/project-queues.ts'
 import type { SimulatedTemporal, SimulatedWorker } from '../temporal/index.ts'
 import type { Loop } from './loop.ts'
 import type { Process } from './process.ts'
+import type { Warehouse } from './warehouse.ts'
 
 export interface WorkerParts {
   readonly loop: Loop
@@ -37,6 +39,10 @@ export interface WorkerParts {
   readonly forgets: number
   /** Of one way to the ledger's thread, or back, ms. */
   ledgerMs(): number
+  /** Null: nothing is mirrored. */
+  readonly warehouse: Warehouse | null
+  /** Of one way to the warehouse's thread, or back, ms. */
+  warehouseMs(): number
 }
 
 const UPKEEP_MS = 30_000
@@ -110,6 +116,11 @@ export class Worker {
         { configFile, env, logger },
         { ledger, ledgerPlace, monitor, connections, client, project },
       )
+      const { warehouse, warehouseMs } = this.#parts
+      if (warehouse !== null)
+        deps.openMirrorTables = createMirrorOpener({ configFile, env }, (...given) =>
+          warehouse.open(given, { process: this.process, wayMs: warehouseMs }),
+        )
       const isAlone = { isAlone: true, mayOpen: async () => true }
       const activities = guardActivities(createActivities(deps), ledger, isAlone)
       await ensureSearchAttributes(client.connection, 'default')

@@ -9,6 +9,7 @@ import { DatabaseSync } from '@photostructure/sqlite'
 import type { Org } from '../../other-service/index.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
 import { taskQueueOf } from '../../../workflows/queues.ts'
+import { MirrorJudge } from '../model/mirrored.ts'
 import { Source, Versions } from '../model/sources.ts'
 import type { Change } from '../model/service-log.ts'
 import { SimulatedTemporal, type Bundle } from '../temporal/index.ts'
@@ -23,6 +24,7 @@ import { asWorld, Machine, Process } from './process.ts'
 import { ELSEWHERE_ORG, HOME_ORG, OTHER_ORG, startServices, type Services } from './service.ts'
 import { closeFilesOf, watchStatements } from './statements.ts'
 import { Story } from './story.ts'
+import { MIRROR, Warehouse } from './warehouse.ts'
 import { Worker } from './worker.ts'
 
 /** The innermost words of a failure, which are ours. */
@@ -59,6 +61,7 @@ function projectIn(ledger: string): string {
 export interface Watchers {
   onChange(change: Change): void
   onKey(org: number, key: string): void
+  violate(what: string): void
 }
 
 export interface Started {
@@ -90,6 +93,11 @@ export class World {
   workers: (Worker | null)[] = []
   isDiskFull = false
   isServiceDown = false
+  /** The adversary rests. */
+  isAtRest = false
+  /** Null: nothing is mirrored. */
+  readonly warehouse: Warehouse | null
+  readonly mirrorJudge: MirrorJudge | null
   project = ''
   #processes = 0
   #endings: (() => void)[] = []
@@ -109,6 +117,8 @@ export class World {
       tell,
     })
     this.network = new Network(this.loop, this.weather)
+    this.warehouse = scene.mirror && new Warehouse(this.loop, this.folder)
+    this.mirrorJudge = scene.mirror && new MirrorJudge(this, (what) => watchers.violate(what))
     this.configuration = new Configuration(this.folder, scene)
     for (const sync of scene.syncs) {
       const dice = diceOf(seed, `rows of ${sync.name}`)
@@ -137,6 +147,7 @@ export class World {
   async begin(): Promise<void> {
     const { seed, scene, weather } = this.plan
     copyFileSync(ledgerTemplate(), join(this.folder, 'ledger.db'))
+    await this.warehouse?.begin()
     this.#endings.push(
       install({
         loop: this.loop,
@@ -161,7 +172,15 @@ export class World {
       ...this.#watchers,
     })
     this.project = projectIn(join(this.folder, 'ledger.db'))
+    this.#putRecords()
     for (let at = 0; at < scene.workers; at++) void this.startWorker(at)
+  }
+
+  /** Contacts that others have made. */
+  #putRecords(): void {
+    const { log, crm } = this.services
+    for (let n = this.plan.scene.mirror?.records ?? 0; n > 0; n--)
+      log.others(() => crm.org.put('contact', { code: `first-${n}`, name: `First ${n}` }))
   }
 
   /** A disk needs a moment, in which others work. */
@@ -178,6 +197,7 @@ export class World {
   async startWorker(at: number): Promise<void> {
     const process = new Process(`worker-${++this.#processes}`, this.machine)
     const dice = diceOf(this.plan.seed, process.name)
+    const warehouseDice = diceOf(this.plan.seed, `${process.name} warehouse`)
     const { ledgerMs } = this.plan.scene
     const worker = new Worker({
       loop: this.loop,
@@ -190,6 +210,8 @@ export class World {
       logger: this.#logger(process),
       forgets: this.plan.scene.forgets,
       ledgerMs: () => ledgerMs * 2 * dice.random(),
+      warehouse: this.warehouse,
+      warehouseMs: () => 1 + 40 * warehouseDice.random(),
     })
     try {
       await worker.start()
@@ -236,8 +258,12 @@ export class World {
       if (started.ended !== null) return
       started.ended = { at: this.loop.now(), how }
       this.story.tell(`${workflowId} ends: ${how}`)
+      if (sync === MIRROR)
+        this.loop.at(this.loop.now(), 'the table is looked at', () =>
+          this.mirrorJudge!.look(started),
+        )
     }
-    const args = [{ ...input, tuning }]
+    const args = [{ tuning, ...input }]
     void this.#follow(type, workflowId, args, started).then(end)
     return started
   }
@@ -311,6 +337,7 @@ export class World {
     this.temporal.dispose()
     this.network.destroy()
     for (const end of this.#endings.toReversed()) end()
+    await this.warehouse?.end()
     rmSync(this.folder, { recursive: true, force: true })
   }
 }

@@ -1,0 +1,138 @@
+// The warehouse of the world: a DuckDB file, which the product's own driver opens. Its calls are carried out one after the other while time
+// stands still, so that no history depends on the machine's threads; the way to the driver's thread and back takes virtual time, in which a
+// process may be stopped or killed: before a call, nothing is done; after it, all of it is, and the process does not know.
+
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { DuckDBInstance, type DuckDBConnection } from '@duckdb/node-api'
+import { openMirrorTables } from '../../../src/warehouses/index.ts'
+import type { MirrorBatch, MirrorTables } from '../../../src/warehouses/mirror-tables.ts'
+import type { Loop } from './loop.ts'
+import { asWorld, type Process } from './process.ts'
+
+export const MIRROR = 'copy'
+/** The schema that a mirror of this name fills. */
+const SCHEMA = MIRROR
+
+type Cells = readonly (string | null)[]
+
+/** What every call of a process passes through. */
+interface Way {
+  readonly process: Process
+  /** Of one way to the driver's thread, or back, ms. */
+  wayMs(): number
+}
+
+export class Warehouse {
+  readonly #loop: Loop
+  readonly #place: { readonly duckdb: string; readonly folder: string }
+  #last: Promise<unknown> = Promise.resolve()
+  readonly #open = new Map<Process, Set<MirrorTables>>()
+  /** Keeps the driver's database in memory, which all share, from one call to the next. */
+  #kept: MirrorTables | null = null
+  /** Of the judge. */
+  #reader: DuckDBConnection | null = null
+
+  constructor(loop: Loop, folder: string) {
+    this.#loop = loop
+    this.#place = { duckdb: join(folder, 'dwh.duckdb'), folder }
+  }
+
+  async begin(): Promise<void> {
+    this.#kept = await openMirrorTables('dwh', this.#place, SCHEMA)
+  }
+
+  /** Opens the tables for a process. */
+  async open(given: Parameters<typeof openMirrorTables>, way: Way): Promise<MirrorTables> {
+    const tables = await this.#inTurn(() => openMirrorTables(...given))
+    const { process } = way
+    const its = this.#open.get(process) ?? new Set()
+    if (its.size === 0) {
+      this.#open.set(process, its)
+      process.onDeath.push(() => this.#closeAll(process))
+    }
+    its.add(tables)
+    return this.#called(tables, way, {
+      batch: async (...given) => {
+        const batch = await this.#inTurn(() => tables.batch(...given))
+        return this.#called<MirrorBatch>(batch, way, {})
+      },
+      close: async () => {
+        its.delete(tables)
+        await this.#inTurn(() => tables.close())
+      },
+    })
+  }
+
+  /** What a table holds, as texts in the order of ids; null where it is not there. */
+  async table(name: string, columns: readonly string[]): Promise<readonly Cells[] | null> {
+    return await this.#inTurn(async () => {
+      if (!existsSync(this.#place.duckdb)) return null
+      this.#reader ??= await (await DuckDBInstance.create(':memory:')).connect()
+      const ask = async (sql: string) =>
+        (await this.#reader!.runAndReadAll(sql)).getRows() as readonly Cells[]
+      await ask(`ATTACH '${this.#place.duckdb}' AS dwh (READ_ONLY)`)
+      try {
+        const table = `dwh.${MIRROR}."${name}"`
+        const found = await ask(
+          `SELECT 1 FROM duckdb_tables() WHERE database_name = 'dwh' AND table_name = '${name}'`,
+        )
+        if (found.length === 0) return null
+        const there = (
+          await ask(`SELECT column_name FROM (DESCRIBE ${table}) ORDER BY column_name`)
+        ).map(([column]) => column)
+        // A property that was never there has no column.
+        const texts = columns
+          .map((column) => (there.includes(column) ? `CAST("${column}" AS VARCHAR)` : 'NULL'))
+          .join()
+        return await ask(`SELECT ${texts} FROM ${table} ORDER BY 1`)
+      } finally {
+        await ask('DETACH dwh')
+      }
+    })
+  }
+
+  async end(): Promise<void> {
+    this.#reader?.closeSync()
+    for (const process of this.#open.keys()) this.#closeAll(process)
+    await this.#inTurn(async () => await this.#kept?.close())
+  }
+
+  #closeAll(process: Process): void {
+    for (const tables of this.#open.get(process) ?? [])
+      void this.#inTurn(() => tables.close()).catch(() => {})
+    this.#open.delete(process)
+  }
+
+  /** One call at a time; time stands still. */
+  async #inTurn<Result>(call: () => Promise<Result>): Promise<Result> {
+    const turn = this.#last.then(() => asWorld(call))
+    this.#last = turn.catch(() => {})
+    return await this.#loop.outside(turn)
+  }
+
+  #called<Of extends object>(of: Of, { process, wayMs }: Way, own: Partial<Of>): Of {
+    const passes = () =>
+      new Promise<void>((resolve) => {
+        this.#loop.after(wayMs(), 'warehouse', () => process.run(resolve), process)
+      })
+    return new Proxy(of, {
+      get: (target, name) => {
+        const value: unknown = Reflect.get(target, name, target)
+        // What tells something at once has no way to go.
+        if (typeof value !== 'function' || name === 'holdsId') return value
+        const call = (own[name as keyof Of] as typeof value | undefined) ?? value
+        const isOwn = Object.hasOwn(own, name)
+        return async (...given: unknown[]): Promise<unknown> => {
+          await passes()
+          try {
+            const carriedOut = async () => (await Reflect.apply(call, target, given)) as unknown
+            return await (isOwn ? carriedOut() : this.#inTurn(carriedOut))
+          } finally {
+            await passes()
+          }
+        }
+      },
+    })
+  }
+}
