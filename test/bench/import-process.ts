@@ -71,9 +71,11 @@ export const runImport = (
   files: Files,
   { root = here, flags = [] }: { root?: string; flags?: readonly string[] } = {},
 ): Promise<Ended> =>
-  withServiceProcess(surroundings, files, async ({ url, key }, place) => {
+  withServiceProcess(surroundings, files, async ({ url, key, child }, place) => {
     const sync = contactsImport(files.csv, surroundings.wide)
-    const job: Job = { url, key, ledger: join(place, 'ledger.db'), scope: null, sync }
+    const ledger = join(place, 'ledger.db')
+    const servicePid = child.pid!
+    const job: Job = { url, key, ledger, scope: null, sync, servicePid }
     const loader = ['--import', `${compiled}?root=${encodeURIComponent(root)}`]
     const program = join(root, 'test/bench/sync-run.ts')
     const ended = (await runProgram([...flags, ...loader], program, job, place)) as Ended

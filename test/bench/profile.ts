@@ -7,6 +7,7 @@ import { join, resolve, sep } from 'node:path'
 import { runImport } from './import-process.ts'
 import { writeCsv } from './import-parts.ts'
 import { readThread, STEP_NAMES, type CpuProfile, type ThreadProfile } from './profile-steps.ts'
+import type { StepTime } from './step-times.ts'
 import type { Ended } from './sync-run.ts'
 
 /** Between two looks at the stack, µs. */
@@ -62,6 +63,23 @@ function tell(name: string, runs: readonly Ended[]): void {
   )
 }
 
+/** Prints what each step takes, µs a row: by the clock, and processor time of each thread and of the service. */
+function tellSteps(name: string, runs: readonly Ended[]): void {
+  const lines = (runs[0]!.steps ?? []).map(({ step }) => {
+    const of = (figure: keyof Omit<StepTime, 'step'>) => {
+      const spent = runs.map(
+        ({ steps, rows }) => (steps.find((one) => one.step === step)![figure] * 1e6) / rows,
+      )
+      return Number(median(spent).toFixed(1))
+    }
+    const [main, ledger, others] = [of('main'), of('ledger'), of('others')]
+    return { step, clock: of('seconds'), main, ledger, others, service: of('service') }
+  })
+  if (lines.length === 0) return
+  console.log(`${name}, µs a row, medians of ${runs.length}`)
+  console.table(lines)
+}
+
 /** Measures and prints a table for each thread that works. */
 export async function benchProfile(options: Options): Promise<void> {
   const { rows, rounds, wide, latencyMs, against } = options
@@ -77,8 +95,10 @@ export async function benchProfile(options: Options): Promise<void> {
         others.push(await runImport(options, { csv, dir }, { root: resolve(against, '.') + sep }))
     }
     tell('this checkout', ours)
+    tellSteps('this checkout', ours)
     if (against !== null) {
       tell('the other one', others)
+      tellSteps('the other one', others)
       const ratios = ours.map((ended, round) => cpuUs(ended) / cpuUs(others[round]!))
       console.log(`processor time ÷ the other one, median of turns: ${median(ratios).toFixed(3)}`)
       return

@@ -17,6 +17,7 @@ import { openSource } from '../../src/sources/index.ts'
 import { openMirrorTables, type WarehousePlace } from '../../src/warehouses/index.ts'
 import { startFigures, type Figures } from './mirror-figures.ts'
 import { isOwnWorkflow } from '../own-workflow.ts'
+import { StepTimer, type StepTime } from './step-times.ts'
 
 export interface Job {
   readonly url: string
@@ -30,6 +31,8 @@ export interface Job {
   readonly scope: ReconcileScope | null
   /** The run that is undone. Default: none. */
   readonly undoes?: number
+  /** The process of the service, to tell its processor time. */
+  readonly servicePid?: number
 }
 
 export interface Ended extends Figures {
@@ -37,6 +40,8 @@ export interface Ended extends Figures {
   readonly message: string | null
   readonly found: DifferenceCounts
   readonly left: DifferenceCounts
+  /** Of an import. */
+  readonly steps: readonly StepTime[]
 }
 
 const {
@@ -47,9 +52,11 @@ const {
   place,
   scope,
   undoes,
+  servicePid = null,
 } = JSON.parse(readFileSync(process.argv[2]!, 'utf8')) as Job
 const undo = undoes === undefined ? null : { undo: { of: undoes, choice: {} } }
 const task: Task | null = scope ? { reconcile: scope } : undo
+const timer = new StepTimer(servicePid)
 const ledger = await openLedger({ sqlite: file }, { thread: true })
 const client = new RecordsClient({ baseUrl: url, key })
 const TRIES_MAX = 5
@@ -71,6 +78,12 @@ const call = async <Input, Result>(
     }
   }
 }
+/** The same, as a step that is timed. */
+const timed: <Input, Result>(
+  step: string,
+  activity: (input: Input) => Promise<Result>,
+  input: Input,
+) => Promise<Result> = (step, activity, input) => timer.time(step, () => call(activity, input))
 const isBlocked = (error: unknown): error is ApplicationFailure =>
   error instanceof ApplicationFailure && error.type === 'Blocked'
 const surroundings = {
@@ -97,9 +110,9 @@ async function runImport(): Promise<number> {
       return openSource(one, openers, signal, extent)
     },
   })
-  const run = await call(activities.openImport, { sync: sync.name, task })
+  const run = await timed('open', activities.openImport, { sync: sync.name, task })
   const step = { run, tuning: {} }
-  const { segments, removals = 0 } = await call(activities.stageImport, step)
+  const { segments, removals = 0 } = await timed('stage', activities.stageImport, step)
   if (removals > 0) {
     const { excesses } = await call(activities.reviewImport, step)
     if (excesses.length > 0) await call(activities.noteImportVerdict, { run, approved: true })
@@ -113,7 +126,7 @@ async function runImport(): Promise<number> {
   if (scope === null || scope.repair)
     for (const segment of segments) {
       let pushed
-      do pushed = await call(activities.pushSegment, { ...step, segment })
+      do pushed = await timed('push', activities.pushSegment, { ...step, segment })
       while (!pushed.done)
     }
   if (removals > 0) {
@@ -121,7 +134,7 @@ async function runImport(): Promise<number> {
     do removed = await call(activities.removeImport, step)
     while (!removed.done)
   }
-  await call(activities.closeImport, { ...step, ending })
+  await timed('close', activities.closeImport, { ...step, ending })
   return run
 }
 
@@ -154,7 +167,8 @@ const id = await (sync.kind === 'import' ? runImport() : runMirror())
 const { rowsRead, state, message } = (await ledger.run(id))!
 const counts = await ledger.differenceCounts(id)
 const read = (await ledger.streams(id)).reduce((sum, stream) => sum + stream.read, 0)
-const ended: Ended = { ...figures(rowsRead ?? read), state, message, ...counts }
+const steps = timer.times
+const ended: Ended = { ...figures(rowsRead ?? read), state, message, steps, ...counts }
 process.stdout.write(`${JSON.stringify(ended)}\n`)
 await client.close()
 await ledger.close()
