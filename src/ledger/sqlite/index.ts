@@ -46,9 +46,10 @@ export function ledgerOn(
   const now = () => new Date(clock.now()).toISOString()
   const transactions = sqliteTransactions(db)
   const runner = { ...statementRunner(db), ...transactions }
+  const shared = sharedMethods(runner, sqliteDialect)
   return {
     place: db.path,
-    ...sharedMethods(runner, sqliteDialect),
+    ...shared,
     ...actionStatements(runner, sqliteDialect, now),
     ...schemaHistoryStatements(runner, sqliteDialect, now),
     ...archiveStatements(runner, exportSelect),
@@ -56,7 +57,7 @@ export function ledgerOn(
     ...stagingMethods(db, linkDecisions(transactions, sqliteLinkSql)),
     ...linkMethods(runner, sqliteLinkSql, now),
     ...leftoverMethods(db),
-    ...outboxMethods(db, now),
+    ...outboxMethods(db, now, shared.nextPlanned),
     ...verificationMethods(db),
     ...acceptedRecordMethods(db),
     ...reconciliationMethods(db),

@@ -5,9 +5,11 @@ import { LEDGER_CHARS_MAX } from '../../core/limits.ts'
 import type { ItemPlace, Outbox, RequestOutcome, RunSegment, SentBatch } from '../roles/outbox.ts'
 import { payloadChars, PLANNED_COLUMNS, plannedOfRow, sentOfRow } from '../rows/items.ts'
 import { stretches } from '../rules/ranges.ts'
+import { columnBound } from '../statements/engine.ts'
 import { textsValue } from '../../sqlite/bulk.ts'
 import type { SqliteDatabase } from './database.ts'
 import { checkSegmentFence } from './fences.ts'
+import { plannedColumns } from './planned.ts'
 import { settleBatch } from './settling.ts'
 
 /** The last attempts of the segment's batches that have no answer 2xx. */
@@ -22,6 +24,9 @@ const SEND_SQL =
 const AIM_SQL = `UPDATE items SET state = 'sent', batch = ?1, record_id = ?5 ->> (ordinal - ?3)
   WHERE run = ?2 AND ordinal BETWEEN ?3 AND ?4`
 
+/** Of fewer rows each comes by itself. */
+const PAGE_MIN = 10
+
 function markSent(db: SqliteDatabase, run: number, { batch, items }: SentBatch<ItemPlace>): void {
   const isAimed = items.some(({ recordId }) => recordId !== undefined)
   for (const { first, last, items: some } of stretches(items)) {
@@ -32,7 +37,11 @@ function markSent(db: SqliteDatabase, run: number, { batch, items }: SentBatch<I
 }
 
 // oxlint-disable-next-line max-lines-per-function -- a table of methods, none of them long
-export function outboxMethods(db: SqliteDatabase, now: () => string) {
+export function outboxMethods(
+  db: SqliteDatabase,
+  now: () => string,
+  readPlanned: Outbox['nextPlanned'],
+) {
   const insertRequest = (
     run: number,
     { first }: RunSegment,
@@ -80,6 +89,15 @@ export function outboxMethods(db: SqliteDatabase, now: () => string) {
         if (chars >= LEDGER_CHARS_MAX) break
       }
       return batches
+    },
+
+    async nextPlanned(run, segment, options) {
+      const first = Math.max(options.after + 1, segment.first)
+      const last = Math.min(segment.last, first + options.limit - 1)
+      const attemptsBelow = columnBound(options.attemptsBelow)
+      const isPage = last - first + 1 >= PAGE_MIN
+      const found = isPage ? plannedColumns(db, run, { first, last }, attemptsBelow) : null
+      return found ?? (await readPlanned(run, segment, options))
     },
 
     async settleKeys(run, items) {

@@ -4,7 +4,7 @@ import { once, type EventEmitter } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { atMost } from '../../core/concurrency.ts'
 import { LedgerError } from '../../core/errors.ts'
-import type { ItemPlace, Ledger, Outbox, SentBatch } from '../ledger.ts'
+import type { Ledger } from '../ledger.ts'
 import {
   receivedError,
   type FromThread,
@@ -12,6 +12,7 @@ import {
   type ThreadOptions,
   type ToThread,
 } from './messages.ts'
+import { packingOf } from './packing.ts'
 
 /**
  * What V8 may take in the thread: a limit that is never reached, because the driver ends the whole process where memory ends in
@@ -39,6 +40,8 @@ const LARGE: ReadonlySet<string> = new Set<keyof Ledger>([
   'written',
 ])
 const LARGE_AT_ONCE = 2
+
+type Method = (...values: unknown[]) => Promise<unknown>
 
 /** The way to a thread that serves a ledger. */
 export type Channel = Pick<Worker, 'postMessage' | 'ref' | 'unref'> & EventEmitter
@@ -187,34 +190,6 @@ async function firstMessage(channel: Channel, place: string): Promise<ThreadOpen
   }
 }
 
-/** The items by their places: the ledger has the rest of them. */
-const places = (items: readonly ItemPlace[]): readonly ItemPlace[] =>
-  items.map(({ ordinal, recordId }) =>
-    recordId === undefined ? { ordinal } : { ordinal, recordId },
-  )
-const placed = (batch: SentBatch<ItemPlace>): SentBatch<ItemPlace> => ({
-  ...batch,
-  items: places(batch.items),
-})
-
-/** The methods of the outbox, without the payloads that the ledger has. */
-const withoutPayloads = (ledger: Outbox): Partial<Outbox> => ({
-  async recordSend(run, segment, fence, batch) {
-    const { items } = batch
-    const sent = await ledger.recordSend(run, segment, fence, { ...batch, items: places(items) })
-    return { ...sent, items }
-  },
-  async recordResend(run, segment, fence, batch, options) {
-    const again = await ledger.recordResend(run, segment, fence, placed(batch), options)
-    return { ...again, items: batch.items }
-  },
-  recordNoAnswer: (run, batch, outcome) => ledger.recordNoAnswer(run, placed(batch), outcome),
-  settle: (run, segment, fence, batch, outcome, items) =>
-    ledger.settle(run, segment, fence, placed(batch), outcome, items),
-  release: (run, segment, fence, batch, outcome) =>
-    ledger.release(run, segment, fence, placed(batch), outcome),
-})
-
 /**
  * Opens (and, unless `readOnly`, creates and migrates) the ledger in the file at `path`, on a thread. A thread that fails is
  * started again by the next call. @throws LedgerError
@@ -245,17 +220,23 @@ export async function openThreadedLedger(
     return await current.call(method, values)
   }
   const inTurn = atMost(LARGE_AT_ONCE)
+  const calling = (method: string): Method => {
+    const packing = packingOf(method)
+    if (packing === undefined) return (...values) => call(method, values)
+    return async (...values) =>
+      packing.unpackResult(await call(method, packing.pack(values)), values)
+  }
   const ledger = Object.fromEntries(
-    methods.map((method) => [
-      method,
-      LARGE.has(method)
-        ? (...values: unknown[]) => inTurn(() => call(method, values))
-        : (...values: unknown[]) => call(method, values),
-    ]),
+    methods.map((method) => {
+      const calls = calling(method)
+      return [
+        method,
+        LARGE.has(method) ? (...values: unknown[]) => inTurn(() => calls(...values)) : calls,
+      ]
+    }),
   ) as unknown as Ledger
   return {
     ...ledger,
-    ...withoutPayloads(ledger),
     place,
     async close() {
       if (isClosed) return

@@ -11,6 +11,7 @@ import {
   type ThreadOptions,
   type ToThread,
 } from './messages.ts'
+import { packingOf } from './packing.ts'
 
 type Call = Extract<ToThread, { call: number }>
 type Answer = Extract<FromThread, { answered: number }>
@@ -118,7 +119,11 @@ class Server {
     const given = values.map((value, index) =>
       callbacks.includes(index) ? this.#callback(call, index) : value,
     )
-    return this.#methods[method]!(...given)
+    const packing = packingOf(method)
+    if (packing === undefined) return this.#methods[method]!(...given)
+    return this.#methods[method]!(...packing.unpack(given)).then((result) =>
+      packing.packResult(result),
+    )
   }
 
   #callback(call: number, value: number): () => Promise<void> {

@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { FenceLost } from '../../../src/core/errors.ts'
 import { ITEM_STATES } from '../../../src/core/domain/item-states.ts'
-import type { Ledger } from '../../../src/ledger/ledger.ts'
+import type { Ledger, PlannedItem, StagedItem } from '../../../src/ledger/ledger.ts'
 import {
   accept,
   accepted,
@@ -32,6 +32,9 @@ export function pushingTests(open: Open): void {
   })
   afterEach(() => opened.cleanup())
 
+  const behind =
+    (count: number) =>
+    (item: StagedItem): StagedItem => ({ ...item, ordinal: item.ordinal + count })
   const resend = { operation: 'batchUpsert', replayed: true }
 
   describe('planned items', () => {
@@ -58,6 +61,35 @@ export function pushingTests(open: Open): void {
       const batch = await send(ledger, claim)
       expect(await ordinals()).not.toContain(batch.items[0]!.ordinal)
       expect(await ordinals()).toHaveLength(950)
+    })
+
+    it.each([
+      { which: 'not sent before', change: null },
+      { which: 'sent to a record before', change: { recordId: 'record', replayed: false } },
+      { which: 'sent before with another key', change: { replayed: true } },
+      { which: 'answered before', change: 'planned' as const },
+    ])('come by the page as they come one by one: some are $which', async ({ change }) => {
+      const keys = ['a\0b', '\u001a', '"', 'a\nb', '\\', 'ü😀', '[1]', '{}', '1', ',', 'a\u001ab']
+      const items = keys.map((key, index) => row(index + 1, key, `${key}\u2028`))
+      const claim = await staged(ledger, [...items, ...rows(9).map(behind(items.length))])
+      const { run, segment, fence } = claim
+      const page = { attemptsBelow: 5, limit: 1_000 }
+      if (change === 'planned') await settle(ledger, claim, await send(ledger, claim, 3), 'planned')
+      else if (change !== null) {
+        const { replayed, ...aimed } = change
+        const sent = [{ ordinal: 2, ...aimed }]
+        const batch = { operation: 'batchUpsert', digest: 'd', items: sent, replayed }
+        const recorded = await ledger.recordSend(run, segment, fence, batch)
+        await ledger.release(run, segment, fence, recorded, answered)
+      }
+      const alone: PlannedItem[] = []
+      for (let after = 0; after < 20;) {
+        const [item] = await ledger.nextPlanned(run, segment, { ...page, after, limit: 1 })
+        alone.push(item!)
+        after = item!.ordinal
+      }
+      expect(alone.map(({ key }) => key).slice(0, keys.length)).toEqual(keys)
+      expect(await ledger.nextPlanned(run, segment, { ...page, after: 0 })).toEqual(alone)
     })
 
     it('come all, however large the bounds are', async () => {
