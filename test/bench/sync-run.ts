@@ -162,6 +162,8 @@ async function runMirror(): Promise<number> {
   return run
 }
 
+// Loaded with the first run of a worker; here by way of tsx, which takes as long as 1,000 rows.
+if (sync.kind === 'import') await import('../../src/sources/csv/index.ts')
 const figures = startFigures()
 const id = await (sync.kind === 'import' ? runImport() : runMirror())
 const { rowsRead, state, message } = (await ledger.run(id))!
