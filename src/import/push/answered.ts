@@ -80,6 +80,8 @@ export function answerReader(
       }
     const fields = Object.keys(sent).filter(
       (name) =>
+        // Most are the same value; no object inherits a text or a number.
+        sent[name] !== held[name] &&
         Object.hasOwn(held, name) &&
         isFieldDifferent(sent, held, name, typeOf) &&
         isCompared(config, name),

@@ -20,16 +20,47 @@ const PAIRS = Array.from({ length: 4_096 }, (_, bits) => DIGITS[bits >>> 6]! + D
 /** All of it in small letters, as ledgers have the hashes of urls. */
 const foldedUrl = (text: string): string => foldCase(text).replace(/\/$/, '')
 
+const FNV_OFFSET = 0x811c9dc5
+const FNV_PRIME = 0x01000193
+
+const digitsOf = (hash: number): string =>
+  PAIRS[hash >>> 20]! + PAIRS[(hash >>> 8) & 0xfff]! + PAIRS[(hash & 0xff) << 4]!
+
 /** FNV-1a over the UTF-16 code units of the canonical text, in base 64. */
 export function baselineHash(value: Json | undefined, fieldType: string): string {
+  const single = Array.isArray(value) && value.length === 1 ? value[0] : value
+  const plain = typeof single === 'string' ? hashOfPlain(single, fieldType) : null
+  if (plain !== null) return digitsOf(plain)
   const text = canonicalValue(value, fieldType, foldedUrl)
-  let hash = 0x811c9dc5
+  let hash = FNV_OFFSET
   for (let index = 0; index < text.length; index++) {
     const unit = text.charCodeAt(index)
-    hash = Math.imul(hash ^ (unit & 0xff), 0x01000193)
-    hash = Math.imul(hash ^ (unit >>> 8), 0x01000193)
+    hash = Math.imul(hash ^ (unit & 0xff), FNV_PRIME)
+    hash = Math.imul(hash ^ (unit >>> 8), FNV_PRIME)
   }
-  return PAIRS[hash >>> 20]! + PAIRS[(hash >>> 8) & 0xfff]! + PAIRS[(hash & 0xff) << 4]!
+  return digitsOf(hash)
+}
+
+const [SPACE, SLASH, CAPITAL_A, CAPITAL_Z, TILDE] = [0x20, 0x2f, 0x41, 0x5a, 0x7e]
+
+/**
+ * The same of a text that is its own canonical text, as most are: without spaces around it, of ASCII, and in small letters where
+ * capitals do not count. Null if that is not certain.
+ */
+function hashOfPlain(text: string, fieldType: string): number | null {
+  if (fieldType === 'number' || fieldType === 'datetime') return null
+  const isUrl = fieldType === 'url'
+  const folds = isUrl || fieldType === 'email'
+  let hash = FNV_OFFSET
+  let unit = SPACE
+  for (let index = 0; index < text.length; index++) {
+    unit = text.charCodeAt(index)
+    if (unit > TILDE || (unit <= SPACE && index === 0)) return null
+    if (folds && unit >= CAPITAL_A && unit <= CAPITAL_Z) return null
+    // The upper half of the code unit is zero.
+    hash = Math.imul(Math.imul(hash ^ unit, FNV_PRIME), FNV_PRIME)
+  }
+  return unit <= SPACE || (isUrl && unit === SLASH) ? null : hash
 }
 
 /** The mapped properties, in the order of their hashes. */
@@ -44,8 +75,12 @@ export function createItemHasher(
   const fields = namesOf(config).map((name) => ({ name, type: typeOf(schema, name) }))
   return (sent) => {
     let marks = ''
-    for (const { name, type } of fields)
-      marks += Object.hasOwn(sent, name) ? baselineHash(sent[name], type) : NONE
+    for (const { name, type } of fields) {
+      const value = sent[name]
+      // No object inherits a text.
+      const isOwn = typeof value === 'string' || Object.hasOwn(sent, name)
+      marks += isOwn ? baselineHash(value, type) : NONE
+    }
     return marks
   }
 }

@@ -1,9 +1,11 @@
 // Baseline hashes are stored for as long as a sync lives: what one version writes, every later one reads.
 
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Json } from '../../../src/core/json.ts'
 import { baselineHash, createItemHasher } from '../../../src/import/verify/baseline-hashes.ts'
 import type { ImportConfig } from '../../../config/index.ts'
+import { runs } from '../../runs.ts'
 
 describe('a baseline hash is as every version has written it', () => {
   it.each<[type: string, value: Json | undefined, hash: string]>([
@@ -27,6 +29,19 @@ describe('a baseline hash is as every version has written it', () => {
   })
 })
 
+it('a text that is plain has the hash that it has with a space before it, which is taken off', () => {
+  const types = ['text', 'email', 'url', 'number', 'datetime', 'date', 'select', 'boolean']
+  const character = fc.constantFrom(...'aZ09/.:-T ~\u007f\u0080\u00a0\u0308\u6771\t\0\n')
+  const texts = fc.oneof(fc.string({ unit: character }), fc.string({ unit: 'grapheme' }))
+  fc.assert(
+    fc.property(texts, fc.constantFrom(...types), fc.boolean(), (text, type, isList) => {
+      const given = isList ? [text] : text
+      expect(baselineHash(given, type)).toBe(baselineHash(` ${text}`, type))
+    }),
+    { numRuns: runs(20_000) },
+  )
+})
+
 it('the hashes of an item are in the order of its properties, with points for one that it leaves out', () => {
   const column = (name: string) => ({ column: name })
   const config = { properties: { b: column('b'), c: column('c'), a: column('a') } } as unknown
@@ -36,4 +51,9 @@ it('the hashes of an item are in the order of its properties, with points for on
     c: type('text'),
   })
   expect(hashesOf({ c: 'Ada', a: 12.5 })).toBe('wkMolQ......mC2kiQ')
+  const inherited = createItemHasher(
+    { properties: { constructor: column('b'), toString: column('c') } } as unknown as ImportConfig,
+    {},
+  )
+  expect(inherited({})).toBe('............')
 })
