@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import type { Clock } from '../../../src/core/ports.ts'
 import type { MirrorClient } from '../../../src/mirror/index.ts'
 import { postgresPlaces } from './postgres-place.ts'
-import { CONTACT, mirrorScene, SCHEMA, type Scene } from './scene.ts'
+import { CONTACT, mirrorScene, SCHEMA, shortSleep, type Scene } from './scene.ts'
 
 const newPlace = postgresPlaces()
 
@@ -16,7 +16,7 @@ const HOUR = 3_600_000
 async function restorable(seedRecords: number) {
   const time = { service: BEGIN, mirror: BEGIN }
   const service: Clock = { now: () => time.service, sleep: async () => {} }
-  const clock: Clock = { now: () => time.mirror++, sleep: async () => {} }
+  const clock: Clock = { now: () => time.mirror++, sleep: shortSleep }
   const s = await mirrorScene({ place: await newPlace(), service: { seedRecords, clock: service } })
   const run = (options: Parameters<Scene['run']>[0] = {}) => {
     time.mirror += HOUR

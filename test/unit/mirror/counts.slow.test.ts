@@ -4,7 +4,7 @@
 import { expect, test } from 'vitest'
 import type { MirrorClient } from '../../../src/mirror/index.ts'
 import { postgresPlaces } from './postgres-place.ts'
-import { CONTACT, mirrorScene, SCHEMA, type Scene } from './scene.ts'
+import { CONTACT, mirrorScene, SCHEMA, shortSleep, type Scene } from './scene.ts'
 
 const newPlace = postgresPlaces()
 
@@ -48,7 +48,7 @@ test('a first run reads every record once', async () => {
   for (let one = 0; one < 250; one++)
     await s.client.createRecord(CONTACT, { svc_first_name: `new ${one}` })
   let now = Date.now()
-  const { streams } = await s.run({ clock: { now: () => now++, sleep: async () => {} } })
+  const { streams } = await s.run({ clock: { now: () => now++, sleep: shortSleep } })
   // A page of a range that another reader took over may come twice; by the time of change nothing does but the last.
   expect(streams[CONTACT]!.read).toBeLessThan(400)
   const [one] = idsOf(s) as [string]

@@ -6,7 +6,7 @@ import type { Clock } from '../../../src/core/ports.ts'
 import type { KeyVisibility } from '../../../src/core/domain/visibility.ts'
 import type { DeletionVerdict, MirrorClient } from '../../../src/mirror/index.ts'
 import { postgresPlaces } from './postgres-place.ts'
-import { CONTACT, mirrorScene, SCHEMA, type RunOptions } from './scene.ts'
+import { CONTACT, mirrorScene, SCHEMA, shortSleep, type RunOptions } from './scene.ts'
 
 const newPlace = postgresPlaces()
 
@@ -271,7 +271,7 @@ describe("the service's clock", () => {
   async function twoClocks() {
     const time = { real: Date.UTC(2026, 5, 1), ahead: 0 }
     const service: Clock = { now: () => time.real + time.ahead, sleep: async () => {} }
-    const clock: Clock = { now: () => time.real++, sleep: async () => {} }
+    const clock: Clock = { now: () => time.real++, sleep: shortSleep }
     const s = await mirrorScene({
       place: await newPlace(),
       service: { clock: service },

@@ -7,7 +7,7 @@ import type { MirrorClient } from '../../../src/mirror/index.ts'
 import type { MirrorTables } from '../../../src/warehouses/mirror-tables.ts'
 import { startPostgres, type Postgres } from '../../postgres.ts'
 import { everyShape, samples, seed, TYPE } from '../sources/every-shape.ts'
-import { CONTACT, mirrorScene, SCHEMA, type Scene } from './scene.ts'
+import { CONTACT, mirrorScene, SCHEMA, shortSleep, type Scene } from './scene.ts'
 
 let postgres: Postgres
 beforeAll(async () => {
@@ -284,7 +284,7 @@ test('what changes while a listing goes on is in the table when its run ends', a
 
 test('many records that share a modification time, without overlap', async () => {
   let now = Date.UTC(2026, 5, 1)
-  const clock = { now: () => now, sleep: async () => {} }
+  const clock = { now: () => now, sleep: shortSleep }
   const s = await mirrorScene({
     ...(await places.postgres()),
     service: { clock },
@@ -311,7 +311,7 @@ test('many records that share a modification time, without overlap', async () =>
 
 test('a modification time in the future hides nothing that changes after it', async () => {
   let ahead = 0
-  const clock = { now: () => Date.now() + ahead, sleep: async () => {} }
+  const clock = { now: () => Date.now() + ahead, sleep: shortSleep }
   const s = await mirrorScene({ ...(await places.postgres()), service: { clock } })
   await s.client.createRecord(CONTACT, { svc_first_name: 'now' })
   await s.run()

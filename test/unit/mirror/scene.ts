@@ -46,6 +46,9 @@ import { mirrorSync } from '../../mirror-sync.ts'
 export const SCHEMA = 'crm'
 export const CONTACT = 'svc_contact'
 
+/** Of a clock that a test sets: waits are short, whatever their length. One of no length would leave nothing else a turn. */
+export const shortSleep: Clock['sleep'] = (_, signal) => systemClock.sleep(20, signal)
+
 export const quick: MirrorTuning = {
   ...DEFAULT_MIRROR_TUNING,
   rows_per_range: 150,

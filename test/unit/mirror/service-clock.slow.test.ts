@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import type { Clock } from '../../../src/core/ports.ts'
 import type { MirrorClient } from '../../../src/mirror/index.ts'
 import { postgresPlaces } from './postgres-place.ts'
-import { CONTACT, mirrorScene } from './scene.ts'
+import { CONTACT, mirrorScene, shortSleep } from './scene.ts'
 
 const newPlace = postgresPlaces()
 
@@ -15,7 +15,7 @@ async function twoClocks(isTold = true) {
   const start = Date.UTC(2026, 5, 1)
   const time = { real: start, ahead: 0 }
   const service: Clock = { now: () => time.real + time.ahead, sleep: async () => {} }
-  const clock: Clock = { now: () => time.real++, sleep: async () => {} }
+  const clock: Clock = { now: () => time.real++, sleep: shortSleep }
   const s = await mirrorScene({
     place: await newPlace(),
     service: { seedRecords: 600, clock: service },
