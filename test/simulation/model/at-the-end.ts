@@ -160,7 +160,7 @@ export async function judgeEnd(world: World, judge: Judge): Promise<void> {
   // A client that could not read the service's document uses the usual requests, and asks again after a minute.
   await world.loop.run(() => false, world.loop.now() + MINUTE + 1)
   for (const { name } of world.plan.scene.syncs) if (!(await judgeSync(world, judge, name))) break
-  if (world.plan.scene.mirror !== null) await judgeMirror(world, judge)
+  if (world.mirrorJudge !== null) await judgeMirror(world, judge)
   noteMarks(world, judge)
   judgeClosed(world, judge)
   judgeQuota(world, judge)

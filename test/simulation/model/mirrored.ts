@@ -114,7 +114,8 @@ export class MirrorJudge {
       if (row?.isDeleted && !this.#world.isAtRest && !sawLess)
         if (history.every(({ change }) => change.values !== null && !change.isRestored))
           this.#violate(`(iv) the row of ${id} is marked as deleted, and its record was never gone`)
-      if (held !== null && !sawLess) this.#judgeAge(id, held, history)
+      // After that a row lacks what was not shown, until a run has read it again.
+      if (held !== null && (isComplete || refusing.length === 0)) this.#judgeAge(id, held, history)
     }
   }
 

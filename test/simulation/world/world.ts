@@ -117,8 +117,8 @@ export class World {
       tell,
     })
     this.network = new Network(this.loop, this.weather)
-    this.warehouse = scene.mirror && new Warehouse(this.loop, this.folder)
-    this.mirrorJudge = scene.mirror && new MirrorJudge(this, (what) => watchers.violate(what))
+    this.warehouse = scene.mirror ? new Warehouse(this.loop, this.folder) : null
+    this.mirrorJudge = scene.mirror ? new MirrorJudge(this, (what) => watchers.violate(what)) : null
     this.configuration = new Configuration(this.folder, scene)
     for (const sync of scene.syncs) {
       const dice = diceOf(seed, `rows of ${sync.name}`)
