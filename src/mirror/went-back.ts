@@ -3,7 +3,6 @@
 // its end. A few of those are asked for. Promise kept here: the run that notices it reports it, and the next run reads everything.
 
 import { confirmGone } from './deletions.ts'
-import { earlierInstant } from './instant.ts'
 import type { RecordsWork } from './records-work.ts'
 
 /** Records that are asked for at a time: one of them that is older than before is enough. */
@@ -49,12 +48,10 @@ async function lackedOfNewest(
   upTo?: string,
 ): Promise<string[]> {
   const ids = await deps.tables.newestIds(stream, ASKED_MAX, upTo)
-  const versions = (await deps.tables.rows(stream, ids)).flatMap(({ version }) => version ?? [])
-  const lowest = versions.reduce<string | null>(
-    (low, one) => (low === null ? one : earlierInstant(low, one)),
-    null,
-  )
-  if (lowest === null) return []
+  // They come highest first.
+  const [last] = await deps.tables.rows(stream, ids.slice(-1))
+  const lowest = last?.version
+  if (!lowest) return []
   const bound = (op: 'gte' | 'lte', value: string) => ({ property: modified, op, value })
   const { data } = await reader.ask((options) =>
     deps.client.queryRecords(

@@ -94,9 +94,12 @@ export class MirrorJudge {
     const { changes } = services.log
     const prefix = type === 'contact' ? 'con' : 'com'
     const histories = new Map<string, { readonly change: Change; readonly number: number }[]>()
-    for (const [number, change] of changes.entries())
-      if (change.org === org && change.id.startsWith(prefix))
-        histories.set(change.id, [...(histories.get(change.id) ?? []), { change, number }])
+    for (const [number, change] of changes.entries()) {
+      if (change.org !== org || !change.id.startsWith(prefix)) continue
+      const known = histories.get(change.id)
+      if (known) known.push({ change, number })
+      else histories.set(change.id, [{ change, number }])
+    }
     // A schema or a key that showed less, at any time of the run.
     const sawLess = refusing.some(({ until }) => until >= run.beganAt)
     const isComplete = run.ended!.how === 'complete' && !sawLess

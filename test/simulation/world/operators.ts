@@ -21,7 +21,6 @@ export class Operators {
   #snapshots: { readonly at: number; readonly snapshot: Snapshot }[] = []
   /** What is put back when its time is over, or when the adversary rests. */
   readonly #pending = new Set<() => void | Promise<void>>()
-  #isAtRest = false
   /** The first key is no key any more. */
   #isRevoked = false
   #others = 0
@@ -34,7 +33,7 @@ export class Operators {
 
   #takeSnapshots(): void {
     const { loop, services } = this.#world
-    if (this.#isAtRest) return
+    if (this.#world.isAtRest) return
     this.#snapshots.push({ at: loop.now(), snapshot: services.crm.org.snapshot() })
     if (this.#snapshots.length > SNAPSHOTS_MAX) this.#snapshots.shift()
     loop.after(SNAPSHOT_EVERY_MS, 'a backup of the service', () => this.#takeSnapshots())
@@ -61,7 +60,6 @@ export class Operators {
   /** Everything is put right, and nothing goes wrong any more. */
   async rest(): Promise<void> {
     this.#tell('the adversary rests')
-    this.#isAtRest = true
     this.#world.isAtRest = true
     const { weather, services, configuration, workers } = this.#world
     for (const over of this.#pending) await over()
@@ -86,7 +84,7 @@ export class Operators {
 
   readonly #doers: Doers = {
     run: ({ sync, task }) => {
-      const { world } = { world: this.#world }
+      const world = this.#world
       if (task === undefined) return void world.start(sync, 'importSync', { sync })
       if (task === 'reconcile')
         return void world.start(sync, 'reconcile', { sync, repair: this.#dice.often(0.7) })
@@ -94,7 +92,7 @@ export class Operators {
       if (run !== null) world.start(sync, task, { run })
     },
     mirror: ({ how }) => {
-      const { world } = { world: this.#world }
+      const world = this.#world
       const sync = MIRROR
       const { tuning } = world.plan.scene.mirror!
       if (how === 'changes' || how === 'full')
@@ -219,7 +217,7 @@ export class Operators {
       services.crm.addKey(KEYS.next)
       configuration.setKey(KEYS.next)
       loop.after(after, 'the first key is revoked', () => {
-        if (this.#isAtRest) return
+        if (this.#world.isAtRest) return
         services.crm.revoke(KEYS.home)
         this.#isRevoked = true
       })
