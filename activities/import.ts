@@ -183,16 +183,21 @@ const ownExecution = (): string => Context.current().info.workflowExecution?.run
 
 async function stageRun(
   { deps, shared }: ImportWork,
-  { job, sync, keyFingerprint, importDeps }: ImportScope,
+  { row, job, sync, keyFingerprint, importDeps }: ImportScope,
   { run, window = null }: Input<'stageImport'>,
 ) {
   const { ledger, logger } = deps
+  const { stageFence } = row
   const { retry, links, undo, reconcile = null } = job
   if (undo !== undefined)
-    return await stageUndone(deps, { run, sync, keyFingerprint, task: undo }, importDeps)
+    return await stageUndone(
+      deps,
+      { run, sync, keyFingerprint, stageFence, task: undo },
+      importDeps,
+    )
   const old = retry && (await shared.runOf(retry.of))
   const kind = { isRetry: retry !== undefined, isOfLinks: links !== undefined }
-  const staging = { run, sync, keyFingerprint, window, reconcile, ...kind }
+  const staging = { run, sync, keyFingerprint, stageFence, window, reconcile, ...kind }
   const { fence, rows, planned, invalid, warnings, removals } = await stage(
     importDeps,
     staging,
