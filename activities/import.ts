@@ -151,7 +151,7 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
           await checkPlan(ledger, opening.plan, { sync, now: clock.now(), own: ownExecution() })
         const abandoning = (gone: Run) => settle(work, gone, env)
         const run = await openRun(sync, 'import', { ...opening, abandoning })
-        await checkSingleWritesDrained({ ledger, clock }, sync, run)
+        await checkSingleWritesDrained({ ledger, clock, waits: work.waits }, sync, run)
         return run
       }),
     stageImport: work.connected((scope, input) => stageRun(work, scope, input)),
@@ -300,11 +300,11 @@ async function remove(
 }
 
 /** A run that ends before its time asks for what is in flight. */
-const settle = ({ deps }: ImportWork, run: Run, env: ImportEnv): Promise<void> =>
+const settle = ({ deps, waits }: ImportWork, run: Run, env: ImportEnv): Promise<void> =>
   settleInFlight(
     env,
     run,
-    (row) => checkDrained(deps, row),
+    (row) => checkDrained({ ...deps, waits }, row),
     (connection, home) => deps.connect(connection, home),
   )
 
