@@ -65,7 +65,10 @@ async function judgeSync(world: World, judge: Judge, sync: string): Promise<bool
     // A record whose row is gone, and that others have changed, stays; the run says so.
     const mayDiffer =
       source.sync.missingRows === 'delete' && run.ended!.how.endsWith('_differences')
-    const isRight = run.ended!.how === 'complete' || mayDiffer
+    // What others have changed stays; which rows these are is judged as the run is closed.
+    const mayReject =
+      source.sync.protection?.onConflict === 'reject' && run.ended!.how === 'complete_with_rejects'
+    const isRight = run.ended!.how === 'complete' || mayDiffer || mayReject
     if (isTrue ? !isRight : !run.ended!.how.startsWith('complete'))
       judge.violate(`(i) at the end the ${round} run of ${sync} is ${run.ended!.how}`)
     const written = world.services.log.changes.slice(before).filter(({ by }) => by === 'us')

@@ -3,6 +3,7 @@
 import type { SyncScene } from '../search/plan.ts'
 import type { World } from '../world/world.ts'
 import type { RunRow } from './judge.ts'
+import { isSetAside, judgeLeft, judgeSaid, protectedStates } from './protected.ts'
 import { plainValues } from './service-log.ts'
 import { isInvalid, REFUSED, type Row } from './sources.ts'
 
@@ -54,14 +55,22 @@ function rightStates(
   // A row that the service could not take, however often it was asked; a create whose answer was lost is in doubt.
   const { items, failed, failedAfter } = world.plan.weather
   const givenUp = items + failed + failedAfter > 0 || sync.mode === 'create' ? ['failed'] : []
-  if (isRefused && !isNameLost) return ['rejected', ...givenUp, ...spared]
+  if (isRefused && !isNameLost)
+    return ['rejected', ...givenUp, ...spared, ...protectedStates(sync.protection, row)]
   const written =
     sync.mode === 'create'
       ? ['created']
       : sync.mode === 'update'
         ? ['updated']
         : ['created', 'updated']
-  return [...written, 'unchanged', ...spared, ...givenUp, ...(isNameLost ? ['rejected'] : [])]
+  return [
+    ...written,
+    'unchanged',
+    ...spared,
+    ...givenUp,
+    ...(isNameLost ? ['rejected'] : []),
+    ...protectedStates(sync.protection, row),
+  ]
 }
 
 /** The properties that the run was configured to write. */
@@ -84,7 +93,15 @@ function judgeMade(
   const isSilent = world.plan.scene.service.batchItems === '204' && item.state === 'updated'
   // One that answers 503 to what it has carried out says that it was not.
   const isLying = world.plan.weather.failedAfter > 0
-  if (!isBooked || isSilent || isLying || sync.keepBefore || sync.mode === 'update') return
+  if (
+    !isBooked ||
+    isSilent ||
+    isLying ||
+    sync.keepBefore ||
+    sync.protection ||
+    sync.mode === 'update'
+  )
+    return
   const made = world.services.log.changes.some(
     (one) =>
       one.by === 'us' &&
@@ -126,7 +143,7 @@ export function judgeClosedRun(world: World, run: RunRow, since: number, violate
     const right = [
       ...rightStates(world, sync, file.rows, at),
       // The service itself has changed what it takes.
-      ...(world.refusesMore(run.opened_at) ? ['rejected'] : []),
+      ...(world.refusesMore(run.opened_at) || isSetAside(sync, item) ? ['rejected'] : []),
     ]
     if (!right.includes(item.state))
       violate(
@@ -139,7 +156,8 @@ export function judgeClosedRun(world: World, run: RunRow, since: number, violate
     if (item.state !== 'invalid' && item.key !== row.code)
       violate(`(iii) run ${run.id}: row ${at + 1} has another key`)
     judgeMade(world, { run, row, item }, since, violate)
-    if (ACCEPTED.includes(item.state)) judgeAccepted(world, { run, row, item }, violate)
+    judgeLeft(world, sync, { run, row, item }, violate)
+    if (ACCEPTED.includes(item.state)) judgeAccepted(world, { run, row, item }, since, violate)
   }
 }
 
@@ -174,7 +192,12 @@ interface Accepted {
 }
 
 /** (i) The service has what was accepted, but for what others have changed. */
-function judgeAccepted(world: World, { run, row, item }: Accepted, violate: Violate): void {
+function judgeAccepted(
+  world: World,
+  { run, row, item }: Accepted,
+  since: number,
+  violate: Violate,
+): void {
   // The run says that it is held otherwise.
   if (run.state !== 'complete' && (item.verified ?? 'equal') !== 'equal') return
   const org = world.orgOf(run.org_id)
@@ -216,9 +239,11 @@ function judgeAccepted(world: World, { run, row, item }: Accepted, violate: Viol
       (one) =>
         one.org === org.id && one.code.trim() === row.code && one.values?.[property] === wanted,
     )
+    judgeSaid(world, sync, { run, row, item, property, last }, since, violate)
+    const isKept = sync.protection?.ifEmpty === property
     if (last === undefined) {
       if (!wasWritten) violate(`(i) ${where}, and its ${property} was never written`)
-    } else if (last.by === 'us') {
+    } else if (last.by === 'us' && !isKept) {
       const origin = world.versions.originOf(last.values?.[property])
       const isOtherSync = origin !== null && origin.sync !== run.sync
       if (!isOtherSync) violate(`(i) ${where}, and its ${property} is another one, written by us`)

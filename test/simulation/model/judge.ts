@@ -4,6 +4,7 @@
 import type { World } from '../world/world.ts'
 import { KEYS, HOME_ORG, OTHER_ORG, ELSEWHERE_ORG } from '../world/service.ts'
 import { judgeClosedRun } from './closed-run.ts'
+import { judgeWrittenOver } from './protected.ts'
 import type { Change } from './service-log.ts'
 
 export interface RunRow {
@@ -98,8 +99,29 @@ export class Judge {
       sync,
     )[0]
 
-  #judgeWrite({ org, code, values, before, id }: Change): void {
+  /** (ix) What others changed is left as it is by who has to. */
+  #judgeWrittenOver(change: Change): void {
+    const world = this.#world!
+    const { id, values, before } = change
+    const type = id.startsWith('con') ? 'contact' : 'company'
+    for (const sync of world.plan.scene.syncs) {
+      if (sync.type !== type) continue
+      const changed = sync.properties.filter((name) => values?.[name] !== before?.[name])
+      if (changed.length === 0) continue
+      const [newest] = world.query<{ purpose: string }>(
+        `SELECT purpose FROM runs WHERE mode = 'run' AND sync = ? ORDER BY id DESC LIMIT 1`,
+        sync.name,
+      )
+      const purpose = newest?.purpose ?? ''
+      for (const property of changed)
+        judgeWrittenOver(world, sync, { change, property, purpose }, (what) => this.violate(what))
+    }
+  }
+
+  #judgeWrite(change: Change): void {
+    const { org, code, values, before, id } = change
     const { versions } = this.#world!
+    this.#judgeWrittenOver(change)
     for (const [property, value] of Object.entries(values!)) {
       const origin = versions.originOf(value)
       if (property === 'code' || origin === null) continue

@@ -15,6 +15,7 @@ export interface PlantedBug {
     | 'pacing'
     | 'verification'
     | 'undo'
+    | 'protection'
     | 'privacy'
     | 'client'
     | 'running'
@@ -37,6 +38,8 @@ const SETTLING = 'src/ledger/sqlite/settling.ts'
 const FENCES = 'src/ledger/sqlite/fences.ts'
 const JUDGE = 'src/import/remove/judge.ts'
 const LEFT = 'src/import/remove/left-as-is.ts'
+const THREE_WAY = 'src/import/changes/three-way.ts'
+const PROTECTION = 'src/import/changes/protection.ts'
 const VERIFY = 'src/import/verify/verify.ts'
 
 export const PLANTED: readonly PlantedBug[] = [
@@ -493,5 +496,55 @@ export const PLANTED: readonly PlantedBug[] = [
     'src/core/deadline.ts',
     'Math.max(performance.now() - this.#monotonic, Date.now() - this.#wall)',
     'Math.min(performance.now() - this.#monotonic, Date.now() - this.#wall)',
+  ),
+
+  bug(
+    'protection',
+    'every-value-is-a-first-contact',
+    THREE_WAY,
+    "if (base === null && firstContact === 'ours')",
+    "if (firstContact === 'ours')",
+  ),
+  bug(
+    'protection',
+    'emptied-values-are-written',
+    THREE_WAY,
+    'if (base === null && isEmpty) return WRITE',
+    'if (isEmpty) return WRITE',
+  ),
+  bug(
+    'protection',
+    'filled-values-are-written',
+    THREE_WAY,
+    "if (write === 'if_empty' && !isEmpty)",
+    "if (write === 'if_empty' && base === null && !isEmpty)",
+  ),
+  bug(
+    'protection',
+    'what-was-kept-is-not-said',
+    PROTECTION,
+    'kept.length === 0 ? null : writeJson(',
+    'kept.length >= 0 ? null : writeJson(',
+  ),
+  bug(
+    'protection',
+    'what-the-record-has-is-the-base',
+    PROTECTION,
+    'base: before.base(property)',
+    'base: before.base(property) === null ? null : markOf(property, theirs)',
+  ),
+  bug(
+    'protection',
+    'old-look-ups-are-believed',
+    'src/import/push/fresh-look.ts',
+    'const LOOK_AGE_MAX_MS = 5_000',
+    'const LOOK_AGE_MAX_MS = 500_000',
+  ),
+  bug(
+    'undo',
+    'changed-values-are-restored',
+    'src/import/undo/restorable.ts',
+    'return new Set(isAsRead ? differing.filter((name) => !others.includes(name)) : differing)',
+    'return new Set(isAsRead ? differing.filter((name) => !others.includes(name)) : [])',
   ),
 ]

@@ -29,6 +29,13 @@ export type Action = { readonly at: number } & (
   | { readonly do: 'partition'; readonly worker: number; readonly for: number }
   | { readonly do: 'limit'; readonly perMinute: number; readonly refuseEach: number | null }
   | { readonly do: 'others'; readonly what: 'edit' | 'add' | 'remove'; readonly count: number }
+  /** Others change what a sync writes, in records of its rows: to a value of their own, to none, or to that of the row. */
+  | {
+      readonly do: 'overwrite'
+      readonly sync: string
+      readonly with: 'text' | 'nothing' | 'row'
+      readonly count: number
+    }
   | { readonly do: 'cancel'; readonly sync: string }
   | { readonly do: 'terminate'; readonly sync: string }
   | { readonly do: 'pause'; readonly sync: string; readonly for: number }
@@ -64,13 +71,10 @@ const lasting =
   (dice) => ({ for: spread(dice, least * SECOND, most * SECOND) })
 const back: Draw = (dice) => ({ backAfter: spread(dice, 0.1 * SECOND, 100 * SECOND) })
 
+type DrawnKind = Exclude<ActionKind, 'run' | 'orphan' | 'mirror' | 'overwrite'>
+
 /** Kinds of actions other than runs: how many a history has at most, and what each needs. */
-const KINDS: Readonly<
-  Record<
-    Exclude<ActionKind, 'run' | 'orphan' | 'mirror'>,
-    { most: number; p: number; parts: readonly Draw[] }
-  >
-> = {
+const KINDS: Readonly<Record<DrawnKind, { most: number; p: number; parts: readonly Draw[] }>> = {
   edit: { most: 5, p: 0.9, parts: [anySync, ({ often }) => ({ inPlace: often(0.4) })] },
   kill: { most: 4, p: 0.35, parts: [anyWorker, back] },
   killAtStatement: {
@@ -131,7 +135,7 @@ const KINDS: Readonly<
   },
 }
 
-export const ACTION_KINDS = Object.keys(KINDS) as Exclude<ActionKind, 'run' | 'orphan' | 'mirror'>[]
+export const ACTION_KINDS = Object.keys(KINDS) as DrawnKind[]
 
 /** Chains of actions that belong together, and that chance alone makes seldom: each begins with a run. */
 const CHAINS: readonly ((dice: Dice, sync: string, worker: number) => readonly Action[])[] = [
@@ -276,6 +280,32 @@ export function drawMirrorActions(dice: Dice, scene: Scene, endsAt: number): Act
         ),
       } as Action)
     at += spread(dice, 3 * SECOND, endsAt / 3)
+  }
+  return actions.map((action) => ({ ...action, at: Math.min(endsAt, action.at) }))
+}
+
+/** Others change what a sync that protects writes, before, between and in its runs. */
+export function drawProtectionActions(dice: Dice, scene: Scene, endsAt: number): Action[] {
+  const { often, below, one } = dice
+  const syncs = scene.syncs.filter(({ protection }) => protection !== null)
+  if (syncs.length === 0) return []
+  const actions: Action[] = []
+  let at = below(30 * SECOND)
+  for (let n = 0; at < endsAt && n < 4; n++) {
+    const sync = one(...syncs).name
+    const value = one('text' as const, 'text' as const, 'nothing' as const, 'row' as const)
+    actions.push({ at, do: 'overwrite', sync, with: value, count: 1 + below(4) })
+    const next = at + spread(dice, 1 * SECOND, 60 * SECOND)
+    actions.push({ at: next, do: 'edit', sync, inPlace: false })
+    if (often(0.8)) actions.push({ at: next + 1, do: 'run', sync })
+    if (often(0.3))
+      actions.push({
+        at: next + spread(dice, 100, 10 * SECOND),
+        do: 'kill',
+        worker: below(scene.workers),
+        backAfter: spread(dice, 100, 30 * SECOND),
+      })
+    at = next + spread(dice, 5 * SECOND, endsAt / 3)
   }
   return actions.map((action) => ({ ...action, at: Math.min(endsAt, action.at) }))
 }

@@ -3,7 +3,15 @@
 
 import type { Dice } from '../scheduler.ts'
 import { diceOf } from '../world/dice.ts'
-import { drawActions, drawMirrorActions, type Action } from './actions.ts'
+import { drawActions, drawMirrorActions, drawProtectionActions, type Action } from './actions.ts'
+
+/** Which values of others a sync leaves as they are. */
+export interface Protection {
+  readonly onConflict: 'ours' | 'theirs' | 'reject'
+  readonly firstContact: 'ours' | 'theirs'
+  /** A property that is written only where there is no value. */
+  readonly ifEmpty: SyncScene['properties'][number] | null
+}
 
 export interface SyncScene {
   readonly name: string
@@ -21,6 +29,8 @@ export interface SyncScene {
   readonly keyless: number
   /** Whether some keys have space around them. */
   readonly padsKeys: boolean
+  /** Null: it writes whatever its rows have. */
+  readonly protection: Protection | null
 }
 
 /** A mirror of the service into a warehouse. */
@@ -126,6 +136,7 @@ function drawSync(dice: Dice, name: string, type: SyncScene['type']): SyncScene 
     badPercent: often(0.4) ? below(12) : 0,
     keyless: often(0.1) ? 0.5 : 0,
     padsKeys: often(0.2),
+    protection: null,
   }
 }
 
@@ -148,6 +159,21 @@ function drawMirror({ one, often, below }: Dice): MirrorScene | null {
       ...(often(0.3) && { heartbeat_timeout_ms: one(15_000, 30_000) }),
     },
   }
+}
+
+/** In some histories only, by dice of its own. A service that writes other values than were sent is taken for other people. */
+function drawProtection({ one, often }: Dice, sync: SyncScene): Protection | null {
+  if (sync.mode === 'create' || !often(0.7)) return null
+  const onConflict = one('theirs' as const, 'theirs' as const, 'reject' as const, 'ours' as const)
+  const ifEmpty = onConflict === 'ours' || often(0.25) ? one(...sync.properties) : null
+  const firstContact = onConflict !== 'ours' && often(0.4) ? 'theirs' : 'ours'
+  return { onConflict, firstContact, ifEmpty }
+}
+
+function protectedScene(dice: Dice, scene: Omit<Scene, 'mirror'>): Omit<Scene, 'mirror'> {
+  if (!dice.often(0.3) || scene.service.writes !== 'sent') return scene
+  const syncs = scene.syncs.map((sync) => ({ ...sync, protection: drawProtection(dice, sync) }))
+  return { ...scene, syncs }
 }
 
 function drawScene(dice: Dice): Omit<Scene, 'mirror'> {
@@ -211,7 +237,8 @@ function drawWeather({ often, random }: Dice): Weather {
 
 export function drawPlan(seed: number): Plan {
   const mirror = drawMirror(diceOf(seed, 'mirror'))
-  const scene = { ...drawScene(diceOf(seed, 'scene')), mirror }
+  const drawn = drawScene(diceOf(seed, 'scene'))
+  const scene = { ...protectedScene(diceOf(seed, 'protection'), drawn), mirror }
   const dice = diceOf(seed, 'actions')
   const restsAt = (3 + dice.below(12)) * MINUTE
   return {
@@ -221,6 +248,7 @@ export function drawPlan(seed: number): Plan {
     actions: [
       ...drawActions(dice, scene, restsAt),
       ...(mirror === null ? [] : drawMirrorActions(diceOf(seed, 'mirror runs'), scene, restsAt)),
+      ...drawProtectionActions(diceOf(seed, 'changes by others'), scene, restsAt),
     ].toSorted((a, b) => a.at - b.at),
     restsAt,
   }

@@ -52,6 +52,7 @@ const PLAIN: Partial<SyncScene> = {
   badPercent: 0,
   keyless: 0,
   padsKeys: false,
+  protection: null,
   mode: 'upsert',
 }
 

@@ -8,11 +8,26 @@ import { MIRROR } from './warehouse.ts'
 
 type Json = Record<string, unknown>
 
+export const KEY_PROPERTY = 'code'
+
+function mappingOf({ protection }: SyncScene, property: string): Json | string {
+  const settings = {
+    ...(property === 'size' && { type: 'number' }),
+    ...(protection?.ifEmpty === property && { write: 'if_empty' }),
+  }
+  return Object.keys(settings).length === 0 ? property : { column: property, ...settings }
+}
+
+const protectionOf = ({ protection }: SyncScene): Json =>
+  protection === null || protection.onConflict === 'ours'
+    ? {}
+    : { on_conflict: protection.onConflict, first_contact: protection.firstContact }
+
 const importOf = (sync: SyncScene, more: Json): Json => ({
   from: { csv: `./${sync.name}.csv` },
   to: 'crm',
   object_type: sync.type,
-  matching_property: 'code',
+  matching_property: KEY_PROPERTY,
   mode: sync.mode,
   verify: sync.verify,
   ...(sync.keepBefore && { keep_before: true }),
@@ -20,11 +35,9 @@ const importOf = (sync: SyncScene, more: Json): Json => ({
     missing_rows: sync.missingRows,
     missing_rows_max_percent: 100,
   }),
+  ...protectionOf(sync),
   properties: Object.fromEntries(
-    ['code', ...sync.properties].map((property) => [
-      property,
-      property === 'size' ? { column: property, type: 'number' } : property,
-    ]),
+    [KEY_PROPERTY, ...sync.properties].map((property) => [property, mappingOf(sync, property)]),
   ),
   ...more,
 })

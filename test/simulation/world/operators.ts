@@ -2,7 +2,7 @@
 
 import type { Snapshot } from '../../other-service/index.ts'
 import { plainValues } from '../model/service-log.ts'
-import { VALUE_MARK } from '../model/sources.ts'
+import { REFUSED, VALUE_MARK } from '../model/sources.ts'
 import type { Action } from '../search/actions.ts'
 import { diceOf } from './dice.ts'
 import { ELSEWHERE_ORG, KEYS, OTHER_ORG, faultsOf, typeDefs } from './service.ts'
@@ -179,6 +179,9 @@ export class Operators {
     others: ({ what, count }) => {
       for (let times = count; times > 0; times--) this.#other(what)
     },
+    overwrite: ({ sync, with: value, count }) => {
+      for (let times = count; times > 0; times--) this.#overwrite(sync, value)
+    },
     cancel: ({ sync }) =>
       this.#withRun(sync, 'cancels', (id) => this.#world.client.workflow.getHandle(id).cancel()),
     terminate: ({ sync }) =>
@@ -312,6 +315,26 @@ export class Operators {
     this.#tell(
       `the service is put back to how it was ${Math.round((loop.now() - found.at) / 1_000)} s ago`,
     )
+  }
+
+  #overwrite(name: string, value: Of<'overwrite'>['with']): void {
+    const { sources, services } = this.#world
+    const { sync, last } = sources.get(name)!
+    const { log, crm } = services
+    const { one, below } = this.#dice
+    const row = last.rows[below(last.rows.length)]!
+    const record = crm.org.list(sync.type).find(({ properties }) => properties['code'] === row.code)
+    if (record === undefined) return
+    const property = one(...sync.properties)
+    const text =
+      property === 'size' ? String(++this.#others) : `${VALUE_MARK}-other-${++this.#others}`
+    const given = { text, nothing: null, row: row.cells[property]! }[value]
+    if (given === REFUSED || (property === 'size' && given !== null && !/^\d+$/.test(given))) return
+    this.#tell(
+      `others give ${record.id} ${value === 'row' ? 'the' : 'another'} ${property}${given === null ? ', none' : ''}`,
+    )
+    const written = property === 'size' && given !== null ? Number(given) : given
+    log.others(() => crm.org.change(record.id, { [property]: written }))
   }
 
   #other(what: 'edit' | 'add' | 'remove'): void {
