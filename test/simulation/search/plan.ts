@@ -142,7 +142,7 @@ function drawSync(dice: Dice, name: string, type: SyncScene['type']): SyncScene 
 
 /** In some histories only, and by dice of its own: the others stay as they are without it. */
 function drawMirror({ one, often, below }: Dice): MirrorScene | null {
-  if (!often(1)) return null
+  if (!often(0.12)) return null
   return {
     types: one(['contact'], ['contact', 'company']),
     deletions: one('soft', 'soft', 'hard'),
