@@ -2,6 +2,7 @@
 
 import type { SyncScene } from '../search/plan.ts'
 import type { World } from '../world/world.ts'
+import type { ApprovalJudge } from './approved.ts'
 import type { RunRow } from './judge.ts'
 import { isSetAside, judgeLeft, judgeSaid, protectedStates } from './protected.ts'
 import { plainValues } from './service-log.ts'
@@ -93,15 +94,8 @@ function judgeMade(
   const isSilent = world.plan.scene.service.batchItems === '204' && item.state === 'updated'
   // One that answers 503 to what it has carried out says that it was not.
   const isLying = world.plan.weather.failedAfter > 0
-  if (
-    !isBooked ||
-    isSilent ||
-    isLying ||
-    sync.keepBefore ||
-    sync.protection ||
-    sync.mode === 'update'
-  )
-    return
+  const looksUp = sync.keepBefore || sync.protection !== null || sync.asks
+  if (!isBooked || isSilent || isLying || looksUp || sync.mode === 'update') return
   const made = world.services.log.changes.some(
     (one) =>
       one.by === 'us' &&
@@ -116,7 +110,12 @@ function judgeMade(
     )
 }
 
-export function judgeClosedRun(world: World, run: RunRow, since: number, violate: Violate): void {
+export function judgeClosedRun(
+  world: World,
+  run: RunRow,
+  { since, approvals }: { readonly since: number; readonly approvals: ApprovalJudge },
+  violate: Violate,
+): void {
   const sync = world.plan.scene.syncs.find(({ name }) => name === run.sync)!
   for (const { state } of world.query<{ state: string }>(
     'SELECT DISTINCT state FROM items WHERE run = ?',
@@ -142,6 +141,7 @@ export function judgeClosedRun(world: World, run: RunRow, since: number, violate
     const row = file.rows[at]!
     const right = [
       ...rightStates(world, sync, file.rows, at),
+      ...(sync.asks ? ['conflict'] : []),
       // The service itself has changed what it takes.
       ...(world.refusesMore(run.opened_at) || isSetAside(sync, item) ? ['rejected'] : []),
     ]
@@ -156,6 +156,7 @@ export function judgeClosedRun(world: World, run: RunRow, since: number, violate
     if (item.state !== 'invalid' && item.key !== row.code)
       violate(`(iii) run ${run.id}: row ${at + 1} has another key`)
     judgeMade(world, { run, row, item }, since, violate)
+    approvals.judgeConflict(run, item, since)
     judgeLeft(world, sync, { run, row, item }, violate)
     if (ACCEPTED.includes(item.state)) judgeAccepted(world, { run, row, item }, since, violate)
   }

@@ -28,6 +28,24 @@ function unseenMs({ plan: { scene, actions } }: World): number {
 const lastOf = (changes: readonly Change[], id: string, property: string): Change | undefined =>
   changes.findLast((one) => one.id === id && one.values?.[property] !== one.before?.[property])
 
+/** Whether what a change has met was changed right before, so that nobody could know: a property of it, or one change. */
+export function isYoungChange(
+  world: World,
+  change: Change,
+  property: string | null,
+  last: Change | undefined = undefined,
+): boolean {
+  const of =
+    property === null
+      ? last
+      : lastOf(
+          world.services.log.changes.filter((one) => one !== change),
+          change.id,
+          property,
+        )
+  return of !== undefined && change.at - of.at <= unseenMs(world)
+}
+
 const isWrittenByUs = (changes: readonly Change[], id: string, property: string): boolean =>
   changes.some(
     (one) =>

@@ -16,6 +16,7 @@ export interface PlantedBug {
     | 'verification'
     | 'undo'
     | 'protection'
+    | 'approval'
     | 'privacy'
     | 'client'
     | 'running'
@@ -546,5 +547,20 @@ export const PLANTED: readonly PlantedBug[] = [
     'src/import/undo/restorable.ts',
     'return new Set(isAsRead ? differing.filter((name) => !others.includes(name)) : differing)',
     'return new Set(isAsRead ? differing.filter((name) => !others.includes(name)) : [])',
+  ),
+
+  bug(
+    'approval',
+    'stale-plans-are-written',
+    'src/import/push/choose-rows.ts',
+    'return conflict === null ? [] : [[image.ordinal, conflict] as const]',
+    'return conflict === null || ordinals.length > 0 ? [] : [[image.ordinal, conflict] as const]',
+  ),
+  bug(
+    'approval',
+    'nobody-is-asked',
+    'src/import/review.ts',
+    'const isAsked = rules.always && job.isAsked !== false',
+    'const isAsked = rules.always && job.isAsked === false',
   ),
 ]

@@ -36,6 +36,14 @@ export type Action = { readonly at: number } & (
       readonly with: 'text' | 'nothing' | 'row'
       readonly count: number
     }
+  /** Somebody looks at what waits, by its digest or its number or without naming it, and answers after a while; or names another plan. */
+  | {
+      readonly do: 'answer'
+      readonly sync: string
+      readonly names: 'digest' | 'number' | 'nothing' | 'another'
+      readonly isApproved: boolean
+      readonly after: number
+    }
   | { readonly do: 'cancel'; readonly sync: string }
   | { readonly do: 'terminate'; readonly sync: string }
   | { readonly do: 'pause'; readonly sync: string; readonly for: number }
@@ -71,7 +79,7 @@ const lasting =
   (dice) => ({ for: spread(dice, least * SECOND, most * SECOND) })
 const back: Draw = (dice) => ({ backAfter: spread(dice, 0.1 * SECOND, 100 * SECOND) })
 
-type DrawnKind = Exclude<ActionKind, 'run' | 'orphan' | 'mirror' | 'overwrite'>
+type DrawnKind = Exclude<ActionKind, 'run' | 'orphan' | 'mirror' | 'overwrite' | 'answer'>
 
 /** Kinds of actions other than runs: how many a history has at most, and what each needs. */
 const KINDS: Readonly<Record<DrawnKind, { most: number; p: number; parts: readonly Draw[] }>> = {
@@ -308,4 +316,39 @@ export function drawProtectionActions(dice: Dice, scene: Scene, endsAt: number):
     at = next + spread(dice, 5 * SECOND, endsAt / 3)
   }
   return actions.map((action) => ({ ...action, at: Math.min(endsAt, action.at) }))
+}
+
+/** Answers to runs that ask, and what changes between the look at the plan and the answer. */
+export function drawApprovals(
+  dice: Dice,
+  { syncs }: Pick<Scene, 'syncs'>,
+  { actions, endsAt }: { readonly actions: readonly Action[]; readonly endsAt: number },
+): Action[] {
+  const { often, below, one } = dice
+  const asking = syncs.filter(({ asks }) => asks).map(({ name }) => name)
+  const drawn = actions.flatMap((action): Action[] => {
+    if (action.do !== 'run' || !asking.includes(action.sync) || !often(0.85)) return []
+    const { sync } = action
+    const at = action.at + spread(dice, 200, 20 * SECOND)
+    const after = spread(dice, 100, 60 * SECOND)
+    const names = one<Extract<Action, { do: 'answer' }>['names']>(
+      'digest',
+      'digest',
+      'number',
+      'nothing',
+      'another',
+    )
+    const within = () => at + below(after + 1_000)
+    return [
+      { at, do: 'answer', sync, names, isApproved: often(0.85), after },
+      ...(often(0.5)
+        ? [{ at: within(), do: 'overwrite', sync, with: one('text', 'nothing'), count: 3 } as const]
+        : []),
+      ...(often(0.2) ? [{ at: within(), do: 'edit', sync, inPlace: false } as const] : []),
+      ...(often(0.2)
+        ? [{ at: within(), do: 'others', what: one('remove', 'edit'), count: 2 } as const]
+        : []),
+    ]
+  })
+  return drawn.map((action) => ({ ...action, at: Math.min(endsAt, action.at) }))
 }

@@ -16,6 +16,7 @@ export const PLAIN_SYNC: SyncScene = {
   keyless: 0,
   padsKeys: false,
   protection: null,
+  asks: false,
 }
 
 export const PLAIN_SERVICE: Scene['service'] = {

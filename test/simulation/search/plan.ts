@@ -3,7 +3,13 @@
 
 import type { Dice } from '../scheduler.ts'
 import { diceOf } from '../world/dice.ts'
-import { drawActions, drawMirrorActions, drawProtectionActions, type Action } from './actions.ts'
+import {
+  drawActions,
+  drawApprovals,
+  drawMirrorActions,
+  drawProtectionActions,
+  type Action,
+} from './actions.ts'
 
 /** Which values of others a sync leaves as they are. */
 export interface Protection {
@@ -31,6 +37,8 @@ export interface SyncScene {
   readonly padsKeys: boolean
   /** Null: it writes whatever its rows have. */
   readonly protection: Protection | null
+  /** Each run of it asks a person, who sees its plan. */
+  readonly asks: boolean
 }
 
 /** A mirror of the service into a warehouse. */
@@ -137,6 +145,7 @@ function drawSync(dice: Dice, name: string, type: SyncScene['type']): SyncScene 
     keyless: often(0.1) ? 0.5 : 0,
     padsKeys: often(0.2),
     protection: null,
+    asks: false,
   }
 }
 
@@ -174,6 +183,15 @@ function protectedScene(dice: Dice, scene: Omit<Scene, 'mirror'>): Omit<Scene, '
   if (!dice.often(0.3) || scene.service.writes !== 'sent') return scene
   const syncs = scene.syncs.map((sync) => ({ ...sync, protection: drawProtection(dice, sync) }))
   return { ...scene, syncs }
+}
+
+/** In some histories only, by dice of its own. */
+function askingScene({ one, often }: Dice, scene: Omit<Scene, 'mirror'>): Omit<Scene, 'mirror'> {
+  if (!often(0.15) || scene.service.writes !== 'sent') return scene
+  const asking = one(...scene.syncs)
+  const syncs = scene.syncs.map((sync) => ({ ...sync, asks: sync === asking || often(0.3) }))
+  const tuning = { ...scene.tuning, ...(often(0.3) && { approval_ms: one(60_000, 300_000) }) }
+  return { ...scene, syncs, tuning }
 }
 
 function drawScene(dice: Dice): Omit<Scene, 'mirror'> {
@@ -238,17 +256,22 @@ function drawWeather({ often, random }: Dice): Weather {
 export function drawPlan(seed: number): Plan {
   const mirror = drawMirror(diceOf(seed, 'mirror'))
   const drawn = drawScene(diceOf(seed, 'scene'))
-  const scene = { ...protectedScene(diceOf(seed, 'protection'), drawn), mirror }
+  const protecting = protectedScene(diceOf(seed, 'protection'), drawn)
+  const scene = { ...askingScene(diceOf(seed, 'approval'), protecting), mirror }
   const dice = diceOf(seed, 'actions')
   const restsAt = (3 + dice.below(12)) * MINUTE
+  const actions = [
+    ...drawActions(dice, scene, restsAt),
+    ...(mirror === null ? [] : drawMirrorActions(diceOf(seed, 'mirror runs'), scene, restsAt)),
+    ...drawProtectionActions(diceOf(seed, 'changes by others'), scene, restsAt),
+  ]
   return {
     seed,
     scene,
     weather: drawWeather(diceOf(seed, 'weather')),
     actions: [
-      ...drawActions(dice, scene, restsAt),
-      ...(mirror === null ? [] : drawMirrorActions(diceOf(seed, 'mirror runs'), scene, restsAt)),
-      ...drawProtectionActions(diceOf(seed, 'changes by others'), scene, restsAt),
+      ...actions,
+      ...drawApprovals(diceOf(seed, 'approvals'), scene, { actions, endsAt: restsAt }),
     ].toSorted((a, b) => a.at - b.at),
     restsAt,
   }

@@ -53,6 +53,7 @@ const PLAIN: Partial<SyncScene> = {
   keyless: 0,
   padsKeys: false,
   protection: null,
+  asks: false,
   mode: 'upsert',
 }
 

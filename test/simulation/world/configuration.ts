@@ -36,6 +36,7 @@ const importOf = (sync: SyncScene, more: Json): Json => ({
     missing_rows_max_percent: 100,
   }),
   ...protectionOf(sync),
+  ...(sync.asks && { approve: 'plan' }),
   properties: Object.fromEntries(
     [KEY_PROPERTY, ...sync.properties].map((property) => [property, mappingOf(sync, property)]),
   ),

@@ -1,6 +1,7 @@
 // Carries out the actions of a plan: what the adversary does to the world, and what people do.
 
 import type { Snapshot } from '../../other-service/index.ts'
+import { shownPlan } from '../model/approved.ts'
 import { plainValues } from '../model/service-log.ts'
 import { REFUSED, VALUE_MARK } from '../model/sources.ts'
 import type { Action } from '../search/actions.ts'
@@ -14,6 +15,8 @@ type Doers = { readonly [Kind in Action['do']]: (action: Of<Kind>) => void }
 
 const SNAPSHOT_EVERY_MS = 5_000
 const SNAPSHOTS_MAX = 100
+/** How often somebody looks for what waits, once a second. */
+const ANSWER_LOOKS = 30
 
 export class Operators {
   readonly #world: World
@@ -182,6 +185,7 @@ export class Operators {
     overwrite: ({ sync, with: value, count }) => {
       for (let times = count; times > 0; times--) this.#overwrite(sync, value)
     },
+    answer: (action) => this.#answer(action, ANSWER_LOOKS),
     cancel: ({ sync }) =>
       this.#withRun(sync, 'cancels', (id) => this.#world.client.workflow.getHandle(id).cancel()),
     terminate: ({ sync }) =>
@@ -315,6 +319,34 @@ export class Operators {
     this.#tell(
       `the service is put back to how it was ${Math.round((loop.now() - found.at) / 1_000)} s ago`,
     )
+  }
+
+  /** Somebody who waits for what waits. */
+  #answer(action: Of<'answer'>, looks: number): void {
+    const world = this.#world
+    const [run] = world.query<{ id: number; workflow_id: string; message: string | null }>(
+      `SELECT id, workflow_id, message FROM runs WHERE sync = ? AND state = 'blocked' AND reason = 'approval'`,
+      action.sync,
+    )
+    if (world.isAtRest || looks === 0) return
+    if (run === undefined)
+      return void world.loop.after(1_000, 'a look at what waits', () =>
+        this.#answer(action, looks - 1),
+      )
+    const { isApproved, names } = action
+    const plan = {
+      digest: shownPlan({ state: 'blocked', reason: 'approval', message: run.message }),
+      number: run.id,
+      nothing: null,
+      another: '0123456789ab',
+    }[names]
+    world.loop.after(action.after, 'an answer', () => {
+      if (world.isAtRest) return
+      this.#tell(`a person ${isApproved ? 'approves' : 'rejects'} ${run.workflow_id} (${names})`)
+      world
+        .answer(run.workflow_id, plan, isApproved)
+        .catch((error: unknown) => this.#tell(`  it is refused: ${(error as Error).name}`))
+    })
   }
 
   #overwrite(name: string, value: Of<'overwrite'>['with']): void {

@@ -9,6 +9,7 @@ import { DatabaseSync } from '@photostructure/sqlite'
 import type { Org } from '../../other-service/index.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
 import { taskQueueOf } from '../../../workflows/queues.ts'
+import type { Verdict } from '../model/approved.ts'
 import { MirrorJudge } from '../model/mirrored.ts'
 import { Source, Versions } from '../model/sources.ts'
 import type { Change } from '../model/service-log.ts'
@@ -275,6 +276,22 @@ export class World {
       sync,
     )
     return found?.id ?? null
+  }
+
+  readonly verdicts: Verdict[] = []
+
+  /** A person answers to what waits. @param plan what is approved, or rejected; null: whatever it is */
+  async answer(
+    workflowId: string,
+    plan: string | number | null,
+    isApproved: boolean,
+  ): Promise<void> {
+    this.verdicts.push({ workflowId, plan: plan === null ? null : String(plan), isApproved })
+    await this.client.workflow
+      .getHandle(workflowId)
+      .executeUpdate(isApproved ? 'approve' : 'reject', {
+        args: (plan === null ? [] : [{ plan }]) as [],
+      })
   }
 
   /** Times in which the service did not take what it takes otherwise: its schema, or the rights of a key, had changed. */
