@@ -71,6 +71,7 @@ async function judgeSync(world: World, judge: Judge, sync: string): Promise<bool
     const isRight = run.ended!.how === 'complete' || mayDiffer || mayReject
     if (isTrue ? !isRight : !run.ended!.how.startsWith('complete'))
       judge.violate(`(i) at the end the ${round} run of ${sync} is ${run.ended!.how}`)
+    if (run.ended!.how === 'complete') world.timetable?.judgeWell(sync)
     const written = world.services.log.changes.slice(before).filter(({ by }) => by === 'us')
     if (round === 'second' && isTrue && written.length > 0)
       judge.violate(`(i) at the end the second run of ${sync} changes ${written.length} records`)

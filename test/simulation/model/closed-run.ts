@@ -123,7 +123,7 @@ export function judgeClosedRun(
   ))
     if (!STATES.includes(state)) violate(`(iii) run ${run.id} has rows in no known state: ${state}`)
   if (run.state === 'failed') judgeFailed(world, run, since, violate)
-  if (run.purpose !== 'sync' || !COMPLETE.includes(run.state)) return
+  if (!['sync', 'backfill'].includes(run.purpose) || !COMPLETE.includes(run.state)) return
   const source = world.sources.get(run.sync)!
   const file = source.states.find(({ digest }) => digest === run.source_digest)
   if (file === undefined)

@@ -17,6 +17,7 @@ export interface PlantedBug {
     | 'undo'
     | 'protection'
     | 'approval'
+    | 'schedules'
     | 'privacy'
     | 'client'
     | 'running'
@@ -39,6 +40,7 @@ const SETTLING = 'src/ledger/sqlite/settling.ts'
 const FENCES = 'src/ledger/sqlite/fences.ts'
 const JUDGE = 'src/import/remove/judge.ts'
 const LEFT = 'src/import/remove/left-as-is.ts'
+const AUTH_PAUSE = 'src/schedules/auth-pause.ts'
 const THREE_WAY = 'src/import/changes/three-way.ts'
 const PROTECTION = 'src/import/changes/protection.ts'
 const VERIFY = 'src/import/verify/verify.ts'
@@ -562,5 +564,27 @@ export const PLANTED: readonly PlantedBug[] = [
     'src/import/review.ts',
     'const isAsked = rules.always && job.isAsked !== false',
     'const isAsked = rules.always && job.isAsked === false',
+  ),
+
+  bug(
+    'schedules',
+    'pauses-of-people-are-taken-back',
+    AUTH_PAUSE,
+    'state.paused && isNoteFor(state.note, name, sync) ?',
+    'state.paused && name !== "" ?',
+  ),
+  bug(
+    'schedules',
+    'what-was-paused-stays-paused',
+    AUTH_PAUSE,
+    "const isWell = (from === 'blocked' && to === 'running') || isComplete(to)",
+    "const isWell = from === 'blocked' && to === 'cancelled' && isComplete(to)",
+  ),
+  bug(
+    'schedules',
+    'apply-takes-pauses-back',
+    'src/schedules/update.ts',
+    'state: found.raw.schedule?.state ?? null',
+    'state: null',
   ),
 ]

@@ -7,7 +7,7 @@ export type Action = { readonly at: number } & (
   | {
       readonly do: 'run'
       readonly sync: string
-      readonly task?: 'retry' | 'reconcile' | 'undo' | undefined
+      readonly task?: 'retry' | 'reconcile' | 'undo' | 'backfill' | undefined
     }
   /** A run of the mirror, or a comparison of its tables. */
   | { readonly do: 'mirror'; readonly how: 'changes' | 'full' | 'compare' | 'repair' }
@@ -44,6 +44,14 @@ export type Action = { readonly at: number } & (
       readonly isApproved: boolean
       readonly after: number
     }
+  /** What people do to a schedule; `every`: its times change in the configuration, which is not applied by that. */
+  | {
+      readonly do: 'schedule'
+      readonly sync: string
+      readonly what: 'apply' | 'pause' | 'trigger' | 'fill' | 'button'
+      readonly for?: number
+    }
+  | { readonly do: 'every'; readonly sync: string; readonly seconds: number }
   | { readonly do: 'cancel'; readonly sync: string }
   | { readonly do: 'terminate'; readonly sync: string }
   | { readonly do: 'pause'; readonly sync: string; readonly for: number }
@@ -79,7 +87,10 @@ const lasting =
   (dice) => ({ for: spread(dice, least * SECOND, most * SECOND) })
 const back: Draw = (dice) => ({ backAfter: spread(dice, 0.1 * SECOND, 100 * SECOND) })
 
-type DrawnKind = Exclude<ActionKind, 'run' | 'orphan' | 'mirror' | 'overwrite' | 'answer'>
+type DrawnKind = Exclude<
+  ActionKind,
+  'run' | 'orphan' | 'mirror' | 'overwrite' | 'answer' | 'schedule' | 'every'
+>
 
 /** Kinds of actions other than runs: how many a history has at most, and what each needs. */
 const KINDS: Readonly<Record<DrawnKind, { most: number; p: number; parts: readonly Draw[] }>> = {
@@ -351,4 +362,44 @@ export function drawApprovals(
     ]
   })
   return drawn.map((action) => ({ ...action, at: Math.min(endsAt, action.at) }))
+}
+
+/** What people do to schedules, and the files that their runs read. */
+export function drawScheduleActions(dice: Dice, scene: Scene, endsAt: number): Action[] {
+  const { often, below, one } = dice
+  const scheduled = scene.syncs.filter(({ everySeconds }) => everySeconds !== null)
+  if (scheduled.length === 0) return []
+  const sync = () => one(...scheduled).name
+  const apply = (at: number): Action => ({ at, do: 'schedule', sync: sync(), what: 'apply' })
+  const actions: Action[] = [apply(300 + below(2_000))]
+  for (let n = 1 + below(6); n > 0; n--) {
+    const at = below(endsAt)
+    const name = sync()
+    if (often(0.2)) actions.push({ at, do: 'every', sync: name, seconds: one(20, 60, 180) })
+    const what = one<Extract<Action, { do: 'schedule' }>['what']>(
+      'apply',
+      'pause',
+      'pause',
+      'trigger',
+      'fill',
+      'button',
+    )
+    actions.push({
+      at: at + 1,
+      do: 'schedule',
+      sync: name,
+      what,
+      for: spread(dice, 1 * SECOND, 120 * SECOND),
+    })
+    if (often(0.5)) actions.push({ at: below(endsAt), do: 'edit', sync: name, inPlace: false })
+    if (often(0.15)) actions.push({ at: below(endsAt), do: 'run', sync: name, task: 'backfill' })
+    if (often(0.2))
+      actions.push({
+        at: below(endsAt),
+        do: 'key',
+        to: one('new', 'other'),
+        for: spread(dice, 1 * SECOND, 200 * SECOND),
+      })
+  }
+  return actions.map((action) => ({ ...action, at: Math.min(endsAt, action.at) }))
 }

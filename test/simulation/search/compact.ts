@@ -17,6 +17,7 @@ export const PLAIN_SYNC: SyncScene = {
   padsKeys: false,
   protection: null,
   asks: false,
+  everySeconds: null,
 }
 
 export const PLAIN_SERVICE: Scene['service'] = {

@@ -8,6 +8,7 @@ import {
   drawApprovals,
   drawMirrorActions,
   drawProtectionActions,
+  drawScheduleActions,
   type Action,
 } from './actions.ts'
 
@@ -39,6 +40,8 @@ export interface SyncScene {
   readonly protection: Protection | null
   /** Each run of it asks a person, who sees its plan. */
   readonly asks: boolean
+  /** Its schedule begins a run so often; null: it has none. */
+  readonly everySeconds: number | null
 }
 
 /** A mirror of the service into a warehouse. */
@@ -146,6 +149,7 @@ function drawSync(dice: Dice, name: string, type: SyncScene['type']): SyncScene 
     padsKeys: often(0.2),
     protection: null,
     asks: false,
+    everySeconds: null,
   }
 }
 
@@ -192,6 +196,17 @@ function askingScene({ one, often }: Dice, scene: Omit<Scene, 'mirror'>): Omit<S
   const syncs = scene.syncs.map((sync) => ({ ...sync, asks: sync === asking || often(0.3) }))
   const tuning = { ...scene.tuning, ...(often(0.3) && { approval_ms: one(60_000, 300_000) }) }
   return { ...scene, syncs, tuning }
+}
+
+/** In some histories only, by dice of its own. */
+function scheduledScene({ one, often }: Dice, scene: Omit<Scene, 'mirror'>): Omit<Scene, 'mirror'> {
+  if (!often(0.15)) return scene
+  const scheduled = one(...scene.syncs)
+  const syncs = scene.syncs.map((sync) => ({
+    ...sync,
+    everySeconds: sync === scheduled || often(0.3) ? one(20, 60, 60, 180) : null,
+  }))
+  return { ...scene, syncs }
 }
 
 function drawScene(dice: Dice): Omit<Scene, 'mirror'> {
@@ -257,13 +272,15 @@ export function drawPlan(seed: number): Plan {
   const mirror = drawMirror(diceOf(seed, 'mirror'))
   const drawn = drawScene(diceOf(seed, 'scene'))
   const protecting = protectedScene(diceOf(seed, 'protection'), drawn)
-  const scene = { ...askingScene(diceOf(seed, 'approval'), protecting), mirror }
+  const asking = askingScene(diceOf(seed, 'approval'), protecting)
+  const scene = { ...scheduledScene(diceOf(seed, 'schedules'), asking), mirror }
   const dice = diceOf(seed, 'actions')
   const restsAt = (3 + dice.below(12)) * MINUTE
   const actions = [
     ...drawActions(dice, scene, restsAt),
     ...(mirror === null ? [] : drawMirrorActions(diceOf(seed, 'mirror runs'), scene, restsAt)),
     ...drawProtectionActions(diceOf(seed, 'changes by others'), scene, restsAt),
+    ...drawScheduleActions(diceOf(seed, 'people and schedules'), scene, restsAt),
   ]
   return {
     seed,

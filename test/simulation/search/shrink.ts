@@ -54,6 +54,7 @@ const PLAIN: Partial<SyncScene> = {
   padsKeys: false,
   protection: null,
   asks: false,
+  everySeconds: null,
   mode: 'upsert',
 }
 

@@ -59,6 +59,7 @@ export class Configuration {
   #key: string = KEYS.home
   /** Settings that were edited, by sync. */
   readonly #edits = new Map<string, Json>()
+  readonly #every = new Map<string, number>()
 
   constructor(folder: string, scene: Scene) {
     this.#folder = folder
@@ -101,6 +102,17 @@ export class Configuration {
     this.write()
   }
 
+  #scheduleOf({ name, everySeconds }: SyncScene): Json {
+    const seconds = this.#every.get(name) ?? everySeconds
+    return seconds === null ? {} : { schedule: { every: `${seconds} seconds` } }
+  }
+
+  /** When its runs begin; the server is not told. */
+  setEvery(sync: string, seconds: number): void {
+    this.#every.set(sync, seconds)
+    this.write()
+  }
+
   write(): void {
     const { mirror } = this.#scene
     const config = {
@@ -111,7 +123,10 @@ export class Configuration {
         ...Object.fromEntries(
           this.#scene.syncs.map((sync) => [
             sync.name,
-            { import: importOf(sync, this.#edits.get(sync.name) ?? {}) },
+            {
+              import: importOf(sync, this.#edits.get(sync.name) ?? {}),
+              ...this.#scheduleOf(sync),
+            },
           ]),
         ),
         ...(mirror && { [MIRROR]: { mirror: mirrorOf(mirror) } }),

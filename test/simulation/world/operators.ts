@@ -67,6 +67,7 @@ export class Operators {
     const { weather, services, configuration, workers } = this.#world
     for (const over of this.#pending) await over()
     weather.rest()
+    this.#world.timetable?.rest()
     services.crm.set({ faults: [], itemFaults: null, refuseEach: null, perMinute: 6_000 })
     services.crm.addKey(KEYS.home)
     configuration.restore(KEYS.home)
@@ -91,6 +92,7 @@ export class Operators {
       if (task === undefined) return void world.start(sync, 'importSync', { sync })
       if (task === 'reconcile')
         return void world.start(sync, 'reconcile', { sync, repair: this.#dice.often(0.7) })
+      if (task === 'backfill') return void world.start(sync, task, { sync })
       const run = world.lastClosedRun(sync)
       if (run !== null) world.start(sync, task, { run })
     },
@@ -184,6 +186,11 @@ export class Operators {
     },
     overwrite: ({ sync, with: value, count }) => {
       for (let times = count; times > 0; times--) this.#overwrite(sync, value)
+    },
+    schedule: (action) => this.#world.timetable?.act(action),
+    every: ({ sync, seconds }) => {
+      this.#tell(`the configuration of ${sync} says every ${seconds} seconds`)
+      this.#world.configuration.setEvery(sync, seconds)
     },
     answer: (action) => this.#answer(action, ANSWER_LOOKS),
     cancel: ({ sync }) =>
