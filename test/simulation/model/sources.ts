@@ -80,8 +80,8 @@ export class Source {
   readonly #now: () => number
   readonly #later: (work: () => void) => void
   #rows: Row[] = []
-  /** By key: the cells that counted last, in whichever file. */
-  readonly #counted = new Map<string, Row['cells']>()
+  /** Of each key the row that counted last; half of a file may have none. */
+  readonly #counted = new Map<string, Row>()
   #keys = 0
 
   constructor(
@@ -204,12 +204,13 @@ export class Source {
     // The times of files are those of the world, and no two forms of a file have the same.
     const seconds = (this.#now() + this.states.length / 1_000) / 1_000
     utimesSync(this.path, seconds, seconds)
-    for (const [code, { cells }] of rowsThatCount(rows)) {
-      const was = this.#counted.get(code)
+    for (const [code, row] of rowsThatCount(rows)) {
+      const { cells } = row
+      const was = this.#counted.get(code)?.cells
+      this.#counted.set(code, row)
       // Of two rows with a key the last one has left: what the other one has is as new as any.
       if (was !== undefined && JSON.stringify(was) !== JSON.stringify(cells))
         for (const value of Object.values(cells)) this.#versions.again(value)
-      this.#counted.set(code, cells)
     }
     this.states.push({
       sync: this.sync.name,
