@@ -197,6 +197,12 @@ export const PLANTED: readonly PlantedBug[] = [
       from: 'const isLater = this.#isLater',
       to: 'const isLater = accepted.hash !== null && this.#isLater',
     },
+    // What was in flight when a workflow ended is looked up before the next run begins.
+    {
+      file: 'activities/import.ts',
+      from: 'const abandoning = (gone: Run) => settle(work, gone, env)',
+      to: 'const abandoning = async (gone: Run) => void (gone.id < 0 && (await settle(work, gone, env)))',
+    },
   ),
   bug(
     'deletions',

@@ -64,6 +64,7 @@ function projectIn(ledger: string): string {
 export interface Watchers {
   onChange(change: Change): void
   onKey(org: number, key: string): void
+  onRefusal(key: string, seconds: number): void
   violate(what: string): void
 }
 
@@ -218,6 +219,7 @@ export class World {
       ledgerMs: () => ledgerMs * 2 * dice.random(),
       warehouse: this.warehouse,
       warehouseMs: () => 1 + 40 * warehouseDice.random(),
+      violate: (what) => this.#watchers.violate(what),
     })
     try {
       await worker.start()
