@@ -197,11 +197,16 @@ export const PLANTED: readonly PlantedBug[] = [
       from: 'const isLater = this.#isLater',
       to: 'const isLater = accepted.hash !== null && this.#isLater',
     },
-    // What was in flight when a workflow ended is looked up before the next run begins.
+    // What was in flight when a workflow ended is looked up before the next run begins, and by the upkeep of workers.
     {
       file: 'activities/import.ts',
       from: 'const abandoning = (gone: Run) => settle(work, gone, env)',
       to: 'const abandoning = async (gone: Run) => void (gone.id < 0 && (await settle(work, gone, env)))',
+    },
+    {
+      file: 'src/worker.ts',
+      from: 'await settleInFlight({ ...scope',
+      to: 'if (run.id < 0) await settleInFlight({ ...scope',
     },
   ),
   bug(

@@ -102,10 +102,14 @@ export async function startServices(parts: {
               ({ headers }: IncomingMessage, response: ServerResponse) => {
                 const key = (headers.authorization ?? '').replace('Bearer ', '')
                 parts.onKey(orgId, key)
-                response.once('finish', () => {
-                  if (response.statusCode === 429)
-                    parts.onRefusal(key, Number(response.getHeader('retry-after') ?? 0))
-                })
+                const own = response.writeHead.bind(response) as (
+                  ...given: unknown[]
+                ) => typeof response
+                response.writeHead = (status: number, ...given: unknown[]) => {
+                  const told = given.at(-1) as Record<string, string> | undefined
+                  if (status === 429) parts.onRefusal(key, Number(told?.['retry-after'] ?? 0))
+                  return own(status, ...given)
+                }
               },
             )
             network.listen(address, server, process)
