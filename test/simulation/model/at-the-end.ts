@@ -168,5 +168,6 @@ export async function judgeEnd(world: World, judge: Judge): Promise<void> {
   noteMarks(world, judge)
   judgeClosed(world, judge)
   judgeQuota(world, judge)
+  judge.judgeWaits()
   judgePrivacy(world, judge)
 }

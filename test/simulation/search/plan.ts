@@ -51,6 +51,8 @@ export interface MirrorScene {
   readonly deletionsMaxPercent: number
   /** Contacts that others have made before the history begins. */
   readonly records: number
+  /** Whether these have numbers that no double holds. Default: no. */
+  readonly longNumbers?: boolean
   readonly tuning: Readonly<Record<string, unknown>>
 }
 

@@ -242,7 +242,7 @@ export class Operators {
       if (key !== KEYS.home || this.#isRevoked) return
       this.#tell('the key does not see contacts any more')
       crm.hideType(key, 'contact')
-      const refused = this.#refusing()
+      const refused = this.#refusing('contact')
       this.#until(ms, 'the key sees contacts again', () => {
         crm.showType(key, 'contact')
         refused()
@@ -283,9 +283,9 @@ export class Operators {
     },
   }
 
-  #refusing(): () => void {
+  #refusing(hides?: string): () => void {
     const { loop, refusing } = this.#world
-    const time = { from: loop.now(), until: Infinity }
+    const time = { from: loop.now(), until: Infinity, ...(hides !== undefined && { hides }) }
     refusing.push(time)
     return () => void (time.until = loop.now())
   }

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Logger } from '../../../src/core/ports.ts'
 import { DatabaseSync } from '@photostructure/sqlite'
-import type { Org } from '../../other-service/index.ts'
+import { numberOf, type Org } from '../../other-service/index.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
 import { taskQueueOf } from '../../../workflows/queues.ts'
 import type { Verdict } from '../model/approved.ts'
@@ -36,6 +36,9 @@ function causeOf(error: unknown): string {
   return cause.type ?? cause.name
 }
 
+/** With the digits after it, no double holds such a number. */
+const LONG = 9_007_199_254_740_993n
+
 /** When all histories begin. */
 export const BEGIN_MS = Date.UTC(2031, 4, 6, 7, 0, 0)
 
@@ -63,6 +66,7 @@ function projectIn(ledger: string): string {
 export interface Watchers {
   onChange(change: Change): void
   onKey(org: number, key: string): void
+  onRefusal(key: string, seconds: number): void
   violate(what: string): void
 }
 
@@ -185,8 +189,11 @@ export class World {
   /** Contacts that others have made. */
   #putRecords(): void {
     const { log, crm } = this.services
-    for (let n = this.plan.scene.mirror?.records ?? 0; n > 0; n--)
-      log.others(() => crm.org.put('contact', { code: `first-${n}`, name: `First ${n}` }))
+    const { records = 0, longNumbers = false } = this.plan.scene.mirror ?? {}
+    for (let n = records; n > 0; n--) {
+      const size = longNumbers ? { size: numberOf(`${LONG + BigInt(n)}.5`) } : {}
+      log.others(() => crm.org.put('contact', { code: `first-${n}`, name: `First ${n}`, ...size }))
+    }
   }
 
   /** A disk needs a moment, in which others work. */
@@ -218,6 +225,7 @@ export class World {
       ledgerMs: () => ledgerMs * 2 * dice.random(),
       warehouse: this.warehouse,
       warehouseMs: () => 1 + 40 * warehouseDice.random(),
+      violate: (what) => this.#watchers.violate(what),
     })
     try {
       await worker.start()
@@ -308,7 +316,7 @@ export class World {
   }
 
   /** Times in which the service did not take what it takes otherwise: its schema, or the rights of a key, had changed. */
-  readonly refusing: { readonly from: number; until: number }[] = []
+  readonly refusing: { readonly from: number; until: number; readonly hides?: string }[] = []
 
   /** Whether it did so in a run that was opened then, by the machine's clock. */
   refusesMore(openedAt: string): boolean {
