@@ -449,6 +449,27 @@ export const PLANTED: readonly PlantedBug[] = [
   ),
 
   bug(
+    'verification',
+    'forms-of-the-service-are-sent-again',
+    'src/import/verify/read-back.ts',
+    'if (others.length === 0 && readBack === lastRead)',
+    'if (others.length === 0 && readBack === null)',
+  ),
+  bug(
+    'verification',
+    'reading-back-starts-over',
+    'src/ledger/sqlite/verification.ts',
+    'AND ?3 IS NOT NULL OR verified IS NULL',
+    'AND ?3 IS NOT NULL OR 1 = 1',
+    // A read that fails is tried again.
+    {
+      file: 'src/client/call.ts',
+      from: 'const retries = isRead ? (options.retries ?? deps.retries) : 0',
+      to: 'const retries = isRead ? 0 * (options.retries ?? deps.retries) : 0',
+    },
+  ),
+
+  bug(
     'pacing',
     'no-limit-and-no-gate-after-a-refusal',
     'src/client/pacer/admission.ts',
@@ -568,6 +589,20 @@ export const PLANTED: readonly PlantedBug[] = [
     'src/runs/orphaned-runs.ts',
     'if (before !== done) continue',
     'if (before !== done || before === done) continue',
+  ),
+
+  bug(
+    'running',
+    'replaced-ledgers-are-used',
+    'src/sqlite/file-watch.ts',
+    'if (this.#identity?.isReplaced()) throw',
+    'if (this.#identity === undefined) throw',
+    // What is in the place of the file is older as soon as one has written to the other.
+    {
+      file: 'src/sqlite/file-watch.ts',
+      from: 'isOlder = this.#counter?.isBack()',
+      to: 'isOlder = this.#counter === undefined',
+    },
   ),
 
   bug(

@@ -33,6 +33,8 @@ export type Action = { readonly at: number } & (
   | { readonly do: 'terminate'; readonly sync: string }
   | { readonly do: 'pause'; readonly sync: string; readonly for: number }
   | { readonly do: 'wipe' }
+  /** The ledger's file is replaced by a copy of it; after a while its workers are started again. */
+  | { readonly do: 'ledger'; readonly for: number }
   | { readonly do: 'temporalDown'; readonly for: number }
   | { readonly do: 'key'; readonly to: 'new' | 'other'; readonly for: number }
   /** A new key takes the place of the first one, which is revoked after a while. */
@@ -67,7 +69,7 @@ const back: Draw = (dice) => ({ backAfter: spread(dice, 0.1 * SECOND, 100 * SECO
 /** Kinds of actions other than runs: how many a history has at most, and what each needs. */
 const KINDS: Readonly<
   Record<
-    Exclude<ActionKind, 'run' | 'orphan' | 'mirror'>,
+    Exclude<ActionKind, 'run' | 'orphan' | 'mirror' | 'ledger'>,
     { most: number; p: number; parts: readonly Draw[] }
   >
 > = {
@@ -131,7 +133,10 @@ const KINDS: Readonly<
   },
 }
 
-export const ACTION_KINDS = Object.keys(KINDS) as Exclude<ActionKind, 'run' | 'orphan' | 'mirror'>[]
+export const ACTION_KINDS = Object.keys(KINDS) as Exclude<
+  ActionKind,
+  'run' | 'orphan' | 'mirror' | 'ledger'
+>[]
 
 /** Chains of actions that belong together, and that chance alone makes seldom: each begins with a run. */
 const CHAINS: readonly ((dice: Dice, sync: string, worker: number) => readonly Action[])[] = [
@@ -278,4 +283,10 @@ export function drawMirrorActions(dice: Dice, scene: Scene, endsAt: number): Act
     at += spread(dice, 3 * SECOND, endsAt / 3)
   }
   return actions.map((action) => ({ ...action, at: Math.min(endsAt, action.at) }))
+}
+
+/** In some histories the ledger's file is replaced. */
+export function drawLedgerActions(dice: Dice, scene: Scene, endsAt: number): Action[] {
+  if (!dice.often(0.08)) return []
+  return [{ at: dice.below(endsAt), do: 'ledger', for: spread(dice, 1 * SECOND, 120 * SECOND) }]
 }

@@ -29,6 +29,7 @@ export const PLAIN_SERVICE: Scene['service'] = {
   clockAhead: 0,
   isSingle: false,
   writes: 'sent',
+  capitals: false,
 }
 
 const PLAIN_SCENE: Omit<Scene, 'syncs' | 'service'> = {

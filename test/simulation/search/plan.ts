@@ -3,7 +3,7 @@
 
 import type { Dice } from '../scheduler.ts'
 import { diceOf } from '../world/dice.ts'
-import { drawActions, drawMirrorActions, type Action } from './actions.ts'
+import { drawActions, drawLedgerActions, drawMirrorActions, type Action } from './actions.ts'
 
 export interface SyncScene {
   readonly name: string
@@ -57,6 +57,8 @@ export interface Scene {
     readonly isSingle: boolean
     /** What an item of a batch upsert writes: what was sent, or another value. */
     readonly writes: 'sent' | 'otherval'
+    /** Whether it stores texts with a capital letter at the beginning. */
+    readonly capitals: boolean
   }
   /** Of one way through the network, ms. */
   readonly latencyMs: number
@@ -184,6 +186,7 @@ function drawScene(dice: Dice): Omit<Scene, 'mirror'> {
       clockAhead: one(0, 0, 0, -3_600_000, 90_000),
       isSingle: often(0.2),
       writes: often(0.06) ? 'otherval' : 'sent',
+      capitals: false,
     },
     latencyMs: one(2, 20, 80, 300),
     ledgerMs: one(0, 1, 1, 10, often(0.3) ? 200 : 1),
@@ -223,6 +226,7 @@ export function drawPlan(seed: number): Plan {
     actions: [
       ...drawActions(dice, scene, restsAt),
       ...(mirror === null ? [] : drawMirrorActions(diceOf(seed, 'mirror runs'), scene, restsAt)),
+      ...drawLedgerActions(diceOf(seed, 'ledger file'), scene, restsAt),
     ].toSorted((a, b) => a.at - b.at),
     restsAt,
   }

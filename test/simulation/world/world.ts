@@ -1,7 +1,7 @@
 // The world of a history: time, network, services, a machine with its disk, workers, configuration, sources, and a server that runs imports.
 
 import type { Client } from '@temporalio/client'
-import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Logger } from '../../../src/core/ports.ts'
@@ -338,6 +338,21 @@ export class World {
 
   #books: InstanceType<typeof DatabaseSync> | null = null
   readonly #statements = new Map<string, ReturnType<InstanceType<typeof DatabaseSync>['prepare']>>()
+
+  /** A copy takes the place of the ledger's file. Who has it open goes on in the one that is gone. */
+  replaceLedger(): void {
+    const path = join(this.folder, 'ledger.db')
+    asWorld(() => {
+      const db = new DatabaseSync(path, { readOnly: true })
+      db.prepare('VACUUM INTO ?').run(`${path}.copy`)
+      db.close()
+      this.#books?.close()
+      this.#books = null
+      this.#statements.clear()
+      renameSync(`${path}.copy`, path)
+      for (const ending of ['-wal', '-shm']) rmSync(`${path}${ending}`, { force: true })
+    })
+  }
 
   async end(): Promise<void> {
     this.#books?.close()
