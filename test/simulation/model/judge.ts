@@ -112,7 +112,10 @@ export class Judge {
     )[0]
 
   #judgeWrite({ org, code, values, before, id }: Change): void {
-    const { versions } = this.#world!
+    const { versions, plan } = this.#world!
+    const isAddressed = plan.actions.some((action) => action.do === 'address')
+    if (org === ELSEWHERE_ORG && plan.scene.neighbour && !isAddressed)
+      this.violate(`(v) the worker of another project does a run of ours: it writes ${id}`)
     for (const [property, value] of Object.entries(values!)) {
       const origin = versions.originOf(value)
       if (property === 'code' || origin === null) continue

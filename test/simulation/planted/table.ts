@@ -406,6 +406,19 @@ export const PLANTED: readonly PlantedBug[] = [
   ),
   bug(
     'gates',
+    'projects-share-their-work',
+    'workflows/queues.ts',
+    'export const taskQueueOf = (project: string): string =>',
+    `export const taskQueueOf = (project: string): string => 'all' ||`,
+    // Who gets work of a run that its ledger does not hold gives it back.
+    {
+      file: 'src/temporal/project-guard.ts',
+      from: 'if (await isOwn(input[0])) return',
+      to: 'if ((await isOwn(input[0])) || input.length >= 0) return',
+    },
+  ),
+  bug(
+    'gates',
     'live-workflows-count-as-gone',
     'src/temporal/is-live.ts',
     `(await describeWorkflow(client, run))?.status.name === 'RUNNING'`,

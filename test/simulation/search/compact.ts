@@ -35,6 +35,7 @@ export const PLAIN_SERVICE: Scene['service'] = {
 const PLAIN_SCENE: Omit<Scene, 'syncs' | 'service'> = {
   mirror: null,
   workers: 1,
+  neighbour: false,
   isUnique: true,
   tuning: {},
   latencyMs: 20,

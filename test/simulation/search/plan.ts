@@ -40,6 +40,8 @@ export interface Scene {
   /** Null: there is none. */
   readonly mirror: MirrorScene | null
   readonly workers: number
+  /** Whether another project has a worker on the same Temporal server. */
+  readonly neighbour: boolean
   readonly isUnique: boolean
   readonly tuning: Readonly<Record<string, unknown>>
   readonly service: {
@@ -154,7 +156,7 @@ function drawMirror({ one, often, below }: Dice): MirrorScene | null {
   }
 }
 
-function drawScene(dice: Dice): Omit<Scene, 'mirror'> {
+function drawScene(dice: Dice): Omit<Scene, 'mirror' | 'neighbour'> {
   const { one, often, below } = dice
   const contacts = drawSync(dice, 'contacts', 'contact')
   const companies = drawSync(dice, 'companies', 'company')
@@ -216,7 +218,8 @@ function drawWeather({ often, random }: Dice): Weather {
 
 export function drawPlan(seed: number): Plan {
   const mirror = drawMirror(diceOf(seed, 'mirror'))
-  const scene = { ...drawScene(diceOf(seed, 'scene')), mirror }
+  const neighbour = diceOf(seed, 'neighbour').often(0.06)
+  const scene = { ...drawScene(diceOf(seed, 'scene')), mirror, neighbour }
   const dice = diceOf(seed, 'actions')
   const restsAt = (3 + dice.below(12)) * MINUTE
   return {
