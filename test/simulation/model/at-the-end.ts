@@ -22,8 +22,8 @@ function attend(world: World): void {
   for (const { workflowId, ended } of world.runs) {
     if (ended !== null) continue
     const handle = world.client.workflow.getHandle(workflowId)
-    for (const update of ['approve', 'resume'])
-      void handle.executeUpdate(update, { args: [] }).catch(() => {})
+    void world.answer(workflowId, null, true).catch(() => {})
+    void handle.executeUpdate('resume', { args: [] }).catch(() => {})
     const [stuck] = world.query(
       `SELECT 1 FROM runs WHERE workflow_id = ? AND state = 'blocked' AND reason = 'contract'`,
       workflowId,
@@ -69,9 +69,13 @@ async function judgeSync(world: World, judge: Judge, sync: string): Promise<bool
     const mayDiffer =
       (source.sync.missingRows === 'delete' || (capitals && round !== 'last')) &&
       run.ended!.how.endsWith('_differences')
-    const isRight = run.ended!.how === 'complete' || mayDiffer
+    // What others have changed stays; which rows these are is judged as the run is closed.
+    const mayReject =
+      source.sync.protection?.onConflict === 'reject' && run.ended!.how === 'complete_with_rejects'
+    const isRight = run.ended!.how === 'complete' || mayDiffer || mayReject
     if (isTrue ? !isRight : !run.ended!.how.startsWith('complete'))
       judge.violate(`(i) at the end the ${round} run of ${sync} is ${run.ended!.how}`)
+    if (run.ended!.how === 'complete') world.timetable?.judgeWell(sync)
     const written = world.services.log.changes.slice(before).filter(({ by }) => by === 'us')
     if (round === 'last' && isTrue && written.length > 0)
       judge.violate(`(i) at the end the ${round} run of ${sync} changes ${written.length} records`)

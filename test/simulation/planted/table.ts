@@ -16,6 +16,9 @@ export interface PlantedBug {
     | 'pacing'
     | 'verification'
     | 'undo'
+    | 'protection'
+    | 'approval'
+    | 'schedules'
     | 'privacy'
     | 'client'
     | 'running'
@@ -38,6 +41,9 @@ const SETTLING = 'src/ledger/sqlite/settling.ts'
 const FENCES = 'src/ledger/sqlite/fences.ts'
 const JUDGE = 'src/import/remove/judge.ts'
 const LEFT = 'src/import/remove/left-as-is.ts'
+const AUTH_PAUSE = 'src/schedules/auth-pause.ts'
+const THREE_WAY = 'src/import/changes/three-way.ts'
+const PROTECTION = 'src/import/changes/protection.ts'
 const VERIFY = 'src/import/verify/verify.ts'
 const CHANGES = 'src/mirror/changes.ts'
 const MERGE = 'src/warehouses/duckdb/merge.ts'
@@ -694,5 +700,92 @@ export const PLANTED: readonly PlantedBug[] = [
     'src/core/deadline.ts',
     'Math.max(performance.now() - this.#monotonic, Date.now() - this.#wall)',
     'Math.min(performance.now() - this.#monotonic, Date.now() - this.#wall)',
+  ),
+
+  bug(
+    'protection',
+    'every-value-is-a-first-contact',
+    THREE_WAY,
+    "if (base === null && firstContact === 'ours')",
+    "if (firstContact === 'ours')",
+  ),
+  bug(
+    'protection',
+    'emptied-values-are-written',
+    THREE_WAY,
+    'if (base === null && isEmpty) return WRITE',
+    'if (isEmpty) return WRITE',
+  ),
+  bug(
+    'protection',
+    'filled-values-are-written',
+    THREE_WAY,
+    "if (write === 'if_empty' && !isEmpty)",
+    "if (write === 'if_empty' && base === null && !isEmpty)",
+  ),
+  bug(
+    'protection',
+    'what-was-kept-is-not-said',
+    PROTECTION,
+    'kept.length === 0 ? null : writeJson(',
+    'kept.length >= 0 ? null : writeJson(',
+  ),
+  bug(
+    'protection',
+    'what-the-record-has-is-the-base',
+    PROTECTION,
+    'base: before.base(property)',
+    'base: before.base(property) === null ? null : markOf(property, theirs)',
+  ),
+  bug(
+    'protection',
+    'old-look-ups-are-believed',
+    'src/import/push/fresh-look.ts',
+    'const LOOK_AGE_MAX_MS = 5_000',
+    'const LOOK_AGE_MAX_MS = 500_000',
+  ),
+  bug(
+    'undo',
+    'changed-values-are-restored',
+    'src/import/undo/restorable.ts',
+    'return new Set(isAsRead ? differing.filter((name) => !others.includes(name)) : differing)',
+    'return new Set(isAsRead ? differing.filter((name) => !others.includes(name)) : [])',
+  ),
+
+  bug(
+    'approval',
+    'stale-plans-are-written',
+    'src/import/push/choose-rows.ts',
+    'return conflict === null ? [] : [[image.ordinal, conflict] as const]',
+    'return conflict === null || ordinals.length > 0 ? [] : [[image.ordinal, conflict] as const]',
+  ),
+  bug(
+    'approval',
+    'nobody-is-asked',
+    'src/import/review.ts',
+    'const isAsked = rules.always && job.isAsked !== false',
+    'const isAsked = rules.always && job.isAsked === false',
+  ),
+
+  bug(
+    'schedules',
+    'pauses-of-people-are-taken-back',
+    AUTH_PAUSE,
+    'state.paused && isNoteFor(state.note, name, sync) ?',
+    'state.paused && name !== "" ?',
+  ),
+  bug(
+    'schedules',
+    'what-was-paused-stays-paused',
+    AUTH_PAUSE,
+    "const isWell = (from === 'blocked' && to === 'running') || isComplete(to)",
+    "const isWell = from === 'blocked' && to === 'cancelled' && isComplete(to)",
+  ),
+  bug(
+    'schedules',
+    'apply-takes-pauses-back',
+    'src/schedules/update.ts',
+    'state: found.raw.schedule?.state ?? null',
+    'state: null',
   ),
 ]

@@ -3,7 +3,23 @@
 
 import type { Dice } from '../scheduler.ts'
 import { diceOf } from '../world/dice.ts'
-import { drawActions, drawLedgerActions, drawMirrorActions, type Action } from './actions.ts'
+import {
+  drawActions,
+  drawApprovals,
+  drawLedgerActions,
+  drawMirrorActions,
+  drawProtectionActions,
+  drawScheduleActions,
+  type Action,
+} from './actions.ts'
+
+/** Which values of others a sync leaves as they are. */
+export interface Protection {
+  readonly onConflict: 'ours' | 'theirs' | 'reject'
+  readonly firstContact: 'ours' | 'theirs'
+  /** A property that is written only where there is no value. */
+  readonly ifEmpty: SyncScene['properties'][number] | null
+}
 
 export interface SyncScene {
   readonly name: string
@@ -21,6 +37,12 @@ export interface SyncScene {
   readonly keyless: number
   /** Whether some keys have space around them. */
   readonly padsKeys: boolean
+  /** Null: it writes whatever its rows have. */
+  readonly protection: Protection | null
+  /** Each run of it asks a person, who sees its plan. */
+  readonly asks: boolean
+  /** Its schedule begins a run so often; null: it has none. */
+  readonly everySeconds: number | null
 }
 
 /** A mirror of the service into a warehouse. */
@@ -132,12 +154,15 @@ function drawSync(dice: Dice, name: string, type: SyncScene['type']): SyncScene 
     badPercent: often(0.4) ? below(12) : 0,
     keyless: often(0.1) ? 0.5 : 0,
     padsKeys: often(0.2),
+    protection: null,
+    asks: false,
+    everySeconds: null,
   }
 }
 
 /** In some histories only, and by dice of its own: the others stay as they are without it. */
 function drawMirror({ one, often, below }: Dice): MirrorScene | null {
-  if (!often(1)) return null
+  if (!often(0.12)) return null
   return {
     types: one(['contact'], ['contact', 'company']),
     deletions: one('soft', 'soft', 'hard'),
@@ -156,7 +181,42 @@ function drawMirror({ one, often, below }: Dice): MirrorScene | null {
   }
 }
 
-function drawScene(dice: Dice): Omit<Scene, 'mirror' | 'neighbour'> {
+/** In some histories only, by dice of its own. A service that writes other values than were sent is taken for other people. */
+function drawProtection({ one, often }: Dice, sync: SyncScene): Protection | null {
+  if (sync.mode === 'create' || !often(0.7)) return null
+  const onConflict = one('theirs' as const, 'theirs' as const, 'reject' as const, 'ours' as const)
+  const ifEmpty = onConflict === 'ours' || often(0.25) ? one(...sync.properties) : null
+  const firstContact = onConflict !== 'ours' && often(0.4) ? 'theirs' : 'ours'
+  return { onConflict, firstContact, ifEmpty }
+}
+
+function protectedScene(dice: Dice, scene: Omit<Scene, 'mirror'>): Omit<Scene, 'mirror'> {
+  if (!dice.often(0.3) || scene.service.writes !== 'sent') return scene
+  const syncs = scene.syncs.map((sync) => ({ ...sync, protection: drawProtection(dice, sync) }))
+  return { ...scene, syncs }
+}
+
+/** In some histories only, by dice of its own. */
+function askingScene({ one, often }: Dice, scene: Omit<Scene, 'mirror'>): Omit<Scene, 'mirror'> {
+  if (!often(0.15) || scene.service.writes !== 'sent') return scene
+  const asking = one(...scene.syncs)
+  const syncs = scene.syncs.map((sync) => ({ ...sync, asks: sync === asking || often(0.3) }))
+  const tuning = { ...scene.tuning, ...(often(0.3) && { approval_ms: one(60_000, 300_000) }) }
+  return { ...scene, syncs, tuning }
+}
+
+/** In some histories only, by dice of its own. */
+function scheduledScene({ one, often }: Dice, scene: Omit<Scene, 'mirror'>): Omit<Scene, 'mirror'> {
+  if (!often(0.15)) return scene
+  const scheduled = one(...scene.syncs)
+  const syncs = scene.syncs.map((sync) => ({
+    ...sync,
+    everySeconds: sync === scheduled || often(0.3) ? one(20, 60, 60, 180) : null,
+  }))
+  return { ...scene, syncs }
+}
+
+function drawScene(dice: Dice): Omit<Scene, 'mirror'> {
   const { one, often, below } = dice
   const contacts = drawSync(dice, 'contacts', 'contact')
   const companies = drawSync(dice, 'companies', 'company')
@@ -170,6 +230,7 @@ function drawScene(dice: Dice): Omit<Scene, 'mirror' | 'neighbour'> {
   return {
     syncs,
     workers: one(1, 2, 2, 3),
+    neighbour: false,
     isUnique: often(0.7),
     tuning: {
       ...(often(0.5) && { in_flight: 1 + below(4) }),
@@ -218,18 +279,27 @@ function drawWeather({ often, random }: Dice): Weather {
 
 export function drawPlan(seed: number): Plan {
   const mirror = drawMirror(diceOf(seed, 'mirror'))
+  const drawn = drawScene(diceOf(seed, 'scene'))
+  const protecting = protectedScene(diceOf(seed, 'protection'), drawn)
+  const asking = askingScene(diceOf(seed, 'approval'), protecting)
   const neighbour = diceOf(seed, 'neighbour').often(0.06)
-  const scene = { ...drawScene(diceOf(seed, 'scene')), mirror, neighbour }
+  const scene = { ...scheduledScene(diceOf(seed, 'schedules'), asking), mirror, neighbour }
   const dice = diceOf(seed, 'actions')
   const restsAt = (3 + dice.below(12)) * MINUTE
+  const actions = [
+    ...drawActions(dice, scene, restsAt),
+    ...(mirror === null ? [] : drawMirrorActions(diceOf(seed, 'mirror runs'), scene, restsAt)),
+    ...drawProtectionActions(diceOf(seed, 'changes by others'), scene, restsAt),
+    ...drawScheduleActions(diceOf(seed, 'people and schedules'), scene, restsAt),
+  ]
   return {
     seed,
     scene,
     weather: drawWeather(diceOf(seed, 'weather')),
     actions: [
-      ...drawActions(dice, scene, restsAt),
-      ...(mirror === null ? [] : drawMirrorActions(diceOf(seed, 'mirror runs'), scene, restsAt)),
-      ...drawLedgerActions(diceOf(seed, 'ledger file'), scene, restsAt),
+      ...actions,
+      ...drawLedgerActions(diceOf(seed, 'ledger file'), restsAt),
+      ...drawApprovals(diceOf(seed, 'approvals'), scene, { actions, endsAt: restsAt }),
     ].toSorted((a, b) => a.at - b.at),
     restsAt,
   }

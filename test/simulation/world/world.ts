@@ -9,6 +9,7 @@ import { DatabaseSync } from '@photostructure/sqlite'
 import { numberOf, type Org } from '../../other-service/index.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
 import { taskQueueOf } from '../../../workflows/queues.ts'
+import type { Verdict } from '../model/approved.ts'
 import { MirrorJudge } from '../model/mirrored.ts'
 import { Source, Versions } from '../model/sources.ts'
 import type { Change } from '../model/service-log.ts'
@@ -25,6 +26,7 @@ import { asWorld, Machine, Process } from './process.ts'
 import { ELSEWHERE_ORG, HOME_ORG, OTHER_ORG, startServices, type Services } from './service.ts'
 import { closeFilesOf, watchStatements } from './statements.ts'
 import { Story } from './story.ts'
+import { Timetable } from './timetable.ts'
 import { MIRROR, Warehouse } from './warehouse.ts'
 import { Worker } from './worker.ts'
 
@@ -104,6 +106,8 @@ export class World {
   readonly warehouse: Warehouse | null
   readonly mirrorJudge: MirrorJudge | null
   project = ''
+  /** Null: nothing begins by itself. */
+  timetable: Timetable | null = null
   #processes = 0
   #endings: (() => void)[] = []
 
@@ -180,6 +184,8 @@ export class World {
     this.#putRecords()
     for (let at = 0; at < scene.workers; at++) void this.startWorker(at)
     if (scene.neighbour) void this.#startNeighbour()
+    if (scene.syncs.some(({ everySeconds }) => everySeconds !== null))
+      this.timetable = new Timetable(this, (what) => this.#watchers.violate(what))
   }
 
   /** Contacts that others have made. */
@@ -280,18 +286,26 @@ export class World {
     const started: Started = { sync, type, workflowId, beganAt: this.loop.now(), ended: null }
     this.runs.push(started)
     this.story.tell(`${workflowId} begins`)
-    const end = (how: string) => {
-      if (started.ended !== null) return
-      started.ended = { at: this.loop.now(), how }
-      this.story.tell(`${workflowId} ends: ${how}`)
-      if (sync === MIRROR)
-        this.loop.at(this.loop.now(), 'the table is looked at', () =>
-          this.mirrorJudge!.look(started),
-        )
-    }
-    const args = [{ tuning, ...input }]
-    void this.#follow(type, workflowId, args, started).then(end)
+    void this.#follow(type, workflowId, [{ tuning, ...input }], started)
     return started
+  }
+
+  /** A run that somebody else has begun. */
+  follow(sync: string, type: string, workflowId: string): void {
+    if (this.runs.some((run) => run.workflowId === workflowId)) return
+    const started: Started = { sync, type, workflowId, beganAt: this.loop.now(), ended: null }
+    this.runs.push(started)
+    this.story.tell(`${workflowId} has begun`)
+    void this.#follow(type, workflowId, null, started)
+  }
+
+  #end(started: Started, how: string): void {
+    if (started.ended !== null) return
+    const { sync, workflowId } = started
+    started.ended = { at: this.loop.now(), how }
+    this.story.tell(`${workflowId} ends: ${how}`)
+    if (sync === MIRROR)
+      this.loop.at(this.loop.now(), 'the table is looked at', () => this.mirrorJudge!.look(started))
   }
 
   /** The number of the newest run of a sync that is over; null: none is. */
@@ -301,6 +315,22 @@ export class World {
       sync,
     )
     return found?.id ?? null
+  }
+
+  readonly verdicts: Verdict[] = []
+
+  /** A person answers to what waits. @param plan what is approved, or rejected; null: whatever it is */
+  async answer(
+    workflowId: string,
+    plan: string | number | null,
+    isApproved: boolean,
+  ): Promise<void> {
+    this.verdicts.push({ workflowId, plan: plan === null ? null : String(plan), isApproved })
+    await this.client.workflow
+      .getHandle(workflowId)
+      .executeUpdate(isApproved ? 'approve' : 'reject', {
+        args: (plan === null ? [] : [{ plan }]) as [],
+      })
   }
 
   /** Times in which the service did not take what it takes otherwise: its schema, or the rights of a key, had changed. */
@@ -313,30 +343,34 @@ export class World {
     return this.refusing.some(({ until }) => until >= from)
   }
 
-  /** Begins a workflow, and waits for its end, as long as the server is away. Returns how it ended. */
+  /** Begins a workflow, and waits for its end, as long as the server is away. @param args null: it was begun */
   async #follow(
     type: string,
     workflowId: string,
-    args: object[],
+    args: object[] | null,
     started: Started,
-  ): Promise<string> {
+  ): Promise<void> {
     const { workflow } = this.client
-    for (let isBegun = false; started.ended === null;) {
+    for (let isBegun = args === null; started.ended === null;) {
       try {
         if (!isBegun)
-          await workflow.start(type, { taskQueue: taskQueueOf(this.project), workflowId, args })
+          await workflow.start(type, {
+            taskQueue: taskQueueOf(this.project),
+            workflowId,
+            args: args!,
+          })
         isBegun = true
-        return ((await workflow.getHandle(workflowId).result()) as { state: string }).state
+        const { state } = (await workflow.getHandle(workflowId).result()) as { state: string }
+        return this.#end(started, state)
       } catch (error) {
         const { name } = error as Error
         if (name === 'WorkflowFailedError' || name === 'WorkflowNotFoundError')
-          return causeOf(error)
+          return this.#end(started, causeOf(error))
         // The server may have begun it all the same.
         isBegun ||= name === 'WorkflowExecutionAlreadyStartedError'
         await this.loop.wait(5_000)
       }
     }
-    return started.ended.how
   }
 
   orgOf(id: number | null): Org | null {
