@@ -1,7 +1,7 @@
 // The world of a history: time, network, services, a machine with its disk, workers, configuration, sources, and a server that runs imports.
 
 import type { Client } from '@temporalio/client'
-import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Logger } from '../../../src/core/ports.ts'
@@ -21,6 +21,7 @@ import { diceOf } from './dice.ts'
 import { Configuration } from './configuration.ts'
 import { install } from './fakes.ts'
 import { Loop } from './loop.ts'
+import { prepareNeighbour } from './neighbour.ts'
 import { asWorld, Machine, Process } from './process.ts'
 import { ELSEWHERE_ORG, HOME_ORG, OTHER_ORG, startServices, type Services } from './service.ts'
 import { closeFilesOf, watchStatements } from './statements.ts'
@@ -182,6 +183,7 @@ export class World {
     this.project = projectIn(join(this.folder, 'ledger.db'))
     this.#putRecords()
     for (let at = 0; at < scene.workers; at++) void this.startWorker(at)
+    if (scene.neighbour) void this.#startNeighbour()
     if (scene.syncs.some(({ everySeconds }) => everySeconds !== null))
       this.timetable = new Timetable(this, (what) => this.#watchers.violate(what))
   }
@@ -209,23 +211,9 @@ export class World {
 
   async startWorker(at: number): Promise<void> {
     const process = new Process(`worker-${++this.#processes}`, this.machine)
-    const dice = diceOf(this.plan.seed, process.name)
-    const warehouseDice = diceOf(this.plan.seed, `${process.name} warehouse`)
-    const { ledgerMs } = this.plan.scene
-    const worker = new Worker({
-      loop: this.loop,
-      network: this.network,
-      temporal: this.temporal,
-      process,
+    const worker = this.#worker(process, {
       folder: this.folder,
       configFile: this.configuration.file,
-      env: { RECORDS_SYNC_SMALL_TUNING: '1' },
-      logger: this.#logger(process),
-      forgets: this.plan.scene.forgets,
-      ledgerMs: () => ledgerMs * 2 * dice.random(),
-      warehouse: this.warehouse,
-      warehouseMs: () => 1 + 40 * warehouseDice.random(),
-      violate: (what) => this.#watchers.violate(what),
     })
     try {
       await worker.start()
@@ -237,6 +225,36 @@ export class World {
       this.story.tell(`${process.name} cannot start: ${(error as Error).message.slice(0, 60)}`)
       this.restartLater(at, 5_000)
     }
+  }
+
+  /** The worker of another project, with the same syncs, into another service. */
+  async #startNeighbour(): Promise<void> {
+    const place = asWorld(() => prepareNeighbour(this.folder, this.plan.scene, ledgerTemplate()))
+    await this.#worker(new Process('neighbour', this.machine), place).start()
+    this.story.tell('the worker of a neighbour starts')
+  }
+
+  #worker(
+    process: Process,
+    place: { readonly folder: string; readonly configFile: string },
+  ): Worker {
+    const dice = diceOf(this.plan.seed, process.name)
+    const warehouseDice = diceOf(this.plan.seed, `${process.name} warehouse`)
+    const { ledgerMs } = this.plan.scene
+    return new Worker({
+      loop: this.loop,
+      network: this.network,
+      temporal: this.temporal,
+      process,
+      ...place,
+      env: { RECORDS_SYNC_SMALL_TUNING: '1' },
+      logger: this.#logger(process),
+      forgets: this.plan.scene.forgets,
+      ledgerMs: () => ledgerMs * 2 * dice.random(),
+      warehouse: this.warehouse,
+      warehouseMs: () => 1 + 40 * warehouseDice.random(),
+      violate: (what) => this.#watchers.violate(what),
+    })
   }
 
   restartLater(at: number, afterMs: number): void {
@@ -372,6 +390,21 @@ export class World {
 
   #books: InstanceType<typeof DatabaseSync> | null = null
   readonly #statements = new Map<string, ReturnType<InstanceType<typeof DatabaseSync>['prepare']>>()
+
+  /** A copy takes the place of the ledger's file. Who has it open goes on in the one that is gone. */
+  replaceLedger(): void {
+    const path = join(this.folder, 'ledger.db')
+    asWorld(() => {
+      const db = new DatabaseSync(path, { readOnly: true })
+      db.prepare('VACUUM INTO ?').run(`${path}.copy`)
+      db.close()
+      this.#books?.close()
+      this.#books = null
+      this.#statements.clear()
+      renameSync(`${path}.copy`, path)
+      for (const ending of ['-wal', '-shm']) rmSync(`${path}${ending}`, { force: true })
+    })
+  }
 
   async end(): Promise<void> {
     this.#books?.close()
