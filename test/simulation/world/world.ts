@@ -162,7 +162,7 @@ export class World {
         hasRoom: () => !this.isDiskFull,
         killed: (process) => {
           this.story.tell(`${process.name} is killed at a statement`)
-          this.loop.after(0, 'files are closed', () => closeFilesOf(process))
+          asWorld(() => closeFilesOf(process))
           this.restartDead(process)
         },
       }),
