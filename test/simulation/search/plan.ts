@@ -7,6 +7,7 @@ import {
   drawActions,
   drawApprovals,
   drawMirrorActions,
+  drawPowerCuts,
   drawProtectionActions,
   drawScheduleActions,
   type Action,
@@ -288,6 +289,7 @@ export function drawPlan(seed: number): Plan {
     weather: drawWeather(diceOf(seed, 'weather')),
     actions: [
       ...actions,
+      ...drawPowerCuts(diceOf(seed, 'power'), { actions, endsAt: restsAt }),
       ...drawApprovals(diceOf(seed, 'approvals'), scene, { actions, endsAt: restsAt }),
     ].toSorted((a, b) => a.at - b.at),
     restsAt,

@@ -85,10 +85,13 @@ export function watchStatements(given: StatementHooks): () => void {
   hooks = given
   return () => {
     hooks = null
-    for (const process of open.keys()) closeFilesOf(process)
-    open.clear()
+    closeAllFiles()
   }
 }
+
+/** All that processes have open. */
+export const openFiles = (): readonly DatabaseSyncInstance[] =>
+  [...open.values()].flatMap((its) => [...its]).filter((db) => db.isOpen)
 
 /** As the operating system does when a process ends: what was not committed is undone, and its locks are gone. */
 export function closeFilesOf(process: Process): void {
@@ -99,4 +102,8 @@ export function closeFilesOf(process: Process): void {
     db.close()
   }
   open.delete(process)
+}
+
+export function closeAllFiles(): void {
+  for (const process of open.keys()) closeFilesOf(process)
 }
