@@ -6,6 +6,7 @@ import { KEYS, HOME_ORG, OTHER_ORG, ELSEWHERE_ORG } from '../world/service.ts'
 import { ApprovalJudge } from './approved.ts'
 import { judgeClosedRun } from './closed-run.ts'
 import { judgeWrittenOver } from './protected.ts'
+import { HeldBack } from './held-back.ts'
 import type { Change } from './service-log.ts'
 
 export interface RunRow {
@@ -61,6 +62,7 @@ export class Judge {
   readonly marks = new Set<string>()
   #world: World | null = null
   #approvals: ApprovalJudge | null = null
+  #heldBack: HeldBack | null = null
   /** The newest version that we have written, by org, sync, key and property. */
   readonly #newest = new Map<string, number>()
   /** When each run was seen closed first. */
@@ -75,6 +77,7 @@ export class Judge {
   watch(world: World): void {
     this.#world = world
     this.#approvals = new ApprovalJudge(world, (what) => this.violate(what))
+    this.#heldBack = new HeldBack(() => world.loop.now())
     world.loop.atRest = () => this.#look()
   }
 
@@ -88,6 +91,16 @@ export class Judge {
   readonly onKey = (org: number, key: string): void => {
     if (!KEYS_OF[org]!.includes(key))
       this.violate(`(v) a key of another service reaches that of org ${org}`)
+    this.#heldBack?.onRequest(key)
+  }
+
+  readonly onRefusal = (key: string, seconds: number): void =>
+    this.#heldBack?.onRefusal(key, seconds)
+
+  /** (vi) What the quota has asked for is kept to. */
+  judgeWaits(): void {
+    const problem = this.#heldBack?.problem(this.#world!) ?? null
+    if (problem !== null) this.violate(problem)
   }
 
   readonly onChange = (change: Change): void => {
@@ -124,7 +137,10 @@ export class Judge {
 
   #judgeWrite(change: Change): void {
     const { org, code, values, before, id } = change
-    const { versions } = this.#world!
+    const { versions, plan } = this.#world!
+    const isAddressed = plan.actions.some((action) => action.do === 'address')
+    if (org === ELSEWHERE_ORG && plan.scene.neighbour && !isAddressed)
+      this.violate(`(v) the worker of another project does a run of ours: it writes ${id}`)
     this.#judgeChanged(change)
     for (const [property, value] of Object.entries(values!)) {
       const origin = versions.originOf(value)

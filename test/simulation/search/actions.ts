@@ -58,6 +58,8 @@ export type Action = { readonly at: number } & (
   | { readonly do: 'terminate'; readonly sync: string }
   | { readonly do: 'pause'; readonly sync: string; readonly for: number }
   | { readonly do: 'wipe' }
+  /** The ledger's file is replaced by a copy of it; after a while its workers are started again. */
+  | { readonly do: 'ledger'; readonly for: number }
   | { readonly do: 'temporalDown'; readonly for: number }
   | { readonly do: 'key'; readonly to: 'new' | 'other'; readonly for: number }
   /** A new key takes the place of the first one, which is revoked after a while. */
@@ -91,7 +93,15 @@ const back: Draw = (dice) => ({ backAfter: spread(dice, 0.1 * SECOND, 100 * SECO
 
 type DrawnKind = Exclude<
   ActionKind,
-  'run' | 'orphan' | 'mirror' | 'overwrite' | 'answer' | 'schedule' | 'every' | 'powerCut'
+  | 'run'
+  | 'orphan'
+  | 'mirror'
+  | 'ledger'
+  | 'overwrite'
+  | 'answer'
+  | 'schedule'
+  | 'every'
+  | 'powerCut'
 >
 
 /** Kinds of actions other than runs: how many a history has at most, and what each needs. */
@@ -303,6 +313,12 @@ export function drawMirrorActions(dice: Dice, scene: Scene, endsAt: number): Act
     at += spread(dice, 3 * SECOND, endsAt / 3)
   }
   return actions.map((action) => ({ ...action, at: Math.min(endsAt, action.at) }))
+}
+
+/** In some histories the ledger's file is replaced. */
+export function drawLedgerActions(dice: Dice, endsAt: number): Action[] {
+  if (!dice.often(0.08)) return []
+  return [{ at: dice.below(endsAt), do: 'ledger', for: spread(dice, 1 * SECOND, 120 * SECOND) }]
 }
 
 /** Others change what a sync that protects writes, before, between and in its runs. */

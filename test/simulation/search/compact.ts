@@ -32,11 +32,13 @@ export const PLAIN_SERVICE: Scene['service'] = {
   clockAhead: 0,
   isSingle: false,
   writes: 'sent',
+  capitals: false,
 }
 
 const PLAIN_SCENE: Omit<Scene, 'syncs' | 'service'> = {
   mirror: null,
   workers: 1,
+  neighbour: false,
   isUnique: true,
   tuning: {},
   latencyMs: 20,

@@ -6,6 +6,7 @@ import { diceOf } from '../world/dice.ts'
 import {
   drawActions,
   drawApprovals,
+  drawLedgerActions,
   drawMirrorActions,
   drawPowerCuts,
   drawProtectionActions,
@@ -52,6 +53,8 @@ export interface MirrorScene {
   readonly deletionsMaxPercent: number
   /** Contacts that others have made before the history begins. */
   readonly records: number
+  /** Whether these have numbers that no double holds. Default: no. */
+  readonly longNumbers?: boolean
   readonly tuning: Readonly<Record<string, unknown>>
 }
 
@@ -60,6 +63,8 @@ export interface Scene {
   /** Null: there is none. */
   readonly mirror: MirrorScene | null
   readonly workers: number
+  /** Whether another project has a worker on the same Temporal server. */
+  readonly neighbour: boolean
   readonly isUnique: boolean
   readonly tuning: Readonly<Record<string, unknown>>
   readonly service: {
@@ -77,6 +82,8 @@ export interface Scene {
     readonly isSingle: boolean
     /** What an item of a batch upsert writes: what was sent, or another value. */
     readonly writes: 'sent' | 'otherval'
+    /** Whether it stores texts with a capital letter at the beginning. */
+    readonly capitals: boolean
   }
   /** Of one way through the network, ms. */
   readonly latencyMs: number
@@ -224,6 +231,7 @@ function drawScene(dice: Dice): Omit<Scene, 'mirror'> {
   return {
     syncs,
     workers: one(1, 2, 2, 3),
+    neighbour: false,
     isUnique: often(0.7),
     tuning: {
       ...(often(0.5) && { in_flight: 1 + below(4) }),
@@ -242,6 +250,7 @@ function drawScene(dice: Dice): Omit<Scene, 'mirror'> {
       clockAhead: one(0, 0, 0, -3_600_000, 90_000),
       isSingle: often(0.2),
       writes: often(0.06) ? 'otherval' : 'sent',
+      capitals: false,
     },
     latencyMs: one(2, 20, 80, 300),
     ledgerMs: one(0, 1, 1, 10, often(0.3) ? 200 : 1),
@@ -274,7 +283,8 @@ export function drawPlan(seed: number): Plan {
   const drawn = drawScene(diceOf(seed, 'scene'))
   const protecting = protectedScene(diceOf(seed, 'protection'), drawn)
   const asking = askingScene(diceOf(seed, 'approval'), protecting)
-  const scene = { ...scheduledScene(diceOf(seed, 'schedules'), asking), mirror }
+  const neighbour = diceOf(seed, 'neighbour').often(0.06)
+  const scene = { ...scheduledScene(diceOf(seed, 'schedules'), asking), mirror, neighbour }
   const dice = diceOf(seed, 'actions')
   const restsAt = (3 + dice.below(12)) * MINUTE
   const actions = [
@@ -290,6 +300,7 @@ export function drawPlan(seed: number): Plan {
     actions: [
       ...actions,
       ...drawPowerCuts(diceOf(seed, 'power'), { actions, endsAt: restsAt }),
+      ...drawLedgerActions(diceOf(seed, 'ledger file'), restsAt),
       ...drawApprovals(diceOf(seed, 'approvals'), scene, { actions, endsAt: restsAt }),
     ].toSorted((a, b) => a.at - b.at),
     restsAt,

@@ -219,6 +219,13 @@ export class Operators {
       this.#world.temporal.wipe()
       for (const run of this.#world.runs) run.ended ??= { at: this.#world.loop.now(), how: 'wiped' }
     },
+    ledger: ({ for: ms }) => {
+      this.#tell("the ledger's file is replaced by a copy of it")
+      this.#world.replaceLedger()
+      this.#until(ms, 'the workers are started again', () => {
+        for (const at of this.#world.workers.keys()) this.#world.kill(at, 100)
+      })
+    },
     temporalDown: ({ for: ms }) => {
       this.#tell('the Temporal server is away')
       this.#world.temporal.down()
@@ -243,7 +250,7 @@ export class Operators {
       if (key !== KEYS.home || this.#isRevoked) return
       this.#tell('the key does not see contacts any more')
       crm.hideType(key, 'contact')
-      const refused = this.#refusing()
+      const refused = this.#refusing('contact')
       this.#until(ms, 'the key sees contacts again', () => {
         crm.showType(key, 'contact')
         refused()
@@ -284,9 +291,9 @@ export class Operators {
     },
   }
 
-  #refusing(): () => void {
+  #refusing(hides?: string): () => void {
     const { loop, refusing } = this.#world
-    const time = { from: loop.now(), until: Infinity }
+    const time = { from: loop.now(), until: Infinity, ...(hides !== undefined && { hides }) }
     refusing.push(time)
     return () => void (time.until = loop.now())
   }

@@ -1,6 +1,7 @@
 // The services of the world: the CRM that syncs write to, an org of it that they must not write to, and another service whose address the
 // configuration may name by mistake. Each is the second implementation of the service, on the simulated network.
 
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import {
   startOtherService,
   type Faults,
@@ -8,7 +9,7 @@ import {
   type OtherService,
 } from '../../other-service/index.ts'
 import type { TypeDef } from '../../other-service/types.ts'
-import { REFUSED } from '../model/sources.ts'
+import { REFUSED, VALUE_MARK } from '../model/sources.ts'
 import { ServiceLog, type Change } from '../model/service-log.ts'
 import type { Network } from '../network/network.ts'
 import type { Scene, Weather } from '../search/plan.ts'
@@ -56,6 +57,10 @@ export const faultsOf = ({ failed, failedAfter }: Weather): readonly Faults[] =>
     : []),
 ]
 
+/** The form of its own that a service gives to values of rows. */
+const capitalised = (text: string): string =>
+  text.startsWith(VALUE_MARK) ? `${text.charAt(0).toUpperCase()}${text.slice(1)}` : text
+
 export interface Services {
   readonly crm: OtherService
   readonly elsewhere: OtherService
@@ -74,6 +79,8 @@ export async function startServices(parts: {
   onChange(change: Change): void
   /** A service was shown a key; '' is none. */
   onKey(org: number, key: string): void
+  /** A request with a key was refused by its quota, for so long. */
+  onRefusal(key: string, seconds: number): void
 }): Promise<Services> {
   const { loop, network, scene, weather, seed } = parts
   const log = new ServiceLog(() => loop.now(), parts.onChange)
@@ -89,6 +96,7 @@ export async function startServices(parts: {
         orgId,
         key,
         refusesText: REFUSED,
+        normalise: scene.service.capitals ? capitalised : null,
         retryAfter: '1',
         now: () => loop.now(),
         listener: {
@@ -96,8 +104,18 @@ export async function startServices(parts: {
           listen: (server) => {
             server.prependListener(
               'request',
-              ({ headers }: { headers: { authorization?: string } }) =>
-                parts.onKey(orgId, (headers.authorization ?? '').replace('Bearer ', '')),
+              ({ headers }: IncomingMessage, response: ServerResponse) => {
+                const key = (headers.authorization ?? '').replace('Bearer ', '')
+                parts.onKey(orgId, key)
+                const own = response.writeHead.bind(response) as (
+                  ...given: unknown[]
+                ) => typeof response
+                response.writeHead = (status: number, ...given: unknown[]) => {
+                  const told = given.at(-1) as Record<string, string> | undefined
+                  if (status === 429) parts.onRefusal(key, Number(told?.['retry-after'] ?? 0))
+                  return own(status, ...given)
+                }
+              },
             )
             network.listen(address, server, process)
             if (address === CRM) network.listen(ALIAS, server, process)

@@ -1,12 +1,12 @@
 // The world of a history: time, network, services, a machine with its disk, workers, configuration, sources, and a server that runs imports.
 
 import type { Client } from '@temporalio/client'
-import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Logger } from '../../../src/core/ports.ts'
 import { DatabaseSync } from '@photostructure/sqlite'
-import type { Org } from '../../other-service/index.ts'
+import { numberOf, type Org } from '../../other-service/index.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
 import { taskQueueOf } from '../../../workflows/queues.ts'
 import type { Verdict } from '../model/approved.ts'
@@ -21,6 +21,7 @@ import { diceOf } from './dice.ts'
 import { Configuration } from './configuration.ts'
 import { install } from './fakes.ts'
 import { Loop } from './loop.ts'
+import { prepareNeighbour } from './neighbour.ts'
 import { asWorld, Machine, Process } from './process.ts'
 import { ELSEWHERE_ORG, HOME_ORG, OTHER_ORG, startServices, type Services } from './service.ts'
 import { losePower, storedIn } from './power.ts'
@@ -36,6 +37,9 @@ function causeOf(error: unknown): string {
   while (cause.cause instanceof Error) cause = cause.cause
   return cause.type ?? cause.name
 }
+
+/** With the digits after it, no double holds such a number. */
+const LONG = 9_007_199_254_740_993n
 
 /** When all histories begin. */
 export const BEGIN_MS = Date.UTC(2031, 4, 6, 7, 0, 0)
@@ -64,6 +68,7 @@ function projectIn(ledger: string): string {
 export interface Watchers {
   onChange(change: Change): void
   onKey(org: number, key: string): void
+  onRefusal(key: string, seconds: number): void
   violate(what: string): void
 }
 
@@ -179,6 +184,7 @@ export class World {
     this.project = projectIn(join(this.folder, 'ledger.db'))
     this.#putRecords()
     for (let at = 0; at < scene.workers; at++) void this.startWorker(at)
+    if (scene.neighbour) void this.#startNeighbour()
     if (scene.syncs.some(({ everySeconds }) => everySeconds !== null))
       this.timetable = new Timetable(this, (what) => this.#watchers.violate(what))
   }
@@ -186,8 +192,11 @@ export class World {
   /** Contacts that others have made. */
   #putRecords(): void {
     const { log, crm } = this.services
-    for (let n = this.plan.scene.mirror?.records ?? 0; n > 0; n--)
-      log.others(() => crm.org.put('contact', { code: `first-${n}`, name: `First ${n}` }))
+    const { records = 0, longNumbers = false } = this.plan.scene.mirror ?? {}
+    for (let n = records; n > 0; n--) {
+      const size = longNumbers ? { size: numberOf(`${LONG + BigInt(n)}.5`) } : {}
+      log.others(() => crm.org.put('contact', { code: `first-${n}`, name: `First ${n}`, ...size }))
+    }
   }
 
   /** A disk needs a moment, in which others work. */
@@ -203,22 +212,9 @@ export class World {
 
   async startWorker(at: number): Promise<void> {
     const process = new Process(`worker-${++this.#processes}`, this.machine)
-    const dice = diceOf(this.plan.seed, process.name)
-    const warehouseDice = diceOf(this.plan.seed, `${process.name} warehouse`)
-    const { ledgerMs } = this.plan.scene
-    const worker = new Worker({
-      loop: this.loop,
-      network: this.network,
-      temporal: this.temporal,
-      process,
+    const worker = this.#worker(process, {
       folder: this.folder,
       configFile: this.configuration.file,
-      env: { RECORDS_SYNC_SMALL_TUNING: '1' },
-      logger: this.#logger(process),
-      forgets: this.plan.scene.forgets,
-      ledgerMs: () => ledgerMs * 2 * dice.random(),
-      warehouse: this.warehouse,
-      warehouseMs: () => 1 + 40 * warehouseDice.random(),
     })
     try {
       await worker.start()
@@ -230,6 +226,36 @@ export class World {
       this.story.tell(`${process.name} cannot start: ${(error as Error).message.slice(0, 60)}`)
       this.restartLater(at, 5_000)
     }
+  }
+
+  /** The worker of another project, with the same syncs, into another service. */
+  async #startNeighbour(): Promise<void> {
+    const place = asWorld(() => prepareNeighbour(this.folder, this.plan.scene, ledgerTemplate()))
+    await this.#worker(new Process('neighbour', this.machine), place).start()
+    this.story.tell('the worker of a neighbour starts')
+  }
+
+  #worker(
+    process: Process,
+    place: { readonly folder: string; readonly configFile: string },
+  ): Worker {
+    const dice = diceOf(this.plan.seed, process.name)
+    const warehouseDice = diceOf(this.plan.seed, `${process.name} warehouse`)
+    const { ledgerMs } = this.plan.scene
+    return new Worker({
+      loop: this.loop,
+      network: this.network,
+      temporal: this.temporal,
+      process,
+      ...place,
+      env: { RECORDS_SYNC_SMALL_TUNING: '1' },
+      logger: this.#logger(process),
+      forgets: this.plan.scene.forgets,
+      ledgerMs: () => ledgerMs * 2 * dice.random(),
+      warehouse: this.warehouse,
+      warehouseMs: () => 1 + 40 * warehouseDice.random(),
+      violate: (what) => this.#watchers.violate(what),
+    })
   }
 
   restartLater(at: number, afterMs: number): void {
@@ -330,7 +356,7 @@ export class World {
   }
 
   /** Times in which the service did not take what it takes otherwise: its schema, or the rights of a key, had changed. */
-  readonly refusing: { readonly from: number; until: number }[] = []
+  readonly refusing: { readonly from: number; until: number; readonly hides?: string }[] = []
 
   /** Whether it did so in a run that was opened then, by the machine's clock. */
   refusesMore(openedAt: string): boolean {
@@ -386,6 +412,21 @@ export class World {
 
   #books: InstanceType<typeof DatabaseSync> | null = null
   readonly #statements = new Map<string, ReturnType<InstanceType<typeof DatabaseSync>['prepare']>>()
+
+  /** A copy takes the place of the ledger's file. Who has it open goes on in the one that is gone. */
+  replaceLedger(): void {
+    const path = join(this.folder, 'ledger.db')
+    asWorld(() => {
+      const db = new DatabaseSync(path, { readOnly: true })
+      db.prepare('VACUUM INTO ?').run(`${path}.copy`)
+      db.close()
+      this.#books?.close()
+      this.#books = null
+      this.#statements.clear()
+      renameSync(`${path}.copy`, path)
+      for (const ending of ['-wal', '-shm']) rmSync(`${path}${ending}`, { force: true })
+    })
+  }
 
   async end(): Promise<void> {
     this.#books?.close()
