@@ -788,4 +788,11 @@ export const PLANTED: readonly PlantedBug[] = [
     'state: found.raw.schedule?.state ?? null',
     'state: null',
   ),
+  bug(
+    'outbox',
+    'the-ledger-does-not-wait-for-the-disk',
+    'src/ledger/sqlite/database.ts',
+    "{ synchronous: 'full', ...options }",
+    "{ synchronous: 'normal', ...options }",
+  ),
 ]

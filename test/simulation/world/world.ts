@@ -24,7 +24,8 @@ import { Loop } from './loop.ts'
 import { prepareNeighbour } from './neighbour.ts'
 import { asWorld, Machine, Process } from './process.ts'
 import { ELSEWHERE_ORG, HOME_ORG, OTHER_ORG, startServices, type Services } from './service.ts'
-import { closeFilesOf, watchStatements } from './statements.ts'
+import { losePower, storedIn } from './power.ts'
+import { closeAllFiles, closeFilesOf, watchStatements } from './statements.ts'
 import { Story } from './story.ts'
 import { Timetable } from './timetable.ts'
 import { MIRROR, Warehouse } from './warehouse.ts'
@@ -167,7 +168,7 @@ export class World {
         hasRoom: () => !this.isDiskFull,
         killed: (process) => {
           this.story.tell(`${process.name} is killed at a statement`)
-          this.loop.after(0, 'files are closed', () => closeFilesOf(process))
+          asWorld(() => closeFilesOf(process))
           this.restartDead(process)
         },
       }),
@@ -277,6 +278,27 @@ export class World {
     closeFilesOf(worker.process)
     this.story.tell(`${worker.process.name} is killed`)
     this.restartLater(at, backAfterMs)
+  }
+
+  /** The machine has no power for a while. */
+  cutPower(backAfterMs: number): void {
+    const ledger = join(this.folder, 'ledger.db')
+    const dice = diceOf(this.plan.seed, `power ${this.loop.now()}`)
+    this.story.tell('the power fails')
+    const before = asWorld(() => storedIn(ledger))
+    losePower([ledger, join(this.folder, 'quota.db')], dice, () => {
+      for (const [at, worker] of this.workers.entries()) {
+        if (worker === null || worker.process.state === 'dead') continue
+        worker.process.die()
+        this.restartLater(at, backAfterMs)
+      }
+      closeAllFiles()
+      this.#books?.close()
+      this.#books = null
+      this.#statements.clear()
+    })
+    if (asWorld(() => storedIn(ledger)) !== before)
+      this.#watchers.violate('(viii) the ledger has lost what it had stored, as the power failed')
   }
 
   /** Somebody starts a run. */
