@@ -247,6 +247,14 @@ export const PLANTED: readonly PlantedBug[] = [
   ),
   bug(
     'deletions',
+    'removals-in-flight-are-forgotten',
+    'src/ledger/sqlite/closing.ts',
+    'db.sql(REMOVALS_IN_FLIGHT).all(run, first, last)',
+    'db.sql(REMOVALS_IN_FLIGHT).all(run, first, first - 1)',
+  ),
+
+  bug(
+    'deletions',
     'changed-files-delete',
     'src/import/remove/source-as-read.ts',
     '=== this.#stamp ? [] : missing',
