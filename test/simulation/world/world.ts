@@ -288,7 +288,7 @@ export class World {
     const before = asWorld(() => storedIn(ledger))
     losePower([ledger, join(this.folder, 'quota.db')], dice, () => {
       for (const [at, worker] of this.workers.entries()) {
-        if (worker === null || worker.process.state === 'dead') continue
+        if (!worker || worker.process.state === 'dead') continue
         worker.process.die()
         this.restartLater(at, backAfterMs)
       }
