@@ -13,8 +13,8 @@ import type { Plan } from './search/plan.ts'
 import { prepareSimulator, type Prepared } from './search/prepare.ts'
 import { search } from './search/search.ts'
 
-const { RECORDS_SYNC_HISTORIES = '40', RECORDS_SYNC_SEED, RECORDS_SYNC_PLANTED } = process.env
-const firstSeed = Number(RECORDS_SYNC_SEED ?? 20_000)
+const { RECORDS_SYNC_HISTORIES = '300', RECORDS_SYNC_SEED, RECORDS_SYNC_PLANTED } = process.env
+const firstSeed = Number(RECORDS_SYNC_SEED ?? 80_000)
 const long = { timeout: 6 * HANG_MS }
 
 let simulator: Prepared
@@ -84,7 +84,7 @@ test(
     })
     expect(failedText(failed)).toBe('')
   },
-  6 * long.timeout,
+  20 * long.timeout,
 )
 
 test('each planted bug changes a place that is there', () => {

@@ -160,9 +160,9 @@ export class Delivery {
       {
         choose: (rows) => chooser.choose(rows, { isLost }),
         lookedAt: (rows) => chooser.lookedAt(rows),
-        clock: this.#deps.clock,
         acquire,
         mustStop: this.#mustStop,
+        deps: this.#deps,
       },
       items,
       permit,

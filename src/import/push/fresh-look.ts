@@ -9,6 +9,11 @@ import type { PlannedItem } from '../../ledger/ledger.ts'
 const LOOK_AGE_MAX_MS = 5_000
 /** Look-ups of one batch. Where the quota lets a request through every few seconds, no look-up is ever younger. */
 export const LOOKS_MAX = 4
+/**
+ * Age up to which a look-up that was repeated may be used when a slice ends, ms. A slice ends before the last look-up where requests come
+ * every 10 s, and would send nothing, as would each slice after it.
+ */
+const LOOK_AGE_AT_END_MAX_MS = 60_000
 
 /** Whether what was looked up at a time, ms since 1970, may be sent now. `at`: when the look-up was asked for. */
 export const isYoung = ({ clock }: { readonly clock: Pick<Clock, 'now'> }, at: number): boolean =>
@@ -46,16 +51,17 @@ export async function withFreshLook(
   {
     choose,
     lookedAt,
-    clock,
     acquire,
     mustStop,
+    deps: { clock, signal },
   }: {
     readonly choose: (items: readonly PlannedItem[]) => Promise<readonly PlannedItem[]>
     /** When the oldest look-up of these rows was, ms since 1970. */
     readonly lookedAt: (items: readonly PlannedItem[]) => number
-    readonly clock: Pick<Clock, 'now'>
     readonly acquire: () => Promise<Permit | null>
     readonly mustStop: () => boolean
+    /** `signal` aborts when nothing may be sent any more. */
+    readonly deps: { readonly clock: Pick<Clock, 'now'>; readonly signal: AbortSignal }
   },
   rows: readonly PlannedItem[],
   given: Permit | null,
@@ -63,8 +69,12 @@ export async function withFreshLook(
   let items = rows
   let permit = given
   for (let looks = 0; ; looks++) {
-    const until = lookLimit({ clock }, lookedAt(items))
+    const at = lookedAt(items)
+    const until = lookLimit({ clock }, at)
     if (permit !== null && (looks >= LOOKS_MAX || until !== null)) return { items, permit, until }
+    const isLast = looks > 0 && mustStop() && !signal.aborted
+    if (permit !== null && isLast && clock.now() - at <= LOOK_AGE_AT_END_MAX_MS)
+      return { items, permit, until }
     // A caller that holds one permit while it waits for another may wait for itself.
     permit?.unused()
     if (mustStop()) return null
