@@ -142,7 +142,7 @@ export class MirrorWork {
     try {
       const opening = { ...around, tables: held, sync, sight }
       const { client, keyFingerprint, sight: seen } = await this.#connect(run, isFirst, opening)
-      const probes = { client, signal, priority, probeMs: tuning.blocked_probe_ms }
+      const probes = { ...around, client, probeMs: tuning.blocked_probe_ms }
       const tables = seen === null ? held : withVisibilityCheck(held, seen, probes)
       const placed = this.#placedOf(sync)
       const scope = { sync, keyFingerprint, sight: seen }

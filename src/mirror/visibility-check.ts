@@ -9,10 +9,11 @@ import {
   typesLost,
   type KeyVisibility,
 } from '../core/domain/visibility.ts'
+import { withHeartbeat } from '../runs/heartbeat.ts'
 import type { MirrorTables } from '../warehouses/mirror-tables.ts'
 import type { MirrorClient, MirrorDeps, StreamRef } from './ports.ts'
 
-type Deps = Pick<MirrorDeps, 'signal' | 'priority'> & {
+type Deps = Pick<MirrorDeps, 'signal' | 'priority' | 'clock' | 'beat'> & {
   readonly client: Pick<MirrorClient, 'readSelf'>
   /** Wait before a blocked run asks again, ms. */
   readonly probeMs: number
@@ -47,12 +48,11 @@ export function streamsVisibility(
   return { ...sight, types: sight.types.filter((type) => names.has(type)) }
 }
 
-async function checkSight(
-  { client, signal, priority, probeMs }: Deps,
-  began: KeyVisibility,
-  stream: string,
-): Promise<void> {
-  const now = visibilityOf(began.key, await client.readSelf({ signal, priority }))
+async function checkSight(deps: Deps, began: KeyVisibility, stream: string): Promise<void> {
+  const { client, signal, priority, probeMs } = deps
+  // It may wait for the quota, or for a service that is away.
+  const self = await withHeartbeat(deps, client.readSelf({ signal, priority }))
+  const now = visibilityOf(began.key, self)
   const less = lostVisibility(now, began)
   if (less !== null)
     throw new Blocked(
