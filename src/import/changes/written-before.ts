@@ -100,8 +100,7 @@ export function writtenBeforeReader(
     const writtenBefore = async (row: Asked): Promise<WrittenBefore> => {
       const { item, recordId } = row
       const of = ofRecords.filter(
-        (one) =>
-          one.run > upTo && (one.recordId ?? (one.key === item.key && recordId)) === recordId,
+        (one) => isKnown(one, recordId) && (one.recordId !== null || one.key === item.key),
       )
       const own = accepted.get(item.key)
       const known = isKnown(own, recordId) ? [own!] : []
