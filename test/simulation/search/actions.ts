@@ -41,6 +41,10 @@ export type Action = { readonly at: number } & (
   | { readonly do: 'schema'; readonly for: number }
   /** The address of another service, or another one of the same. */
   | { readonly do: 'address'; readonly for: number; readonly isSame?: boolean }
+  /** The PostgreSQL server ends, and starts again: as asked to, or with a crash. */
+  | { readonly do: 'databaseDown'; readonly for: number; readonly isCrash: boolean }
+  /** The PostgreSQL server ends a session, so many statements later. */
+  | { readonly do: 'endSession'; readonly in: number }
   | {
       readonly do: 'config'
       readonly sync: string
@@ -48,6 +52,8 @@ export type Action = { readonly at: number } & (
     }
 )
 export type ActionKind = Action['do']
+/** Those that every history may have. */
+type DrawnKind = Exclude<ActionKind, 'run' | 'orphan' | 'mirror' | 'databaseDown' | 'endSession'>
 
 const SECOND = 1_000
 
@@ -67,7 +73,7 @@ const back: Draw = (dice) => ({ backAfter: spread(dice, 0.1 * SECOND, 100 * SECO
 /** Kinds of actions other than runs: how many a history has at most, and what each needs. */
 const KINDS: Readonly<
   Record<
-    Exclude<ActionKind, 'run' | 'orphan' | 'mirror'>,
+    DrawnKind,
     { most: number; p: number; parts: readonly Draw[] }
   >
 > = {
@@ -131,7 +137,7 @@ const KINDS: Readonly<
   },
 }
 
-export const ACTION_KINDS = Object.keys(KINDS) as Exclude<ActionKind, 'run' | 'orphan' | 'mirror'>[]
+export const ACTION_KINDS = Object.keys(KINDS) as DrawnKind[]
 
 /** Chains of actions that belong together, and that chance alone makes seldom: each begins with a run. */
 const CHAINS: readonly ((dice: Dice, sync: string, worker: number) => readonly Action[])[] = [
@@ -278,4 +284,20 @@ export function drawMirrorActions(dice: Dice, scene: Scene, endsAt: number): Act
     at += spread(dice, 3 * SECOND, endsAt / 3)
   }
   return actions.map((action) => ({ ...action, at: Math.min(endsAt, action.at) }))
+}
+
+/** What the PostgreSQL server does to those who use it. */
+export function drawDatabaseActions(dice: Dice, endsAt: number): Action[] {
+  const { often, below } = dice
+  const actions: Action[] = []
+  for (let times = often(0.4) ? 1 + below(3) : 0; times > 0; times--)
+    actions.push({
+      at: below(endsAt),
+      do: 'databaseDown',
+      for: spread(dice, 0.1 * SECOND, 60 * SECOND),
+      isCrash: often(0.5),
+    })
+  for (let times = often(0.5) ? 1 + below(6) : 0; times > 0; times--)
+    actions.push({ at: below(endsAt), do: 'endSession', in: spread(dice, 1, 200) })
+  return actions
 }

@@ -3,7 +3,7 @@
 
 import type { Dice } from '../scheduler.ts'
 import { diceOf } from '../world/dice.ts'
-import { drawActions, drawMirrorActions, type Action } from './actions.ts'
+import { drawActions, drawDatabaseActions, drawMirrorActions, type Action } from './actions.ts'
 
 export interface SyncScene {
   readonly name: string
@@ -31,12 +31,27 @@ export interface MirrorScene {
   /** Contacts that others have made before the history begins. */
   readonly records: number
   readonly tuning: Readonly<Record<string, unknown>>
+  /** Default: DuckDB. */
+  readonly warehouse?: 'duckdb' | 'postgres'
+}
+
+/** A PostgreSQL server. */
+export interface DatabaseScene {
+  /** How often a connection is cut before, or after, a statement, of 1. */
+  readonly cuts: number
+  /** Of its clock, ms. */
+  readonly clockAhead: number
+  /** How much faster the clock of each worker's machine goes: 0.01 is 1 %. */
+  readonly drifts: readonly number[]
 }
 
 export interface Scene {
   readonly syncs: readonly SyncScene[]
   /** Null: there is none. */
   readonly mirror: MirrorScene | null
+  readonly ledger: 'sqlite' | 'postgres'
+  /** Null: there is none. */
+  readonly database: DatabaseScene | null
   readonly workers: number
   readonly isUnique: boolean
   readonly tuning: Readonly<Record<string, unknown>>
@@ -150,7 +165,33 @@ function drawMirror({ one, often, below }: Dice): MirrorScene | null {
   }
 }
 
-function drawScene(dice: Dice): Omit<Scene, 'mirror'> {
+export const LEDGERS = ['sqlite', 'postgres', 'both'] as const
+
+/** Where the ledger is, and the mirror, by dice of their own: the rest is the same on both. */
+function drawDatabase(seed: number, ledgers: (typeof LEDGERS)[number], mirror: MirrorScene | null) {
+  const { one, often, random } = diceOf(seed, 'ledger')
+  const drawn = one<Scene['ledger']>('sqlite', 'postgres')
+  const warehouse = one<'duckdb' | 'postgres'>('duckdb', 'postgres')
+  const database: DatabaseScene = {
+    cuts: often(0.4) ? 0.02 * random() : 0,
+    clockAhead: one(0, 0, -40_000, 3_600_000),
+    drifts: [0, 1, 2].map(() => (often(0.3) ? 0.02 * random() - 0.01 : 0)),
+  }
+  if (ledgers === 'sqlite') return { ledger: ledgers, database: null, mirror }
+  const ledger = ledgers === 'both' ? drawn : ledgers
+  const isAway = mirror !== null && warehouse === 'postgres'
+  return {
+    ledger,
+    database: ledger === 'postgres' || isAway ? database : null,
+    mirror: mirror === null || !isAway ? mirror : { ...mirror, warehouse },
+  }
+}
+
+/** Whether the history needs a PostgreSQL server. */
+export const isOnPostgres = ({ ledger, mirror }: Pick<Scene, 'ledger' | 'mirror'>): boolean =>
+  ledger === 'postgres' || mirror?.warehouse === 'postgres'
+
+function drawScene(dice: Dice): Omit<Scene, 'mirror' | 'ledger' | 'database'> {
   const { one, often, below } = dice
   const contacts = drawSync(dice, 'contacts', 'contact')
   const companies = drawSync(dice, 'companies', 'company')
@@ -209,9 +250,10 @@ function drawWeather({ often, random }: Dice): Weather {
   }
 }
 
-export function drawPlan(seed: number): Plan {
-  const mirror = drawMirror(diceOf(seed, 'mirror'))
-  const scene = { ...drawScene(diceOf(seed, 'scene')), mirror }
+/** @param ledgers where the ledger is; `both`: in one or the other, as the seed draws */
+export function drawPlan(seed: number, ledgers: (typeof LEDGERS)[number] = 'sqlite'): Plan {
+  const { mirror, ...placed } = drawDatabase(seed, ledgers, drawMirror(diceOf(seed, 'mirror')))
+  const scene = { ...drawScene(diceOf(seed, 'scene')), mirror, ...placed }
   const dice = diceOf(seed, 'actions')
   const restsAt = (3 + dice.below(12)) * MINUTE
   return {
@@ -221,6 +263,7 @@ export function drawPlan(seed: number): Plan {
     actions: [
       ...drawActions(dice, scene, restsAt),
       ...(mirror === null ? [] : drawMirrorActions(diceOf(seed, 'mirror runs'), scene, restsAt)),
+      ...(placed.database === null ? [] : drawDatabaseActions(diceOf(seed, 'database'), restsAt)),
     ].toSorted((a, b) => a.at - b.at),
     restsAt,
   }

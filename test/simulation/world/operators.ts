@@ -67,6 +67,7 @@ export class Operators {
     services.crm.set({ faults: [], itemFaults: null, refuseEach: null, perMinute: 6_000 })
     services.crm.addKey(KEYS.home)
     configuration.restore(KEYS.home)
+    this.#world.database?.sessions.rest()
     for (const worker of workers) if (worker?.process.killedIn) worker.process.killedIn = null
   }
 
@@ -133,8 +134,20 @@ export class Operators {
       this.#until(ms, `${worker.process.name} goes on`, () => worker.goOn())
     },
     clock: ({ by }) => {
-      this.#tell(`the clock of the machine jumps by ${by} ms`)
-      this.#world.machine.aheadMs += by
+      const { name } = this.#world.setClock(by)
+      this.#tell(`the clock of the ${name} jumps by ${by} ms`)
+    },
+    databaseDown: ({ for: ms, isCrash }) => {
+      const { database } = this.#world
+      if (database === null || database.sessions.isDown) return
+      this.#tell(`the PostgreSQL server ${isCrash ? 'crashes' : 'ends'}`)
+      if (isCrash) database.crash()
+      else database.sessions.stop(true)
+      this.#until(ms, 'the PostgreSQL server starts', () => database.start())
+    },
+    endSession: ({ in: count }) => {
+      const { database } = this.#world
+      if (database !== null) database.sessions.endedIn = count
     },
     diskFull: ({ for: ms }) => {
       this.#tell('the disk is full')

@@ -15,7 +15,11 @@ import type { Change } from '../model/service-log.ts'
 import { SimulatedTemporal, type Bundle } from '../temporal/index.ts'
 import { Network } from '../network/network.ts'
 import { NetworkWeather } from '../network/weather.ts'
-import type { Plan } from '../search/plan.ts'
+import { DATABASE_URL, LEDGER_SCHEMA } from '../postgres/names.ts'
+import { Database } from '../postgres/database.ts'
+import { mirrorReader } from '../postgres/mirror.ts'
+import type { RealServer } from '../postgres/thread.ts'
+import { isOnPostgres, type Plan } from '../search/plan.ts'
 import { diceOf } from './dice.ts'
 import { Configuration } from './configuration.ts'
 import { install } from './fakes.ts'
@@ -24,7 +28,7 @@ import { asWorld, Machine, Process } from './process.ts'
 import { ELSEWHERE_ORG, HOME_ORG, OTHER_ORG, startServices, type Services } from './service.ts'
 import { closeFilesOf, watchStatements } from './statements.ts'
 import { Story } from './story.ts'
-import { MIRROR, Warehouse } from './warehouse.ts'
+import { MIRROR, Warehouse, type TableReader } from './warehouse.ts'
 import { Worker } from './worker.ts'
 
 /** The innermost words of a failure, which are ours. */
@@ -78,7 +82,12 @@ export class World {
   readonly folder: string
   readonly loop = new Loop(BEGIN_MS)
   readonly story: Story
+  /** Of all workers; with PostgreSQL, that of its server. */
   readonly machine = new Machine('machine')
+  /** Of each worker, with PostgreSQL. */
+  readonly machines: readonly Machine[]
+  /** Null: there is no PostgreSQL. */
+  readonly database: Database | null
   readonly weather: NetworkWeather
   readonly network: Network
   readonly versions = new Versions()
@@ -97,12 +106,14 @@ export class World {
   isAtRest = false
   /** Null: nothing is mirrored. */
   readonly warehouse: Warehouse | null
+  readonly mirrorTable: TableReader
   readonly mirrorJudge: MirrorJudge | null
   project = ''
   #processes = 0
   #endings: (() => void)[] = []
 
-  constructor(plan: Plan, bundle: Bundle, watchers: Watchers) {
+  /** @param server real, if the plan needs one */
+  constructor(plan: Plan, bundle: Bundle, watchers: Watchers, server: RealServer | null) {
     this.plan = plan
     this.folder = mkdtempSync(join(FOLDER, 'records-sync-world-'))
     const now = () => this.loop.now()
@@ -117,7 +128,17 @@ export class World {
       tell,
     })
     this.network = new Network(this.loop, this.weather)
-    this.warehouse = scene.mirror ? new Warehouse(this.loop, this.folder) : null
+    const { machine } = this
+    this.database = null
+    if (isOnPostgres(scene))
+      this.database = new Database({ loop: this.loop, seed, scene, server: server!, machine, tell })
+    this.machines = (scene.database?.drifts ?? []).map((drift, at) =>
+      Object.assign(new Machine(`machine of worker ${at + 1}`, BEGIN_MS), { drift }),
+    )
+    machine.aheadMs = scene.database?.clockAhead ?? 0
+    const isInFile = scene.mirror !== null && scene.mirror.warehouse !== 'postgres'
+    this.warehouse = isInFile ? new Warehouse(this.loop, this.folder) : null
+    this.mirrorTable = this.warehouse?.table ?? mirrorReader(this.database)
     this.mirrorJudge = scene.mirror ? new MirrorJudge(this, (what) => watchers.violate(what)) : null
     this.configuration = new Configuration(this.folder, scene)
     for (const sync of scene.syncs) {
@@ -146,13 +167,15 @@ export class World {
 
   async begin(): Promise<void> {
     const { seed, scene, weather } = this.plan
-    copyFileSync(ledgerTemplate(), join(this.folder, 'ledger.db'))
+    this.database?.begin()
+    if (scene.ledger === 'sqlite') copyFileSync(ledgerTemplate(), join(this.folder, 'ledger.db'))
     await this.warehouse?.begin()
     this.#endings.push(
       install({
         loop: this.loop,
         dice: diceOf(seed, 'machine'),
         disk: { reading: () => this.#reading() },
+        sockets: this.database?.sockets ?? null,
       }),
       watchStatements({
         hasRoom: () => !this.isDiskFull,
@@ -171,7 +194,10 @@ export class World {
       seed,
       ...this.#watchers,
     })
-    this.project = projectIn(join(this.folder, 'ledger.db'))
+    this.project =
+      scene.ledger === 'postgres'
+        ? this.query<{ id: string }>('SELECT id FROM project')[0]!.id
+        : projectIn(join(this.folder, 'ledger.db'))
     this.#putRecords()
     for (let at = 0; at < scene.workers; at++) void this.startWorker(at)
   }
@@ -195,10 +221,11 @@ export class World {
   }
 
   async startWorker(at: number): Promise<void> {
-    const process = new Process(`worker-${++this.#processes}`, this.machine)
+    const machine = this.machines[at] ?? this.machine
+    const process = new Process(`worker-${++this.#processes}`, machine)
     const dice = diceOf(this.plan.seed, process.name)
     const warehouseDice = diceOf(this.plan.seed, `${process.name} warehouse`)
-    const { ledgerMs } = this.plan.scene
+    const { ledgerMs, ledger } = this.plan.scene
     const worker = new Worker({
       loop: this.loop,
       network: this.network,
@@ -209,6 +236,7 @@ export class World {
       env: { RECORDS_SYNC_SMALL_TUNING: '1' },
       logger: this.#logger(process),
       forgets: this.plan.scene.forgets,
+      database: ledger === 'postgres' ? { url: DATABASE_URL, schema: LEDGER_SCHEMA } : null,
       ledgerMs: () => ledgerMs * 2 * dice.random(),
       warehouse: this.warehouse,
       warehouseMs: () => 1 + 40 * warehouseDice.random(),
@@ -319,8 +347,25 @@ export class World {
     return id === HOME_ORG ? crm.org : id === OTHER_ORG ? this.services.other : null
   }
 
-  /** What the ledger holds, as anybody may read it. */
+  /** Another clock, of one of the machines that matter, jumps. */
+  setClock(by: number): Machine {
+    const machines = [...this.machines.slice(0, this.plan.scene.workers), this.machine]
+    // A time that nobody has chosen: plans stay as they are.
+    const machine = machines[Math.abs(by) % machines.length]!
+    machine.aheadMs += by
+    return machine
+  }
+
+  /** Another one whenever the ledger has changed. */
+  ledgerVersion(): number {
+    if (this.plan.scene.ledger === 'postgres') return this.database!.sessions.changes
+    return this.query<{ data_version: number }>('PRAGMA data_version')[0]!.data_version
+  }
+
+  /** What the ledger holds, as anybody may read it: SQL that both SQLite and PostgreSQL take. */
   query<Row>(sql: string, ...values: (string | number)[]): readonly Row[] {
+    if (this.plan.scene.ledger === 'postgres')
+      return asWorld(() => this.database!.query<Row>(sql, ...values))
     this.#books ??= new DatabaseSync(join(this.folder, 'ledger.db'), { readOnly: true })
     let statement = this.#statements.get(sql)
     if (statement === undefined)
@@ -338,6 +383,7 @@ export class World {
     this.network.destroy()
     for (const end of this.#endings.toReversed()) end()
     await this.warehouse?.end()
+    this.database?.end()
     rmSync(this.folder, { recursive: true, force: true })
   }
 }
