@@ -7,6 +7,7 @@ import type { Priority } from '../src/core/ports.ts'
 import type { ImportSync, SyncConfig } from '../config/index.ts'
 import {
   DEFAULT_IMPORT_TUNING,
+  InFlightWaits,
   type ImportClient,
   type ImportDeps,
   type ImportTuning,
@@ -61,6 +62,7 @@ export interface ImportScope {
 export class ImportWork {
   readonly deps: ImportActivityDeps
   readonly shared: SharedActivities
+  readonly waits = new InFlightWaits()
 
   constructor(deps: ImportActivityDeps) {
     this.deps = deps

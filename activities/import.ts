@@ -151,7 +151,7 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
           await checkPlan(ledger, opening.plan, { sync, now: clock.now(), own: ownExecution() })
         const abandoning = (gone: Run) => settle(work, gone, env)
         const run = await openRun(sync, 'import', { ...opening, abandoning })
-        await checkSingleWritesDrained({ ledger, clock }, sync, run)
+        await checkSingleWritesDrained({ ledger, clock, waits: work.waits }, sync, run)
         return run
       }),
     stageImport: work.connected((scope, input) => stageRun(work, scope, input)),
@@ -183,16 +183,21 @@ const ownExecution = (): string => Context.current().info.workflowExecution?.run
 
 async function stageRun(
   { deps, shared }: ImportWork,
-  { job, sync, keyFingerprint, importDeps }: ImportScope,
+  { row, job, sync, keyFingerprint, importDeps }: ImportScope,
   { run, window = null }: Input<'stageImport'>,
 ) {
   const { ledger, logger } = deps
+  const { stageFence } = row
   const { retry, links, undo, reconcile = null } = job
   if (undo !== undefined)
-    return await stageUndone(deps, { run, sync, keyFingerprint, task: undo }, importDeps)
+    return await stageUndone(
+      deps,
+      { run, sync, keyFingerprint, stageFence, task: undo },
+      importDeps,
+    )
   const old = retry && (await shared.runOf(retry.of))
   const kind = { isRetry: retry !== undefined, isOfLinks: links !== undefined }
-  const staging = { run, sync, keyFingerprint, window, reconcile, ...kind }
+  const staging = { run, sync, keyFingerprint, stageFence, window, reconcile, ...kind }
   const { fence, rows, planned, invalid, warnings, removals } = await stage(
     importDeps,
     staging,
@@ -295,11 +300,11 @@ async function remove(
 }
 
 /** A run that ends before its time asks for what is in flight. */
-const settle = ({ deps }: ImportWork, run: Run, env: ImportEnv): Promise<void> =>
+const settle = ({ deps, waits }: ImportWork, run: Run, env: ImportEnv): Promise<void> =>
   settleInFlight(
     env,
     run,
-    (row) => checkDrained(deps, row),
+    (row) => checkDrained({ ...deps, waits }, row),
     (connection, home) => deps.connect(connection, home),
   )
 

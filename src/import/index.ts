@@ -44,7 +44,12 @@ export {
 } from './proposal/propose.ts'
 export type { ReadingSettings } from './proposal/reading.ts'
 export type { SourceSample } from './proposal/columns.ts'
-export { checkDrained, checkSingleWritesDrained, drainInFlight } from './push/drain.ts'
+export {
+  checkDrained,
+  checkSingleWritesDrained,
+  drainInFlight,
+  InFlightWaits,
+} from './push/drain.ts'
 export type { PushResult } from './push/claimed-segment.ts'
 export { firstPlanned, push } from './push/push.ts'
 export { noteOtherKey } from './push/second-records.ts'

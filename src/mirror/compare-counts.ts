@@ -30,7 +30,7 @@ export async function compareCounts(work: RecordsWork): Promise<StreamResult | u
     const counted = position.counted!
     const done = writtenOf(position)
     if (work.modified !== null) {
-      await readMeanwhile(work, work.modified.name)
+      await readMeanwhile(work)
       surplus = await count()
     }
     if (surplus !== 0 && !isKnown(position, surplus) && Math.abs(surplus) <= CONFIRM_MAX) {
@@ -99,12 +99,16 @@ function judge({ position, account }: RecordsWork, surplus: number, moved: numbe
   account.differ(`${differ}: the next run reads everything and finds them`)
 }
 
-/** What changed since the changes were read. */
-async function readMeanwhile(work: RecordsWork, modified: string): Promise<void> {
-  const { position } = work
+/**
+ * What changed since the changes were read: in the last round, or while the run waited, be it for a person. A record that was added would
+ * make up for one that was deleted.
+ */
+export async function readMeanwhile(work: RecordsWork): Promise<void> {
+  const { position, modified } = work
+  if (modified === null) return
   let reached: string | null = position.watermark
   await readChanges(work, {
-    modified,
+    modified: modified.name,
     from: reached,
     known: () => ({ watermark: position.watermark, reached }),
     moveTo: (watermark, to) => {

@@ -4,7 +4,7 @@
 import { Blocked, SyncError } from '../core/errors.ts'
 import { LISTED_ALWAYS_MAX } from '../core/domain/mirror.ts'
 import { changesFrom, readChanges } from './changes.ts'
-import { compareCounts } from './compare-counts.ts'
+import { compareCounts, readMeanwhile } from './compare-counts.ts'
 import { earlierInstant, formatInstant, isLater } from './instant.ts'
 import { recordsVisibility } from './last-visibility.ts'
 import { beginListing, beginWindow, continueListing } from './listing.ts'
@@ -23,6 +23,7 @@ export async function runRecords(work: RecordsWork): Promise<StreamResult> {
   const { deps, position, merger, account } = work
   try {
     await account.note()
+    if (position.run.phase === 'compare') await readMeanwhile(work)
     // Bounded: every pass moves on to a later phase, or returns.
     for (;;) {
       const result = await runPhase(work, position.run.phase)

@@ -91,7 +91,9 @@ async function stopsIn(place: LedgerPlace, isLocked: () => Promise<boolean>): Pr
     })
     if (!('run' in opened)) throw new Error('the run was not opened')
     const run = opened.run.id
-    await stage(deps, { run, sync: stopSync, keyFingerprint: 'k' }, () => openCsv({ path: csv }))
+    await stage(deps, { run, sync: stopSync, keyFingerprint: 'k', stageFence: 0 }, () =>
+      openCsv({ path: csv }),
+    )
     const [segment] = await ledger.openSegments(run)
     return { run, segment: segment! }
   }

@@ -102,7 +102,7 @@ async function makePlan(
   const openers = createSourceOpeners(context, connect)
   const { fence: _, ...staged } = await stage(
     deps,
-    { run: run.id, sync, keyFingerprint },
+    { run: run.id, sync, keyFingerprint, stageFence: run.stageFence },
     async (extent) => {
       source = await openSource(sync, openers, undefined, extent)
       return source

@@ -75,6 +75,8 @@ export interface StageJob {
   readonly run: number
   readonly sync: ImportSync
   readonly keyFingerprint: string
+  /** Of the run when this attempt began: one that stood still until a later one had staged the run stages nothing. */
+  readonly stageFence: number
   readonly window?: Window | null
   /** Of a reconciliation: nothing is believed, and all of the source is read, or the part that is named. */
   readonly reconcile?: ReconcileScope | null
@@ -177,7 +179,15 @@ async function stageSource(
 /** Reads the source to its end. `all`: its rows, and those that were carried over. */
 async function stageRows(
   deps: ImportDeps<StagingLedger>,
-  { run, sync, window = null, reconcile = null, isRetry = false, isOfLinks = false }: StageJob,
+  {
+    run,
+    sync,
+    stageFence,
+    window = null,
+    reconcile = null,
+    isRetry = false,
+    isOfLinks = false,
+  }: StageJob,
   {
     source,
     plan,
@@ -195,7 +205,7 @@ async function stageRows(
   const { ledger, tuning } = deps
   // Minutes, where runs of millions of rows have become old.
   await withHeartbeat(deps, ledger.prune(new Date(deps.clock.now() - RETENTION_MS).toISOString()))
-  const fence = await ledger.beginStage(run, source.columns)
+  const fence = await ledger.beginStage(run, source.columns, stageFence)
   const beat = () => deps.beat()
   const isOfSource = !isRetry && !isOfLinks
   const corrected = isOfSource ? await CorrectedRows.read(ledger, run, beat) : CorrectedRows.none()

@@ -36,9 +36,9 @@ export async function planUndo(
 ): Promise<UndoPlan> {
   const { ledger } = deps
   const { sync, task } = job
-  const { id: run } = await openPlan(ledger, sync, { undo: task })
+  const { id: run, stageFence } = await openPlan(ledger, sync, { undo: task })
   try {
-    const { findings, planned, warnings } = await stageUndo(deps, { ...job, run }, tell)
+    const { findings, planned, warnings } = await stageUndo(deps, { ...job, run, stageFence }, tell)
     const { schema } = (await ledger.run(run))!
     const staged = { run, config: sync.import, schema, undoes: task.of }
     const { deleted, left } = await judgeAll(deps, staged, tell)

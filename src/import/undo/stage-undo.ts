@@ -26,6 +26,7 @@ import { textHash } from '../mapping/map.ts'
 import { readTarget, type Target } from '../mapping/target.ts'
 import { propertyTypes, stagedMatchingProperty } from '../mapping/types.ts'
 import type { ImportDeps } from '../ports.ts'
+import type { StageJob } from '../stage/stage.ts'
 import { stagedParts } from '../stage/staged-parts.ts'
 import {
   lookUpItems,
@@ -62,7 +63,7 @@ export interface StagedUndo extends StageCounts {
 /** @throws SyncError if the run wrote elsewhere, or the key may not take back what it wrote; nothing was sent then */
 export async function stageUndo(
   deps: ImportDeps<UndoStagingLedger>,
-  job: UndoJob,
+  job: UndoJob & Pick<StageJob, 'stageFence'>,
   tell: ReportChanges = async () => {},
 ): Promise<StagedUndo> {
   const { ledger, tuning } = deps
@@ -71,7 +72,7 @@ export async function stageUndo(
   const target = await withHeartbeat(deps, readTarget(deps, sync))
   await bindUndo(deps, job, old, target)
   await withHeartbeat(deps, ledger.prune(new Date(deps.clock.now() - RETENTION_MS).toISOString()))
-  const fence = await ledger.beginStage(run, [ROW_COLUMN])
+  const fence = await ledger.beginStage(run, [ROW_COLUMN], job.stageFence)
   const stager = new UndoStager(deps, job, { old, fence, tell, target })
   for await (const rows of writtenRows(ledger, task)) {
     deps.signal.throwIfAborted()

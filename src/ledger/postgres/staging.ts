@@ -170,7 +170,7 @@ const isAccepted = (key: string) => `(SELECT true FROM accepted
 // oxlint-disable-next-line max-lines-per-function -- a table of methods, none of them long
 export function stagingMethods(db: PostgresDatabase, links: LinkDecisions) {
   return {
-    async beginStage(run, columns) {
+    async beginStage(run, columns, seen) {
       const row = await db.transaction(async (session) => {
         // Who claims one waits for the end of this, and finds none.
         const segments = await session.all('SELECT fence FROM segments WHERE run = $1 FOR UPDATE', [
@@ -180,10 +180,10 @@ export function stagingMethods(db: PostgresDatabase, links: LinkDecisions) {
         if (segments.some((segment) => Number(segment['fence']) > 0)) throw new FenceLost(run, 0)
         const begun = await session.one(
           `UPDATE runs SET stage_fence = stage_fence + 1, rows_read = NULL, source_columns = $1::json
-           WHERE id = $2 AND state IN (${liveStates}) RETURNING stage_fence`,
-          [JSON.stringify(columns), run],
+           WHERE id = $2 AND stage_fence = coalesce($3, stage_fence) AND state IN (${liveStates}) RETURNING stage_fence`,
+          [JSON.stringify(columns), run, seen ?? null],
         )
-        // A closed run is not staged again.
+        // Nor a closed run, nor one that another attempt has staged meanwhile.
         if (!begun) throw new FenceLost(run, 0)
         await session.run('DELETE FROM segments WHERE run = $1', [run])
         return begun

@@ -31,6 +31,8 @@ export interface Run {
   readonly sourceDigest: string | null
   /** Source rows read; null until staging is complete. */
   readonly rowsRead: number | null
+  /** Raised whenever staging begins, and whenever its work is taken over. */
+  readonly stageFence: number
   readonly warnings: readonly string[]
   /** The state counts of an import at close; they outlive the items. */
   readonly counts: Books | null

@@ -100,8 +100,13 @@ export interface KeyCounts {
 }
 
 export interface RowStaging {
-  /** Starts staging from the beginning: a higher fence, and no items. @throws FenceLost once a segment of the run was claimed, or it is closed */
-  beginStage(run: number, columns: readonly string[]): Promise<number>
+  /**
+   * Starts staging from the beginning: a higher fence, and no items.
+   * @param seen the `stageFence` of the run when this attempt began: an attempt that stood still until a later one had staged the
+   * run must not stage it again
+   * @throws FenceLost if it has another one now; once a segment of the run was claimed, or it is closed
+   */
+  beginStage(run: number, columns: readonly string[], seen?: number): Promise<number>
   /** Writes at most 1,000 items, of LEDGER_CHARS_MAX characters together unless it is one. */
   stageItems(run: number, fence: number, items: readonly StagedItem[]): Promise<void>
   /**

@@ -20,7 +20,7 @@ export const regularPurposes = sqlList(REGULAR_PURPOSES)
 
 /** Named one by one: a later release may add some, and a prepared statement must not change. */
 export const RUN_COLUMNS = `id, sync, kind, mode, purpose, of_run, state, reason, message, workflow_id, workflow_run_id, config, destination,
-  key_fingerprint, properties, source_columns, source_digest, rows_read, warnings, counts, verified_through,
+  key_fingerprint, properties, source_columns, source_digest, rows_read, stage_fence, warnings, counts, verified_through,
   opened_at, closed_at`
 
 /** How a driver gives what is not null: JSON, and ISO 8601 in UTC. */
@@ -54,6 +54,7 @@ export const runReader =
       sourceColumns: or('source_columns', json) as string[] | null,
       sourceDigest: or('source_digest', String),
       rowsRead: or('rows_read', Number),
+      stageFence: Number(row['stage_fence']),
       warnings: (or('warnings', json) as string[] | null) ?? [],
       counts: or('counts', json) as Books | null,
       verifiedThrough: or('verified_through', time),

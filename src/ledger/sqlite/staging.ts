@@ -125,7 +125,7 @@ function decide(
 // oxlint-disable-next-line max-lines-per-function -- a table of methods, none of them long
 export function stagingMethods(db: SqliteDatabase, links: LinkDecisions) {
   return {
-    async beginStage(run, columns) {
+    async beginStage(run, columns, seen) {
       const row = db.transaction(() => {
         // What is being sent is not staged again, by a worker that stood still until then.
         const claimed = 'SELECT 1 FROM segments WHERE run = ? AND fence > 0 LIMIT 1'
@@ -133,10 +133,10 @@ export function stagingMethods(db: SqliteDatabase, links: LinkDecisions) {
         const begun = db
           .sql(
             `UPDATE runs SET stage_fence = stage_fence + 1, rows_read = NULL, source_columns = ?
-             WHERE id = ? AND state IN (${liveStates}) RETURNING stage_fence`,
+             WHERE id = ? AND stage_fence = coalesce(?, stage_fence) AND state IN (${liveStates}) RETURNING stage_fence`,
           )
-          .get(JSON.stringify(columns), run)
-        // A closed run is not staged again.
+          .get(JSON.stringify(columns), run, seen ?? null)
+        // Nor a closed run, nor one that another attempt has staged meanwhile.
         if (!begun) throw new FenceLost(run, 0)
         db.sql('DELETE FROM segments WHERE run = ?').run(run)
         return begun

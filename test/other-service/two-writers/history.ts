@@ -335,8 +335,10 @@ export class WriterHistory {
       if (!('run' in opened)) throw new Error('no plan was opened')
       const run = opened.run.id
       number = -run
-      await stage(deps, { run, sync: this.#sync, keyFingerprint: 'test' }, (extent) =>
-        this.#process.openSource(this.#sync, signal, extent),
+      await stage(
+        deps,
+        { run, sync: this.#sync, keyFingerprint: 'test', stageFence: 0 },
+        (extent) => this.#process.openSource(this.#sync, signal, extent),
       )
       const { schema } = (await ledger.run(run))!
       const job = { run, config: this.#sync.import, schema }

@@ -22,8 +22,8 @@ function attend(world: World): void {
   for (const { workflowId, ended } of world.runs) {
     if (ended !== null) continue
     const handle = world.client.workflow.getHandle(workflowId)
-    for (const update of ['approve', 'resume'])
-      void handle.executeUpdate(update, { args: [] }).catch(() => {})
+    void world.answer(workflowId, null, true).catch(() => {})
+    void handle.executeUpdate('resume', { args: [] }).catch(() => {})
     const [stuck] = world.query(
       `SELECT 1 FROM runs WHERE workflow_id = ? AND state = 'blocked' AND reason = 'contract'`,
       workflowId,
@@ -65,9 +65,13 @@ async function judgeSync(world: World, judge: Judge, sync: string): Promise<bool
     // A record whose row is gone, and that others have changed, stays; the run says so.
     const mayDiffer =
       source.sync.missingRows === 'delete' && run.ended!.how.endsWith('_differences')
-    const isRight = run.ended!.how === 'complete' || mayDiffer
+    // What others have changed stays; which rows these are is judged as the run is closed.
+    const mayReject =
+      source.sync.protection?.onConflict === 'reject' && run.ended!.how === 'complete_with_rejects'
+    const isRight = run.ended!.how === 'complete' || mayDiffer || mayReject
     if (isTrue ? !isRight : !run.ended!.how.startsWith('complete'))
       judge.violate(`(i) at the end the ${round} run of ${sync} is ${run.ended!.how}`)
+    if (run.ended!.how === 'complete') world.timetable?.judgeWell(sync)
     const written = world.services.log.changes.slice(before).filter(({ by }) => by === 'us')
     if (round === 'second' && isTrue && written.length > 0)
       judge.violate(`(i) at the end the second run of ${sync} changes ${written.length} records`)
@@ -164,5 +168,6 @@ export async function judgeEnd(world: World, judge: Judge): Promise<void> {
   noteMarks(world, judge)
   judgeClosed(world, judge)
   judgeQuota(world, judge)
+  judge.judgeWaits()
   judgePrivacy(world, judge)
 }

@@ -2,7 +2,9 @@
 
 import type { SyncScene } from '../search/plan.ts'
 import type { World } from '../world/world.ts'
+import type { ApprovalJudge } from './approved.ts'
 import type { RunRow } from './judge.ts'
+import { isSetAside, judgeLeft, judgeSaid, protectedStates } from './protected.ts'
 import { plainValues } from './service-log.ts'
 import { isInvalid, REFUSED, type Row } from './sources.ts'
 
@@ -54,14 +56,22 @@ function rightStates(
   // A row that the service could not take, however often it was asked; a create whose answer was lost is in doubt.
   const { items, failed, failedAfter } = world.plan.weather
   const givenUp = items + failed + failedAfter > 0 || sync.mode === 'create' ? ['failed'] : []
-  if (isRefused && !isNameLost) return ['rejected', ...givenUp, ...spared]
+  if (isRefused && !isNameLost)
+    return ['rejected', ...givenUp, ...spared, ...protectedStates(sync.protection, row)]
   const written =
     sync.mode === 'create'
       ? ['created']
       : sync.mode === 'update'
         ? ['updated']
         : ['created', 'updated']
-  return [...written, 'unchanged', ...spared, ...givenUp, ...(isNameLost ? ['rejected'] : [])]
+  return [
+    ...written,
+    'unchanged',
+    ...spared,
+    ...givenUp,
+    ...(isNameLost ? ['rejected'] : []),
+    ...protectedStates(sync.protection, row),
+  ]
 }
 
 /** The properties that the run was configured to write. */
@@ -84,7 +94,8 @@ function judgeMade(
   const isSilent = world.plan.scene.service.batchItems === '204' && item.state === 'updated'
   // One that answers 503 to what it has carried out says that it was not.
   const isLying = world.plan.weather.failedAfter > 0
-  if (!isBooked || isSilent || isLying || sync.keepBefore || sync.mode === 'update') return
+  const looksUp = sync.keepBefore || sync.protection !== null || sync.asks
+  if (!isBooked || isSilent || isLying || looksUp || sync.mode === 'update') return
   const made = world.services.log.changes.some(
     (one) =>
       one.by === 'us' &&
@@ -99,7 +110,12 @@ function judgeMade(
     )
 }
 
-export function judgeClosedRun(world: World, run: RunRow, since: number, violate: Violate): void {
+export function judgeClosedRun(
+  world: World,
+  run: RunRow,
+  { since, approvals }: { readonly since: number; readonly approvals: ApprovalJudge },
+  violate: Violate,
+): void {
   const sync = world.plan.scene.syncs.find(({ name }) => name === run.sync)!
   for (const { state } of world.query<{ state: string }>(
     'SELECT DISTINCT state FROM items WHERE run = ?',
@@ -107,7 +123,7 @@ export function judgeClosedRun(world: World, run: RunRow, since: number, violate
   ))
     if (!STATES.includes(state)) violate(`(iii) run ${run.id} has rows in no known state: ${state}`)
   if (run.state === 'failed') judgeFailed(world, run, since, violate)
-  if (run.purpose !== 'sync' || !COMPLETE.includes(run.state)) return
+  if (!['sync', 'backfill'].includes(run.purpose) || !COMPLETE.includes(run.state)) return
   const source = world.sources.get(run.sync)!
   const file = source.states.find(({ digest }) => digest === run.source_digest)
   if (file === undefined)
@@ -125,8 +141,9 @@ export function judgeClosedRun(world: World, run: RunRow, since: number, violate
     const row = file.rows[at]!
     const right = [
       ...rightStates(world, sync, file.rows, at),
+      ...(sync.asks ? ['conflict'] : []),
       // The service itself has changed what it takes.
-      ...(world.refusesMore(run.opened_at) ? ['rejected'] : []),
+      ...(world.refusesMore(run.opened_at) || isSetAside(sync, item) ? ['rejected'] : []),
     ]
     if (!right.includes(item.state))
       violate(
@@ -139,7 +156,9 @@ export function judgeClosedRun(world: World, run: RunRow, since: number, violate
     if (item.state !== 'invalid' && item.key !== row.code)
       violate(`(iii) run ${run.id}: row ${at + 1} has another key`)
     judgeMade(world, { run, row, item }, since, violate)
-    if (ACCEPTED.includes(item.state)) judgeAccepted(world, { run, row, item }, violate)
+    approvals.judgeConflict(run, item, since)
+    judgeLeft(world, sync, { run, row, item }, violate)
+    if (ACCEPTED.includes(item.state)) judgeAccepted(world, { run, row, item }, since, violate)
   }
 }
 
@@ -174,7 +193,12 @@ interface Accepted {
 }
 
 /** (i) The service has what was accepted, but for what others have changed. */
-function judgeAccepted(world: World, { run, row, item }: Accepted, violate: Violate): void {
+function judgeAccepted(
+  world: World,
+  { run, row, item }: Accepted,
+  since: number,
+  violate: Violate,
+): void {
   // The run says that it is held otherwise.
   if (run.state !== 'complete' && (item.verified ?? 'equal') !== 'equal') return
   const org = world.orgOf(run.org_id)
@@ -216,9 +240,11 @@ function judgeAccepted(world: World, { run, row, item }: Accepted, violate: Viol
       (one) =>
         one.org === org.id && one.code.trim() === row.code && one.values?.[property] === wanted,
     )
+    judgeSaid(world, sync, { run, row, item, property, last }, since, violate)
+    const isKept = sync.protection?.ifEmpty === property
     if (last === undefined) {
       if (!wasWritten) violate(`(i) ${where}, and its ${property} was never written`)
-    } else if (last.by === 'us') {
+    } else if (last.by === 'us' && !isKept) {
       const origin = world.versions.originOf(last.values?.[property])
       const isOtherSync = origin !== null && origin.sync !== run.sync
       if (!isOtherSync) violate(`(i) ${where}, and its ${property} is another one, written by us`)

@@ -3,7 +3,10 @@
 
 import type { World } from '../world/world.ts'
 import { KEYS, HOME_ORG, OTHER_ORG, ELSEWHERE_ORG } from '../world/service.ts'
+import { ApprovalJudge } from './approved.ts'
 import { judgeClosedRun } from './closed-run.ts'
+import { judgeWrittenOver } from './protected.ts'
+import { HeldBack } from './held-back.ts'
 import type { Change } from './service-log.ts'
 
 export interface RunRow {
@@ -58,6 +61,8 @@ export class Judge {
   /** What the code has come to. */
   readonly marks = new Set<string>()
   #world: World | null = null
+  #approvals: ApprovalJudge | null = null
+  #heldBack: HeldBack | null = null
   /** The newest version that we have written, by org, sync, key and property. */
   readonly #newest = new Map<string, number>()
   /** When each run was seen closed first. */
@@ -71,6 +76,8 @@ export class Judge {
 
   watch(world: World): void {
     this.#world = world
+    this.#approvals = new ApprovalJudge(world, (what) => this.violate(what))
+    this.#heldBack = new HeldBack(() => world.loop.now())
     world.loop.atRest = () => this.#look()
   }
 
@@ -84,6 +91,16 @@ export class Judge {
   readonly onKey = (org: number, key: string): void => {
     if (!KEYS_OF[org]!.includes(key))
       this.violate(`(v) a key of another service reaches that of org ${org}`)
+    this.#heldBack?.onRequest(key)
+  }
+
+  readonly onRefusal = (key: string, seconds: number): void =>
+    this.#heldBack?.onRefusal(key, seconds)
+
+  /** (vi) What the quota has asked for is kept to. */
+  judgeWaits(): void {
+    const problem = this.#heldBack?.problem(this.#world!) ?? null
+    if (problem !== null) this.violate(problem)
   }
 
   readonly onChange = (change: Change): void => {
@@ -92,14 +109,36 @@ export class Judge {
     else this.#judgeWrite(change)
   }
 
+  #newestRun = (sync: string): RunRow | undefined =>
+    this.#world!.query<RunRow>(`${RUNS} AND runs.sync = ? ORDER BY runs.id DESC LIMIT 1`, sync)[0]
+
   #liveRun = (sync: string): RunRow | undefined =>
     this.#world!.query<RunRow>(
       `${RUNS} AND runs.sync = ? AND state IN ('running', 'paused', 'blocked')`,
       sync,
     )[0]
 
-  #judgeWrite({ org, code, values, before, id }: Change): void {
+  /** (ix) (x) What others changed is left as it is by who has to, and what a plan shows is what is written. */
+  #judgeChanged(change: Change): void {
+    const world = this.#world!
+    const { id, values, before } = change
+    const type = id.startsWith('con') ? 'contact' : 'company'
+    for (const sync of world.plan.scene.syncs) {
+      if (sync.type !== type) continue
+      const changed = sync.properties.filter((name) => values?.[name] !== before?.[name])
+      if (changed.length === 0) continue
+      const newest = this.#newestRun(sync.name)
+      if (newest !== undefined) this.#approvals!.judgeWrite(newest, change, changed)
+      const purpose = newest?.purpose ?? ''
+      for (const property of changed)
+        judgeWrittenOver(world, sync, { change, property, purpose }, (what) => this.violate(what))
+    }
+  }
+
+  #judgeWrite(change: Change): void {
+    const { org, code, values, before, id } = change
     const { versions } = this.#world!
+    this.#judgeChanged(change)
     for (const [property, value] of Object.entries(values!)) {
       const origin = versions.originOf(value)
       if (property === 'code' || origin === null) continue
@@ -127,7 +166,8 @@ export class Judge {
   }
 
   /** (iv) Nothing is deleted without proof. */
-  #judgeRemoval({ org, code, before, id, at }: Change): void {
+  #judgeRemoval(change: Change): void {
+    const { org, code, before, id, at } = change
     const { plan, sources, services, versions } = this.#world!
     const type = id.startsWith('con') ? 'contact' : 'company'
     const syncs = plan.scene.syncs.filter((sync) => sync.type === type)
@@ -142,6 +182,7 @@ export class Judge {
     if (deleting === undefined)
       return this.violate(`(iv) ${id} is deleted, and no run of a sync that deletes is live`)
     const { name, run } = deleting
+    this.#approvals!.judgeRemoval(run!, change)
     const { states } = sources.get(name)!
     const file = states.findLast(({ digest }) => digest === run!.source_digest)
     if (file === undefined)
@@ -209,6 +250,7 @@ export class Judge {
         this.violate(
           `(viii) run ${run.id} (${run.state}) has read ${run.rows_read} rows, and its items are ${all}`,
         )
+      this.#approvals!.see(run)
       if (isLive && live.has(run.sync)) this.violate(`(viii) ${run.sync} has two live runs`)
       if (isLive) live.add(run.sync)
       if (run.state === 'blocked' && run.reason === 'auth' && !this.#isKeyTaken)
@@ -217,7 +259,12 @@ export class Judge {
       this.#closed.set(run.id, world.loop.now())
       if (open > 0)
         this.violate(`(viii) run ${run.id} is ${run.state}, and ${open} of its items are open`)
-      judgeClosedRun(world, run, this.#seenAt.get(run.id) ?? Infinity, (what) => this.violate(what))
+      judgeClosedRun(
+        world,
+        run,
+        { since: this.#seenAt.get(run.id) ?? Infinity, approvals: this.#approvals! },
+        (what) => this.violate(what),
+      )
     }
     // Runs that are closed stay so; those behind the oldest live one are looked at again.
     while (this.#closed.has(this.#closedThrough + 1)) this.#closedThrough++

@@ -18,9 +18,12 @@ const isSame = (one: Values | null, other: Values | null): boolean =>
     ? one === other
     : COLUMNS.every((name) => sizeOf(name, one[name]) === sizeOf(name, other[name]))
 
-/** A number has many texts. */
-const sizeOf = (name: string, text: string | undefined): string | number | undefined =>
-  name === 'size' && text !== undefined ? Number(text) : text
+/** A number has many texts, and every digit of it counts. */
+const sizeOf = (name: string, text: string | undefined): string | undefined =>
+  name === 'size' ? text?.replace(/(\.\d*?)0+$/, '$1').replace(/\.$/, '') : text
+
+/** Deletions of a run that need nobody's approval, however few rows the table has. */
+const UNASKED_ROWS = 10
 
 export class MirrorJudge {
   readonly #world: World
@@ -29,6 +32,8 @@ export class MirrorJudge {
   readonly #shown = new Map<string, number>()
   /** When the latest run began that has brought the tables up to date; a comparison says nothing of later changes. */
   #readFrom = -1
+  /** Rows that were there when a run had ended last, by type. */
+  readonly #there = new Map<string, ReadonlySet<string>>()
 
   constructor(world: World, violate: (what: string) => void) {
     this.#world = world
@@ -49,8 +54,39 @@ export class MirrorJudge {
     const from = isRun ? run.beganAt : Math.min(run.beganAt, this.#readFrom)
     for (const type of this.#world.plan.scene.mirror!.types) {
       const rows = await this.#rows(type)
-      if (rows !== null) this.#judge(run, { org, type, rows, isLast, from })
+      if (rows === null) continue
+      this.#judge(run, { org, type, rows, isLast, from })
+      this.#judgeShare(run, type, rows)
+      this.#judgeHidden(run, type, rows)
     }
+  }
+
+  /** (iv) Until the adversary rests nobody approves anything: a run deletes no more rows than it may unasked. */
+  #judgeShare({ workflowId }: Started, type: string, rows: ReadonlyMap<string, Row>): void {
+    const there = new Set([...rows].filter(([, row]) => !row.isDeleted).map(([id]) => id))
+    const before = this.#there.get(type) ?? new Set()
+    this.#there.set(type, there)
+    if (this.#world.isAtRest) return
+    const gone = [...before].filter((id) => !there.has(id)).length
+    const { deletionsMaxPercent: percent } = this.#world.plan.scene.mirror!
+    const unasked = percent === 0 ? 0 : UNASKED_ROWS
+    if (gone > Math.max(unasked, (before.size * percent) / 100 + 1))
+      this.#violate(
+        `(iv) ${workflowId} deletes ${gone} of ${before.size} rows of ${type} unasked, and ${percent} % may go`,
+      )
+  }
+
+  /** (i) A run is not complete whose key has not seen the type of a table at any time of it. */
+  #judgeHidden(
+    { workflowId, beganAt, ended }: Started,
+    type: string,
+    rows: ReadonlyMap<string, Row>,
+  ): void {
+    const isHidden = this.#world.refusing.some(
+      ({ hides, from, until }) => hides === type && from < beganAt && until > ended!.at,
+    )
+    if (isHidden && rows.size > 0 && ended!.how === 'complete')
+      this.#violate(`(i) ${workflowId} is complete, and its key did not see ${type}`)
   }
 
   /** Whose records the tables hold; null: nobody's yet. */
@@ -108,7 +144,9 @@ export class MirrorJudge {
       const row = rows.get(id)
       const held = row === undefined || row.isDeleted ? null : row.values
       const now = history.at(-1)!
-      const isQuiet = isLast || now.change.at < from
+      // What is put back has an older time, so a comparison counts it with what was read long ago.
+      const quietFrom = now.change.isRestored === true ? run.beganAt : from
+      const isQuiet = isLast || now.change.at < quietFrom
       if (isComplete && isQuiet && !isSame(held, now.change.values))
         this.#violate(
           `(i) ${run.workflowId} is complete, and the row of ${id} is ${textOf(held)}, not ${textOf(now.change.values)}`,

@@ -80,6 +80,8 @@ export class Source {
   readonly #now: () => number
   readonly #later: (work: () => void) => void
   #rows: Row[] = []
+  /** Of each key the row that counted last; half of a file may have none. */
+  readonly #counted = new Map<string, Row>()
   #keys = 0
 
   constructor(
@@ -202,9 +204,10 @@ export class Source {
     // The times of files are those of the world, and no two forms of a file have the same.
     const seconds = (this.#now() + this.states.length / 1_000) / 1_000
     utimesSync(this.path, seconds, seconds)
-    const before = rowsThatCount(this.states.at(-1)?.rows ?? [])
-    for (const [code, { cells }] of rowsThatCount(rows)) {
-      const was = before.get(code)?.cells
+    for (const [code, row] of rowsThatCount(rows)) {
+      const { cells } = row
+      const was = this.#counted.get(code)?.cells
+      this.#counted.set(code, row)
       // Of two rows with a key the last one has left: what the other one has is as new as any.
       if (was !== undefined && JSON.stringify(was) !== JSON.stringify(cells))
         for (const value of Object.values(cells)) this.#versions.again(value)

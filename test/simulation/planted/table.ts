@@ -11,10 +11,14 @@ export interface PlantedBug {
     | 'outbox'
     | 'staging'
     | 'deletions'
+    | 'mirror'
     | 'gates'
     | 'pacing'
     | 'verification'
     | 'undo'
+    | 'protection'
+    | 'approval'
+    | 'schedules'
     | 'privacy'
     | 'client'
     | 'running'
@@ -37,7 +41,15 @@ const SETTLING = 'src/ledger/sqlite/settling.ts'
 const FENCES = 'src/ledger/sqlite/fences.ts'
 const JUDGE = 'src/import/remove/judge.ts'
 const LEFT = 'src/import/remove/left-as-is.ts'
+const AUTH_PAUSE = 'src/schedules/auth-pause.ts'
+const THREE_WAY = 'src/import/changes/three-way.ts'
+const PROTECTION = 'src/import/changes/protection.ts'
 const VERIFY = 'src/import/verify/verify.ts'
+const CHANGES = 'src/mirror/changes.ts'
+const MERGE = 'src/warehouses/duckdb/merge.ts'
+const SWEEP = 'src/mirror/sweep.ts'
+const COUNTS = 'src/mirror/compare-counts.ts'
+const WENT_BACK = 'src/mirror/went-back.ts'
 
 export const PLANTED: readonly PlantedBug[] = [
   bug('outbox', 'sent-rows-stay-planned', OUTBOX, 'markSent(db, run, sent)\n', ''),
@@ -191,6 +203,17 @@ export const PLANTED: readonly PlantedBug[] = [
       from: 'const isLater = this.#isLater',
       to: 'const isLater = accepted.hash !== null && this.#isLater',
     },
+    // What was in flight when a workflow ended is looked up before the next run begins, and by the upkeep of workers.
+    {
+      file: 'activities/import.ts',
+      from: 'const abandoning = (gone: Run) => settle(work, gone, env)',
+      to: 'const abandoning = async (gone: Run) => void (gone.id < 0 && (await settle(work, gone, env)))',
+    },
+    {
+      file: 'src/worker.ts',
+      from: 'await settleInFlight({ ...scope',
+      to: 'if (run.id < 0) await settleInFlight({ ...scope',
+    },
   ),
   bug(
     'deletions',
@@ -228,6 +251,142 @@ export const PLANTED: readonly PlantedBug[] = [
     'src/import/remove/source-as-read.ts',
     '=== this.#stamp ? [] : missing',
     '=== this.#stamp ? [] : missing.slice(missing.length)',
+  ),
+
+  bug(
+    'mirror',
+    'changes-begin-late',
+    CHANGES,
+    'formatInstant(Date.parse(watermark) - overlapMs)',
+    'formatInstant(Date.parse(watermark) + overlapMs)',
+  ),
+  bug(
+    'mirror',
+    'the-position-goes-ahead-of-the-rows',
+    CHANGES,
+    'await merger.take(page.records.map(rowOf), page.askedAt, () => {',
+    `if (reached !== null) moveTo(known().watermark, reached)
+        await work.account.store()
+        await merger.take(page.records.map(rowOf), page.askedAt, () => {`,
+  ),
+  bug(
+    'mirror',
+    'times-that-go-back-are-late',
+    MERGE,
+    `WHEN l.version < t."_version" THEN 'reverted'`,
+    `WHEN l.version < t."_version" THEN 'older'`,
+  ),
+  bug(
+    'mirror',
+    'restores-in-a-run-go-unnoticed',
+    COUNTS,
+    'await checkNewest(work)\n',
+    'if (surplus < -1e9) await checkNewest(work)\n',
+    // The next run of changes looks for what was put back before it began.
+    {
+      file: WENT_BACK,
+      from: 'const lacked = { after: null, limit: ASKED_MAX,',
+      to: 'const lacked = { after: null, limit: 0 * ASKED_MAX,',
+    },
+  ),
+  bug(
+    'mirror',
+    'late-answers-count',
+    MERGE,
+    `coalesce(l.version <= t."_version", true) THEN 'older'`,
+    `coalesce(l.version <= t."_version", true) AND l.last_seen IS NULL THEN 'older'`,
+    // Who has lost a stream merges nothing into its table.
+    {
+      file: 'src/warehouses/mirror/catalogue.ts',
+      from: ' AND fence = ',
+      to: ' AND fence >= ',
+    },
+    {
+      file: MERGE,
+      from: `WHEN l.version < t."_version" THEN 'reverted'`,
+      to: `WHEN l.version < t."_version" THEN 'changed'`,
+    },
+  ),
+  bug(
+    'mirror',
+    'records-that-come-back-stay-deleted',
+    MERGE,
+    'CASE WHEN j.deleted < l.last_seen THEN NULL ELSE j.deleted END',
+    'j.deleted',
+  ),
+  bug(
+    'mirror',
+    'what-a-listing-lacks-is-deleted',
+    SWEEP,
+    'const gone = await confirmGone(work, asked)',
+    'const gone = [...asked]',
+    // A listing lacks a record only if it ends before its last page.
+    {
+      file: 'src/mirror/listing.ts',
+      from: 'if (page.cursor === null || isPast',
+      to: 'if (page.cursor === null || page.records.length === 0 || isPast',
+    },
+  ),
+  bug(
+    'mirror',
+    'many-deletions-ask-nobody',
+    'src/mirror/deletions.ts',
+    'const isLittle = all <= unasked ||',
+    'const isLittle = all >= unasked ||',
+  ),
+  bug(
+    'mirror',
+    'counts-that-differ-are-complete',
+    COUNTS,
+    'if (surplus === 0) return\n',
+    'if (surplus >= -1e9) return\n',
+  ),
+  bug(
+    'mirror',
+    'types-that-are-gone-go-unsaid',
+    'src/mirror/lost-types.ts',
+    'selectTypes({ object_types: wanted, except }, types).unlisted',
+    'selectTypes({ object_types: wanted, except }, types).unlisted.slice(types.length)',
+  ),
+  bug(
+    'mirror',
+    'known-prefixes-only',
+    'src/contract/clocks.ts',
+    `for (const prefix of ['svc_', own, 'hs_', 'sys_', ''])`,
+    `for (const prefix of ['svc_', own && null, 'hs_', 'sys_', ''])`,
+    {
+      file: 'src/contract/clocks.ts',
+      from: 'if (found.length > 0) return found.length === 1 ? found[0]! : null',
+      to: 'if (found.length > 0) return null',
+    },
+  ),
+  bug(
+    'mirror',
+    'long-numbers-are-rounded',
+    'src/core/json.ts',
+    'return parseLossless(text) as Json',
+    'return JSON.parse(text) as Json',
+  ),
+  bug(
+    'mirror',
+    'everything-compares-equal',
+    'src/mirror/reconcile/suspects.ts',
+    `return difference.kind === 'equal' ? null`,
+    `return held !== undefined || difference.kind === 'equal' ? null`,
+  ),
+  bug(
+    'mirror',
+    'gone-records-send-no-heartbeat',
+    'src/mirror/reader.ts',
+    'const result = await withHeartbeat(this.#deps, request(this.#options))',
+    'const result = await request(this.#options)',
+  ),
+  bug(
+    'mirror',
+    'tables-belong-to-nobody',
+    'activities/mirror-work.ts',
+    'return await this.deps.connect(from, parseOrgRef(holder.owner), sight)',
+    'return await this.deps.connect(from, null, sight)',
   ),
 
   bug(
@@ -493,5 +652,92 @@ export const PLANTED: readonly PlantedBug[] = [
     'src/core/deadline.ts',
     'Math.max(performance.now() - this.#monotonic, Date.now() - this.#wall)',
     'Math.min(performance.now() - this.#monotonic, Date.now() - this.#wall)',
+  ),
+
+  bug(
+    'protection',
+    'every-value-is-a-first-contact',
+    THREE_WAY,
+    "if (base === null && firstContact === 'ours')",
+    "if (firstContact === 'ours')",
+  ),
+  bug(
+    'protection',
+    'emptied-values-are-written',
+    THREE_WAY,
+    'if (base === null && isEmpty) return WRITE',
+    'if (isEmpty) return WRITE',
+  ),
+  bug(
+    'protection',
+    'filled-values-are-written',
+    THREE_WAY,
+    "if (write === 'if_empty' && !isEmpty)",
+    "if (write === 'if_empty' && base === null && !isEmpty)",
+  ),
+  bug(
+    'protection',
+    'what-was-kept-is-not-said',
+    PROTECTION,
+    'kept.length === 0 ? null : writeJson(',
+    'kept.length >= 0 ? null : writeJson(',
+  ),
+  bug(
+    'protection',
+    'what-the-record-has-is-the-base',
+    PROTECTION,
+    'base: before.base(property)',
+    'base: before.base(property) === null ? null : markOf(property, theirs)',
+  ),
+  bug(
+    'protection',
+    'old-look-ups-are-believed',
+    'src/import/push/fresh-look.ts',
+    'const LOOK_AGE_MAX_MS = 5_000',
+    'const LOOK_AGE_MAX_MS = 500_000',
+  ),
+  bug(
+    'undo',
+    'changed-values-are-restored',
+    'src/import/undo/restorable.ts',
+    'return new Set(isAsRead ? differing.filter((name) => !others.includes(name)) : differing)',
+    'return new Set(isAsRead ? differing.filter((name) => !others.includes(name)) : [])',
+  ),
+
+  bug(
+    'approval',
+    'stale-plans-are-written',
+    'src/import/push/choose-rows.ts',
+    'return conflict === null ? [] : [[image.ordinal, conflict] as const]',
+    'return conflict === null || ordinals.length > 0 ? [] : [[image.ordinal, conflict] as const]',
+  ),
+  bug(
+    'approval',
+    'nobody-is-asked',
+    'src/import/review.ts',
+    'const isAsked = rules.always && job.isAsked !== false',
+    'const isAsked = rules.always && job.isAsked === false',
+  ),
+
+  bug(
+    'schedules',
+    'pauses-of-people-are-taken-back',
+    AUTH_PAUSE,
+    'state.paused && isNoteFor(state.note, name, sync) ?',
+    'state.paused && name !== "" ?',
+  ),
+  bug(
+    'schedules',
+    'what-was-paused-stays-paused',
+    AUTH_PAUSE,
+    "const isWell = (from === 'blocked' && to === 'running') || isComplete(to)",
+    "const isWell = from === 'blocked' && to === 'cancelled' && isComplete(to)",
+  ),
+  bug(
+    'schedules',
+    'apply-takes-pauses-back',
+    'src/schedules/update.ts',
+    'state: found.raw.schedule?.state ?? null',
+    'state: null',
   ),
 ]

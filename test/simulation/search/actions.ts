@@ -7,7 +7,7 @@ export type Action = { readonly at: number } & (
   | {
       readonly do: 'run'
       readonly sync: string
-      readonly task?: 'retry' | 'reconcile' | 'undo' | undefined
+      readonly task?: 'retry' | 'reconcile' | 'undo' | 'backfill' | undefined
     }
   /** A run of the mirror, or a comparison of its tables. */
   | { readonly do: 'mirror'; readonly how: 'changes' | 'full' | 'compare' | 'repair' }
@@ -29,6 +29,29 @@ export type Action = { readonly at: number } & (
   | { readonly do: 'partition'; readonly worker: number; readonly for: number }
   | { readonly do: 'limit'; readonly perMinute: number; readonly refuseEach: number | null }
   | { readonly do: 'others'; readonly what: 'edit' | 'add' | 'remove'; readonly count: number }
+  /** Others change what a sync writes, in records of its rows: to a value of their own, to none, or to that of the row. */
+  | {
+      readonly do: 'overwrite'
+      readonly sync: string
+      readonly with: 'text' | 'nothing' | 'row'
+      readonly count: number
+    }
+  /** Somebody looks at what waits, by its digest or its number or without naming it, and answers after a while; or names another plan. */
+  | {
+      readonly do: 'answer'
+      readonly sync: string
+      readonly names: 'digest' | 'number' | 'nothing' | 'another'
+      readonly isApproved: boolean
+      readonly after: number
+    }
+  /** What people do to a schedule; `every`: its times change in the configuration, which is not applied by that. */
+  | {
+      readonly do: 'schedule'
+      readonly sync: string
+      readonly what: 'apply' | 'pause' | 'trigger' | 'fill' | 'button'
+      readonly for?: number
+    }
+  | { readonly do: 'every'; readonly sync: string; readonly seconds: number }
   | { readonly do: 'cancel'; readonly sync: string }
   | { readonly do: 'terminate'; readonly sync: string }
   | { readonly do: 'pause'; readonly sync: string; readonly for: number }
@@ -52,13 +75,11 @@ export type Action = { readonly at: number } & (
     }
 )
 export type ActionKind = Action['do']
-/** Those that every history may have. */
-type DrawnKind = Exclude<ActionKind, 'run' | 'orphan' | 'mirror' | 'databaseDown' | 'endSession'>
 
 const SECOND = 1_000
 
 /** Long ones are as likely as short ones: each length of time has something that it breaks. */
-const spread = ({ random }: Dice, least: number, most: number): number =>
+export const spread = ({ random }: Dice, least: number, most: number): number =>
   Math.round(least * (most / least) ** random())
 
 type Draw = (dice: Dice, scene: Scene) => Record<string, unknown>
@@ -70,13 +91,21 @@ const lasting =
   (dice) => ({ for: spread(dice, least * SECOND, most * SECOND) })
 const back: Draw = (dice) => ({ backAfter: spread(dice, 0.1 * SECOND, 100 * SECOND) })
 
+type DrawnKind = Exclude<
+  ActionKind,
+  | 'run'
+  | 'orphan'
+  | 'mirror'
+  | 'overwrite'
+  | 'answer'
+  | 'schedule'
+  | 'every'
+  | 'databaseDown'
+  | 'endSession'
+>
+
 /** Kinds of actions other than runs: how many a history has at most, and what each needs. */
-const KINDS: Readonly<
-  Record<
-    DrawnKind,
-    { most: number; p: number; parts: readonly Draw[] }
-  >
-> = {
+const KINDS: Readonly<Record<DrawnKind, { most: number; p: number; parts: readonly Draw[] }>> = {
   edit: { most: 5, p: 0.9, parts: [anySync, ({ often }) => ({ inPlace: often(0.4) })] },
   kill: { most: 4, p: 0.35, parts: [anyWorker, back] },
   killAtStatement: {
@@ -286,18 +315,103 @@ export function drawMirrorActions(dice: Dice, scene: Scene, endsAt: number): Act
   return actions.map((action) => ({ ...action, at: Math.min(endsAt, action.at) }))
 }
 
-/** What the PostgreSQL server does to those who use it. */
-export function drawDatabaseActions(dice: Dice, endsAt: number): Action[] {
-  const { often, below } = dice
+/** Others change what a sync that protects writes, before, between and in its runs. */
+export function drawProtectionActions(dice: Dice, scene: Scene, endsAt: number): Action[] {
+  const { often, below, one } = dice
+  const syncs = scene.syncs.filter(({ protection }) => protection !== null)
+  if (syncs.length === 0) return []
   const actions: Action[] = []
-  for (let times = often(0.4) ? 1 + below(3) : 0; times > 0; times--)
+  let at = below(30 * SECOND)
+  for (let n = 0; at < endsAt && n < 4; n++) {
+    const sync = one(...syncs).name
+    const value = one('text' as const, 'text' as const, 'nothing' as const, 'row' as const)
+    actions.push({ at, do: 'overwrite', sync, with: value, count: 1 + below(4) })
+    const next = at + spread(dice, 1 * SECOND, 60 * SECOND)
+    actions.push({ at: next, do: 'edit', sync, inPlace: false })
+    if (often(0.8)) actions.push({ at: next + 1, do: 'run', sync })
+    if (often(0.3))
+      actions.push({
+        at: next + spread(dice, 100, 10 * SECOND),
+        do: 'kill',
+        worker: below(scene.workers),
+        backAfter: spread(dice, 100, 30 * SECOND),
+      })
+    at = next + spread(dice, 5 * SECOND, endsAt / 3)
+  }
+  return actions.map((action) => ({ ...action, at: Math.min(endsAt, action.at) }))
+}
+
+/** Answers to runs that ask, and what changes between the look at the plan and the answer. */
+export function drawApprovals(
+  dice: Dice,
+  { syncs }: Pick<Scene, 'syncs'>,
+  { actions, endsAt }: { readonly actions: readonly Action[]; readonly endsAt: number },
+): Action[] {
+  const { often, below, one } = dice
+  const asking = syncs.filter(({ asks }) => asks).map(({ name }) => name)
+  const drawn = actions.flatMap((action): Action[] => {
+    if (action.do !== 'run' || !asking.includes(action.sync) || !often(0.85)) return []
+    const { sync } = action
+    const at = action.at + spread(dice, 200, 20 * SECOND)
+    const after = spread(dice, 100, 60 * SECOND)
+    const names = one<Extract<Action, { do: 'answer' }>['names']>(
+      'digest',
+      'digest',
+      'number',
+      'nothing',
+      'another',
+    )
+    const within = () => at + below(after + 1_000)
+    return [
+      { at, do: 'answer', sync, names, isApproved: often(0.85), after },
+      ...(often(0.5)
+        ? [{ at: within(), do: 'overwrite', sync, with: one('text', 'nothing'), count: 3 } as const]
+        : []),
+      ...(often(0.2) ? [{ at: within(), do: 'edit', sync, inPlace: false } as const] : []),
+      ...(often(0.2)
+        ? [{ at: within(), do: 'others', what: one('remove', 'edit'), count: 2 } as const]
+        : []),
+    ]
+  })
+  return drawn.map((action) => ({ ...action, at: Math.min(endsAt, action.at) }))
+}
+
+/** What people do to schedules, and the files that their runs read. */
+export function drawScheduleActions(dice: Dice, scene: Scene, endsAt: number): Action[] {
+  const { often, below, one } = dice
+  const scheduled = scene.syncs.filter(({ everySeconds }) => everySeconds !== null)
+  if (scheduled.length === 0) return []
+  const sync = () => one(...scheduled).name
+  const apply = (at: number): Action => ({ at, do: 'schedule', sync: sync(), what: 'apply' })
+  const actions: Action[] = [apply(300 + below(2_000))]
+  for (let n = 1 + below(6); n > 0; n--) {
+    const at = below(endsAt)
+    const name = sync()
+    if (often(0.2)) actions.push({ at, do: 'every', sync: name, seconds: one(20, 60, 180) })
+    const what = one<Extract<Action, { do: 'schedule' }>['what']>(
+      'apply',
+      'pause',
+      'pause',
+      'trigger',
+      'fill',
+      'button',
+    )
     actions.push({
-      at: below(endsAt),
-      do: 'databaseDown',
-      for: spread(dice, 0.1 * SECOND, 60 * SECOND),
-      isCrash: often(0.5),
+      at: at + 1,
+      do: 'schedule',
+      sync: name,
+      what,
+      for: spread(dice, 1 * SECOND, 120 * SECOND),
     })
-  for (let times = often(0.5) ? 1 + below(6) : 0; times > 0; times--)
-    actions.push({ at: below(endsAt), do: 'endSession', in: spread(dice, 1, 200) })
-  return actions
+    if (often(0.5)) actions.push({ at: below(endsAt), do: 'edit', sync: name, inPlace: false })
+    if (often(0.15)) actions.push({ at: below(endsAt), do: 'run', sync: name, task: 'backfill' })
+    if (often(0.2))
+      actions.push({
+        at: below(endsAt),
+        do: 'key',
+        to: one('new', 'other'),
+        for: spread(dice, 1 * SECOND, 200 * SECOND),
+      })
+  }
+  return actions.map((action) => ({ ...action, at: Math.min(endsAt, action.at) }))
 }

@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import type { RealServer } from '../postgres/thread.ts'
+import { completed } from './compact.ts'
 import { drawPlan, type Plan } from './plan.ts'
 import { play } from './play.ts'
 
@@ -29,7 +30,7 @@ const bundle = { code: readFileSync(workflows!, 'utf8') }
 
 for await (const line of createInterface({ input: process.stdin })) {
   const order = JSON.parse(line) as Sent
-  const plan = 'plan' in order ? order.plan : drawPlan(order.seed)
+  const plan = 'plan' in order ? completed(order.plan) : drawPlan(order.seed)
   const played: Played = { plan, seed: plan.seed, ...(await play(plan, bundle, order.server)) }
   process.stdout.write(`${JSON.stringify(played)}\n`)
 }

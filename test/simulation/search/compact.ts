@@ -15,6 +15,9 @@ export const PLAIN_SYNC: SyncScene = {
   badPercent: 0,
   keyless: 0,
   padsKeys: false,
+  protection: null,
+  asks: false,
+  everySeconds: null,
 }
 
 export const PLAIN_SERVICE: Scene['service'] = {
@@ -82,6 +85,18 @@ export function compactOf({ seed, scene, weather, actions, restsAt }: Plan): Com
     restsAt,
   }
 }
+
+/** A plan that was kept before the world had all that it has now. */
+export const completed = (plan: Plan): Plan => ({
+  ...plan,
+  scene: {
+    ...PLAIN_SCENE,
+    ...plan.scene,
+    syncs: plan.scene.syncs.map((sync) => ({ ...PLAIN_SYNC, ...sync })),
+    service: { ...PLAIN_SERVICE, ...plan.scene.service },
+  },
+  weather: { ...CALM, ...plan.weather },
+})
 
 export const planOf = (compact: CompactPlan): Plan => ({
   seed: compact.seed ?? 1,

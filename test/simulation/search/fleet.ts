@@ -4,7 +4,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { simulatedPostgres } from '../postgres/start.ts'
 import type { Order, Played, Sent } from './child.ts'
-import { isOnPostgres } from './plan.ts'
+import { isOnPostgres } from './database.ts'
 
 /** Of the machine, for one history. Far more than the slowest needs. */
 const HISTORY_MAX_MS = 300_000

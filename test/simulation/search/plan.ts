@@ -3,7 +3,23 @@
 
 import type { Dice } from '../scheduler.ts'
 import { diceOf } from '../world/dice.ts'
-import { drawActions, drawDatabaseActions, drawMirrorActions, type Action } from './actions.ts'
+import {
+  drawActions,
+  drawApprovals,
+  drawMirrorActions,
+  drawProtectionActions,
+  drawScheduleActions,
+  type Action,
+} from './actions.ts'
+import { drawDatabase, drawDatabaseActions, type DatabaseScene, type Ledgers } from './database.ts'
+
+/** Which values of others a sync leaves as they are. */
+export interface Protection {
+  readonly onConflict: 'ours' | 'theirs' | 'reject'
+  readonly firstContact: 'ours' | 'theirs'
+  /** A property that is written only where there is no value. */
+  readonly ifEmpty: SyncScene['properties'][number] | null
+}
 
 export interface SyncScene {
   readonly name: string
@@ -21,6 +37,12 @@ export interface SyncScene {
   readonly keyless: number
   /** Whether some keys have space around them. */
   readonly padsKeys: boolean
+  /** Null: it writes whatever its rows have. */
+  readonly protection: Protection | null
+  /** Each run of it asks a person, who sees its plan. */
+  readonly asks: boolean
+  /** Its schedule begins a run so often; null: it has none. */
+  readonly everySeconds: number | null
 }
 
 /** A mirror of the service into a warehouse. */
@@ -30,19 +52,11 @@ export interface MirrorScene {
   readonly deletionsMaxPercent: number
   /** Contacts that others have made before the history begins. */
   readonly records: number
+  /** Whether these have numbers that no double holds. Default: no. */
+  readonly longNumbers?: boolean
   readonly tuning: Readonly<Record<string, unknown>>
   /** Default: DuckDB. */
   readonly warehouse?: 'duckdb' | 'postgres'
-}
-
-/** A PostgreSQL server. */
-export interface DatabaseScene {
-  /** How often a connection is cut before, or after, a statement, of 1. */
-  readonly cuts: number
-  /** Of its clock, ms. */
-  readonly clockAhead: number
-  /** How much faster the clock of each worker's machine goes: 0.01 is 1 %. */
-  readonly drifts: readonly number[]
 }
 
 export interface Scene {
@@ -141,12 +155,15 @@ function drawSync(dice: Dice, name: string, type: SyncScene['type']): SyncScene 
     badPercent: often(0.4) ? below(12) : 0,
     keyless: often(0.1) ? 0.5 : 0,
     padsKeys: often(0.2),
+    protection: null,
+    asks: false,
+    everySeconds: null,
   }
 }
 
 /** In some histories only, and by dice of its own: the others stay as they are without it. */
 function drawMirror({ one, often, below }: Dice): MirrorScene | null {
-  if (!often(1)) return null
+  if (!often(0.12)) return null
   return {
     types: one(['contact'], ['contact', 'company']),
     deletions: one('soft', 'soft', 'hard'),
@@ -165,33 +182,45 @@ function drawMirror({ one, often, below }: Dice): MirrorScene | null {
   }
 }
 
-export const LEDGERS = ['sqlite', 'postgres', 'both'] as const
+/** What is drawn before mirrors and databases. */
+type DrawnScene = Omit<Scene, 'mirror' | 'ledger' | 'database'>
 
-/** Where the ledger is, and the mirror, by dice of their own: the rest is the same on both. */
-function drawDatabase(seed: number, ledgers: (typeof LEDGERS)[number], mirror: MirrorScene | null) {
-  const { one, often, random } = diceOf(seed, 'ledger')
-  const drawn = one<Scene['ledger']>('sqlite', 'postgres')
-  const warehouse = one<'duckdb' | 'postgres'>('duckdb', 'postgres')
-  const database: DatabaseScene = {
-    cuts: often(0.4) ? 0.02 * random() : 0,
-    clockAhead: one(0, 0, -40_000, 3_600_000),
-    drifts: [0, 1, 2].map(() => (often(0.3) ? 0.02 * random() - 0.01 : 0)),
-  }
-  if (ledgers === 'sqlite') return { ledger: ledgers, database: null, mirror }
-  const ledger = ledgers === 'both' ? drawn : ledgers
-  const isAway = mirror !== null && warehouse === 'postgres'
-  return {
-    ledger,
-    database: ledger === 'postgres' || isAway ? database : null,
-    mirror: mirror === null || !isAway ? mirror : { ...mirror, warehouse },
-  }
+/** In some histories only, by dice of its own. A service that writes other values than were sent is taken for other people. */
+function drawProtection({ one, often }: Dice, sync: SyncScene): Protection | null {
+  if (sync.mode === 'create' || !often(0.7)) return null
+  const onConflict = one('theirs' as const, 'theirs' as const, 'reject' as const, 'ours' as const)
+  const ifEmpty = onConflict === 'ours' || often(0.25) ? one(...sync.properties) : null
+  const firstContact = onConflict !== 'ours' && often(0.4) ? 'theirs' : 'ours'
+  return { onConflict, firstContact, ifEmpty }
 }
 
-/** Whether the history needs a PostgreSQL server. */
-export const isOnPostgres = ({ ledger, mirror }: Pick<Scene, 'ledger' | 'mirror'>): boolean =>
-  ledger === 'postgres' || mirror?.warehouse === 'postgres'
+function protectedScene(dice: Dice, scene: DrawnScene): DrawnScene {
+  if (!dice.often(0.3) || scene.service.writes !== 'sent') return scene
+  const syncs = scene.syncs.map((sync) => ({ ...sync, protection: drawProtection(dice, sync) }))
+  return { ...scene, syncs }
+}
 
-function drawScene(dice: Dice): Omit<Scene, 'mirror' | 'ledger' | 'database'> {
+/** In some histories only, by dice of its own. */
+function askingScene({ one, often }: Dice, scene: DrawnScene): DrawnScene {
+  if (!often(0.15) || scene.service.writes !== 'sent') return scene
+  const asking = one(...scene.syncs)
+  const syncs = scene.syncs.map((sync) => ({ ...sync, asks: sync === asking || often(0.3) }))
+  const tuning = { ...scene.tuning, ...(often(0.3) && { approval_ms: one(60_000, 300_000) }) }
+  return { ...scene, syncs, tuning }
+}
+
+/** In some histories only, by dice of its own. */
+function scheduledScene({ one, often }: Dice, scene: DrawnScene): DrawnScene {
+  if (!often(0.15)) return scene
+  const scheduled = one(...scene.syncs)
+  const syncs = scene.syncs.map((sync) => ({
+    ...sync,
+    everySeconds: sync === scheduled || often(0.3) ? one(20, 60, 60, 180) : null,
+  }))
+  return { ...scene, syncs }
+}
+
+function drawScene(dice: Dice): DrawnScene {
   const { one, often, below } = dice
   const contacts = drawSync(dice, 'contacts', 'contact')
   const companies = drawSync(dice, 'companies', 'company')
@@ -251,19 +280,28 @@ function drawWeather({ often, random }: Dice): Weather {
 }
 
 /** @param ledgers where the ledger is; `both`: in one or the other, as the seed draws */
-export function drawPlan(seed: number, ledgers: (typeof LEDGERS)[number] = 'sqlite'): Plan {
+export function drawPlan(seed: number, ledgers: Ledgers = 'sqlite'): Plan {
   const { mirror, ...placed } = drawDatabase(seed, ledgers, drawMirror(diceOf(seed, 'mirror')))
-  const scene = { ...drawScene(diceOf(seed, 'scene')), mirror, ...placed }
+  const drawn = drawScene(diceOf(seed, 'scene'))
+  const protecting = protectedScene(diceOf(seed, 'protection'), drawn)
+  const asking = askingScene(diceOf(seed, 'approval'), protecting)
+  const scene = { ...scheduledScene(diceOf(seed, 'schedules'), asking), mirror, ...placed }
   const dice = diceOf(seed, 'actions')
   const restsAt = (3 + dice.below(12)) * MINUTE
+  const actions = [
+    ...drawActions(dice, scene, restsAt),
+    ...(mirror === null ? [] : drawMirrorActions(diceOf(seed, 'mirror runs'), scene, restsAt)),
+    ...drawProtectionActions(diceOf(seed, 'changes by others'), scene, restsAt),
+    ...drawScheduleActions(diceOf(seed, 'people and schedules'), scene, restsAt),
+    ...(placed.database === null ? [] : drawDatabaseActions(diceOf(seed, 'database'), restsAt)),
+  ]
   return {
     seed,
     scene,
     weather: drawWeather(diceOf(seed, 'weather')),
     actions: [
-      ...drawActions(dice, scene, restsAt),
-      ...(mirror === null ? [] : drawMirrorActions(diceOf(seed, 'mirror runs'), scene, restsAt)),
-      ...(placed.database === null ? [] : drawDatabaseActions(diceOf(seed, 'database'), restsAt)),
+      ...actions,
+      ...drawApprovals(diceOf(seed, 'approvals'), scene, { actions, endsAt: restsAt }),
     ].toSorted((a, b) => a.at - b.at),
     restsAt,
   }

@@ -6,7 +6,8 @@ import { diceOf } from '../world/dice.ts'
 import { drawActions } from './actions.ts'
 import type { Order, Played } from './child.ts'
 import type { Fleet } from './fleet.ts'
-import { drawPlan, type LEDGERS, type Plan, type Weather } from './plan.ts'
+import type { Ledgers } from './database.ts'
+import { drawPlan, type Plan, type Weather } from './plan.ts'
 
 /** Plans that led to something new, at most. */
 const CORPUS_MAX = 300
@@ -50,7 +51,7 @@ export interface SearchOptions {
   /** Whether plans that led to something new are changed. */
   readonly isSteered: boolean
   /** Default: SQLite. */
-  readonly ledger?: (typeof LEDGERS)[number]
+  readonly ledger?: Ledgers
   /** Told of each history. Returns whether the search ends. */
   played(played: Played, count: number): boolean
 }

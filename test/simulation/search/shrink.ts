@@ -52,6 +52,9 @@ const PLAIN: Partial<SyncScene> = {
   badPercent: 0,
   keyless: 0,
   padsKeys: false,
+  protection: null,
+  asks: false,
+  everySeconds: null,
   mode: 'upsert',
 }
 

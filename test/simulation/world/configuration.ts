@@ -2,18 +2,34 @@
 
 import { writeFileSync, renameSync, chmodSync } from 'node:fs'
 import { join } from 'node:path'
-import { isOnPostgres, type MirrorScene, type Scene, type SyncScene } from '../search/plan.ts'
+import { isOnPostgres } from '../search/database.ts'
+import type { MirrorScene, Scene, SyncScene } from '../search/plan.ts'
 import { KEYS } from './service.ts'
 import { DATABASE_URL, LEDGER_SCHEMA } from '../postgres/names.ts'
 import { MIRROR } from './warehouse.ts'
 
 type Json = Record<string, unknown>
 
+export const KEY_PROPERTY = 'code'
+
+function mappingOf({ protection }: SyncScene, property: string): Json | string {
+  const settings = {
+    ...(property === 'size' && { type: 'number' }),
+    ...(protection?.ifEmpty === property && { write: 'if_empty' }),
+  }
+  return Object.keys(settings).length === 0 ? property : { column: property, ...settings }
+}
+
+const protectionOf = ({ protection }: SyncScene): Json =>
+  protection === null || protection.onConflict === 'ours'
+    ? {}
+    : { on_conflict: protection.onConflict, first_contact: protection.firstContact }
+
 const importOf = (sync: SyncScene, more: Json): Json => ({
   from: { csv: `./${sync.name}.csv` },
   to: 'crm',
   object_type: sync.type,
-  matching_property: 'code',
+  matching_property: KEY_PROPERTY,
   mode: sync.mode,
   verify: sync.verify,
   ...(sync.keepBefore && { keep_before: true }),
@@ -21,11 +37,10 @@ const importOf = (sync: SyncScene, more: Json): Json => ({
     missing_rows: sync.missingRows,
     missing_rows_max_percent: 100,
   }),
+  ...protectionOf(sync),
+  ...(sync.asks && { approve: 'plan' }),
   properties: Object.fromEntries(
-    ['code', ...sync.properties].map((property) => [
-      property,
-      property === 'size' ? { column: property, type: 'number' } : property,
-    ]),
+    [KEY_PROPERTY, ...sync.properties].map((property) => [property, mappingOf(sync, property)]),
   ),
   ...more,
 })
@@ -46,6 +61,7 @@ export class Configuration {
   #key: string = KEYS.home
   /** Settings that were edited, by sync. */
   readonly #edits = new Map<string, Json>()
+  readonly #every = new Map<string, number>()
 
   constructor(folder: string, scene: Scene) {
     this.#folder = folder
@@ -88,6 +104,17 @@ export class Configuration {
     this.write()
   }
 
+  #scheduleOf({ name, everySeconds }: SyncScene): Json {
+    const seconds = this.#every.get(name) ?? everySeconds
+    return seconds === null ? {} : { schedule: { every: `${seconds} seconds` } }
+  }
+
+  /** When its runs begin; the server is not told. */
+  setEvery(sync: string, seconds: number): void {
+    this.#every.set(sync, seconds)
+    this.write()
+  }
+
   write(): void {
     const { mirror, ledger } = this.#scene
     const postgres = { file: './database-url' }
@@ -103,7 +130,10 @@ export class Configuration {
         ...Object.fromEntries(
           this.#scene.syncs.map((sync) => [
             sync.name,
-            { import: importOf(sync, this.#edits.get(sync.name) ?? {}) },
+            {
+              import: importOf(sync, this.#edits.get(sync.name) ?? {}),
+              ...this.#scheduleOf(sync),
+            },
           ]),
         ),
         ...(mirror && { [MIRROR]: { mirror: mirrorOf(mirror) } }),

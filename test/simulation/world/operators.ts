@@ -1,8 +1,9 @@
 // Carries out the actions of a plan: what the adversary does to the world, and what people do.
 
 import type { Snapshot } from '../../other-service/index.ts'
+import { shownPlan } from '../model/approved.ts'
 import { plainValues } from '../model/service-log.ts'
-import { VALUE_MARK } from '../model/sources.ts'
+import { REFUSED, VALUE_MARK } from '../model/sources.ts'
 import type { Action } from '../search/actions.ts'
 import { diceOf } from './dice.ts'
 import { ELSEWHERE_ORG, KEYS, OTHER_ORG, faultsOf, typeDefs } from './service.ts'
@@ -14,6 +15,8 @@ type Doers = { readonly [Kind in Action['do']]: (action: Of<Kind>) => void }
 
 const SNAPSHOT_EVERY_MS = 5_000
 const SNAPSHOTS_MAX = 100
+/** How often somebody looks for what waits, once a second. */
+const ANSWER_LOOKS = 30
 
 export class Operators {
   readonly #world: World
@@ -64,6 +67,7 @@ export class Operators {
     const { weather, services, configuration, workers } = this.#world
     for (const over of this.#pending) await over()
     weather.rest()
+    this.#world.timetable?.rest()
     services.crm.set({ faults: [], itemFaults: null, refuseEach: null, perMinute: 6_000 })
     services.crm.addKey(KEYS.home)
     configuration.restore(KEYS.home)
@@ -89,6 +93,7 @@ export class Operators {
       if (task === undefined) return void world.start(sync, 'importSync', { sync })
       if (task === 'reconcile')
         return void world.start(sync, 'reconcile', { sync, repair: this.#dice.often(0.7) })
+      if (task === 'backfill') return void world.start(sync, task, { sync })
       const run = world.lastClosedRun(sync)
       if (run !== null) world.start(sync, task, { run })
     },
@@ -192,6 +197,15 @@ export class Operators {
     others: ({ what, count }) => {
       for (let times = count; times > 0; times--) this.#other(what)
     },
+    overwrite: ({ sync, with: value, count }) => {
+      for (let times = count; times > 0; times--) this.#overwrite(sync, value)
+    },
+    schedule: (action) => this.#world.timetable?.act(action),
+    every: ({ sync, seconds }) => {
+      this.#tell(`the configuration of ${sync} says every ${seconds} seconds`)
+      this.#world.configuration.setEvery(sync, seconds)
+    },
+    answer: (action) => this.#answer(action, ANSWER_LOOKS),
     cancel: ({ sync }) =>
       this.#withRun(sync, 'cancels', (id) => this.#world.client.workflow.getHandle(id).cancel()),
     terminate: ({ sync }) =>
@@ -241,7 +255,7 @@ export class Operators {
       if (key !== KEYS.home || this.#isRevoked) return
       this.#tell('the key does not see contacts any more')
       crm.hideType(key, 'contact')
-      const refused = this.#refusing()
+      const refused = this.#refusing('contact')
       this.#until(ms, 'the key sees contacts again', () => {
         crm.showType(key, 'contact')
         refused()
@@ -282,9 +296,9 @@ export class Operators {
     },
   }
 
-  #refusing(): () => void {
+  #refusing(hides?: string): () => void {
     const { loop, refusing } = this.#world
-    const time = { from: loop.now(), until: Infinity }
+    const time = { from: loop.now(), until: Infinity, ...(hides !== undefined && { hides }) }
     refusing.push(time)
     return () => void (time.until = loop.now())
   }
@@ -325,6 +339,54 @@ export class Operators {
     this.#tell(
       `the service is put back to how it was ${Math.round((loop.now() - found.at) / 1_000)} s ago`,
     )
+  }
+
+  /** Somebody who waits for what waits. */
+  #answer(action: Of<'answer'>, looks: number): void {
+    const world = this.#world
+    const [run] = world.query<{ id: number; workflow_id: string; message: string | null }>(
+      `SELECT id, workflow_id, message FROM runs WHERE sync = ? AND state = 'blocked' AND reason = 'approval'`,
+      action.sync,
+    )
+    if (world.isAtRest || looks === 0) return
+    if (run === undefined)
+      return void world.loop.after(1_000, 'a look at what waits', () =>
+        this.#answer(action, looks - 1),
+      )
+    const { isApproved, names } = action
+    const plan = {
+      digest: shownPlan({ state: 'blocked', reason: 'approval', message: run.message }),
+      number: run.id,
+      nothing: null,
+      another: '0123456789ab',
+    }[names]
+    world.loop.after(action.after, 'an answer', () => {
+      if (world.isAtRest) return
+      this.#tell(`a person ${isApproved ? 'approves' : 'rejects'} ${run.workflow_id} (${names})`)
+      world
+        .answer(run.workflow_id, plan, isApproved)
+        .catch((error: unknown) => this.#tell(`  it is refused: ${(error as Error).name}`))
+    })
+  }
+
+  #overwrite(name: string, value: Of<'overwrite'>['with']): void {
+    const { sources, services } = this.#world
+    const { sync, last } = sources.get(name)!
+    const { log, crm } = services
+    const { one, below } = this.#dice
+    const row = last.rows[below(last.rows.length)]!
+    const record = crm.org.list(sync.type).find(({ properties }) => properties['code'] === row.code)
+    if (record === undefined) return
+    const property = one(...sync.properties)
+    const text =
+      property === 'size' ? String(++this.#others) : `${VALUE_MARK}-other-${++this.#others}`
+    const given = { text, nothing: null, row: row.cells[property]! }[value]
+    if (given === REFUSED || (property === 'size' && given !== null && !/^\d+$/.test(given))) return
+    this.#tell(
+      `others give ${record.id} ${value === 'row' ? 'the' : 'another'} ${property}${given === null ? ', none' : ''}`,
+    )
+    const written = property === 'size' && given !== null ? Number(given) : given
+    log.others(() => crm.org.change(record.id, { [property]: written }))
   }
 
   #other(what: 'edit' | 'add' | 'remove'): void {

@@ -1,6 +1,7 @@
 // The services of the world: the CRM that syncs write to, an org of it that they must not write to, and another service whose address the
 // configuration may name by mistake. Each is the second implementation of the service, on the simulated network.
 
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import {
   startOtherService,
   type Faults,
@@ -74,6 +75,8 @@ export async function startServices(parts: {
   onChange(change: Change): void
   /** A service was shown a key; '' is none. */
   onKey(org: number, key: string): void
+  /** A request with a key was refused by its quota, for so long. */
+  onRefusal(key: string, seconds: number): void
 }): Promise<Services> {
   const { loop, network, scene, weather, seed } = parts
   const log = new ServiceLog(() => loop.now(), parts.onChange)
@@ -96,8 +99,18 @@ export async function startServices(parts: {
           listen: (server) => {
             server.prependListener(
               'request',
-              ({ headers }: { headers: { authorization?: string } }) =>
-                parts.onKey(orgId, (headers.authorization ?? '').replace('Bearer ', '')),
+              ({ headers }: IncomingMessage, response: ServerResponse) => {
+                const key = (headers.authorization ?? '').replace('Bearer ', '')
+                parts.onKey(orgId, key)
+                const own = response.writeHead.bind(response) as (
+                  ...given: unknown[]
+                ) => typeof response
+                response.writeHead = (status: number, ...given: unknown[]) => {
+                  const told = given.at(-1) as Record<string, string> | undefined
+                  if (status === 429) parts.onRefusal(key, Number(told?.['retry-after'] ?? 0))
+                  return own(status, ...given)
+                }
+              },
             )
             network.listen(address, server, process)
             if (address === CRM) network.listen(ALIAS, server, process)

@@ -25,6 +25,7 @@ import { projectQueues } from '../temporal/project-queues.ts'
 import type { SimulatedTemporal, SimulatedWorker } from '../temporal/index.ts'
 import type { Loop } from './loop.ts'
 import type { Process } from './process.ts'
+import { watchPulse } from './pulse.ts'
 import type { Warehouse } from './warehouse.ts'
 
 export interface WorkerParts {
@@ -46,6 +47,7 @@ export interface WorkerParts {
   readonly warehouse: Warehouse | null
   /** Of one way to the warehouse's thread, or back, ms. */
   warehouseMs(): number
+  violate(what: string): void
 }
 
 const UPKEEP_MS = 30_000
@@ -80,6 +82,8 @@ export class Worker {
   readonly process: Process
   readonly #parts: WorkerParts
   #polling: SimulatedWorker | null = null
+  /** When it began, or went on. */
+  #movesSince = -Infinity
 
   constructor(parts: WorkerParts) {
     this.#parts = parts
@@ -130,7 +134,15 @@ export class Worker {
           warehouse.open(given, { process: this.process, wayMs: warehouseMs }),
         )
       const isAlone = { isAlone: true, mayOpen: async () => true }
-      const activities = guardActivities(createActivities(deps), ledger, isAlone)
+      const guarded = guardActivities(createActivities(deps), ledger, isAlone)
+      const activities = watchPulse(
+        { ...guarded },
+        {
+          now: () => this.#parts.loop.now(),
+          movesSince: () => (this.process.state === 'running' ? this.#movesSince : null),
+          violate: this.#parts.violate,
+        },
+      )
       await ensureSearchAttributes(client.connection, 'default')
       this.#startUpkeep(client, deps)
       this.#polling = temporal.addWorker({
@@ -161,6 +173,7 @@ export class Worker {
   }
 
   goOn(): void {
+    this.#movesSince = this.#parts.loop.now()
     this.#parts.loop.goOn(this.process)
     this.#polling?.continue()
   }

@@ -6,9 +6,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Logger } from '../../../src/core/ports.ts'
 import { DatabaseSync } from '@photostructure/sqlite'
-import type { Org } from '../../other-service/index.ts'
+import { numberOf, type Org } from '../../other-service/index.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
 import { taskQueueOf } from '../../../workflows/queues.ts'
+import type { Verdict } from '../model/approved.ts'
 import { MirrorJudge } from '../model/mirrored.ts'
 import { Source, Versions } from '../model/sources.ts'
 import type { Change } from '../model/service-log.ts'
@@ -19,7 +20,8 @@ import { DATABASE_URL, LEDGER_SCHEMA } from '../postgres/names.ts'
 import { Database } from '../postgres/database.ts'
 import { mirrorReader } from '../postgres/mirror.ts'
 import type { RealServer } from '../postgres/thread.ts'
-import { isOnPostgres, type Plan } from '../search/plan.ts'
+import { isOnPostgres } from '../search/database.ts'
+import type { Plan } from '../search/plan.ts'
 import { diceOf } from './dice.ts'
 import { Configuration } from './configuration.ts'
 import { install } from './fakes.ts'
@@ -28,6 +30,7 @@ import { asWorld, Machine, Process } from './process.ts'
 import { ELSEWHERE_ORG, HOME_ORG, OTHER_ORG, startServices, type Services } from './service.ts'
 import { closeFilesOf, watchStatements } from './statements.ts'
 import { Story } from './story.ts'
+import { Timetable } from './timetable.ts'
 import { MIRROR, Warehouse, type TableReader } from './warehouse.ts'
 import { Worker } from './worker.ts'
 
@@ -37,6 +40,9 @@ function causeOf(error: unknown): string {
   while (cause.cause instanceof Error) cause = cause.cause
   return cause.type ?? cause.name
 }
+
+/** With the digits after it, no double holds such a number. */
+const LONG = 9_007_199_254_740_993n
 
 /** When all histories begin. */
 export const BEGIN_MS = Date.UTC(2031, 4, 6, 7, 0, 0)
@@ -65,6 +71,7 @@ function projectIn(ledger: string): string {
 export interface Watchers {
   onChange(change: Change): void
   onKey(org: number, key: string): void
+  onRefusal(key: string, seconds: number): void
   violate(what: string): void
 }
 
@@ -109,6 +116,8 @@ export class World {
   readonly mirrorTable: TableReader
   readonly mirrorJudge: MirrorJudge | null
   project = ''
+  /** Null: nothing begins by itself. */
+  timetable: Timetable | null = null
   #processes = 0
   #endings: (() => void)[] = []
 
@@ -200,13 +209,18 @@ export class World {
         : projectIn(join(this.folder, 'ledger.db'))
     this.#putRecords()
     for (let at = 0; at < scene.workers; at++) void this.startWorker(at)
+    if (scene.syncs.some(({ everySeconds }) => everySeconds !== null))
+      this.timetable = new Timetable(this, (what) => this.#watchers.violate(what))
   }
 
   /** Contacts that others have made. */
   #putRecords(): void {
     const { log, crm } = this.services
-    for (let n = this.plan.scene.mirror?.records ?? 0; n > 0; n--)
-      log.others(() => crm.org.put('contact', { code: `first-${n}`, name: `First ${n}` }))
+    const { records = 0, longNumbers = false } = this.plan.scene.mirror ?? {}
+    for (let n = records; n > 0; n--) {
+      const size = longNumbers ? { size: numberOf(`${LONG + BigInt(n)}.5`) } : {}
+      log.others(() => crm.org.put('contact', { code: `first-${n}`, name: `First ${n}`, ...size }))
+    }
   }
 
   /** A disk needs a moment, in which others work. */
@@ -240,6 +254,7 @@ export class World {
       ledgerMs: () => ledgerMs * 2 * dice.random(),
       warehouse: this.warehouse,
       warehouseMs: () => 1 + 40 * warehouseDice.random(),
+      violate: (what) => this.#watchers.violate(what),
     })
     try {
       await worker.start()
@@ -282,18 +297,26 @@ export class World {
     const started: Started = { sync, type, workflowId, beganAt: this.loop.now(), ended: null }
     this.runs.push(started)
     this.story.tell(`${workflowId} begins`)
-    const end = (how: string) => {
-      if (started.ended !== null) return
-      started.ended = { at: this.loop.now(), how }
-      this.story.tell(`${workflowId} ends: ${how}`)
-      if (sync === MIRROR)
-        this.loop.at(this.loop.now(), 'the table is looked at', () =>
-          this.mirrorJudge!.look(started),
-        )
-    }
-    const args = [{ tuning, ...input }]
-    void this.#follow(type, workflowId, args, started).then(end)
+    void this.#follow(type, workflowId, [{ tuning, ...input }], started)
     return started
+  }
+
+  /** A run that somebody else has begun. */
+  follow(sync: string, type: string, workflowId: string): void {
+    if (this.runs.some((run) => run.workflowId === workflowId)) return
+    const started: Started = { sync, type, workflowId, beganAt: this.loop.now(), ended: null }
+    this.runs.push(started)
+    this.story.tell(`${workflowId} has begun`)
+    void this.#follow(type, workflowId, null, started)
+  }
+
+  #end(started: Started, how: string): void {
+    if (started.ended !== null) return
+    const { sync, workflowId } = started
+    started.ended = { at: this.loop.now(), how }
+    this.story.tell(`${workflowId} ends: ${how}`)
+    if (sync === MIRROR)
+      this.loop.at(this.loop.now(), 'the table is looked at', () => this.mirrorJudge!.look(started))
   }
 
   /** The number of the newest run of a sync that is over; null: none is. */
@@ -305,8 +328,24 @@ export class World {
     return found?.id ?? null
   }
 
+  readonly verdicts: Verdict[] = []
+
+  /** A person answers to what waits. @param plan what is approved, or rejected; null: whatever it is */
+  async answer(
+    workflowId: string,
+    plan: string | number | null,
+    isApproved: boolean,
+  ): Promise<void> {
+    this.verdicts.push({ workflowId, plan: plan === null ? null : String(plan), isApproved })
+    await this.client.workflow
+      .getHandle(workflowId)
+      .executeUpdate(isApproved ? 'approve' : 'reject', {
+        args: (plan === null ? [] : [{ plan }]) as [],
+      })
+  }
+
   /** Times in which the service did not take what it takes otherwise: its schema, or the rights of a key, had changed. */
-  readonly refusing: { readonly from: number; until: number }[] = []
+  readonly refusing: { readonly from: number; until: number; readonly hides?: string }[] = []
 
   /** Whether it did so in a run that was opened then, by the machine's clock. */
   refusesMore(openedAt: string): boolean {
@@ -315,30 +354,34 @@ export class World {
     return this.refusing.some(({ until }) => until >= from)
   }
 
-  /** Begins a workflow, and waits for its end, as long as the server is away. Returns how it ended. */
+  /** Begins a workflow, and waits for its end, as long as the server is away. @param args null: it was begun */
   async #follow(
     type: string,
     workflowId: string,
-    args: object[],
+    args: object[] | null,
     started: Started,
-  ): Promise<string> {
+  ): Promise<void> {
     const { workflow } = this.client
-    for (let isBegun = false; started.ended === null;) {
+    for (let isBegun = args === null; started.ended === null;) {
       try {
         if (!isBegun)
-          await workflow.start(type, { taskQueue: taskQueueOf(this.project), workflowId, args })
+          await workflow.start(type, {
+            taskQueue: taskQueueOf(this.project),
+            workflowId,
+            args: args!,
+          })
         isBegun = true
-        return ((await workflow.getHandle(workflowId).result()) as { state: string }).state
+        const { state } = (await workflow.getHandle(workflowId).result()) as { state: string }
+        return this.#end(started, state)
       } catch (error) {
         const { name } = error as Error
         if (name === 'WorkflowFailedError' || name === 'WorkflowNotFoundError')
-          return causeOf(error)
+          return this.#end(started, causeOf(error))
         // The server may have begun it all the same.
         isBegun ||= name === 'WorkflowExecutionAlreadyStartedError'
         await this.loop.wait(5_000)
       }
     }
-    return started.ended.how
   }
 
   orgOf(id: number | null): Org | null {

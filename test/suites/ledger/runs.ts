@@ -60,6 +60,7 @@ export function runTests(open: Open): void {
         sourceColumns: null,
         sourceDigest: null,
         rowsRead: null,
+        stageFence: 0,
         warnings: [],
         counts: null,
         closedAt: null,

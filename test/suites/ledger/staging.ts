@@ -116,6 +116,17 @@ export function stagingTests(open: Open): void {
       expect(await ledger.run(run)).toMatchObject({ rowsRead: 3 })
     })
 
+    it('begins only where nobody has staged since the attempt began, if it says when that was', async () => {
+      const { id: run, stageFence } = await openRun(ledger)
+      const fence = await ledger.beginStage(run, ['id'], stageFence)
+      await ledger.stageItems(run, fence, rows(2))
+      const other = await opened.reopen()
+      await expect(other.beginStage(run, ['late'], stageFence)).rejects.toThrow(FenceLost)
+      expect(await ledger.run(run)).toMatchObject({ sourceColumns: ['id'], stageFence: fence })
+      expect(await statesOf(ledger, run)).toEqual({ 1: 'planned', 2: 'planned' })
+      await expect(other.beginStage(run, ['id'], fence)).resolves.toBeGreaterThan(fence)
+    })
+
     it('writes a chunk whole or not at all', async () => {
       const { id } = await openRun(ledger)
       const fence = await ledger.beginStage(id, ['id'])

@@ -3,7 +3,7 @@
 
 import { MockActivityEnvironment } from '@temporalio/testing'
 import { DefaultLogger } from '@temporalio/worker'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { importActivities, type ImportActivities } from '../../../activities/import.ts'
 import { FenceLost } from '../../../src/core/errors.ts'
 import { silentLogger, systemClock } from '../../../src/core/ports.ts'
@@ -114,5 +114,18 @@ test('single writes come after the batches: their run is closed, and then they a
   expect(await s.ledger.run(s.run)).toMatchObject({ state: 'failed', reason: 'abandoned' })
   expect(await s.open()).toMatchObject({ type: 'StillUnderWay' })
   s.later(AGE_MS + 1_000)
+  expect(await s.open()).toBe(s.run + 1)
+})
+
+test('a clock that was set back keeps a run from being taken over for as long as a write may be old, not longer', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const s = await scene()
+  await s.send()
+  s.later(-3_600_000)
+  expect(await s.open()).toMatchObject({ type: 'StillUnderWay' })
+  vi.advanceTimersByTime(AGE_MS / 2)
+  expect(await s.open()).toMatchObject({ type: 'StillUnderWay' })
+  vi.advanceTimersByTime(AGE_MS / 2)
   expect(await s.open()).toBe(s.run + 1)
 })

@@ -51,7 +51,7 @@ export async function stagedPlan<Service extends SceneService>(
     openWarehouse: () => Promise.reject(new Error('not asked')),
     openTextTables: () => Promise.reject(new Error('not asked')),
   }
-  await stage(deps, { run, sync, keyFingerprint: 'test' }, (extent) =>
+  await stage(deps, { run, sync, keyFingerprint: 'test', stageFence: 0 }, (extent) =>
     openSource(sync, openers, undefined, extent),
   )
   const { schema } = (await ledger.run(run))!

@@ -117,6 +117,25 @@ test('a service that never stands still makes no difference, and the run ends', 
   expect(await s.difference()).toEqual([])
 })
 
+test('a record that is added while a person is asked does not make up for one that is deleted', async () => {
+  const s = await mirrorScene({
+    place: await newPlace(),
+    service: { seedRecords: 20 },
+    config: { deletions_max_percent: 0 },
+  })
+  await s.run()
+  await s.client.deleteRecord(CONTACT, idsOf(s)[3]!)
+  const end = await s.run({
+    verdict: async ({ rows }) => {
+      await s.client.createRecord(CONTACT, { svc_first_name: 'new' })
+      return { approved: true, rows }
+    },
+  })
+  expect(end).toMatchObject({ state: 'complete', message: null })
+  expect(end.streams[CONTACT]).toMatchObject({ deleted: 1, inserted: 1 })
+  expect(await s.difference()).toEqual([])
+})
+
 test('a small type without times is read again where its counts differ', async () => {
   const s = await mirrorScene({ place: await newPlace(), service: { seedRecords: 120 } })
   const timeless = through((client) => ({

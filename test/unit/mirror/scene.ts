@@ -70,7 +70,10 @@ export interface RunOptions {
   readonly clock?: Clock
   readonly signal?: AbortSignal
   /** What a person says where a deletion waits; null leaves it waiting. */
-  readonly verdict?: (asked: { rows: number; of: number }) => DeletionVerdict | null
+  readonly verdict?: (asked: {
+    rows: number
+    of: number
+  }) => DeletionVerdict | null | Promise<DeletionVerdict | null>
   /** What the key sees. Default: not known. */
   readonly sight?: KeyVisibility
   /** The client, as the run sees it. */
@@ -213,7 +216,7 @@ export async function mirrorSceneOn<Service extends SceneService>(
           results[`${stream.kind} ${stream.name}`] = result
           if (result.state === 'done') break
           if (result.state === 'again') continue
-          verdict = how.verdict?.(result) ?? null
+          verdict = (await how.verdict?.(result)) ?? null
           if (verdict === null) break
         }
       }
@@ -296,7 +299,7 @@ export async function mirrorSceneOn<Service extends SceneService>(
           })
           if (result.state === 'done') break
           if (result.state === 'again') continue
-          verdict = how.verdict?.(result) ?? null
+          verdict = (await how.verdict?.(result)) ?? null
           if (verdict === null) break
         }
       }

@@ -178,7 +178,7 @@ describe.each(['duck', 'pg'])('an incremental import from %s', (warehouse) => {
     const { deps, run: id } = await openImportRun(ledger, client, sync)
     const staged = await stage(
       deps,
-      { run: id, sync, keyFingerprint: 'a', window, ...purpose },
+      { run: id, sync, keyFingerprint: 'a', stageFence: 0, window, ...purpose },
       open,
     )
     if (ending.kind === 'finished')
