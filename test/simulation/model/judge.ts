@@ -227,7 +227,7 @@ export class Judge {
   /** Whenever nothing moves, anybody may look. */
   #look(): void {
     const world = this.#world!
-    const version = world.ledgerVersion()
+    const version = world.books.version()
     if (version === this.#dataVersion) return
     this.#dataVersion = version
     const counts = new Map<number, { all: number; open: number }>()

@@ -3,9 +3,10 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Scene } from '../search/plan.ts'
+import type { Books } from '../world/books.ts'
 import { diceOf } from '../world/dice.ts'
 import type { Loop } from '../world/loop.ts'
-import type { Machine, Process } from '../world/process.ts'
+import { asWorld, type Machine, type Process } from '../world/process.ts'
 import { LEDGER_SCHEMA, TEMPLATE } from './names.ts'
 import { Sessions } from './sessions.ts'
 import { socketsOf } from './socket.ts'
@@ -15,7 +16,7 @@ import { ServerThread, type RealServer } from './thread.ts'
 let thread: ServerThread | null = null
 let count = 0
 
-export class Database {
+export class Database implements Books {
   readonly sessions: Sessions
   readonly #thread: ServerThread
   readonly #name: string
@@ -74,9 +75,13 @@ export class Database {
     if (known !== undefined) return known as readonly Row[]
     let at = 0
     const text = sql.replaceAll('?', () => `$${++at}`)
-    const rows = this.#thread.ask<Row>(this.#name, text, values)
+    const rows = asWorld(() => this.#thread.ask<Row>(this.#name, text, values))
     answers.set(key, rows)
     return rows
+  }
+
+  version(): number {
+    return this.sessions.changes
   }
 
   /** The same, whenever it is asked. */

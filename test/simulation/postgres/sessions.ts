@@ -298,8 +298,13 @@ export class Sessions implements DatabaseWire {
     const { turn } = session
     this.#event(idleMs, async () => {
       if (session.turn !== turn || session.busy !== null || session.waiting.length > 0) return
-      this.#parts.tell(`PostgreSQL ends a session of ${session.process.name}: its transaction idles`)
-      await this.#end(session, ['25P03', 'terminating connection due to idle-in-transaction timeout'])
+      this.#parts.tell(
+        `PostgreSQL ends a session of ${session.process.name}: its transaction idles`,
+      )
+      await this.#end(session, [
+        '25P03',
+        'terminating connection due to idle-in-transaction timeout',
+      ])
     })
   }
 

@@ -111,7 +111,10 @@ export class Fleet {
     const isServed = 'plan' in order && isOnPostgres(order.plan.scene)
     const server = isServed ? await simulatedPostgres() : null
     return await new Promise((resolve) => {
-      this.#waiting.push({ order: { ...order, server }, resolve: (played) => (resolve(played), this.#next()) })
+      this.#waiting.push({
+        order: { ...order, server },
+        resolve: (played) => (resolve(played), this.#next()),
+      })
       this.#next()
     })
   }

@@ -1,13 +1,10 @@
 // The world of a history: time, network, services, a machine with its disk, workers, configuration, sources, and a server that runs imports.
 
 import type { Client } from '@temporalio/client'
-import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from '../../../src/core/ports.ts'
-import { DatabaseSync } from '@photostructure/sqlite'
 import { numberOf, type Org } from '../../other-service/index.ts'
-import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
 import { taskQueueOf } from '../../../workflows/queues.ts'
 import type { Verdict } from '../model/approved.ts'
 import { MirrorJudge } from '../model/mirrored.ts'
@@ -23,10 +20,11 @@ import type { RealServer } from '../postgres/thread.ts'
 import { isOnPostgres } from '../search/database.ts'
 import type { Plan } from '../search/plan.ts'
 import { diceOf } from './dice.ts'
+import { FileBooks, FOLDER, type Books } from './books.ts'
 import { Configuration } from './configuration.ts'
 import { install } from './fakes.ts'
 import { Loop } from './loop.ts'
-import { asWorld, Machine, Process } from './process.ts'
+import { Machine, Process } from './process.ts'
 import { ELSEWHERE_ORG, HOME_ORG, OTHER_ORG, startServices, type Services } from './service.ts'
 import { closeFilesOf, watchStatements } from './statements.ts'
 import { Story } from './story.ts'
@@ -46,27 +44,6 @@ const LONG = 9_007_199_254_740_993n
 
 /** When all histories begin. */
 export const BEGIN_MS = Date.UTC(2031, 4, 6, 7, 0, 0)
-
-/** In memory where the machine has such a folder: a disk that waits for its writes is no part of a history. */
-const FOLDER = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
-
-/** A ledger without runs, made once: to make its tables takes longer than a short history. */
-let template: string | null = null
-function ledgerTemplate(): string {
-  if (template !== null && existsSync(template)) return template
-  const folder = mkdtempSync(join(FOLDER, 'records-sync-template-'))
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
-  template = join(folder, 'ledger.db')
-  void openSqliteLedger(template).close()
-  return template
-}
-
-function projectIn(ledger: string): string {
-  const db = new DatabaseSync(ledger)
-  const { id } = db.prepare('SELECT id FROM project').get() as { id: string }
-  db.close()
-  return id
-}
 
 export interface Watchers {
   onChange(change: Change): void
@@ -95,6 +72,9 @@ export class World {
   readonly machines: readonly Machine[]
   /** Null: there is no PostgreSQL. */
   readonly database: Database | null
+  readonly books: Books
+  /** Null: the ledger is in PostgreSQL. */
+  readonly #file: FileBooks | null
   readonly weather: NetworkWeather
   readonly network: Network
   readonly versions = new Versions()
@@ -141,6 +121,8 @@ export class World {
     this.database = null
     if (isOnPostgres(scene))
       this.database = new Database({ loop: this.loop, seed, scene, server: server!, machine, tell })
+    this.#file = scene.ledger === 'postgres' ? null : new FileBooks(this.folder)
+    this.books = this.#file ?? this.database!
     this.machines = (scene.database?.drifts ?? []).map((drift, at) =>
       Object.assign(new Machine(`machine of worker ${at + 1}`, BEGIN_MS), { drift }),
     )
@@ -177,7 +159,7 @@ export class World {
   async begin(): Promise<void> {
     const { seed, scene, weather } = this.plan
     this.database?.begin()
-    if (scene.ledger === 'sqlite') copyFileSync(ledgerTemplate(), join(this.folder, 'ledger.db'))
+    this.#file?.begin()
     await this.warehouse?.begin()
     this.#endings.push(
       install({
@@ -203,10 +185,7 @@ export class World {
       seed,
       ...this.#watchers,
     })
-    this.project =
-      scene.ledger === 'postgres'
-        ? this.query<{ id: string }>('SELECT id FROM project')[0]!.id
-        : projectIn(join(this.folder, 'ledger.db'))
+    this.project = this.query<{ id: string }>('SELECT id FROM project')[0]!.id
     this.#putRecords()
     for (let at = 0; at < scene.workers; at++) void this.startWorker(at)
     if (scene.syncs.some(({ everySeconds }) => everySeconds !== null))
@@ -399,28 +378,13 @@ export class World {
     return machine
   }
 
-  /** Another one whenever the ledger has changed. */
-  ledgerVersion(): number {
-    if (this.plan.scene.ledger === 'postgres') return this.database!.sessions.changes
-    return this.query<{ data_version: number }>('PRAGMA data_version')[0]!.data_version
-  }
-
-  /** What the ledger holds, as anybody may read it: SQL that both SQLite and PostgreSQL take. */
+  /** What the ledger holds, as anybody may read it. */
   query<Row>(sql: string, ...values: (string | number)[]): readonly Row[] {
-    if (this.plan.scene.ledger === 'postgres')
-      return asWorld(() => this.database!.query<Row>(sql, ...values))
-    this.#books ??= new DatabaseSync(join(this.folder, 'ledger.db'), { readOnly: true })
-    let statement = this.#statements.get(sql)
-    if (statement === undefined)
-      this.#statements.set(sql, (statement = asWorld(() => this.#books!.prepare(sql))))
-    return asWorld(() => statement.all(...values)) as readonly Row[]
+    return this.books.query<Row>(sql, ...values)
   }
-
-  #books: InstanceType<typeof DatabaseSync> | null = null
-  readonly #statements = new Map<string, ReturnType<InstanceType<typeof DatabaseSync>['prepare']>>()
 
   async end(): Promise<void> {
-    this.#books?.close()
+    this.#file?.end()
     for (const worker of this.workers) worker?.process.die()
     this.temporal.dispose()
     this.network.destroy()

@@ -1,0 +1,62 @@
+// The ledger of a history as anybody may read it, with SQL that both SQLite and PostgreSQL take.
+
+import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from '@photostructure/sqlite'
+import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
+import { asWorld } from './process.ts'
+
+export interface Books {
+  query<Row>(sql: string, ...values: (string | number)[]): readonly Row[]
+  /** Another one whenever the ledger has changed. */
+  version(): number
+}
+
+/** In memory where the machine has such a folder: a disk that waits for its writes is no part of a history. */
+export const FOLDER = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
+
+/** A ledger without runs, made once: to make its tables takes longer than a short history. */
+let template: string | null = null
+function ledgerTemplate(): string {
+  if (template !== null && existsSync(template)) return template
+  const folder = mkdtempSync(join(FOLDER, 'records-sync-template-'))
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+  template = join(folder, 'ledger.db')
+  void openSqliteLedger(template).close()
+  return template
+}
+
+type Statement = ReturnType<InstanceType<typeof DatabaseSync>['prepare']>
+
+/** A new ledger in a file. */
+export class FileBooks implements Books {
+  readonly #file: string
+  readonly #statements = new Map<string, Statement>()
+  #db: InstanceType<typeof DatabaseSync> | null = null
+
+  constructor(folder: string) {
+    this.#file = join(folder, 'ledger.db')
+  }
+
+  begin(): void {
+    copyFileSync(ledgerTemplate(), this.#file)
+  }
+
+  query<Row>(sql: string, ...values: (string | number)[]): readonly Row[] {
+    return asWorld(() => {
+      this.#db ??= new DatabaseSync(this.#file, { readOnly: true })
+      let statement = this.#statements.get(sql)
+      if (statement === undefined) this.#statements.set(sql, (statement = this.#db.prepare(sql)))
+      return statement.all(...values) as readonly Row[]
+    })
+  }
+
+  version(): number {
+    return this.query<{ data_version: number }>('PRAGMA data_version')[0]!.data_version
+  }
+
+  end(): void {
+    this.#db?.close()
+  }
+}
