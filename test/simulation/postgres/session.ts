@@ -4,6 +4,7 @@ import type { Process } from '../world/process.ts'
 import { RealSocket, type DatabaseSocket } from './socket.ts'
 import type { RealServer } from './thread.ts'
 import {
+  TERMINATE,
   boundIn,
   FrameReader,
   pidIn,
@@ -210,6 +211,15 @@ export class Session {
     this.turn++
     this.waiting.length = 0
     return true
+  }
+
+  /** Resolves when the server's process is gone: only then is the connection closed. @param isEnding whether it ends by itself */
+  async close(isEnding: boolean): Promise<void> {
+    const real = this.#real
+    if (real === null || real.destroyed) return
+    const closed = new Promise((resolve) => real.once('close', resolve))
+    if (!isEnding) real.end(TERMINATE)
+    await closed
   }
 
   destroy(): void {

@@ -20,7 +20,6 @@ const DEADLOCK_MS = 1_000
 const LOOK_MS = 4
 /** A statement that is neither answered nor waiting: of real time, far more than the slowest needs. */
 const LOOKS_MAX = 15_000
-const GONE_MS = 20_000
 
 export interface SessionsParts {
   readonly loop: Loop
@@ -329,12 +328,10 @@ export class Sessions implements DatabaseWire {
   async #terminate(session: Session): Promise<void> {
     if (!session.over()) return
     this.#open.delete(session)
-    if (session.pid !== 0)
-      this.#parts.thread.ask('postgres', 'SELECT pg_terminate_backend($1::int, $2::bigint)', [
-        session.pid,
-        GONE_MS,
-      ])
-    session.destroy()
+    const isBusy = session.busy !== null && !session.isAnswered
+    if (isBusy && session.pid !== 0)
+      this.#parts.thread.ask('postgres', 'SELECT pg_terminate_backend($1::int)', [session.pid])
+    await session.close(isBusy)
     // Who has waited for its locks goes on.
     await this.#quiet()
   }

@@ -87,7 +87,8 @@ const framed = (type: string, body: Buffer): Buffer => {
   return Buffer.concat([head, body])
 }
 
-export const query = (text: string): Buffer => framed('Q', Buffer.from(`${text}\0`))
+/** The client leaves. */
+export const TERMINATE = framed('X', Buffer.alloc(0))
 
 /** The last words of a server to a client. */
 export const fatal = (code: string, message: string): Buffer =>
