@@ -48,6 +48,7 @@ export class Sessions implements DatabaseWire {
   endedIn: number | null = null
   #made = 0
   #isAtRest = false
+  readonly #stops = new Map<Process, { count: number; readonly stop: () => void }>()
 
   constructor(parts: SessionsParts) {
     this.#parts = parts
@@ -74,6 +75,7 @@ export class Sessions implements DatabaseWire {
       if (group.kind === 'statement') {
         countStatement(from.process)
         if (from.process.state === 'dead') return
+        this.#countInTransaction(session)
         if (this.#isCut()) return this.#cut(session, group)
       }
       this.#there(session, () => this.#arrive(session, group))
@@ -88,6 +90,18 @@ export class Sessions implements DatabaseWire {
     const session = this.#all.get(from)
     if (session === undefined || session.isOver || from.process.state === 'dead') return
     this.#there(session, () => this.#arrive(session, END))
+  }
+
+  /** Calls `stop` when the process has sent so many statements of transactions that have begun. */
+  stopIn(process: Process, count: number, stop: () => void): void {
+    this.#stops.set(process, { count, stop })
+  }
+
+  #countInTransaction({ process, status }: Session): void {
+    const stop = this.#stops.get(process)
+    if (stop === undefined || status !== 'T' || --stop.count > 0) return
+    this.#stops.delete(process)
+    asWorld(stop.stop)
   }
 
   #isCut(): boolean {
@@ -353,6 +367,7 @@ export class Sessions implements DatabaseWire {
   rest(): void {
     this.#isAtRest = true
     this.endedIn = null
+    this.#stops.clear()
   }
 
   /** At the end of a history. */

@@ -68,6 +68,13 @@ export type Action = { readonly at: number } & (
   | { readonly do: 'databaseDown'; readonly for: number; readonly isCrash: boolean }
   /** The PostgreSQL server ends a session, so many statements later. */
   | { readonly do: 'endSession'; readonly in: number }
+  /** A worker stands still in the middle of a transaction, after so many statements in transactions. */
+  | {
+      readonly do: 'stopInTransaction'
+      readonly worker: number
+      readonly in: number
+      readonly for: number
+    }
   | {
       readonly do: 'config'
       readonly sync: string
@@ -102,6 +109,7 @@ type DrawnKind = Exclude<
   | 'every'
   | 'databaseDown'
   | 'endSession'
+  | 'stopInTransaction'
 >
 
 /** Kinds of actions other than runs: how many a history has at most, and what each needs. */

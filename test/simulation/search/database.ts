@@ -44,7 +44,11 @@ export const isOnPostgres = ({ ledger, mirror }: Pick<Scene, 'ledger' | 'mirror'
   ledger === 'postgres' || mirror?.warehouse === 'postgres'
 
 /** What the PostgreSQL server does to those who use it. */
-export function drawDatabaseActions(dice: Dice, endsAt: number): Action[] {
+export function drawDatabaseActions(
+  dice: Dice,
+  { workers }: Pick<Scene, 'workers'>,
+  endsAt: number,
+): Action[] {
   const { often, below } = dice
   const actions: Action[] = []
   for (let times = often(0.4) ? 1 + below(3) : 0; times > 0; times--)
@@ -56,5 +60,13 @@ export function drawDatabaseActions(dice: Dice, endsAt: number): Action[] {
     })
   for (let times = often(0.5) ? 1 + below(6) : 0; times > 0; times--)
     actions.push({ at: below(endsAt), do: 'endSession', in: spread(dice, 1, 200) })
+  for (let times = often(0.5) ? 1 + below(4) : 0; times > 0; times--)
+    actions.push({
+      at: below(endsAt),
+      do: 'stopInTransaction',
+      worker: below(workers),
+      in: spread(dice, 1, 60),
+      for: spread(dice, 1_000, 120_000),
+    })
   return actions
 }

@@ -154,6 +154,16 @@ export class Operators {
       const { database } = this.#world
       if (database !== null) database.sessions.endedIn = count
     },
+    stopInTransaction: ({ worker: at, in: count, for: ms }) => {
+      const { database, workers } = this.#world
+      const worker = workers[at]
+      if (worker?.process.state !== 'running') return
+      database?.sessions.stopIn(worker.process, count, () => {
+        this.#tell(`${worker.process.name} stands still in a transaction`)
+        worker.stop()
+        this.#until(ms, `${worker.process.name} goes on`, () => worker.goOn())
+      })
+    },
     diskFull: ({ for: ms }) => {
       this.#tell('the disk is full')
       this.#world.isDiskFull = true
