@@ -12,6 +12,9 @@ import { Sessions } from './sessions.ts'
 import { socketsOf } from './socket.ts'
 import { ServerThread, type RealServer } from './thread.ts'
 
+/** Each statement of a transaction goes there and back; in a file's thread it is all of them. */
+const WAY_MAX_MS = 20
+
 /** One for all histories of this process. */
 let thread: ServerThread | null = null
 let count = 0
@@ -48,7 +51,7 @@ export class Database implements Books {
       wayMs: (of) => {
         const dice = ways.get(of) ?? diceOf(seed, `${of.name} database`)
         ways.set(of, dice)
-        return scene.ledgerMs * 2 * dice.random()
+        return Math.min(scene.ledgerMs, WAY_MAX_MS) * 2 * dice.random()
       },
       cuts: scene.database?.cuts ?? 0,
       writeClock: () => writeFileSync(this.#clock, String(machine.wallMs(loop.now()))),
