@@ -3,7 +3,7 @@
 import type { Clock, Logger } from '../src/core/ports.ts'
 import type { SyncConfig } from '../config/index.ts'
 import type { Ledger } from '../src/ledger/ledger.ts'
-import type { RunHolder } from '../src/runs/open.ts'
+import type { ActivityAttempt, RunHolder } from '../src/runs/open.ts'
 import type { RunObserver } from '../src/runs/observers.ts'
 
 export interface SharedDeps {
@@ -15,8 +15,8 @@ export interface SharedDeps {
    * @throws ConfigError if there is no such sync, or it is of another kind
    */
   loadSync(name: string, kind: SyncConfig['kind']): Promise<SyncConfig>
-  /** Whether a workflow execution is still open. */
-  isLive(holder: RunHolder): Promise<boolean>
+  /** Whether a workflow execution is still open and, if one is named, an attempt the newest of its activity. */
+  isLive(holder: RunHolder, attempt?: ActivityAttempt): Promise<boolean>
   /** Gets every change of a run's state. */
   readonly watch: RunObserver
   /** The error, with its places in the configuration file if it is one of a mapping. Default: as it is. */

@@ -111,7 +111,8 @@ export class ImportWork {
     const job = jobOf(row, 'import')
     const { sync } = job
     const home = await this.#homeOf(row)
-    const { client, keyFingerprint } = await this.deps.connect(sync.import.to, home)
+    const connecting = this.deps.connect(sync.import.to, home)
+    const { client, keyFingerprint } = await withHeartbeat(env, connecting)
     if (row.state === 'blocked') {
       await withHeartbeat(env, client.readSelf({ signal: env.signal, priority: 'interactive' }))
       await this.shared.setState(id, 'running')

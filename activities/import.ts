@@ -6,6 +6,7 @@ import { countHeldBack, heldBackText } from '../src/core/domain/held-back.ts'
 import type { RowVerdict } from '../src/core/domain/row-changes.ts'
 import type { LimitExceeded, PlanToApprove } from '../src/core/domain/limit-exceeded.ts'
 import { LIVE_STATES, countKnownDifferent } from '../src/core/domain/books.ts'
+import { NotYet } from '../src/core/errors.ts'
 import { countDoneRemovals } from '../src/core/domain/removals.ts'
 import type { Window } from '../src/core/domain/watermark.ts'
 import {
@@ -181,6 +182,21 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
 /** The execution of the workflow that asks. */
 const ownExecution = (): string => Context.current().info.workflowExecution?.runId ?? ''
 
+/**
+ * A worker that stood still may begin an attempt long after the next one has staged the run. Asked after the run was read: what another
+ * one stages from then on raises the run's fence.
+ * @throws NotYet
+ */
+async function checkNewestAttempt({ isLive }: ImportActivityDeps): Promise<void> {
+  const { workflowExecution, activityId, attempt } = Context.current().info
+  const { workflowId = '', runId = '' } = workflowExecution ?? {}
+  if (!(await isLive({ workflowId, workflowRunId: runId }, { activityId, attempt })))
+    throw new NotYet('a newer attempt stages this run', NOT_NEWEST_MS)
+}
+
+/** When an attempt is tried again that the server does not know as the newest: it hardly ever is. */
+const NOT_NEWEST_MS = 5_000
+
 async function stageRun(
   { deps, shared }: ImportWork,
   { row, job, sync, keyFingerprint, importDeps }: ImportScope,
@@ -188,6 +204,7 @@ async function stageRun(
 ) {
   const { ledger, logger } = deps
   const { stageFence } = row
+  await checkNewestAttempt(deps)
   const { retry, links, undo, reconcile = null } = job
   if (undo !== undefined)
     return await stageUndone(

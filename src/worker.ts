@@ -264,7 +264,7 @@ export function activityDeps(
     connect: connections.connect,
     openSource: (sync, signal, extent) => openSource(sync, openers, signal, extent),
     openMirrorTables: createMirrorOpener(options),
-    isLive: async (holder) => await isLiveWorkflow(client, holder),
+    isLive: async (holder, attempt) => await isLiveWorkflow(client, holder, attempt),
   }
 }
 

@@ -121,6 +121,8 @@ export interface StreamPosition {
   counted: number | null
   /** Whether the counts differ in a way that only a complete listing repairs. */
   wanting: boolean
+  /** When a run noticed last that the service went back in time: no listing of any type counts that began before. */
+  wentBackAt?: string
   /** Rows without a record that stay, because a person rejected their deletion. */
   kept: number
   /** By how many rows the table differed after the last complete listing, for no known reason. */
@@ -152,6 +154,16 @@ export function firstPosition(run: StreamRunState): StreamPosition {
     kept: 0,
     listing: null,
     run,
+  }
+}
+
+/** Of a stored position of any stream; null if there is none, or it is unreadable, which its own stream reports. */
+export function wentBackAtOf(stored: string | null): string | null {
+  try {
+    const { wentBackAt } = JSON.parse(stored ?? '{}') as Partial<StreamPosition>
+    return typeof wentBackAt === 'string' ? wentBackAt : null
+  } catch {
+    return null
   }
 }
 

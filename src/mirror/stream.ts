@@ -10,11 +10,18 @@ import { endSchemaChanges } from './end-schema-changes.ts'
 import { evolveSchema } from './schema-evolution.ts'
 import type { Runs, SchemaHistory, Streams } from '../ledger/ledger.ts'
 import type { MirrorDeps, StreamResult } from './ports.ts'
-import { newRunState, newWindowRunState, firstPosition, parsePosition } from './position.ts'
+import {
+  firstPosition,
+  isPositionOfRun,
+  newRunState,
+  newWindowRunState,
+  parsePosition,
+} from './position.ts'
 import { Reader } from './reader.ts'
 import { runRecords } from './records.ts'
 import { openedRun } from './streams.ts'
 import { beginRecordsWork, modifiedProperty, type RecordsJob } from './records-work.ts'
+import { hasGoneBackElsewhere } from './went-back.ts'
 
 /** Times that a new table is named, because another process took the name first. */
 const NAMINGS_MAX = 3
@@ -53,7 +60,9 @@ async function mirrorRecords(
     firstPosition(window ? newWindowRunState(window, opened) : newRunState(opened, true))
   const position = stored === null ? first() : parsePosition(stored, deps.tables.place, type)
   const claimed = { schema, stream, omitted, fence, position, opened, reader }
-  return await runRecords(beginRecordsWork(deps, job, claimed))
+  const begins = window === null && !isPositionOfRun(position.run, opened, window)
+  const full = job.full || (begins && (await hasGoneBackElsewhere(tables, type, position)))
+  return await runRecords(beginRecordsWork(deps, { ...job, full }, claimed))
 }
 
 /** @throws SyncError `mirror_type` if the type is gone */

@@ -3,6 +3,9 @@
 // its end. A few of those are asked for. Promise kept here: the run that notices it reports it, and the next run reads everything.
 
 import { confirmGone } from './deletions.ts'
+import type { MirrorTables } from '../warehouses/mirror-tables.ts'
+import { isLater } from './instant.ts'
+import { wentBackAtOf, type StreamPosition } from './position.ts'
 import type { RecordsWork } from './records-work.ts'
 
 /** Records that are asked for at a time: one of them that is older than before is enough. */
@@ -73,7 +76,7 @@ async function lackedOfNewest(
 }
 
 async function report(work: RecordsWork, ids: readonly string[]): Promise<void> {
-  const { merger, position, account } = work
+  const { merger, position, account, reader } = work
   if (ids.length === 0) return
   const { reverted } = position.run.tally
   // Deleted records are found by counting, as always.
@@ -81,5 +84,21 @@ async function report(work: RecordsWork, ids: readonly string[]): Promise<void> 
   await merger.flush()
   if (position.run.tally.reverted === reverted) return
   position.wanting = true
-  account.differ('the service went back in time: the next run reads everything')
+  position.wentBackAt = reader.now()
+  account.differ('the service went back in time: the next run reads everything, of all types')
+}
+
+/** Whether a run has noticed it on another type since this one was listed: what was put back there may have equal counts here. */
+export async function hasGoneBackElsewhere(
+  tables: Pick<MirrorTables, 'position' | 'streamNames'>,
+  type: string,
+  { listedAt }: Pick<StreamPosition, 'listedAt'>,
+): Promise<boolean> {
+  if (listedAt === null) return false
+  for (const name of await tables.streamNames()) {
+    if (name === type) continue
+    const at = wentBackAtOf(await tables.position(name))
+    if (at !== null && isLater(at, listedAt)) return true
+  }
+  return false
 }

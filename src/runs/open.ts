@@ -14,6 +14,12 @@ export interface RunHolder {
   readonly workflowRunId: string
 }
 
+/** An attempt of an activity of its workflow. */
+export interface ActivityAttempt {
+  readonly activityId: string
+  readonly attempt: number
+}
+
 /** The message of a run whose workflow is gone. */
 const ABANDONED =
   'its workflow ended without closing the books (terminated, or its history was lost)'

@@ -25,5 +25,23 @@ export async function describeWorkflow(
   }
 }
 
-export const isLiveWorkflow = async (client: Client, run: WorkflowRun): Promise<boolean> =>
-  (await describeWorkflow(client, run))?.status.name === 'RUNNING'
+/** An attempt of an activity of the workflow. */
+interface Attempt {
+  readonly activityId: string
+  readonly attempt: number
+}
+
+/** @param of whether this is the newest attempt of its activity, too: the worker of an older one has stood still */
+export async function isLiveWorkflow(
+  client: Client,
+  run: WorkflowRun,
+  of?: Attempt,
+): Promise<boolean> {
+  const description = await describeWorkflow(client, run)
+  if (description?.status.name !== 'RUNNING') return false
+  if (of === undefined) return true
+  const pending = description.raw.pendingActivities ?? []
+  return pending.some(
+    ({ activityId, attempt }) => activityId === of.activityId && attempt === of.attempt,
+  )
+}

@@ -13,6 +13,7 @@ import type {
   SentBatch,
   StepStates,
 } from '../../ledger/ledger.ts'
+import { withHeartbeat } from '../../runs/heartbeat.ts'
 import { noteSentAgain } from '../../runs/sent-again.ts'
 import { asSentReader } from '../changes/as-sent.ts'
 import { findRows } from '../links/find-rows.ts'
@@ -45,7 +46,9 @@ export async function push(
   const { client, ledger } = deps
   if (!writesRecords(job.config.mode)) return await findRows(deps, job)
   const { run, segment } = job
-  const itemsPerRequest = await client.itemsPerRequest(operationOfMode(job.config.mode))
+  // It may read the service's document.
+  const asking = client.itemsPerRequest(operationOfMode(job.config.mode))
+  const itemsPerRequest = await withHeartbeat(deps, asking)
   const fence = await ledger.claimSegment(run, segment)
   const claimed = { refusedInRow: 0, plan: null, ...job, itemsPerRequest, fence }
   const slice = new PushSlice(deps)

@@ -62,7 +62,7 @@ export async function sendRemovals(
   const ids = [...new Set(sent.map(({ recordId }) => recordId))]
   const action = actionOf(job, sent[0] as OpenRemoval)
   const operation = action === 'delete' ? 'batchDelete' : 'batchUpdate'
-  const perRequest = await deps.client.itemsPerRequest(operation)
+  const perRequest = await withHeartbeat(deps, deps.client.itemsPerRequest(operation))
   const send = (some: readonly string[]) =>
     sendIds(deps, job, action, some, { sendBefore, permit: ready.take() })
   const results = new Map<string, RemovalResult>()

@@ -81,7 +81,7 @@ export async function stageUndo(
   }
   await stager.addRemoved()
   const { findings, rows, digest } = stager.end()
-  await checkUndoRights(deps, target, { rows, ...findings })
+  await withHeartbeat(deps, checkUndoRights(deps, target, { rows, ...findings }))
   const counts = await ledger.finishStage(run, fence, {
     rows,
     digest,

@@ -11,6 +11,7 @@ import type { MirrorStream } from '../../warehouses/mirror-tables.ts'
 import { evolveSchema } from '../schema-evolution.ts'
 import { lostSinceLastRun, otherThanListed } from '../last-visibility.ts'
 import { waitingStream } from '../streams.ts'
+import { tableIds } from '../table-ids.ts'
 import type { StreamJob, StreamResult } from '../ports.ts'
 import { addMerge, parsePosition, type StreamPosition } from '../position.ts'
 import { Reader } from '../reader.ts'
@@ -98,6 +99,9 @@ function checkSchema(schema: ObjectSchema, stream: MirrorStream, config: MirrorC
   )
 }
 
+/** Ids of a table that are read together. */
+const IDS_PAGE = 10_000
+
 interface Begun {
   readonly position: StreamPosition
   /** As a worker of this run stored it; null if it is the first. */
@@ -173,7 +177,28 @@ class Reconciliation {
     const { rows, misfits } = await this.#work.deps.tables.count(this.#work.stream)
     this.#table = { tableCount: rows, misfits }
     await this.#store()
+    await this.#checkUnique(rows)
     return { state: 'done' }
+  }
+
+  /** A row that is there twice is equal to its record, twice. No key of the table may prevent it. @throws SyncError `warehouse_altered` */
+  async #checkUnique(rows: number): Promise<void> {
+    const { deps, stream } = this.#work
+    if (rows <= (this.#state.serviceCount ?? rows)) return
+    let different = 0
+    let last: string | null = null
+    for await (const ids of tableIds(deps.tables, stream, { limit: IDS_PAGE })) {
+      for (const id of ids) {
+        if (id !== last) different++
+        last = id
+      }
+      deps.beat()
+    }
+    if (rows <= different) return
+    throw new SyncError(
+      'warehouse_altered',
+      `The warehouse ${deps.tables.place} was altered: ${stream.table} has ${formatNumber(rows)} rows of ${formatNumber(different)} records; expected each _id once: remove the others, which this lists: SELECT _id FROM ${stream.table} GROUP BY _id HAVING count(*) > 1`,
+    )
   }
 
   /** Returns whether everything was compared. */

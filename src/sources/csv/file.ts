@@ -27,7 +27,9 @@ export interface InputFile {
   close(): Promise<void>
 }
 
-const stampOfStats = ({ ino, size, mtimeNs }: BigIntStats): string => `${ino}:${size}:${mtimeNs}`
+/** A program may set the time of a file that it has written; that of its last change it cannot. */
+const stampOfStats = ({ ino, size, mtimeNs, ctimeNs }: BigIntStats): string =>
+  `${ino}:${size}:${mtimeNs}:${ctimeNs}`
 
 /** What files look like now: another one in the place of a file, or one that was written to since, has another stamp. */
 export async function stampOf(paths: readonly string[]): Promise<string> {

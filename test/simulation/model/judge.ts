@@ -137,7 +137,10 @@ export class Judge {
 
   #judgeWrite(change: Change): void {
     const { org, code, values, before, id } = change
-    const { versions } = this.#world!
+    const { versions, plan } = this.#world!
+    const isAddressed = plan.actions.some((action) => action.do === 'address')
+    if (org === ELSEWHERE_ORG && plan.scene.neighbour && !isAddressed)
+      this.violate(`(v) the worker of another project does a run of ours: it writes ${id}`)
     this.#judgeChanged(change)
     for (const [property, value] of Object.entries(values!)) {
       const origin = versions.originOf(value)

@@ -2,7 +2,7 @@
 
 import { ELSEWHERE_ORG, HOME_ORG, OTHER_ORG } from '../world/service.ts'
 import type { Started, World } from '../world/world.ts'
-import type { Change } from './service-log.ts'
+import { asSent, type Change } from './service-log.ts'
 
 type Values = Readonly<Record<string, string>>
 
@@ -107,7 +107,7 @@ export class MirrorJudge {
     for (const [id, deletedAt, ...cells] of rows) {
       if (found.has(String(id))) this.#violate(`(i) the table of ${type} has two rows of ${id}`)
       const values = COLUMNS.flatMap((name, at) =>
-        cells[at] == null ? [] : [[name, String(cells[at])] as const],
+        cells[at] == null ? [] : [[name, asSent(String(cells[at]))] as const],
       )
       found.set(String(id), { values: Object.fromEntries(values), isDeleted: deletedAt !== null })
     }

@@ -3,6 +3,7 @@
 import type { Org, Rec } from '../../other-service/index.ts'
 import { isNumber, textOf } from '../../other-service/json.ts'
 import { watchOrg, Writers } from '../../other-service/watch-org.ts'
+import { VALUE_MARK } from './sources.ts'
 
 export interface Change {
   readonly at: number
@@ -19,12 +20,17 @@ export interface Change {
 
 const PROPERTIES = ['code', 'name', 'size', 'note'] as const
 
+const CAPITAL = new RegExp(`^${VALUE_MARK}`, 'i')
+
+/** A value without the capital that the service may have given it. */
+export const asSent = (text: string): string => text.replace(CAPITAL, VALUE_MARK)
+
 export function plainValues({ properties }: Rec): Record<string, string> {
   const values: Record<string, string> = {}
   for (const name of PROPERTIES) {
     const value = properties[name]
     if (value === null || value === undefined) continue
-    values[name] = isNumber(value) ? textOf(value) : String(value as string)
+    values[name] = isNumber(value) ? textOf(value) : asSent(String(value as string))
   }
   return values
 }

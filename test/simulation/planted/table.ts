@@ -415,6 +415,19 @@ export const PLANTED: readonly PlantedBug[] = [
   ),
   bug(
     'gates',
+    'projects-share-their-work',
+    'workflows/queues.ts',
+    'export const taskQueueOf = (project: string): string =>',
+    `export const taskQueueOf = (project: string): string => 'all' ||`,
+    // Who gets work of a run that its ledger does not hold gives it back.
+    {
+      file: 'src/temporal/project-guard.ts',
+      from: 'if (await isOwn(input[0])) return',
+      to: 'if ((await isOwn(input[0])) || input.length >= 0) return',
+    },
+  ),
+  bug(
+    'gates',
     'live-workflows-count-as-gone',
     'src/temporal/is-live.ts',
     `(await describeWorkflow(client, run))?.status.name === 'RUNNING'`,
@@ -455,6 +468,27 @@ export const PLANTED: readonly PlantedBug[] = [
     VERIFY,
     'after = items.at(-1)!.ordinal\n',
     'after = items.at(-1)!.ordinal + 1_000\n',
+  ),
+
+  bug(
+    'verification',
+    'forms-of-the-service-are-sent-again',
+    'src/import/verify/read-back.ts',
+    'if (others.length === 0 && readBack === lastRead)',
+    'if (others.length === 0 && readBack === null)',
+  ),
+  bug(
+    'verification',
+    'reading-back-starts-over',
+    'src/ledger/sqlite/verification.ts',
+    'AND ?3 IS NOT NULL OR verified IS NULL',
+    'AND ?3 IS NOT NULL OR 1 = 1',
+    // A read that fails is tried again.
+    {
+      file: 'src/client/call.ts',
+      from: 'const retries = isRead ? (options.retries ?? deps.retries) : 0',
+      to: 'const retries = isRead ? 0 * (options.retries ?? deps.retries) : 0',
+    },
   ),
 
   bug(
@@ -577,6 +611,20 @@ export const PLANTED: readonly PlantedBug[] = [
     'src/runs/orphaned-runs.ts',
     'if (before !== done) continue',
     'if (before !== done || before === done) continue',
+  ),
+
+  bug(
+    'running',
+    'replaced-ledgers-are-used',
+    'src/sqlite/file-watch.ts',
+    'if (this.#identity?.isReplaced()) throw',
+    'if (this.#identity === undefined) throw',
+    // What is in the place of the file is older as soon as one has written to the other.
+    {
+      file: 'src/sqlite/file-watch.ts',
+      from: 'isOlder = this.#counter?.isBack()',
+      to: 'isOlder = this.#counter === undefined',
+    },
   ),
 
   bug(

@@ -56,6 +56,8 @@ export type Action = { readonly at: number } & (
   | { readonly do: 'terminate'; readonly sync: string }
   | { readonly do: 'pause'; readonly sync: string; readonly for: number }
   | { readonly do: 'wipe' }
+  /** The ledger's file is replaced by a copy of it; after a while its workers are started again. */
+  | { readonly do: 'ledger'; readonly for: number }
   | { readonly do: 'temporalDown'; readonly for: number }
   | { readonly do: 'key'; readonly to: 'new' | 'other'; readonly for: number }
   /** A new key takes the place of the first one, which is revoked after a while. */
@@ -103,6 +105,7 @@ type DrawnKind = Exclude<
   | 'run'
   | 'orphan'
   | 'mirror'
+  | 'ledger'
   | 'overwrite'
   | 'answer'
   | 'schedule'
@@ -321,6 +324,12 @@ export function drawMirrorActions(dice: Dice, scene: Scene, endsAt: number): Act
     at += spread(dice, 3 * SECOND, endsAt / 3)
   }
   return actions.map((action) => ({ ...action, at: Math.min(endsAt, action.at) }))
+}
+
+/** In some histories the ledger's file is replaced. */
+export function drawLedgerActions(dice: Dice, endsAt: number): Action[] {
+  if (!dice.often(0.08)) return []
+  return [{ at: dice.below(endsAt), do: 'ledger', for: spread(dice, 1 * SECOND, 120 * SECOND) }]
 }
 
 /** Others change what a sync that protects writes, before, between and in its runs. */

@@ -32,6 +32,7 @@ export const PLAIN_SERVICE: Scene['service'] = {
   clockAhead: 0,
   isSingle: false,
   writes: 'sent',
+  capitals: false,
 }
 
 const PLAIN_SCENE: Omit<Scene, 'syncs' | 'service'> = {
@@ -39,6 +40,7 @@ const PLAIN_SCENE: Omit<Scene, 'syncs' | 'service'> = {
   ledger: 'sqlite',
   database: null,
   workers: 1,
+  neighbour: false,
   isUnique: true,
   tuning: {},
   latencyMs: 20,

@@ -6,6 +6,7 @@ import { diceOf } from '../world/dice.ts'
 import {
   drawActions,
   drawApprovals,
+  drawLedgerActions,
   drawMirrorActions,
   drawProtectionActions,
   drawScheduleActions,
@@ -67,6 +68,8 @@ export interface Scene {
   /** Null: there is none. */
   readonly database: DatabaseScene | null
   readonly workers: number
+  /** Whether another project has a worker on the same Temporal server. */
+  readonly neighbour: boolean
   readonly isUnique: boolean
   readonly tuning: Readonly<Record<string, unknown>>
   readonly service: {
@@ -84,6 +87,8 @@ export interface Scene {
     readonly isSingle: boolean
     /** What an item of a batch upsert writes: what was sent, or another value. */
     readonly writes: 'sent' | 'otherval'
+    /** Whether it stores texts with a capital letter at the beginning. */
+    readonly capitals: boolean
   }
   /** Of one way through the network, ms. */
   readonly latencyMs: number
@@ -234,6 +239,7 @@ function drawScene(dice: Dice): DrawnScene {
   return {
     syncs,
     workers: one(1, 2, 2, 3),
+    neighbour: false,
     isUnique: often(0.7),
     tuning: {
       ...(often(0.5) && { in_flight: 1 + below(4) }),
@@ -252,6 +258,7 @@ function drawScene(dice: Dice): DrawnScene {
       clockAhead: one(0, 0, 0, -3_600_000, 90_000),
       isSingle: often(0.2),
       writes: often(0.06) ? 'otherval' : 'sent',
+      capitals: false,
     },
     latencyMs: one(2, 20, 80, 300),
     ledgerMs: one(0, 1, 1, 10, often(0.3) ? 200 : 1),
@@ -285,7 +292,9 @@ export function drawPlan(seed: number, ledgers: Ledgers = 'sqlite'): Plan {
   const drawn = drawScene(diceOf(seed, 'scene'))
   const protecting = protectedScene(diceOf(seed, 'protection'), drawn)
   const asking = askingScene(diceOf(seed, 'approval'), protecting)
-  const scene = { ...scheduledScene(diceOf(seed, 'schedules'), asking), mirror, ...placed }
+  const neighbour = diceOf(seed, 'neighbour').often(0.06)
+  const scheduled = scheduledScene(diceOf(seed, 'schedules'), asking)
+  const scene = { ...scheduled, mirror, neighbour, ...placed }
   const dice = diceOf(seed, 'actions')
   const restsAt = (3 + dice.below(12)) * MINUTE
   const actions = [
@@ -301,6 +310,7 @@ export function drawPlan(seed: number, ledgers: Ledgers = 'sqlite'): Plan {
     weather: drawWeather(diceOf(seed, 'weather')),
     actions: [
       ...actions,
+      ...drawLedgerActions(diceOf(seed, 'ledger file'), restsAt),
       ...drawApprovals(diceOf(seed, 'approvals'), scene, { actions, endsAt: restsAt }),
     ].toSorted((a, b) => a.at - b.at),
     restsAt,

@@ -1,7 +1,7 @@
 // Plays one history: the world, its adversary until it rests, then what must become of everything.
 
 import { Judge } from '../model/judge.ts'
-import { judgeEnd } from '../model/at-the-end.ts'
+import { judgeEnd, judgeProgress } from '../model/at-the-end.ts'
 import { Operators } from '../world/operators.ts'
 import { World } from '../world/world.ts'
 import type { RealServer } from '../postgres/thread.ts'
@@ -30,6 +30,7 @@ export async function play(
     for (const action of plan.actions)
       loop.plan(beginMs + action.at, action.do, () => operators.act(action), null)
     await loop.run(() => false, beginMs + plan.restsAt)
+    judgeProgress(world, judge)
     await operators.rest()
     await judgeEnd(world, judge)
     for (const error of loop.uncaught)

@@ -1,6 +1,6 @@
 // The ledger of a history as anybody may read it, with SQL that both SQLite and PostgreSQL take.
 
-import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
@@ -18,7 +18,7 @@ export const FOLDER = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
 
 /** A ledger without runs, made once: to make its tables takes longer than a short history. */
 let template: string | null = null
-function ledgerTemplate(): string {
+export function ledgerTemplate(): string {
   if (template !== null && existsSync(template)) return template
   const folder = mkdtempSync(join(FOLDER, 'records-sync-template-'))
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
@@ -54,6 +54,21 @@ export class FileBooks implements Books {
 
   version(): number {
     return this.query<{ data_version: number }>('PRAGMA data_version')[0]!.data_version
+  }
+
+  /** A copy takes the place of the file. Who has it open goes on in the one that is gone. */
+  replace(): void {
+    const copy = `${this.#file}.copy`
+    asWorld(() => {
+      const db = new DatabaseSync(this.#file, { readOnly: true })
+      db.prepare('VACUUM INTO ?').run(copy)
+      db.close()
+      this.end()
+      this.#db = null
+      this.#statements.clear()
+      renameSync(copy, this.#file)
+      for (const ending of ['-wal', '-shm']) rmSync(`${this.#file}${ending}`, { force: true })
+    })
   }
 
   end(): void {

@@ -241,6 +241,13 @@ export class Operators {
       this.#world.temporal.wipe()
       for (const run of this.#world.runs) run.ended ??= { at: this.#world.loop.now(), how: 'wiped' }
     },
+    ledger: ({ for: ms }) => {
+      this.#tell("the ledger's file is replaced by a copy of it")
+      this.#world.replaceLedger()
+      this.#until(ms, 'the workers are started again', () => {
+        for (const at of this.#world.workers.keys()) this.#world.kill(at, 100)
+      })
+    },
     temporalDown: ({ for: ms }) => {
       this.#tell('the Temporal server is away')
       this.#world.temporal.down()

@@ -9,7 +9,7 @@ import {
   type OtherService,
 } from '../../other-service/index.ts'
 import type { TypeDef } from '../../other-service/types.ts'
-import { REFUSED } from '../model/sources.ts'
+import { REFUSED, VALUE_MARK } from '../model/sources.ts'
 import { ServiceLog, type Change } from '../model/service-log.ts'
 import type { Network } from '../network/network.ts'
 import type { Scene, Weather } from '../search/plan.ts'
@@ -57,6 +57,10 @@ export const faultsOf = ({ failed, failedAfter }: Weather): readonly Faults[] =>
     : []),
 ]
 
+/** The form of its own that a service gives to values of rows. */
+const capitalised = (text: string): string =>
+  text.startsWith(VALUE_MARK) ? `${text.charAt(0).toUpperCase()}${text.slice(1)}` : text
+
 export interface Services {
   readonly crm: OtherService
   readonly elsewhere: OtherService
@@ -92,6 +96,7 @@ export async function startServices(parts: {
         orgId,
         key,
         refusesText: REFUSED,
+        normalise: scene.service.capitals ? capitalised : null,
         retryAfter: '1',
         now: () => loop.now(),
         listener: {

@@ -20,17 +20,18 @@ import type { RealServer } from '../postgres/thread.ts'
 import { isOnPostgres } from '../search/database.ts'
 import type { Plan } from '../search/plan.ts'
 import { diceOf } from './dice.ts'
-import { FileBooks, FOLDER, type Books } from './books.ts'
+import { FileBooks, FOLDER, ledgerTemplate, type Books } from './books.ts'
 import { Configuration } from './configuration.ts'
 import { install } from './fakes.ts'
 import { Loop } from './loop.ts'
-import { Machine, Process } from './process.ts'
+import { prepareNeighbour } from './neighbour.ts'
+import { asWorld, Machine, Process } from './process.ts'
 import { ELSEWHERE_ORG, HOME_ORG, OTHER_ORG, startServices, type Services } from './service.ts'
 import { closeFilesOf, watchStatements } from './statements.ts'
 import { Story } from './story.ts'
 import { Timetable } from './timetable.ts'
 import { MIRROR, Warehouse, type TableReader } from './warehouse.ts'
-import { Worker } from './worker.ts'
+import { Worker, type WorkerParts } from './worker.ts'
 
 /** The innermost words of a failure, which are ours. */
 function causeOf(error: unknown): string {
@@ -188,6 +189,7 @@ export class World {
     this.project = this.query<{ id: string }>('SELECT id FROM project')[0]!.id
     this.#putRecords()
     for (let at = 0; at < scene.workers; at++) void this.startWorker(at)
+    if (scene.neighbour) void this.#startNeighbour()
     if (scene.syncs.some(({ everySeconds }) => everySeconds !== null))
       this.timetable = new Timetable(this, (what) => this.#watchers.violate(what))
   }
@@ -216,24 +218,11 @@ export class World {
   async startWorker(at: number): Promise<void> {
     const machine = this.machines[at] ?? this.machine
     const process = new Process(`worker-${++this.#processes}`, machine)
-    const dice = diceOf(this.plan.seed, process.name)
-    const warehouseDice = diceOf(this.plan.seed, `${process.name} warehouse`)
-    const { ledgerMs, ledger } = this.plan.scene
-    const worker = new Worker({
-      loop: this.loop,
-      network: this.network,
-      temporal: this.temporal,
-      process,
+    const isAway = this.#file === null
+    const worker = this.#worker(process, {
       folder: this.folder,
       configFile: this.configuration.file,
-      env: { RECORDS_SYNC_SMALL_TUNING: '1' },
-      logger: this.#logger(process),
-      forgets: this.plan.scene.forgets,
-      database: ledger === 'postgres' ? { url: DATABASE_URL, schema: LEDGER_SCHEMA } : null,
-      ledgerMs: () => ledgerMs * 2 * dice.random(),
-      warehouse: this.warehouse,
-      warehouseMs: () => 1 + 40 * warehouseDice.random(),
-      violate: (what) => this.#watchers.violate(what),
+      database: isAway ? { url: DATABASE_URL, schema: LEDGER_SCHEMA } : null,
     })
     try {
       await worker.start()
@@ -245,6 +234,37 @@ export class World {
       this.story.tell(`${process.name} cannot start: ${(error as Error).message.slice(0, 60)}`)
       this.restartLater(at, 5_000)
     }
+  }
+
+  /** The worker of another project, with the same syncs, into another service. */
+  async #startNeighbour(): Promise<void> {
+    const place = asWorld(() => prepareNeighbour(this.folder, this.plan.scene, ledgerTemplate()))
+    const process = new Process('neighbour', this.machine)
+    await this.#worker(process, { ...place, database: null }).start()
+    this.story.tell('the worker of a neighbour starts')
+  }
+
+  #worker(
+    process: Process,
+    place: Pick<WorkerParts, 'folder' | 'configFile' | 'database'>,
+  ): Worker {
+    const dice = diceOf(this.plan.seed, process.name)
+    const warehouseDice = diceOf(this.plan.seed, `${process.name} warehouse`)
+    const { ledgerMs } = this.plan.scene
+    return new Worker({
+      loop: this.loop,
+      network: this.network,
+      temporal: this.temporal,
+      process,
+      ...place,
+      env: { RECORDS_SYNC_SMALL_TUNING: '1' },
+      logger: this.#logger(process),
+      forgets: this.plan.scene.forgets,
+      ledgerMs: () => ledgerMs * 2 * dice.random(),
+      warehouse: this.warehouse,
+      warehouseMs: () => 1 + 40 * warehouseDice.random(),
+      violate: (what) => this.#watchers.violate(what),
+    })
   }
 
   restartLater(at: number, afterMs: number): void {
@@ -376,6 +396,11 @@ export class World {
     const machine = machines[Math.abs(by) % machines.length]!
     machine.aheadMs += by
     return machine
+  }
+
+  /** A copy takes the place of the ledger's file, if it is one. */
+  replaceLedger(): void {
+    this.#file?.replace()
   }
 
   /** What the ledger holds, as anybody may read it. */

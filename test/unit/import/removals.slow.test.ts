@@ -1,6 +1,14 @@
 // Records whose rows are gone from the source, or ask for it: which of them are removed, and which are left.
 
-import { copyFileSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs'
+import {
+  copyFileSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { ImportConfig } from '../../../config/index.ts'
@@ -340,6 +348,25 @@ describe('rows that are gone', () => {
     })
     expect(await removalsOf(scene, end)).toEqual({
       b: 'removed',
+      c: 'unsent source_changed',
+    })
+  })
+
+  it('of a file that was written to stay too, although its time and size are as before', async () => {
+    const scene = await sceneOf()
+    scene.rows(COLUMNS, people('a', 'b', 'c'))
+    await scene.run()
+    scene.rows(COLUMNS, people('a'))
+    const file = join(scene.folder, 'rows.csv')
+    const end = await scene.run({
+      beforeRemoval: async () => {
+        const { atime, mtime } = statSync(file)
+        writeFileSync(file, readFileSync(file, 'utf8').replace('a,', 'b,'))
+        utimesSync(file, atime, mtime)
+      },
+    })
+    expect(await removalsOf(scene, end)).toEqual({
+      b: 'unsent source_changed',
       c: 'unsent source_changed',
     })
   })

@@ -11,6 +11,7 @@ const newPlace = postgresPlaces()
 
 const BEGIN = Date.UTC(2026, 5, 1)
 const HOUR = 3_600_000
+const COMPANY = 'svc_company'
 
 /** A service that can be put back, and a mirror of it whose clock goes on. */
 async function restorable(seedRecords: number) {
@@ -93,6 +94,31 @@ describe('a service that was put back', () => {
     expect(mended.streams[CONTACT]).toMatchObject({ mode: 'full', deleted: 0, differs: false })
     expect(await s.difference()).toEqual([])
     expect(await s.run()).toMatchObject({ state: 'complete', message: null })
+  })
+
+  test('a type whose counts are equal is read again too, once another one has noticed it', async () => {
+    const s = await restorable(600)
+    const config = { object_types: [CONTACT, COMPANY] }
+    const company = (name: string) => s.client.createRecord(COMPANY, { svc_name: name })
+    const gone = await company('gone')
+    await s.run({ config })
+    s.time.service += 10 * HOUR
+    await s.write(s.ids.slice(0, 300), 'after')
+    await company('newest')
+    await s.run({ config })
+    s.time.service -= 10 * HOUR
+    await s.write(s.ids.slice(0, 300), 'before')
+    await s.client.deleteRecord(COMPANY, gone.id)
+    await company('in its place')
+    const noticed = await s.run({ config })
+    expect(noticed.state).toBe('complete_with_differences')
+    expect(await s.difference(COMPANY)).not.toEqual([])
+    const mended = await s.run({ config })
+    expect(mended.streams[COMPANY]).toMatchObject({ mode: 'full', differs: false })
+    expect(await s.difference(COMPANY)).toEqual([])
+    const quiet = await s.run({ config })
+    expect(quiet.streams[COMPANY]).toMatchObject({ mode: 'incremental' })
+    expect(quiet).toMatchObject({ state: 'complete', message: null })
   })
 
   test.each([

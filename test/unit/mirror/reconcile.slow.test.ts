@@ -745,3 +745,11 @@ test('counting finds in any world what reading everything finds, and a repair ma
     { numRuns: Number(process.env['RECONCILE_WORLDS'] ?? 1), seed: 8, endOnFailure: true },
   )
 })
+
+test('a row that is there twice is no equal table', async () => {
+  const { s, id } = await planted()
+  await s.alter(`INSERT INTO ${table} SELECT * FROM ${table} WHERE _id = '${id(7)}'`)
+  await expect(s.reconcile({ scope: { full: true } })).rejects.toThrow(
+    '61 rows of 60 records; expected each _id once',
+  )
+})
