@@ -18,12 +18,6 @@ export const PLANTED_IN_POSTGRES: readonly PlantedBug[] = [
     '',
   ),
   bug(
-    'postgres-lost-commits-are-repeated',
-    DATABASE,
-    'if (!isConflict(error) || count === TRIES_MAX)',
-    'if (!(isConflict(error) || isLost(error)) || count === TRIES_MAX)',
-  ),
-  bug(
     'postgres-staging-without-lock',
     'src/ledger/postgres/fences.ts',
     'SELECT stage_fence, destination FROM runs WHERE id = $1 FOR NO KEY UPDATE',
@@ -42,9 +36,9 @@ export const PLANTED_IN_POSTGRES: readonly PlantedBug[] = [
     'WHERE org = $1',
   ),
   bug(
-    'postgres-quota-by-own-clock',
-    'src/ledger/postgres/quota.ts',
-    `Number(row['now']))`,
-    'Date.now())',
+    'postgres-old-attempts-stage',
+    'src/ledger/postgres/staging.ts',
+    'WHERE id = $2 AND stage_fence = coalesce($3, stage_fence) AND state',
+    'WHERE id = $2 AND coalesce($3::integer, 0) >= 0 AND state',
   ),
 ]
