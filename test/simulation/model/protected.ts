@@ -33,7 +33,7 @@ export function isYoungChange(
   world: World,
   change: Change,
   property: string | null,
-  last: Change | undefined = undefined,
+  last?: Change,
 ): boolean {
   const of =
     property === null

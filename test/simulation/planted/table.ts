@@ -430,8 +430,8 @@ export const PLANTED: readonly PlantedBug[] = [
     'gates',
     'live-workflows-count-as-gone',
     'src/temporal/is-live.ts',
-    `(await describeWorkflow(client, run))?.status.name === 'RUNNING'`,
-    `(await describeWorkflow(client, run))?.status.name === 'PAUSED'`,
+    `if (description?.status.name !== 'RUNNING') return false`,
+    `if (description?.status.name !== 'PAUSED') return false`,
   ),
 
   bug(
@@ -652,8 +652,8 @@ export const PLANTED: readonly PlantedBug[] = [
     'fences',
     'closed-runs-are-staged-again',
     STAGING,
-    `WHERE id = ? AND state IN (\${liveStates}) RETURNING stage_fence`,
-    `WHERE id = ? AND state <> '' RETURNING stage_fence`,
+    `AND state IN (\${liveStates}) RETURNING stage_fence`,
+    `AND state <> '' RETURNING stage_fence`,
     // An activity that begins asks for the state of its run.
     {
       file: 'activities/run-states.ts',
@@ -694,8 +694,8 @@ export const PLANTED: readonly PlantedBug[] = [
     'deadlines',
     'no-wait-for-what-is-in-flight',
     'src/import/push/drain.ts',
-    `return Math.min(ageMs, Date.parse(instant) + ageMs - now())`,
-    'return 0 * ageMs * Date.parse(instant) * now()',
+    'return Math.min(ageMaxMs(run), Date.parse(instant) + ageMaxMs(run) - now())',
+    'return 0 * now()',
   ),
   bug(
     'deadlines',

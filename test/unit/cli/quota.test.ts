@@ -103,7 +103,7 @@ test('--open: what a Retry-After has closed is asked again at once, at the servi
   for (const org of orgs) await put(org, { ...work, last })
   expect(await quota(context, undefined)).toBe(0)
   const text = said.out.join('\n').replace(/\s+/g, ' ')
-  expect(text.match(/closed for (5 min|4 min 5\d s)/g)).toHaveLength(2)
+  expect(text.match(/closed for (5 min|4 min \d+ s)/g)).toHaveLength(2)
   expect(text).toContain('a longer wait than a quota a minute can need')
   expect(text).toMatch(/can expect requests a minute rows a minute [─ ]+ import 0 0 mirror 0 0/)
   const without = await quota(context, undefined, { open: true }).catch((error: unknown) =>
