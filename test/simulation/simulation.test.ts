@@ -117,6 +117,8 @@ const ALWAYS = [
   'requests-without-a-time-limit',
   'times-that-go-back-are-late',
   'long-numbers-are-rounded',
+  'postgres-staging-without-lock',
+  'postgres-old-attempts-stage',
 ]
 const planted = PLANTED.filter(({ name }) =>
   RECORDS_SYNC_PLANTED === undefined ? ALWAYS.includes(name) : readPlans()[name] !== undefined,

@@ -302,7 +302,9 @@ export function drawPlan(seed: number, ledgers: Ledgers = 'sqlite'): Plan {
     ...(mirror === null ? [] : drawMirrorActions(diceOf(seed, 'mirror runs'), scene, restsAt)),
     ...drawProtectionActions(diceOf(seed, 'changes by others'), scene, restsAt),
     ...drawScheduleActions(diceOf(seed, 'people and schedules'), scene, restsAt),
-    ...(placed.database === null ? [] : drawDatabaseActions(diceOf(seed, 'database moves'), scene, restsAt)),
+    ...(placed.database === null
+      ? []
+      : drawDatabaseActions(diceOf(seed, 'database moves'), scene, restsAt)),
   ]
   return {
     seed,
