@@ -50,7 +50,7 @@ import {
   type ImportScope,
   type ImportStep,
 } from './import-work.ts'
-import type { OpenRunInput } from './open-run.ts'
+import { ownExecution, type OpenRunInput } from './open-run.ts'
 
 export type SegmentRef = RunSegment
 
@@ -149,7 +149,11 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
     openImport: ({ sync, ...opening }) =>
       work.step({ run: null, tuning: {} }, async (env) => {
         if (opening.plan !== undefined)
-          await checkPlan(ledger, opening.plan, { sync, now: clock.now(), own: ownExecution() })
+          await checkPlan(ledger, opening.plan, {
+            sync,
+            now: clock.now(),
+            own: ownExecution().workflowRunId,
+          })
         const abandoning = (gone: Run) => settle(work, gone, env)
         const run = await openRun(sync, 'import', { ...opening, abandoning })
         await checkSingleWritesDrained({ ledger, clock, waits: work.waits }, sync, run)
@@ -179,18 +183,14 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
   }
 }
 
-/** The execution of the workflow that asks. */
-const ownExecution = (): string => Context.current().info.workflowExecution?.runId ?? ''
-
 /**
  * A worker that stood still may begin an attempt long after the next one has staged the run. Asked after the run was read: what another
  * one stages from then on raises the run's fence.
  * @throws NotYet
  */
 async function checkNewestAttempt({ isLive }: ImportActivityDeps): Promise<void> {
-  const { workflowExecution, activityId, attempt } = Context.current().info
-  const { workflowId = '', runId = '' } = workflowExecution ?? {}
-  if (!(await isLive({ workflowId, workflowRunId: runId }, { activityId, attempt })))
+  const { activityId, attempt } = Context.current().info
+  if (!(await isLive(ownExecution(), { activityId, attempt })))
     throw new NotYet('a newer attempt stages this run', NOT_NEWEST_MS)
 }
 

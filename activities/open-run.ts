@@ -29,6 +29,12 @@ export interface RunOpening {
 /** Input of the activities that open a run. */
 export type OpenRunInput = { readonly sync: string } & Omit<RunOpening, 'abandoning'>
 
+/** The execution of the workflow that asks. */
+export function ownExecution(): RunHolder {
+  const { workflowId = '', runId = '' } = Context.current().info.workflowExecution ?? {}
+  return { workflowId, workflowRunId: runId }
+}
+
 export function createRunOpener(deps: SharedDeps) {
   const { ledger, logger, loadSync, isLive, watch, env = {} } = deps
   /** An undo writes as the run was configured that it undoes. */
@@ -40,9 +46,8 @@ export function createRunOpener(deps: SharedDeps) {
     const { limits = null, task = null, tuning = {}, plan } = opening
     const problem = tuningProblem(kind, tuning, env)
     if (problem !== null) throw final('InvalidInput', `tuning: ${problem}`).failure
-    const { workflowExecution } = Context.current().info
-    const workflowId = workflowExecution?.workflowId ?? ''
-    const holder: RunHolder = { workflowId, workflowRunId: workflowExecution?.runId ?? '' }
+    const holder = ownExecution()
+    const { workflowId } = holder
     const began = { ...NO_CHANGE, sync: name, kind, from: null, workflowId }
     try {
       const sync = await ofTask(await loadSync(name, kind), task)

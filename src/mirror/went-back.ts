@@ -1,6 +1,6 @@
 // Detects a service that went back in time, such as one restored from a backup. Before the run: its read of changes lacks records
 // that the table has in the same span of time. During the run: rows that it has read hold later versions than their records have at
-// its end. A few of those are asked for. Promise kept here: the run that notices it reports it, and the next run reads everything.
+// its end. A few of those are asked for. Promise kept here: the run that notices it reports it, and the next run reads everything, of all types.
 
 import { confirmGone } from './deletions.ts'
 import type { MirrorTables } from '../warehouses/mirror-tables.ts'

@@ -5,6 +5,7 @@ import {
   type Client,
   type WorkflowExecutionDescription,
 } from '@temporalio/client'
+import type { ActivityAttempt } from '../runs/open.ts'
 
 interface WorkflowRun {
   readonly workflowId: string
@@ -25,17 +26,11 @@ export async function describeWorkflow(
   }
 }
 
-/** An attempt of an activity of the workflow. */
-interface Attempt {
-  readonly activityId: string
-  readonly attempt: number
-}
-
 /** @param of whether this is the newest attempt of its activity, too: the worker of an older one has stood still */
 export async function isLiveWorkflow(
   client: Client,
   run: WorkflowRun,
-  of?: Attempt,
+  of?: ActivityAttempt,
 ): Promise<boolean> {
   const description = await describeWorkflow(client, run)
   if (description?.status.name !== 'RUNNING') return false

@@ -105,6 +105,24 @@ test('each planted bug changes a place that is there', () => {
   expect(lost).toEqual([])
 })
 
+test(
+  'statements are watched: a worker is killed at one, and a full disk takes none',
+  async () => {
+    const run = { at: 500, do: 'run', sync: 'contacts' } as const
+    const [killed, full] = await Promise.all(
+      [
+        { at: 600, do: 'killAtStatement', worker: 0, in: 5, backAfter: 1_000 } as const,
+        { at: 400, do: 'diskFull', for: 10_000 } as const,
+      ].map((action) => fleet.play({ plan: planOf({ actions: [action, run], restsAt: 60_000 }) })),
+    )
+    expect(killed!.story).toContain('worker-1 is killed at a statement')
+    expect(killed!.violations).toEqual([])
+    expect(full!.marks).toContain('log work_blocked')
+    expect(full!.violations).toEqual([])
+  },
+  long.timeout,
+)
+
 /** Each is planted by `npm run simulate -- --planted all --plans`. */
 const ALWAYS = [
   'answers-in-another-order',

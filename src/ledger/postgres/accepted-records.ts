@@ -10,6 +10,7 @@ import {
   keptBeforeOfRow,
   sentInDoubtOfRow,
 } from '../rows/accepted.ts'
+import { HASH_IN_DOUBT, IS_NOT_IN_DOUBT } from '../rows/removals.ts'
 import { subjectOf } from '../rows/differences.ts'
 import { isBroughtIn, isOfRow, PLANNED_COLUMNS, plannedOfRow } from '../rows/items.ts'
 import { isOfSubject } from './differences.ts'
@@ -76,6 +77,16 @@ const CORRECTED_SQL = `SELECT asked.key, held.run AS retry, came.origin >> 32 AS
         WHERE ${itemsWith('since.id', 'asked.key', 'own')} LIMIT 1) AS own ON true
       WHERE since.sync = retry.sync AND since.mode = 'run' AND since.id > held.run
         AND since.destination = held.destination AND since.of_run IS NULL LIMIT 1) IS NULL`
+
+const DOUBTED = `FROM removals WHERE removals.run = $1 AND removals.number BETWEEN $2 AND $3 AND removals.state IN ('sent', 'failed')
+  AND ${IS_NOT_IN_DOUBT}`
+/** Of records that may be gone, by the removals `$2` to `$3` that a run has in flight, or that failed: their rows are sent again. */
+export const DOUBT_SQL: readonly string[] = [
+  `UPDATE accepted SET hash = ${HASH_IN_DOUBT} ${DOUBTED}
+     AND accepted.destination = ${DESTINATION} AND ${hasKey('removals.key')}`,
+  `UPDATE accepted SET hash = ${HASH_IN_DOUBT} ${DOUBTED}
+     AND accepted.destination IN (SELECT other.id ${OF_TYPE} WHERE runs.id = $1) AND ${hasRecord('removals.record_id')}`,
+]
 
 /** Nothing is accepted any more for these keys of the run's destination. */
 export const forgetKeys = (session: Session, run: number, keys: readonly string[]) =>

@@ -13,7 +13,7 @@ import {
   openRemovalStates,
 } from '../rows/removals.ts'
 import { liveStates } from '../rows/runs.ts'
-import { forgetKeys, forgetRecords, hasKey } from './accepted-records.ts'
+import { DOUBT_SQL, forgetKeys, forgetRecords, hasKey } from './accepted-records.ts'
 import { checkStageFence } from './fences.ts'
 import { listsOf } from './items.ts'
 import { itemsWith } from './origins.ts'
@@ -83,6 +83,9 @@ async function settle(
   const settled = new Set(
     (await session.all(SETTLE_SQL, [run, ...lists])).map((row) => Number(row['number'])),
   )
+  for (const { number, state } of rows)
+    if (state === 'failed')
+      for (const doubt of DOUBT_SQL) await session.run(doubt, [run, number, number])
   const done = rows.filter(({ number, state }) => settled.has(number) && isDone(state))
   const records = done.flatMap(({ key, state, recordId }) =>
     state === 'cleared' || recordId === null

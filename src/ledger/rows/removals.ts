@@ -42,6 +42,13 @@ export const openRemovalOfRow = (row: Row): OpenRemoval => ({
 /** Whether a row of `accepted` says that the sync has written a record; without an id if the service has answered none. */
 export const IS_TRACKED = '(accepted.record_id IS NOT NULL OR accepted.hash IS NOT NULL)'
 
+/**
+ * The hash of what was accepted for a record whose removal may have been carried out: no row counts as unchanged by it, and what was
+ * written stays proven, so that a later run may remove the record.
+ */
+export const HASH_IN_DOUBT = `'removal in doubt: ' || hash`
+export const IS_NOT_IN_DOUBT = `hash NOT LIKE 'removal in doubt: %'`
+
 export const goneKeyOfRow = (row: Row): GoneKey => ({
   key: String(row['key']),
   recordId: text(row['record_id']),

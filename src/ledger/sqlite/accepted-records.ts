@@ -11,6 +11,7 @@ import {
   keptBeforeOfRow,
   sentInDoubtOfRow,
 } from '../rows/accepted.ts'
+import { HASH_IN_DOUBT, IS_NOT_IN_DOUBT } from '../rows/removals.ts'
 import { subjectOf } from '../rows/differences.ts'
 import { isBroughtIn, isOfRow, PLANNED_COLUMNS, plannedOfRow } from '../rows/items.ts'
 import { bulkStatement } from '../../sqlite/bulk.ts'
@@ -92,6 +93,24 @@ export function forgetRecords(
   for (const { key, recordId, wasGone = false } of records) {
     forget.run(run, key, wasGone ? 1 : 0, recordId)
     for (const { id } of destinations) forgetElsewhere.run(id, recordId)
+  }
+}
+
+const IN_DOUBT = `accepted SET hash = ${HASH_IN_DOUBT}`
+const DOUBT_KEY = `UPDATE ${IN_DOUBT} WHERE destination = ${DESTINATION} AND key = ?2 AND ${IS_NOT_IN_DOUBT}`
+const DOUBT_RECORD = `UPDATE ${IN_DOUBT} WHERE destination = ? AND record_id = ? AND ${IS_NOT_IN_DOUBT}`
+
+/** The same for records that may be gone: their rows are sent again. */
+export function doubtRecords(
+  db: SqliteDatabase,
+  run: number,
+  records: readonly { readonly key: string; readonly recordId: string | null }[],
+): void {
+  const destinations = destinationsOfType(db, run)
+  for (const { key, recordId } of records) {
+    db.sql(DOUBT_KEY).run(run, key)
+    if (recordId === null) continue
+    for (const { id } of destinations) db.sql(DOUBT_RECORD).run(id, recordId)
   }
 }
 

@@ -6,6 +6,7 @@ import type { RunClosing } from '../roles/closing.ts'
 import type { Run } from '../roles/runs.ts'
 import { doneStates, isLeft, isUnanswered, LOOKED_UP_COUNT, openStates } from '../rows/items.ts'
 import { completeStates, liveStates } from '../rows/runs.ts'
+import { text } from '../rows/values.ts'
 import { createBooksSum } from '../rules/books.ts'
 import { ordinalSlices } from '../rules/ranges.ts'
 import type { WorkTable } from '../rules/staging.ts'
@@ -15,6 +16,7 @@ import { linkBooks, type LinkClosing } from '../statements/links/closing.ts'
 import { IS_OLD_READING, LEAVE_REMOVALS, REMOVAL_COUNTS_SQL } from '../statements/removals.ts'
 import { STREAMS_SQL } from '../statements/streams.ts'
 import type { TransactionRunner } from '../statements/transaction.ts'
+import { doubtRecords } from './accepted-records.ts'
 import type { SqliteDatabase } from './database.ts'
 import { sqliteDialect, sqliteText } from './dialect.ts'
 import { runOfRow } from './runs.ts'
@@ -22,6 +24,9 @@ import { deleteWork } from './work.ts'
 
 const THERE_BEFORE = sqliteText(thereBeforeSql(sqliteDialect.join))
 const KEPT_COUNTS_SQL = sqliteText(keptCountsSql(sqliteDialect))
+
+const REMOVALS_IN_FLIGHT = `SELECT key, record_id FROM removals
+  WHERE run = ?1 AND number BETWEEN ?2 AND ?3 AND state = 'sent'`
 
 /** Items that were accepted, and of which nothing is left to be done: they lose their payloads. */
 const IS_DONE = `items.state IN (${doneStates}) AND NOT coalesce(${isLeft('items')}, 0)`
@@ -77,7 +82,15 @@ export function closingMethods(
       await links.settleLeftovers(run)
       const leave = db.sql(sqliteText(LEAVE_REMOVALS))
       for (const { first, last } of ordinalSlices(lastOf('removals', 'number', run))) {
-        db.transaction(() => leave.run(run, first, last))
+        db.transaction(() => {
+          const flying = db.sql(REMOVALS_IN_FLIGHT).all(run, first, last)
+          doubtRecords(
+            db,
+            run,
+            flying.map((row) => ({ key: String(row['key']), recordId: text(row['record_id']) })),
+          )
+          leave.run(run, first, last)
+        })
         await yieldToOthers()
       }
     },

@@ -30,9 +30,12 @@ const subject: FileSubject = {
     ),
 }
 
-/** Opens (and, unless `readOnly`, creates and migrates) the file at `path`. @throws LedgerError */
+/**
+ * Opens (and, unless `readOnly`, creates and migrates) the file at `path`. What it has stored, it has after a power cut too: what a
+ * request was about, and that a run exists, is known to Temporal and to the service by then. @throws LedgerError
+ */
 export function openLedgerDatabase(path: string, options: FileOptions = {}): SqliteDatabase {
-  return open(path, subject, options)
+  return open(path, subject, { synchronous: 'full', ...options })
 }
 
 /** @throws LedgerError by its `check`, once another file is at `path` */

@@ -14,7 +14,7 @@ import {
   openRemovalStates,
 } from '../rows/removals.ts'
 import { liveStates } from '../rows/runs.ts'
-import { forgetRecords } from './accepted-records.ts'
+import { doubtRecords, forgetRecords } from './accepted-records.ts'
 import type { SqliteDatabase } from './database.ts'
 import { checkStageFence } from './fences.ts'
 
@@ -159,6 +159,7 @@ export const removalMethods = (db: SqliteDatabase) =>
         for (const { number, key, state, recordId, httpStatus, code, reason, detail } of outcomes) {
           const about = [httpStatus ?? null, code ?? null, reason ?? null, detail ?? null]
           const { changes } = settle.run(run, number, state, recordId, ...about)
+          if (changes > 0 && state === 'failed') doubtRecords(db, run, [{ key, recordId }])
           if (changes === 0 || !isDone(state)) continue
           if (state === 'cleared' || recordId === null) forget.run(run, key)
           else forgetRecords(db, run, [{ key, recordId, wasGone: state === 'gone_already' }])

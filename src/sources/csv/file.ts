@@ -20,7 +20,7 @@ export interface InputFile {
   readShare(): number
   /** SHA-256 hex of the raw bytes; only after `pieces` has ended. */
   digest(): string
-  /** Whether size or modification time have changed since the file was opened. */
+  /** Whether the file has been written to since it was opened, whatever time a program has given it. */
   hasChanged(): Promise<boolean>
   /** What it looked like when it was opened, as `stampOf` gives it. */
   stamp(): string

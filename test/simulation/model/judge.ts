@@ -260,6 +260,12 @@ export class Judge {
         this.violate(`(vi) run ${run.id} is blocked by its key, and there was a valid one always`)
       if (isLive || this.#closed.has(run.id)) continue
       this.#closed.set(run.id, world.loop.now())
+      // Also those that had the values of their rows already.
+      for (const { record_id: id } of world.query<{ record_id: string }>(
+        "SELECT record_id FROM items WHERE run = ? AND state = 'updated' AND record_id IS NOT NULL",
+        run.id,
+      ))
+        this.#writers.set(id, run.id)
       if (open > 0)
         this.violate(`(viii) run ${run.id} is ${run.state}, and ${open} of its items are open`)
       judgeClosedRun(

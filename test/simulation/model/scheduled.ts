@@ -13,6 +13,8 @@ export class ScheduleJudge {
   readonly #violate: (what: string) => void
   /** By sync: the note of a pause that a person has made, and not begun to end. */
   readonly #paused = new Map<string, string>()
+  /** By sync: what people have asked for, and what of it is not answered yet. */
+  readonly #asked = new Map<string, { latest: number; open: number }>()
 
   constructor(violate: (what: string) => void) {
     this.#violate = violate
@@ -23,13 +25,20 @@ export class ScheduleJudge {
     this.#paused.clear()
   }
 
-  /** A person pauses or resumes a schedule: it is not known yet which of them it is. */
-  pausing(sync: string): void {
+  /**
+   * A person pauses or resumes a schedule. Until it is done, nobody knows which of them it is; of two at once nobody knows which comes last.
+   * @returns to be called when it is done, with the note of a pause
+   */
+  asked(sync: string): (note: string | null) => void {
+    const its = this.#asked.get(sync) ?? { latest: 0, open: 0 }
+    this.#asked.set(sync, its)
+    const isAlone = its.open++ === 0
+    const number = ++its.latest
     this.#paused.delete(sync)
-  }
-
-  paused(sync: string, note: string): void {
-    this.#paused.set(sync, note)
+    return (note) => {
+      its.open--
+      if (note !== null && isAlone && number === its.latest) this.#paused.set(sync, note)
+    }
   }
 
   see(sync: string, state: ScheduleState | null): void {

@@ -250,6 +250,14 @@ export const PLANTED: readonly PlantedBug[] = [
   ),
   bug(
     'deletions',
+    'removals-in-flight-are-forgotten',
+    'src/ledger/sqlite/closing.ts',
+    'db.sql(REMOVALS_IN_FLIGHT).all(run, first, last)',
+    'db.sql(REMOVALS_IN_FLIGHT).all(run, first, first - 1)',
+  ),
+
+  bug(
+    'deletions',
     'changed-files-delete',
     'src/import/remove/source-as-read.ts',
     '=== this.#stamp ? [] : missing',
@@ -792,4 +800,11 @@ export const PLANTED: readonly PlantedBug[] = [
     'state: null',
   ),
   ...PLANTED_IN_POSTGRES,
+  bug(
+    'outbox',
+    'the-ledger-does-not-wait-for-the-disk',
+    'src/ledger/sqlite/database.ts',
+    "{ synchronous: 'full', ...options }",
+    "{ synchronous: 'normal', ...options }",
+  ),
 ]

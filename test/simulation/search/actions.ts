@@ -20,6 +20,8 @@ export type Action = { readonly at: number } & (
       readonly in: number
       readonly backAfter: number
     }
+  /** All processes of the machine end at once; what was not on its disk is lost. */
+  | { readonly do: 'powerCut'; readonly backAfter: number }
   | { readonly do: 'stop'; readonly worker: number; readonly for: number }
   | { readonly do: 'clock'; readonly by: number }
   | { readonly do: 'diskFull'; readonly for: number }
@@ -113,6 +115,7 @@ type DrawnKind = Exclude<
   | 'databaseDown'
   | 'endSession'
   | 'stopInTransaction'
+  | 'powerCut'
 >
 
 /** Kinds of actions other than runs: how many a history has at most, and what each needs. */
@@ -431,4 +434,22 @@ export function drawScheduleActions(dice: Dice, scene: Scene, endsAt: number): A
       })
   }
   return actions.map((action) => ({ ...action, at: Math.min(endsAt, action.at) }))
+}
+
+/** In some histories the power fails, most often in a run. */
+export function drawPowerCuts(
+  dice: Dice,
+  { actions, endsAt }: { readonly actions: readonly Action[]; readonly endsAt: number },
+): Action[] {
+  const { often, below, one } = dice
+  const runs = actions.filter((action) => action.do === 'run')
+  if (!often(0.12) || runs.length === 0) return []
+  return Array.from({ length: 1 + below(2) }, () => {
+    const at = one(...runs).at + spread(dice, 50, 20 * SECOND)
+    return {
+      at: Math.min(endsAt, at),
+      do: 'powerCut',
+      backAfter: spread(dice, 1 * SECOND, 100 * SECOND),
+    }
+  })
 }

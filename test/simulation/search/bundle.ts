@@ -5,7 +5,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker'
-import { build } from 'esbuild'
+import { build, type Plugin } from 'esbuild'
 
 /** A change of a source file. */
 export interface Patch {
@@ -28,6 +28,18 @@ function patched(patches: readonly Patch[], path: string): string {
   return text
 }
 
+/** Databases of `src` are watched: whose a statement is, and whether its process lives. */
+const watchedSqlite: Plugin = {
+  name: 'watched SQLite',
+  setup(plugin) {
+    plugin.onResolve({ filter: /^@photostructure\/sqlite$/ }, ({ importer }) =>
+      importer.startsWith(join(root, 'src/'))
+        ? { path: join(root, 'test/simulation/world/statements.ts') }
+        : { path: '@photostructure/sqlite', external: true },
+    )
+  },
+}
+
 /** Writes `simulate.mjs` into the folder. Returns its path. */
 export async function bundleSimulator(
   folder: string,
@@ -47,6 +59,7 @@ export async function bundleSimulator(
     // Packages are found from here.
     absWorkingDir: root,
     plugins: [
+      watchedSqlite,
       {
         name: 'planted bugs',
         setup(plugin) {

@@ -8,6 +8,7 @@ import {
   drawApprovals,
   drawLedgerActions,
   drawMirrorActions,
+  drawPowerCuts,
   drawProtectionActions,
   drawScheduleActions,
   type Action,
@@ -312,6 +313,7 @@ export function drawPlan(seed: number, ledgers: Ledgers = 'sqlite'): Plan {
     weather: drawWeather(diceOf(seed, 'weather')),
     actions: [
       ...actions,
+      ...drawPowerCuts(diceOf(seed, 'power'), { actions, endsAt: restsAt }),
       ...drawLedgerActions(diceOf(seed, 'ledger file'), restsAt),
       ...drawApprovals(diceOf(seed, 'approvals'), scene, { actions, endsAt: restsAt }),
     ].toSorted((a, b) => a.at - b.at),

@@ -2,10 +2,13 @@
 
 import { copyFileSync, existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
+import type { Dice } from '../scheduler.ts'
+import { losePower, storedIn } from './power.ts'
 import { asWorld } from './process.ts'
+import { closeAllFiles } from './statements.ts'
 
 export interface Books {
   query<Row>(sql: string, ...values: (string | number)[]): readonly Row[]
@@ -63,15 +66,34 @@ export class FileBooks implements Books {
       const db = new DatabaseSync(this.#file, { readOnly: true })
       db.prepare('VACUUM INTO ?').run(copy)
       db.close()
-      this.end()
-      this.#db = null
-      this.#statements.clear()
+      this.#close()
       renameSync(copy, this.#file)
       for (const ending of ['-wal', '-shm']) rmSync(`${this.#file}${ending}`, { force: true })
     })
   }
 
+  /**
+   * The power fails. Returns whether the ledger has all that it had stored.
+   * @param end ends the processes of the machine
+   */
+  outlivesPowerCut(dice: Dice, end: () => void): boolean {
+    const stored = () => asWorld(() => storedIn(this.#file))
+    const before = stored()
+    losePower([this.#file, join(dirname(this.#file), 'quota.db')], dice, () => {
+      end()
+      closeAllFiles()
+      this.#close()
+    })
+    return stored() === before
+  }
+
   end(): void {
+    this.#close()
+  }
+
+  #close(): void {
     this.#db?.close()
+    this.#db = null
+    this.#statements.clear()
   }
 }

@@ -113,6 +113,8 @@ class Immediate {
   readonly #real: NodeJS.Immediate
   readonly #loop: Loop | null = loop
   #isOver = false
+  /** Read by Node's own clearImmediate, to which code of a history may come when it is over: there is nothing to clear. */
+  readonly _destroyed = true
 
   constructor(callback: Callback, given: unknown[]) {
     if (this.#loop) this.#loop.ready++

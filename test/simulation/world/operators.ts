@@ -125,6 +125,7 @@ export class Operators {
       log.others(() => crm.org.change(record.id, { [this.#dice.one('name', 'note')]: text }))
     },
     kill: ({ worker, backAfter }) => this.#world.kill(worker, backAfter),
+    powerCut: ({ backAfter }) => this.#world.cutPower(backAfter),
     killAtStatement: ({ worker, in: count, backAfter }) => {
       const process = this.#world.workers[worker]?.process
       if (process?.state !== 'running') return

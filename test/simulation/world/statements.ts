@@ -1,6 +1,10 @@
 // Every statement of SQLite in the world: whose it is, whether its process lives, and what the disk does with it.
 
-import { DatabaseSync, StatementSync } from '@photostructure/sqlite'
+import {
+  DatabaseSync as SqliteDatabase,
+  StatementSync,
+  type DatabaseSyncInstance,
+} from '@photostructure/sqlite'
 import { currentProcess, type Process } from './process.ts'
 
 export class Killed extends Error {
@@ -17,8 +21,7 @@ export interface StatementHooks {
 let hooks: StatementHooks | null = null
 /** The statement texts, for what may be written on a full disk. */
 const texts = new WeakMap<object, string>()
-const open = new Map<Process, Set<InstanceType<typeof DatabaseSync>>>()
-let isWatched = false
+const open = new Map<Process, Set<DatabaseSyncInstance>>()
 
 const CHANGES = /^\s*(?:WITH\b[^]*?\b)?(?:INSERT|UPDATE|DELETE|REPLACE|CREATE|ALTER|COMMIT)\b/i
 
@@ -41,63 +44,71 @@ function before(self: object, text: string | undefined): void {
   countStatement(process)
   if (process.state === 'dead') throw new Killed('the process was killed here')
   if (text !== undefined && CHANGES.test(text) && !hooks.hasRoom(process)) throw noRoom()
-  if (self instanceof DatabaseSync) {
+  if (self instanceof SqliteDatabase) {
     const its = open.get(process)
     if (its) its.add(self)
     else open.set(process, new Set([self]))
   }
 }
 
-type Method = (this: object, ...given: unknown[]) => unknown
+const { prototype } = StatementSync
 
-function watch(): void {
-  if (isWatched) return
-  isWatched = true
-  const wrap = (prototype: object, name: string, make: (own: Method) => Method) =>
-    Reflect.set(prototype, name, make(Reflect.get(prototype, name) as Method))
-  wrap(
-    DatabaseSync.prototype,
-    'exec',
-    (own) =>
-      function exec(this: object, ...given) {
-        before(this, String(given[0]))
-        return own.apply(this, given)
-      },
-  )
-  wrap(
-    DatabaseSync.prototype,
-    'prepare',
-    (own) =>
-      function prepare(this: object, ...given) {
-        const statement = own.apply(this, given) as object
-        texts.set(statement, String(given[0]))
-        return statement
-      },
-  )
-  for (const name of ['run', 'get', 'all', 'iterate'])
-    wrap(
-      StatementSync.prototype,
-      name,
-      (own) =>
-        function step(this: object, ...given) {
-          before(this, texts.get(this))
-          return own.apply(this, given)
+/** As a statement of SQLite. The driver's own classes cannot be changed. */
+const watchedStatement = Object.create(
+  prototype,
+  Object.fromEntries(
+    (['run', 'get', 'all', 'iterate'] as const).map((name) => {
+      const own = prototype[name] as (...given: unknown[]) => unknown
+      return [
+        name,
+        {
+          value(this: object, ...given: unknown[]) {
+            before(this, texts.get(this))
+            return own.apply(this, given)
+          },
         },
-    )
-}
+      ]
+    }),
+  ),
+) as object
 
-export function watchStatements(given: StatementHooks): () => void {
-  watch()
-  hooks = given
-  return () => {
-    hooks = null
-    for (const process of open.keys()) closeFilesOf(process)
-    open.clear()
+/** What `src` gets as SQLite's database in the simulator (search/bundle.ts). */
+export class DatabaseSync extends SqliteDatabase {
+  override exec(sql: string): void {
+    before(this, sql)
+    super.exec(sql)
+  }
+
+  override prepare(sql: string, options?: Parameters<DatabaseSyncInstance['prepare']>[1]) {
+    const statement = super.prepare(sql, options)
+    texts.set(statement, sql)
+    return Object.setPrototypeOf(statement, watchedStatement) as typeof statement
   }
 }
 
-/** As the operating system does when a process ends: what was not committed is undone. */
+export function watchStatements(given: StatementHooks): () => void {
+  hooks = given
+  return () => {
+    hooks = null
+    closeAllFiles()
+  }
+}
+
+/** All that processes have open. */
+export const openFiles = (): readonly DatabaseSyncInstance[] =>
+  [...open.values()].flatMap((its) => [...its]).filter((db) => db.isOpen)
+
+/** As the operating system does when a process ends: what was not committed is undone, and its locks are gone. */
 export function closeFilesOf(process: Process): void {
-  for (const db of open.get(process) ?? []) if (db.isOpen) db.close()
+  for (const db of open.get(process) ?? []) {
+    if (!db.isOpen) continue
+    // A file whose statements are not gone yet keeps its locks when it is closed.
+    if (db.isTransaction) SqliteDatabase.prototype.exec.call(db, 'ROLLBACK')
+    db.close()
+  }
   open.delete(process)
+}
+
+export function closeAllFiles(): void {
+  for (const process of open.keys()) closeFilesOf(process)
 }

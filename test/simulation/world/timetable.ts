@@ -73,13 +73,14 @@ export class Timetable {
     const does: Readonly<Record<ScheduleAction['what'], () => Promise<unknown>>> = {
       apply: () => this.#apply(),
       pause: async () => {
-        this.#judge.pausing(sync)
-        if (await pauseSchedule(client, of, NOTE)) this.#judge.paused(sync, NOTE)
+        const answered = this.#judge.asked(sync)
+        const isPaused = await pauseSchedule(client, of, NOTE).catch(() => false)
+        answered(isPaused ? NOTE : null)
         loop.after(ms, 'a schedule is resumed', () => {
           if (this.#world.isAtRest) return
-          this.#judge.pausing(sync)
+          const answeredToo = this.#judge.asked(sync)
           tell(`a person resumes the schedule of ${sync}`)
-          void tried(resumeSchedule(client, of, 'back'))
+          void tried(resumeSchedule(client, of, 'back').finally(() => answeredToo(null)))
         })
       },
       trigger: () => triggerSchedule(client, of),

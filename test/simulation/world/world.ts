@@ -173,7 +173,7 @@ export class World {
         hasRoom: () => !this.isDiskFull,
         killed: (process) => {
           this.story.tell(`${process.name} is killed at a statement`)
-          this.loop.after(0, 'files are closed', () => closeFilesOf(process))
+          asWorld(() => closeFilesOf(process))
           this.restartDead(process)
         },
       }),
@@ -287,6 +287,22 @@ export class World {
     closeFilesOf(worker.process)
     this.story.tell(`${worker.process.name} is killed`)
     this.restartLater(at, backAfterMs)
+  }
+
+  /** The machine of the workers has no power for a while. A PostgreSQL server is on another one. */
+  cutPower(backAfterMs: number): void {
+    const dice = diceOf(this.plan.seed, `power ${this.loop.now()}`)
+    this.story.tell('the power fails')
+    const end = () => {
+      for (const [at, worker] of this.workers.entries()) {
+        if (worker === null || worker.process.state === 'dead') continue
+        worker.process.die()
+        this.restartLater(at, backAfterMs)
+      }
+    }
+    if (this.#file === null) return end()
+    if (!this.#file.outlivesPowerCut(dice, end))
+      this.#watchers.violate('(viii) the ledger has lost what it had stored, as the power failed')
   }
 
   /** Somebody starts a run. */

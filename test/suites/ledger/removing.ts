@@ -271,6 +271,37 @@ export function removingTests(open: Open): void {
     expect((await ledger.removals(run, ALL)).rows[0]).toMatchObject({ inDoubt: true })
   })
 
+  it.each(['in flight at the end', 'failed'] as const)(
+    'takes no row for unchanged whose removal is %s, and may remove its record later',
+    async (how) => {
+      await accept(ledger, rows(3))
+      const { run, fence } = await fenced([row(1, 'k3')])
+      await ledger.addRemovals(run, fence, [
+        planned(1, 'k1', { recordId: 'record 1' }),
+        planned(2, 'k2'),
+      ])
+      const claimed = await ledger.claimRemovals(run)
+      await ledger.recordRemovals(run, claimed, sending(1))
+      const failed = { number: 1, key: 'k1', state: 'failed', recordId: 'record 1' } as const
+      if (how === 'failed') await ledger.settleRemovals(run, claimed, [failed])
+      expect(await accepted(ledger, rows(3))).toEqual(how === 'failed' ? [2, 3] : [1, 2, 3])
+      await ledger.settleLeftovers(run)
+      await close(ledger, run)
+      expect(await accepted(ledger, rows(3))).toEqual([2, 3])
+      const next = await fenced([row(1, 'k3')])
+      await ledger.addRemovals(next.run, next.fence, [planned(1, 'k1')])
+      const [open] = await ledger.openRemovals(next.run, { after: 0, limit: 10 })
+      expect(open!.accepted).toMatchObject({
+        recordId: 'record 1',
+        hash: expect.any(String) as string,
+      })
+      await ledger.settleLeftovers(next.run)
+      await close(ledger, next.run)
+      await accept(ledger, rows(1))
+      expect(await accepted(ledger, rows(3))).toEqual([1, 2, 3])
+    },
+  )
+
   it('is in the books: what is open keeps them from balance, what is left over from complete', async () => {
     await accept(ledger, rows(3))
     const { run, fence } = await fenced([row(1, 'k3')])

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { SyncError } from '../../../src/core/errors.ts'
+import { openLedgerDatabase } from '../../../src/ledger/sqlite/database.ts'
 import { openSqliteFile } from '../../../src/sqlite/database.ts'
 
 const subject = {
@@ -26,6 +27,17 @@ it.each([
     const options = synchronous === undefined ? {} : { synchronous }
     const db = openSqliteFile(join(dir, 'file.db'), subject, options)
     expect(db.sql('PRAGMA synchronous').get()).toEqual({ synchronous: number })
+    db.close()
+  } finally {
+    rmSync(dir, { recursive: true })
+  }
+})
+
+it('the ledger waits for the disk', () => {
+  const dir = mkdtempSync(join(tmpdir(), 'records-sync-synchronous-'))
+  try {
+    const db = openLedgerDatabase(join(dir, 'ledger.db'))
+    expect(db.sql('PRAGMA synchronous').get()).toEqual({ synchronous: 2 })
     db.close()
   } finally {
     rmSync(dir, { recursive: true })
