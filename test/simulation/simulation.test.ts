@@ -123,6 +123,27 @@ test(
   long.timeout,
 )
 
+test(
+  'a power cut ends the workers of a ledger in PostgreSQL, and loses nothing of it',
+  async () => {
+    const played = await fleet.play({
+      plan: planOf({
+        scene: { ledger: 'postgres', latencyMs: 80, workers: 2 },
+        actions: [
+          { at: 500, do: 'run', sync: 'contacts' },
+          { at: 700, do: 'powerCut', backAfter: 2_000 },
+        ],
+        restsAt: 30_000,
+      }),
+    })
+    expect(played.violations).toEqual([])
+    expect(played.story).toMatch(
+      /the power fails[^]*worker-[34] starts[^]*contacts-1 ends: complete/,
+    )
+  },
+  long.timeout,
+)
+
 /** Each is planted by `npm run simulate -- --planted all --plans`. */
 const ALWAYS = [
   'answers-in-another-order',
