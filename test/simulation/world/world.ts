@@ -87,7 +87,10 @@ export class World {
   /** Lines of the logs of all processes. */
   readonly logged: string[] = []
   services!: Services
+  /** Those that have not started yet are missing. */
   workers: (Worker | null)[] = []
+  /** By their places among the workers. */
+  readonly #starting = new Map<number, Process>()
   isDiskFull = false
   isServiceDown = false
   /** The adversary rests. */
@@ -224,11 +227,18 @@ export class World {
       configFile: this.configuration.file,
       database: isAway ? { url: DATABASE_URL, schema: LEDGER_SCHEMA } : null,
     })
+    this.#starting.set(at, process)
+    // The power may fail meanwhile, and another one starts in its place.
+    const isOver = () => this.#starting.get(at) !== process
     try {
       await worker.start()
+      if (isOver()) return
+      this.#starting.delete(at)
       this.workers[at] = worker
       this.story.tell(`${process.name} starts`)
     } catch (error) {
+      if (isOver()) return
+      this.#starting.delete(at)
       process.die()
       closeFilesOf(process)
       this.story.tell(`${process.name} cannot start: ${(error as Error).message.slice(0, 60)}`)
@@ -294,9 +304,11 @@ export class World {
     const dice = diceOf(this.plan.seed, `power ${this.loop.now()}`)
     this.story.tell('the power fails')
     const end = () => {
-      for (const [at, worker] of this.workers.entries()) {
-        if (worker === null || worker.process.state === 'dead') continue
-        worker.process.die()
+      for (let at = 0; at < this.plan.scene.workers; at++) {
+        const process = this.#starting.get(at) ?? this.workers[at]?.process
+        if (process === undefined || process.state === 'dead') continue
+        process.die()
+        this.#starting.delete(at)
         this.restartLater(at, backAfterMs)
       }
     }
