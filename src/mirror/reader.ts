@@ -41,6 +41,16 @@ export const isCursorRefused = (error: unknown): boolean =>
 const isGone = (error: unknown): boolean =>
   error instanceof ServiceFailure && error.status === 404 && error.kind === 'problem'
 
+/** @throws ServiceFailure where the answer has no count */
+function countOf(type: string, value: unknown): number {
+  if (Number.isSafeInteger(value) && Number(value) >= 0) return Number(value)
+  const found = value === null ? 'null' : typeof value
+  throw new ServiceFailure(
+    `${type}: the service was asked for a count and answered ${found}, not a whole number`,
+    { kind: 'distrusted', disposition: 'halt', block: 'contract', outcomeUnknown: false },
+  )
+}
+
 /**
  * Reads of one stream.
  * Its methods fail with ServiceFailure after the last wait, QuotaWait, and the signal's reason.
@@ -116,7 +126,7 @@ export class Reader {
   /** Records that match, by the service's own count. */
   async count(type: string, filter?: FilterNode): Promise<number> {
     const { results } = await this.#counts(type, filter)
-    return Number(results[0]?.value ?? 0)
+    return countOf(type, results[0]?.value)
   }
 
   /**
@@ -134,7 +144,10 @@ export class Reader {
       const more = { group_by: [...by], offset: groups.length }
       const { results, has_more: hasMore } = await this.#counts(type, filter, more)
       for (const { group_by: values, value } of results)
-        groups.push({ values: by.map((name) => values[name] as Json), records: Number(value ?? 0) })
+        groups.push({
+          values: by.map((name) => values[name] as Json),
+          records: countOf(type, value),
+        })
       if (!hasMore) return groups
       if (results.length === 0) return null
     }

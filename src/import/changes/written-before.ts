@@ -88,8 +88,8 @@ export function writtenBeforeReader(
     const upTo = await restored
     const isKnown = (one: AcceptedRecord | undefined, recordId: string) =>
       one !== undefined && one.run > upTo && (one.recordId ?? recordId) === recordId
-    const ids = rows.map(({ recordId }) => recordId)
-    const ofRecords = ids.length > 0 ? await ledger.acceptedOfRecords(run, ids) : []
+    const records = rows.map(({ item: { key }, recordId }) => ({ key, recordId }))
+    const ofRecords = rows.length > 0 ? await ledger.acceptedOfRecords(run, records) : []
     const open = rows.filter(({ item, recordId }) => {
       const own = accepted.get(item.key)
       return !isKnown(own, recordId) || own!.hash === null
@@ -99,7 +99,10 @@ export function writtenBeforeReader(
 
     const writtenBefore = async (row: Asked): Promise<WrittenBefore> => {
       const { item, recordId } = row
-      const of = ofRecords.filter((one) => one.recordId === recordId && one.run > upTo)
+      const of = ofRecords.filter(
+        (one) =>
+          one.run > upTo && (one.recordId ?? (one.key === item.key && recordId)) === recordId,
+      )
       const own = accepted.get(item.key)
       const known = isKnown(own, recordId) ? [own!] : []
       const all = await Promise.all([...known, ...of].map((one) => partOf(one, keptBy(one))))

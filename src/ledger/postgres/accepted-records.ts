@@ -175,12 +175,19 @@ export const acceptedRecordMethods = (db: PostgresDatabase): AcceptedRecords => 
     return new Map(rows.map((row) => [String(row['key']), acceptedOfRow(row)]))
   },
 
-  async acceptedOfRecords(run, recordIds) {
+  async acceptedOfRecords(run, records) {
+    const ofSync = `SELECT other.id ${OF_ORG} AND other.sync = own.sync`
     const rows = await db.all(
       `SELECT accepted.* FROM unnest($2::text[]) AS asked (record_id)
-         JOIN accepted ON ${hasRecord('asked.record_id')} AND accepted.destination IN
-           (SELECT other.id ${OF_ORG} AND other.sync = own.sync WHERE runs.id = $1)`,
-      [run, [...new Set(recordIds)]],
+         JOIN accepted ON ${hasRecord('asked.record_id')} AND accepted.destination IN (${ofSync} WHERE runs.id = $1)
+       UNION ALL SELECT accepted.* FROM unnest($3::text[]) AS asked (key)
+         JOIN accepted ON ${hasKey('asked.key')} AND accepted.record_id IS NULL AND accepted.destination IN
+           (${ofSync} AND other.matching_property = own.matching_property WHERE runs.id = $1)`,
+      [
+        run,
+        [...new Set(records.map(({ recordId }) => recordId))],
+        [...new Set(records.map(({ key }) => key))],
+      ],
     )
     return rows.map((row) => acceptedOfRow(row))
   },

@@ -78,9 +78,12 @@ export interface AcceptedRecords {
   acceptedValues(run: number, keys: readonly string[]): Promise<ReadonlyMap<string, AcceptedRecord>>
   /**
    * All that the sync of the run has had accepted with one of at most 1,000 records of the same org and object type, whichever address
-   * and matching property it wrote them by.
+   * and matching property it wrote them by. Where a service has answered without records, those of the key and matching property.
    */
-  acceptedOfRecords(run: number, recordIds: readonly string[]): Promise<readonly AcceptedRecord[]>
+  acceptedOfRecords(
+    run: number,
+    records: readonly { readonly key: string; readonly recordId: string }[],
+  ): Promise<readonly AcceptedRecord[]>
   /**
    * The same for keys as other syncs have written them: those of the same origin, org, object type and matching property. Of
    * several syncs, the newest run counts.

@@ -171,14 +171,22 @@ export const acceptedRecordMethods = (db: SqliteDatabase): AcceptedRecords => ({
     )
   },
 
-  async acceptedOfRecords(run, recordIds) {
+  async acceptedOfRecords(run, records) {
     const own = destinationsOfOrg(db, run).filter(({ isOwn }) => isOwn)
-    const find = db.sql(
+    const byRecord = db.sql(
       'SELECT * FROM accepted INDEXED BY accepted_record WHERE destination = ? AND record_id = ?',
     )
-    return [...new Set(recordIds)].flatMap((recordId) =>
-      own.flatMap(({ id }) => find.all(id, recordId).map((row) => acceptedOfRow(row))),
+    const byKey = db.sql(
+      'SELECT * FROM accepted WHERE destination = ? AND key = ? AND record_id IS NULL',
     )
+    const recordIds = new Set(records.map(({ recordId }) => recordId))
+    const keys = new Set(records.map(({ key }) => key))
+    return own
+      .flatMap(({ id, hasSameKeys }) => [
+        ...[...recordIds].flatMap((recordId) => byRecord.all(id, recordId)),
+        ...(hasSameKeys ? [...keys].flatMap((key) => byKey.all(id, key)) : []),
+      ])
+      .map((row) => acceptedOfRow(row))
   },
 
   async recordsElsewhere(run, keys) {

@@ -134,15 +134,10 @@ export function judgeLeft(
   if (!isLeft) return
   const { protection } = sync
   const properties = sync.properties.filter((one) => row.cells[one] !== '')
-  const { actions, scene } = world.plan
-  // Without the ids of records nothing is known of what was written by another address (docs/protect.md).
-  const isByAddress =
-    scene.service.batchItems === '204' &&
-    actions.some((action) => action.do === 'address' && action.isSame)
   const changed = world.services.log.changes.some(
     ({ org, code, by, before, values }) =>
       org === run.org_id &&
-      (by === 'others' || isByAddress) &&
+      by === 'others' &&
       code.trim() === row.code &&
       properties.some((property) => values?.[property] !== before?.[property]),
   )

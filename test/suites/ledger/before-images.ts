@@ -294,8 +294,22 @@ export function beforeImageTests(open: Open): void {
     const known = await ledger.acceptedValues(next.run, ['k1', 'k2'])
     expect(known.get('k1')).toMatchObject({ hash: 'hash of b', marks: 'old', run: next.run })
     expect(known.get('k2')).toMatchObject({ hash: 'hash of a' })
-    expect(await ledger.acceptedOfRecords(next.run, [one!.recordId!, 'none'])).toMatchObject([
+    const asked = [one!.recordId!, 'none'].map((recordId) => ({ key: 'k9', recordId }))
+    expect(await ledger.acceptedOfRecords(next.run, asked)).toMatchObject([
       { key: 'k1', recordId: one!.recordId },
+    ])
+  })
+
+  it('find what was accepted by the key where a service answers without records, whichever its address was', async () => {
+    await accept(ledger, rows(2), { destination: { origin: 'https://other.example.com' } })
+    await accept(ledger, rows(2, 'b'))
+    await opened.query('UPDATE accepted SET record_id = NULL')
+    const { run } = await staged(ledger, rows(2, 'c'))
+    const found = await ledger.acceptedOfRecords(run, [{ key: 'k1', recordId: 'record 1' }])
+    const hashes = found.map(({ key, recordId, hash }) => [key, recordId, hash])
+    expect(hashes.toSorted()).toEqual([
+      ['k1', null, 'hash of a'],
+      ['k1', null, 'hash of b'],
     ])
   })
 
