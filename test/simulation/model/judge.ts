@@ -230,9 +230,9 @@ export class Judge {
   /** Whenever nothing moves, anybody may look. */
   #look(): void {
     const world = this.#world!
-    const [version] = world.query<{ data_version: number }>('PRAGMA data_version')
-    if (version!.data_version === this.#dataVersion) return
-    this.#dataVersion = version!.data_version
+    const version = world.books.version()
+    if (version === this.#dataVersion) return
+    this.#dataVersion = version
     const counts = new Map<number, { all: number; open: number }>()
     for (const { run, state, count } of world.query<{ run: number; state: string; count: number }>(
       'SELECT run, state, count(*) AS count FROM items WHERE run > ? GROUP BY run, state',

@@ -91,7 +91,7 @@ export class MirrorJudge {
 
   /** Whose records the tables hold; null: nobody's yet. */
   async #owner(): Promise<string | null> {
-    const found = await this.#world.warehouse!.table('_records_sync_mirror', ['owner'])
+    const found = await this.#world.mirrorTable('_records_sync_mirror', ['owner'])
     return found?.[0]?.[0] ?? null
   }
 
@@ -101,7 +101,7 @@ export class MirrorJudge {
   }
 
   async #rows(type: string): Promise<ReadonlyMap<string, Row> | null> {
-    const rows = await this.#world.warehouse!.table(type, ['_id', '_deleted_at', ...COLUMNS])
+    const rows = await this.#world.mirrorTable(type, ['_id', '_deleted_at', ...COLUMNS])
     if (rows === null) return null
     const found = new Map<string, Row>()
     for (const [id, deletedAt, ...cells] of rows) {

@@ -114,6 +114,15 @@ const CHANGED_BY_OTHERS = 'changed_by_others'
 export const isSetAside = (sync: SyncScene, item: RowOfRun['item']): boolean =>
   sync.protection?.onConflict === 'reject' && item.reason === CHANGED_BY_OTHERS
 
+const hasRunElsewhere = (world: World, { id, sync, origin }: RunRow): boolean =>
+  world.query(
+    `SELECT 1 FROM runs JOIN destinations ON destinations.id = runs.destination
+     WHERE runs.sync = ? AND runs.id < ? AND destinations.origin <> ?`,
+    sync,
+    id,
+    origin ?? '',
+  ).length > 0
+
 /** (ix) A row that is left as it is has a record that others have changed, or that had a value. */
 export function judgeLeft(
   world: World,
@@ -133,7 +142,9 @@ export function judgeLeft(
       properties.some((property) => values?.[property] !== before?.[property]),
   )
   const isFilled = item.state === 'kept' && protection?.ifEmpty != null
-  if (!changed && !isFilled)
+  // What was written under another address is not known under this one: it was there before.
+  const isFirst = protection?.firstContact === 'theirs' && hasRunElsewhere(world, run)
+  if (!changed && !isFilled && !isFirst)
     violate(
       `(ix) run ${run.id}: row ${item.ordinal} is ${item.state} (${item.reason}), and nobody else has changed its record`,
     )

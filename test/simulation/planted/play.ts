@@ -73,6 +73,7 @@ async function findPlanted(
       histories,
       ms: Infinity,
       isSteered: false,
+      ledger: bug.area === 'postgres' ? 'postgres' : 'sqlite',
       played: (played, count) => {
         if (played.violations.length > 0) found ??= { count, played }
         return found !== null

@@ -1,6 +1,7 @@
 // Bugs that are planted to prove that the simulator sees them: each takes back one precaution of the code, in a copy of it.
 
 import type { Patch } from '../search/bundle.ts'
+import { PLANTED_IN_POSTGRES } from './postgres.ts'
 
 export interface PlantedBug {
   readonly name: string
@@ -22,6 +23,8 @@ export interface PlantedBug {
     | 'privacy'
     | 'client'
     | 'running'
+    /** It is looked for in histories with PostgreSQL. */
+    | 'postgres'
   readonly patches: readonly Patch[]
 }
 
@@ -796,6 +799,7 @@ export const PLANTED: readonly PlantedBug[] = [
     'state: found.raw.schedule?.state ?? null',
     'state: null',
   ),
+  ...PLANTED_IN_POSTGRES,
   bug(
     'outbox',
     'the-ledger-does-not-wait-for-the-disk',

@@ -68,6 +68,17 @@ export type Action = { readonly at: number } & (
   | { readonly do: 'schema'; readonly for: number }
   /** The address of another service, or another one of the same. */
   | { readonly do: 'address'; readonly for: number; readonly isSame?: boolean }
+  /** The PostgreSQL server ends, and starts again: as asked to, or with a crash. */
+  | { readonly do: 'databaseDown'; readonly for: number; readonly isCrash: boolean }
+  /** The PostgreSQL server ends a session, so many statements later. */
+  | { readonly do: 'endSession'; readonly in: number }
+  /** A worker stands still in the middle of a transaction, after so many statements in transactions. */
+  | {
+      readonly do: 'stopInTransaction'
+      readonly worker: number
+      readonly in: number
+      readonly for: number
+    }
   | {
       readonly do: 'config'
       readonly sync: string
@@ -79,7 +90,7 @@ export type ActionKind = Action['do']
 const SECOND = 1_000
 
 /** Long ones are as likely as short ones: each length of time has something that it breaks. */
-const spread = ({ random }: Dice, least: number, most: number): number =>
+export const spread = ({ random }: Dice, least: number, most: number): number =>
   Math.round(least * (most / least) ** random())
 
 type Draw = (dice: Dice, scene: Scene) => Record<string, unknown>
@@ -101,6 +112,9 @@ type DrawnKind = Exclude<
   | 'answer'
   | 'schedule'
   | 'every'
+  | 'databaseDown'
+  | 'endSession'
+  | 'stopInTransaction'
   | 'powerCut'
 >
 

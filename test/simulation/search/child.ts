@@ -2,11 +2,14 @@
 
 import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
+import type { RealServer } from '../postgres/thread.ts'
 import { completed } from './compact.ts'
 import { drawPlan, type Plan } from './plan.ts'
 import { play } from './play.ts'
 
 export type Order = { readonly seed: number } | { readonly plan: Plan }
+/** With the PostgreSQL server that it needs. */
+export type Sent = Order & { readonly server: RealServer | null }
 
 /** What became of a history. */
 export interface Played {
@@ -26,9 +29,9 @@ const [, , workflows] = process.argv
 const bundle = { code: readFileSync(workflows!, 'utf8') }
 
 for await (const line of createInterface({ input: process.stdin })) {
-  const order = JSON.parse(line) as Order
+  const order = JSON.parse(line) as Sent
   const plan = 'plan' in order ? completed(order.plan) : drawPlan(order.seed)
-  const played: Played = { plan, seed: plan.seed, ...(await play(plan, bundle)) }
+  const played: Played = { plan, seed: plan.seed, ...(await play(plan, bundle, order.server)) }
   process.stdout.write(`${JSON.stringify(played)}\n`)
 }
 process.exit(0)

@@ -37,6 +37,8 @@ export const PLAIN_SERVICE: Scene['service'] = {
 
 const PLAIN_SCENE: Omit<Scene, 'syncs' | 'service'> = {
   mirror: null,
+  ledger: 'sqlite',
+  database: null,
   workers: 1,
   neighbour: false,
   isUnique: true,

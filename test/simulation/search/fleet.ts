@@ -2,7 +2,9 @@
 
 import { spawn, type ChildProcess } from 'node:child_process'
 import { createInterface } from 'node:readline'
-import type { Order, Played } from './child.ts'
+import { simulatedPostgres } from '../postgres/start.ts'
+import type { Order, Played, Sent } from './child.ts'
+import { isOnPostgres } from './database.ts'
 
 /** Of the machine, for one history. Far more than the slowest needs. */
 const HISTORY_MAX_MS = 300_000
@@ -17,7 +19,7 @@ export interface FleetOptions {
 }
 
 interface Job {
-  readonly order: Order
+  readonly order: Sent
   readonly resolve: (played: Played) => void
 }
 
@@ -105,9 +107,14 @@ export class Fleet {
     return this.#players.length
   }
 
-  play(order: Order): Promise<Played> {
-    return new Promise((resolve) => {
-      this.#waiting.push({ order, resolve: (played) => (resolve(played), this.#next()) })
+  async play(order: Order): Promise<Played> {
+    const isServed = 'plan' in order && isOnPostgres(order.plan.scene)
+    const server = isServed ? await simulatedPostgres() : null
+    return await new Promise((resolve) => {
+      this.#waiting.push({
+        order: { ...order, server },
+        resolve: (played) => (resolve(played), this.#next()),
+      })
       this.#next()
     })
   }

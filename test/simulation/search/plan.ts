@@ -13,6 +13,7 @@ import {
   drawScheduleActions,
   type Action,
 } from './actions.ts'
+import { drawDatabase, drawDatabaseActions, type DatabaseScene, type Ledgers } from './database.ts'
 
 /** Which values of others a sync leaves as they are. */
 export interface Protection {
@@ -56,12 +57,17 @@ export interface MirrorScene {
   /** Whether these have numbers that no double holds. Default: no. */
   readonly longNumbers?: boolean
   readonly tuning: Readonly<Record<string, unknown>>
+  /** Default: DuckDB. */
+  readonly warehouse?: 'duckdb' | 'postgres'
 }
 
 export interface Scene {
   readonly syncs: readonly SyncScene[]
   /** Null: there is none. */
   readonly mirror: MirrorScene | null
+  readonly ledger: 'sqlite' | 'postgres'
+  /** Null: there is none. */
+  readonly database: DatabaseScene | null
   readonly workers: number
   /** Whether another project has a worker on the same Temporal server. */
   readonly neighbour: boolean
@@ -182,6 +188,9 @@ function drawMirror({ one, often, below }: Dice): MirrorScene | null {
   }
 }
 
+/** What is drawn before mirrors and databases. */
+type DrawnScene = Omit<Scene, 'mirror' | 'ledger' | 'database'>
+
 /** In some histories only, by dice of its own. A service that writes other values than were sent is taken for other people. */
 function drawProtection({ one, often }: Dice, sync: SyncScene): Protection | null {
   if (sync.mode === 'create' || !often(0.7)) return null
@@ -191,14 +200,14 @@ function drawProtection({ one, often }: Dice, sync: SyncScene): Protection | nul
   return { onConflict, firstContact, ifEmpty }
 }
 
-function protectedScene(dice: Dice, scene: Omit<Scene, 'mirror'>): Omit<Scene, 'mirror'> {
+function protectedScene(dice: Dice, scene: DrawnScene): DrawnScene {
   if (!dice.often(0.3) || scene.service.writes !== 'sent') return scene
   const syncs = scene.syncs.map((sync) => ({ ...sync, protection: drawProtection(dice, sync) }))
   return { ...scene, syncs }
 }
 
 /** In some histories only, by dice of its own. */
-function askingScene({ one, often }: Dice, scene: Omit<Scene, 'mirror'>): Omit<Scene, 'mirror'> {
+function askingScene({ one, often }: Dice, scene: DrawnScene): DrawnScene {
   if (!often(0.15) || scene.service.writes !== 'sent') return scene
   const asking = one(...scene.syncs)
   const syncs = scene.syncs.map((sync) => ({ ...sync, asks: sync === asking || often(0.3) }))
@@ -207,7 +216,7 @@ function askingScene({ one, often }: Dice, scene: Omit<Scene, 'mirror'>): Omit<S
 }
 
 /** In some histories only, by dice of its own. */
-function scheduledScene({ one, often }: Dice, scene: Omit<Scene, 'mirror'>): Omit<Scene, 'mirror'> {
+function scheduledScene({ one, often }: Dice, scene: DrawnScene): DrawnScene {
   if (!often(0.15)) return scene
   const scheduled = one(...scene.syncs)
   const syncs = scene.syncs.map((sync) => ({
@@ -217,7 +226,7 @@ function scheduledScene({ one, often }: Dice, scene: Omit<Scene, 'mirror'>): Omi
   return { ...scene, syncs }
 }
 
-function drawScene(dice: Dice): Omit<Scene, 'mirror'> {
+function drawScene(dice: Dice): DrawnScene {
   const { one, often, below } = dice
   const contacts = drawSync(dice, 'contacts', 'contact')
   const companies = drawSync(dice, 'companies', 'company')
@@ -278,13 +287,15 @@ function drawWeather({ often, random }: Dice): Weather {
   }
 }
 
-export function drawPlan(seed: number): Plan {
-  const mirror = drawMirror(diceOf(seed, 'mirror'))
+/** @param ledgers where the ledger is; `both`: in one or the other, as the seed draws */
+export function drawPlan(seed: number, ledgers: Ledgers = 'sqlite'): Plan {
+  const { mirror, ...placed } = drawDatabase(seed, ledgers, drawMirror(diceOf(seed, 'mirror')))
   const drawn = drawScene(diceOf(seed, 'scene'))
   const protecting = protectedScene(diceOf(seed, 'protection'), drawn)
   const asking = askingScene(diceOf(seed, 'approval'), protecting)
   const neighbour = diceOf(seed, 'neighbour').often(0.06)
-  const scene = { ...scheduledScene(diceOf(seed, 'schedules'), asking), mirror, neighbour }
+  const scheduled = scheduledScene(diceOf(seed, 'schedules'), asking)
+  const scene = { ...scheduled, mirror, neighbour, ...placed }
   const dice = diceOf(seed, 'actions')
   const restsAt = (3 + dice.below(12)) * MINUTE
   const actions = [
@@ -292,6 +303,9 @@ export function drawPlan(seed: number): Plan {
     ...(mirror === null ? [] : drawMirrorActions(diceOf(seed, 'mirror runs'), scene, restsAt)),
     ...drawProtectionActions(diceOf(seed, 'changes by others'), scene, restsAt),
     ...drawScheduleActions(diceOf(seed, 'people and schedules'), scene, restsAt),
+    ...(placed.database === null
+      ? []
+      : drawDatabaseActions(diceOf(seed, 'database moves'), scene, restsAt)),
   ]
   return {
     seed,

@@ -4,6 +4,7 @@ import { Judge } from '../model/judge.ts'
 import { judgeEnd, judgeProgress } from '../model/at-the-end.ts'
 import { Operators } from '../world/operators.ts'
 import { World } from '../world/world.ts'
+import type { RealServer } from '../postgres/thread.ts'
 import type { Bundle } from '../temporal/index.ts'
 import type { Played } from './child.ts'
 import type { Plan } from './plan.ts'
@@ -11,10 +12,15 @@ import type { Plan } from './plan.ts'
 /** What has come of it. */
 type Outcome = Omit<Played, 'plan' | 'seed'>
 
-export async function play(plan: Plan, bundle: Bundle): Promise<Outcome> {
+/** @param server real PostgreSQL, if the plan needs one */
+export async function play(
+  plan: Plan,
+  bundle: Bundle,
+  server: RealServer | null,
+): Promise<Outcome> {
   const began = process.cpuUsage()
   const judge = new Judge()
-  const world = new World(plan, bundle, judge)
+  const world = new World(plan, bundle, judge, server)
   const { loop } = world
   const beginMs = loop.now()
   try {

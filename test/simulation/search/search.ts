@@ -6,6 +6,7 @@ import { diceOf } from '../world/dice.ts'
 import { drawActions } from './actions.ts'
 import type { Order, Played } from './child.ts'
 import type { Fleet } from './fleet.ts'
+import type { Ledgers } from './database.ts'
 import { drawPlan, type Plan, type Weather } from './plan.ts'
 
 /** Plans that led to something new, at most. */
@@ -49,6 +50,8 @@ export interface SearchOptions {
   readonly ms: number
   /** Whether plans that led to something new are changed. */
   readonly isSteered: boolean
+  /** Default: SQLite. */
+  readonly ledger?: Ledgers
   /** Told of each history. Returns whether the search ends. */
   played(played: Played, count: number): boolean
 }
@@ -62,7 +65,7 @@ export interface Found {
 }
 
 export async function search(fleet: Fleet, options: SearchOptions): Promise<Found> {
-  const { seed, histories, ms, isSteered } = options
+  const { seed, histories, ms, isSteered, ledger = 'sqlite' } = options
   const until = Date.now() + ms
   const dice = diceOf(seed, 'search')
   const corpus: Plan[] = []
@@ -89,9 +92,10 @@ export async function search(fleet: Fleet, options: SearchOptions): Promise<Foun
     while (!isOver && next < histories && Date.now() < until) {
       const at = seed + next++
       const isNew = !isSteered || corpus.length === 0 || dice.often(0.5)
-      const order: Order = isNew
-        ? { seed: at }
-        : { plan: changed(dice.one(...corpus), drawPlan(at), dice, at) }
+      const drawn = drawPlan(at, ledger)
+      const order: Order = {
+        plan: isNew ? drawn : changed(dice.one(...corpus), drawn, dice, at),
+      }
       const played = await fleet.play(order)
       note(played)
       isOver ||= options.played(played, found.histories)

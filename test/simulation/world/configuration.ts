@@ -2,8 +2,10 @@
 
 import { writeFileSync, renameSync, chmodSync } from 'node:fs'
 import { join } from 'node:path'
+import { isOnPostgres } from '../search/database.ts'
 import type { MirrorScene, Scene, SyncScene } from '../search/plan.ts'
 import { KEYS } from './service.ts'
+import { DATABASE_URL, LEDGER_SCHEMA } from '../postgres/names.ts'
 import { MIRROR } from './warehouse.ts'
 
 type Json = Record<string, unknown>
@@ -114,11 +116,16 @@ export class Configuration {
   }
 
   write(): void {
-    const { mirror } = this.#scene
+    const { mirror, ledger } = this.#scene
+    const postgres = { file: './database-url' }
     const config = {
       connections: { crm: { service: this.#service, key: { file: './crm.key' } } },
-      ledger: './ledger.db',
-      ...(mirror && { warehouses: { dwh: { duckdb: './dwh.duckdb' } } }),
+      ledger: ledger === 'postgres' ? { postgres, schema: LEDGER_SCHEMA } : './ledger.db',
+      ...(mirror && {
+        warehouses: {
+          dwh: mirror.warehouse === 'postgres' ? { postgres } : { duckdb: './dwh.duckdb' },
+        },
+      }),
       syncs: {
         ...Object.fromEntries(
           this.#scene.syncs.map((sync) => [
@@ -133,6 +140,8 @@ export class Configuration {
       },
     }
     this.#put(join(this.#folder, 'crm.key'), `${this.#key}\n`)
+    if (isOnPostgres(this.#scene))
+      this.#put(join(this.#folder, 'database-url'), `${DATABASE_URL}\n`)
     this.#put(this.file, `${JSON.stringify(config, null, 1)}\n`)
   }
 

@@ -4,6 +4,7 @@ import { AsyncResource } from 'node:async_hooks'
 import { createRequire, syncBuiltinESMExports } from 'node:module'
 import crypto from 'node:crypto'
 import fsPromises from 'node:fs/promises'
+import net from 'node:net'
 import timersPromises from 'node:timers/promises'
 import type { Dice } from '../scheduler.ts'
 import { fileOpener, type DiskHooks } from './files.ts'
@@ -22,7 +23,10 @@ let loop: Loop | null = null
 let startMs = 0
 
 /** The wall clock of the process that asks. */
-const wallMs = (): number => Math.floor(loop!.now() + (currentProcess()?.machine.aheadMs ?? 0))
+const wallMs = (): number => {
+  const now = loop!.now()
+  return currentProcess()?.machine.wallMs(now) ?? Math.floor(now)
+}
 
 class SimulatedDate extends RealDate {
   constructor(...given: unknown[]) {
@@ -231,7 +235,13 @@ const uuidOf = ({ below }: Dice): string => {
 }
 
 /** Puts a history in the place of the machine. Returns what ends it. */
-export function install(given: { loop: Loop; dice: Dice; disk: DiskHooks }): () => void {
+export function install(given: {
+  loop: Loop
+  dice: Dice
+  disk: DiskHooks
+  /** In the place of `net.Socket`; null: that stays. */
+  sockets: typeof net.Socket | null
+}): () => void {
   if (loop !== null) throw new Error('another history runs')
   loop = given.loop
   startMs = loop.now()
@@ -251,6 +261,7 @@ export function install(given: { loop: Loop; dice: Dice; disk: DiskHooks }): () 
     { on: Math, name: 'random', value: given.dice.random },
     { on: crypto, name: 'randomUUID', value: () => uuidOf(given.dice) },
     { on: crypto, name: 'randomBytes', value: bytes },
+    ...(given.sockets === null ? [] : [{ on: net, name: 'Socket', value: given.sockets }]),
   ])
   syncBuiltinESMExports()
   return () => {

@@ -23,7 +23,7 @@ export function prepareNeighbour(
   db.close()
   for (const { name } of scene.syncs)
     copyFileSync(join(home, `${name}.csv`), join(folder, `${name}.csv`))
-  const configuration = new Configuration(folder, { ...scene, mirror: null })
+  const configuration = new Configuration(folder, { ...scene, mirror: null, ledger: 'sqlite' })
   configuration.setService('https://elsewhere.example', KEYS.elsewhere)
   return { folder, configFile: configuration.file }
 }

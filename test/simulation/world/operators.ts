@@ -71,6 +71,7 @@ export class Operators {
     services.crm.set({ faults: [], itemFaults: null, refuseEach: null, perMinute: 6_000 })
     services.crm.addKey(KEYS.home)
     configuration.restore(KEYS.home)
+    this.#world.database?.sessions.rest()
     for (const worker of workers) if (worker?.process.killedIn) worker.process.killedIn = null
   }
 
@@ -139,8 +140,30 @@ export class Operators {
       this.#until(ms, `${worker.process.name} goes on`, () => worker.goOn())
     },
     clock: ({ by }) => {
-      this.#tell(`the clock of the machine jumps by ${by} ms`)
-      this.#world.machine.aheadMs += by
+      const { name } = this.#world.setClock(by)
+      this.#tell(`the clock of the ${name} jumps by ${by} ms`)
+    },
+    databaseDown: ({ for: ms, isCrash }) => {
+      const { database } = this.#world
+      if (database === null || database.sessions.isDown) return
+      this.#tell(`the PostgreSQL server ${isCrash ? 'crashes' : 'ends'}`)
+      if (isCrash) database.crash()
+      else database.sessions.stop(true)
+      this.#until(ms, 'the PostgreSQL server starts', () => database.start())
+    },
+    endSession: ({ in: count }) => {
+      const { database } = this.#world
+      if (database !== null) database.sessions.endedIn = count
+    },
+    stopInTransaction: ({ worker: at, in: count, for: ms }) => {
+      const { database, workers } = this.#world
+      const worker = workers[at]
+      if (worker?.process.state !== 'running') return
+      database?.sessions.stopIn(worker.process, count, () => {
+        this.#tell(`${worker.process.name} stands still in a transaction`)
+        worker.stop()
+        this.#until(ms, `${worker.process.name} goes on`, () => worker.goOn())
+      })
     },
     diskFull: ({ for: ms }) => {
       this.#tell('the disk is full')

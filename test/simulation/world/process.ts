@@ -5,14 +5,23 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Owner, Planned } from './queue.ts'
 
-/** A wall clock, which may go ahead, and jump. All processes of a machine share one. */
+/** A wall clock, which may go ahead, go too fast, and jump. All processes of a machine share one. */
 export class Machine {
   readonly name: string
   /** Milliseconds that its wall clock is ahead of the world's time. */
   aheadMs = 0
+  /** How much faster it goes than the world's time, from `sinceMs` on: 0.01 is 1 %. */
+  drift = 0
+  readonly #sinceMs: number
 
-  constructor(name: string) {
+  constructor(name: string, sinceMs = 0) {
     this.name = name
+    this.#sinceMs = sinceMs
+  }
+
+  /** @param now of the world */
+  wallMs(now: number): number {
+    return Math.floor(now + this.aheadMs + (now - this.#sinceMs) * this.drift)
   }
 }
 

@@ -29,14 +29,19 @@ const CHANGES = /^\s*(?:WITH\b[^]*?\b)?(?:INSERT|UPDATE|DELETE|REPLACE|CREATE|AL
 const noRoom = (): Error =>
   Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL', errcode: 13 })
 
-function before(self: object, text: string | undefined): void {
-  const process = currentProcess()
-  if (hooks === null || process === undefined) return
+/** A statement of the process; it may be the one at which it is killed. */
+export function countStatement(process: Process): void {
   if (process.state !== 'dead' && process.killedIn !== null && --process.killedIn <= 0) {
     process.killedIn = null
     process.die()
-    hooks.killed(process)
+    hooks?.killed(process)
   }
+}
+
+function before(self: object, text: string | undefined): void {
+  const process = currentProcess()
+  if (hooks === null || process === undefined) return
+  countStatement(process)
   if (process.state === 'dead') throw new Killed('the process was killed here')
   if (text !== undefined && CHANGES.test(text) && !hooks.hasRoom(process)) throw noRoom()
   if (self instanceof SqliteDatabase) {

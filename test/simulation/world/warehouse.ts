@@ -14,7 +14,7 @@ export const MIRROR = 'copy'
 /** The schema that a mirror of this name fills. */
 const SCHEMA = MIRROR
 
-type Cells = readonly (string | null)[]
+export type Cells = readonly (string | null)[]
 
 /** What every call of a process passes through. */
 interface Way {
@@ -22,6 +22,12 @@ interface Way {
   /** Of one way to the driver's thread, or back, ms. */
   wayMs(): number
 }
+
+/** What a table holds, as texts in the order of ids; null where it is not there. */
+export type TableReader = (
+  name: string,
+  columns: readonly string[],
+) => Promise<readonly Cells[] | null>
 
 export class Warehouse {
   readonly #loop: Loop
@@ -64,9 +70,8 @@ export class Warehouse {
     })
   }
 
-  /** What a table holds, as texts in the order of ids; null where it is not there. */
-  async table(name: string, columns: readonly string[]): Promise<readonly Cells[] | null> {
-    return await this.#inTurn(async () => {
+  readonly table: TableReader = async (name, columns) =>
+    await this.#inTurn(async () => {
       if (!existsSync(this.#place.duckdb)) return null
       this.#reader ??= await (await DuckDBInstance.create(':memory:')).connect()
       const ask = async (sql: string) =>
@@ -90,7 +95,6 @@ export class Warehouse {
         await ask('DETACH dwh')
       }
     })
-  }
 
   async end(): Promise<void> {
     this.#reader?.closeSync()

@@ -7,6 +7,7 @@ import { createActivities } from '../../../activities/index.ts'
 import { loadConfig } from '../../../config/index.ts'
 import { systemClock, type Logger } from '../../../src/core/ports.ts'
 import type { Ledger } from '../../../src/ledger/ledger.ts'
+import { openPostgresLedger } from '../../../src/ledger/postgres/index.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
 import { openQuotaStore } from '../../../src/ledger/open.ts'
 import { createMonitor } from '../../../src/monitoring/monitor.ts'
@@ -38,9 +39,11 @@ export interface WorkerParts {
   readonly logger: Logger
   /** How often a task of a workflow replays its history, of 1. */
   readonly forgets: number
+  /** Null: it is a SQLite file in the folder. */
+  readonly database: { readonly url: string; readonly schema: string } | null
   /** Of one way to the ledger's thread, or back, ms. */
   ledgerMs(): number
-  /** Null: nothing is mirrored. */
+  /** Null: nothing is mirrored, or into a database that needs no help. */
   readonly warehouse: Warehouse | null
   /** Of one way to the warehouse's thread, or back, ms. */
   warehouseMs(): number
@@ -93,8 +96,13 @@ export class Worker {
     await this.process.run(async () => {
       const { folder, configFile, env, logger, network, temporal, forgets } = this.#parts
       const config = await loadConfig(configFile, env)
-      const ledgerPlace = { sqlite: join(folder, 'ledger.db') }
-      const books = onThread(openSqliteLedger(ledgerPlace.sqlite), this.#parts)
+      const { database } = this.#parts
+      const ledgerPlace = database ?? { sqlite: join(folder, 'ledger.db') }
+      // Statements of PostgreSQL have their own way.
+      const books =
+        'sqlite' in ledgerPlace
+          ? onThread(openSqliteLedger(ledgerPlace.sqlite), this.#parts)
+          : await openPostgresLedger(ledgerPlace)
       const monitor = createMonitor({
         config,
         loadConfig: () => loadConfig(configFile, env),

@@ -1,13 +1,10 @@
 // The world of a history: time, network, services, a machine with its disk, workers, configuration, sources, and a server that runs imports.
 
 import type { Client } from '@temporalio/client'
-import { copyFileSync, existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from '../../../src/core/ports.ts'
-import { DatabaseSync } from '@photostructure/sqlite'
 import { numberOf, type Org } from '../../other-service/index.ts'
-import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
 import { taskQueueOf } from '../../../workflows/queues.ts'
 import type { Verdict } from '../model/approved.ts'
 import { MirrorJudge } from '../model/mirrored.ts'
@@ -16,20 +13,25 @@ import type { Change } from '../model/service-log.ts'
 import { SimulatedTemporal, type Bundle } from '../temporal/index.ts'
 import { Network } from '../network/network.ts'
 import { NetworkWeather } from '../network/weather.ts'
+import { DATABASE_URL, LEDGER_SCHEMA } from '../postgres/names.ts'
+import { Database } from '../postgres/database.ts'
+import { mirrorReader } from '../postgres/mirror.ts'
+import type { RealServer } from '../postgres/thread.ts'
+import { isOnPostgres } from '../search/database.ts'
 import type { Plan } from '../search/plan.ts'
 import { diceOf } from './dice.ts'
+import { FileBooks, FOLDER, ledgerTemplate, type Books } from './books.ts'
 import { Configuration } from './configuration.ts'
 import { install } from './fakes.ts'
 import { Loop } from './loop.ts'
 import { prepareNeighbour } from './neighbour.ts'
 import { asWorld, Machine, Process } from './process.ts'
 import { ELSEWHERE_ORG, HOME_ORG, OTHER_ORG, startServices, type Services } from './service.ts'
-import { losePower, storedIn } from './power.ts'
-import { closeAllFiles, closeFilesOf, watchStatements } from './statements.ts'
+import { closeFilesOf, watchStatements } from './statements.ts'
 import { Story } from './story.ts'
 import { Timetable } from './timetable.ts'
-import { MIRROR, Warehouse } from './warehouse.ts'
-import { Worker } from './worker.ts'
+import { MIRROR, Warehouse, type TableReader } from './warehouse.ts'
+import { Worker, type WorkerParts } from './worker.ts'
 
 /** The innermost words of a failure, which are ours. */
 function causeOf(error: unknown): string {
@@ -43,27 +45,6 @@ const LONG = 9_007_199_254_740_993n
 
 /** When all histories begin. */
 export const BEGIN_MS = Date.UTC(2031, 4, 6, 7, 0, 0)
-
-/** In memory where the machine has such a folder: a disk that waits for its writes is no part of a history. */
-const FOLDER = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
-
-/** A ledger without runs, made once: to make its tables takes longer than a short history. */
-let template: string | null = null
-function ledgerTemplate(): string {
-  if (template !== null && existsSync(template)) return template
-  const folder = mkdtempSync(join(FOLDER, 'records-sync-template-'))
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
-  template = join(folder, 'ledger.db')
-  void openSqliteLedger(template).close()
-  return template
-}
-
-function projectIn(ledger: string): string {
-  const db = new DatabaseSync(ledger)
-  const { id } = db.prepare('SELECT id FROM project').get() as { id: string }
-  db.close()
-  return id
-}
 
 export interface Watchers {
   onChange(change: Change): void
@@ -86,7 +67,15 @@ export class World {
   readonly folder: string
   readonly loop = new Loop(BEGIN_MS)
   readonly story: Story
+  /** Of all workers; with PostgreSQL, that of its server. */
   readonly machine = new Machine('machine')
+  /** Of each worker, with PostgreSQL. */
+  readonly machines: readonly Machine[]
+  /** Null: there is no PostgreSQL. */
+  readonly database: Database | null
+  readonly books: Books
+  /** Null: the ledger is in PostgreSQL. */
+  readonly #file: FileBooks | null
   readonly weather: NetworkWeather
   readonly network: Network
   readonly versions = new Versions()
@@ -98,13 +87,17 @@ export class World {
   /** Lines of the logs of all processes. */
   readonly logged: string[] = []
   services!: Services
+  /** Those that have not started yet are missing. */
   workers: (Worker | null)[] = []
+  /** By their places among the workers. */
+  readonly #starting = new Map<number, Process>()
   isDiskFull = false
   isServiceDown = false
   /** The adversary rests. */
   isAtRest = false
   /** Null: nothing is mirrored. */
   readonly warehouse: Warehouse | null
+  readonly mirrorTable: TableReader
   readonly mirrorJudge: MirrorJudge | null
   project = ''
   /** Null: nothing begins by itself. */
@@ -112,7 +105,8 @@ export class World {
   #processes = 0
   #endings: (() => void)[] = []
 
-  constructor(plan: Plan, bundle: Bundle, watchers: Watchers) {
+  /** @param server real, if the plan needs one */
+  constructor(plan: Plan, bundle: Bundle, watchers: Watchers, server: RealServer | null) {
     this.plan = plan
     this.folder = mkdtempSync(join(FOLDER, 'records-sync-world-'))
     const now = () => this.loop.now()
@@ -127,7 +121,19 @@ export class World {
       tell,
     })
     this.network = new Network(this.loop, this.weather)
-    this.warehouse = scene.mirror ? new Warehouse(this.loop, this.folder) : null
+    const { machine } = this
+    this.database = null
+    if (isOnPostgres(scene))
+      this.database = new Database({ loop: this.loop, seed, scene, server: server!, machine, tell })
+    this.#file = scene.ledger === 'postgres' ? null : new FileBooks(this.folder)
+    this.books = this.#file ?? this.database!
+    this.machines = (scene.database?.drifts ?? []).map((drift, at) =>
+      Object.assign(new Machine(`machine of worker ${at + 1}`, BEGIN_MS), { drift }),
+    )
+    machine.aheadMs = scene.database?.clockAhead ?? 0
+    const isInFile = scene.mirror !== null && scene.mirror.warehouse !== 'postgres'
+    this.warehouse = isInFile ? new Warehouse(this.loop, this.folder) : null
+    this.mirrorTable = this.warehouse?.table ?? mirrorReader(this.database)
     this.mirrorJudge = scene.mirror ? new MirrorJudge(this, (what) => watchers.violate(what)) : null
     this.configuration = new Configuration(this.folder, scene)
     for (const sync of scene.syncs) {
@@ -156,13 +162,15 @@ export class World {
 
   async begin(): Promise<void> {
     const { seed, scene, weather } = this.plan
-    copyFileSync(ledgerTemplate(), join(this.folder, 'ledger.db'))
+    this.database?.begin()
+    this.#file?.begin()
     await this.warehouse?.begin()
     this.#endings.push(
       install({
         loop: this.loop,
         dice: diceOf(seed, 'machine'),
         disk: { reading: () => this.#reading() },
+        sockets: this.database?.sockets ?? null,
       }),
       watchStatements({
         hasRoom: () => !this.isDiskFull,
@@ -181,7 +189,7 @@ export class World {
       seed,
       ...this.#watchers,
     })
-    this.project = projectIn(join(this.folder, 'ledger.db'))
+    this.project = this.query<{ id: string }>('SELECT id FROM project')[0]!.id
     this.#putRecords()
     for (let at = 0; at < scene.workers; at++) void this.startWorker(at)
     if (scene.neighbour) void this.#startNeighbour()
@@ -211,16 +219,26 @@ export class World {
   }
 
   async startWorker(at: number): Promise<void> {
-    const process = new Process(`worker-${++this.#processes}`, this.machine)
+    const machine = this.machines[at] ?? this.machine
+    const process = new Process(`worker-${++this.#processes}`, machine)
+    const isAway = this.#file === null
     const worker = this.#worker(process, {
       folder: this.folder,
       configFile: this.configuration.file,
+      database: isAway ? { url: DATABASE_URL, schema: LEDGER_SCHEMA } : null,
     })
+    this.#starting.set(at, process)
+    // The power may fail meanwhile, and another one starts in its place.
+    const isOver = () => this.#starting.get(at) !== process
     try {
       await worker.start()
+      if (isOver()) return
+      this.#starting.delete(at)
       this.workers[at] = worker
       this.story.tell(`${process.name} starts`)
     } catch (error) {
+      if (isOver()) return
+      this.#starting.delete(at)
       process.die()
       closeFilesOf(process)
       this.story.tell(`${process.name} cannot start: ${(error as Error).message.slice(0, 60)}`)
@@ -231,13 +249,14 @@ export class World {
   /** The worker of another project, with the same syncs, into another service. */
   async #startNeighbour(): Promise<void> {
     const place = asWorld(() => prepareNeighbour(this.folder, this.plan.scene, ledgerTemplate()))
-    await this.#worker(new Process('neighbour', this.machine), place).start()
+    const process = new Process('neighbour', this.machine)
+    await this.#worker(process, { ...place, database: null }).start()
     this.story.tell('the worker of a neighbour starts')
   }
 
   #worker(
     process: Process,
-    place: { readonly folder: string; readonly configFile: string },
+    place: Pick<WorkerParts, 'folder' | 'configFile' | 'database'>,
   ): Worker {
     const dice = diceOf(this.plan.seed, process.name)
     const warehouseDice = diceOf(this.plan.seed, `${process.name} warehouse`)
@@ -280,24 +299,21 @@ export class World {
     this.restartLater(at, backAfterMs)
   }
 
-  /** The machine has no power for a while. */
+  /** The machine of the workers has no power for a while. A PostgreSQL server is on another one. */
   cutPower(backAfterMs: number): void {
-    const ledger = join(this.folder, 'ledger.db')
     const dice = diceOf(this.plan.seed, `power ${this.loop.now()}`)
     this.story.tell('the power fails')
-    const before = asWorld(() => storedIn(ledger))
-    losePower([ledger, join(this.folder, 'quota.db')], dice, () => {
-      for (const [at, worker] of this.workers.entries()) {
-        if (!worker || worker.process.state === 'dead') continue
-        worker.process.die()
+    const end = () => {
+      for (let at = 0; at < this.plan.scene.workers; at++) {
+        const process = this.#starting.get(at) ?? this.workers[at]?.process
+        if (process === undefined || process.state === 'dead') continue
+        process.die()
+        this.#starting.delete(at)
         this.restartLater(at, backAfterMs)
       }
-      closeAllFiles()
-      this.#books?.close()
-      this.#books = null
-      this.#statements.clear()
-    })
-    if (asWorld(() => storedIn(ledger)) !== before)
+    }
+    if (this.#file === null) return end()
+    if (!this.#file.outlivesPowerCut(dice, end))
       this.#watchers.violate('(viii) the ledger has lost what it had stored, as the power failed')
   }
 
@@ -401,40 +417,33 @@ export class World {
     return id === HOME_ORG ? crm.org : id === OTHER_ORG ? this.services.other : null
   }
 
-  /** What the ledger holds, as anybody may read it. */
-  query<Row>(sql: string, ...values: (string | number)[]): readonly Row[] {
-    this.#books ??= new DatabaseSync(join(this.folder, 'ledger.db'), { readOnly: true })
-    let statement = this.#statements.get(sql)
-    if (statement === undefined)
-      this.#statements.set(sql, (statement = asWorld(() => this.#books!.prepare(sql))))
-    return asWorld(() => statement.all(...values)) as readonly Row[]
+  /** Another clock, of one of the machines that matter, jumps. */
+  setClock(by: number): Machine {
+    const machines = [...this.machines.slice(0, this.plan.scene.workers), this.machine]
+    // A time that nobody has chosen: plans stay as they are.
+    const machine = machines[Math.abs(by) % machines.length]!
+    machine.aheadMs += by
+    return machine
   }
 
-  #books: InstanceType<typeof DatabaseSync> | null = null
-  readonly #statements = new Map<string, ReturnType<InstanceType<typeof DatabaseSync>['prepare']>>()
-
-  /** A copy takes the place of the ledger's file. Who has it open goes on in the one that is gone. */
+  /** A copy takes the place of the ledger's file, if it is one. */
   replaceLedger(): void {
-    const path = join(this.folder, 'ledger.db')
-    asWorld(() => {
-      const db = new DatabaseSync(path, { readOnly: true })
-      db.prepare('VACUUM INTO ?').run(`${path}.copy`)
-      db.close()
-      this.#books?.close()
-      this.#books = null
-      this.#statements.clear()
-      renameSync(`${path}.copy`, path)
-      for (const ending of ['-wal', '-shm']) rmSync(`${path}${ending}`, { force: true })
-    })
+    this.#file?.replace()
+  }
+
+  /** What the ledger holds, as anybody may read it. */
+  query<Row>(sql: string, ...values: (string | number)[]): readonly Row[] {
+    return this.books.query<Row>(sql, ...values)
   }
 
   async end(): Promise<void> {
-    this.#books?.close()
+    this.#file?.end()
     for (const worker of this.workers) worker?.process.die()
     this.temporal.dispose()
     this.network.destroy()
     for (const end of this.#endings.toReversed()) end()
     await this.warehouse?.end()
+    this.database?.end()
     rmSync(this.folder, { recursive: true, force: true })
   }
 }

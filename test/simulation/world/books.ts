@@ -1,0 +1,99 @@
+// The ledger of a history as anybody may read it, with SQL that both SQLite and PostgreSQL take.
+
+import { copyFileSync, existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { DatabaseSync } from '@photostructure/sqlite'
+import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
+import type { Dice } from '../scheduler.ts'
+import { losePower, storedIn } from './power.ts'
+import { asWorld } from './process.ts'
+import { closeAllFiles } from './statements.ts'
+
+export interface Books {
+  query<Row>(sql: string, ...values: (string | number)[]): readonly Row[]
+  /** Another one whenever the ledger has changed. */
+  version(): number
+}
+
+/** In memory where the machine has such a folder: a disk that waits for its writes is no part of a history. */
+export const FOLDER = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
+
+/** A ledger without runs, made once: to make its tables takes longer than a short history. */
+let template: string | null = null
+export function ledgerTemplate(): string {
+  if (template !== null && existsSync(template)) return template
+  const folder = mkdtempSync(join(FOLDER, 'records-sync-template-'))
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+  template = join(folder, 'ledger.db')
+  void openSqliteLedger(template).close()
+  return template
+}
+
+type Statement = ReturnType<InstanceType<typeof DatabaseSync>['prepare']>
+
+/** A new ledger in a file. */
+export class FileBooks implements Books {
+  readonly #file: string
+  readonly #statements = new Map<string, Statement>()
+  #db: InstanceType<typeof DatabaseSync> | null = null
+
+  constructor(folder: string) {
+    this.#file = join(folder, 'ledger.db')
+  }
+
+  begin(): void {
+    copyFileSync(ledgerTemplate(), this.#file)
+  }
+
+  query<Row>(sql: string, ...values: (string | number)[]): readonly Row[] {
+    return asWorld(() => {
+      this.#db ??= new DatabaseSync(this.#file, { readOnly: true })
+      let statement = this.#statements.get(sql)
+      if (statement === undefined) this.#statements.set(sql, (statement = this.#db.prepare(sql)))
+      return statement.all(...values) as readonly Row[]
+    })
+  }
+
+  version(): number {
+    return this.query<{ data_version: number }>('PRAGMA data_version')[0]!.data_version
+  }
+
+  /** A copy takes the place of the file. Who has it open goes on in the one that is gone. */
+  replace(): void {
+    const copy = `${this.#file}.copy`
+    asWorld(() => {
+      const db = new DatabaseSync(this.#file, { readOnly: true })
+      db.prepare('VACUUM INTO ?').run(copy)
+      db.close()
+      this.#close()
+      renameSync(copy, this.#file)
+      for (const ending of ['-wal', '-shm']) rmSync(`${this.#file}${ending}`, { force: true })
+    })
+  }
+
+  /**
+   * The power fails. Returns whether the ledger has all that it had stored.
+   * @param end ends the processes of the machine
+   */
+  outlivesPowerCut(dice: Dice, end: () => void): boolean {
+    const stored = () => asWorld(() => storedIn(this.#file))
+    const before = stored()
+    losePower([this.#file, join(dirname(this.#file), 'quota.db')], dice, () => {
+      end()
+      closeAllFiles()
+      this.#close()
+    })
+    return stored() === before
+  }
+
+  end(): void {
+    this.#close()
+  }
+
+  #close(): void {
+    this.#db?.close()
+    this.#db = null
+    this.#statements.clear()
+  }
+}
