@@ -30,6 +30,13 @@ interface UserData {
 
 const none = (): Record<Priority, number> => ({ interactive: 0, import: 0, mirror: 0, backfill: 0 })
 
+const unused = (): UserData['used'] => ({
+  interactive: [0],
+  import: [0],
+  mirror: [0],
+  backfill: [0],
+})
+
 export class Consumers {
   private readonly users: Record<string, UserData>
 
@@ -41,6 +48,16 @@ export class Consumers {
     return this.users
   }
 
+  /** The clock was set back to `t`: all were seen by then, and what they used and wait for belongs to another time. */
+  clockSetBack(t: number): void {
+    for (const user of Object.values(this.users)) {
+      user.seenAt = Math.min(user.seenAt, t)
+      user.slot = Math.floor(t / SLOT_S)
+      user.used = unused()
+      user.waiting = none()
+    }
+  }
+
   /** A process asks; its configuration leaves this share of the limit to others. */
   saw(id: string, name: string, reserve: number, t: number): void {
     const user = (this.users[id] ??= {
@@ -48,7 +65,7 @@ export class Consumers {
       seenAt: t,
       waiting: none(),
       slot: Math.floor(t / SLOT_S),
-      used: { interactive: [0], import: [0], mirror: [0], backfill: [0] },
+      used: unused(),
     })
     user.name = name
     user.seenAt = t

@@ -91,10 +91,10 @@ export interface RequestTotals {
 export class OrgQuota {
   pacer: PacerState
   readonly users: Consumers
-  readonly shares: FairShares
+  shares: FairShares
   readonly totals: RequestTotals
-  readonly refusals: RefusalStreak
-  readonly minutes: Minutes
+  refusals: RefusalStreak
+  minutes: Minutes
   settings: QuotaSettings
   private lastId: number
   /** Set if this is one process's own copy: its ids must differ from those of the row. */
@@ -241,6 +241,10 @@ export class OrgQuota {
     const t = nowMs / 1_000
     if (t < this.at - CLOCK_SET_BACK_S) {
       this.pacer = new PacerState()
+      this.shares = new FairShares()
+      this.refusals = new RefusalStreak()
+      this.minutes = new Minutes()
+      this.users.clockSetBack(t)
       this.at = t
     }
     this.at = Math.max(this.at, t)

@@ -521,6 +521,13 @@ export const PLANTED: readonly PlantedBug[] = [
   ),
   bug(
     'pacing',
+    'a-clock-set-back-keeps-who-waits',
+    'src/client/pacer/org-quota.ts',
+    '      this.users.clockSetBack(t)\n',
+    '',
+  ),
+  bug(
+    'pacing',
     'retry-after-is-in-ms',
     'src/client/pacer/headers.ts',
     'return Math.min(Number(text) * 1_000, maxMs)',

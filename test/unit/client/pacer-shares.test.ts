@@ -26,6 +26,37 @@ describe('the reserve', () => {
   })
 })
 
+describe('a clock that is set back by an hour', () => {
+  /** A mirror asks for more than there is, and gets every share that it is due before the imports. */
+  const scene = () => {
+    const scene = new Scene()
+    scene.ask({ mirror: 1 }, [], 'gone', withReserve(0.35))
+    scene.end(0, told(0))
+    scene.ask({ mirror: 50 }, [], 'gone', withReserve(0.35))
+    for (let each = 0; each < 20; each++) scene.ask({ import: 1 })
+    scene.nowMs -= 3_600_000
+    return scene
+  }
+
+  test('a process that has gone holds nobody up for that hour', () => {
+    const set = scene()
+    const first = set.ask({ import: 1 })
+    expect(first.permits).toHaveLength(1)
+    set.end(0, told(599))
+    set.nowMs += 1_000
+    expect(set.ask({ import: 10 }).permits).not.toHaveLength(0)
+  })
+
+  test('who keeps room for others still does', () => {
+    const set = scene()
+    set.ask({ import: 1 }, [], 'lax', withReserve(0))
+    expect(set.view().reserve).toBe(0.35)
+    set.nowMs += 601_000
+    set.ask({}, [], 'lax', withReserve(0))
+    expect(set.view().reserve).toBe(0)
+  })
+})
+
 test('permits that come back unused cost a priority nothing of its share', () => {
   const scene = new Scene()
   scene.ask({ import: 1 })
