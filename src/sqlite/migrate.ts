@@ -42,14 +42,16 @@ export function migrate(
   readOnly: boolean,
   { migrations, noun, code, hints, fail }: FileSubject,
 ): void {
-  const version = () => readHeader(db, 'user_version')
-  if (version() > migrations.length)
+  const readVersion = (): number => {
+    const version = readHeader(db, 'user_version')
+    if (version <= migrations.length) return version
     throw fail(
       `${code}_newer`,
-      `The ${noun} ${path} has schema version ${version()}; this release knows up to ${migrations.length}. Upgrade records-sync`,
+      `The ${noun} ${path} has schema version ${version}; this release knows up to ${migrations.length}. Upgrade records-sync`,
       'file',
     )
-  if (version() === migrations.length) return
+  }
+  if (readVersion() === migrations.length) return
   if (readOnly)
     throw fail(
       `${code}_older`,
@@ -60,8 +62,8 @@ export function migrate(
     )
   db.exec('BEGIN IMMEDIATE')
   try {
-    // Read again inside the transaction: another process may have migrated meanwhile.
-    for (let next = version(); next < migrations.length; next++) db.exec(migrations[next]!)
+    // Read again inside the transaction: another process may have migrated meanwhile, one of a newer release further than this one.
+    for (let next = readVersion(); next < migrations.length; next++) db.exec(migrations[next]!)
     db.exec(`PRAGMA user_version = ${migrations.length}`)
     db.exec('COMMIT')
   } catch (error) {

@@ -25,6 +25,7 @@ import { openSqliteQuota } from '../../../src/ledger/sqlite/quota.ts'
 import { ATTEMPT_VIEWS } from '../../../src/ledger/sqlite/attempt-views.ts'
 import { MIGRATIONS } from '../../../src/ledger/sqlite/migrations.ts'
 import { backupFile } from '../../../src/sqlite/backup.ts'
+import { migrate } from '../../../src/sqlite/migrate.ts'
 import { openRun, rows, stage, statesOf, stream } from '../../suites/ledger/scene.ts'
 
 let folder: string
@@ -183,6 +184,34 @@ describe('opening', () => {
       `schema version ${newer}; this release knows up to ${MIGRATIONS.length}`,
     )
     outside('INSERT INTO theirs VALUES (1)')
+  })
+
+  it('refuses a file that a newer release migrates while this one waits for its lock', () => {
+    const subject = {
+      noun: 'ledger',
+      code: 'ledger',
+      hints: { missing: '', older: '' },
+      migrations: ['CREATE TABLE ours (id INTEGER)'],
+      fail: (code: string, message: string) => new LedgerError(code, message),
+    }
+    const newer = [...subject.migrations, 'CREATE TABLE theirs (id INTEGER)']
+    const [db, other] = [new DatabaseSync(path), new DatabaseSync(path)]
+    const waiting = new Proxy(db, {
+      get: (_, name) => {
+        const member: unknown = Reflect.get(db, name, db)
+        if (name === 'exec') return execLate
+        return typeof member === 'function' ? (member.bind(db) as unknown) : member
+      },
+    })
+    const execLate = (sql: string) => {
+      if (sql === 'BEGIN IMMEDIATE') migrate(other, path, false, { ...subject, migrations: newer })
+      db.exec(sql)
+    }
+    expect(() => migrate(waiting, path, false, subject)).toThrow(/schema version 2; this release/)
+    // It is the newer release's still.
+    migrate(other, path, false, { ...subject, migrations: newer })
+    db.close()
+    other.close()
   })
 
   it('mends the views in a file upon which others built theirs', async () => {
