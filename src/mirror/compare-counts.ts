@@ -9,6 +9,7 @@ import { lostSinceLastRun, otherThanListed, storeVisibility } from './last-visib
 import { bisect, type BisectKey } from './bisect.ts'
 import type { StreamResult } from './ports.ts'
 import type { StreamPosition } from './position.ts'
+import { createRange, rangeFilter } from './ranges.ts'
 import type { RecordsWork } from './records-work.ts'
 import { checkNewest } from './went-back.ts'
 
@@ -20,7 +21,13 @@ export async function compareCounts(work: RecordsWork): Promise<StreamResult | u
   const { deps, position, schema, reader, merger, account, stream } = work
   const count = async () => {
     await merger.flush()
-    return account.compare(await reader.count(schema.name), await deps.tables.count(stream))
+    const surplus = account.compare(
+      await reader.count(schema.name),
+      await deps.tables.count(stream),
+    )
+    if (surplus !== 0 && !isKnown(position, surplus)) return surplus
+    const ofRead = await surplusOfRead(work)
+    return ofRead > Math.max(0, surplus) ? ofRead : surplus
   }
   let surplus = await count()
   /** Records that moved in the last round: that many may differ because people work during the run. */
@@ -55,6 +62,20 @@ export async function compareCounts(work: RecordsWork): Promise<StreamResult | u
   const isWhole = surplus === 0 && (position.run.full || work.modified !== null)
   if (isWhole || lostSinceLastRun(sight, position) === null) storeVisibility(position, sight)
   return undefined
+}
+
+/**
+ * The surplus among what the changes were read up to; 0 if there is no time to count by. Records that are added after that make up
+ * for rows whose records are gone.
+ */
+async function surplusOfRead(work: RecordsWork): Promise<number> {
+  const { deps, position, stream, type, reader } = work
+  const key = bisectKey(work)
+  const filter = rangeFilter(key?.by ?? null, createRange(null, position.watermark))
+  if (key === null || filter === null) return 0
+  const within = { column: key.column, from: null, to: position.watermark }
+  const { rows } = await deps.tables.count(stream, within)
+  return rows - (await reader.count(type, filter))
 }
 
 const writtenOf = ({ run: { tally } }: StreamPosition): number =>

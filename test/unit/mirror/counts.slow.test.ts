@@ -136,6 +136,26 @@ test('a record that is added while a person is asked does not make up for one th
   expect(await s.difference()).toEqual([])
 })
 
+test('records that are added right before the count do not make up for those that are deleted', async () => {
+  const s = await mirrorScene({ place: await newPlace(), service: { seedRecords: 60 } })
+  await s.run()
+  const gone = idsOf(s).slice(3, 5)
+  for (const id of gone) await s.client.deleteRecord(CONTACT, id)
+  let isFirst = true
+  const busy = through((client) => ({
+    aggregateRecords: async (...args) => {
+      for (const id of isFirst ? gone : [])
+        await s.client.createRecord(CONTACT, { svc_first_name: `instead of ${id}` })
+      isFirst = false
+      return await client.aggregateRecords(...args)
+    },
+  }))
+  const end = await s.run({ through: busy })
+  expect(end).toMatchObject({ state: 'complete', message: null })
+  expect(end.streams[CONTACT]).toMatchObject({ deleted: 2, inserted: 2 })
+  expect(await s.difference()).toEqual([])
+})
+
 test('a small type without times is read again where its counts differ', async () => {
   const s = await mirrorScene({ place: await newPlace(), service: { seedRecords: 120 } })
   const timeless = through((client) => ({
