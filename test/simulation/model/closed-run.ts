@@ -94,7 +94,8 @@ function judgeMade(
   const isSilent = world.plan.scene.service.batchItems === '204' && item.state === 'updated'
   // One that answers 503 to what it has carried out says that it was not.
   const isLying = world.plan.weather.failedAfter > 0
-  const looksUp = sync.keepBefore || sync.protection !== null || sync.asks
+  const keepsBefore = sync.keepBefore || run.config.includes('"keep_before":true')
+  const looksUp = keepsBefore || sync.protection !== null || sync.asks
   if (!isBooked || isSilent || isLying || looksUp || sync.mode === 'update') return
   const made = world.services.log.changes.some(
     (one) =>

@@ -3,6 +3,8 @@
 import type { Org, Rec } from '../../other-service/index.ts'
 import { isNumber, textOf } from '../../other-service/json.ts'
 import { watchOrg, Writers } from '../../other-service/watch-org.ts'
+import { REPEATER } from '../network/network.ts'
+import { currentProcess } from '../world/process.ts'
 import { VALUE_MARK } from './sources.ts'
 
 export interface Change {
@@ -75,7 +77,12 @@ export class ServiceLog {
     }
     watchOrg(org, find, (id, before, values) => {
       const code = (values ?? before)?.['code'] ?? ''
-      const { by } = this.#writers
+      const isRepeated = currentProcess() === REPEATER
+      // What the network sends once more changes nothing, or what was not carried out the first time, or else what is not ours any more.
+      if (isRepeated && JSON.stringify(before) === JSON.stringify(values)) return
+      const isOurs =
+        !isRepeated || (before === null && !this.changes.some((one) => one.code === code))
+      const by = isOurs ? this.#writers.by : 'others'
       const noted: Change = { at: this.#now(), org: org.id, id, code, values, before, by }
       this.changes.push(noted)
       this.#onChange(noted)

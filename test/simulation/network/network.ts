@@ -5,7 +5,7 @@
 
 import type { Server } from 'node:http'
 import type { buildConnector } from 'undici'
-import { currentProcess, asWorld, type Process } from '../world/process.ts'
+import { asWorld, currentProcess, Machine, Process } from '../world/process.ts'
 import type { Loop } from '../world/loop.ts'
 import { End, type Wire } from './stream.ts'
 
@@ -27,7 +27,14 @@ export interface Weather {
   /** How long a connection takes to be made, ms; null: it never is; `refused`. */
   connecting(from: Process, to: string): number | null | 'refused'
   sending(from: Process, to: string, direction: Direction, bytes: number): Fate
+  /** How much later a request that was answered arrives once more, ms; null: it does not. */
+  repeating(from: Process, to: string): number | null
 }
+
+/** What arrives once more is done by this one: the program has sent it once. */
+export const REPEATER = new Process('network', new Machine('network'))
+/** Nobody hears what it is answered. */
+const NOBODY: Wire = { send: () => {}, finish: () => {}, gone: () => {} }
 
 const CONNECT_TIMEOUT_MS = 10_000
 /** A peer that is gone is noticed by who sends to it, after so long. */
@@ -43,6 +50,7 @@ export class Network {
   readonly #weather: Weather
   readonly #listeners = new Map<string, Listener>()
   readonly #connections = new Set<Connection>()
+  readonly #repeated = new Set<End>()
   /** Connections that were made. */
   made = 0
 
@@ -60,6 +68,7 @@ export class Network {
     this.#listeners.delete(address)
     for (const connection of this.#connections)
       if (connection.address === address) connection.tear()
+    for (const end of this.#repeated) end.destroy()
   }
 
   /** For undici: opens a connection of the process that asks. */
@@ -87,6 +96,7 @@ export class Network {
       )
       this.#connections.add(connection)
       connection.whenOver = () => this.#connections.delete(connection)
+      connection.whenRepeated = (request, ms) => this.#repeat(address, request, ms)
       process.onDeath.push(() => connection.abandon())
       listener.process.run(() => listener.server.emit('connection', connection.server))
       // A stream that is like a socket in all that undici asks of one.
@@ -94,9 +104,24 @@ export class Network {
     })
   }
 
+  #repeat(address: string, request: readonly Buffer[], ms: number): void {
+    this.#loop.after(ms, 'a request arrives once more', () => {
+      const listener = this.#listeners.get(address)
+      if (listener?.process.state !== 'running') return
+      REPEATER.run(() => {
+        const end = new End(REPEATER, NOBODY)
+        end.on('error', () => {})
+        this.#repeated.add(end.on('close', () => this.#repeated.delete(end)))
+        listener.server.emit('connection', end)
+        for (const bytes of request) end.arrive(bytes)
+      })
+    })
+  }
+
   /** Closes what is open, at the end of a history. */
   destroy(): void {
     for (const connection of this.#connections) connection.destroy()
+    for (const end of this.#repeated) end.destroy()
     this.#listeners.clear()
   }
 }
@@ -111,7 +136,10 @@ class Connection implements Wire {
   readonly #lastAt = { request: 0, answer: 0 }
   readonly #isStalled = { request: false, answer: false }
   #isTorn = false
+  /** What has arrived since the last answer began. */
+  #request: Buffer[] = []
   whenOver = (): void => {}
+  whenRepeated = (_request: readonly Buffer[], _ms: number): void => {}
 
   constructor(loop: Loop, weather: Weather, from: Process, to: Process, address: string) {
     this.#loop = loop
@@ -129,6 +157,7 @@ class Connection implements Wire {
     if (this.#isTorn || from.process.state === 'dead') return
     const direction = this.#directionOf(from)
     const to = this.#other(from)
+    if (direction === 'answer') this.#answered()
     const fate = asWorld(() =>
       this.#weather.sending(this.client.process, this.address, direction, bytes.length),
     )
@@ -143,10 +172,27 @@ class Connection implements Wire {
     const size = Math.max(1, Math.ceil(copy.length / fate.parts))
     for (let at = 0, part = 0; at < copy.length; at += size, part++) {
       const piece = copy.subarray(at, at + size)
-      this.#later(direction, fate.delayMs + part * fate.partMs, () => to.arrive(piece), to)
+      this.#later(
+        direction,
+        fate.delayMs + part * fate.partMs,
+        () => {
+          if (direction === 'request') this.#request.push(piece)
+          to.arrive(piece)
+        },
+        to,
+      )
     }
     if (fate.torn !== null)
       this.#later(direction, fate.delayMs + fate.parts * fate.partMs + 1, () => this.tear())
+  }
+
+  /** The first bytes of an answer: what has arrived so far is one request. */
+  #answered(): void {
+    const request = this.#request
+    this.#request = []
+    if (request.length === 0) return
+    const ms = asWorld(() => this.#weather.repeating(this.client.process, this.address))
+    if (ms !== null) this.whenRepeated(request, ms)
   }
 
   /** In the order of the direction. */

@@ -72,6 +72,14 @@ export class NetworkWeather implements Weather {
     return this.#delay()
   }
 
+  /** How much later a request that was answered arrives once more, ms; null: it does not. */
+  repeating(from: Process, to: string): number | null {
+    // Nothing is drawn where none is repeated: kept stories stay as they are.
+    if (this.rates.repeated === 0 || !this.#dice.often(this.rates.repeated)) return null
+    this.#tell(`network: request of ${from.name} to ${to} arrives twice`)
+    return SLOW_MS * this.#dice.random()
+  }
+
   sending(from: Process, to: string, direction: Direction): Fate {
     const { often, below, random } = this.#dice
     const fate = {

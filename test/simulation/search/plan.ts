@@ -117,6 +117,8 @@ export interface Weather {
   readonly failed: number
   readonly failedAfter: number
   readonly items: number
+  /** Of requests: arrive once more after they were answered, as from a proxy that sends them again. */
+  readonly repeated: number
 }
 
 export interface Plan {
@@ -142,6 +144,7 @@ export const CALM: Weather = {
   failed: 0,
   failedAfter: 0,
   items: 0,
+  repeated: 0,
 }
 
 const MINUTE = 60_000
@@ -269,8 +272,12 @@ function drawScene(dice: Dice): DrawnScene {
 }
 
 /** Each kind of weather is there in some histories only, so that each is also seen without the others. */
-function drawWeather({ often, random }: Dice): Weather {
-  const some = (most: number, p = 0.3) => (often(p) ? most * random() : 0)
+function drawWeather(seed: number, isUnique: boolean): Weather {
+  const from =
+    ({ often, random }: Dice) =>
+    (most: number, p = 0.3) =>
+      often(p) ? most * random() : 0
+  const some = from(diceOf(seed, 'weather'))
   return {
     slow: some(0.2),
     split: some(0.5),
@@ -284,6 +291,8 @@ function drawWeather({ often, random }: Dice): Weather {
     failed: some(0.1),
     failedAfter: some(0.06),
     items: some(0.08),
+    // Where a key may have two records, a create that arrives twice makes a second one (docs/guarantees.md).
+    repeated: isUnique ? from(diceOf(seed, 'repeats'))(0.1, 0.2) : 0,
   }
 }
 
@@ -310,7 +319,7 @@ export function drawPlan(seed: number, ledgers: Ledgers = 'sqlite'): Plan {
   return {
     seed,
     scene,
-    weather: drawWeather(diceOf(seed, 'weather')),
+    weather: drawWeather(seed, scene.isUnique),
     actions: [
       ...actions,
       ...drawPowerCuts(diceOf(seed, 'power'), { actions, endsAt: restsAt }),

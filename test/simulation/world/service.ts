@@ -11,10 +11,10 @@ import {
 import type { TypeDef } from '../../other-service/types.ts'
 import { REFUSED, VALUE_MARK } from '../model/sources.ts'
 import { ServiceLog, type Change } from '../model/service-log.ts'
-import type { Network } from '../network/network.ts'
+import { REPEATER, type Network } from '../network/network.ts'
 import type { Scene, Weather } from '../search/plan.ts'
 import type { Loop } from './loop.ts'
-import { Machine, Process } from './process.ts'
+import { currentProcess, Machine, Process } from './process.ts'
 
 export const CRM = 'crm.example:443'
 /** Another name of the same service. */
@@ -106,6 +106,7 @@ export async function startServices(parts: {
               'request',
               ({ headers }: IncomingMessage, response: ServerResponse) => {
                 const key = (headers.authorization ?? '').replace('Bearer ', '')
+                if (currentProcess() === REPEATER) return
                 parts.onKey(orgId, key)
                 const own = response.writeHead.bind(response) as (
                   ...given: unknown[]
