@@ -149,7 +149,12 @@ function printShown(
   if (groups.length === 0) return
   terminal.out()
   printRejectGroups(terminal, groups, true)
-  terminal.out(`All of them, with the original columns: ${context.hint(`rejects ${run.id}`)}`)
+  const files = context.hint(`rejects ${run.id}`)
+  terminal.out(
+    run.purpose === 'undo'
+      ? `All of them, each with why: ${files}. What is left is undone by: ${context.hint(`undo ${run.of}`)}`
+      : `All of them, with the original columns: ${files}`,
+  )
 }
 
 function printHead(
