@@ -23,3 +23,20 @@ export function repeatedLooks(perMinute: number | null): number {
   const looks = Math.min(LOOKS_MAX, (LOOKS_MAX * ALL_OLD_PER_MINUTE) / perMinute)
   return looks < WORTH_COUNTING ? 0 : looks
 }
+
+/** Minutes of a time slice, requests of it whose rows are not sent before it ends, and the share that is left at least. */
+const SLICE_MINUTES = 10
+const LOST_PER_SLICE = 20
+const KEPT_MIN = 0.25
+
+/** The share of requests that do not get lost at the end of a time slice, where look-ups grow old: an estimate. */
+export const keptShare = (perMinute: number | null): number =>
+  perMinute === null || perMinute <= 0 || perMinute > ALL_OLD_PER_MINUTE
+    ? 1
+    : Math.max(KEPT_MIN, 1 - LOST_PER_SLICE / (perMinute * SLICE_MINUTES))
+
+/** So many requests, with those that the next time slice repeats; none where one slice is enough. */
+export const withSliceEnds = (requests: number, perMinute: number | null): number =>
+  requests <= (perMinute ?? 0) * SLICE_MINUTES
+    ? requests
+    : Math.ceil(requests / keptShare(perMinute))
