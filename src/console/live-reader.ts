@@ -3,13 +3,14 @@
 
 import type { Config } from '../../config/index.ts'
 import type { QuotaView } from '../client/pacer/view.ts'
+import { joinTexts } from '../core/format.ts'
 import { ownValue } from '../core/json.ts'
 import type { Clock } from '../core/ports.ts'
 import type { Ledger, Run } from '../ledger/ledger.ts'
 import { liveProgressOf, type LiveProgress } from '../report/live-progress.ts'
 import { WAITS_FOR_APPROVAL } from '../report/sync-status.ts'
 import { RateMeter } from '../report/rate.ts'
-import { quotaLeft, readRunQuota } from '../resources/run-quota.ts'
+import { quotaLeft, quotaWaitText, readRunQuota } from '../resources/run-quota.ts'
 import type { ConsoleReadings } from './readings.ts'
 import { partsOfCounters } from './views/run-bars.ts'
 import type { LiveView } from './views/shapes.ts'
@@ -71,7 +72,11 @@ export class LiveReader {
       runs.set(run.id, {
         run,
         progress,
-        view: this.#viewOf(run, progress, { at, leastMs }),
+        view: this.#viewOf(run, progress, {
+          at,
+          leastMs,
+          quotaWait: quota && quotaWaitText(quota, run, at),
+        }),
         forecast: {
           org: quota?.org ?? null,
           requests: left?.requests ?? null,
@@ -87,14 +92,22 @@ export class LiveReader {
   #viewOf(
     run: Run,
     progress: LiveProgress,
-    { at, leastMs }: { readonly at: number; readonly leastMs: number | null },
+    {
+      at,
+      leastMs,
+      quotaWait,
+    }: {
+      readonly at: number
+      readonly leastMs: number | null
+      readonly quotaWait: string | null
+    },
   ): LiveView {
     const meter = this.#meters.get(run.id) ?? new RateMeter()
     this.#meters.set(run.id, meter)
     if (run.state !== 'running') meter.reset()
     const { phase, percent, amount, details, waits = null, counters, work } = progress
     const pace = work && meter.pace(at, phase, work)
-    const leftMs = pace?.leftMs ?? null
+    const leftMs = pace && (pace.leftMs ?? leastMs)
     // What it has done so far says nothing to a person who is asked.
     const isAsking = run.state === 'blocked' && run.reason === 'approval'
     return {
@@ -102,7 +115,7 @@ export class LiveReader {
       percent: isAsking ? null : percent,
       amount,
       details: [...details],
-      waits,
+      waits: joinTexts(waits, quotaWait),
       per_second: pace?.rate ? Number(pace.rate.toFixed(1)) : null,
       seconds_left: leftMs === null ? null : Math.round(Math.max(leftMs, leastMs ?? 0) / 1_000),
       parts: counters && run.rowsRead !== null ? partsOfCounters(counters) : null,

@@ -16,5 +16,12 @@ export const joinTexts = (...texts: readonly (string | null | undefined)[]): str
   texts.filter(Boolean).join('; ') || null
 
 /** The first `max` names, and how many more there are: `a, b and 3 more`. */
-export const joinSome = (names: readonly string[], max: number): string =>
-  `${names.slice(0, max).join(', ')}${names.length > max ? ` and ${names.length - max} more` : ''}`
+export const joinSome = (names: readonly string[], max: number, between = ', '): string =>
+  `${names.slice(0, max).join(between)}${names.length > max ? ` and ${names.length - max} more` : ''}`
+
+/** `14:03:02 UTC`, with its date if that is not the date of `nowMs`. */
+export function utc(ms: number, nowMs: number = ms): string {
+  const [date, time] = new Date(ms).toISOString().slice(0, 19).split('T') as [string, string]
+  const today = new Date(nowMs).toISOString().slice(0, 10)
+  return date === today ? `${time} UTC` : `${date} ${time} UTC`
+}

@@ -30,6 +30,7 @@ export async function finishImport(
   await resolveCollisions(deps, { ...job, undoes: undo?.of })
   const verified = await verify(deps, {
     ...job,
+    undoes: undo?.of,
     config: isRepair ? { ...config, verify: 'all' } : config,
     written: created + updated,
     rows: row.rowsRead,

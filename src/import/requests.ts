@@ -2,6 +2,7 @@
 
 import { BATCH_ITEMS_MAX, IN_VALUES_MAX } from '../contract/index.ts'
 import { operationOfMode, writesRecords } from '../core/domain/import-modes.ts'
+import { repeatedLooks, withSliceEnds } from '../core/domain/look-ups.ts'
 import { keepsBefore } from '../core/domain/protection.ts'
 import type { ImportConfig } from '../../config/index.ts'
 import { countsChanges, rulesOf } from './approval-rules.ts'
@@ -22,6 +23,7 @@ export async function requestsOf(
     targets = 0,
     removals = 0,
     appliesPlan = false,
+    perMinute = null,
   }: {
     readonly rows: number
     readonly known: number
@@ -32,6 +34,8 @@ export async function requestsOf(
     readonly removals?: number
     /** Whether the run applies a plan: it makes none of its own, and looks each row up before it sends it. */
     readonly appliesPlan?: boolean
+    /** Requests that the run can count on: with few, look-ups grow old before their rows are sent. */
+    readonly perMinute?: number | null
   },
 ): Promise<number> {
   const { mode, verify, missing_rows: missing } = config
@@ -46,6 +50,7 @@ export async function requestsOf(
     update: rows,
     link: rows - known,
   }[mode]
+  const again = isLooked ? Math.ceil(writes * repeatedLooks(perMinute)) : 0
   const planned = appliesPlan ? 0 : lookedUpFirst(config, { rows, known })
   const lookUps = [planned, looked, targets].reduce(
     (sum, keys) => sum + Math.ceil(keys / IN_VALUES_MAX),
@@ -60,7 +65,8 @@ export async function requestsOf(
         2 * Math.ceil(removals / BATCH_ITEMS_MAX)
   const every = links === 0 ? null : verifyStep({ mode, verify }, links)
   const readBack = every === null ? 0 : Math.ceil(links / every)
-  return writes + lookUps + links + readBack + removed
+  const all = writes + again + lookUps + links + readBack + removed
+  return isLooked ? withSliceEnds(all, perMinute) : all
 }
 
 /** Rows that are looked up before a person is asked. */

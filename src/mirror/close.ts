@@ -49,11 +49,21 @@ export function streamDifferences(streams: readonly StreamBooks[]): string | nul
   return named(streams.filter(({ differs }) => differs === true))
 }
 
+/** What is said of a stream that has no message. */
+const STANDS: Readonly<Record<StreamBooks['state'], string>> = {
+  waiting: 'its turn did not come',
+  pulling: 'it was not read to its end',
+  sweeping: 'rows without a record were not looked for to the end',
+  approval: 'its deletions were not approved',
+  complete: 'it differs from the service',
+  failed: 'it failed',
+}
+
 function named(streams: readonly StreamBooks[]): string | null {
   if (streams.length === 0) return null
   const names = streams
     .slice(0, NAMED_MAX)
-    .map(({ stream, state, message }) => `${stream}: ${message ?? state}`)
+    .map(({ stream, state, message }) => `${stream}: ${message ?? STANDS[state]}`)
   const more = streams.length > NAMED_MAX ? ` (and ${streams.length - NAMED_MAX} more)` : ''
   return `${names.join('; ')}${more}`
 }

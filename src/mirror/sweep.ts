@@ -2,6 +2,7 @@
 // among them; none is deleted before the service answered 404 for it, or, if they are many, before a second listing lacked them
 // and the service answered 404 for each of a sample.
 
+import { countText } from '../core/format.ts'
 import { CONFIRM_MAX, confirmGone, isPlausible, deleteApproved } from './deletions.ts'
 import { restartListing } from './listing.ts'
 import type { StreamResult } from './ports.ts'
@@ -31,16 +32,17 @@ export async function sweepDeletions(
     const asked = await unseenIds(work, missing)
     const gone = await confirmGone(work, asked)
     const share = `${missing} rows`
+    const stay = staysText(position.run.tally.deleted)
     if (!isMany) {
       const wait = await deleteApproved(work, gone.length, { before, ids: gone })
       if (wait) return wait
     } else if (gone.length < asked.length) {
       account.differ(
-        `two listings lacked ${share}, but ${asked.length - gone.length} of ${asked.length} of their records that were asked for are there: nothing was deleted`,
+        `two listings lacked ${share}, but ${asked.length - gone.length} of ${asked.length} of their records that were asked for are there: ${stay}`,
       )
     } else if (!(await leavesEnough(work, missing))) {
       account.differ(
-        `two listings lacked ${share}, but the service counts ${await reader.count(schema.name)} records: nothing was deleted`,
+        `two listings lacked ${share}, but the service counts ${await reader.count(schema.name)} records: ${stay}`,
       )
     } else {
       const wait = await deleteApproved(work, missing, { before, isEvery: true })
@@ -51,6 +53,12 @@ export async function sweepDeletions(
   position.run.phase = 'compare'
   return undefined
 }
+
+/** @param deleted rows that the run deleted before, such as those that a first, shorter look lacked */
+export const staysText = (deleted: number): string =>
+  deleted === 0
+    ? 'nothing was deleted'
+    : `none of them was deleted; ${countText(deleted, 'other row')} ${deleted === 1 ? 'was' : 'were'}, earlier in the run`
 
 async function leavesEnough({ deps, stream, reader, schema }: RecordsWork, missing: number) {
   const { rows } = await deps.tables.count(stream)

@@ -35,7 +35,7 @@ export function reportMain(data: RunReport): HtmlValue {
     data.books && booksPart(data.books, run),
     data.streams && streamsPart(data.streams),
     workPart(data.work, run.seconds, run.kind === 'import'),
-    errorsPart(data.errors, data.commands.rejects),
+    errorsPart(data.errors, data),
     retriesPart(data),
     provenancePart(data.provenance, data.commands.audit),
   ]

@@ -3,6 +3,7 @@
 
 import { LIVE_STATES } from '../core/domain/books.ts'
 import { sumOfDifferences } from '../core/domain/differences.ts'
+import { keepsBefore } from '../core/domain/protection.ts'
 import { countOpenRemovals } from '../core/domain/removals.ts'
 import { countText, formatNumber } from '../core/format.ts'
 import type {
@@ -15,6 +16,7 @@ import type {
   Streams,
 } from '../ledger/ledger.ts'
 import { streamTotals } from './account.ts'
+import { jobOf } from '../runs/job.ts'
 import { readSentAgain, sentAgainText } from '../runs/sent-again.ts'
 import { readShare } from '../runs/step-share.ts'
 
@@ -47,7 +49,21 @@ export interface LiveProgress {
   readonly details: readonly string[]
   /** Why it does not move although it is at work. */
   readonly waits?: string
+  /** Rows are looked up right before they are sent: where the quota is small, again and again. */
+  readonly looksFirst?: true
 }
+
+/** Whether the run keeps what records held before it wrote them, or applies a plan. */
+function keepsImages(run: Run): boolean {
+  const { sync, plan, undo } = jobOf(run, 'import')
+  return keepsBefore(sync.import) || plan !== undefined || undo !== undefined
+}
+
+/** The counters of an import, for programs. */
+export const countersToJson = ({ lookUps = 0, ...counters }: RunCounters) => ({
+  ...counters,
+  look_up_requests: lookUps,
+})
 
 /** Null for a run that has ended. */
 export async function liveProgressOf(
@@ -67,7 +83,7 @@ const rowsOf = (done: number, total: number, what = 'rows'): string =>
 async function ofImport(ledger: ProgressLedger, run: Run): Promise<LiveProgress> {
   const counters = await ledger.progress(run.id)
   if (run.rowsRead === null) return await ofStaging(ledger, run, counters)
-  const { planned, requests } = counters
+  const { planned, requests, lookUps = 0 } = counters
   // A reconciliation compares first; it sends, or deletes, only what differs then.
   if (run.purpose === 'reconcile' && (requests === 0 || planned === 0))
     return await ofComparison(ledger, run, counters)
@@ -78,7 +94,8 @@ async function ofImport(ledger: ProgressLedger, run: Run): Promise<LiveProgress>
   const waits = again && { waits: sentAgainText(again) }
   const details = [
     ...(waits ? [waits.waits] : []),
-    countText(requests, 'request'),
+    countText(requests, lookUps > 0 ? 'writing request' : 'request'),
+    ...(lookUps > 0 ? [countText(lookUps, 'look-up')] : []),
     ...(spared > 0 ? [`${formatNumber(spared)} not to be written`] : []),
     ...(rejected > 0 ? [`${formatNumber(rejected)} rejected`] : []),
   ]
@@ -86,7 +103,8 @@ async function ofImport(ledger: ProgressLedger, run: Run): Promise<LiveProgress>
     const percent = percentOf(done, planned)
     const work = { done, total: planned }
     const amount = rowsOf(done, planned)
-    return { phase: 'sending', percent, counters, amount, work, details, ...waits }
+    const looked = keepsImages(run) && { looksFirst: true as const }
+    return { phase: 'sending', percent, counters, amount, work, details, ...waits, ...looked }
   }
   const linking = linkingProgress(counters)
   if (linking !== null) return linking

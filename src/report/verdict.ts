@@ -56,7 +56,11 @@ export function reportVerdict(run: Run, found: VerdictInput, hint: Hint): Report
                   ? ' Its source was not read to its end.'
                   : ''
               }`,
-        next: [step('Start again; what was accepted is not sent again:', `run ${word(run.sync)}`)],
+        next: [
+          run.purpose === 'undo'
+            ? step('Undo what is left:', again(run))
+            : step('Start again; what was accepted is not sent again:', `run ${word(run.sync)}`),
+        ],
       }
     case 'skipped':
       return {
@@ -206,6 +210,12 @@ const undoAgain = (run: Run, step: MakeStep) => [
   step('Undo what is left, when what was wrong is mended:', `undo ${run.of}`),
 ]
 
+/** Rows that the service holds otherwise than they were sent. */
+const sendAgain = (run: Run, step: MakeStep) => [
+  step('Write them to a file, each with what differs:', `rejects ${run.id}`),
+  step('Send them again now, but for second records, which the file names:', `retry ${run.id}`),
+]
+
 function endedImport(run: Run, books: BooksReport, step: MakeStep): ReportVerdict {
   const rejects = rejectedRows(books)
   const readBack = readBackNote(books)
@@ -237,14 +247,8 @@ function endedImport(run: Run, books: BooksReport, step: MakeStep): ReportVerdic
     return {
       tone: 'look',
       words: 'Complete, with differences',
-      meaning: `${readBack.text}; the service does not hold what was sent, or has a second record of it. The next run sends ${readBack.rows === 1 ? 'it' : 'them'} once more.${left === null ? '' : ` ${left}.`}${linksMeaning(books)}`,
-      next: [
-        step('Write them to a file, each with what differs:', `rejects ${run.id}`),
-        step(
-          'Send them again now, but for second records, which the file names:',
-          `retry ${run.id}`,
-        ),
-      ],
+      meaning: `${readBack.text}; the service does not hold what was sent, or has a second record of it. ${run.purpose === 'undo' ? 'They may have been changed since' : `The next run sends ${readBack.rows === 1 ? 'it' : 'them'} once more`}.${left === null ? '' : ` ${left}.`}${linksMeaning(books)}`,
+      next: run.purpose === 'undo' ? undoAgain(run, step) : sendAgain(run, step),
     }
   if (left !== null)
     return {

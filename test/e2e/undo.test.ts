@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { undo } from '../../workflows/names.ts'
 import { startPostgres, type Postgres } from '../postgres.ts'
-import { contactsConfig, contactsCsv, createProject, type Project } from './project.ts'
+import { contactsConfig, contactsCsv, createProject, fastTuning, type Project } from './project.ts'
 import { startAtTerminal } from './terminal-command.ts'
 
 let postgres: Postgres
@@ -157,6 +157,50 @@ test('a person at a terminal sees the plan, and is asked', async () => {
   expect(await undone.ended, undone.said()).toBe(0)
   expect(undone.said()).toContain('The books balance')
   expect(world()).toEqual(before)
+})
+
+test('a run of another org than that of the key is refused before anything begins', async () => {
+  project = await createProject({ config: contactsConfig({ settings }) })
+  const { service } = project
+  const other = service.orgId + 1
+  service.addOrg(other)
+  project.write('contacts.csv', contactsCsv(5))
+  await project.startWorker()
+  await (await project.start('contacts')).result()
+  project.write('key', service.mintKey({ orgId: other, reach: 'org' }))
+  const runs = async () => {
+    const ledger = project.ledger()
+    try {
+      return (await ledger.runs({ sync: 'contacts', limit: 10 })).map(({ id }) => id)
+    } finally {
+      await ledger.close()
+    }
+  }
+  const why = `run 1 wrote to org ${service.orgId} at ${service.url}, and connection crm is org ${other} at ${service.url} now`
+  const refused = await project.command('undo', '1', '--yes')
+  expect(refused).toMatchObject({ code: 3, err: expect.stringContaining(why) })
+  expect(refused.err).toContain('the key of then, and undo again')
+
+  // The same for who starts the workflow.
+  const startUndo = async () =>
+    await project.client.workflow.start(undo, {
+      taskQueue: await project.queue(),
+      workflowId: project.workflowId('undo-1'),
+      args: [{ run: 1, tuning: fastTuning }],
+    })
+  await expect((await startUndo()).result()).rejects.toMatchObject({
+    cause: { type: 'InvalidInput', message: expect.stringContaining(why) },
+  })
+  expect(await runs()).toEqual([1])
+
+  // Nothing holds the sync. A service that does not answer is no reason to refuse: the run waits for it.
+  project.write('key', service.key)
+  service.setDown(true)
+  const waiting = await startUndo()
+  await expect.poll(runs).toEqual([2, 1])
+  service.setDown(false)
+  expect(await waiting.result()).toMatchObject({ state: 'complete' })
+  expect(project.held().size).toBe(0)
 })
 
 test('--pause-schedule pauses the schedule of the sync until a person resumes it', async () => {

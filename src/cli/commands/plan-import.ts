@@ -120,6 +120,7 @@ async function makePlan(
     targets: links?.planned ?? 0,
     removals: staged.removals.planned ?? 0,
     appliesPlan,
+    perMinute: (await forecastOf(1)).perMinute,
   })
   return {
     staged: { ...staged, warnings: [...staged.warnings, ...noneValid] },

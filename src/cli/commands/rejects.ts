@@ -217,13 +217,15 @@ export async function writeFolder(
   )
   terminal.out(`${rows(written)} in the folder ${directory}`)
   const hint = await hintHere(context, run.sync)
-  const retry = hint(`retry ${run.id} --file ${allCsvOf(directory)}`)
+  const corrected = `Correct them in a spreadsheet, then: ${hint(`retry ${run.id} --file ${allCsvOf(directory)}`)}`
   terminal.out(
     isPlan
       ? 'Correct them in the source, or run it and retry its rejects: nothing of a plan can be retried'
       : [...left].every((one) => one === 'conflict' || one === CHANGED_BY_OTHERS)
         ? changedRowsAdvice(run, hint)
-        : `Correct them in a spreadsheet, then: ${retry}`,
+        : run.purpose === 'undo'
+          ? `Rows of an undo are those of the run that it undoes; what is left is undone by: ${hint(`undo ${run.of}`)}`
+          : corrected,
   )
   return written
 }

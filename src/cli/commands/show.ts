@@ -1,6 +1,7 @@
 // `records-sync show RUN`: one run: its state, its books and its rejects by kind, or its streams.
 
 import { systemClock } from '../../core/ports.ts'
+import { LIVE_STATES } from '../../core/domain/books.ts'
 import type {
   Ledger,
   NotedDifference,
@@ -16,7 +17,9 @@ import { leftoversText } from '../../report/leftovers.ts'
 import { readRejectGroups } from '../../report/reject-groups.ts'
 import type { ShownRun } from '../../report/run-report.ts'
 import { jobOf } from '../../runs/job.ts'
-import { EXIT, withLedger, type CommandContext } from '../shared/context.ts'
+import { EXIT, orNull, withLedger, type CommandContext } from '../shared/context.ts'
+import { quotaWaitText } from '../../resources/run-quota.ts'
+import { RunQuotas } from '../shared/run-quota.ts'
 import { hintHere } from '../shared/hint-here.ts'
 import { findRunWithRows } from '../shared/find-run.ts'
 import { countText, formatNumber, safeText } from '../shared/terminal.ts'
@@ -40,7 +43,10 @@ export async function show(context: CommandContext, runText?: string): Promise<n
       const hint = await hintHere(context, run.sync)
       const noted = run.kind === 'import' ? await readNotedRemovals(ledger, run.id) : []
       const links = shown.books?.links ? await readLeftLinks(ledger, run.id) : []
-      printShown({ terminal: context.terminal, hint }, run, shown, { first, noted, links })
+      const waits = LIVE_STATES.includes(run.state) ? await quotaWaitOf(context, run) : null
+      const { lookUps = 0 } = await ledger.progress(run.id)
+      const more = { first, noted, links, lookUps, waits }
+      printShown({ terminal: context.terminal, hint }, run, shown, more)
     }
     return EXIT.done
   })
@@ -85,6 +91,19 @@ async function readShown(context: CommandContext, ledger: Ledger, run: Run): Pro
   }
 }
 
+/** What a run at work waits for, as far as its quota can be read; null if it does not wait. */
+async function quotaWaitOf(context: CommandContext, run: Run): Promise<string | null> {
+  const config = await orNull(() => context.loadConfig())
+  if (config === null) return null
+  const quotas = new RunQuotas(context, config)
+  try {
+    const quota = await quotas.of(run)
+    return quota && quotaWaitText(quota, run, systemClock.now())
+  } finally {
+    await quotas.close()
+  }
+}
+
 function printShown(
   context: Pick<CommandContext, 'terminal' | 'hint'>,
   run: Run,
@@ -93,15 +112,18 @@ function printShown(
     first,
     noted,
     links,
+    ...made
   }: {
     first: readonly NotedDifference[]
     noted: readonly ReportedRemoval[]
     links: readonly ReportedLink[]
+    lookUps: number
+    waits: string | null
   },
 ): void {
   const { terminal } = context
   const { books, streams, differences, retries, left, rejects } = shown
-  printHead(context, run, shown)
+  printHead(context, run, shown, made)
   terminal.out()
   printRunAccount(terminal, { run: shown, books, streams, differences })
   printSchemaChanges(terminal, shown.schema_changes ?? [])
@@ -127,13 +149,19 @@ function printShown(
   if (groups.length === 0) return
   terminal.out()
   printRejectGroups(terminal, groups, true)
-  terminal.out(`All of them, with the original columns: ${context.hint(`rejects ${run.id}`)}`)
+  const files = context.hint(`rejects ${run.id}`)
+  terminal.out(
+    run.purpose === 'undo'
+      ? `All of them, each with why: ${files}. What is left is undone by: ${context.hint(`undo ${run.of}`)}`
+      : `All of them, with the original columns: ${files}`,
+  )
 }
 
 function printHead(
   { terminal }: Pick<CommandContext, 'terminal'>,
   run: Run,
   shown: ShownRun,
+  { lookUps, waits }: { readonly lookUps: number; readonly waits: string | null },
 ): void {
   const reason = run.reason ? ` (${run.reason})` : ''
   terminal.out(`Run ${run.id} of ${run.sync}: ${terminal.style('bold', run.state)}${reason}`)
@@ -147,7 +175,9 @@ function printHead(
   const what = run.kind === 'import' ? 'writing request' : 'request'
   const deleted = shown.deleted ?? 0
   const gone = deleted > 0 ? `, ${countText(deleted, 'record')} deleted` : ''
-  terminal.out(`  ${key}${countText(shown.requests, what)}${gone}`)
+  const looked = lookUps > 0 ? `, ${countText(lookUps, 'look-up')}` : ''
+  terminal.out(`  ${key}${countText(shown.requests, what)}${looked}${gone}`)
+  if (waits !== null) terminal.out(terminal.style('yellow', `  ${waits}`))
   if (run.sourceDigest) terminal.out(`  source sha256 ${run.sourceDigest.slice(0, 16)}…`)
   const { keys = [], rows = 0 } = shown.plan?.not_as_planned ?? {}
   if (keys.length > 0) {

@@ -10,7 +10,7 @@ import { runToJson } from '../views/run-summary.ts'
 import { EXIT, type CommandContext } from '../shared/context.ts'
 import type { QuotaView } from '../../client/pacer/view.ts'
 import { findQuotas } from '../shared/forecast.ts'
-import { readRunQuota } from '../../resources/run-quota.ts'
+import { quotaWaitText, quotaWaitUntil, readRunQuota } from '../../resources/run-quota.ts'
 import {
   latestRuns,
   NEVER_VERIFIED,
@@ -25,8 +25,8 @@ import { heldUpRun } from '../../temporal/held-up.ts'
 import { workOn } from '../../actions/worked-on.ts'
 import { readScheduleStatuses } from '../../actions/schedule-statuses.ts'
 import { scheduleLines, scheduleToJson } from '../views/schedule-status.ts'
-import { liveProgressOf, type LiveProgress } from '../../report/live-progress.ts'
-import { formatNumber, outputWidth, safeText, table, utc } from '../shared/terminal.ts'
+import { countersToJson, liveProgressOf, type LiveProgress } from '../../report/live-progress.ts'
+import { formatNumber, outputWidth, safeText, table } from '../shared/terminal.ts'
 import { printJson } from '../json.ts'
 
 const minute = (time: string, length = 16): string => time.slice(0, length).replace('T', ' ')
@@ -50,17 +50,17 @@ async function quotaOf(
 /** Says which syncs wait for their quota, and what to do about it. */
 function quotaWaitTexts(context: CommandContext, run: Run, quota: QuotaView): string[] {
   const sync = safeText(run.sync, 60)
-  const { closedUntilMs: until } = quota
+  const waits = quotaWaitText(quota, run, Date.now())
   const refused = refusalsText(quota, Date.now())
   const see = `see ${context.hint('quota')}`
   return [
     ...(refused === null
       ? []
       : [`${sync}: ${refused}. The run asks again by itself; a person has to ask the service why`]),
-    ...(until === null
+    ...(waits === null
       ? []
       : [
-          `${sync} waits for the quota until ${utc(until, Date.now())}, as the service asked; ${see}`,
+          `${sync} ${waits}${quota.closedUntilMs === null ? '' : ', as the service asked'}; ${see}`,
         ]),
   ]
 }
@@ -171,12 +171,12 @@ async function readStatuses(
 const progressToJson = ({ phase, percent, counters }: LiveProgress) => ({
   phase,
   percent,
-  ...(counters && { progress: counters }),
+  ...(counters && { progress: countersToJson(counters) }),
 })
 
 const statusToJson = (status: SyncStatus) => {
   const { sync, run, account, follows, compared, progress, verified, quota } = status
-  const closedUntil = quota?.closedUntilMs ?? null
+  const waitsUntil = quota && quotaWaitUntil(quota, Date.now())
   return {
     ...(run ? runToJson(run, account) : { sync, run: null }),
     ...(progress && progressToJson(progress)),
@@ -184,7 +184,7 @@ const statusToJson = (status: SyncStatus) => {
     latest_reconciliation: compared ? runToJson(compared.run, compared.account) : null,
     verified_through: verified.through,
     differences_left: verified.left,
-    waits_for_quota_until: closedUntil === null ? null : new Date(closedUntil).toISOString(),
+    waits_for_quota_until: waitsUntil === null ? null : new Date(waitsUntil).toISOString(),
     refuses_all: quota && refusalsToJson(quota),
   }
 }

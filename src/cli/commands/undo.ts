@@ -22,7 +22,6 @@ import { commandLine } from '../shared/command-line.ts'
 import {
   connectTemporal,
   EXIT,
-  orNull,
   temporalOf,
   withLedger,
   type CommandContext,
@@ -63,8 +62,9 @@ export async function undoRun(
   const { run, sync, before } = await askLedger(context, config, runText, choice)
   const task: UndoTask = { of: run.id, choice }
   const made = () => makePlan(context, sync, task, options.out)
-  // Without its file, and without a plan, a script may go on.
-  const planned = options.yes && options.out === undefined ? await orNull(made) : await made()
+  // Without its file, and without a plan, a script may go on; not where the plan says that it cannot be undone.
+  const mayGoOn = options.yes && options.out === undefined && !options.dryRun
+  const planned = mayGoOn ? await orUnplanned(made) : await made()
   const plan = planned?.plan ?? null
   if (planned !== null && plan !== null) {
     refuseNothing(run, plan, { before, choice })
@@ -95,6 +95,16 @@ export async function undoRun(
     line: commandLine(['undo', `${run.id}`], { ...options, out: undefined, yes: true }),
   }
   return await startRun(context, config, job, options)
+}
+
+/** Null where no plan can be made, as without the key in this terminal. @throws SyncError that the run cannot be undone so */
+async function orUnplanned(made: () => Promise<Planned>): Promise<Planned | null> {
+  try {
+    return await made()
+  } catch (error) {
+    if (!(error instanceof SyncError) || error.code === 'undo_refused') throw error
+    return null
+  }
 }
 
 /** @throws ConfigError for options that cannot be meant */

@@ -24,12 +24,13 @@ export async function announce(
   const connections = await createClients(context, 'run', quotas)
   try {
     const { client, keyFingerprint } = await connections.connect(sync.import.to)
-    const { text } = forecast(
-      await requestsOf(client, sync.import, { rows, known: 0, appliesPlan }),
-      priority,
-      await readKeyQuota(quotas, { origin: client.origin, fingerprint: keyFingerprint }),
-      { limit: null, reserve: 0 },
-    )
+    const key = { origin: client.origin, fingerprint: keyFingerprint }
+    const quota = await readKeyQuota(quotas, key)
+    const forecastOf = (requests: number) =>
+      forecast(requests, priority, quota, { limit: null, reserve: 0 })
+    const { perMinute } = forecastOf(1)
+    const sent = { rows, known: 0, appliesPlan, perMinute }
+    const { text } = forecastOf(await requestsOf(client, sync.import, sent))
     if (!signal.aborted)
       context.terminal.err(`${sync.name}  ${countText(rows, 'row')} to send: ${text}`)
   } finally {

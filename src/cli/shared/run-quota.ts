@@ -6,7 +6,7 @@ import type { QuotaView } from '../../client/pacer/view.ts'
 import { systemClock, type QuotaStore } from '../../core/ports.ts'
 import type { Run } from '../../ledger/ledger.ts'
 import type { CommandContext } from './context.ts'
-import { readRunQuota } from '../../resources/run-quota.ts'
+import { quotaWaitText, readRunQuota } from '../../resources/run-quota.ts'
 import { findQuotas } from './forecast.ts'
 import { countText, elapsedText, formatNumber, utc } from './terminal.ts'
 
@@ -32,12 +32,15 @@ export const refusalsToJson = ({ refusals }: Pick<QuotaView, 'refusals'>) =>
     retry_after_seconds: refusals.retryAfterMs === null ? null : refusals.retryAfterMs / 1_000,
   }
 
-/** `quota 520 of 600 a minute, 80 by others`; null where nothing limits. */
-export function quotaText(view: QuotaView, nowMs: number): string | null {
-  const { closedUntilMs, limitPerMinute: limit, lastMinute } = view
+/** What a run waits for, or `quota 520 of 600 a minute, 80 by others`; null where nothing limits. */
+export function quotaText(
+  view: QuotaView,
+  run: Pick<Run, 'kind' | 'purpose'>,
+  nowMs: number,
+): string | null {
+  const { limitPerMinute: limit, lastMinute } = view
   const refused = refusalsText(view, nowMs)
-  const waits =
-    closedUntilMs === null ? null : `waits for the quota until ${utc(closedUntilMs, nowMs)}`
+  const waits = quotaWaitText(view, run, nowMs)
   if (refused !== null || waits !== null) return [waits, refused].filter(Boolean).join(': ')
   if (limit === null || limit >= UNLIMITED_PER_MINUTE) return null
   const { ours, others } = lastMinute

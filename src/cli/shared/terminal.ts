@@ -3,11 +3,11 @@
 
 import { CONTROL_CHARACTERS } from '../../core/safe-text.ts'
 import { styleText } from 'node:util'
-import { countText, formatNumber } from '../../core/format.ts'
+import { countText, formatNumber, utc } from '../../core/format.ts'
 
 export { safeText } from '../../core/safe-text.ts'
 
-export { countText, formatNumber }
+export { countText, formatNumber, utc }
 
 type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'
 
@@ -280,13 +280,6 @@ export function elapsedText(ms: number): string {
   if (seconds < 60) return `${seconds} s`
   if (seconds < 3_600) return `${Math.floor(seconds / 60)} min ${pad(seconds % 60)} s`
   return `${Math.floor(seconds / 3_600)} h ${pad(Math.floor((seconds % 3_600) / 60))} min`
-}
-
-/** `14:03:02 UTC`, with its date if that is not the date of `nowMs`. */
-export function utc(ms: number, nowMs: number = ms): string {
-  const [date, time] = new Date(ms).toISOString().slice(0, 19).split('T') as [string, string]
-  const today = new Date(nowMs).toISOString().slice(0, 10)
-  return date === today ? `${time} UTC` : `${date} ${time} UTC`
 }
 
 /** `██████░░░░` */

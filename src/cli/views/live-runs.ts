@@ -85,7 +85,7 @@ export class LiveRuns {
       run,
       progress,
       pace: paceOf(meter, now, progress, quota && quotaLeftMs(quota, progress, run)),
-      quota: quota && quotaText(quota, now),
+      quota: quota && quotaText(quota, run, now),
       stillMs: change?.text === text ? now - change.at : 0,
     }
   }

@@ -4,7 +4,7 @@ import { approveCommand } from '../../core/domain/limit-exceeded.ts'
 import type { Run } from '../../ledger/ledger.ts'
 import type { QuotaView } from '../../client/pacer/view.ts'
 import type { CommandContext } from '../shared/context.ts'
-import { quotaLeftMs } from '../../resources/run-quota.ts'
+import { quotaLeftMs, quotaWaitText } from '../../resources/run-quota.ts'
 import { refusalsText } from '../shared/run-quota.ts'
 import { bar, elapsedText, formatNumber, safeText } from '../shared/terminal.ts'
 import {
@@ -35,9 +35,10 @@ export function heldUpText(run: Run, { hint }: Hints): string | null {
     : `${why}; asking again`
 }
 
-/** `1,067/s, 3 min 05 s left`; null while nothing moves. */
+/** `1,067/s, 3 min 05 s left`; while nothing moves what it takes at least, null if that is not known. */
 export function paceText({ rate, leftMs }: Pace): string | null {
-  if (rate === null || rate <= 0) return null
+  if (rate === null || rate <= 0)
+    return leftMs === null || leftMs <= 0 ? null : `at least ${elapsedText(leftMs)} left`
   const speed = `${formatNumber(rate < 10 ? Number(rate.toFixed(1)) : Math.round(rate))}/s`
   return leftMs === null ? speed : `${speed}, ${elapsedText(leftMs)} left`
 }
@@ -54,7 +55,7 @@ export function paceOf(
 ): Pace {
   if (work === null) return { rate: null, leftMs: null }
   const { rate, leftMs } = meter.pace(nowMs, phase, work)
-  return { rate, leftMs: leftMs && Math.max(leftMs, leastMs ?? 0) }
+  return { rate, leftMs: leftMs === null ? leastMs : Math.max(leftMs, leastMs ?? 0) }
 }
 
 /** The parts of the line, the important first: what does not fit falls off its end. */
@@ -95,8 +96,10 @@ export function progressLine(
     const quota = await quotaOf(run)
     const now = Date.now()
     const refused = quota && refusalsText(quota, now)
+    const waits = quota && quotaWaitText(quota, run, now)
+    const slow = [refused, waits].filter((text) => text !== null)
     const pace = paceOf(meter, now, progress, quota && quotaLeftMs(quota, progress, run))
-    return [run.sync, ...(refused ? [refused] : []), ...progressParts(progress, pace)].join('  ')
+    return [run.sync, ...slow, ...progressParts(progress, pace)].join('  ')
   }
 }
 

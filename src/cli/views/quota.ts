@@ -5,6 +5,8 @@ import { UNLIMITED_PER_MINUTE } from '../../client/pacer/memory.ts'
 import type { QuotaView } from '../../client/pacer/view.ts'
 import { BATCH_ITEMS_MAX } from '../../contract/index.ts'
 import { BULK_PRIORITIES, PRIORITIES, type Priority } from '../../core/ports.ts'
+import { keptShare } from '../../core/domain/look-ups.ts'
+import { lookUpsOfBatch } from '../../resources/run-quota.ts'
 import { percentOfShare } from '../shared/forecast.ts'
 import { refusalsText } from '../shared/run-quota.ts'
 import {
@@ -222,9 +224,14 @@ function printExpected(terminal: Terminal, view: QuotaView, { nowMs, width }: Sc
     terminal.out(
       terminal.style('dim', `${' '.repeat(indent)}from ${utc(view.closedUntilMs, nowMs)} on`),
     )
-  const rate = `rows: at ${BATCH_ITEMS_MAX} rows a request`
+  const looked = formatNumber(rowsLookedUp(available.import))
+  const rate = `rows: at ${BATCH_ITEMS_MAX} rows a request; about ${looked} of an import that looks them up first (keep_before, a protection, a plan)`
   printWrapped(terminal, rate, { indent, width, style: 'dim' })
 }
+
+/** Rows a minute that are looked up before they are sent. */
+const rowsLookedUp = (perMinute: number): number =>
+  Math.floor((perMinute * BATCH_ITEMS_MAX * keptShare(perMinute)) / (1 + lookUpsOfBatch(perMinute)))
 
 function printTable(
   terminal: Terminal,

@@ -14,7 +14,7 @@ import {
   wrapped,
   type Terminal,
 } from '../shared/terminal.ts'
-import { phaseText, type LiveProgress } from '../../report/live-progress.ts'
+import { countersToJson, phaseText, type LiveProgress } from '../../report/live-progress.ts'
 import { heldUpText, paceText, progressParts } from './progress-line.ts'
 import type { Pace } from '../../report/rate.ts'
 
@@ -75,7 +75,7 @@ export function watchedToJson({ run, progress, pace, quota }: WatchedRun, nowMs:
     message: run.message,
     phase: progress.phase,
     percent: progress.percent,
-    ...(progress.counters && { progress: progress.counters }),
+    ...(progress.counters && { progress: countersToJson(progress.counters) }),
     rows_per_second: pace.rate,
     seconds_left: pace.leftMs === null ? null : Math.round(pace.leftMs / 1_000),
     quota,

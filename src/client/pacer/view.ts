@@ -40,6 +40,8 @@ export interface QuotaView {
   readonly totals: Readonly<RequestTotals>
   /** The last hour, oldest first; empty without a request in it. */
   readonly minutes: readonly UsedMinute[]
+  /** When the next bulk request may go, as far as is known; null: now, or the service has not said how many it allows. */
+  readonly nextMs: number | null
   /**
    * Requests a minute that each priority can expect now: the limit minus the reserve or the others' use, whichever is more,
    * shared with every other busy priority; 0 while closed for an unknown time.
@@ -57,6 +59,8 @@ export function readQuotaView(org: string, state: string, nowMs: number): QuotaV
   const { limit } = seen
   const isClosed = seen.gate > t
   const isShut = isClosed && seen.isGateLong
+  // Asked last: the pacer counts on it that a request is sent when it says so.
+  const next = () => (limit === null ? 0 : quota.pacer.next(t, false))
   return {
     org,
     limitPerMinute: limit,
@@ -85,6 +89,7 @@ export function readQuotaView(org: string, state: string, nowMs: number): QuotaV
               return [priority, Math.max(0, Math.floor(free * part))]
             }),
           ) as Record<BulkPriority, number>),
+    nextMs: next() * 1_000 || null,
   }
 }
 

@@ -16,6 +16,7 @@ import type {
   StepStates,
 } from '../../ledger/ledger.ts'
 import type { ImportDeps, StagedImport } from '../ports.ts'
+import { lookUpNoter } from '../../runs/look-ups-made.ts'
 import { rowFinder } from '../push/found-records.ts'
 import { resolveKeyForms } from '../push/key-forms.ts'
 import { stepPosition } from '../step-position.ts'
@@ -60,6 +61,7 @@ export async function lookUpChanges(
   const deadline = clock.now() + tuning.segment_ms
   const find = rowFinder(deps, job)
   const readChanges = rowChangeReader(deps, job)
+  const noteLookUps = lookUpNoter(deps, run)
   const place = await stepPosition(ledger, run, 'look_up', { requests: 0 })
   const { planned } = await ledger.progress(run)
   let { requests } = place.kept
@@ -80,6 +82,7 @@ export async function lookUpChanges(
         run,
         changes.map(({ image }) => image),
       )
+      await noteLookUps(reads)
     } finally {
       asked -= 1
       requests += reads

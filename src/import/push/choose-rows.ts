@@ -8,6 +8,7 @@ import { modeEntry } from '../../core/domain/import-modes.ts'
 import { keepsBefore } from '../../core/domain/protection.ts'
 import type { RowVerdict } from '../../core/domain/row-changes.ts'
 import type { ItemComparison, ItemOutcome, PlannedItem, SentBatch } from '../../ledger/ledger.ts'
+import { lookUpNoter } from '../../runs/look-ups-made.ts'
 import { rowImager } from '../changes/as-sent.ts'
 import { changedByOthers } from '../changes/changed-by-others.ts'
 import { conflictOf } from '../changes/conflict.ts'
@@ -49,6 +50,7 @@ export class RowChooser {
   readonly #looks = new WeakMap<PlannedItem, Look>()
   /** Whether the service itself refuses a second record of a key. */
   readonly #isUnique: boolean
+  readonly #noteLookUps: ReturnType<typeof lookUpNoter>
   /** Of a create. */
   readonly #leftInDoubt: ReturnType<typeof doubtReader>
 
@@ -73,6 +75,7 @@ export class RowChooser {
     this.#hashesOf = schema && createItemHasher(config, schema)
     this.#noteSecondRecords = secondRecordReader(deps, job)
     this.#leftInDoubt = doubtReader(deps, job)
+    this.#noteLookUps = lookUpNoter(deps, job.run)
     const { name } = stagedMatchingProperty(config, schema)
     this.#field = `/properties/${name}`
     this.#isUnique = schema?.[name]?.isUnique === true
@@ -107,9 +110,11 @@ export class RowChooser {
     const doubted = await this.#leftInDoubt(items)
     const isMaybeMade = this.#job.config.mode === 'create' && items.some(isMaybeWritten)
     const isCompared = doubted.size > 0 || isMaybeMade
-    let at = Infinity
-    const onFound = ({ askedAt }: { askedAt: number }) => void (at = askedAt)
+    let [at, reads] = [Infinity, 0]
+    const onFound = (look: { askedAt: number; reads: number }) =>
+      void ([at, reads] = [look.askedAt, look.reads])
     const found = await this.#find(items, { whole: this.keepsImages || isCompared, onFound })
+    await this.#noteLookUps(reads)
     const isAgain = ({ item }: FoundRow) => this.keepsImages && isMaybeWritten(item)
     const first = found.filter((row) => !isAgain(row))
     const changes = this.#readChanges === null ? [] : await this.#readChanges(first)

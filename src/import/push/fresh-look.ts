@@ -2,13 +2,10 @@
 // right to send them, which may take long to come: then the right goes back, and they are looked up again.
 
 import { Deadline, earlierOf } from '../../core/deadline.ts'
+import { LOOK_AGE_MAX_MS, LOOKS_MAX } from '../../core/domain/look-ups.ts'
 import type { Clock, Permit } from '../../core/ports.ts'
 import type { PlannedItem } from '../../ledger/ledger.ts'
 
-/** Age of a look-up from which on it is repeated, ms. */
-const LOOK_AGE_MAX_MS = 5_000
-/** Look-ups of one batch. Where the quota lets a request through every few seconds, no look-up is ever younger. */
-export const LOOKS_MAX = 4
 /**
  * Age up to which a look-up that was repeated may be used when a slice ends, ms. A slice ends before the last look-up where requests come
  * every 10 s, and would send nothing, as would each slice after it.

@@ -3,6 +3,7 @@
 import type { ImportSync } from '../../../config/index.ts'
 import type { UndoTask } from '../../core/domain/purpose.ts'
 import { SyncError } from '../../core/errors.ts'
+import type { OrgRef } from '../../core/domain/org-ref.ts'
 import type { Run, Runs } from '../../ledger/ledger.ts'
 import type { Target } from '../mapping/target.ts'
 import type { ImportDeps } from '../ports.ts'
@@ -15,6 +16,16 @@ export interface UndoJob {
   readonly keyFingerprint: string
   readonly task: UndoTask
 }
+
+/** That a run wrote to another org than its connection leads to now, and what to do; null if it is the same. */
+export const wroteElsewhere = (
+  of: number,
+  then: OrgRef,
+  now: OrgRef & { readonly connection: string },
+): string | null =>
+  then.origin === now.origin && then.orgId === now.orgId
+    ? null
+    : `run ${of} wrote to org ${then.orgId} at ${then.origin}, and connection ${now.connection} is org ${now.orgId} at ${now.origin} now; give it the address and the key of then, and undo again`
 
 /** @throws SyncError if the run wrote elsewhere than the sync does now */
 export async function bindUndo(
@@ -34,10 +45,8 @@ export async function bindUndo(
   const before = await ledger.destinationOf(task.of)
   if (before === null || old.schema === null)
     throw refused(`run ${task.of} ended before its rows were read: it has written nothing`)
-  if (before.origin !== destination.origin || before.orgId !== destination.orgId)
-    throw refused(
-      `run ${task.of} wrote to org ${before.orgId} at ${before.origin}, and connection ${sync.import.to} is org ${destination.orgId} at ${destination.origin} now; give it the address and the key of then, and undo again`,
-    )
+  const elsewhere = wroteElsewhere(task.of, before, { ...destination, connection: sync.import.to })
+  if (elsewhere !== null) throw refused(elsewhere)
   await ledger.bindDestination(run, destination, {
     keyFingerprint,
     warnings: [],

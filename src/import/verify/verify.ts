@@ -5,7 +5,6 @@
 
 import { IN_VALUES_MAX, type PropertyWire } from '../../contract/index.ts'
 import { VERIFY_SAMPLE_ROWS } from '../../core/limits.ts'
-import type { ImportConfig } from '../../../config/index.ts'
 import { SECOND_RECORD } from '../../core/domain/held-back.ts'
 import { modeEntry } from '../../core/domain/import-modes.ts'
 import { keepsBefore } from '../../core/domain/protection.ts'
@@ -59,6 +58,10 @@ export interface VerifyResult {
 
 const ownValueText = (property: string): string =>
   `${property}: the service holds another value than was sent; if it keeps one of its own there on purpose, write \`compare: false\` into the mapping of the property: it is then not compared, and its rows are sent once more, and not again`
+
+/** Of an undo, and of a run that ended before its time: what was sent may have been written over since. */
+const writtenSinceText = (property: string): string =>
+  `${property}: a record holds another value than was sent; a later run or others may have written it since, or the request was not carried out: look at the rows that are left`
 
 const OTHER_RECORDS = `the service answered rows with records of other keys than were sent (${ANSWERED_OTHER_RECORD}): what it wrote there is not known; look at these records`
 
@@ -139,7 +142,7 @@ export async function verify(deps: ImportDeps<VerifyLedger>, job: Job): Promise<
     await noteShare(job.rows === null ? null : after / job.rows)
     const strange = items.filter(({ answered }) => answered === ANSWERED_OTHER_RECORD).length
     if (strange > 0) deps.logger.warn({ run, items: strange }, 'other_records_answered')
-    const news = warningsOf(config, items, verdicts, several).filter((text) => !warned.has(text))
+    const news = warningsOf(job, items, verdicts, several).filter((text) => !warned.has(text))
     if (news.length > 0) await ledger.addWarnings(run, news)
     for (const text of news) warned.add(text)
     deps.beat()
@@ -304,7 +307,7 @@ function verdictReader(ledger: Runs, job: Job) {
 
 /** What a person should know of a page of items that were read back. */
 function warningsOf(
-  config: ImportConfig,
+  { config, undoes, written }: Job,
   items: readonly WrittenItem[],
   verdicts: readonly Verdict[],
   several: Page['several'],
@@ -314,7 +317,7 @@ function warningsOf(
   const isOther = ({ answered }: WrittenItem) => answered === ANSWERED_OTHER_RECORD
   const isSecond = (item: WrittenItem) => hasSeveral(item, several)
   return [
-    ...[...others].map(ownValueText),
+    ...[...others].map(written === null || undoes !== undefined ? writtenSinceText : ownValueText),
     ...(items.some(isOther) ? [OTHER_RECORDS] : []),
     ...(items.some(isSecond) ? [SECOND_RECORDS] : []),
   ]

@@ -75,8 +75,10 @@ export interface RunCounters {
   readonly failed: number
   /** Rows that the mode does not write: `exists` and `absent`. */
   readonly spared: number
-  /** Those of links included. */
+  /** Those that write, those of links included. */
   readonly requests: number
+  /** Requests that looked rows up before they are sent, of a run that took seconds for them. Left out if none is counted. */
+  readonly lookUps?: number
   /** Left out if the run has no links. */
   readonly links?: LinkCounters
 }

@@ -43,6 +43,6 @@ export interface StepStates {
   /** How far a step came in a stream, as its own text; null if it kept nothing. */
   loadStepState(run: number, stream: string): Promise<string | null>
   saveStepState(run: number, stream: string, place: string): Promise<void>
-  /** Counts write requests of a live run that belong to no segment, such as deletions, under the name of their step. */
+  /** Counts requests of a live run that belong to no segment, such as deletions, under the name of their step; look-ups count apart. */
   noteRequests(run: number, step: string, count: number): Promise<void>
 }

@@ -2,6 +2,7 @@
 
 import type { LedgerIdentity } from '../roles/identity.ts'
 import type { RunCounters, Runs } from '../roles/runs.ts'
+import { LOOK_UPS_STEP } from '../../core/domain/look-ups.ts'
 import { destinationOfRow, liveStates, RUN_COLUMNS, runReader } from '../rows/runs.ts'
 import { countsOfRow, sqlList } from '../rows/values.ts'
 import { LINK_COUNTERS } from './links/slices.ts'
@@ -94,11 +95,15 @@ export function runStatements(db: StatementRunner, dialect: SqlDialect) {
         `SELECT rows_staged AS read,
            ${SUMS.map((name) => `coalesce(sum(segments.${name}), 0) AS ${name}`).join(', ')},
            coalesce(sum(segments.requests), 0) + (SELECT coalesce(sum(streams.requests), 0) FROM streams
-             WHERE streams.run = runs.id AND streams.state = 'place') AS requests
+             WHERE streams.run = runs.id AND streams.state = 'place' AND streams.stream <> '${LOOK_UPS_STEP}') AS requests,
+           (SELECT coalesce(sum(streams.requests), 0) FROM streams
+             WHERE streams.run = runs.id AND streams.stream = '${LOOK_UPS_STEP}') AS look_ups
          FROM runs LEFT JOIN segments ON segments.run = runs.id WHERE runs.id = $1 GROUP BY runs.id`,
         [id],
       )
-      return await withLinks(db, id, countsOfRow(['read', ...SUMS, 'requests'], row))
+      const counts = countsOfRow(['read', ...SUMS, 'requests'], row)
+      const lookUps = Number(row?.['look_ups'] ?? 0)
+      return await withLinks(db, id, { ...counts, ...(lookUps > 0 && { lookUps }) })
     },
   } satisfies Partial<LedgerIdentity & Runs>
 }

@@ -11,7 +11,7 @@ import { folded, part, rankedTable, tableHead, timeInUtc, type Ranked } from './
 /** What was not accepted, by cause; nothing if everything was accepted. */
 export function errorsPart(
   { rows, groups, omitted }: ErrorsReport,
-  rejects: string,
+  { commands: { rejects }, run }: Pick<RunReport, 'commands' | 'run'>,
 ): Markup | null {
   if (rows === 0) return null
   const highest = Math.max(1, ...groups.map((group) => group.rows))
@@ -29,7 +29,10 @@ export function errorsPart(
           ? folded(ranked, 'reason', table)
           : html`<p class="note">The rows themselves are no longer kept.</p>`
       }${omitted > 0 && html`<p class="note soft">${countText(omitted, 'more reason')} with fewer rows.</p>`}
-      <p class="note">The rows with their original columns: <code>${rejects}</code></p>`,
+      <p class="note">
+        ${run.purpose === 'undo' ? 'The rows, each with why' : 'The rows with their original columns'}:
+        <code>${rejects}</code>
+      </p>`,
   )
 }
 

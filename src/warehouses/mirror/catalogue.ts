@@ -2,6 +2,7 @@
 // which writer has a stream. Promise kept here: a table that does not match the catalogue is refused before it is read or written.
 
 import { FenceLost, SyncError } from '../../core/errors.ts'
+import { joinSome } from '../../core/format.ts'
 import {
   checkHolder,
   OWN_COLUMNS,
@@ -150,6 +151,9 @@ function columnOf(row: readonly (string | null)[]): MirrorColumn {
   }
 }
 
+/** Columns that an error names. */
+const NAMED_MAX = 10
+
 /** @throws SyncError `warehouse_altered` */
 function checkTable(
   { place, schema, dialect }: MirrorSession,
@@ -170,11 +174,12 @@ function checkTable(
     ...Object.entries(dialect.ownTypes),
     ...columns.map((column) => [column.name, dialect.columnType(column.type)] as const),
   ]
-  for (const [column, type] of expected) {
+  const wrong = expected.flatMap(([column, type]) => {
     const there = found.columns.get(column)
-    if (there === undefined) throw altered(`${where}.${column} is missing; expected type ${type}`)
-    if (there !== type) throw altered(`${where}.${column} has type ${there}; expected ${type}`)
-  }
+    if (there === undefined) return [`${where}.${column} is missing; expected type ${type}`]
+    return there === type ? [] : [`${where}.${column} has type ${there}; expected ${type}`]
+  })
+  if (wrong.length > 0) throw altered(joinSome(wrong, NAMED_MAX, '; '))
   if (!found.hasKey)
     throw altered(`${where}._id has no index that keeps it unique; expected its primary key`)
 }
@@ -225,18 +230,24 @@ function checkFree(
   found: TableFound | undefined,
 ): void {
   const refuse = (what: string) =>
-    new SyncError(
-      'warehouse_altered',
-      `The warehouse ${place} has ${what} already, which the mirror did not make; rename or drop it`,
+    new SyncError('warehouse_altered', `The warehouse ${place} has ${what}`)
+  if (taken)
+    throw refuse(
+      `a table, a view or an index ${schema}.${taken.name} already, which the mirror did not make; rename or drop it`,
     )
-  if (taken) throw refuse(`a table, a view or an index ${schema}.${taken.name}`)
   const columns = new Map(
     [...(found?.columns.keys() ?? [])].map((name) => [dialect.fold(name), name]),
   )
-  for (const { name } of add) {
-    const column = columns.get(dialect.fold(name))
-    if (column !== undefined) throw refuse(`a column ${schema}.${table}.${column}`)
-  }
+  const unknown = add.flatMap(({ name }) => columns.get(dialect.fold(name)) ?? [])
+  if (unknown.length === 0) return
+  const named = joinSome(
+    unknown.map((name) => `${schema}.${table}.${name}`),
+    NAMED_MAX,
+  )
+  const [are, them] = unknown.length === 1 ? ['a column', 'it'] : ['columns', 'them']
+  throw refuse(
+    `${are} already that the mirror did not make, or whose rows in ${schema}._records_sync_columns are lost: ${named}; put the rows back, or rename or drop ${them}`,
+  )
 }
 
 async function applyChange(

@@ -35,8 +35,16 @@ const valueOf = ({ name, type }: MirrorColumn): TypedExpression => ({
 const tableOf = ({ dialect, schema }: MirrorSession, { table }: MirrorStream): string =>
   dialect.table(schema, table)
 
+const SEEN = '_last_seen_at'
+
+/** Rows that were not seen since a time. One without such a time was put there by others. */
+const unseenSince = (statement: MirrorStatement, before: string): string =>
+  `("${SEEN}" < ${statement.instant(before)} OR "${SEEN}" IS NULL)`
+
 function inRange(statement: MirrorStatement, within: InstantRange | undefined): string[] {
   if (!within) return []
+  if (within.column === SEEN && within.from === null && within.to !== null)
+    return [unseenSince(statement, within.to)]
   const column = quoteIdentifier(within.column)
   return [
     ...(within.from === null ? [] : [`${column} >= ${statement.instant(within.from)}`]),
@@ -89,7 +97,7 @@ export async function readIds(
   const where = [
     PRESENT,
     ...(after === null ? [] : [`${id} > ${list.text(after)}`]),
-    ...(seenBefore === undefined ? [] : [`"_last_seen_at" < ${list.instant(seenBefore)}`]),
+    ...(seenBefore === undefined ? [] : [unseenSince(list, seenBefore)]),
     ...(versionFrom === undefined ? [] : [`"_version" >= ${list.instant(versionFrom)}`]),
     ...inRange(list, within),
     ...(owners ? [list.among(quoteIdentifier(owners.column), owners.values)] : []),
@@ -182,7 +190,7 @@ export async function deleteRows(
     ]
     return [
       PRESENT,
-      `"_last_seen_at" < ${statement.instant(before)}`,
+      unseenSince(statement, before),
       ...(among.length > 0 ? [`(${among.join(' OR ')})`] : []),
     ].join(' AND ')
   }

@@ -758,7 +758,7 @@ export const PLANTED: readonly PlantedBug[] = [
   bug(
     'protection',
     'old-look-ups-are-believed',
-    'src/import/push/fresh-look.ts',
+    'src/core/domain/look-ups.ts',
     'const LOOK_AGE_MAX_MS = 5_000',
     'const LOOK_AGE_MAX_MS = 500_000',
   ),

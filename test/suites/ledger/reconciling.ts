@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Difference } from '../../../src/core/domain/differences.ts'
 import { FenceLost } from '../../../src/core/errors.ts'
 import { isBalanced } from '../../../src/core/domain/books.ts'
+import { LOOK_UPS_STEP } from '../../../src/core/domain/look-ups.ts'
 import { countHeldBack, OTHER_KEY } from '../../../src/core/domain/held-back.ts'
 import type { ItemComparison, Ledger, StagedItem } from '../../../src/ledger/ledger.ts'
 import {
@@ -899,6 +900,10 @@ export function reconcilingTests(open: Open): void {
       expect(await ledger.loadStepState(id, '@two')).toBeNull()
       expect(await ledger.progress(id)).toMatchObject({ requests: 7, planned: 0 })
       expect(await ledger.streams(id)).toEqual([])
+      // Look-ups write nothing.
+      expect(await ledger.progress(id)).not.toHaveProperty('lookUps')
+      await ledger.noteRequests(id, LOOK_UPS_STEP, 5)
+      expect(await ledger.progress(id)).toMatchObject({ requests: 7, lookUps: 5 })
       await ledger.closeRun(id, { state: 'complete', books: await ledger.books(id) })
       await ledger.noteRequests(id, '@two', 1)
       expect(await ledger.progress(id)).toMatchObject({ requests: 7 })

@@ -320,6 +320,27 @@ export function changingTests(place: OpenPlace): void {
       ])
     })
 
+    it('name every column that is lost, in a table or in the book of columns', async () => {
+      const scene = await sceneOf(place)
+      const [one, two] = contacts.columns as [MirrorColumn, MirrorColumn]
+      const named = [one, two].map(({ name }) => `crm.svc_contact.${name}`)
+      await scene.place.alter(
+        `DELETE FROM "crm"."_records_sync_columns" WHERE column_name IN ('${one.name}', '${two.name}')`,
+      )
+      const error = await errorOf(scene.tables.change([addition([one, two])]))
+      expect(error.code).toBe('warehouse_altered')
+      for (const word of [...named, 'crm._records_sync_columns are lost'])
+        expect(error.message).toContain(word)
+    })
+
+    it('name every column that a table lacks', async () => {
+      const scene = await sceneOf(place)
+      const names = contacts.columns.slice(0, 2).map(({ name }) => name)
+      for (const name of names)
+        await scene.place.alter(`ALTER TABLE ${scene.sql(contacts)} DROP COLUMN "${name}"`)
+      await altered(scene, ...names.map((name) => `crm.svc_contact.${name} is missing`))
+    })
+
     it("do not take somebody else's table, view or column", async () => {
       const scene = await sceneOf(place)
       await scene.place.alter('CREATE TABLE "crm"."my table" (id integer)')

@@ -4,6 +4,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { liveProgressOf, phaseText } from '../../../src/report/live-progress.ts'
 import type { Run } from '../../../src/ledger/ledger.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
+import { lookUpNoter } from '../../../src/runs/look-ups-made.ts'
 import { shareNoter } from '../../../src/runs/step-share.ts'
 import { close, openRun, rows, send, settle, stage, stream } from '../../suites/ledger/scene.ts'
 
@@ -55,6 +56,21 @@ test('a live import is staging, sending, verifying or closing; one that has ende
   expect(phaseText((await now(run))!)).toBe('verifying 50 %')
   await close(ledger, id)
   expect(await now(run)).toBeNull()
+})
+
+test('look-ups count apart from the requests that write', async () => {
+  const { ledger, now } = scene()
+  const run = await openRun(ledger)
+  await stage(ledger, run.id, rows(150))
+  expect((await now(run))!.details).toEqual(['0 requests'])
+  let nowMs = 0
+  const note = lookUpNoter({ ledger, clock: { now: () => nowMs } }, run.id)
+  // Those of a second together.
+  await note(1)
+  expect((await now(run))!.details).toEqual(['0 requests'])
+  nowMs += 1_000
+  await note(1)
+  expect((await now(run))!.details).toEqual(['0 writing requests', '2 look-ups'])
 })
 
 test('the rows of a source whose length is known are estimated', async () => {

@@ -2,8 +2,8 @@
 
 import { expect, test } from 'vitest'
 import { refusalsText, quotaText } from '../../../src/cli/shared/run-quota.ts'
-import { quotaLeftMs } from '../../../src/resources/run-quota.ts'
-import { paceOf, progressLine } from '../../../src/cli/views/progress-line.ts'
+import { quotaLeft, quotaLeftMs, quotaWaitUntil } from '../../../src/resources/run-quota.ts'
+import { paceOf, paceText, progressLine } from '../../../src/cli/views/progress-line.ts'
 import { RateMeter } from '../../../src/report/rate.ts'
 import type { LiveProgress } from '../../../src/report/live-progress.ts'
 import { readQuotaView, type QuotaView } from '../../../src/client/pacer/view.ts'
@@ -27,11 +27,63 @@ function viewOf(more: Partial<QuotaView> = {}): QuotaView {
   return { ...readQuotaView('org', row.state, row.nowMs), closedUntilMs: null, ...more }
 }
 
+const run = { kind: 'import', purpose: 'sync' } as const
+
+/** Of a service that allows 5 requests a minute, while an import waits. */
+function smallQuota(seconds = 130): { readonly view: QuotaView; readonly atMs: number } {
+  const users = { w: { import: 5 } }
+  const row = quotaRow({ model: 'sliding', limit: 5, seconds, users })
+  return { view: readQuotaView('org', row.state, row.nowMs), atMs: row.nowMs }
+}
+
+test('says that a run waits for a small quota, how small it is, and when it goes on', () => {
+  const { view, atMs } = smallQuota()
+  const waiting = { ...view, closedUntilMs: null, nextMs: atMs + 12_000 }
+  const next = new Date(atMs + 12_000).toISOString().slice(11, 19)
+  expect(quotaText(waiting, run, atMs)).toBe(
+    `waits for the quota: 5 requests a minute, next at ${next} UTC`,
+  )
+  expect(quotaWaitUntil(waiting, atMs)).toBe(atMs + 12_000)
+  // The next request may go in a moment.
+  expect(quotaText({ ...waiting, nextMs: null }, run, atMs)).toBe(
+    'waits for the quota: 5 requests a minute',
+  )
+  const available = { import: 3, mirror: 1, backfill: 0 }
+  expect(quotaText({ ...waiting, available }, run, atMs)).toMatch(/: 3 of 5 requests a minute,/)
+  // Nobody waits, or for parts of a second only.
+  expect(quotaText({ ...waiting, users: [] }, run, atMs)).toMatch(/^quota 5 of 5 a minute/)
+  expect(quotaText(viewOf(), run, nowMs)).toMatch(/^quota /)
+})
+
+test('the pacer says when the next request may go', () => {
+  const { view, atMs } = smallQuota()
+  expect(view.users[0]!.waiting.import).toBe(5)
+  expect((view.closedUntilMs ?? view.nextMs)! - atMs).toBeGreaterThan(0)
+  expect((view.closedUntilMs ?? view.nextMs)! - atMs).toBeLessThanOrEqual(60_000)
+})
+
+test('what is left of a run that looks its rows up takes its look-ups too, before the first row is sent', () => {
+  const { view } = smallQuota()
+  const looking = { ...sending(0, 0), looksFirst: true } as const
+  const left = quotaLeft(view, { ...looking, work: { done: 0, total: 600 } }, run)!
+  // 12 batches, each with half a look-up, four that are repeated, and a write; 20 of 50 requests are lost at the end of a slice.
+  expect(view.available!.import).toBe(5)
+  expect(left.requests).toBe(110)
+  expect(left.ms).toBe((110 / 5) * 60_000)
+  const meter = new RateMeter()
+  expect(paceOf(meter, 0, looking, left.ms).leftMs).toBe(left.ms)
+  expect(paceText({ rate: null, leftMs: left.ms })).toMatch(/^at least \d+ min .* left$/)
+  // A request that has written nothing says nothing of the others.
+  expect(quotaLeft(view, { ...sending(0, 7), work: { done: 0, total: 600 } }, run)).toMatchObject({
+    requests: 12,
+  })
+})
+
 test('says both what the run waits for, and that all is refused', () => {
-  expect(quotaText(viewOf({ refusals: since, closedUntilMs: nowMs + 5_000 }), nowMs)).toMatch(
+  expect(quotaText(viewOf({ refusals: since, closedUntilMs: nowMs + 5_000 }), run, nowMs)).toMatch(
     /^waits for the quota until 14:30:05 UTC: the service refuses every request/,
   )
-  expect(quotaText(viewOf({ refusals: since }), nowMs)).toMatch(/^the service refuses every/)
+  expect(quotaText(viewOf({ refusals: since }), run, nowMs)).toMatch(/^the service refuses every/)
 })
 
 const zeroCounters = {
@@ -53,8 +105,6 @@ const sending = (done: number, requests: number): LiveProgress => ({
   work: { done, total: 100_000 },
   details: [],
 })
-const run = { kind: 'import', purpose: 'sync' } as const
-
 test('the time that is left after a pause is no shorter than the quota allows', () => {
   const view = viewOf()
   const perMinute = view.available!.import
@@ -90,7 +140,14 @@ test('the line of a run has it first', async () => {
     progress: async () => ({ ...zeroCounters, planned: 1_000, created: 100, requests: 2 }),
     loadStepState: async () => null,
   } as never
-  const live = { ...run, id: 1, sync: 'contacts', state: 'running', rowsRead: 1_000 } as never
+  const live = {
+    ...run,
+    id: 1,
+    config: { import: {} },
+    sync: 'contacts',
+    state: 'running',
+    rowsRead: 1_000,
+  } as never
   expect(await line(ledger, live)).toMatch(
     /^contacts  the service refuses every request \(429\) since .*  .* sending 10 %  100 of 1,000 rows/,
   )

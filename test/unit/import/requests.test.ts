@@ -50,3 +50,27 @@ test.each([
     expect(await requestsOf(client, sync, { ...rows, appliesPlan: true })).toBe(applying)
   },
 )
+
+test('where few requests are let through, look-ups grow old and are repeated for each batch', async () => {
+  const sync = {
+    mode: 'upsert',
+    verify: 'none',
+    missing_rows: 'ignore',
+    keep_before: true,
+  } as const
+  const requests = (perMinute: number | null) =>
+    requestsOf(client, sync, { rows: 1_000, known: 0, perMinute })
+  // 10 look-ups, and 20 batches.
+  expect(await requests(null)).toBe(30)
+  expect(await requests(600)).toBe(30)
+  expect(await requests(24)).toBe(30 + 20 * 2)
+  // Of the 50 requests of a time slice, 20 are lost at its end.
+  expect(await requests(5)).toBe(Math.ceil((30 + 20 * 4) / 0.6))
+  expect(
+    await requestsOf(
+      client,
+      { ...sync, keep_before: false },
+      { rows: 1_000, known: 0, perMinute: 5 },
+    ),
+  ).toBe(20)
+})

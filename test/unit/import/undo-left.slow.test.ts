@@ -4,6 +4,7 @@
 import { describe, expect, it } from 'vitest'
 import { REMOVAL_STATES } from '../../../src/core/domain/removals.ts'
 import { HEAD, NAMES, people } from './people.ts'
+import { ServiceFailure } from '../../../src/core/errors.ts'
 import { undoProblem } from '../../../src/import/index.ts'
 import type { ImportClient } from '../../../src/import/ports.ts'
 import { clientWith, CONTACT, importScene, type Scene } from './scene.ts'
@@ -190,5 +191,47 @@ describe('deletions that a person has confirmed', () => {
     const end = await scene.undo(run, {}, { confirmed, noteWait })
     expect(waits).toHaveLength(asked)
     expect(end.state).toBe(asked === 0 ? 'complete' : 'cancelled')
+  })
+})
+
+describe('an undo that ended before its time', () => {
+  it('does not take what a later run has written for a form of the service', async () => {
+    const scene = await keeping({ verify: 'all' })
+    scene.rows(HEAD, people('a', 'b'))
+    await scene.run()
+    const second = people('a', 'b').map(([key]) => [key!, 'Second', ''])
+    scene.rows(HEAD, second)
+    const { run } = await scene.run()
+    let isAway = false
+    const away = () =>
+      new ServiceFailure('away', {
+        kind: 'no_answer',
+        block: 'service',
+        outcomeUnknown: true,
+        disposition: 'halt',
+      })
+    const through = (client: ImportClient) =>
+      clientWith(client, {
+        queryRecords: async (...given) => {
+          if (isAway) throw away()
+          return await client.queryRecords(...given)
+        },
+        batchUpdate: async (...given) => {
+          isAway = true
+          await client.batchUpdate(...given)
+          throw away()
+        },
+      })
+    const beforeClose = async () => {
+      isAway = false
+      await edit(scene, 'a', { svc_first_name: 'Third' })
+    }
+    const end = await scene.undo(run, {}, { through, ending: 'cancelled', beforeClose })
+    const [warning, ...others] = (await warningsOf(scene, end.run)).filter((text) =>
+      text.startsWith('svc_first_name'),
+    )
+    expect(others).toEqual([])
+    expect(warning).toContain('a later run or others may have written it since')
+    expect(warning).not.toContain('compare: false')
   })
 })

@@ -39,6 +39,26 @@ test('more than 200 rows too few: told, and mended by the next run', async () =>
   expect(await s.difference()).toEqual([])
 })
 
+test.each(['DuckDB', 'PostgreSQL'])(
+  'a row that was put there by hand is told, and deleted by the next run: %s',
+  async (warehouse) => {
+    const place = warehouse === 'PostgreSQL' ? { place: await newPlace() } : {}
+    const s = await mirrorScene({ ...place, service: { seedRecords: 300 } })
+    await s.run()
+    // Without the times that a mirror keeps.
+    await s.alter(`INSERT INTO ${table} (_id) VALUES ('00000000-0000-4000-8000-000000000000')`)
+    const told = await s.run()
+    expect(told).toMatchObject({
+      state: 'complete_with_differences',
+      message: expect.stringContaining('1 row more than the service has records'),
+    })
+    const mended = await s.run()
+    expect(mended.streams[CONTACT]).toMatchObject({ mode: 'full', deleted: 1, differs: false })
+    expect(mended).toMatchObject({ state: 'complete', message: null })
+    expect(await s.difference()).toEqual([])
+  },
+)
+
 test('a first run reads every record once', async () => {
   const s = await mirrorScene({
     place: await newPlace(),

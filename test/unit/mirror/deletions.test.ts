@@ -2,6 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { isPlausible, deletionPermission } from '../../../src/mirror/deletions.ts'
+import { staysText } from '../../../src/mirror/sweep.ts'
 
 const limit = { deletions_max_percent: 10 }
 
@@ -57,4 +58,12 @@ test.each([
   [5_000, 10, true],
 ])('%i rows left of %i that the service counts: %s', (left, counted, plausible) => {
   expect(isPlausible(left, counted)).toBe(plausible)
+})
+
+test.each([
+  [0, 'nothing was deleted'],
+  [1, 'none of them was deleted; 1 other row was, earlier in the run'],
+  [30, 'none of them was deleted; 30 other rows were, earlier in the run'],
+])('rows that stay, after a run that deleted %i others', (deleted, text) => {
+  expect(staysText(deleted)).toBe(text)
 })

@@ -1,0 +1,42 @@
+// How old a look-up may be when the rows that it chose are sent, and what that costs where the quota lets a request through every few
+// seconds only.
+
+/** The step under which a run counts its look-ups, next to the steps that count requests which write. */
+export const LOOK_UPS_STEP = '@look_ups'
+
+/** Age of a look-up from which on it is repeated, ms. */
+export const LOOK_AGE_MAX_MS = 5_000
+/** Look-ups of one batch. Where the quota lets a request through every few seconds, no look-up is ever younger. */
+export const LOOKS_MAX = 4
+
+/** Requests a minute that keep every look-up of a batch from being young enough when its turn comes. */
+const ALL_OLD_PER_MINUTE = 60_000 / LOOK_AGE_MAX_MS
+/** Repeated look-ups of a batch below which they are no part of a forecast. */
+const WORTH_COUNTING = 0.5
+
+/**
+ * Look-ups of a batch that are repeated, because they are too old when its turn comes: an estimate.
+ * @param perMinute requests that the run can count on; null: not known, or as many as it wants
+ */
+export function repeatedLooks(perMinute: number | null): number {
+  if (perMinute === null || perMinute <= 0) return 0
+  const looks = Math.min(LOOKS_MAX, (LOOKS_MAX * ALL_OLD_PER_MINUTE) / perMinute)
+  return looks < WORTH_COUNTING ? 0 : looks
+}
+
+/** Minutes of a time slice, requests of it whose rows are not sent before it ends, and the share that is left at least. */
+const SLICE_MINUTES = 10
+const LOST_PER_SLICE = 20
+const KEPT_MIN = 0.25
+
+/** The share of requests that do not get lost at the end of a time slice, where look-ups grow old: an estimate. */
+export const keptShare = (perMinute: number | null): number =>
+  perMinute === null || perMinute <= 0 || perMinute > ALL_OLD_PER_MINUTE
+    ? 1
+    : Math.max(KEPT_MIN, 1 - LOST_PER_SLICE / (perMinute * SLICE_MINUTES))
+
+/** So many requests, with those that the next time slice repeats; none where one slice is enough. */
+export const withSliceEnds = (requests: number, perMinute: number | null): number =>
+  requests <= (perMinute ?? 0) * SLICE_MINUTES
+    ? requests
+    : Math.ceil(requests / keptShare(perMinute))
