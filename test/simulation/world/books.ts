@@ -27,6 +27,10 @@ export function ledgerTemplate(): string {
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
   template = join(folder, 'ledger.db')
   void openSqliteLedger(template).close()
+  const db = new DatabaseSync(template)
+  // The same project in all histories, on any machine.
+  db.exec("UPDATE project SET id = 'simulate'")
+  db.close()
   return template
 }
 
