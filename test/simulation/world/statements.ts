@@ -1,5 +1,6 @@
 // Every statement of SQLite in the world: whose it is, whether its process lives, and what the disk does with it.
 
+import { AsyncResource } from 'node:async_hooks'
 import {
   DatabaseSync as SqliteDatabase,
   StatementSync,
@@ -72,8 +73,17 @@ const watchedStatement = Object.create(
   ),
 ) as object
 
+/** Made by no process, and in no activity. */
+const nowhere = new AsyncResource('SQLite')
+
 /** What `src` gets as SQLite's database in the simulator (search/bundle.ts). */
 export class DatabaseSync extends SqliteDatabase {
+  /** The driver keeps where a function is made, and so all that is held from there: in a process, its whole world for ever. */
+  override function(...given: unknown[]): void {
+    const own = super.function as (...given: unknown[]) => void
+    nowhere.runInAsyncScope(() => own.apply(this, given))
+  }
+
   override exec(sql: string): void {
     before(this, sql)
     super.exec(sql)
