@@ -22,6 +22,8 @@ export interface StatementHooks {
 let hooks: StatementHooks | null = null
 /** Statements that change their file: those may find a full disk. */
 const changing = new WeakMap<object, string>()
+/** All of a history. A file that was closed lets go of its locks and its log as the last of its statements is collected: no story may depend on when. */
+const kept: object[] = []
 /** By file: how often something may have changed it. */
 const changes = new Map<string, number>()
 const open = new Map<Process, Set<DatabaseSyncInstance>>()
@@ -100,6 +102,7 @@ export class DatabaseSync extends SqliteDatabase {
 
   override prepare(sql: string, options?: Parameters<DatabaseSyncInstance['prepare']>[1]) {
     const statement = super.prepare(sql, options)
+    kept.push(statement)
     const changed = this.#changedBy(sql)
     if (changed !== undefined) changing.set(statement, changed)
     return Object.setPrototypeOf(statement, watchedStatement) as typeof statement
@@ -114,6 +117,7 @@ export function watchStatements(given: StatementHooks): () => void {
   return () => {
     hooks = null
     closeAllFiles()
+    kept.length = 0
     changes.clear()
   }
 }
