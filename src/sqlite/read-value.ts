@@ -3,16 +3,28 @@
 
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 
-/** The first column of the first row of `SELECT …`, without a `SELECT`: `user_version FROM pragma_user_version`. */
-export function readValue(db: DatabaseSyncInstance, selected: string): unknown {
-  let value: unknown
+/** What was read last, by file. To make the function once more would have every statement of the file prepared again. */
+const readers = new WeakMap<DatabaseSyncInstance, { value: unknown }>()
+
+function readerOf(db: DatabaseSyncInstance): { value: unknown } {
+  const known = readers.get(db)
+  if (known !== undefined) return known
+  const reader = { value: undefined as unknown }
   db.function('note_value', (given: unknown) => {
-    value = given
+    reader.value = given
     return null
   })
+  readers.set(db, reader)
+  return reader
+}
+
+/** The first column of the first row of `SELECT …`, without a `SELECT`: `user_version FROM pragma_user_version`. */
+export function readValue(db: DatabaseSyncInstance, selected: string): unknown {
+  const reader = readerOf(db)
+  reader.value = undefined
   const [, column, rest] = /^(\S+)( .*)?$/.exec(selected)!
   db.exec(`SELECT note_value(${column})${rest ?? ''}`)
-  return value
+  return reader.value
 }
 
 /** A number in the header of the file. */

@@ -81,8 +81,8 @@ export async function bundleSimulator(
   return outfile
 }
 
-/** Modules that only hold what never changes: each workflow of a process would make them again, for a third of all its time. */
-const SHARED = String.raw`/^\.\/(?:node_modules\/zod|src)\/|^\.\/workflows\/messages\.ts$/`
+/** Modules that only hold what never changes: each workflow of a process would make them again. */
+const SHARED = String.raw`/^\.\/(?:node_modules\/zod|src|workflows)\//`
 const OWN_MODULES = 'moduleCache = new Map();'
 
 /** The first workflow of a process makes the shared modules, and the others take them from it. */

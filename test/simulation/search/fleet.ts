@@ -9,8 +9,8 @@ import { isOnPostgres } from './database.ts'
 /** Of the machine, for one history. Far more than the slowest needs. */
 const HISTORY_MAX_MS = 300_000
 
-/** The virtual machine of the workflows keeps something of each; a new process has nothing of it. */
-const HISTORIES_OF_PROCESS = 40
+/** What is compiled in the first histories serves those behind; whatever they leave in memory ends with their process. */
+const HISTORIES_OF_PROCESS = 500
 
 export interface FleetOptions {
   readonly program: string

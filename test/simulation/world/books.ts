@@ -8,7 +8,7 @@ import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
 import type { Dice } from '../scheduler.ts'
 import { losePower, storedIn } from './power.ts'
 import { asWorld } from './process.ts'
-import { closeAllFiles } from './statements.ts'
+import { changesOf, closeAllFiles } from './statements.ts'
 
 export interface Books {
   query<Row>(sql: string, ...values: (string | number)[]): readonly Row[]
@@ -27,6 +27,10 @@ export function ledgerTemplate(): string {
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
   template = join(folder, 'ledger.db')
   void openSqliteLedger(template).close()
+  const db = new DatabaseSync(template)
+  // The same project in all histories, on any machine.
+  db.exec("UPDATE project SET id = 'simulate'")
+  db.close()
   return template
 }
 
@@ -37,6 +41,10 @@ export class FileBooks implements Books {
   readonly #file: string
   readonly #statements = new Map<string, Statement>()
   #db: InstanceType<typeof DatabaseSync> | null = null
+  /** Other files that have taken its place. */
+  #replaced = 0
+  #known: { readonly version: number; readonly answers: Map<string, readonly unknown[]> } | null =
+    null
 
   constructor(folder: string) {
     this.#file = join(folder, 'ledger.db')
@@ -46,17 +54,30 @@ export class FileBooks implements Books {
     copyFileSync(ledgerTemplate(), this.#file)
   }
 
+  /** The same question is asked once, as long as nothing changes. */
   query<Row>(sql: string, ...values: (string | number)[]): readonly Row[] {
+    const version = this.version()
+    if (this.#known?.version !== version) this.#known = { version, answers: new Map() }
+    const { answers } = this.#known
+    const key = JSON.stringify([sql, values])
+    const known = answers.get(key)
+    if (known !== undefined) return known as readonly Row[]
+    const rows = this.#ask(sql, values)
+    answers.set(key, rows)
+    return rows as readonly Row[]
+  }
+
+  #ask(sql: string, values: readonly (string | number)[]): readonly unknown[] {
     return asWorld(() => {
       this.#db ??= new DatabaseSync(this.#file, { readOnly: true })
       let statement = this.#statements.get(sql)
       if (statement === undefined) this.#statements.set(sql, (statement = this.#db.prepare(sql)))
-      return statement.all(...values) as readonly Row[]
+      return statement.all(...values)
     })
   }
 
   version(): number {
-    return this.query<{ data_version: number }>('PRAGMA data_version')[0]!.data_version
+    return this.#replaced + changesOf(this.#file)
   }
 
   /** A copy takes the place of the file. Who has it open goes on in the one that is gone. */
@@ -94,6 +115,7 @@ export class FileBooks implements Books {
   #close(): void {
     this.#db?.close()
     this.#db = null
+    this.#replaced++
     this.#statements.clear()
   }
 }

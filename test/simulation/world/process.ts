@@ -79,4 +79,5 @@ const running = new AsyncLocalStorage<Process>()
 export const currentProcess = (): Process | undefined => running.getStore()
 
 /** Runs work of the world, wherever it is called from. */
-export const asWorld = <Result>(work: () => Result): Result => running.exit(work)
+export const asWorld = <Result>(work: () => Result): Result =>
+  currentProcess() === undefined ? work() : running.exit(work)

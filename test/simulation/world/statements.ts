@@ -1,5 +1,6 @@
 // Every statement of SQLite in the world: whose it is, whether its process lives, and what the disk does with it.
 
+import { AsyncResource } from 'node:async_hooks'
 import {
   DatabaseSync as SqliteDatabase,
   StatementSync,
@@ -19,8 +20,12 @@ export interface StatementHooks {
 }
 
 let hooks: StatementHooks | null = null
-/** The statement texts, for what may be written on a full disk. */
-const texts = new WeakMap<object, string>()
+/** Statements that change their file: those may find a full disk. */
+const changing = new WeakMap<object, string>()
+/** All of a history. A file that was closed lets go of its locks and its log as the last of its statements is collected: no story may depend on when. */
+const kept: object[] = []
+/** By file: how often something may have changed it. */
+const changes = new Map<string, number>()
 const open = new Map<Process, Set<DatabaseSyncInstance>>()
 
 const CHANGES = /^\s*(?:WITH\b[^]*?\b)?(?:INSERT|UPDATE|DELETE|REPLACE|CREATE|ALTER|COMMIT)\b/i
@@ -38,12 +43,19 @@ export function countStatement(process: Process): void {
   }
 }
 
-function before(self: object, text: string | undefined): void {
+/** Grows whenever the file has changed. */
+export const changesOf = (path: string): number => changes.get(path) ?? 0
+
+/** @param changed the file that is changed; undefined: none is */
+function before(self: object, changed: string | undefined): void {
   const process = currentProcess()
   if (hooks === null || process === undefined) return
   countStatement(process)
   if (process.state === 'dead') throw new Killed('the process was killed here')
-  if (text !== undefined && CHANGES.test(text) && !hooks.hasRoom(process)) throw noRoom()
+  if (changed !== undefined) {
+    if (!hooks.hasRoom(process)) throw noRoom()
+    changes.set(changed, changesOf(changed) + 1)
+  }
   if (self instanceof SqliteDatabase) {
     const its = open.get(process)
     if (its) its.add(self)
@@ -63,7 +75,7 @@ const watchedStatement = Object.create(
         name,
         {
           value(this: object, ...given: unknown[]) {
-            before(this, texts.get(this))
+            before(this, changing.get(this))
             return own.apply(this, given)
           },
         },
@@ -72,18 +84,32 @@ const watchedStatement = Object.create(
   ),
 ) as object
 
+/** Made by no process, and in no activity. */
+const nowhere = new AsyncResource('SQLite')
+
 /** What `src` gets as SQLite's database in the simulator (search/bundle.ts). */
 export class DatabaseSync extends SqliteDatabase {
+  /** The driver keeps where a function is made, and so all that is held from there: in a process, its whole world for ever. */
+  override function(...given: unknown[]): void {
+    const own = super.function as (...given: unknown[]) => void
+    nowhere.runInAsyncScope(() => own.apply(this, given))
+  }
+
   override exec(sql: string): void {
-    before(this, sql)
+    before(this, this.#changedBy(sql))
     super.exec(sql)
   }
 
   override prepare(sql: string, options?: Parameters<DatabaseSyncInstance['prepare']>[1]) {
     const statement = super.prepare(sql, options)
-    texts.set(statement, sql)
+    kept.push(statement)
+    const changed = this.#changedBy(sql)
+    if (changed !== undefined) changing.set(statement, changed)
     return Object.setPrototypeOf(statement, watchedStatement) as typeof statement
   }
+
+  #changedBy = (sql: string): string | undefined =>
+    CHANGES.test(sql) ? (this.location() ?? undefined) : undefined
 }
 
 export function watchStatements(given: StatementHooks): () => void {
@@ -91,6 +117,8 @@ export function watchStatements(given: StatementHooks): () => void {
   return () => {
     hooks = null
     closeAllFiles()
+    kept.length = 0
+    changes.clear()
   }
 }
 
