@@ -10,7 +10,7 @@ const CONFIRM_MIN = 16
 /** Growth per minute: at first, and at most; it doubles with each minute without a refusal. */
 const GROWTH_MIN = 0.02
 const GROWTH_MAX = 0.5
-const GUESS_MIN = 10
+const GUESS_MIN = 2
 
 export class LimitGuess {
   /** Accepted since the last refusal. */
@@ -64,7 +64,8 @@ export class LimitGuess {
 
   /** The limit to try at `t`, with `used` of it in the last minute. */
   grow(limit: number, used: number, t: number): number {
-    const gap = Math.min(1, Math.max(0, t - this.grownAt))
+    // Time in which nobody asked does not count; where a request comes every minute, that minute does.
+    const gap = Math.min(Math.max(1, 60 / limit), Math.max(0, t - this.grownAt))
     this.grownAt = t
     if (used < 0.8 * limit - 3) return limit
     const minutes = Math.max(0, t - this.refusedAt) / 60

@@ -7,7 +7,7 @@ export const LOOK_UPS_STEP = '@look_ups'
 /** Age of a look-up from which on it is repeated, ms. */
 export const LOOK_AGE_MAX_MS = 5_000
 /** Look-ups of one batch. Where the quota lets a request through every few seconds, no look-up is ever younger. */
-export const LOOKS_MAX = 4
+export const LOOKS_MAX = 2
 
 /** Requests a minute that keep every look-up of a batch from being young enough when its turn comes. */
 const ALL_OLD_PER_MINUTE = 60_000 / LOOK_AGE_MAX_MS

@@ -51,7 +51,9 @@ export async function push(
   const itemsPerRequest = await withHeartbeat(deps, asking)
   const fence = await ledger.claimSegment(run, segment)
   const claimed = { refusedInRow: 0, plan: null, ...job, itemsPerRequest, fence }
-  const slice = new PushSlice(deps)
+  // What was looked up is lost with a slice that ends before it is sent.
+  const hasSent = () => !delivery.chooser.looksFirst || delivery.requests > 0
+  const slice: PushSlice = new PushSlice(deps, hasSent)
   const delivery = new Delivery(deps, claimed, slice.mustStop)
   try {
     await resolveKeyForms(deps, job)

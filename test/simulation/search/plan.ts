@@ -229,6 +229,17 @@ function scheduledScene({ one, often }: Dice, scene: DrawnScene): DrawnScene {
   return { ...scene, syncs }
 }
 
+/** A service with so few requests a minute stays as slow when the adversary rests. */
+export const SLOW_PER_MINUTE = 12
+
+/** In some histories only, by dice of its own. What there is to do takes some 100 requests at most. */
+function slowScene({ one, often }: Dice, scene: DrawnScene): DrawnScene {
+  if (!often(0.06)) return scene
+  const syncs = scene.syncs.map((sync) => ({ ...sync, rows: Math.min(60, sync.rows) }))
+  const perMinute = one(5, 8, SLOW_PER_MINUTE)
+  return { ...scene, syncs, service: { ...scene.service, perMinute, isSingle: false } }
+}
+
 function drawScene(dice: Dice): DrawnScene {
   const { one, often, below } = dice
   const contacts = drawSync(dice, 'contacts', 'contact')
@@ -304,7 +315,8 @@ export function drawPlan(seed: number, ledgers: Ledgers = 'sqlite'): Plan {
   const asking = askingScene(diceOf(seed, 'approval'), protecting)
   const neighbour = diceOf(seed, 'neighbour').often(0.06)
   const scheduled = scheduledScene(diceOf(seed, 'schedules'), asking)
-  const scene = { ...scheduled, mirror, neighbour, ...placed }
+  const slow = mirror === null ? slowScene(diceOf(seed, 'slow service'), scheduled) : scheduled
+  const scene = { ...slow, mirror, neighbour, ...placed }
   const dice = diceOf(seed, 'actions')
   const restsAt = (3 + dice.below(12)) * MINUTE
   const actions = [

@@ -5,6 +5,7 @@ import { shownPlan } from '../model/approved.ts'
 import { plainValues } from '../model/service-log.ts'
 import { REFUSED, VALUE_MARK } from '../model/sources.ts'
 import type { Action } from '../search/actions.ts'
+import { SLOW_PER_MINUTE } from '../search/plan.ts'
 import { diceOf } from './dice.ts'
 import { ELSEWHERE_ORG, KEYS, OTHER_ORG, faultsOf, typeDefs } from './service.ts'
 import { MIRROR } from './warehouse.ts'
@@ -68,7 +69,13 @@ export class Operators {
     for (const over of this.#pending) await over()
     weather.rest()
     this.#world.timetable?.rest()
-    services.crm.set({ faults: [], itemFaults: null, refuseEach: null, perMinute: 6_000 })
+    const { perMinute } = this.#world.plan.scene.service
+    services.crm.set({
+      faults: [],
+      itemFaults: null,
+      refuseEach: null,
+      perMinute: perMinute <= SLOW_PER_MINUTE ? perMinute : 6_000,
+    })
     services.crm.addKey(KEYS.home)
     configuration.restore(KEYS.home)
     this.#world.database?.sessions.rest()

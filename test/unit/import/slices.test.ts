@@ -40,6 +40,32 @@ function closedAtFirst(real: Quota) {
   return { quota, counts }
 }
 
+/** 60 rows, and a quota that lets a batch through after so long. Who has given up five times finds it broken. */
+async function slowScene(waitMs: number) {
+  const scene = await importScene(
+    { svc_external_id: { column: 'id' }, svc_first_name: { column: 'name' } },
+    { keep_before: true },
+  )
+  scene.rows(
+    ['id', 'name'],
+    Array.from({ length: 60 }, (_, index) => [`c-${index}`, 'Ada']),
+  )
+  let gaveUp = 0
+  const quota = (real: Quota): Quota => ({
+    limitPerMinute: () => real.limitPerMinute(),
+    acquire: async (options: AcquireOptions = {}): Promise<Permit> => {
+      if (options.priority === 'interactive') return await real.acquire(options)
+      if (gaveUp === 5) throw new Error('five slices have sent nothing')
+      await systemClock.sleep(waitMs, options.signal).catch((error: unknown) => {
+        gaveUp++
+        throw error
+      })
+      return await real.acquire(options)
+    },
+  })
+  return { scene, quota }
+}
+
 test('a slice ends on time although no permit came, and the next one goes on', async () => {
   const scene = await importScene({
     svc_external_id: { column: 'id' },
@@ -59,6 +85,16 @@ test('a slice ends on time although no permit came, and the next one goes on', a
   expect(ended.state).toBe('complete')
   expect(ended.books.states.created).toBe(120)
   expect(counts!.gaveUp).toBe(4)
+}, 600_000)
+
+test('a slice that has looked rows up goes on until they are sent, however long its permit takes', async () => {
+  const { scene, quota } = await slowScene(1_500)
+  const through = (client: ImportClient): ImportClient =>
+    clientWith(client, { quota: quota(client.quota) })
+  const tuning = { segment_ms: 1_000, in_flight: 1 }
+  const ended = await scene.run({ through, tuning })
+  expect(ended.state).toBe('complete')
+  expect(ended.books.states.created).toBe(60)
 }, 600_000)
 
 test('a row that the service could not serve is sent again in slices that are shorter than the waits in between', async () => {
