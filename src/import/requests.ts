@@ -2,7 +2,7 @@
 
 import { BATCH_ITEMS_MAX, IN_VALUES_MAX } from '../contract/index.ts'
 import { operationOfMode, writesRecords } from '../core/domain/import-modes.ts'
-import { repeatedLooks, withSliceEnds } from '../core/domain/look-ups.ts'
+import { repeatedLooks } from '../core/domain/look-ups.ts'
 import { keepsBefore } from '../core/domain/protection.ts'
 import type { ImportConfig } from '../../config/index.ts'
 import { countsChanges, rulesOf } from './approval-rules.ts'
@@ -65,8 +65,7 @@ export async function requestsOf(
         2 * Math.ceil(removals / BATCH_ITEMS_MAX)
   const every = links === 0 ? null : verifyStep({ mode, verify }, links)
   const readBack = every === null ? 0 : Math.ceil(links / every)
-  const all = writes + again + lookUps + links + readBack + removed
-  return isLooked ? withSliceEnds(all, perMinute) : all
+  return writes + again + lookUps + links + readBack + removed
 }
 
 /** Rows that are looked up before a person is asked. */

@@ -6,7 +6,7 @@ import { BATCH_ITEMS_MAX, IN_VALUES_MAX } from '../contract/index.ts'
 import { SyncError } from '../core/errors.ts'
 import { ownValue } from '../core/json.ts'
 import { formatNumber, utc } from '../core/format.ts'
-import { repeatedLooks, withSliceEnds } from '../core/domain/look-ups.ts'
+import { repeatedLooks } from '../core/domain/look-ups.ts'
 import type { BulkPriority, QuotaStore } from '../core/ports.ts'
 import type { Run } from '../ledger/ledger.ts'
 import type { LiveProgress } from '../report/live-progress.ts'
@@ -132,9 +132,7 @@ export function quotaLeft(
   const perRequest = Math.min(BATCH_ITEMS_MAX, Math.max(1, seen))
   const batches = Math.ceil(Math.max(0, work.total - work.done) / perRequest)
   const perMinute = view.available?.[priority] ?? null
-  const left = looksFirst
-    ? withSliceEnds(Math.ceil(batches * (1 + lookUpsOfBatch(perMinute))), perMinute)
-    : batches
+  const left = looksFirst ? Math.ceil(batches * (1 + lookUpsOfBatch(perMinute))) : batches
   const minutes = forecastMinutes(view, left, priority)
   return { requests: left, ms: minutes === null ? null : minutes * 60_000 }
 }

@@ -5,7 +5,6 @@ import { UNLIMITED_PER_MINUTE } from '../../client/pacer/memory.ts'
 import type { QuotaView } from '../../client/pacer/view.ts'
 import { BATCH_ITEMS_MAX } from '../../contract/index.ts'
 import { BULK_PRIORITIES, PRIORITIES, type Priority } from '../../core/ports.ts'
-import { keptShare } from '../../core/domain/look-ups.ts'
 import { lookUpsOfBatch } from '../../resources/run-quota.ts'
 import { percentOfShare } from '../shared/forecast.ts'
 import { refusalsText } from '../shared/run-quota.ts'
@@ -231,7 +230,7 @@ function printExpected(terminal: Terminal, view: QuotaView, { nowMs, width }: Sc
 
 /** Rows a minute that are looked up before they are sent. */
 const rowsLookedUp = (perMinute: number): number =>
-  Math.floor((perMinute * BATCH_ITEMS_MAX * keptShare(perMinute)) / (1 + lookUpsOfBatch(perMinute)))
+  Math.floor((perMinute * BATCH_ITEMS_MAX) / (1 + lookUpsOfBatch(perMinute)))
 
 function printTable(
   terminal: Terminal,

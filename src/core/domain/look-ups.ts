@@ -6,8 +6,8 @@ export const LOOK_UPS_STEP = '@look_ups'
 
 /** Age of a look-up from which on it is repeated, ms. */
 export const LOOK_AGE_MAX_MS = 5_000
-/** Look-ups of one batch. Where the quota lets a request through every few seconds, no look-up is ever younger. */
-export const LOOKS_MAX = 2
+/** Times that a batch is looked up again at most. Where the quota lets a request through every few seconds, no look-up is ever younger. */
+export const REPEATED_LOOKS_MAX = 2
 
 /** Requests a minute that keep every look-up of a batch from being young enough when its turn comes. */
 const ALL_OLD_PER_MINUTE = 60_000 / LOOK_AGE_MAX_MS
@@ -20,23 +20,6 @@ const WORTH_COUNTING = 0.5
  */
 export function repeatedLooks(perMinute: number | null): number {
   if (perMinute === null || perMinute <= 0) return 0
-  const looks = Math.min(LOOKS_MAX, (LOOKS_MAX * ALL_OLD_PER_MINUTE) / perMinute)
+  const looks = Math.min(REPEATED_LOOKS_MAX, (REPEATED_LOOKS_MAX * ALL_OLD_PER_MINUTE) / perMinute)
   return looks < WORTH_COUNTING ? 0 : looks
 }
-
-/** Minutes of a time slice, requests of it whose rows are not sent before it ends, and the share that is left at least. */
-const SLICE_MINUTES = 10
-const LOST_PER_SLICE = 20
-const KEPT_MIN = 0.25
-
-/** The share of requests that do not get lost at the end of a time slice, where look-ups grow old: an estimate. */
-export const keptShare = (perMinute: number | null): number =>
-  perMinute === null || perMinute <= 0 || perMinute > ALL_OLD_PER_MINUTE
-    ? 1
-    : Math.max(KEPT_MIN, 1 - LOST_PER_SLICE / (perMinute * SLICE_MINUTES))
-
-/** So many requests, with those that the next time slice repeats; none where one slice is enough. */
-export const withSliceEnds = (requests: number, perMinute: number | null): number =>
-  requests <= (perMinute ?? 0) * SLICE_MINUTES
-    ? requests
-    : Math.ceil(requests / keptShare(perMinute))

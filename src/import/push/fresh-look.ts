@@ -2,7 +2,7 @@
 // right to send them, which may take long to come: then the right goes back, and they are looked up again.
 
 import { Deadline, earlierOf } from '../../core/deadline.ts'
-import { LOOK_AGE_MAX_MS, LOOKS_MAX } from '../../core/domain/look-ups.ts'
+import { LOOK_AGE_MAX_MS, REPEATED_LOOKS_MAX } from '../../core/domain/look-ups.ts'
 import type { Clock, Permit } from '../../core/ports.ts'
 import type { PlannedItem } from '../../ledger/ledger.ts'
 
@@ -68,7 +68,8 @@ export async function withFreshLook(
   for (let looks = 0; ; looks++) {
     const at = lookedAt(items)
     const until = lookLimit({ clock }, at)
-    if (permit !== null && (looks >= LOOKS_MAX || until !== null)) return { items, permit, until }
+    if (permit !== null && (looks >= REPEATED_LOOKS_MAX || until !== null))
+      return { items, permit, until }
     const isLast = looks > 0 && mustStop() && !signal.aborted
     if (permit !== null && isLast && clock.now() - at <= LOOK_AGE_AT_END_MAX_MS)
       return { items, permit, until }

@@ -24,7 +24,7 @@ import { afterReader } from '../changes/after-write.ts'
 import { ANSWERED_OTHER_RECORD, answerReader } from './answered.ts'
 import { operationOfMode, writesRecords } from '../../core/domain/import-modes.ts'
 import { rowFinder, type FoundRow } from './found-records.ts'
-import { LOOKS_MAX } from '../../core/domain/look-ups.ts'
+import { REPEATED_LOOKS_MAX } from '../../core/domain/look-ups.ts'
 import { lookLimit, sendUntil } from './fresh-look.ts'
 import { lastRowReader, type LastRow } from './last-rows.ts'
 import { bodyText, sendBody } from './send.ts'
@@ -134,7 +134,7 @@ async function lastSender(
       if (!('item' in looked) || 'holds' in looked) return looked
       const acquiring = client.quota.acquire({ priority, signal, maxWaitMs: QUOTA_WAIT_MAX_MS })
       const permit = await withHeartbeat(deps, acquiring)
-      const isLast = looks >= LOOKS_MAX
+      const isLast = looks >= REPEATED_LOOKS_MAX
       const until = lookLimit(deps, at)
       if (!isLast && until === null) {
         permit.unused()

@@ -20,7 +20,7 @@ import type {
 import { withHeartbeat } from '../../runs/heartbeat.ts'
 import { isOfLink } from '../links/link-differences.ts'
 import { foldCase } from '../mapping/key.ts'
-import { LOOKS_MAX } from '../../core/domain/look-ups.ts'
+import { REPEATED_LOOKS_MAX } from '../../core/domain/look-ups.ts'
 import { lookLimit, sendUntil } from '../push/fresh-look.ts'
 import { sendIfRunIsOpen } from '../push/send-deadline.ts'
 import { stepPosition } from '../step-position.ts'
@@ -247,7 +247,7 @@ const deleteUnchanged = (
       if (found.asked.length === 0) return { ...found, answers: [] }
       const acquiring = client.quota.acquire({ priority, signal, maxWaitMs: QUOTA_WAIT_MAX_MS })
       const permit = await withHeartbeat(deps, acquiring)
-      const isLast = looks >= LOOKS_MAX
+      const isLast = looks >= REPEATED_LOOKS_MAX
       const until = lookLimit(deps, found.at)
       if (isLast || until !== null)
         try {

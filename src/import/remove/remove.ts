@@ -19,7 +19,7 @@ import { noteRecordsGone } from '../links/gone-records.ts'
 import { currentMatchingProperty, propertyTypes } from '../mapping/types.ts'
 import type { ImportDeps, StagedImport } from '../ports.ts'
 import { SENDINGS_MAX } from '../push/back-off.ts'
-import { LOOKS_MAX } from '../../core/domain/look-ups.ts'
+import { REPEATED_LOOKS_MAX } from '../../core/domain/look-ups.ts'
 import { lookLimit, sendUntil } from '../push/fresh-look.ts'
 import { sendIfRunIsOpen } from '../push/send-deadline.ts'
 import { keysOfOpenRows } from '../reconcile/open-keys.ts'
@@ -226,7 +226,7 @@ async function judgedNow(
     const acquiring = client.quota.acquire({ priority, signal, maxWaitMs: QUOTA_WAIT_MAX_MS })
     const permit = await withHeartbeat(deps, acquiring)
     const until = lookLimit(deps, at)
-    if (until !== null || looks >= LOOKS_MAX) {
+    if (until !== null || looks >= REPEATED_LOOKS_MAX) {
       const still = await withoutOutdated(deps, job, fence, sent).catch((error: unknown) => {
         permit.unused()
         throw error

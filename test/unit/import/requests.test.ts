@@ -64,8 +64,7 @@ test('where few requests are let through, look-ups grow old and are repeated for
   expect(await requests(null)).toBe(30)
   expect(await requests(600)).toBe(30)
   expect(await requests(24)).toBe(30 + 20)
-  // Of the 50 requests of a time slice, 20 are lost at its end.
-  expect(await requests(5)).toBe(Math.ceil((30 + 20 * 2) / 0.6))
+  expect(await requests(5)).toBe(30 + 20 * 2)
   expect(
     await requestsOf(
       client,
