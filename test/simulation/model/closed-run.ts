@@ -101,6 +101,7 @@ function judgeMade(
     (one) =>
       one.by === 'us' &&
       one.before === null &&
+      !one.isCopy &&
       one.at >= since &&
       one.org === run.org_id &&
       one.code.trim() === row.code,

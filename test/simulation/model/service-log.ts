@@ -18,6 +18,8 @@ export interface Change {
   readonly by: 'us' | 'others'
   /** The service was put back to an older state; nobody has changed the record. */
   readonly isRestored?: true
+  /** A copy of a request, made by the network, arrived before the request: the answer is that of the later one. */
+  readonly isCopy?: true
 }
 
 const PROPERTIES = ['code', 'name', 'size', 'note'] as const
@@ -83,7 +85,8 @@ export class ServiceLog {
       const isOurs =
         !isRepeated || (before === null && !this.changes.some((one) => one.code === code))
       const by = isOurs ? this.#writers.by : 'others'
-      const noted: Change = { at: this.#now(), org: org.id, id, code, values, before, by }
+      const change: Change = { at: this.#now(), org: org.id, id, code, values, before, by }
+      const noted: Change = isRepeated && isOurs ? { ...change, isCopy: true } : change
       this.changes.push(noted)
       this.#onChange(noted)
     })
