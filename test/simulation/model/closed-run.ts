@@ -143,7 +143,7 @@ export function judgeClosedRun(
     const row = file.rows[at]!
     const right = [
       ...rightStates(world, sync, file.rows, at),
-      ...(sync.asks ? ['conflict'] : []),
+      ...(sync.asks || item.reason === MOVED ? ['conflict'] : []),
       // The service itself has changed what it takes.
       ...(world.refusesMore(run.opened_at) || isSetAside(sync, item) ? ['rejected'] : []),
     ]
@@ -163,6 +163,9 @@ export function judgeClosedRun(
     if (ACCEPTED.includes(item.state)) judgeAccepted(world, { run, row, item }, since, violate)
   }
 }
+
+/** Of a row that was sent, and whose answer was lost, before others removed or changed its record; `judgeConflict` asks whether they did. */
+const MOVED = 'moved_since_sent'
 
 /** Why a run may fail for good. Nothing else that goes wrong in the world does more than block it. */
 const MENDABLE = ['hide', 'schema', 'address', 'key', 'config', 'wipe', 'terminate']
