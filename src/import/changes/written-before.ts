@@ -90,11 +90,12 @@ export function writtenBeforeReader(
       one !== undefined && one.run > upTo && (one.recordId ?? recordId) === recordId
     const records = rows.map(({ item: { key }, recordId }) => ({ key, recordId }))
     const ofRecords = rows.length > 0 ? await ledger.acceptedOfRecords(run, records) : []
-    const open = rows.filter(({ item, recordId }) => {
+    /** Whether a row that a run left in doubt may be the last one that was sent: what is sent by another address leaves this one as it was. */
+    const isOpenSince = ({ item, recordId }: Asked, run: number) => {
       const own = accepted.get(item.key)
-      return !isKnown(own, recordId) || own!.hash === null
-    })
-    const doubtful = open.length > 0 ? await sentInDoubt(open) : NO_DOUBTS
+      return !isKnown(own, recordId) || own!.hash === null || own!.run < run
+    }
+    const doubtful = await sentInDoubt(rows, isOpenSince)
     const keptBy = await readKept([...accepted.values(), ...ofRecords])
 
     const writtenBefore = async (row: Asked): Promise<WrittenBefore> => {
@@ -171,8 +172,6 @@ const writersOf = (kept: string | null): Writers =>
         ]),
       )
 
-const NO_DOUBTS: ReadonlyMap<string, readonly (Values | null)[]> = new Map()
-
 /** Of each property, the newest part that has it is the base. Rows of one run that have one record were written in any order. */
 function joined(
   parts: readonly Part[],
@@ -215,17 +214,23 @@ function joined(
 /** Reads what rows of these keys sent without an answer; null of one of which the ledger does not know it. */
 function doubtReader(ledger: AcceptedRecords, run: number) {
   let runsInDoubt: Promise<readonly number[]> | undefined
-  return async (rows: readonly Asked[]): Promise<typeof NO_DOUBTS> => {
+  return async (
+    rows: readonly Asked[],
+    isOpenSince: (row: Asked, run: number) => boolean,
+  ): Promise<ReadonlyMap<string, readonly (Values | null)[]>> => {
     const found = new Map<string, (Values | null)[]>()
     runsInDoubt ??= ledger.runsInDoubt(run, { ofAnyKey: true })
-    const hashes = new Map(rows.map(({ item }) => [item.key, item.hash]))
-    for (const earlier of await runsInDoubt)
-      for (const { key, hash, sent } of await ledger.sentInDoubt(earlier, [...hashes.keys()])) {
+    for (const earlier of await runsInDoubt) {
+      const open = rows.filter((row) => isOpenSince(row, earlier))
+      const hashes = new Map(open.map(({ item }) => [item.key, item.hash]))
+      const sent = hashes.size > 0 ? await ledger.sentInDoubt(earlier, [...hashes.keys()]) : []
+      for (const { key, hash, sent: text } of sent) {
         // What was sent then is what the row has now: that differs from what the record has.
-        if (sent === null && hash === hashes.get(key)) continue
-        const values = sent === null ? null : (parseJson(sent) as Values)
+        if (text === null && hash === hashes.get(key)) continue
+        const values = text === null ? null : (parseJson(text) as Values)
         found.set(key, [...(found.get(key) ?? []), values])
       }
+    }
     return found
   }
 }

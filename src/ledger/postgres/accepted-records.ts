@@ -20,6 +20,11 @@ import { pageOfTexts } from './pages.ts'
 import type { PostgresDatabase, Session } from './session.ts'
 
 const DESTINATION = '(SELECT destination FROM runs WHERE id = $1)'
+/** The destination of the run `$1`, as its sync has written to it by whichever address. */
+const SAME_AT_ANY_ADDRESS = `(SELECT same.id FROM destinations AS own JOIN destinations AS same
+  ON same.sync = own.sync AND same.org_id = own.org_id AND same.object_type = own.object_type
+    AND same.matching_property = own.matching_property
+  WHERE own.id = ${DESTINATION})`
 
 /** Whether a row of `accepted` has this key, or this record; by its index only. */
 export const hasKey = (key: string) =>
@@ -219,7 +224,7 @@ export const acceptedRecordMethods = (db: PostgresDatabase): AcceptedRecords => 
 
   async runsInDoubt(run, { ofAnyKey }) {
     const rows = await db.all(
-      `SELECT id FROM runs WHERE destination = ${DESTINATION} AND id < $1
+      `SELECT id FROM runs WHERE destination IN ${SAME_AT_ANY_ADDRESS} AND id < $1
          AND (counts->>'inDoubt')::bigint > 0
          AND (CAST($2 AS integer) = 1 OR key_fingerprint IS DISTINCT FROM (SELECT key_fingerprint FROM runs WHERE id = $1)
            OR EXISTS (SELECT 1 FROM streams WHERE run = runs.id AND stream = '${OTHER_KEY}'))

@@ -101,8 +101,8 @@ export interface AcceptedRecords {
     keys: readonly { readonly key: string; readonly records: readonly string[] }[],
   ): Promise<void>
   /**
-   * The newest 20 closed runs before this one of its destination that left rows in doubt: all, or those that had another API key,
-   * from the beginning or later (`OTHER_KEY`).
+   * The newest 20 closed runs before this one of its destination, by whichever address, that left rows in doubt: all, or those that had
+   * another API key, from the beginning or later (`OTHER_KEY`).
    */
   runsInDoubt(run: number, options: { readonly ofAnyKey: boolean }): Promise<readonly number[]>
   /** Of at most 1,000 keys, those of items that the run left in doubt, and that no reading has settled; with the hashes of the items. */

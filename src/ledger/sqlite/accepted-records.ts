@@ -19,6 +19,11 @@ import type { SqliteDatabase } from './database.ts'
 import { originOf } from './origins.ts'
 
 const DESTINATION = '(SELECT destination FROM runs WHERE id = ?1)'
+/** The destination of the run `?1`, as its sync has written to it by whichever address. */
+const SAME_AT_ANY_ADDRESS = `(SELECT same.id FROM destinations AS own JOIN destinations AS same
+  ON same.sync = own.sync AND same.org_id = own.org_id AND same.object_type = own.object_type
+    AND same.matching_property = own.matching_property
+  WHERE own.id = ${DESTINATION})`
 const IS_KNOWN = `EXISTS (SELECT 1 FROM accepted WHERE accepted.destination = ${DESTINATION} AND accepted.key = items.key)`
 
 /** Whether a record is one of the run's rows: `?1` is the run, `?2` the record's id. */
@@ -218,7 +223,7 @@ export const acceptedRecordMethods = (db: SqliteDatabase): AcceptedRecords => ({
   async runsInDoubt(run, { ofAnyKey }) {
     return db
       .sql(
-        `SELECT id FROM runs WHERE destination = ${DESTINATION} AND id < ?1
+        `SELECT id FROM runs WHERE destination IN ${SAME_AT_ANY_ADDRESS} AND id < ?1
            AND json_extract(counts, '$.inDoubt') > 0
            AND (?2 OR key_fingerprint IS NOT (SELECT key_fingerprint FROM runs WHERE id = ?1)
              OR EXISTS (SELECT 1 FROM streams WHERE run = runs.id AND stream = '${OTHER_KEY}'))

@@ -475,6 +475,20 @@ export function reconcilingTests(open: Open): void {
       expect(await ledger.runsInDoubt(same.run, { ofAnyKey: false })).toEqual([doubt.run])
     })
 
+    it('may be of rows in doubt, which a run by another address of the org has left', async () => {
+      const other = { origin: 'https://other.example.com' }
+      const doubt = await staged(ledger, [row(1, 'k1')], { destination: other })
+      await settle(ledger, doubt, await send(ledger, doubt), ['sent'])
+      await close(ledger, doubt.run)
+      const elsewhere = await staged(ledger, [row(1, 'k1')], {
+        destination: { ...other, orgId: 8 },
+      })
+      expect(await ledger.runsInDoubt(elsewhere.run, { ofAnyKey: true })).toEqual([])
+      await close(ledger, elsewhere.run)
+      const here = await staged(ledger, [row(1, 'k1')])
+      expect(await ledger.runsInDoubt(here.run, { ofAnyKey: true })).toEqual([doubt.run])
+    })
+
     it('may be of rows in doubt, which runs with another key know', async () => {
       const doubt = await staged(ledger, [row(1, "o'ü"), row(2, 'k2'), row(3, 'k3')])
       const batch = await send(ledger, doubt)
