@@ -520,6 +520,13 @@ export const PLANTED: readonly PlantedBug[] = [
     '',
   ),
   bug(
+    'protection',
+    'doubts-by-another-address-are-forgotten',
+    'src/ledger/sqlite/accepted-records.ts',
+    'WHERE destination IN ${SAME_AT_ANY_ADDRESS}',
+    'WHERE destination = ${DESTINATION}',
+  ),
+  bug(
     'pacing',
     'a-clock-set-back-keeps-who-waits',
     'src/client/pacer/org-quota.ts',
