@@ -204,7 +204,7 @@ async function stageRun(
 ) {
   const { ledger, logger } = deps
   const { stageFence } = row
-  await checkNewestAttempt(deps)
+  await withHeartbeat(importDeps, checkNewestAttempt(deps))
   const { retry, links, undo, reconcile = null } = job
   if (undo !== undefined)
     return await stageUndone(

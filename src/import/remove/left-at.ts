@@ -1,7 +1,8 @@
 // Until when records may have been changed by the run that wrote them, by the clock that the service gives its records: the newest time
-// of a change that it shows when the run ends. Our own clock says nothing of that one.
+// of a change that it shows when the run ends. Our own clock says nothing of that one. A time that is still to come, as others may write it,
+// is no such time: by it, whatever people change until then would count as the run's.
 
-import { modificationProperty } from '../../contract/index.ts'
+import { modificationProperty, type FilterNode } from '../../contract/index.ts'
 import { ServiceFailure } from '../../core/errors.ts'
 import type { StepStates } from '../../ledger/ledger.ts'
 import { withHeartbeat } from '../../runs/heartbeat.ts'
@@ -29,7 +30,9 @@ export async function noteLeftAt(
   try {
     const modified = modificationProperty(await readImportedType(deps, config))?.name
     if (modified === undefined) return
+    const aheadMs = client.clockAheadMs()
     const query = {
+      ...(aheadMs !== null && { filter: untilNow(modified, deps.clock.now() + aheadMs) }),
       sorts: [{ property: modified, direction: 'desc' as const }],
       properties: [modified],
       limit: 1,
@@ -45,6 +48,15 @@ export async function noteLeftAt(
     deps.logger.info({ run }, 'left_at_unknown')
   }
 }
+
+/** `Date` has whole seconds. */
+const DATE_STEP_MS = 1_000
+
+const untilNow = (property: string, nowMs: number): FilterNode => ({
+  property,
+  op: 'lt',
+  value: new Date(nowMs + DATE_STEP_MS).toISOString(),
+})
 
 /** Null if it is not known. */
 export const leftAt = async (ledger: StepStates, run: number): Promise<number | null> => {

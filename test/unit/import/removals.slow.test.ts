@@ -11,6 +11,8 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import type { QueryBody } from '../../../src/contract/index.ts'
+import type { ImportClient } from '../../../src/import/index.ts'
 import type { ImportConfig } from '../../../config/index.ts'
 import type { RemovalCounts } from '../../../src/core/domain/removals.ts'
 import { backupFile } from '../../../src/sqlite/backup.ts'
@@ -181,6 +183,35 @@ describe('rows that are gone', () => {
           },
         }),
     })
+    expect(await removalsOf(scene, end)).toEqual({ b: 'changed_since changed_later' })
+    expect(await scene.held('b')).not.toBeNull()
+  })
+
+  it('leave records alone that were changed later, where another record has a time that is still to come', async () => {
+    const scene = await sceneOf()
+    scene.rows(COLUMNS, people('a', 'b'))
+    const withTime = (ms: number, isShown: (body: QueryBody | undefined) => boolean) => ({
+      through: (client: ImportClient) =>
+        clientWith(client, {
+          async queryRecords(...given) {
+            const page = await client.queryRecords(...given)
+            if (!isShown(given[1])) return page
+            const svc_updated_at = new Date(Date.now() + ms).toISOString()
+            return {
+              ...page,
+              data: page.data.map((record) => ({
+                ...record,
+                properties: { ...record.properties, svc_updated_at },
+              })),
+            }
+          },
+        }),
+    })
+    // Of all records, the newest change is in ten hours.
+    const isAll = (body: QueryBody | undefined) => body?.sorts !== undefined && !body.filter
+    await scene.run(withTime(36_000_000, isAll))
+    scene.rows(COLUMNS, people('a'))
+    const end = await scene.run(withTime(3_600_000, (body) => body?.sorts === undefined))
     expect(await removalsOf(scene, end)).toEqual({ b: 'changed_since changed_later' })
     expect(await scene.held('b')).not.toBeNull()
   })
