@@ -112,7 +112,7 @@ async function list(
   const filter = rangeFilter(key?.by ?? null, createRange(from, to))
   for await (const page of reader.pages(type, filter === null ? {} : { filter })) {
     work.count(page.records.length)
-    await checkReadLimit(work, (read += page.records.length), service)
+    await checkReadLimit(work, (read += page.answered), service)
     for (const { id } of page.records) listed.add(id)
     await merger.take(page.records.map(rowOf), page.askedAt, () => {})
   }

@@ -2,7 +2,7 @@
 // never missed (the read goes back by the overlap, and includes the bound itself); a clock that runs ahead does not move the
 // watermark into the future; the read of a type that changes faster than it is read still ends.
 
-import type { QueryBody } from '../contract/index.ts'
+import { byLastValue, fromValue, sortedBy, type QueryBody } from '../contract/index.ts'
 import { checkReadLimit } from './read-limit.ts'
 import { earlierInstant, formatInstant, isLater, parseInstant } from './instant.ts'
 import { isCursorRefused } from './reader.ts'
@@ -34,18 +34,15 @@ export async function readChanges(
   for (let restarts = 0; ;) {
     let reached: string | null = null
     try {
-      const body: QueryBody = {
-        ...(start !== null && {
-          filter: { property: modified, op: 'gte', value: start },
-        }),
-        sorts: [{ property: modified, direction: 'asc' }],
-      }
-      for await (const page of reader.pages(type, body)) {
+      const queryFrom = (value: string) => ({ filter: fromValue(modified, value) })
+      const body: QueryBody = { ...(start !== null && queryFrom(start)), sorts: sortedBy(modified) }
+      const goOn = byLastValue({ by: modified, from: start, queryFrom, read: parseInstant })
+      for await (const page of reader.pages(type, body, goOn)) {
         deps.signal.throwIfAborted()
         const last = page.records.at(-1)
         reached = (last && parseInstant(last.properties[modified])) ?? reached
         work.count(page.records.length)
-        await checkReadLimit(work, (read += page.records.length), position.counted)
+        await checkReadLimit(work, (read += page.answered), position.counted)
         const mark = reached === null ? null : earlierInstant(reached, page.askedAt)
         await merger.take(page.records.map(rowOf), page.askedAt, () => {
           const { watermark } = known()

@@ -2,7 +2,7 @@
 // and does not change from the start to the end of the listing is merged at least once; an interrupted listing continues; a range
 // ends only when `has_more` is false, or after its last value.
 
-import type { ObjectSchema, QueryBody } from '../contract/index.ts'
+import { byLastValue, sortedBy, type ObjectSchema, type QueryBody } from '../contract/index.ts'
 import type { Window } from '../core/domain/watermark.ts'
 import { isLater, parseInstant } from './instant.ts'
 import type { MirrorTuning } from './ports.ts'
@@ -75,7 +75,8 @@ export async function continueListing(listing: Listing, work: RecordsWork): Prom
     if (isOver() || listing.ranges[0]!.done) return listing.ranges[0]!.done
   }
   const taken = new Set<ListingRange>()
-  const isCut = listing.ranges.length > 1 || listing.window !== undefined
+  const isCut =
+    listing.ranges.filter(({ without }) => !without).length > 1 || listing.window !== undefined
   const next = (): ListingRange | null => {
     let free = listing.ranges.find((one) => !one.done && !taken.has(one))
     if (!free && isCut && listing.ranges.length < 16 * readers) {
@@ -108,9 +109,7 @@ async function readRange(
 ): Promise<void> {
   // Bounded: each restart has made progress, or is counted.
   for (let restarts = 0; ;) {
-    // From here on a filter leaves out records without a value, so they need a range of their own.
-    const isWhole = listing.window !== undefined || listing.ranges.some(({ without }) => without)
-    if (one.reached !== null && !isWhole) listing.ranges.push(createRange(null, null, true))
+    if (one.reached !== null) addRangeWithout(listing)
     const before = one.reached
     try {
       await readPages(listing, one, work, isOver)
@@ -122,6 +121,12 @@ async function readRange(
       one.cursor = null
     }
   }
+}
+
+/** For records without a value, where a filter by it leaves them out from now on. */
+function addRangeWithout(listing: Listing): void {
+  const isThere = listing.window !== undefined || listing.ranges.some(({ without }) => without)
+  if (!isThere) listing.ranges.push(createRange(null, null, true))
 }
 
 async function readPages(
@@ -137,14 +142,21 @@ async function readPages(
   const body: QueryBody = {
     ...(one.cursor !== null && { cursor: one.cursor }),
     ...(filter && { filter }),
-    ...(isOrdered && { sorts: [{ property: by, direction: 'asc' }] }),
+    ...(isOrdered && { sorts: sortedBy(by) }),
   }
-  for await (const page of reader.pages(type, body)) {
+  const queryFrom = (value: string): QueryBody => {
+    addRangeWithout(listing)
+    const rest = rangeFilter(by, { ...one, reached: value })
+    return { ...(rest && { filter: rest }) }
+  }
+  const from = one.reached ?? one.from
+  const goOn = isOrdered ? byLastValue({ by, from, queryFrom, read: parseInstant }) : undefined
+  for await (const page of reader.pages(type, body, goOn)) {
     deps.signal.throwIfAborted()
     const last = page.records.at(-1)
     const value = isOrdered && last ? parseInstant(last.properties[by]) : null
     work.count(page.records.length)
-    listing.read = (listing.read ?? 0) + page.records.length
+    listing.read = (listing.read ?? 0) + page.answered
     await checkReadLimit(work, listing.read, position.counted)
     await merger.take(page.records.map(rowOf), page.askedAt, () => {
       // A cursor keeps the bounds that its range had then; a value does not.

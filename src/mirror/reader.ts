@@ -2,11 +2,13 @@
 // every answer has the time of its request, and no later answer has an earlier time, whatever the clocks of two workers show;
 // every request is counted, and each wait for an answer sends heartbeats, whatever the answer is.
 
-import type {
-  AssociationEdgeWire,
-  FilterNode,
-  QueryBody,
-  RecordRepresentation,
+import {
+  newRecordsOf,
+  type AssociationEdgeWire,
+  type FilterNode,
+  type GoOn,
+  type QueryBody,
+  type RecordRepresentation,
 } from '../contract/index.ts'
 import type { RequestOptions } from '../client/index.ts'
 import { ServiceFailure } from '../core/errors.ts'
@@ -18,6 +20,8 @@ import type { MirrorDeps } from './ports.ts'
 /** A page, and when it was asked for: an instant of our clock. */
 export interface ReadPage {
   readonly records: readonly RecordRepresentation[]
+  /** Records of the answer, with those that the page before had. */
+  readonly answered: number
   readonly cursor: string | null
   readonly askedAt: string
 }
@@ -89,14 +93,23 @@ export class Reader {
     return this.#latest
   }
 
-  /** Every page of a query, from `body.cursor` on. */
-  async *pages(type: string, body: QueryBody): AsyncGenerator<ReadPage, void, undefined> {
+  /**
+   * Every page of a query, from `body.cursor` on.
+   * @param goOn the query that reads on behind a page, where no cursor is needed; else null. What it repeats is left out
+   */
+  async *pages(
+    type: string,
+    body: QueryBody,
+    goOn: GoOn = () => null,
+  ): AsyncGenerator<ReadPage, void, undefined> {
     const { client, beat } = this.#deps
+    let asked = body
     let cursor = body.cursor ?? null
+    let before: readonly RecordRepresentation[] = []
     let failures = 0
     // Bounded: each pass yields a page, or is one of the waits in a row.
     for (;;) {
-      const pages = client.recordPages(type, { ...body, cursor }, this.#options)
+      const pages = client.recordPages(type, { ...asked, cursor }, this.#options)
       try {
         for (;;) {
           const askedAt = this.now()
@@ -107,13 +120,16 @@ export class Reader {
             return
           }
           failures = 0
-          cursor = step.value.pagination.next_cursor ?? null
-          beat(step.value.data.length)
-          yield {
-            records: step.value.data,
-            cursor: step.value.pagination.has_more ? cursor : null,
-            askedAt,
-          }
+          const { data, pagination } = step.value
+          const next = pagination.has_more ? goOn(data) : null
+          asked = next ?? asked
+          cursor = next === null ? (pagination.next_cursor ?? null) : null
+          beat(data.length)
+          const records = newRecordsOf(data, before)
+          before = data
+          const left = pagination.has_more ? (pagination.next_cursor ?? null) : null
+          yield { records, answered: data.length, cursor: left, askedAt }
+          if (next !== null) break
         }
       } catch (error) {
         await this.#waitAfter(error, failures++)

@@ -5,11 +5,11 @@
 import { createHash } from 'node:crypto'
 import {
   allFilter,
+  creationProperty,
   modificationProperty,
   spanFilter,
   type FilterNode,
   type ObjectSchema,
-  type RecordPage,
   type RecordRepresentation,
 } from '../../contract/index.ts'
 import type { RecordsClient } from '../../client/index.ts'
@@ -33,7 +33,12 @@ const NAMES_SHOWN_MAX = 50
 /** The client's operations that a source uses. */
 export type SourceClient = Pick<
   RecordsClient,
-  'keyFingerprint' | 'readSelf' | 'readObjectType' | 'listObjectTypes' | 'recordPages'
+  | 'keyFingerprint'
+  | 'readSelf'
+  | 'readObjectType'
+  | 'listObjectTypes'
+  | 'listFieldTypes'
+  | 'recordPages'
 >
 
 export interface RecordsOptions {
@@ -72,6 +77,7 @@ export async function openRecords(
   const query = {
     objectType: from.object_type,
     filter: filterOf(schema, from.filter as FilterNode | undefined, options.window, fault),
+    by: await orderOf(client, schema, signal),
     properties,
     signal,
     clock,
@@ -108,7 +114,7 @@ export async function openRecords(
 }
 
 async function* rowsOf(
-  pages: AsyncIterable<RecordPage>,
+  pages: AsyncIterable<readonly RecordRepresentation[]>,
   properties: readonly string[],
   rowsMax: number,
   signal: AbortSignal | undefined,
@@ -119,7 +125,7 @@ async function* rowsOf(
   let waitingChars = 0
   for await (const page of pages) {
     signal?.throwIfAborted()
-    for (const record of page.data) {
+    for (const record of page) {
       const cells = cellsOf(record, properties)
       const text = canonicalJson(cells)
       hash.update(text).update('\n')
@@ -175,6 +181,19 @@ async function readType(
     'records_type',
     `there is no such object type, or the key cannot read it; it can read: ${shown(types.map(({ name }) => name))}`,
   )
+}
+
+/** The property that the records are read in the order of: the time of their creation, which stays. Null if none can be sorted by. */
+async function orderOf(
+  client: SourceClient,
+  schema: ObjectSchema,
+  signal: AbortSignal,
+): Promise<string | null> {
+  const created = creationProperty(schema)
+  if (created === null) return null
+  const types = await client.listFieldTypes({ signal, priority: 'import' })
+  const type = types.find(({ name }) => name === created.field_type)
+  return type?.sortable === true ? created.name : null
 }
 
 /** The properties that become columns. */

@@ -1,7 +1,15 @@
 // The pages of a query, to its end. Promises kept here: a page that failed temporarily is requested again with the same cursor,
 // so that a long reading does not start over; a query or a cursor that the service refuses ends the reading.
 
-import type { FilterNode, RecordPage } from '../../contract/index.ts'
+import {
+  allFilter,
+  byLastValue,
+  fromValue,
+  sortedBy,
+  type FilterNode,
+  type QueryBody,
+  type RecordRepresentation,
+} from '../../contract/index.ts'
 import type { RecordsClient } from '../../client/index.ts'
 import { ServiceFailure } from '../../core/errors.ts'
 import type { Clock } from '../../core/ports.ts'
@@ -16,6 +24,8 @@ const WAIT_MAX_MS = 300_000
 export interface RecordsPagesOptions {
   readonly objectType: string
   readonly filter: FilterNode | undefined
+  /** A property of times that stay, which the records are sorted by; null if there is none. */
+  readonly by: string | null
   readonly properties: readonly string[]
   readonly signal: AbortSignal
   readonly clock: Clock
@@ -29,24 +39,52 @@ export interface RecordsPagesOptions {
  */
 export async function* sourcePages(
   client: Pick<RecordsClient, 'recordPages'>,
-  { objectType, filter, properties, signal, clock, retryWaitsMs }: RecordsPagesOptions,
+  asked: RecordsPagesOptions,
   fault: SourceFault,
-): AsyncGenerator<RecordPage, void, undefined> {
-  const query = { properties: [...properties], ...(filter && { filter }) }
+): AsyncGenerator<readonly RecordRepresentation[], void, undefined> {
+  const { objectType, filter, by, signal, clock, retryWaitsMs } = asked
+  const properties = [...new Set([...asked.properties, ...(by === null ? [] : [by])])]
+  const within = (node: FilterNode): QueryBody => ({
+    filter: allFilter([...(filter ? [filter] : []), node])!,
+  })
   const options = { signal, priority: 'import', maxWaitMs: WAIT_MAX_MS, retries: 0 } as const
-  let cursor: string | null | undefined
+  let query: QueryBody = { ...(filter && { filter }), ...(by !== null && { sorts: sortedBy(by) }) }
+  let isCut = false
+  let hasNoneFirst = false
+  const queryFrom = (value: string) => {
+    isCut = true
+    return within(fromValue(by!, value))
+  }
+  const goOn = by === null ? null : byLastValue({ by, from: null, queryFrom, read: textOf })
+  /** Ids of the page before. */
+  let read: ReadonlySet<string> = new Set()
+  let cursor: string | null = null
   let pages = 0
   let failures = 0
   // Bounded: each pass brings a page, or is one of the consecutive waits.
   for (;;) {
+    const asking = client.recordPages(objectType, { ...query, properties, cursor }, options)
     try {
-      for await (const page of client.recordPages(objectType, { ...query, cursor }, options)) {
+      let next: QueryBody | null = null
+      for await (const { data, pagination } of asking) {
         pages += 1
         failures = 0
-        cursor = page.pagination.next_cursor
-        yield page
+        next = pagination.has_more ? (goOn?.(data) ?? null) : null
+        query = next ?? query
+        cursor = next === null ? (pagination.next_cursor ?? null) : null
+        hasNoneFirst ||= pages === 1 && by !== null && textOf(data[0]?.properties[by]) === null
+        // One that has changed since is as it was before.
+        yield data.filter(({ id }) => !read.has(id))
+        read = new Set(data.map(({ id }) => id))
+        if (next !== null) break
       }
-      return
+      if (next !== null) continue
+      if (!isCut) return
+      // The filter has left out what has no value, if that is not what comes first.
+      if (hasNoneFirst) return
+      isCut = false
+      query = within({ property: by!, op: 'is_null', value: true })
+      cursor = null
     } catch (error) {
       if (!(error instanceof ServiceFailure)) throw error
       if (error.reason === 'cursor_invalid')
@@ -64,6 +102,8 @@ export async function* sourcePages(
     }
   }
 }
+
+const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null)
 
 /**
  * The wait before a request that failed temporarily is sent again, ms. @param ownMs none after the last wait

@@ -140,9 +140,11 @@ describe('a service that was put back', () => {
     const through = (client: MirrorClient): MirrorClient =>
       Object.assign(Object.create(client) as MirrorClient, {
         recordPages: async function* (...args: Parameters<MirrorClient['recordPages']>) {
+          if (pages >= pagesBefore) await putBack()
           for await (const page of client.recordPages(...args)) {
+            pages++
             yield page
-            if (++pages === pagesBefore) await putBack()
+            if (pages >= pagesBefore) await putBack()
           }
         },
         aggregateRecords: async (...args: Parameters<MirrorClient['aggregateRecords']>) => {

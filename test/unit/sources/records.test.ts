@@ -10,6 +10,7 @@ import { startService, type RunningService } from '../../../src/service/index.ts
 import { openSource } from '../../../src/sources/index.ts'
 import { openRecords, type RecordsOptions } from '../../../src/sources/records/index.ts'
 import type { SourceRow } from '../../../src/sources/source.ts'
+import { offsetPages } from './offset-pages.ts'
 import { everyShape, NAMES, samples, seed, TYPE } from './every-shape.ts'
 
 function clientOf(service: RunningService, key = service.key): RecordsClient {
@@ -108,7 +109,8 @@ test('a long listing is read page by page, each record once, in chunks', async (
   const { service, client } = await scene(1_234)
   const before = service.stats().byOperation['queryRecords'] ?? 0
   const { rows, chunks } = await read(client, { properties: ['code'] })
-  expect(service.stats().byOperation['queryRecords']! - before).toBe(13)
+  // Fifty records of a batch have one time of creation: those at the end of a page are asked for again.
+  expect(service.stats().byOperation['queryRecords']! - before).toBe(25)
   expect(chunks).toEqual([1_000, 234])
   expect(rows.map(({ ordinal }) => ordinal)).toEqual(rows.map((_, index) => index + 1))
   expect(rows.map(({ cells }) => cells[1])).toEqual(samples(1_234).map(({ code }) => code))
@@ -177,9 +179,13 @@ test.each([
   },
 )
 
+/** Of a service that sorts by no time. */
+const unsorted = (client: RecordsClient): RecordsClient =>
+  Object.assign(Object.create(client) as RecordsClient, { listFieldTypes: async () => [] })
+
 test('a cursor that is refused in the middle ends the reading', async () => {
   const { service, client } = await scene(150)
-  const source = await openRecords(client, from())
+  const source = await openRecords(unsorted(client), from())
   service.setFaults({ seed: 1, rate: 1, kinds: ['expired_cursor'] })
   const rows: SourceRow[] = []
   const reading = async () => {
@@ -192,6 +198,58 @@ test('a cursor that is refused in the middle ends the reading', async () => {
   expect(() => source.summary()).toThrow(/after the last row/)
 })
 
+/** Of a service where these records have no time of creation. @param isFirst whether they are sorted before the others */
+const withoutTimes = (client: RecordsClient, none: ReadonlySet<string>, isFirst: boolean) =>
+  Object.assign(Object.create(client) as RecordsClient, {
+    recordPages: async function* (...args: Parameters<RecordsClient['recordPages']>) {
+      const [type, { filter, cursor, ...body } = {}, options] = args
+      const all = []
+      for await (const page of client.recordPages(type, body, options)) all.push(...page.data)
+      const without = all
+        .filter(({ id }) => none.has(id))
+        .map((record) => ({ ...record, properties: { svc_created_at: null } }))
+      const others = all.filter(({ id }) => !none.has(id))
+      const asked = filter as { readonly op: string; readonly value: string } | undefined
+      const found =
+        asked === undefined
+          ? [...(isFirst ? without : []), ...others, ...(isFirst ? [] : without)]
+          : asked.op === 'is_null'
+            ? without
+            : others.filter(({ properties }) => properties['svc_created_at']! >= asked.value)
+      for (let from = Number(cursor ?? 0); ; from += 100) {
+        const isMore = found.length > from + 100
+        const next = isMore ? String(from + 100) : null
+        yield {
+          data: found.slice(from, from + 100),
+          pagination: { has_more: isMore, next_cursor: next },
+        }
+        if (!isMore) return
+      }
+    },
+  })
+
+test('a record that is deleted behind the reader leaves no other one out, where cursors are numbers of records', async () => {
+  const { service, client } = await scene(350)
+  const codes: Json[] = []
+  const held = service.records(TYPE)
+  const between = () => client.batchDelete(TYPE, { items: [{ id: held[3]!.id }] })
+  const source = await openRecords(offsetPages(between)(client), from({ properties: ['code'] }))
+  for await (const chunk of source.chunks(50)) codes.push(...chunk.map(({ cells }) => cells[1]!))
+  expect(codes).toEqual(samples(350).map(({ code }) => code))
+})
+
+test('records without a time of creation are read too, whichever end they are sorted to', async () => {
+  const { service, client } = await scene(250)
+  const held = service.records(TYPE)
+  for (const isFirst of [true, false]) {
+    const none = new Set([held[7]!.id, held[8]!.id])
+    const source = await openRecords(withoutTimes(client, none, isFirst), from({ properties: [] }))
+    const ids: Json[] = []
+    for await (const chunk of source.chunks(50)) ids.push(...chunk.map(({ cells }) => cells[0]!))
+    expect(ids.toSorted()).toEqual(held.map(({ id }) => id).toSorted())
+  }
+})
+
 test('a page that fails for the moment is asked for again: no row is missing, and none comes twice', async () => {
   const { service, client } = await scene(350)
   const clock = instantClock(() => service.setFaults(null))
@@ -202,8 +260,8 @@ test('a page that fails for the moment is asked for again: no row is missing, an
     service.setFaults({ seed: 1, rate: 1, kinds: ['internal_500_before'] })
   }
   expect(codes).toEqual(samples(350).map(({ code }) => code))
-  // Three pages, and what the key saw.
-  expect(clock.waits).toEqual([1_000, 1_000, 1_000, 1_000])
+  // Five pages after the first, and what the key saw.
+  expect(clock.waits).toEqual([1_000, 1_000, 1_000, 1_000, 1_000, 1_000])
 })
 
 test('a service that stays away ends the reading after growing waits, as its own failure', async () => {
