@@ -202,6 +202,8 @@ export class LinkJudge {
     const of = (type: SyncScene['type'], code: string) => this.#recordsOf(org, type, code, since)
     const [sources, targets] = [of(sync.type, link.key), of(links!.to, link.target)]
     const missing = { park: 'parked', reject: 'rejected', skip: 'skipped' }[links!.missing]
+    // A create whose answer was lost is looked up once more as the run is closed: its links are left for the next run.
+    const isDoubtful = sync.mode === 'create' && row.state === 'created'
     const isGone = this.#edge(org, link).some(({ what, at }) => what === 'gone' && at >= since)
     return [
       'linked',
@@ -211,6 +213,7 @@ export class LinkJudge {
       ...(targets.most > 1 || sources.least === 0 ? ['rejected'] : []),
       ...(this.#world.plan.weather.failed > 0 && link.attempts >= SENDINGS ? ['failed'] : []),
       ...(isGone ? ['not_kept'] : []),
+      ...(isDoubtful ? ['unsent'] : []),
     ]
   }
 

@@ -239,8 +239,8 @@ export const SLOW_PER_MINUTE = 12
 /** In some histories only, by dice of its own. What there is to do takes some 100 requests at most. */
 function slowScene({ one, often }: Dice, scene: DrawnScene): DrawnScene {
   if (!often(0.06)) return scene
-  const most = ({ links }: SyncScene) => (links === null ? 60 : 10)
-  const syncs = scene.syncs.map((sync) => ({ ...sync, rows: Math.min(most(sync), sync.rows) }))
+  // Each link is a request of its own.
+  const syncs = scene.syncs.map((sync) => ({ ...sync, rows: Math.min(60, sync.rows), links: null }))
   const perMinute = one(5, 8, SLOW_PER_MINUTE)
   return { ...scene, syncs, service: { ...scene.service, perMinute, isSingle: false } }
 }
