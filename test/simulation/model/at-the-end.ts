@@ -74,12 +74,13 @@ function targetsAtTheEnd(world: World, { links }: SyncScene): readonly string[] 
     othersTarget(KEY_MARK, links, at + 1),
   )
   const rows = world.plan.scene.syncs
-    .filter(({ type }) => type === links.to)
-    .flatMap(({ name, mode }) =>
+    // One that updates brings none, and what it updates may be removed by one that deletes.
+    .filter(({ type, mode }) => type === links.to && mode !== 'update')
+    .flatMap(({ name }) =>
       world.sources
         .get(name)!
         .last.rows.map(({ code }) => code)
-        .filter((code) => code !== '' && (mode !== 'update' || there.has(code))),
+        .filter((code) => code !== ''),
     )
   return [...new Set([...rows, ...others.filter((code) => there.has(code))])]
 }

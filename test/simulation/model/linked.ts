@@ -121,18 +121,47 @@ export class LinkJudge {
         ({ code, target: asked, isOvertaken }) =>
           code === from && asked === to && isOvertaken !== true,
       )
-    const file = states.findLast(({ digest }) => digest === run.source_digest)
-    if (file === undefined || run.purpose === 'retry') {
+    const files = this.#filesBehind(run, states)
+    if (files === null) {
       if (!states.some(isAsked)) this.#violate(`(i) ${where}, and no row has ever asked for it`)
       return
     }
-    if (isAsked(file)) return
+    if (files.some(isAsked)) return
+    const file = files[0]!
     // What such a row asks for is not known: what an earlier one has asked for is still to be done.
     const isUnread =
       file.rows.some((row) => row.code === from) &&
       file.rows.every((row) => row.code !== from || isInvalid(row))
     if (isUnread && states.some(isAsked)) return
-    this.#violate(`(ii) ${where}, which the file that run ${run.id} has read does not ask for`)
+    this.#violate(`(ii) ${where}, which the file that run ${run.id} goes by does not ask for`)
+  }
+
+  /**
+   * The files that a run goes by: its own; of one that reads none, that of the last complete run before it, and those of the runs since.
+   * Null: rows of any file may be behind its links.
+   */
+  #filesBehind(run: RunRow, states: readonly FileState[]): readonly FileState[] | null {
+    const fileOf = (wanted: string | null) =>
+      states.findLast(({ digest }) => digest === wanted) ?? null
+    if (run.purpose === 'retry') return null
+    const own = fileOf(run.source_digest)
+    if (own !== null) return [own]
+    if (run.purpose !== 'links') return null
+    const before = this.#world.query<Pick<RunRow, 'purpose' | 'state' | 'source_digest'>>(
+      `SELECT purpose, state, source_digest FROM runs WHERE sync = ? AND mode = 'run' AND id < ?
+       AND destination = (SELECT destination FROM runs WHERE id = ?) ORDER BY id DESC`,
+      run.sync,
+      run.id,
+      run.id,
+    )
+    const at = before.findIndex(
+      ({ purpose, state }) => ['sync', 'backfill'].includes(purpose) && COMPLETE.includes(state),
+    )
+    const since = before.slice(0, at + 1)
+    const files = since.flatMap(({ source_digest: digest }) => fileOf(digest) ?? []).toReversed()
+    return at < 0 || files.length === 0 || since.some(({ purpose }) => purpose === 'retry')
+      ? null
+      : files
   }
 
   /** @param since when the run was seen first */
