@@ -23,7 +23,7 @@ export const LINK_SEPARATOR = ';'
 export const associationOf = ({ type, links }: SyncScene): string => `${type}_${links?.to}`
 
 /** Each link is a request of its own. */
-const LINKED_ROWS_MAX = 30
+const LINKED_ROWS_MAX = 20
 
 type Syncs = Pick<Scene, 'syncs'>
 
@@ -64,7 +64,7 @@ export function drawLinkActions(dice: Dice, { syncs, workers }: Scene, endsAt: n
   const bringing = syncs.filter(({ type }) => type === linking.links!.to).map(({ name }) => name)
   const actions: Action[] = []
   let at = 2_000 + below(30 * SECOND)
-  for (let n = 0; at < endsAt && n < 4; n++) {
+  for (let n = 0; at < endsAt && n < 3; n++) {
     for (let times = below(3); times > 0; times--) {
       const what = one<Extract<Action, { do: 'links' }>['what']>(
         'unlink',
