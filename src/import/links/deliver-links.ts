@@ -41,6 +41,11 @@ type Put =
   | { readonly kind: 'wait'; readonly error: unknown }
   | { readonly kind: 'failure'; readonly failure: ServiceFailure }
 
+/** What a slice has come to. `isMade`: a link of it is settled. */
+export interface LinkProgress {
+  isMade: boolean
+}
+
 export class LinkDelivery {
   readonly #deps: ImportDeps<LinkLedger>
   readonly #job: LinkJob
@@ -50,16 +55,21 @@ export class LinkDelivery {
   #failuresInRow = 0
   /** Links at which the service failed with 500, none answered in between. */
   readonly #failing = new Set<string>()
+  readonly #progress: LinkProgress
   #refusedInRow: number
   /** Whether the service has taken a link of the run. */
   #takesLinks: boolean
 
-  /** @param before what the slices before know: links refused in a row, and whether any was linked */
+  /** @param before what the slices before know: links refused in a row, and whether any was linked; what this one is told */
   constructor(
     deps: ImportDeps<LinkLedger>,
     job: LinkJob,
     slice: PushSlice,
-    before: { readonly refusedInRow: number; readonly takesLinks: boolean },
+    before: {
+      readonly refusedInRow: number
+      readonly takesLinks: boolean
+      readonly progress: LinkProgress
+    },
   ) {
     this.#deps = deps
     this.#job = job
@@ -67,6 +77,7 @@ export class LinkDelivery {
     this.#missing = missingEnds(deps, job)
     this.#refusedInRow = before.refusedInRow
     this.#takesLinks = before.takesLinks
+    this.#progress = before.progress
   }
 
   get refusedInRow(): number {
@@ -85,6 +96,11 @@ export class LinkDelivery {
   /** Settles links that need no request. */
   async settle(outcomes: readonly LinkOutcome[]): Promise<void> {
     if (outcomes.length === 0) return
+    await this.#settle(outcomes)
+    this.#progress.isMade = true
+  }
+
+  async #settle(outcomes: readonly LinkOutcome[]): Promise<void> {
     const { run, fence, scene } = this.#job
     await this.#deps.ledger.settleLinks(run, fence, outcomes, scene.bounds)
   }
@@ -126,7 +142,8 @@ export class LinkDelivery {
       if (delivered.error !== undefined) failed = delivered
       this.#deps.beat(1)
     }
-    await this.settle([...settled, ...left.map(({ link }) => unanswered(link, 'planned'))])
+    await this.#settle([...settled, ...left.map(({ link }) => unanswered(link, 'planned'))])
+    if (settled.length > 0) this.#progress.isMade = true
     queue.done(group, settled.length, left)
     if (failed !== null) throw failed.error
     return true

@@ -10,7 +10,7 @@ import { PushSlice } from '../push/push-slice.ts'
 import { readsAll } from '../run-configs.ts'
 import { stepPosition } from '../step-position.ts'
 import { chooseLinks } from './choose-links.ts'
-import { LinkDelivery } from './deliver-links.ts'
+import { LinkDelivery, type LinkProgress } from './deliver-links.ts'
 import { readLinkScene, type LinkLedger } from './link-scene.ts'
 import { FIRST_LINK_PLACE } from './places.ts'
 import { verifyLinks } from './verify-links.ts'
@@ -30,9 +30,13 @@ export async function linkRows(deps: ImportDeps<LinkLedger>, row: Run): Promise<
   const config = jobOf(row, 'import').sync.import
   const fence = await ledger.claimLinks(run)
   await begin(deps, row, fence)
-  const slice = new PushSlice(deps)
+  const isOpen = await hasOpen(deps, run)
+  // What was read and looked up is lost with a slice that ends before a link is settled.
+  const progress = { isMade: !isOpen }
+  const slice = new PushSlice(deps, () => progress.isMade)
   try {
-    if ((await hasOpen(deps, run)) && !(await sendOpen(deps, row, fence, slice))) return false
+    if (isOpen && !(await sendOpen(deps, row, fence, { slice, progress }))) return false
+    progress.isMade = true
     const isRepair = jobOf(row, 'import').reconcile?.repair === true
     return await verifyLinks(deps, { run, config, isRepair }, slice.isOver)
   } finally {
@@ -45,7 +49,7 @@ async function sendOpen(
   deps: ImportDeps<LinkLedger>,
   row: Run,
   fence: number,
-  slice: PushSlice,
+  { slice, progress }: { readonly slice: PushSlice; readonly progress: LinkProgress },
 ): Promise<boolean> {
   const { ledger } = deps
   const { id: run, schema } = row
@@ -55,6 +59,7 @@ async function sendOpen(
   const job = { run, config, fence, scene }
   const { links } = await ledger.progress(run)
   const delivery = new LinkDelivery(deps, job, slice, {
+    progress,
     refusedInRow: refused.kept.inRow,
     takesLinks: (links?.linked ?? 0) > 0,
   })

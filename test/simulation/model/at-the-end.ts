@@ -1,10 +1,12 @@
 // When the adversary rests: every run ends in bounded time, the next run of each sync brings everything in, and one more has nothing left to
 // do. Then what has crossed the Temporal server, and what was logged, is searched for what does not belong there.
 
+import type { SyncScene } from '../search/plan.ts'
 import { MIRROR } from '../world/warehouse.ts'
 import type { World } from '../world/world.ts'
 import type { Judge } from './judge.ts'
 import { KEY_MARK, VALUE_MARK } from './sources.ts'
+import { othersTarget, OTHERS_TARGETS } from './targets.ts'
 
 const MINUTE = 60_000
 /** In which everything that was begun has to end. */
@@ -12,10 +14,16 @@ const ENDS_IN_MS = 40 * MINUTE
 const ASK_EVERY_MS = 30_000
 const MARKS = new RegExp(`${VALUE_MARK}[\\d-]|${KEY_MARK}-|sk-[a-z]+-0`)
 
-const isOver = (world: World): boolean =>
-  world.runs.every(({ ended }) => ended !== null) &&
-  world.query(`SELECT 1 FROM runs WHERE mode = 'run' AND state IN ('running', 'paused', 'blocked')`)
-    .length === 0
+const isOver = (world: World): boolean => {
+  // What they begin by themselves is to end too.
+  world.linkers?.follow()
+  return (
+    world.runs.every(({ ended }) => ended !== null) &&
+    world.query(
+      `SELECT 1 FROM runs WHERE mode = 'run' AND state IN ('running', 'paused', 'blocked')`,
+    ).length === 0
+  )
+}
 
 /** People approve whatever waits for them, resume what is paused, and cancel what waits for a service that will not come back. */
 function attend(world: World): void {
@@ -54,9 +62,54 @@ async function untilOver(world: World, judge: Judge, what: string): Promise<bool
   return false
 }
 
+/** Keys of records that there will be, when every sync has brought in its rows. */
+function targetsAtTheEnd(world: World, { links }: SyncScene): readonly string[] {
+  if (links === null) return []
+  const there = new Set(
+    world.services.crm.org
+      .list(links.to)
+      .map(({ properties }) => String(properties['code'] as string).trim()),
+  )
+  const others = Array.from({ length: OTHERS_TARGETS }, (_, at) =>
+    othersTarget(KEY_MARK, links, at + 1),
+  )
+  const rows = world.plan.scene.syncs
+    // One that updates brings none, and what it updates may be removed by one that deletes.
+    .filter(({ type, mode }) => type === links.to && mode !== 'update')
+    .flatMap(({ name }) =>
+      world.sources
+        .get(name)!
+        .last.rows.map(({ code }) => code)
+        .filter((code) => code !== ''),
+    )
+  return [...new Set([...rows, ...others.filter((code) => there.has(code))])]
+}
+
+/** Links whose targets another sync has brought meanwhile are made by themselves, and once more nothing is left to do; not even to compare. */
+async function judgeLinks(world: World, judge: Judge, sync: SyncScene): Promise<void> {
+  const { edges, log } = world.services
+  for (const round of ['next', 'last']) {
+    const before = [edges.changes.length, log.changes.length] as const
+    const run = world.start(sync.name, 'importSync', { sync: sync.name })
+    if (!(await untilOver(world, judge, run.workflowId))) return
+    if (round === 'next' && sync.links!.missing !== 'park') continue
+    const made = [edges, log].map(
+      ({ changes }, at) => changes.slice(before[at]).filter(({ by }) => by === 'us').length,
+    )
+    if (made.some((count) => count > 0) && world.plan.scene.service.writes === 'sent')
+      judge.violate(
+        `(i) at the end the ${round} run of ${sync.name} makes ${made[0]} links, and changes ${made[1]} records`,
+      )
+  }
+  const last = world.lastClosedRun(sync.name)!
+  // Links that others have taken away are believed in until a comparison asks.
+  const repair = world.start(sync.name, 'reconcile', { sync: sync.name, repair: true })
+  if (await untilOver(world, judge, repair.workflowId)) judge.links.judgeEnd(last, sync)
+}
+
 async function judgeSync(world: World, judge: Judge, sync: string): Promise<boolean> {
   const source = world.sources.get(sync)!
-  source.clean()
+  source.clean(targetsAtTheEnd(world, source.sync))
   // What a service makes of values is known once two runs have read the same.
   const { writes, capitals } = world.plan.scene.service
   const rounds = capitals ? ['first', 'second', 'third', 'last'] : ['first', 'last']
@@ -67,11 +120,15 @@ async function judgeSync(world: World, judge: Judge, sync: string): Promise<bool
     const isTrue = writes === 'sent'
     // A record whose row is gone, and that others have changed, stays; the run says so.
     const mayDiffer =
-      (source.sync.missingRows === 'delete' || (capitals && round !== 'last')) &&
+      (source.sync.missingRows === 'delete' ||
+        (capitals && round !== 'last') ||
+        source.sync.links?.missing === 'park') &&
       run.ended!.how.endsWith('_differences')
     // What others have changed stays; which rows these are is judged as the run is closed.
     const mayReject =
-      source.sync.protection?.onConflict === 'reject' && run.ended!.how === 'complete_with_rejects'
+      (source.sync.protection?.onConflict === 'reject' ||
+        source.sync.links?.missing === 'reject') &&
+      run.ended!.how === 'complete_with_rejects'
     const isRight = run.ended!.how === 'complete' || mayDiffer || mayReject
     if (isTrue ? !isRight : !run.ended!.how.startsWith('complete'))
       judge.violate(`(i) at the end the ${round} run of ${sync} is ${run.ended!.how}`)
@@ -190,6 +247,8 @@ export async function judgeEnd(world: World, judge: Judge): Promise<void> {
   // A client that could not read the service's document uses the usual requests, and asks again after a minute.
   await world.loop.run(() => false, world.loop.now() + MINUTE + 1)
   for (const { name } of world.plan.scene.syncs) if (!(await judgeSync(world, judge, name))) break
+  for (const sync of world.plan.scene.syncs)
+    if (sync.links !== null && judge.violations.length === 0) await judgeLinks(world, judge, sync)
   if (world.mirrorJudge !== null) await judgeMirror(world, judge)
   noteMarks(world, judge)
   judgeClosed(world, judge)

@@ -4,6 +4,7 @@ import type { SyncScene } from '../search/plan.ts'
 import type { World } from '../world/world.ts'
 import type { ApprovalJudge } from './approved.ts'
 import type { RunRow } from './judge.ts'
+import type { LinkJudge } from './linked.ts'
 import { isSetAside, judgeLeft, judgeSaid, protectedStates } from './protected.ts'
 import { plainValues } from './service-log.ts'
 import { isInvalid, REFUSED, type Row } from './sources.ts'
@@ -112,10 +113,16 @@ function judgeMade(
     )
 }
 
+interface ClosedParts {
+  readonly since: number
+  readonly approvals: ApprovalJudge
+  readonly links: LinkJudge
+}
+
 export function judgeClosedRun(
   world: World,
   run: RunRow,
-  { since, approvals }: { readonly since: number; readonly approvals: ApprovalJudge },
+  { since, approvals, links }: ClosedParts,
   violate: Violate,
 ): void {
   const sync = world.plan.scene.syncs.find(({ name }) => name === run.sync)!
@@ -125,7 +132,8 @@ export function judgeClosedRun(
   ))
     if (!STATES.includes(state)) violate(`(iii) run ${run.id} has rows in no known state: ${state}`)
   if (run.state === 'failed') judgeFailed(world, run, since, violate)
-  if (!['sync', 'backfill'].includes(run.purpose) || !COMPLETE.includes(run.state)) return
+  if (!['sync', 'backfill'].includes(run.purpose) || !COMPLETE.includes(run.state))
+    return links.judgeClosed(run, null, since)
   const source = world.sources.get(run.sync)!
   const file = source.states.find(({ digest }) => digest === run.source_digest)
   if (file === undefined)
@@ -138,6 +146,7 @@ export function judgeClosedRun(
     return violate(
       `(iii) run ${run.id}: the file has ${file.rows.length} rows, and the ledger ${items.length}`,
     )
+  links.judgeClosed(run, items, since)
   const isClean = run.state === 'complete'
   for (const [at, item] of items.entries()) {
     const row = file.rows[at]!

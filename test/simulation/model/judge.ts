@@ -6,7 +6,9 @@ import { KEYS, HOME_ORG, OTHER_ORG, ELSEWHERE_ORG } from '../world/service.ts'
 import { ApprovalJudge } from './approved.ts'
 import { judgeClosedRun } from './closed-run.ts'
 import { judgeWrittenOver } from './protected.ts'
+import type { EdgeChange } from './edge-log.ts'
 import { HeldBack } from './held-back.ts'
+import { LinkJudge } from './linked.ts'
 import type { Change } from './service-log.ts'
 
 export interface RunRow {
@@ -63,6 +65,7 @@ export class Judge {
   #world: World | null = null
   #approvals: ApprovalJudge | null = null
   #heldBack: HeldBack | null = null
+  #links: LinkJudge | null = null
   /** The newest version that we have written, by org, sync, key and property. */
   readonly #newest = new Map<string, number>()
   /** When each run was seen closed first. */
@@ -78,6 +81,7 @@ export class Judge {
     this.#world = world
     this.#approvals = new ApprovalJudge(world, (what) => this.violate(what))
     this.#heldBack = new HeldBack(() => world.loop.now())
+    this.#links = new LinkJudge(world, (what) => this.violate(what))
     world.loop.atRest = () => this.#look()
   }
 
@@ -107,6 +111,13 @@ export class Judge {
     if (change.by === 'others' || this.#world === null) return
     if (change.values === null) this.#judgeRemoval(change)
     else this.#judgeWrite(change)
+  }
+
+  /** (i) (ii) (v) What is linked is what the rows ask for. */
+  readonly onEdge = (change: EdgeChange): void => this.#links?.judgeMade(change, this.#newestRun)
+
+  get links(): LinkJudge {
+    return this.#links!
   }
 
   #newestRun = (sync: string): RunRow | undefined =>
@@ -271,7 +282,11 @@ export class Judge {
       judgeClosedRun(
         world,
         run,
-        { since: this.#seenAt.get(run.id) ?? Infinity, approvals: this.#approvals! },
+        {
+          since: this.#seenAt.get(run.id) ?? Infinity,
+          approvals: this.#approvals!,
+          links: this.#links!,
+        },
         (what) => this.violate(what),
       )
     }

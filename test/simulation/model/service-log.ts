@@ -55,6 +55,11 @@ export class ServiceLog {
     return this.#writers.others(work)
   }
 
+  /** Who writes now. */
+  get by(): Change['by'] {
+    return currentProcess() === REPEATER ? 'others' : this.#writers.by
+  }
+
   /** A record is as it was at an earlier time. */
   restored(
     org: number,

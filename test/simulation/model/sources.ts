@@ -6,6 +6,8 @@ import { writeFileSync, renameSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Dice } from '../scheduler.ts'
 import type { SyncScene } from '../search/plan.ts'
+import { LINK_COLUMN } from '../search/links.ts'
+import type { Targets } from './targets.ts'
 
 /** Texts of values and keys contain these, and nothing else does: they must not be where rows do not belong. */
 export const VALUE_MARK = 'zq'
@@ -21,6 +23,8 @@ export interface Row {
   readonly raw: string
   /** By property, as the cell has it. */
   readonly cells: Readonly<Record<string, string>>
+  /** The keys of the records that its own is linked to, as the cell has them; null: the sync has no links. */
+  readonly target: string | null
 }
 
 /** What a file held at a time. */
@@ -79,6 +83,7 @@ export class Source {
   readonly #versions: Versions
   readonly #now: () => number
   readonly #later: (work: () => void) => void
+  readonly #targets: Targets | null
   #rows: Row[] = []
   /** Of each key the row that counted last; half of a file may have none. */
   readonly #counted = new Map<string, Row>()
@@ -89,14 +94,15 @@ export class Source {
     folder: string,
     versions: Versions,
     dice: Dice,
-    time: { now(): number; later(work: () => void): void },
+    parts: { now(): number; later(work: () => void): void; readonly targets: Targets | null },
   ) {
     this.sync = sync
     this.path = join(folder, `${sync.name}.csv`)
     this.#versions = versions
     this.#dice = dice
-    this.#now = time.now
-    this.#later = time.later
+    this.#now = parts.now
+    this.#later = parts.later
+    this.#targets = parts.targets
     for (let count = 0; count < sync.rows; count++) this.#rows.push(this.#row(this.#newKey()))
     this.write(false)
   }
@@ -121,7 +127,8 @@ export class Source {
         ? `${this.#dice.one(' ', '')}${code} `
         : code
     const cells = this.sync.properties.map((property) => [property, this.#cell(code, property)])
-    return { code, raw, cells: Object.fromEntries(cells) as Row['cells'] }
+    const target = this.#targets?.cell() ?? null
+    return { code, raw, cells: Object.fromEntries(cells) as Row['cells'], target }
   }
 
   /** Some rows change, come and go. @param inPlace while it is written, who reads sees half of it */
@@ -129,7 +136,11 @@ export class Source {
     const { often, below } = this.#dice
     const kept = this.#rows.filter(() => !often(0.06))
     this.#rows = kept.map((row) =>
-      often(0.3) ? this.#row(row.code) : often(0.12) ? this.#asBefore(row) : row,
+      often(0.3)
+        ? this.#row(row.code)
+        : often(0.12)
+          ? this.#asBefore(row)
+          : this.#linkedOtherwise(row),
     )
     for (let count = below(3); count > 0; count--) this.#rows.push(this.#row(this.#newKey()))
     if (this.sync.keyless > 0 && often(this.sync.keyless))
@@ -142,6 +153,12 @@ export class Source {
       for (const value of Object.values(last.cells)) this.#versions.again(value)
     }
     this.write(inPlace)
+  }
+
+  /** Some rows change in nothing but what they are linked to. */
+  #linkedOtherwise(row: Row): Row {
+    if (this.#targets === null || !this.#targets.often(0.15)) return row
+    return { ...row, target: this.#targets.cell() }
   }
 
   /** A row as it was in an earlier file. */
@@ -161,25 +178,27 @@ export class Source {
     return code
   }
 
-  /** Every row is right and new, and has a key. */
-  clean(): void {
+  /** Every row is right and new, and has a key. @param targets keys of records that exist, or will */
+  clean(targets: readonly string[]): void {
     const codes = [...new Set(this.#rows.map(({ code }) => code))].filter((code) => code !== '')
     this.#rows = codes.map((code) => {
       const cells = this.sync.properties.map((property) => [
         property,
         this.#versions.text(this.sync.name, code, property),
       ])
-      return { code, raw: code, cells: Object.fromEntries(cells) as Row['cells'] }
+      const target = this.#targets?.cellOf(targets) ?? null
+      return { code, raw: code, cells: Object.fromEntries(cells) as Row['cells'], target }
     })
     this.write(false)
   }
 
   write(inPlace: boolean): void {
     const lines = [
-      ['code', ...this.sync.properties],
-      ...this.#rows.map(({ raw, cells }) => [
+      ['code', ...this.sync.properties, ...(this.#targets === null ? [] : [LINK_COLUMN])],
+      ...this.#rows.map(({ raw, cells, target }) => [
         raw,
         ...this.sync.properties.map((property) => cells[property]!),
+        ...(target === null ? [] : [target]),
       ]),
     ]
     const text = `${lines.map((cells) => cells.join(',')).join('\n')}\n`
@@ -228,11 +247,12 @@ export class Source {
       .split('\n')
       .slice(1)
       .map((line) => line.split(','))
-      .filter((cells) => cells.length > properties.length)
+      .filter((cells) => cells.length > properties.length + (this.#targets === null ? 0 : 1))
       .map(([raw, ...cells]) => ({
         code: raw!.trim(),
         raw: raw!,
         cells: Object.fromEntries(properties.map((name, at) => [name, cells[at]!])),
+        target: this.#targets === null ? null : cells[properties.length]!,
       }))
   }
 }

@@ -20,6 +20,7 @@ export interface PlantedBug {
     | 'protection'
     | 'approval'
     | 'schedules'
+    | 'links'
     | 'privacy'
     | 'client'
     | 'running'
@@ -820,5 +821,28 @@ export const PLANTED: readonly PlantedBug[] = [
     'src/ledger/sqlite/database.ts',
     "{ synchronous: 'full', ...options }",
     "{ synchronous: 'normal', ...options }",
+  ),
+  bug(
+    'links',
+    'lost-links-count-as-linked',
+    'src/import/links/deliver-links.ts',
+    '        isDoubtful ||= failure.outcomeUnknown\n',
+    `        if (failure.outcomeUnknown)
+          return { outcome: answered(sent, 'linked', { status: 201, requestId: null }) }
+`,
+  ),
+  bug(
+    'links',
+    'gone-records-keep-their-links',
+    'src/import/links/gone-records.ts',
+    'await ledger.recordsGone(run, objectType, ids)',
+    'await ledger.recordsGone(run, objectType, ids.slice(0, 0))',
+  ),
+  bug(
+    'links',
+    'parked-links-outlive-their-row',
+    'src/import/links/link-rows.ts',
+    'await ledger.forgetLinks(row.id, fence, { of }, onSlice)',
+    'if (of.length === 0) await ledger.forgetLinks(row.id, fence, { of }, onSlice)',
   ),
 ]

@@ -7,7 +7,7 @@ export type Action = { readonly at: number } & (
   | {
       readonly do: 'run'
       readonly sync: string
-      readonly task?: 'retry' | 'reconcile' | 'undo' | 'backfill' | undefined
+      readonly task?: 'retry' | 'reconcile' | 'undo' | 'backfill' | 'links' | undefined
     }
   /** A run of the mirror, or a comparison of its tables. */
   | { readonly do: 'mirror'; readonly how: 'changes' | 'full' | 'compare' | 'repair' }
@@ -36,6 +36,16 @@ export type Action = { readonly at: number } & (
       readonly do: 'overwrite'
       readonly sync: string
       readonly with: 'text' | 'nothing' | 'row'
+      readonly count: number
+    }
+  /**
+   * Others take links of a sync's records away, lead them elsewhere, remove a target, merge it with another one, or add one that rows
+   * name and nobody has.
+   */
+  | {
+      readonly do: 'links'
+      readonly sync: string
+      readonly what: 'unlink' | 'relink' | 'remove' | 'merge' | 'add'
       readonly count: number
     }
   /** Somebody looks at what waits, by its digest or its number or without naming it, and answers after a while; or names another plan. */
@@ -109,6 +119,7 @@ type DrawnKind = Exclude<
   | 'mirror'
   | 'ledger'
   | 'overwrite'
+  | 'links'
   | 'answer'
   | 'schedule'
   | 'every'

@@ -14,6 +14,7 @@ import {
   type Action,
 } from './actions.ts'
 import { drawDatabase, drawDatabaseActions, type DatabaseScene, type Ledgers } from './database.ts'
+import { drawLinkActions, linkedSyncs, type LinksScene } from './links.ts'
 
 /** Which values of others a sync leaves as they are. */
 export interface Protection {
@@ -45,6 +46,8 @@ export interface SyncScene {
   readonly asks: boolean
   /** Its schedule begins a run so often; null: it has none. */
   readonly everySeconds: number | null
+  /** Null: its rows link nothing. */
+  readonly links: LinksScene | null
 }
 
 /** A mirror of the service into a warehouse. */
@@ -167,6 +170,7 @@ function drawSync(dice: Dice, name: string, type: SyncScene['type']): SyncScene 
     protection: null,
     asks: false,
     everySeconds: null,
+    links: null,
   }
 }
 
@@ -235,7 +239,8 @@ export const SLOW_PER_MINUTE = 12
 /** In some histories only, by dice of its own. What there is to do takes some 100 requests at most. */
 function slowScene({ one, often }: Dice, scene: DrawnScene): DrawnScene {
   if (!often(0.06)) return scene
-  const syncs = scene.syncs.map((sync) => ({ ...sync, rows: Math.min(60, sync.rows) }))
+  // Each link is a request of its own.
+  const syncs = scene.syncs.map((sync) => ({ ...sync, rows: Math.min(60, sync.rows), links: null }))
   const perMinute = one(5, 8, SLOW_PER_MINUTE)
   return { ...scene, syncs, service: { ...scene.service, perMinute, isSingle: false } }
 }
@@ -310,7 +315,12 @@ function drawWeather(seed: number, isUnique: boolean): Weather {
 /** @param ledgers where the ledger is; `both`: in one or the other, as the seed draws */
 export function drawPlan(seed: number, ledgers: Ledgers = 'sqlite'): Plan {
   const { mirror, ...placed } = drawDatabase(seed, ledgers, drawMirror(diceOf(seed, 'mirror')))
-  const drawn = drawScene(diceOf(seed, 'scene'))
+  const unlinked = drawScene(diceOf(seed, 'scene'))
+  // With the ledger in PostgreSQL such a history is not yet the same each time.
+  const drawn =
+    placed.ledger === 'postgres'
+      ? unlinked
+      : { ...unlinked, syncs: linkedSyncs(diceOf(seed, 'links'), unlinked, drawSync) }
   const protecting = protectedScene(diceOf(seed, 'protection'), drawn)
   const asking = askingScene(diceOf(seed, 'approval'), protecting)
   const neighbour = diceOf(seed, 'neighbour').often(0.06)
@@ -324,6 +334,7 @@ export function drawPlan(seed: number, ledgers: Ledgers = 'sqlite'): Plan {
     ...(mirror === null ? [] : drawMirrorActions(diceOf(seed, 'mirror runs'), scene, restsAt)),
     ...drawProtectionActions(diceOf(seed, 'changes by others'), scene, restsAt),
     ...drawScheduleActions(diceOf(seed, 'people and schedules'), scene, restsAt),
+    ...drawLinkActions(diceOf(seed, 'people and links'), scene, restsAt),
     ...(placed.database === null
       ? []
       : drawDatabaseActions(diceOf(seed, 'database moves'), scene, restsAt)),

@@ -10,7 +10,7 @@ import { CALM, type Plan, type Scene, type SyncScene, type Weather } from './pla
 export const kindOf = (violation: string): string =>
   violation
     .replaceAll(/\d+/g, 'N')
-    .replaceAll(/\b(?:importSync|reconcile|retry|undo)-\w+-N/g, 'a run')
+    .replaceAll(/\b(?:importSync|reconcile|retry|undo|links)-\w+-N/g, 'a run')
     .slice(0, 60)
 
 /** How long it takes at most: a plan that is not the smallest is good enough. */
@@ -55,6 +55,7 @@ const PLAIN: Partial<SyncScene> = {
   protection: null,
   asks: false,
   everySeconds: null,
+  links: null,
   mode: 'upsert',
 }
 

@@ -3,6 +3,7 @@
 import { writeFileSync, renameSync, chmodSync } from 'node:fs'
 import { join } from 'node:path'
 import { isOnPostgres } from '../search/database.ts'
+import { associationOf, LINK_COLUMN, LINK_SEPARATOR } from '../search/links.ts'
 import type { MirrorScene, Scene, SyncScene } from '../search/plan.ts'
 import { KEYS } from './service.ts'
 import { DATABASE_URL, LEDGER_SCHEMA } from '../postgres/names.ts'
@@ -25,6 +26,22 @@ const protectionOf = ({ protection }: SyncScene): Json =>
     ? {}
     : { on_conflict: protection.onConflict, first_contact: protection.firstContact }
 
+const linksOf = (sync: SyncScene): Json =>
+  sync.links === null
+    ? {}
+    : {
+        links: [
+          {
+            association: associationOf(sync),
+            to: sync.links.to,
+            by: KEY_PROPERTY,
+            column: LINK_COLUMN,
+            missing: sync.links.missing,
+            ...(sync.links.splits && { split: LINK_SEPARATOR }),
+          },
+        ],
+      }
+
 const importOf = (sync: SyncScene, more: Json): Json => ({
   from: { csv: `./${sync.name}.csv` },
   to: 'crm',
@@ -39,6 +56,7 @@ const importOf = (sync: SyncScene, more: Json): Json => ({
   }),
   ...protectionOf(sync),
   ...(sync.asks && { approve: 'plan' }),
+  ...linksOf(sync),
   properties: Object.fromEntries(
     [KEY_PROPERTY, ...sync.properties].map((property) => [property, mappingOf(sync, property)]),
   ),

@@ -100,7 +100,7 @@ export class Operators {
       if (task === undefined) return void world.start(sync, 'importSync', { sync })
       if (task === 'reconcile')
         return void world.start(sync, 'reconcile', { sync, repair: this.#dice.often(0.7) })
-      if (task === 'backfill') return void world.start(sync, task, { sync })
+      if (task === 'backfill' || task === 'links') return void world.start(sync, task, { sync })
       const run = world.lastClosedRun(sync)
       if (run !== null) world.start(sync, task, { run })
     },
@@ -219,6 +219,7 @@ export class Operators {
       for (let times = count; times > 0; times--) this.#overwrite(sync, value)
     },
     schedule: (action) => this.#world.timetable?.act(action),
+    links: (action) => this.#world.linkers?.act(action),
     every: ({ sync, seconds }) => {
       this.#tell(`the configuration of ${sync} says every ${seconds} seconds`)
       this.#world.configuration.setEvery(sync, seconds)

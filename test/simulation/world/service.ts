@@ -8,10 +8,12 @@ import {
   type Org,
   type OtherService,
 } from '../../other-service/index.ts'
-import type { TypeDef } from '../../other-service/types.ts'
+import type { AssociationDef, TypeDef } from '../../other-service/types.ts'
+import { EdgeLog, type EdgeChange } from '../model/edge-log.ts'
 import { REFUSED, VALUE_MARK } from '../model/sources.ts'
 import { ServiceLog, type Change } from '../model/service-log.ts'
 import { REPEATER, type Network } from '../network/network.ts'
+import { associationOf } from '../search/links.ts'
 import type { Scene, Weather } from '../search/plan.ts'
 import type { Loop } from './loop.ts'
 import { currentProcess, Machine, Process } from './process.ts'
@@ -45,6 +47,20 @@ export const typeDefs = (isUnique: boolean): readonly TypeDef[] =>
     ],
   }))
 
+const associationsOf = ({ syncs }: Scene): readonly AssociationDef[] =>
+  syncs.flatMap((sync) =>
+    sync.links === null
+      ? []
+      : [
+          {
+            name: associationOf(sync),
+            source: sync.type,
+            target: sync.links.to,
+            cardinality: sync.links.cardinality,
+          },
+        ],
+  )
+
 export const faultsOf = ({ failed, failedAfter }: Weather): readonly Faults[] => [
   ...(failed > 0
     ? [{ rate: failed, kinds: ['503', '500', '502', '504', '429', 'drop_before', '302'] } as const]
@@ -67,6 +83,7 @@ export interface Services {
   /** An org of the same service. */
   readonly other: Org
   readonly log: ServiceLog
+  readonly edges: EdgeLog
   readonly process: Process
 }
 
@@ -77,6 +94,7 @@ export async function startServices(parts: {
   weather: Weather
   seed: number
   onChange(change: Change): void
+  onEdge(change: EdgeChange): void
   /** A service was shown a key; '' is none. */
   onKey(org: number, key: string): void
   /** A request with a key was refused by its quota, for so long. */
@@ -84,7 +102,9 @@ export async function startServices(parts: {
 }): Promise<Services> {
   const { loop, network, scene, weather, seed } = parts
   const log = new ServiceLog(() => loop.now(), parts.onChange)
+  const edges = new EdgeLog(() => loop.now(), log, parts.onEdge)
   const types = typeDefs(scene.isUnique)
+  const associations = associationsOf(scene)
   const start = async (address: string, process: Process, orgId: number, key: string) =>
     await process.run(() =>
       startOtherService({
@@ -92,7 +112,7 @@ export async function startServices(parts: {
         lacks: scene.service.isSingle ? BATCHES : [],
         seed,
         types,
-        associations: [],
+        associations,
         orgId,
         key,
         refusesText: REFUSED,
@@ -138,11 +158,14 @@ export async function startServices(parts: {
     ELSEWHERE_ORG,
     KEYS.elsewhere,
   )
-  for (const org of [crm.org, other, elsewhere.org]) log.watch(org)
+  for (const org of [crm.org, other, elsewhere.org]) {
+    log.watch(org)
+    edges.watch(org)
+  }
   const { items } = weather
   crm.set({
     faults: faultsOf(weather),
     itemFaults: items > 0 ? { rate: items, applied: 0.5, status: 500 } : null,
   })
-  return { crm, elsewhere, other, log, process }
+  return { crm, elsewhere, other, log, edges, process }
 }

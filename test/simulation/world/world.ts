@@ -8,8 +8,10 @@ import { numberOf, type Org } from '../../other-service/index.ts'
 import { taskQueueOf } from '../../../workflows/queues.ts'
 import type { Verdict } from '../model/approved.ts'
 import { MirrorJudge } from '../model/mirrored.ts'
-import { Source, Versions } from '../model/sources.ts'
+import type { EdgeChange } from '../model/edge-log.ts'
+import { KEY_MARK, Source, Versions } from '../model/sources.ts'
 import type { Change } from '../model/service-log.ts'
+import { Targets } from '../model/targets.ts'
 import { SimulatedTemporal, type Bundle } from '../temporal/index.ts'
 import { Network } from '../network/network.ts'
 import { NetworkWeather } from '../network/weather.ts'
@@ -18,11 +20,12 @@ import { Database } from '../postgres/database.ts'
 import { mirrorReader } from '../postgres/mirror.ts'
 import type { RealServer } from '../postgres/thread.ts'
 import { isOnPostgres } from '../search/database.ts'
-import type { Plan } from '../search/plan.ts'
+import type { Plan, SyncScene } from '../search/plan.ts'
 import { diceOf } from './dice.ts'
 import { FileBooks, FOLDER, ledgerTemplate, type Books } from './books.ts'
 import { Configuration } from './configuration.ts'
 import { install } from './fakes.ts'
+import { Linkers } from './linkers.ts'
 import { Loop } from './loop.ts'
 import { prepareNeighbour } from './neighbour.ts'
 import { asWorld, Machine, Process } from './process.ts'
@@ -48,6 +51,7 @@ export const BEGIN_MS = Date.UTC(2031, 4, 6, 7, 0, 0)
 
 export interface Watchers {
   onChange(change: Change): void
+  onEdge(change: EdgeChange): void
   onKey(org: number, key: string): void
   onRefusal(key: string, seconds: number): void
   violate(what: string): void
@@ -102,6 +106,8 @@ export class World {
   project = ''
   /** Null: nothing begins by itself. */
   timetable: Timetable | null = null
+  /** Null: no rows have links. */
+  linkers: Linkers | null = null
   #processes = 0
   #endings: (() => void)[] = []
 
@@ -143,6 +149,7 @@ export class World {
         new Source(sync, this.folder, this.versions, dice, {
           now,
           later: (work) => this.loop.after(1 + dice.below(30), 'the rest of a file', work),
+          targets: this.#targetsOf(sync),
         }),
       )
     }
@@ -159,6 +166,14 @@ export class World {
   }
 
   readonly #watchers: Watchers
+
+  /** What the rows of a sync are linked to. */
+  #targetsOf({ name, links }: SyncScene): Targets | null {
+    if (links === null) return null
+    const { seed, scene } = this.plan
+    const rows = scene.syncs.find(({ type }) => type === links.to)?.rows ?? 0
+    return new Targets(links, { mark: KEY_MARK, rows }, diceOf(seed, `targets of ${name}`))
+  }
 
   async begin(): Promise<void> {
     const { seed, scene, weather } = this.plan
@@ -193,6 +208,7 @@ export class World {
     this.#putRecords()
     for (let at = 0; at < scene.workers; at++) void this.startWorker(at)
     if (scene.neighbour) void this.#startNeighbour()
+    if (scene.syncs.some(({ links }) => links !== null)) this.linkers = new Linkers(this)
     if (scene.syncs.some(({ everySeconds }) => everySeconds !== null))
       this.timetable = new Timetable(this, (what) => this.#watchers.violate(what))
   }
@@ -398,8 +414,8 @@ export class World {
             args: args!,
           })
         isBegun = true
-        const { state } = (await workflow.getHandle(workflowId).result()) as { state: string }
-        return this.#end(started, state)
+        const { state } = (await workflow.getHandle(workflowId).result()) as { state?: string }
+        return this.#end(started, state ?? 'not needed')
       } catch (error) {
         const { name } = error as Error
         if (name === 'WorkflowFailedError' || name === 'WorkflowNotFoundError')

@@ -7,6 +7,12 @@ import { expect, test } from 'vitest'
 import type { ImportConfig, LinkMapping } from '../../../config/index.ts'
 import { isBalanced } from '../../../src/core/domain/books.ts'
 import { ServiceFailure } from '../../../src/core/errors.ts'
+import {
+  systemClock,
+  type AcquireOptions,
+  type Permit,
+  type Quota,
+} from '../../../src/core/ports.ts'
 import type { ImportClient } from '../../../src/import/ports.ts'
 import { SYSTEM_SCHEMA } from '../../../src/service/schema/schema-file.ts'
 import { clientWith, importScene, CONTACT, type Scene } from './scene.ts'
@@ -838,3 +844,30 @@ test('links at which the service fails end as failed in a bounded time, and the 
   expect(run.books.links).toMatchObject({ states: { linked: 48, failed: 12 } })
   expect(times).toBe(60)
 })
+
+test('a slice that has looked targets up goes on until a link is sent, however long its permit takes', async () => {
+  const scene = await linking({}, { keep_before: true })
+  const [company] = await companies(scene, 'a.example')
+  scene.rows(COLUMNS, [
+    ['c-1', 'Ada', 'a.example'],
+    ['c-2', 'Bob', 'a.example'],
+  ])
+  let gaveUp = 0
+  const through = (client: ImportClient): ImportClient => {
+    const { quota: real } = client
+    const acquire = async (options: AcquireOptions = {}): Promise<Permit> => {
+      if (gaveUp === 5) throw new Error('five slices have sent nothing')
+      await systemClock.sleep(1_500, options.signal).catch((error: unknown) => {
+        gaveUp++
+        throw error
+      })
+      return await real.acquire(options)
+    }
+    const quota: Quota = { limitPerMinute: () => real.limitPerMinute(), acquire }
+    return clientWith(client, { quota })
+  }
+  const ended = await scene.run({ through, tuning: { segment_ms: 1_000, in_flight: 1 } })
+  expect(ended.state).toBe('complete')
+  expect(await targetsOf(scene, 'c-1')).toEqual([company])
+  expect(await targetsOf(scene, 'c-2')).toEqual([company])
+}, 600_000)
