@@ -3,6 +3,7 @@
 import type { SyncScene } from '../search/plan.ts'
 import type { World } from '../world/world.ts'
 import type { ApprovalJudge } from './approved.ts'
+import type { IncrementalJudge } from './incremental.ts'
 import type { RunRow } from './judge.ts'
 import { isSetAside, judgeLeft, judgeSaid, protectedStates } from './protected.ts'
 import { plainValues } from './service-log.ts'
@@ -114,7 +115,15 @@ function judgeMade(
 export function judgeClosedRun(
   world: World,
   run: RunRow,
-  { since, approvals }: { readonly since: number; readonly approvals: ApprovalJudge },
+  {
+    since,
+    approvals,
+    incremental,
+  }: {
+    readonly since: number
+    readonly approvals: ApprovalJudge
+    readonly incremental: IncrementalJudge
+  },
   violate: Violate,
 ): void {
   const sync = world.plan.scene.syncs.find(({ name }) => name === run.sync)!
@@ -126,22 +135,25 @@ export function judgeClosedRun(
   if (run.state === 'failed') judgeFailed(world, run, since, violate)
   if (!['sync', 'backfill'].includes(run.purpose) || !COMPLETE.includes(run.state)) return
   const source = world.sources.get(run.sync)!
-  const file = source.states.find(({ digest }) => digest === run.source_digest)
-  if (file === undefined)
-    return violate(`(iii) run ${run.id} is ${run.state}, and what it has read was never the file`)
+  const read =
+    source.sync.query === null
+      ? (source.states.find(({ digest }) => digest === run.source_digest)?.rows ?? null)
+      : incremental.rowsOf(run)
+  if (read === null)
+    return violate(`(iii) run ${run.id} is ${run.state}, and what it has read was never the source`)
   const items = world.query<Item>(
     'SELECT ordinal, state, key, record_id, verified, replayed, in_doubt, code, reason, attempts FROM items WHERE run = ? ORDER BY ordinal',
     run.id,
   )
-  if (items.length !== file.rows.length)
+  if (items.length !== read.length)
     return violate(
-      `(iii) run ${run.id}: the file has ${file.rows.length} rows, and the ledger ${items.length}`,
+      `(iii) run ${run.id}: the source has ${read.length} rows, and the ledger ${items.length}`,
     )
   const isClean = run.state === 'complete'
   for (const [at, item] of items.entries()) {
-    const row = file.rows[at]!
+    const row = read[at]!
     const right = [
-      ...rightStates(world, sync, file.rows, at),
+      ...rightStates(world, sync, read, at),
       ...(sync.asks ? ['conflict'] : []),
       // The service itself has changed what it takes.
       ...(world.refusesMore(run.opened_at) || isSetAside(sync, item) ? ['rejected'] : []),

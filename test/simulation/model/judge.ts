@@ -7,6 +7,7 @@ import { ApprovalJudge } from './approved.ts'
 import { judgeClosedRun } from './closed-run.ts'
 import { judgeWrittenOver } from './protected.ts'
 import { HeldBack } from './held-back.ts'
+import { IncrementalJudge } from './incremental.ts'
 import type { Change } from './service-log.ts'
 
 export interface RunRow {
@@ -62,6 +63,7 @@ export class Judge {
   readonly marks = new Set<string>()
   #world: World | null = null
   #approvals: ApprovalJudge | null = null
+  #incremental: IncrementalJudge | null = null
   #heldBack: HeldBack | null = null
   /** The newest version that we have written, by org, sync, key and property. */
   readonly #newest = new Map<string, number>()
@@ -77,6 +79,7 @@ export class Judge {
   watch(world: World): void {
     this.#world = world
     this.#approvals = new ApprovalJudge(world, (what) => this.violate(what))
+    this.#incremental = new IncrementalJudge(world, (what) => this.violate(what))
     this.#heldBack = new HeldBack(() => world.loop.now())
     world.loop.atRest = () => this.#look()
   }
@@ -271,7 +274,11 @@ export class Judge {
       judgeClosedRun(
         world,
         run,
-        { since: this.#seenAt.get(run.id) ?? Infinity, approvals: this.#approvals! },
+        {
+          since: this.#seenAt.get(run.id) ?? Infinity,
+          approvals: this.#approvals!,
+          incremental: this.#incremental!,
+        },
         (what) => this.violate(what),
       )
     }

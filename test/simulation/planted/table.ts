@@ -2,6 +2,7 @@
 
 import type { Patch } from '../search/bundle.ts'
 import { PLANTED_IN_POSTGRES } from './postgres.ts'
+import { PLANTED_IN_QUERIES } from './queries.ts'
 
 export interface PlantedBug {
   readonly name: string
@@ -20,6 +21,7 @@ export interface PlantedBug {
     | 'protection'
     | 'approval'
     | 'schedules'
+    | 'queries'
     | 'privacy'
     | 'client'
     | 'running'
@@ -807,6 +809,7 @@ export const PLANTED: readonly PlantedBug[] = [
     'state: null',
   ),
   ...PLANTED_IN_POSTGRES,
+  ...PLANTED_IN_QUERIES,
   bug(
     'outbox',
     'the-ledger-does-not-wait-for-the-disk',

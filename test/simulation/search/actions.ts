@@ -2,6 +2,7 @@
 
 import type { Dice } from '../scheduler.ts'
 import type { Scene } from './plan.ts'
+import type { TableAction } from './table-actions.ts'
 
 export type Action = { readonly at: number } & (
   | {
@@ -54,6 +55,7 @@ export type Action = { readonly at: number } & (
       readonly for?: number
     }
   | { readonly do: 'every'; readonly sync: string; readonly seconds: number }
+  | TableAction
   | { readonly do: 'cancel'; readonly sync: string }
   | { readonly do: 'terminate'; readonly sync: string }
   | { readonly do: 'pause'; readonly sync: string; readonly for: number }
@@ -112,6 +114,7 @@ type DrawnKind = Exclude<
   | 'answer'
   | 'schedule'
   | 'every'
+  | TableAction['do']
   | 'databaseDown'
   | 'endSession'
   | 'stopInTransaction'

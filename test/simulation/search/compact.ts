@@ -18,6 +18,7 @@ export const PLAIN_SYNC: SyncScene = {
   protection: null,
   asks: false,
   everySeconds: null,
+  query: null,
 }
 
 export const PLAIN_SERVICE: Scene['service'] = {

@@ -13,6 +13,7 @@ import {
   drawScheduleActions,
   type Action,
 } from './actions.ts'
+import { drawTableActions } from './table-actions.ts'
 import { drawDatabase, drawDatabaseActions, type DatabaseScene, type Ledgers } from './database.ts'
 
 /** Which values of others a sync leaves as they are. */
@@ -45,6 +46,16 @@ export interface SyncScene {
   readonly asks: boolean
   /** Its schedule begins a run so often; null: it has none. */
   readonly everySeconds: number | null
+  /** Null: it reads a file. */
+  readonly query: QueryScene | null
+}
+
+/** A table of a warehouse, of which each run reads what changed since the last one. */
+export interface QueryScene {
+  /** The column whose greatest value the next run begins with. */
+  readonly column: 'updated_at' | 'version'
+  /** How far a run goes back behind it: seconds, or versions. */
+  readonly back: number
 }
 
 /** A mirror of the service into a warehouse. */
@@ -167,6 +178,7 @@ function drawSync(dice: Dice, name: string, type: SyncScene['type']): SyncScene 
     protection: null,
     asks: false,
     everySeconds: null,
+    query: null,
   }
 }
 
@@ -226,6 +238,23 @@ function scheduledScene({ one, often }: Dice, scene: DrawnScene): DrawnScene {
     ...sync,
     everySeconds: sync === scheduled || often(0.3) ? one(20, 60, 60, 180) : null,
   }))
+  return { ...scene, syncs }
+}
+
+/** In some histories only, by dice of its own. A row that is gone from such a table is gone nowhere else. */
+function queryingScene({ one, often }: Dice, scene: DrawnScene): DrawnScene {
+  if (!often(0.15)) return scene
+  const querying = one(...scene.syncs)
+  const syncs = scene.syncs.map((sync): SyncScene =>
+    sync === querying || often(0.3)
+      ? {
+          ...sync,
+          query: { column: one('updated_at', 'updated_at', 'version'), back: one(0, 0, 5, 30) },
+          missingRows: 'ignore',
+          keyless: 0,
+        }
+      : sync,
+  )
   return { ...scene, syncs }
 }
 
@@ -316,7 +345,8 @@ export function drawPlan(seed: number, ledgers: Ledgers = 'sqlite'): Plan {
   const neighbour = diceOf(seed, 'neighbour').often(0.06)
   const scheduled = scheduledScene(diceOf(seed, 'schedules'), asking)
   const slow = mirror === null ? slowScene(diceOf(seed, 'slow service'), scheduled) : scheduled
-  const scene = { ...slow, mirror, neighbour, ...placed }
+  const querying = queryingScene(diceOf(seed, 'queries'), slow)
+  const scene = { ...querying, mirror, neighbour, ...placed }
   const dice = diceOf(seed, 'actions')
   const restsAt = (3 + dice.below(12)) * MINUTE
   const actions = [
@@ -324,6 +354,7 @@ export function drawPlan(seed: number, ledgers: Ledgers = 'sqlite'): Plan {
     ...(mirror === null ? [] : drawMirrorActions(diceOf(seed, 'mirror runs'), scene, restsAt)),
     ...drawProtectionActions(diceOf(seed, 'changes by others'), scene, restsAt),
     ...drawScheduleActions(diceOf(seed, 'people and schedules'), scene, restsAt),
+    ...drawTableActions(diceOf(seed, 'tables'), scene, restsAt),
     ...(placed.database === null
       ? []
       : drawDatabaseActions(diceOf(seed, 'database moves'), scene, restsAt)),

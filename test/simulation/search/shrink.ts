@@ -55,6 +55,7 @@ const PLAIN: Partial<SyncScene> = {
   protection: null,
   asks: false,
   everySeconds: null,
+  query: null,
   mode: 'upsert',
 }
 

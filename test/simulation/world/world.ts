@@ -9,6 +9,7 @@ import { taskQueueOf } from '../../../workflows/queues.ts'
 import type { Verdict } from '../model/approved.ts'
 import { MirrorJudge } from '../model/mirrored.ts'
 import { Source, Versions } from '../model/sources.ts'
+import { Table } from '../model/tables.ts'
 import type { Change } from '../model/service-log.ts'
 import { SimulatedTemporal, type Bundle } from '../temporal/index.ts'
 import { Network } from '../network/network.ts'
@@ -25,9 +26,10 @@ import { Configuration } from './configuration.ts'
 import { install } from './fakes.ts'
 import { Loop } from './loop.ts'
 import { prepareNeighbour } from './neighbour.ts'
-import { asWorld, Machine, Process } from './process.ts'
+import { asWorld, currentProcess, Machine, Process } from './process.ts'
 import { ELSEWHERE_ORG, HOME_ORG, OTHER_ORG, startServices, type Services } from './service.ts'
 import { closeFilesOf, watchStatements } from './statements.ts'
+import { AnswerNotes, type QueryReading } from './queries.ts'
 import { Story } from './story.ts'
 import { Timetable } from './timetable.ts'
 import { MIRROR, Warehouse, type TableReader } from './warehouse.ts'
@@ -42,6 +44,8 @@ function causeOf(error: unknown): string {
 
 /** With the digits after it, no double holds such a number. */
 const LONG = 9_007_199_254_740_993n
+
+const NEIGHBOUR = 'neighbour'
 
 /** When all histories begin. */
 export const BEGIN_MS = Date.UTC(2031, 4, 6, 7, 0, 0)
@@ -79,7 +83,9 @@ export class World {
   readonly weather: NetworkWeather
   readonly network: Network
   readonly versions = new Versions()
-  readonly sources = new Map<string, Source>()
+  readonly sources = new Map<string, Source | Table>()
+  /** What queries were answered. */
+  readonly readings: QueryReading[] = []
   readonly configuration: Configuration
   readonly temporal: SimulatedTemporal
   readonly client: Client
@@ -132,19 +138,20 @@ export class World {
     )
     machine.aheadMs = scene.database?.clockAhead ?? 0
     const isInFile = scene.mirror !== null && scene.mirror.warehouse !== 'postgres'
-    this.warehouse = isInFile ? new Warehouse(this.loop, this.folder) : null
-    this.mirrorTable = this.warehouse?.table ?? mirrorReader(this.database)
+    const isAsked = scene.syncs.some(({ query }) => query !== null)
+    this.warehouse = isInFile || isAsked ? new Warehouse(this.loop, this.folder) : null
+    this.mirrorTable = isInFile ? this.warehouse!.table : mirrorReader(this.database)
     this.mirrorJudge = scene.mirror ? new MirrorJudge(this, (what) => watchers.violate(what)) : null
     this.configuration = new Configuration(this.folder, scene)
     for (const sync of scene.syncs) {
       const dice = diceOf(seed, `rows of ${sync.name}`)
-      this.sources.set(
-        sync.name,
-        new Source(sync, this.folder, this.versions, dice, {
-          now,
-          later: (work) => this.loop.after(1 + dice.below(30), 'the rest of a file', work),
-        }),
-      )
+      const later = (work: () => void) =>
+        void this.loop.after(1 + dice.below(30), 'the rest of a file', work)
+      const source =
+        sync.query === null
+          ? new Source(sync, this.folder, this.versions, dice, { now, later })
+          : new Table(sync, this.folder, this.versions, dice, now)
+      this.sources.set(sync.name, source)
     }
     const wireDice = diceOf(seed, 'wire')
     this.temporal = new SimulatedTemporal({
@@ -164,7 +171,7 @@ export class World {
     const { seed, scene, weather } = this.plan
     this.database?.begin()
     this.#file?.begin()
-    await this.warehouse?.begin()
+    if (this.plan.scene.mirror !== null) await this.warehouse?.begin()
     this.#endings.push(
       install({
         loop: this.loop,
@@ -249,7 +256,7 @@ export class World {
   /** The worker of another project, with the same syncs, into another service. */
   async #startNeighbour(): Promise<void> {
     const place = asWorld(() => prepareNeighbour(this.folder, this.plan.scene, ledgerTemplate()))
-    const process = new Process('neighbour', this.machine)
+    const process = new Process(NEIGHBOUR, this.machine)
     await this.#worker(process, { ...place, database: null }).start()
     this.story.tell('the worker of a neighbour starts')
   }
@@ -273,8 +280,21 @@ export class World {
       ledgerMs: () => ledgerMs * 2 * dice.random(),
       warehouse: this.warehouse,
       warehouseMs: () => 1 + 40 * warehouseDice.random(),
+      watchAnswer: this.#watchAnswer,
       violate: (what) => this.#watchers.violate(what),
     })
+  }
+
+  readonly #watchAnswer = (query: string, columns: readonly string[]) => {
+    // A neighbour has tables of its own.
+    if (currentProcess()?.name === NEIGHBOUR)
+      return { looked: () => {}, rows: () => {}, end: () => {} }
+    const notes = new AnswerNotes(query, columns, this.sources)
+    return {
+      looked: () => notes.looked(),
+      rows: (chunk: readonly (readonly unknown[])[]) => notes.add(chunk),
+      end: () => void this.readings.push(notes.end()),
+    }
   }
 
   restartLater(at: number, afterMs: number): void {
