@@ -103,7 +103,9 @@ export class AnswerNotes {
   end(): QueryReading {
     const byCode = new Map(this.#rows.map((row) => [row.code, row]))
     const rows = this.#codes.flatMap((code) => byCode.get(code) ?? [])
-    const digest = createHash('sha256').update(`${this.#lines.join('\n')}\n`).digest('hex')
+    const digest = createHash('sha256')
+      .update(`${this.#lines.join('\n')}\n`)
+      .digest('hex')
     const asked = askedRows(this.#rows, this.#asked)
     const isExact = asked.length === rows.length && asked.every((row) => rows.includes(row))
     return { ...this.#asked, rows, digest, isExact }
