@@ -132,7 +132,9 @@ export function judgeClosedRun(
     run.id,
   ))
     if (!STATES.includes(state)) violate(`(iii) run ${run.id} has rows in no known state: ${state}`)
-  if (run.state === 'failed') judgeFailed(world, run, since, violate)
+  // Why a plan is refused is the product's to say.
+  if (run.state === 'failed' && !approvals.isApplying(run)) judgeFailed(world, run, since, violate)
+  approvals.judgeApplied(run)
   if (!['sync', 'backfill'].includes(run.purpose) || !COMPLETE.includes(run.state)) return
   const source = world.sources.get(run.sync)!
   const read =
@@ -154,7 +156,7 @@ export function judgeClosedRun(
     const row = read[at]!
     const right = [
       ...rightStates(world, sync, read, at),
-      ...(sync.asks ? ['conflict'] : []),
+      ...(sync.asks || approvals.isApplying(run) ? ['conflict'] : []),
       // The service itself has changed what it takes.
       ...(world.refusesMore(run.opened_at) || isSetAside(sync, item) ? ['rejected'] : []),
     ]
@@ -168,7 +170,7 @@ export function judgeClosedRun(
       violate(`(i) run ${run.id} is complete, and row ${at + 1} is ${item.state}`)
     if (item.state !== 'invalid' && item.key !== row.code)
       violate(`(iii) run ${run.id}: row ${at + 1} has another key`)
-    judgeMade(world, { run, row, item }, since, violate)
+    if (!approvals.isApplying(run)) judgeMade(world, { run, row, item }, since, violate)
     approvals.judgeConflict(run, item, since)
     judgeLeft(world, sync, { run, row, item }, violate)
     if (ACCEPTED.includes(item.state)) judgeAccepted(world, { run, row, item }, since, violate)

@@ -1,6 +1,7 @@
 // Bugs that are planted to prove that the simulator sees them: each takes back one precaution of the code, in a copy of it.
 
 import type { Patch } from '../search/bundle.ts'
+import { PLANTED_IN_PLANS } from './plans-beforehand.ts'
 import { PLANTED_IN_POSTGRES } from './postgres.ts'
 import { PLANTED_IN_QUERIES } from './queries.ts'
 
@@ -22,6 +23,7 @@ export interface PlantedBug {
     | 'approval'
     | 'schedules'
     | 'queries'
+    | 'plans'
     | 'privacy'
     | 'client'
     | 'running'
@@ -810,6 +812,7 @@ export const PLANTED: readonly PlantedBug[] = [
   ),
   ...PLANTED_IN_POSTGRES,
   ...PLANTED_IN_QUERIES,
+  ...PLANTED_IN_PLANS,
   bug(
     'outbox',
     'the-ledger-does-not-wait-for-the-disk',

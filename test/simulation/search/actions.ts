@@ -2,6 +2,7 @@
 
 import type { Dice } from '../scheduler.ts'
 import type { Scene } from './plan.ts'
+import type { PlanAction } from './plan-actions.ts'
 import type { TableAction } from './table-actions.ts'
 
 export type Action = { readonly at: number } & (
@@ -56,6 +57,7 @@ export type Action = { readonly at: number } & (
     }
   | { readonly do: 'every'; readonly sync: string; readonly seconds: number }
   | TableAction
+  | PlanAction
   | { readonly do: 'cancel'; readonly sync: string }
   | { readonly do: 'terminate'; readonly sync: string }
   | { readonly do: 'pause'; readonly sync: string; readonly for: number }
@@ -115,6 +117,7 @@ type DrawnKind = Exclude<
   | 'schedule'
   | 'every'
   | TableAction['do']
+  | PlanAction['do']
   | 'databaseDown'
   | 'endSession'
   | 'stopInTransaction'

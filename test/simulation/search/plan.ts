@@ -13,6 +13,7 @@ import {
   drawScheduleActions,
   type Action,
 } from './actions.ts'
+import { drawPlanActions } from './plan-actions.ts'
 import { drawTableActions } from './table-actions.ts'
 import { drawDatabase, drawDatabaseActions, type DatabaseScene, type Ledgers } from './database.ts'
 
@@ -241,9 +242,12 @@ function scheduledScene({ one, often }: Dice, scene: DrawnScene): DrawnScene {
   return { ...scene, syncs }
 }
 
-/** In some histories only, by dice of its own. A row that is gone from such a table is gone nowhere else. */
+/**
+ * In some histories only, by dice of its own. A row that is gone from such a table is gone nowhere else. A service that writes other values
+ * than were sent leaves every row over (docs/reliability.md, "Open").
+ */
 function queryingScene({ one, often }: Dice, scene: DrawnScene): DrawnScene {
-  if (!often(0.15)) return scene
+  if (!often(0.15) || scene.service.writes !== 'sent') return scene
   const querying = one(...scene.syncs)
   const syncs = scene.syncs.map((sync): SyncScene =>
     sync === querying || often(0.3)
@@ -354,6 +358,7 @@ export function drawPlan(seed: number, ledgers: Ledgers = 'sqlite'): Plan {
     ...(mirror === null ? [] : drawMirrorActions(diceOf(seed, 'mirror runs'), scene, restsAt)),
     ...drawProtectionActions(diceOf(seed, 'changes by others'), scene, restsAt),
     ...drawScheduleActions(diceOf(seed, 'people and schedules'), scene, restsAt),
+    ...drawPlanActions(diceOf(seed, 'plans made beforehand'), scene, restsAt),
     ...drawTableActions(diceOf(seed, 'tables'), scene, restsAt),
     ...(placed.database === null
       ? []

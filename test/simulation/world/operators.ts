@@ -133,6 +133,12 @@ export class Operators {
       log.others(() => crm.org.change(record.id, { [this.#dice.one('name', 'note')]: text }))
     },
     ...tableDoers(() => this.#world),
+    plan: ({ sync }) => this.#world.makePlan(sync),
+    apply: ({ sync, isOlder }) => {
+      const [newest, older] = this.#world.plans.filter((one) => one.sync === sync).toReversed()
+      const plan = isOlder ? (older ?? newest) : newest
+      if (plan !== undefined) this.#world.apply(plan)
+    },
     kill: ({ worker, backAfter }) => this.#world.kill(worker, backAfter),
     powerCut: ({ backAfter }) => this.#world.cutPower(backAfter),
     killAtStatement: ({ worker, in: count, backAfter }) => {

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import type { Logger } from '../../../src/core/ports.ts'
 import { numberOf, type Org } from '../../other-service/index.ts'
 import { taskQueueOf } from '../../../workflows/queues.ts'
-import type { Verdict } from '../model/approved.ts'
+import { readPlan, type MadePlan, type Verdict } from '../model/approved.ts'
 import { MirrorJudge } from '../model/mirrored.ts'
 import { Source, Versions } from '../model/sources.ts'
 import { Table } from '../model/tables.ts'
@@ -26,6 +26,7 @@ import { Configuration } from './configuration.ts'
 import { install } from './fakes.ts'
 import { Loop } from './loop.ts'
 import { prepareNeighbour } from './neighbour.ts'
+import { planWithDiff } from './planning.ts'
 import { asWorld, currentProcess, Machine, Process } from './process.ts'
 import { ELSEWHERE_ORG, HOME_ORG, OTHER_ORG, startServices, type Services } from './service.ts'
 import { closeFilesOf, watchStatements } from './statements.ts'
@@ -346,6 +347,57 @@ export class World {
     this.story.tell(`${workflowId} begins`)
     void this.#follow(type, workflowId, [{ tuning, ...input }], started)
     return started
+  }
+
+  /** Plans that were made, the oldest first. */
+  readonly plans: MadePlan[] = []
+
+  /** Somebody makes a plan. */
+  makePlan(sync: string): void {
+    // One at a time is enough.
+    if (this.#planning.has(sync)) return
+    this.#planning.add(sync)
+    void this.#plan(sync)
+      .catch((error: unknown) => this.story.tell(`there is no plan of ${sync}: ${causeOf(error)}`))
+      .finally(() => void this.#planning.delete(sync))
+  }
+
+  readonly #planning = new Set<string>()
+
+  async #plan(sync: string): Promise<void> {
+    const process = new Process(`planner-${++this.#planners}`, this.machine)
+    const isAway = this.#file === null
+    this.story.tell(`somebody makes a plan of ${sync}`)
+    try {
+      await planWithDiff(sync, {
+        process,
+        network: this.network,
+        folder: this.folder,
+        configFile: this.configuration.file,
+        env: { RECORDS_SYNC_SMALL_TUNING: '1' },
+        database: isAway ? { url: DATABASE_URL, schema: LEDGER_SCHEMA } : null,
+        logger: this.#logger(process),
+      })
+    } finally {
+      process.die()
+      closeFilesOf(process)
+    }
+    const [made] = this.query<{ id: number }>(
+      `SELECT min(id) AS id FROM runs WHERE mode = 'plan' AND sync = ?`,
+      sync,
+    )
+    const number = -made!.id
+    this.story.tell(`plan ${number} of ${sync} is made`)
+    const shown = readPlan(this, -number, '')
+    this.plans.push({ sync, number, shown, appliedBy: new Set(), writer: null })
+  }
+
+  #planners = 0
+
+  /** Somebody applies a plan. */
+  apply({ sync, number, appliedBy }: MadePlan): void {
+    this.story.tell(`somebody applies plan ${number}`)
+    appliedBy.add(this.start(sync, 'importSync', { sync, plan: number }).workflowId)
   }
 
   /** A run that somebody else has begun. */
