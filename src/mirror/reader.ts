@@ -20,7 +20,7 @@ import type { MirrorDeps } from './ports.ts'
 /** A page, and when it was asked for: an instant of our clock. */
 export interface ReadPage {
   readonly records: readonly RecordRepresentation[]
-  /** Records of the answer, with those that the page before had. */
+  /** Records of the answer, with those that the page before had; at least one, so that pages without records end too. */
   readonly answered: number
   readonly cursor: string | null
   readonly askedAt: string
@@ -128,7 +128,7 @@ export class Reader {
           const records = newRecordsOf(data, before)
           before = data
           const left = pagination.has_more ? (pagination.next_cursor ?? null) : null
-          yield { records, answered: data.length, cursor: left, askedAt }
+          yield { records, answered: Math.max(1, data.length), cursor: left, askedAt }
           if (next !== null) break
         }
       } catch (error) {

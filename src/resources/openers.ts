@@ -12,17 +12,18 @@ export interface ConfigRef {
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
-/** `connect` belongs to a connector: one client for each connection, whether it is read or written. */
+/** `connect` belongs to a connector: one client for each connection, whether it is read or written. Warehouses are opened by `open`. */
 export function createSourceOpeners(
   { configFile, env }: ConfigRef,
   connect: SourceOpeners['connect'],
+  open = openWarehouse,
 ): SourceOpeners {
   return {
     connect,
     openTextTables,
     async openWarehouse(name, signal) {
       const config = await loadConfig(configFile, env)
-      return await openWarehouse(name, await readWarehousePlace(config, name, env), { signal })
+      return await open(name, await readWarehousePlace(config, name, env), { signal })
     },
   }
 }

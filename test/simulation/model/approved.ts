@@ -17,7 +17,7 @@ interface PlannedRow {
   readonly sent: Values
 }
 
-interface ShownPlan {
+export interface ShownPlan {
   readonly at: number
   readonly digest: string
   /** By key. */
@@ -55,6 +55,52 @@ export const shownPlan = ({
     ? (PLAN_SHOWN.exec(message ?? '')?.[2] ?? null)
     : null
 
+/** A plan that somebody has made, and may apply. */
+export interface MadePlan {
+  readonly sync: string
+  readonly number: number
+  readonly shown: ShownPlan
+  /** The workflows that were to apply it. */
+  readonly appliedBy: Set<string>
+  /** The run that has written by it; null: none has. */
+  writer: number | null
+}
+
+/** What a row of a plan that is to be sent may come to: it is sent, or it is not as the plan has it. */
+const SENT = ['create', 'unknown', 'update']
+const PLAN_REFUSED = /^plan/
+const NOT_SENT = ['invalid', 'superseded', 'withdrawn', 'absent', 'exists']
+
+/** @param run in which it is: of a plan that is made beforehand, less than zero */
+export function readPlan(world: World, run: number, digest: string): ShownPlan {
+  const images = world.query<{
+    key: string
+    verdict: string
+    record_id: string | null
+    before: string | null
+    sent: string
+  }>(
+    `SELECT items.key, verdict, before_images.record_id, before, sent FROM before_images
+     JOIN items USING (run, ordinal) WHERE run = ?`,
+    run,
+  )
+  const removals = world.query<{ key: string }>(
+    `SELECT key FROM removals WHERE run = ? AND state = 'planned'`,
+    run,
+  )
+  return {
+    at: world.loop.now(),
+    digest,
+    rows: new Map(
+      images.map(({ key, verdict, record_id: recordId, before, sent }) => [
+        key,
+        { verdict, recordId, before: textsOf(before), sent: textsOf(sent)! },
+      ]),
+    ),
+    removals: new Set(removals.map(({ key }) => key)),
+  }
+}
+
 export class ApprovalJudge {
   readonly #world: World
   readonly #violate: Violate
@@ -68,49 +114,39 @@ export class ApprovalJudge {
 
   /** Called whenever the books have changed: a plan that waits is what a person sees. */
   see(run: RunRow): void {
+    const made = this.#made(run)
+    if (made !== undefined) this.#plans.set(run.id, made.shown)
     const digest = shownPlan(run)
     if (digest === null) return
     const known = this.#plans.get(run.id)
-    if (known === undefined) this.#plans.set(run.id, this.#read(run.id, digest))
+    if (known === undefined) this.#plans.set(run.id, readPlan(this.#world, run.id, digest))
     else if (known.digest !== digest)
       this.#violate(`(x) run ${run.id} has shown two plans: ${known.digest} and ${digest}`)
   }
 
-  #read(run: number, digest: string): ShownPlan {
-    const images = this.#world.query<{
-      key: string
-      verdict: string
-      record_id: string | null
-      before: string | null
-      sent: string
-    }>(
-      `SELECT items.key, verdict, before_images.record_id, before, sent FROM before_images
-       JOIN items USING (run, ordinal) WHERE run = ?`,
-      run,
-    )
-    const removals = this.#world.query<{ key: string }>(
-      `SELECT key FROM removals WHERE run = ? AND state = 'planned'`,
-      run,
-    )
-    return {
-      at: this.#world.loop.now(),
-      digest,
-      rows: new Map(
-        images.map(({ key, verdict, record_id: recordId, before, sent }) => [
-          key,
-          { verdict, recordId, before: textsOf(before), sent: textsOf(sent)! },
-        ]),
-      ),
-      removals: new Set(removals.map(({ key }) => key)),
-    }
-  }
+  /** The plan that was made beforehand, and that a run applies. */
+  #made = ({ workflow_id: workflowId }: RunRow): MadePlan | undefined =>
+    this.#world.plans.find(({ appliedBy }) => appliedBy.has(workflowId))
 
-  /** Whether a run asks, by its own configuration. */
-  #asks = ({ purpose, config }: RunRow): boolean =>
-    ASKING.includes(purpose) && config.includes('"approve":"plan"')
+  /** Whether a run has a plan that it keeps to: it asks, by its own configuration, or applies one. */
+  #asks = (run: RunRow): boolean =>
+    this.#made(run) !== undefined ||
+    (ASKING.includes(run.purpose) && run.config.includes('"approve":"plan"'))
+
+  /** Whether a run looks its rows up right before it writes, and leaves alone what is not as planned. */
+  isApplying = (run: RunRow): boolean => this.#made(run) !== undefined
 
   /** The plan of a run, if a person has approved it. */
   #approved(run: RunRow, what: string): ShownPlan | null {
+    const made = this.#made(run)
+    if (made !== undefined) {
+      made.writer ??= run.id
+      if (made.writer !== run.id)
+        this.#violate(
+          `(x) run ${run.id} ${what} by plan ${made.number}, which run ${made.writer} has applied`,
+        )
+      return made.shown
+    }
     const plan = this.#plans.get(run.id)
     const isApproved = this.#world.verdicts.some(
       (one) =>
@@ -181,6 +217,7 @@ export class ApprovalJudge {
     since: number,
   ): void {
     if (item.state !== 'conflict') return
+    const from = this.#made(run)?.shown.at ?? since
     const { syncs } = this.#world.plan.scene
     const { type } = syncs.find(({ name }) => name === run.sync)!
     // Another sync may write the same records.
@@ -188,13 +225,34 @@ export class ApprovalJudge {
     const changed = this.#world.services.log.changes.some(
       ({ org, code, at, by }) =>
         org === run.org_id &&
-        at >= since &&
-        (by === 'others' || isShared) &&
+        at >= from &&
+        (by === 'others' || isShared || from < since) &&
         code.trim() === item.key,
     )
     if (!changed)
       this.#violate(
         `(x) run ${run.id}: row ${item.ordinal} is conflict, and nobody has changed its record since the run began`,
       )
+  }
+
+  /** Called when a run is closed: one that applies a plan has done all that it shows, or nothing, and says so. */
+  judgeApplied(run: RunRow): void {
+    const made = this.#made(run)
+    if (made === undefined || run.purpose !== 'sync') return
+    if (run.state === 'failed' && PLAN_REFUSED.test(run.reason ?? '') && made.writer === run.id)
+      this.#violate(`(x) run ${run.id} refuses plan ${made.number}, and has written by it`)
+    if (!run.state.startsWith('complete')) return
+    const states = new Map(
+      this.#world
+        .query<{ key: string; state: string }>('SELECT key, state FROM items WHERE run = ?', run.id)
+        .map(({ key, state }) => [key, state]),
+    )
+    for (const [key, { verdict }] of made.shown.rows) {
+      const state = states.get(key) ?? 'missing'
+      if (SENT.includes(verdict) && (state === 'missing' || NOT_SENT.includes(state)))
+        this.#violate(
+          `(x) run ${run.id} is ${run.state}: a row that plan ${made.number} shows as ${verdict} is ${state}`,
+        )
+    }
   }
 }

@@ -3,6 +3,7 @@
 import type { SyncScene } from '../search/plan.ts'
 import type { World } from '../world/world.ts'
 import type { ApprovalJudge } from './approved.ts'
+import type { IncrementalJudge } from './incremental.ts'
 import type { RunRow } from './judge.ts'
 import type { LinkJudge } from './linked.ts'
 import { isSetAside, judgeLeft, judgeSaid, protectedStates } from './protected.ts'
@@ -117,12 +118,13 @@ interface ClosedParts {
   readonly since: number
   readonly approvals: ApprovalJudge
   readonly links: LinkJudge
+  readonly incremental: IncrementalJudge
 }
 
 export function judgeClosedRun(
   world: World,
   run: RunRow,
-  { since, approvals, links }: ClosedParts,
+  { since, approvals, links, incremental }: ClosedParts,
   violate: Violate,
 ): void {
   const sync = world.plan.scene.syncs.find(({ name }) => name === run.sync)!
@@ -131,28 +133,33 @@ export function judgeClosedRun(
     run.id,
   ))
     if (!STATES.includes(state)) violate(`(iii) run ${run.id} has rows in no known state: ${state}`)
-  if (run.state === 'failed') judgeFailed(world, run, since, violate)
+  // Why a plan is refused is the product's to say.
+  if (run.state === 'failed' && !approvals.isApplying(run)) judgeFailed(world, run, since, violate)
+  approvals.judgeApplied(run)
   if (!['sync', 'backfill'].includes(run.purpose) || !COMPLETE.includes(run.state))
     return links.judgeClosed(run, null, since)
   const source = world.sources.get(run.sync)!
-  const file = source.states.find(({ digest }) => digest === run.source_digest)
-  if (file === undefined)
-    return violate(`(iii) run ${run.id} is ${run.state}, and what it has read was never the file`)
+  const read =
+    source.sync.query === null
+      ? (source.states.find(({ digest }) => digest === run.source_digest)?.rows ?? null)
+      : incremental.rowsOf(run)
+  if (read === null)
+    return violate(`(iii) run ${run.id} is ${run.state}, and what it has read was never the source`)
   const items = world.query<Item>(
     'SELECT ordinal, state, key, record_id, verified, replayed, in_doubt, code, reason, attempts FROM items WHERE run = ? ORDER BY ordinal',
     run.id,
   )
-  if (items.length !== file.rows.length)
+  if (items.length !== read.length)
     return violate(
-      `(iii) run ${run.id}: the file has ${file.rows.length} rows, and the ledger ${items.length}`,
+      `(iii) run ${run.id}: the source has ${read.length} rows, and the ledger ${items.length}`,
     )
   links.judgeClosed(run, items, since)
   const isClean = run.state === 'complete'
   for (const [at, item] of items.entries()) {
-    const row = file.rows[at]!
+    const row = read[at]!
     const right = [
-      ...rightStates(world, sync, file.rows, at),
-      ...(sync.asks || item.reason === MOVED ? ['conflict'] : []),
+      ...rightStates(world, sync, read, at),
+      ...(sync.asks || approvals.isApplying(run) || item.reason === MOVED ? ['conflict'] : []),
       // The service itself has changed what it takes.
       ...(world.refusesMore(run.opened_at) || isSetAside(sync, item) ? ['rejected'] : []),
     ]
@@ -166,7 +173,7 @@ export function judgeClosedRun(
       violate(`(i) run ${run.id} is complete, and row ${at + 1} is ${item.state}`)
     if (item.state !== 'invalid' && item.key !== row.code)
       violate(`(iii) run ${run.id}: row ${at + 1} has another key`)
-    judgeMade(world, { run, row, item }, since, violate)
+    if (!approvals.isApplying(run)) judgeMade(world, { run, row, item }, since, violate)
     approvals.judgeConflict(run, item, since)
     judgeLeft(world, sync, { run, row, item }, violate)
     if (ACCEPTED.includes(item.state)) judgeAccepted(world, { run, row, item }, since, violate)

@@ -9,6 +9,7 @@ import { judgeWrittenOver } from './protected.ts'
 import type { EdgeChange } from './edge-log.ts'
 import { HeldBack } from './held-back.ts'
 import { LinkJudge } from './linked.ts'
+import { IncrementalJudge } from './incremental.ts'
 import type { Change } from './service-log.ts'
 
 export interface RunRow {
@@ -64,6 +65,7 @@ export class Judge {
   readonly marks = new Set<string>()
   #world: World | null = null
   #approvals: ApprovalJudge | null = null
+  #incremental: IncrementalJudge | null = null
   #heldBack: HeldBack | null = null
   #links: LinkJudge | null = null
   /** The newest version that we have written, by org, sync, key and property. */
@@ -80,6 +82,7 @@ export class Judge {
   watch(world: World): void {
     this.#world = world
     this.#approvals = new ApprovalJudge(world, (what) => this.violate(what))
+    this.#incremental = new IncrementalJudge(world, (what) => this.violate(what))
     this.#heldBack = new HeldBack(() => world.loop.now())
     this.#links = new LinkJudge(world, (what) => this.violate(what))
     world.loop.atRest = () => this.#look()
@@ -286,6 +289,7 @@ export class Judge {
           since: this.#seenAt.get(run.id) ?? Infinity,
           approvals: this.#approvals!,
           links: this.#links!,
+          incremental: this.#incremental!,
         },
         (what) => this.violate(what),
       )

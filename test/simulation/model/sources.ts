@@ -75,6 +75,24 @@ export const isInvalid = ({ code, cells }: Row): boolean =>
 const rowsThatCount = (rows: readonly Row[]): ReadonlyMap<string, Row> =>
   new Map(rows.filter((row) => !isInvalid(row)).map((row) => [row.code, row]))
 
+/** New values for a row of the key, some of which do not map, or are refused. */
+export function drawCells(
+  { name, properties, badPercent }: SyncScene,
+  { dice, versions }: { readonly dice: Dice; readonly versions: Versions },
+  code: string,
+): Row['cells'] {
+  const cellOf = (property: string): string => {
+    if (badPercent > 0 && dice.below(100) < badPercent)
+      return property === 'size' ? `${VALUE_MARK}-no-number` : REFUSED
+    return versions.text(name, code, property)
+  }
+  return Object.fromEntries(properties.map((property) => [property, cellOf(property)]))
+}
+
+export const keyOf = (type: SyncScene['type'], n: number): string =>
+  `${KEY_MARK}-${type.slice(0, 3)}-${n}`
+
+/** A file. */
 export class Source {
   readonly sync: SyncScene
   readonly path: string
@@ -111,14 +129,7 @@ export class Source {
     return this.states.at(-1)!
   }
 
-  #newKey = (): string => `${KEY_MARK}-${this.sync.type.slice(0, 3)}-${++this.#keys}`
-
-  #cell(code: string, property: string): string {
-    const { badPercent } = this.sync
-    if (badPercent > 0 && this.#dice.below(100) < badPercent)
-      return property === 'size' ? `${VALUE_MARK}-no-number` : REFUSED
-    return this.#versions.text(this.sync.name, code, property)
-  }
+  #newKey = (): string => keyOf(this.sync.type, ++this.#keys)
 
   #row(code: string): Row {
     // A program that writes such files may pad its keys.
@@ -126,9 +137,9 @@ export class Source {
       code !== '' && this.sync.padsKeys && this.#dice.often(0.3)
         ? `${this.#dice.one(' ', '')}${code} `
         : code
-    const cells = this.sync.properties.map((property) => [property, this.#cell(code, property)])
+    const drawn = { dice: this.#dice, versions: this.#versions }
     const target = this.#targets?.cell() ?? null
-    return { code, raw, cells: Object.fromEntries(cells) as Row['cells'], target }
+    return { code, raw, cells: drawCells(this.sync, drawn, code), target }
   }
 
   /** Some rows change, come and go. @param inPlace while it is written, who reads sees half of it */

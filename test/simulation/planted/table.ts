@@ -1,7 +1,9 @@
 // Bugs that are planted to prove that the simulator sees them: each takes back one precaution of the code, in a copy of it.
 
 import type { Patch } from '../search/bundle.ts'
+import { PLANTED_IN_PLANS } from './plans-beforehand.ts'
 import { PLANTED_IN_POSTGRES } from './postgres.ts'
+import { PLANTED_IN_QUERIES } from './queries.ts'
 
 export interface PlantedBug {
   readonly name: string
@@ -21,6 +23,8 @@ export interface PlantedBug {
     | 'approval'
     | 'schedules'
     | 'links'
+    | 'queries'
+    | 'plans'
     | 'privacy'
     | 'client'
     | 'running'
@@ -815,6 +819,8 @@ export const PLANTED: readonly PlantedBug[] = [
     'state: null',
   ),
   ...PLANTED_IN_POSTGRES,
+  ...PLANTED_IN_QUERIES,
+  ...PLANTED_IN_PLANS,
   bug(
     'outbox',
     'the-ledger-does-not-wait-for-the-disk',

@@ -2,6 +2,8 @@
 
 import type { Dice } from '../scheduler.ts'
 import type { Scene } from './plan.ts'
+import type { PlanAction } from './plan-actions.ts'
+import type { TableAction } from './table-actions.ts'
 
 export type Action = { readonly at: number } & (
   | {
@@ -64,6 +66,8 @@ export type Action = { readonly at: number } & (
       readonly for?: number
     }
   | { readonly do: 'every'; readonly sync: string; readonly seconds: number }
+  | TableAction
+  | PlanAction
   | { readonly do: 'cancel'; readonly sync: string }
   | { readonly do: 'terminate'; readonly sync: string }
   | { readonly do: 'pause'; readonly sync: string; readonly for: number }
@@ -123,6 +127,8 @@ type DrawnKind = Exclude<
   | 'answer'
   | 'schedule'
   | 'every'
+  | TableAction['do']
+  | PlanAction['do']
   | 'databaseDown'
   | 'endSession'
   | 'stopInTransaction'

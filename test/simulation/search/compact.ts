@@ -19,6 +19,7 @@ export const PLAIN_SYNC: SyncScene = {
   asks: false,
   everySeconds: null,
   links: null,
+  query: null,
 }
 
 export const PLAIN_SERVICE: Scene['service'] = {

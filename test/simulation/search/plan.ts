@@ -13,6 +13,8 @@ import {
   drawScheduleActions,
   type Action,
 } from './actions.ts'
+import { drawPlanActions } from './plan-actions.ts'
+import { drawTableActions } from './table-actions.ts'
 import { drawDatabase, drawDatabaseActions, type DatabaseScene, type Ledgers } from './database.ts'
 import { drawLinkActions, linkedSyncs, type LinksScene } from './links.ts'
 
@@ -48,6 +50,16 @@ export interface SyncScene {
   readonly everySeconds: number | null
   /** Null: its rows link nothing. */
   readonly links: LinksScene | null
+  /** Null: it reads a file. */
+  readonly query: QueryScene | null
+}
+
+/** A table of a warehouse, of which each run reads what changed since the last one. */
+export interface QueryScene {
+  /** The column whose greatest value the next run begins with. */
+  readonly column: 'updated_at' | 'version'
+  /** How far a run goes back behind it: seconds, or versions. */
+  readonly back: number
 }
 
 /** A mirror of the service into a warehouse. */
@@ -171,6 +183,7 @@ function drawSync(dice: Dice, name: string, type: SyncScene['type']): SyncScene 
     asks: false,
     everySeconds: null,
     links: null,
+    query: null,
   }
 }
 
@@ -215,7 +228,8 @@ function protectedScene(dice: Dice, scene: DrawnScene): DrawnScene {
 
 /** In some histories only, by dice of its own. */
 function askingScene({ one, often }: Dice, scene: DrawnScene): DrawnScene {
-  if (!often(0.15) || scene.service.writes !== 'sent') return scene
+  const isLinked = scene.syncs.some(({ links }) => links !== null)
+  if (!often(0.15) || scene.service.writes !== 'sent' || isLinked) return scene
   const asking = one(...scene.syncs)
   const syncs = scene.syncs.map((sync) => ({ ...sync, asks: sync === asking || often(0.3) }))
   const tuning = { ...scene.tuning, ...(often(0.3) && { approval_ms: one(60_000, 300_000) }) }
@@ -230,6 +244,27 @@ function scheduledScene({ one, often }: Dice, scene: DrawnScene): DrawnScene {
     ...sync,
     everySeconds: sync === scheduled || often(0.3) ? one(20, 60, 60, 180) : null,
   }))
+  return { ...scene, syncs }
+}
+
+/**
+ * In some histories only, by dice of its own. A row that is gone from such a table is gone nowhere else. A service that writes other values
+ * than were sent leaves every row over (docs/reliability.md, "Open").
+ */
+function queryingScene({ one, often }: Dice, scene: DrawnScene): DrawnScene {
+  const isLinked = scene.syncs.some(({ links }) => links !== null)
+  if (!often(0.15) || scene.service.writes !== 'sent' || isLinked) return scene
+  const querying = one(...scene.syncs)
+  const syncs = scene.syncs.map((sync): SyncScene =>
+    sync === querying || often(0.3)
+      ? {
+          ...sync,
+          query: { column: one('updated_at', 'updated_at', 'version'), back: one(0, 0, 5, 30) },
+          missingRows: 'ignore',
+          keyless: 0,
+        }
+      : sync,
+  )
   return { ...scene, syncs }
 }
 
@@ -326,7 +361,8 @@ export function drawPlan(seed: number, ledgers: Ledgers = 'sqlite'): Plan {
   const neighbour = diceOf(seed, 'neighbour').often(0.06)
   const scheduled = scheduledScene(diceOf(seed, 'schedules'), asking)
   const slow = mirror === null ? slowScene(diceOf(seed, 'slow service'), scheduled) : scheduled
-  const scene = { ...slow, mirror, neighbour, ...placed }
+  const querying = queryingScene(diceOf(seed, 'queries'), slow)
+  const scene = { ...querying, mirror, neighbour, ...placed }
   const dice = diceOf(seed, 'actions')
   const restsAt = (3 + dice.below(12)) * MINUTE
   const actions = [
@@ -335,6 +371,8 @@ export function drawPlan(seed: number, ledgers: Ledgers = 'sqlite'): Plan {
     ...drawProtectionActions(diceOf(seed, 'changes by others'), scene, restsAt),
     ...drawScheduleActions(diceOf(seed, 'people and schedules'), scene, restsAt),
     ...drawLinkActions(diceOf(seed, 'people and links'), scene, restsAt),
+    ...drawPlanActions(diceOf(seed, 'plans made beforehand'), scene, restsAt),
+    ...drawTableActions(diceOf(seed, 'tables'), scene, restsAt),
     ...(placed.database === null
       ? []
       : drawDatabaseActions(diceOf(seed, 'database moves'), scene, restsAt)),

@@ -56,6 +56,7 @@ const PLAIN: Partial<SyncScene> = {
   asks: false,
   everySeconds: null,
   links: null,
+  query: null,
   mode: 'upsert',
 }
 

@@ -4,9 +4,10 @@ import { writeFileSync, renameSync, chmodSync } from 'node:fs'
 import { join } from 'node:path'
 import { isOnPostgres } from '../search/database.ts'
 import { associationOf, LINK_COLUMN, LINK_SEPARATOR } from '../search/links.ts'
-import type { MirrorScene, Scene, SyncScene } from '../search/plan.ts'
+import type { MirrorScene, QueryScene, Scene, SyncScene } from '../search/plan.ts'
 import { KEYS } from './service.ts'
 import { DATABASE_URL, LEDGER_SCHEMA } from '../postgres/names.ts'
+import { QUERIED, queryOf } from './queries.ts'
 import { MIRROR } from './warehouse.ts'
 
 type Json = Record<string, unknown>
@@ -43,7 +44,7 @@ const linksOf = (sync: SyncScene): Json =>
       }
 
 const importOf = (sync: SyncScene, more: Json): Json => ({
-  from: { csv: `./${sync.name}.csv` },
+  from: sync.query === null ? { csv: `./${sync.name}.csv` } : queryOf(sync, sync.query),
   to: 'crm',
   object_type: sync.type,
   matching_property: KEY_PROPERTY,
@@ -80,6 +81,7 @@ export class Configuration {
   /** Settings that were edited, by sync. */
   readonly #edits = new Map<string, Json>()
   readonly #every = new Map<string, number>()
+  readonly #queries = new Map<string, QueryScene>()
 
   constructor(folder: string, scene: Scene) {
     this.#folder = folder
@@ -133,23 +135,43 @@ export class Configuration {
     this.write()
   }
 
+  /** What a run of a sync reads of its table. */
+  setQuery(sync: string, query: QueryScene): void {
+    this.#queries.set(sync, query)
+    this.write()
+  }
+
+  /** Of warehouses, those that there are. */
+  #warehouses(): Json {
+    const { mirror, syncs } = this.#scene
+    const postgres = { file: './database-url' }
+    const places = {
+      ...(mirror && {
+        dwh: mirror.warehouse === 'postgres' ? { postgres } : { duckdb: './dwh.duckdb' },
+      }),
+      ...(syncs.some(({ query }) => query !== null) && { [QUERIED]: { duckdb: ':memory:' } }),
+    }
+    return Object.keys(places).length === 0 ? {} : { warehouses: places }
+  }
+
+  #importOf(sync: SyncScene): Json {
+    const query = this.#queries.get(sync.name) ?? sync.query
+    return importOf({ ...sync, query }, this.#edits.get(sync.name) ?? {})
+  }
+
   write(): void {
     const { mirror, ledger } = this.#scene
     const postgres = { file: './database-url' }
     const config = {
       connections: { crm: { service: this.#service, key: { file: './crm.key' } } },
       ledger: ledger === 'postgres' ? { postgres, schema: LEDGER_SCHEMA } : './ledger.db',
-      ...(mirror && {
-        warehouses: {
-          dwh: mirror.warehouse === 'postgres' ? { postgres } : { duckdb: './dwh.duckdb' },
-        },
-      }),
+      ...this.#warehouses(),
       syncs: {
         ...Object.fromEntries(
           this.#scene.syncs.map((sync) => [
             sync.name,
             {
-              import: importOf(sync, this.#edits.get(sync.name) ?? {}),
+              import: this.#importOf(sync),
               ...this.#scheduleOf(sync),
             },
           ]),

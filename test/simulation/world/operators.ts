@@ -8,6 +8,7 @@ import type { Action } from '../search/actions.ts'
 import { SLOW_PER_MINUTE } from '../search/plan.ts'
 import { diceOf } from './dice.ts'
 import { ELSEWHERE_ORG, KEYS, OTHER_ORG, faultsOf, typeDefs } from './service.ts'
+import { tableDoers } from './table-operators.ts'
 import { MIRROR } from './warehouse.ts'
 import type { World } from './world.ts'
 
@@ -130,6 +131,13 @@ export class Operators {
       this.#tell(`others change its record ${record.id}`)
       const text = `${VALUE_MARK}-other-${++this.#others}`
       log.others(() => crm.org.change(record.id, { [this.#dice.one('name', 'note')]: text }))
+    },
+    ...tableDoers(() => this.#world),
+    plan: ({ sync }) => this.#world.makePlan(sync),
+    apply: ({ sync, isOlder }) => {
+      const [newest, older] = this.#world.plans.filter((one) => one.sync === sync).toReversed()
+      const plan = isOlder ? (older ?? newest) : newest
+      if (plan !== undefined) this.#world.apply(plan)
     },
     kill: ({ worker, backAfter }) => this.#world.kill(worker, backAfter),
     powerCut: ({ backAfter }) => this.#world.cutPower(backAfter),

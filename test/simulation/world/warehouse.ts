@@ -5,8 +5,9 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { DuckDBInstance, type DuckDBConnection } from '@duckdb/node-api'
-import { openMirrorTables } from '../../../src/warehouses/index.ts'
+import { openMirrorTables, openWarehouse } from '../../../src/warehouses/index.ts'
 import type { MirrorBatch, MirrorTables } from '../../../src/warehouses/mirror-tables.ts'
+import type { Reading, Warehouse as QueriedWarehouse } from '../../../src/warehouses/warehouse.ts'
 import type { Loop } from './loop.ts'
 import { asWorld, type Process } from './process.ts'
 
@@ -15,6 +16,14 @@ export const MIRROR = 'copy'
 const SCHEMA = MIRROR
 
 export type Cells = readonly (string | null)[]
+
+/** Is told what a query is answered. */
+export interface AnswerWatch {
+  /** The warehouse has just looked at the tables. */
+  looked(): void
+  rows(chunk: readonly (readonly unknown[])[]): void
+  end(): void
+}
 
 /** What every call of a process passes through. */
 interface Way {
@@ -33,7 +42,7 @@ export class Warehouse {
   readonly #loop: Loop
   readonly #place: { readonly duckdb: string; readonly folder: string }
   #last: Promise<unknown> = Promise.resolve()
-  readonly #open = new Map<Process, Set<MirrorTables>>()
+  readonly #open = new Map<Process, Set<{ close(): Promise<void> }>>()
   /** Keeps the driver's database in memory, which all share, from one call to the next. */
   #kept: MirrorTables | null = null
   /** Of the judge. */
@@ -44,6 +53,7 @@ export class Warehouse {
     this.#place = { duckdb: join(folder, 'dwh.duckdb'), folder }
   }
 
+  /** Before a mirror is filled. */
   async begin(): Promise<void> {
     this.#kept = await openMirrorTables('dwh', this.#place, SCHEMA)
   }
@@ -51,23 +61,68 @@ export class Warehouse {
   /** Opens the tables for a process. */
   async open(given: Parameters<typeof openMirrorTables>, way: Way): Promise<MirrorTables> {
     const tables = await this.#inTurn(() => openMirrorTables(...given))
-    const { process } = way
-    const its = this.#open.get(process) ?? new Set()
-    if (its.size === 0) {
-      this.#open.set(process, its)
-      process.onDeath.push(() => this.#closeAll(process))
-    }
-    its.add(tables)
     return this.#called(tables, way, {
       batch: async (...given) => {
         const batch = await this.#inTurn(() => tables.batch(...given))
         return this.#called<MirrorBatch>(batch, way, {})
       },
-      close: async () => {
-        its.delete(tables)
-        await this.#inTurn(() => tables.close())
-      },
+      close: this.#closing(tables, way),
     })
+  }
+
+  /** Opens what queries ask for a process. */
+  async openQueried(
+    given: Parameters<typeof openWarehouse>,
+    way: Way,
+    watch: (query: string, columns: readonly string[]) => AnswerWatch,
+  ): Promise<QueriedWarehouse> {
+    const warehouse = await this.#inTurn(() => openWarehouse(...given))
+    return this.#called(warehouse, way, {
+      read: async (query, options) => {
+        const reading = await this.#inTurn(() => warehouse.read(query, options))
+        const chunks = (rowsMax: number) =>
+          this.#chunks(reading.chunks(rowsMax), way, watch(query, reading.columns))
+        return { ...reading, chunks }
+      },
+      close: this.#closing(warehouse, way),
+    })
+  }
+
+  /** The first step looks at the tables, and the others fetch what it has found. */
+  async *#chunks(
+    of: ReturnType<Reading['chunks']>,
+    way: Way,
+    watch: AnswerWatch,
+  ): ReturnType<Reading['chunks']> {
+    const chunks = of[Symbol.asyncIterator]()
+    let next = async () => {
+      const found = await this.#inTurn(() => chunks.next())
+      watch.looked()
+      return found
+    }
+    for (;;) {
+      await this.#passes(way)
+      const { done, value } = await next()
+      next = () => this.#inTurn(() => chunks.next())
+      await this.#passes(way)
+      if (done === true) return watch.end()
+      watch.rows(value)
+      yield value
+    }
+  }
+
+  /** Ends what a process has open, when it closes it, or with the process. */
+  #closing(opened: { close(): Promise<void> }, { process }: Way): () => Promise<void> {
+    const its = this.#open.get(process) ?? new Set()
+    if (!this.#open.has(process)) {
+      this.#open.set(process, its)
+      process.onDeath.push(() => this.#closeAll(process))
+    }
+    its.add(opened)
+    return async () => {
+      its.delete(opened)
+      await this.#inTurn(() => opened.close())
+    }
   }
 
   readonly table: TableReader = async (name, columns) =>
@@ -115,11 +170,14 @@ export class Warehouse {
     return await this.#loop.outside(turn)
   }
 
-  #called<Of extends object>(of: Of, { process, wayMs }: Way, own: Partial<Of>): Of {
-    const passes = () =>
-      new Promise<void>((resolve) => {
-        this.#loop.after(wayMs(), 'warehouse', () => process.run(resolve), process)
-      })
+  #passes({ process, wayMs }: Way): Promise<void> {
+    return new Promise((resolve) => {
+      this.#loop.after(wayMs(), 'warehouse', () => process.run(resolve), process)
+    })
+  }
+
+  #called<Of extends object>(of: Of, way: Way, own: Partial<Of>): Of {
+    const passes = () => this.#passes(way)
     return new Proxy(of, {
       get: (target, name) => {
         const value: unknown = Reflect.get(target, name, target)

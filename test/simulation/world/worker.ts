@@ -12,9 +12,10 @@ import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
 import { openQuotaStore } from '../../../src/ledger/open.ts'
 import { createMonitor } from '../../../src/monitoring/monitor.ts'
 import { createClientRegistry } from '../../../src/resources/client-registry.ts'
-import { createMirrorOpener } from '../../../src/resources/openers.ts'
+import { createMirrorOpener, createSourceOpeners } from '../../../src/resources/openers.ts'
 import { orphanCleanup } from '../../../src/runs/orphaned-runs.ts'
 import { projectOf } from '../../../src/runs/project.ts'
+import { openSource } from '../../../src/sources/index.ts'
 import { startHealthChecks } from '../../../src/temporal/health-checks.ts'
 import { guardActivities } from '../../../src/temporal/project-guard.ts'
 import { ensureSearchAttributes } from '../../../src/temporal/search-attributes.ts'
@@ -26,7 +27,7 @@ import type { SimulatedTemporal, SimulatedWorker } from '../temporal/index.ts'
 import type { Loop } from './loop.ts'
 import type { Process } from './process.ts'
 import { watchPulse } from './pulse.ts'
-import type { Warehouse } from './warehouse.ts'
+import type { AnswerWatch, Warehouse } from './warehouse.ts'
 
 export interface WorkerParts {
   readonly loop: Loop
@@ -43,8 +44,9 @@ export interface WorkerParts {
   readonly database: { readonly url: string; readonly schema: string } | null
   /** Of one way to the ledger's thread, or back, ms. */
   ledgerMs(): number
-  /** Null: nothing is mirrored, or into a database that needs no help. */
+  /** Null: no query is asked, and nothing is mirrored, or into a database that needs no help. */
   readonly warehouse: Warehouse | null
+  watchAnswer(query: string, columns: readonly string[]): AnswerWatch
   /** Of one way to the warehouse's thread, or back, ms. */
   warehouseMs(): number
   violate(what: string): void
@@ -128,11 +130,7 @@ export class Worker {
         { configFile, env, logger },
         { ledger, ledgerPlace, monitor, connections, client, project },
       )
-      const { warehouse, warehouseMs } = this.#parts
-      if (warehouse !== null)
-        deps.openMirrorTables = createMirrorOpener({ configFile, env }, (...given) =>
-          warehouse.open(given, { process: this.process, wayMs: warehouseMs }),
-        )
+      this.#useWarehouse(deps, connections.connect)
       const isAlone = { isAlone: true, mayOpen: async () => true }
       const guarded = guardActivities(createActivities(deps), ledger, isAlone)
       const activities = watchPulse(
@@ -153,6 +151,23 @@ export class Worker {
         around: (_, run) => this.process.run(run),
       })
     })
+  }
+
+  /** What the product opens of warehouses is that of the world. */
+  #useWarehouse(
+    deps: ReturnType<typeof activityDeps>,
+    connect: Parameters<typeof createSourceOpeners>[1],
+  ): void {
+    const { configFile, env, warehouse, warehouseMs: wayMs, watchAnswer } = this.#parts
+    if (warehouse === null) return
+    const way = { process: this.process, wayMs }
+    deps.openMirrorTables = createMirrorOpener({ configFile, env }, (...given) =>
+      warehouse.open(given, way),
+    )
+    const openers = createSourceOpeners({ configFile, env }, connect, (...given) =>
+      warehouse.openQueried(given, way, watchAnswer),
+    )
+    deps.openSource = (sync, signal, extent) => openSource(sync, openers, signal, extent)
   }
 
   #startUpkeep(client: Client, deps: ReturnType<typeof activityDeps>): void {

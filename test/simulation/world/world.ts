@@ -6,10 +6,11 @@ import { join } from 'node:path'
 import type { Logger } from '../../../src/core/ports.ts'
 import { numberOf, type Org } from '../../other-service/index.ts'
 import { taskQueueOf } from '../../../workflows/queues.ts'
-import type { Verdict } from '../model/approved.ts'
+import { readPlan, type MadePlan, type Verdict } from '../model/approved.ts'
 import { MirrorJudge } from '../model/mirrored.ts'
 import type { EdgeChange } from '../model/edge-log.ts'
 import { KEY_MARK, Source, Versions } from '../model/sources.ts'
+import { Table } from '../model/tables.ts'
 import type { Change } from '../model/service-log.ts'
 import { Targets } from '../model/targets.ts'
 import { SimulatedTemporal, type Bundle } from '../temporal/index.ts'
@@ -28,9 +29,11 @@ import { install } from './fakes.ts'
 import { Linkers } from './linkers.ts'
 import { Loop } from './loop.ts'
 import { prepareNeighbour } from './neighbour.ts'
-import { asWorld, Machine, Process } from './process.ts'
+import { planWithDiff } from './planning.ts'
+import { asWorld, currentProcess, Machine, Process } from './process.ts'
 import { ELSEWHERE_ORG, HOME_ORG, OTHER_ORG, startServices, type Services } from './service.ts'
 import { closeFilesOf, watchStatements } from './statements.ts'
+import { AnswerNotes, type QueryReading } from './queries.ts'
 import { Story } from './story.ts'
 import { Timetable } from './timetable.ts'
 import { MIRROR, Warehouse, type TableReader } from './warehouse.ts'
@@ -45,6 +48,8 @@ function causeOf(error: unknown): string {
 
 /** With the digits after it, no double holds such a number. */
 const LONG = 9_007_199_254_740_993n
+
+const NEIGHBOUR = 'neighbour'
 
 /** When all histories begin. */
 export const BEGIN_MS = Date.UTC(2031, 4, 6, 7, 0, 0)
@@ -83,7 +88,9 @@ export class World {
   readonly weather: NetworkWeather
   readonly network: Network
   readonly versions = new Versions()
-  readonly sources = new Map<string, Source>()
+  readonly sources = new Map<string, Source | Table>()
+  /** What queries were answered. */
+  readonly readings: QueryReading[] = []
   readonly configuration: Configuration
   readonly temporal: SimulatedTemporal
   readonly client: Client
@@ -138,20 +145,21 @@ export class World {
     )
     machine.aheadMs = scene.database?.clockAhead ?? 0
     const isInFile = scene.mirror !== null && scene.mirror.warehouse !== 'postgres'
-    this.warehouse = isInFile ? new Warehouse(this.loop, this.folder) : null
-    this.mirrorTable = this.warehouse?.table ?? mirrorReader(this.database)
+    const isAsked = scene.syncs.some(({ query }) => query !== null)
+    this.warehouse = isInFile || isAsked ? new Warehouse(this.loop, this.folder) : null
+    this.mirrorTable = isInFile ? this.warehouse!.table : mirrorReader(this.database)
     this.mirrorJudge = scene.mirror ? new MirrorJudge(this, (what) => watchers.violate(what)) : null
     this.configuration = new Configuration(this.folder, scene)
     for (const sync of scene.syncs) {
       const dice = diceOf(seed, `rows of ${sync.name}`)
-      this.sources.set(
-        sync.name,
-        new Source(sync, this.folder, this.versions, dice, {
-          now,
-          later: (work) => this.loop.after(1 + dice.below(30), 'the rest of a file', work),
-          targets: this.#targetsOf(sync),
-        }),
-      )
+      const later = (work: () => void) =>
+        void this.loop.after(1 + dice.below(30), 'the rest of a file', work)
+      const targets = this.#targetsOf(sync)
+      const source =
+        sync.query === null
+          ? new Source(sync, this.folder, this.versions, dice, { now, later, targets })
+          : new Table(sync, this.folder, this.versions, dice, now)
+      this.sources.set(sync.name, source)
     }
     const wireDice = diceOf(seed, 'wire')
     this.temporal = new SimulatedTemporal({
@@ -179,7 +187,7 @@ export class World {
     const { seed, scene, weather } = this.plan
     this.database?.begin()
     this.#file?.begin()
-    await this.warehouse?.begin()
+    if (this.plan.scene.mirror !== null) await this.warehouse?.begin()
     this.#endings.push(
       install({
         loop: this.loop,
@@ -265,7 +273,7 @@ export class World {
   /** The worker of another project, with the same syncs, into another service. */
   async #startNeighbour(): Promise<void> {
     const place = asWorld(() => prepareNeighbour(this.folder, this.plan.scene, ledgerTemplate()))
-    const process = new Process('neighbour', this.machine)
+    const process = new Process(NEIGHBOUR, this.machine)
     await this.#worker(process, { ...place, database: null }).start()
     this.story.tell('the worker of a neighbour starts')
   }
@@ -289,8 +297,21 @@ export class World {
       ledgerMs: () => ledgerMs * 2 * dice.random(),
       warehouse: this.warehouse,
       warehouseMs: () => 1 + 40 * warehouseDice.random(),
+      watchAnswer: this.#watchAnswer,
       violate: (what) => this.#watchers.violate(what),
     })
+  }
+
+  readonly #watchAnswer = (query: string, columns: readonly string[]) => {
+    // A neighbour has tables of its own.
+    if (currentProcess()?.name === NEIGHBOUR)
+      return { looked: () => {}, rows: () => {}, end: () => {} }
+    const notes = new AnswerNotes(query, columns, this.sources)
+    return {
+      looked: () => notes.looked(),
+      rows: (chunk: readonly (readonly unknown[])[]) => notes.add(chunk),
+      end: () => void this.readings.push(notes.end()),
+    }
   }
 
   restartLater(at: number, afterMs: number): void {
@@ -342,6 +363,57 @@ export class World {
     this.story.tell(`${workflowId} begins`)
     void this.#follow(type, workflowId, [{ tuning, ...input }], started)
     return started
+  }
+
+  /** Plans that were made, the oldest first. */
+  readonly plans: MadePlan[] = []
+
+  /** Somebody makes a plan. */
+  makePlan(sync: string): void {
+    // One at a time is enough.
+    if (this.#planning.has(sync)) return
+    this.#planning.add(sync)
+    void this.#plan(sync)
+      .catch((error: unknown) => this.story.tell(`there is no plan of ${sync}: ${causeOf(error)}`))
+      .finally(() => void this.#planning.delete(sync))
+  }
+
+  readonly #planning = new Set<string>()
+
+  async #plan(sync: string): Promise<void> {
+    const process = new Process(`planner-${++this.#planners}`, this.machine)
+    const isAway = this.#file === null
+    this.story.tell(`somebody makes a plan of ${sync}`)
+    try {
+      await planWithDiff(sync, {
+        process,
+        network: this.network,
+        folder: this.folder,
+        configFile: this.configuration.file,
+        env: { RECORDS_SYNC_SMALL_TUNING: '1' },
+        database: isAway ? { url: DATABASE_URL, schema: LEDGER_SCHEMA } : null,
+        logger: this.#logger(process),
+      })
+    } finally {
+      process.die()
+      closeFilesOf(process)
+    }
+    const [made] = this.query<{ id: number }>(
+      `SELECT min(id) AS id FROM runs WHERE mode = 'plan' AND sync = ?`,
+      sync,
+    )
+    const number = -made!.id
+    this.story.tell(`plan ${number} of ${sync} is made`)
+    const shown = readPlan(this, -number, '')
+    this.plans.push({ sync, number, shown, appliedBy: new Set(), writer: null })
+  }
+
+  #planners = 0
+
+  /** Somebody applies a plan. */
+  apply({ sync, number, appliedBy }: MadePlan): void {
+    this.story.tell(`somebody applies plan ${number}`)
+    appliedBy.add(this.start(sync, 'importSync', { sync, plan: number }).workflowId)
   }
 
   /** A run that somebody else has begun. */

@@ -1,0 +1,171 @@
+// Runs that read only what changed (docs/warehouses.md): each begins where the last complete one ended, and what that one could not bring in
+// comes again.
+
+import type { QueryScene } from '../search/plan.ts'
+import type { QueryReading } from '../world/queries.ts'
+import type { World } from '../world/world.ts'
+import type { RunRow } from './judge.ts'
+import type { Row } from './sources.ts'
+import { cursorOf, INITIAL, isGreater } from './tables.ts'
+
+type Violate = (what: string) => void
+
+interface Item {
+  readonly ordinal: number
+  readonly line: number
+  readonly key: string | null
+  readonly state: string
+  readonly verified: string | null
+}
+
+/** A complete run, and how far it has come. */
+interface Reached {
+  readonly run: RunRow
+  readonly column: QueryScene['column']
+  readonly watermark: string
+  /** As they were read. */
+  readonly rows: readonly Row[]
+  /** Keys that have to come again. */
+  readonly left: ReadonlySet<string>
+  /** Keys that may come again. */
+  readonly mayCome: ReadonlySet<string>
+}
+
+/** States of rows that were not brought in. */
+const LEFT = ['rejected', 'failed', 'unsent', 'invalid']
+const MAY_BE_LEFT = [...LEFT, 'conflict']
+const BROUGHT_IN = `('created', 'updated', 'unchanged')`
+
+const isSameDestination = (one: RunRow, other: RunRow): boolean =>
+  one.org_id === other.org_id && one.origin === other.origin
+
+export class IncrementalJudge {
+  readonly #world: World
+  readonly #violate: Violate
+  readonly #reached = new Map<string, Reached[]>()
+
+  constructor(world: World, violate: Violate) {
+    this.#world = world
+    this.#violate = violate
+  }
+
+  /** The rows of a run that was complete, in the order of its items; null where what it has read was never an answer. */
+  rowsOf(run: RunRow): readonly Row[] | null {
+    const read = this.#world.readings.filter(
+      (one) => one.sync === run.sync && one.digest === run.source_digest,
+    )
+    if (read.length === 0) return null
+    const reading = read.at(-1)!
+    // A window begins with `initial`, and moves nothing.
+    const isWindow = reading.from !== null || reading.to !== null
+    const last = isWindow ? null : this.#lastOf(run)
+    this.#judgeBegin(run, last, read)
+    const items = this.#world.query<Item>(
+      'SELECT ordinal, line, key, state, verified FROM items WHERE run = ? ORDER BY ordinal',
+      run.id,
+    )
+    const carried = this.#carried(run, last, { reading, items })
+    const rows = [...reading.rows, ...carried]
+    if (!isWindow) this.#note(run, last, { reading, items, rows })
+    return rows
+  }
+
+  /** The complete run that a run goes on from; null: it begins with `initial`. */
+  #lastOf(run: RunRow): Reached | null {
+    const own = (this.#reached.get(run.sync) ?? []).filter(
+      (one) => one.run.id < run.id && isSameDestination(one.run, run),
+    )
+    const last = own.at(-1)
+    if (last === undefined) return null
+    // What was accepted in one destination counts only if no later run has written in another.
+    const elsewhere = this.#world.query(
+      `SELECT 1 FROM runs JOIN destinations ON destinations.id = runs.destination
+       WHERE runs.sync = ? AND runs.id > ? AND runs.id < ? AND mode = 'run' AND org_id = ? AND origin <> ?
+         AND (purpose = 'reconcile' OR EXISTS (SELECT 1 FROM requests WHERE requests.run = runs.id)) LIMIT 1`,
+      run.sync,
+      last.run.id,
+      run.id,
+      run.org_id!,
+      run.origin!,
+    )
+    return elsewhere.length > 0 ? null : last
+  }
+
+  /** (i) A run begins neither behind what the last complete one has read, nor ahead of it, where nobody would read the rows in between. */
+  #judgeBegin(run: RunRow, last: Reached | null, read: readonly QueryReading[]): void {
+    const problems = read.map(({ column, begin, isExact }) => {
+      const expected = last?.column === column ? last.watermark : INITIAL[column]
+      if (!isExact) return 'an answer lacks rows that its query asks for'
+      return begin === expected ? null : `it reads from ${column} ${begin} on, expected ${expected}`
+    })
+    if (!problems.includes(null)) this.#violate(`(i) run ${run.id} is ${run.state}: ${problems[0]}`)
+  }
+
+  /** (iii) Behind the rows of the answer: those of the last complete run that were not brought in. */
+  #carried(
+    run: RunRow,
+    last: Reached | null,
+    { reading, items }: { readonly reading: QueryReading; readonly items: readonly Item[] },
+  ): readonly Row[] {
+    const returned = new Set(reading.rows.map(({ code }) => code))
+    const again = items.filter(({ line }) => line === 0)
+    const rows = again.map(({ key, ordinal }) => {
+      const row = last?.rows.find(({ code }) => code === key?.trim())
+      if (row === undefined || !last!.mayCome.has(row.code) || returned.has(row.code))
+        this.#violate(`(iii) run ${run.id}: row ${ordinal} comes again, and was not left over`)
+      return row
+    })
+    const come = new Set(rows.map((row) => row?.code))
+    for (const code of last?.left ?? [])
+      if (!returned.has(code) && !come.has(code) && !this.#isBroughtIn(code, last!.run, run))
+        this.#violate(
+          `(i) run ${run.id} is ${run.state}: row ${code} was left over by run ${last!.run.id}, and does not come again`,
+        )
+    return rows.filter((row) => row !== undefined)
+  }
+
+  #isBroughtIn = (code: string, from: RunRow, to: RunRow): boolean =>
+    this.#world.query(
+      `SELECT 1 FROM items JOIN runs ON runs.id = items.run WHERE runs.sync = ? AND runs.id > ? AND runs.id < ?
+       AND items.key = ? AND items.state IN ${BROUGHT_IN} LIMIT 1`,
+      from.sync,
+      from.id,
+      to.id,
+      code,
+    ).length > 0
+
+  #note(
+    run: RunRow,
+    last: Reached | null,
+    {
+      reading: { column, begin, rows: read },
+      items,
+      rows,
+    }: {
+      readonly reading: QueryReading
+      readonly items: readonly Item[]
+      readonly rows: readonly Row[]
+    },
+  ): void {
+    let watermark = last?.column === column ? last.watermark : begin
+    for (const row of read) {
+      const cell = cursorOf(column, row)
+      if (isGreater(column, cell, watermark)) watermark = cell
+    }
+    const keysOf = (isLeft: (item: Item) => boolean) =>
+      new Set(items.flatMap((item) => (isLeft(item) && item.key !== null ? [item.key.trim()] : [])))
+    const reached: Reached = {
+      run,
+      column,
+      watermark,
+      rows,
+      left: keysOf(({ state, verified }) => LEFT.includes(state) || verified === 'different'),
+      mayCome: keysOf(
+        ({ state, verified }) =>
+          MAY_BE_LEFT.includes(state) || (verified !== null && verified !== 'equal'),
+      ),
+    }
+    const known = this.#reached.get(run.sync) ?? []
+    this.#reached.set(run.sync, [...known, reached])
+  }
+}

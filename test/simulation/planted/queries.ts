@@ -1,0 +1,32 @@
+// Bugs of runs that read only what changed: they begin ahead of rows that were not brought in, or forget those.
+
+import type { PlantedBug } from './table.ts'
+
+const LEFTOVERS = 'src/ledger/statements/leftovers.ts'
+
+const bug = (name: string, file: string, from: string, to: string): PlantedBug => ({
+  area: 'queries',
+  name,
+  patches: [{ file, from, to }],
+})
+
+export const PLANTED_IN_QUERIES: readonly PlantedBug[] = [
+  bug(
+    'watermarks-of-failed-runs-count',
+    LEFTOVERS,
+    'AND watermark IS NOT NULL AND state IN (${completeStates})',
+    `AND watermark IS NOT NULL AND state <> 'running'`,
+  ),
+  bug(
+    'leftover-rows-are-forgotten',
+    'src/import/stage/stage.ts',
+    'const carried = last === null ? 0 : await carryOver(deps, kept, last)',
+    'const carried = last === null || kept.run > 0 ? 0 : await carryOver(deps, kept, last)',
+  ),
+  bug(
+    'watermarks-count-at-other-addresses',
+    LEFTOVERS,
+    'AND id > ${newestRunElsewhere(dialect, own)}\n           AND id > (SELECT',
+    'AND id > (SELECT',
+  ),
+]
