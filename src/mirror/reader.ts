@@ -20,7 +20,10 @@ import type { MirrorDeps } from './ports.ts'
 /** A page, and when it was asked for: an instant of our clock. */
 export interface ReadPage {
   readonly records: readonly RecordRepresentation[]
-  /** Records of the answer, with those that the page before had; at least one, so that pages without records end too. */
+  /**
+   * Records of the answer, with those that the page before had. Of pages in a row that bring nothing new: one for the first, two for the
+   * second, and so on, so that a read of them ends.
+   */
   readonly answered: number
   readonly cursor: string | null
   readonly askedAt: string
@@ -106,6 +109,7 @@ export class Reader {
     let asked = body
     let cursor = body.cursor ?? null
     let before: readonly RecordRepresentation[] = []
+    let idle = 0
     let failures = 0
     // Bounded: each pass yields a page, or is one of the waits in a row.
     for (;;) {
@@ -128,7 +132,8 @@ export class Reader {
           const records = newRecordsOf(data, before)
           before = data
           const left = pagination.has_more ? (pagination.next_cursor ?? null) : null
-          yield { records, answered: Math.max(1, data.length), cursor: left, askedAt }
+          idle = records.length > 0 ? 0 : idle + 1
+          yield { records, answered: Math.max(idle, data.length), cursor: left, askedAt }
           if (next !== null) break
         }
       } catch (error) {
