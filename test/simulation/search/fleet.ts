@@ -47,9 +47,13 @@ class Player {
 
   #start(): ChildProcess {
     const { program, workflows } = this.#options
-    const child = spawn(process.execPath, ['--max-semi-space-size=32', program, workflows], {
-      stdio: ['pipe', 'pipe', 'pipe'],
-    })
+    const child = spawn(
+      process.execPath,
+      ['--min-semi-space-size=16', '--max-semi-space-size=64', program, workflows],
+      {
+        stdio: ['pipe', 'pipe', 'pipe'],
+      },
+    )
     const errors: string[] = []
     child.stderr.on('data', (text: Buffer) => {
       errors.push(text.toString())
