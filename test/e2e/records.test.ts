@@ -150,13 +150,10 @@ test.each([
   expect(writes()).toBe(before)
 })
 
-test('a cursor that is refused in the middle sends nothing; the next run begins at the first record', async () => {
-  const before = writes()
+test('a service that refuses its cursors is read to the end: the next page begins at the time of the last record', async () => {
   project.service.setFaults({ seed: 1, rate: 1, kinds: ['expired_cursor'] })
-  expect(await failure('again')).toMatch(/^SourceInvalid: .* the cursor of page 2/)
-  project.service.setFaults(null)
-  expect(writes()).toBe(before)
   expect(await run('again')).toMatchObject({ state: 'complete', books: { read: RECORDS } })
+  project.service.setFaults(null)
 })
 
 test('check and plan read the records as well', async () => {
