@@ -107,24 +107,32 @@ async function verdictOf(
     if ((await hidden(job.undoes)) !== null) return unclear('not_visible')
     return { state: isSent ? 'removed' : 'gone_already' }
   }
-  const later = await laterWriter(deps, job, accepted)
-  if (later !== null)
-    return { state: 'changed_since', reason: 'written_later', detail: `run ${later}` }
-  return await changeOf(deps, job, { one, image, record })
+  const writer = await lastWriter(deps, accepted)
+  if (writer !== null && (await isWrittenLater(deps, writer, job.undoes)))
+    return { state: 'changed_since', reason: 'written_later', detail: `run ${writer}` }
+  return await changeOf(deps, job, { one, image, record, writer })
 }
 
-/** A run that wrote the record after the one that is undone; null if there is none. One that was an undo itself put values back. */
-async function laterWriter(
+/** The run that wrote the record last: one that only compared it, and found it equal, wrote nothing. Null if nothing is accepted. */
+async function lastWriter(
   { ledger }: Deps,
-  { undoes }: { readonly undoes: number },
   accepted: OpenRemoval['accepted'],
 ): Promise<number | null> {
-  if (accepted === null || accepted.run === undoes) return null
-  const writer = await ledger.run(accepted.run)
-  return writer?.purpose === 'undo' ? null : accepted.run
+  if (accepted === null) return null
+  return (await ledger.writerOf(accepted.key, accepted.run)) ?? accepted.run
 }
 
-type Looking = Pick<Looked, 'one' | 'image'> & { readonly record: RecordRepresentation }
+/** Whether that is a later run than the one that is undone. One that was an undo itself put values back. */
+async function isWrittenLater({ ledger }: Deps, writer: number, undoes: number): Promise<boolean> {
+  if (writer === undoes) return false
+  return (await ledger.run(writer))?.purpose !== 'undo'
+}
+
+type Looking = Pick<Looked, 'one' | 'image'> & {
+  readonly record: RecordRepresentation
+  /** The run that wrote the record last; null if nothing is accepted for its key. */
+  readonly writer: number | null
+}
 
 /** Null if the record is as the run left it. */
 async function changeOf(
@@ -133,10 +141,10 @@ async function changeOf(
   looked: Looking,
 ): Promise<Verdict> {
   const { left, undoes } = job
-  const { image, record } = looked
+  const { image, record, writer } = looked
   const { accepted } = looked.one
   const isProven = accepted?.hash != null && accepted.marks !== null
-  if (image === null && (!isProven || accepted.run !== undoes))
+  if (image === null && (!isProven || writer !== undoes))
     return { state: 'unclear', reason: 'write_unproven' }
   if (isProven && accepted.run <= (await deps.ledger.restoredAfter()))
     return { state: 'unclear', reason: 'restored_ledger' }

@@ -208,6 +208,21 @@ onEachLedger('undo', () => {
     )
   })
 
+  it.each([true, false])(
+    'deletes what the run made after reconciliations that found it equal, but for what others have added to (keep_before: %s)',
+    async (keepBefore) => {
+      const scene = await keeping({ keep_before: keepBefore })
+      scene.rows(HEAD, rowsOf(20, 'first'))
+      const { run } = await scene.run()
+      for (let times = 0; times < 2; times++)
+        expect((await scene.reconcile()).differences).toEqual([])
+      await edit(scene, 'k3', { svc_last_name: 'of a person' })
+      const end = await scene.undo(run, {}, approving)
+      expect(end.books.removals).toEqual({ removed: 19, changed_since: 1 })
+      expect(Object.keys(await world(scene))).toEqual(['k3'])
+    },
+  )
+
   it('deletes no record that somebody made before a row was sent again', async () => {
     const scene = await keeping()
     scene.rows(HEAD, rowsOf(2, 'first'))
