@@ -4,7 +4,7 @@
 
 import { modificationProperty, type FilterNode } from '../../contract/index.ts'
 import { ServiceFailure } from '../../core/errors.ts'
-import type { StepStates } from '../../ledger/ledger.ts'
+import type { Runs, StepStates } from '../../ledger/ledger.ts'
 import { withHeartbeat } from '../../runs/heartbeat.ts'
 import { removalActions } from '../mapping/target.ts'
 import type { ImportDeps, StagedImport } from '../ports.ts'
@@ -21,7 +21,7 @@ const place = (ledger: StepStates, run: number) =>
 
 /** Notes it at the end of a run of a sync that removes records. A service that cannot say it is left at that. */
 export async function noteLeftAt(
-  deps: ImportDeps<StepStates>,
+  deps: ImportDeps<StepStates & Pick<Runs, 'run'>>,
   { run, config }: Pick<StagedImport, 'run' | 'config'>,
 ): Promise<void> {
   if (removalActions(config).length === 0) return
@@ -30,17 +30,26 @@ export async function noteLeftAt(
   try {
     const modified = modificationProperty(await readImportedType(deps, config))?.name
     if (modified === undefined) return
-    const aheadMs = client.clockAheadMs()
-    const query = {
-      ...(aheadMs !== null && { filter: untilNow(modified, deps.clock.now() + aheadMs) }),
-      sorts: [{ property: modified, direction: 'desc' as const }],
-      properties: [modified],
-      limit: 1,
+    const newest = async (filter?: FilterNode): Promise<string | null> => {
+      const query = {
+        ...(filter && { filter }),
+        sorts: [{ property: modified, direction: 'desc' as const }],
+        properties: [modified],
+        limit: 1,
+      }
+      const asking = client.queryRecords(type, query, { signal, priority })
+      const { data } = await withHeartbeat(deps, asking)
+      const at = data[0]?.properties[modified]
+      return typeof at !== 'string' || Number.isNaN(Date.parse(at)) ? null : at
     }
-    const asking = client.queryRecords(type, query, { signal, priority })
-    const { data } = await withHeartbeat(deps, asking)
-    const at = data[0]?.properties[modified]
-    if (typeof at !== 'string' || Number.isNaN(Date.parse(at))) return
+    const aheadMs = client.clockAheadMs()
+    const untilNow =
+      aheadMs === null ? null : await newest(before(modified, deps.clock.now() + aheadMs))
+    const openedMs = Date.parse((await ledger.run(run))!.openedAt) + (aheadMs ?? 0)
+    // Nothing of the time of the run: the clock of the records is not that of the answers.
+    const isOfRun = untilNow !== null && Date.parse(untilNow) >= openedMs - CLOCKS_DIFFER_MS
+    const at = isOfRun ? untilNow : await newest()
+    if (at === null) return
     await (await place(ledger, run)).keep({ at })
   } catch (error) {
     // What is not sortable there, or not answered now, is no reason to keep a run from its end.
@@ -52,7 +61,10 @@ export async function noteLeftAt(
 /** `Date` has whole seconds. */
 const DATE_STEP_MS = 1_000
 
-const untilNow = (property: string, nowMs: number): FilterNode => ({
+/** Smaller differences come from latency, and from the clocks of the service's machines. */
+const CLOCKS_DIFFER_MS = 60_000
+
+const before = (property: string, nowMs: number): FilterNode => ({
   property,
   op: 'lt',
   value: new Date(nowMs + DATE_STEP_MS).toISOString(),
