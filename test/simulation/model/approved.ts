@@ -59,6 +59,8 @@ export const shownPlan = ({
 export interface MadePlan {
   readonly sync: string
   readonly number: number
+  /** When its making began: its rows were looked up after that. */
+  readonly since: number
   readonly shown: ShownPlan
   /** The workflows that were to apply it. */
   readonly appliedBy: Set<string>
@@ -217,7 +219,7 @@ export class ApprovalJudge {
     since: number,
   ): void {
     if (item.state !== 'conflict') return
-    const from = this.#made(run)?.shown.at ?? since
+    const from = this.#made(run)?.since ?? since
     const { syncs } = this.#world.plan.scene
     const { type } = syncs.find(({ name }) => name === run.sync)!
     // Another sync may write the same records.

@@ -384,6 +384,7 @@ export class World {
     const process = new Process(`planner-${++this.#planners}`, this.machine)
     const isAway = this.#file === null
     this.story.tell(`somebody makes a plan of ${sync}`)
+    const since = this.loop.now()
     try {
       await planWithDiff(sync, {
         process,
@@ -405,7 +406,7 @@ export class World {
     const number = -made!.id
     this.story.tell(`plan ${number} of ${sync} is made`)
     const shown = readPlan(this, -number, '')
-    this.plans.push({ sync, number, shown, appliedBy: new Set(), writer: null })
+    this.plans.push({ sync, number, since, shown, appliedBy: new Set(), writer: null })
   }
 
   #planners = 0
