@@ -127,13 +127,18 @@ export class Reader {
           const { data, pagination } = step.value
           const next = pagination.has_more ? goOn(data) : null
           asked = next ?? asked
-          cursor = next === null ? (pagination.next_cursor ?? null) : null
+          const following = pagination.next_cursor ?? null
+          cursor = next === null ? following : null
           beat(data.length)
           const records = newRecordsOf(data, before)
           before = data
-          const left = pagination.has_more ? (pagination.next_cursor ?? null) : null
           idle = records.length > 0 ? 0 : idle + 1
-          yield { records, answered: Math.max(idle, data.length), cursor: left, askedAt }
+          yield {
+            records,
+            answered: Math.max(idle, data.length),
+            cursor: pagination.has_more ? following : null,
+            askedAt,
+          }
           if (next !== null) break
         }
       } catch (error) {

@@ -14,13 +14,13 @@ const NEWEST_RUNS = 20
 
 /** The runs whose workflows are in the old queue, and run. */
 async function oldRunsOf(client: Client, runs: readonly Run[]): Promise<readonly Run[]> {
-  const old = new Map<string, Run>()
-  for (const run of runs) {
+  const old: Run[] = []
+  // A live run may be among the newest, and among those that were served.
+  for (const run of new Map(runs.map((one) => [one.workflowRunId, one])).values()) {
     const found = await describeWorkflow(client, run)
-    if (found?.status.name === 'RUNNING' && found.taskQueue === SHARED_QUEUE)
-      old.set(run.workflowId, run)
+    if (found?.status.name === 'RUNNING' && found.taskQueue === SHARED_QUEUE) old.push(run)
   }
-  return [...old.values()]
+  return old
 }
 
 export function legacyQueue(deps: {

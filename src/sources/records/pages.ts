@@ -49,10 +49,12 @@ export async function* sourcePages(
   })
   const options = { signal, priority: 'import', maxWaitMs: WAIT_MAX_MS, retries: 0 } as const
   let query: QueryBody = { ...(filter && { filter }), ...(by !== null && { sorts: sortedBy(by) }) }
+  /** Null before the first record: whether what has no value is sorted before the rest. */
+  let hasNoneFirst: boolean | null = null
+  /** Whether the filter leaves out what has no value. */
   let isCut = false
-  let hasNoneFirst = false
   const queryFrom = (value: string) => {
-    isCut = true
+    isCut = hasNoneFirst === false
     return within(fromValue(by!, value))
   }
   const goOn = by === null ? null : byLastValue({ by, from: null, queryFrom, read: textOf })
@@ -69,10 +71,11 @@ export async function* sourcePages(
       for await (const { data, pagination } of asking) {
         pages += 1
         failures = 0
+        if (by !== null && data.length > 0)
+          hasNoneFirst ??= textOf(data[0]!.properties[by]) === null
         next = pagination.has_more ? (goOn?.(data) ?? null) : null
         query = next ?? query
         cursor = next === null ? (pagination.next_cursor ?? null) : null
-        hasNoneFirst ||= pages === 1 && by !== null && textOf(data[0]?.properties[by]) === null
         // One that has changed since is as it was before.
         yield data.filter(({ id }) => !read.has(id))
         read = new Set(data.map(({ id }) => id))
@@ -80,8 +83,6 @@ export async function* sourcePages(
       }
       if (next !== null) continue
       if (!isCut) return
-      // The filter has left out what has no value, if that is not what comes first.
-      if (hasNoneFirst) return
       isCut = false
       query = within({ property: by!, op: 'is_null', value: true })
       cursor = null

@@ -216,6 +216,9 @@ const withoutTimes = (client: RecordsClient, none: ReadonlySet<string>, isFirst:
           : asked.op === 'is_null'
             ? without
             : others.filter(({ properties }) => properties['svc_created_at']! >= asked.value)
+      // A first page may be empty.
+      if (asked === undefined && cursor == null)
+        yield { data: [], pagination: { has_more: true, next_cursor: '0' } }
       for (let from = Number(cursor ?? 0); ; from += 100) {
         const isMore = found.length > from + 100
         const next = isMore ? String(from + 100) : null
