@@ -10,6 +10,8 @@ import { SyncError } from '../core/errors.ts'
 
 const pageSize = 1_000
 const schedulesMax = 100_000
+/** Answers that a server may owe before it counts as one that does not answer. */
+const SLOW_ANSWERS_MAX = 3
 export const UNREADABLE = 'schedule_unreadable'
 
 /** The gRPC status that a call failed with, such as `PERMISSION_DENIED`; undefined for any other failure. */
@@ -35,6 +37,20 @@ export const scheduleFailed = (what: string, error: unknown): SyncError =>
   new SyncError('schedule_failed', `The Temporal server did not ${what}: ${serverRefusal(error)}`)
 
 /**
+ * Reads from a server that may be busy: it needs an answer of the schedule's own workflow, and gives that one a few seconds. The SDK
+ * repeats no call that has ended so, because it may be a write.
+ */
+async function readPatiently<Result>(read: () => Promise<Result>): Promise<Result> {
+  for (let slow = 1; ; slow++) {
+    try {
+      return await read()
+    } catch (error) {
+      if (statusName(error) !== 'DEADLINE_EXCEEDED' || slow >= SLOW_ANSWERS_MAX) throw error
+    }
+  }
+}
+
+/**
  * The schedule of that id; null if there is none.
  * @throws SyncError `schedule_failed`, or `schedule_unreadable` if it was encrypted with a key that is not ours
  */
@@ -43,10 +59,10 @@ export async function describeSchedule(
   id: string,
 ): Promise<ScheduleDescription | null> {
   try {
-    return await client.schedule.getHandle(id).describe()
+    return await readPatiently(() => client.schedule.getHandle(id).describe())
   } catch (error) {
     if (error instanceof ScheduleNotFoundError) return null
-    if (error instanceof ServiceError) throw scheduleFailed(`tell of the schedule ${id}`, error)
+    if (error instanceof ServiceError) throw scheduleFailed(`describe the schedule ${id}`, error)
     throw new SyncError(
       UNREADABLE,
       `The schedule ${id} cannot be read: it was written by another program, or encrypted with a key that is not among \`encryption_keys\``,
@@ -60,15 +76,12 @@ export async function listScheduleIds(client: Client, start: string): Promise<st
   let nextPageToken: Uint8Array = new Uint8Array()
   let seen = 0
   do {
-    const page = await client.workflowService
-      .listSchedules({
-        namespace: client.options.namespace,
-        maximumPageSize: pageSize,
-        nextPageToken,
-      })
-      .catch((error: unknown) => {
+    const asked = { namespace: client.options.namespace, maximumPageSize: pageSize, nextPageToken }
+    const page = await readPatiently(() => client.workflowService.listSchedules(asked)).catch(
+      (error: unknown) => {
         throw scheduleFailed('list the schedules', error)
-      })
+      },
+    )
     const ids = (page.schedules ?? []).map(({ scheduleId: id }) => id ?? '')
     syncs.push(...ids.filter((id) => id.startsWith(start)).map((id) => id.slice(start.length)))
     nextPageToken = page.nextPageToken ?? new Uint8Array()
