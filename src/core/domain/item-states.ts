@@ -141,6 +141,8 @@ export const REJECT_STATES: readonly ItemState[] = namesWith(ITEM_STATE, { outco
 /** States of rows whose values the service has. */
 export const ACCEPTED_STATES = namesWith(ITEM_STATE, { outcome: 'accepted' })
 
+export const wasAccepted = (state: ItemState): boolean => ITEM_STATE[state].outcome === 'accepted'
+
 /** States of rows whose records the run wrote. */
 export const WRITTEN_STATES = namesWith(ITEM_STATE, { written: true })
 export type WrittenState = (typeof WRITTEN_STATES)[number]

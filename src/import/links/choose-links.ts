@@ -124,12 +124,13 @@ function beforeLookUp(scene: LinkScene, mode: ImportMode, link: PlannedLink): Li
   }
 }
 
+/** A row of an import that no run has brought in has no record of its own, whatever the service has under its key. */
+const hasRecord = (mode: ImportMode, { row, isAccepted }: PlannedLink): boolean =>
+  mode === 'link' || row !== null || isAccepted
+
 /** The records that links begin at: as the ledger has them with the row, else by the row's key. */
 async function findSources(scene: LinkScene, mode: ImportMode, links: readonly PlannedLink[]) {
-  // A row of an import that no run has brought in has no record of its own, whatever the service has under its key.
-  const asked = links.filter(
-    ({ sourceId, row }) => sourceId === null && (mode === 'link' || row !== null),
-  )
+  const asked = links.filter((link) => link.sourceId === null && hasRecord(mode, link))
   const found = await scene.sources.find(asked.map(({ key }) => key))
   return ({ key, sourceId }: PlannedLink): FoundRecord =>
     sourceId === null ? (found.get(key) ?? 'none') : { id: sourceId }
@@ -144,9 +145,9 @@ function withoutSource(
   if (found === 'several') return unanswered(link, 'rejected', 'ambiguous_match')
   if (mode === 'link')
     return missingOutcome(link, scene.configured(link)!.missing, 'source_missing')
-  return link.row === null
-    ? unanswered(link, 'unsent', 'row_not_written')
-    : unanswered(link, 'rejected', 'source_missing')
+  return hasRecord(mode, link)
+    ? unanswered(link, 'rejected', 'source_missing')
+    : unanswered(link, 'unsent', 'row_not_written')
 }
 
 async function findTargets(scene: LinkScene, links: readonly PlannedLink[]) {

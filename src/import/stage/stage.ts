@@ -5,11 +5,12 @@
 import { SourceError } from '../../core/errors.ts'
 import { withBehind } from '../../core/concurrency.ts'
 import { writesRecords } from '../../core/domain/import-modes.ts'
+import { keepsBefore } from '../../core/domain/protection.ts'
 import { LEDGER_ROWS_MAX, RETENTION_MS } from '../../core/limits.ts'
 import { slicesOf } from '../../core/slices.ts'
 import type { ReconcileScope } from '../../core/domain/purpose.ts'
 import type { RemovalCounts } from '../../core/domain/removals.ts'
-import type { ImportSync } from '../../../config/index.ts'
+import type { ImportConfig, ImportSync } from '../../../config/index.ts'
 import type { Window } from '../../core/domain/watermark.ts'
 import type {
   AcceptedRecords,
@@ -230,6 +231,7 @@ async function stageRows(
       skipUnchanged,
       rowsPerSegment: tuning.rows_per_segment,
       ...(plan.links && { linkBounds: bounds }),
+      ...(sync.import.verify === 'all' && { unread: unreadOf(sync.import) }),
       // Each row of a source of links links for itself.
       ...(!writesRecords(sync.import.mode) && { keysRepeat: true }),
     },
@@ -244,6 +246,13 @@ async function stageRows(
   const counts = { ...decided, fence, ...(corrected.count > 0 && { corrected: corrected.count }) }
   return { all: read + carried, carried, carriedLinks, planned, counts, corrected }
 }
+
+/**
+ * A row that an earlier run wrote, and ended before it read it back, is read back by this one. Where rows are looked up before they are
+ * sent, that look-up is the reading: it knows which values of others were kept. Of a create it knows only that the record is there.
+ */
+const unreadOf = (config: ImportConfig): 'read' | 'plan' =>
+  keepsBefore(config) && config.mode !== 'create' ? 'plan' : 'read'
 
 /** Rows are read and mapped while those before them are written. */
 async function readRows(

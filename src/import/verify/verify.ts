@@ -1,14 +1,14 @@
 // Verify: what was written is read back, by `in` filters of 100 keys, and compared: as much of it as the sync says, and every item
 // whose answer showed something else. Accepted but different is a result of its own. Items whose answer was lost are settled by
 // asking, before they are reported as failed. What was read back is recorded page by page: after a failure, verify goes on with what
-// was not read yet.
+// was not read yet. With `verify: all` also what an earlier run wrote, and has not read back because it ended before.
 
 import { IN_VALUES_MAX, type PropertyWire } from '../../contract/index.ts'
 import { VERIFY_SAMPLE_ROWS } from '../../core/limits.ts'
 import { SECOND_RECORD } from '../../core/domain/held-back.ts'
 import { modeEntry } from '../../core/domain/import-modes.ts'
 import { keepsBefore } from '../../core/domain/protection.ts'
-import { isWritten } from '../../core/domain/item-states.ts'
+import { wasAccepted } from '../../core/domain/item-states.ts'
 import type {
   AcceptedRecords,
   BeforeImages,
@@ -191,7 +191,7 @@ interface Page {
 }
 
 /** Its answer was lost, or says nothing of what became of it. */
-const isDoubtful = ({ inDoubt, state }: WrittenItem): boolean => inDoubt || !isWritten(state)
+const isDoubtful = ({ inDoubt, state }: WrittenItem): boolean => inDoubt || !wasAccepted(state)
 
 /** The key finds a record, and it is not the one that the row was written to. */
 const isElsewhere = ({ key, recordId }: WrittenItem, { ofKey }: Found): boolean =>
@@ -296,7 +296,7 @@ function verdictReader(ledger: Runs, job: Job) {
       ...verdict,
       ...(record && learns && { shows: shows() }),
       // What was never answered is reported as in doubt.
-      told: !isWritten(item.state) ? null : (verdict.told ?? null),
+      told: !wasAccepted(item.state) ? null : (verdict.told ?? null),
       ordinal: item.ordinal,
       recordId: record?.id ?? null,
       marks: item.marks ?? (hashesOf ? hashesOf(sent) : null),

@@ -5,7 +5,7 @@ import { FenceLost } from '../../core/errors.ts'
 import { LEDGER_CHARS_MAX } from '../../core/limits.ts'
 import type { RunSegment } from '../roles/outbox.ts'
 import type { RowStaging, StagedItem } from '../roles/staging.ts'
-import { isMapped, takesPlace } from '../rows/items.ts'
+import { isMapped, isUnread, takesPlace } from '../rows/items.ts'
 import { liveStates } from '../rows/runs.ts'
 import { countsOfRow } from '../rows/values.ts'
 import { partition } from '../../core/slices.ts'
@@ -21,11 +21,11 @@ import {
   type SliceCounts,
 } from '../rules/staging.ts'
 import type { LinkDecisions } from '../statements/links/staging.ts'
-import { newestRunElsewhere } from '../statements/origins.ts'
+import { endedUnread, newestRunElsewhere } from '../statements/origins.ts'
 import { postgresDialect } from './dialect.ts'
 import { checkStageFence } from './fences.ts'
 import { listsOf, unlessNulls } from './items.ts'
-import { gaveWayToNewer } from './origins.ts'
+import { gaveWayToNewer, itemsWith } from './origins.ts'
 import type { PostgresDatabase, Session, SentStatement } from './session.ts'
 import { deleteWork } from './work.ts'
 
@@ -125,13 +125,38 @@ const UNCHANGED_SQL = `UPDATE items SET state = 'unchanged', normalised = coales
 const DISTRUSTED_SQL = `SELECT count(*) AS items FROM items
   WHERE ${SLICE} AND hash = ${ofKey('hash')} AND ${ofKey('run')} <= $5`
 
-const DROP_SQL = `DELETE FROM payloads WHERE run = $1 AND ordinal BETWEEN $2 AND $3 AND
-    (SELECT state FROM items WHERE items.run = payloads.run AND items.ordinal = payloads.ordinal)
-      IN ('superseded', 'unchanged')`
+/** Whether what `items` has was written by one of the runs of a list to the destination `$4`, and not read back by it. */
+const isUnreadOf = (runs: string) => `coalesce((SELECT true FROM items AS earlier
+  WHERE ${itemsWith(ofKey('run'), 'items.key', 'earlier')} AND ${ofKey('run')} = ANY (${runs}::integer[])
+    AND ${isUnread('earlier')} LIMIT 1), false)`
+
+const UNCHANGED_BUT_UNREAD_SQL = `${UNCHANGED_SQL} AND NOT ${isUnreadOf('$6')}`
+
+/** @param isDropped which of the items that are not sent need their payloads no more */
+const dropSql = (
+  isDropped: string,
+) => `DELETE FROM payloads WHERE run = $1 AND ordinal BETWEEN $2 AND $3 AND
+    (SELECT state IN ('superseded', 'unchanged') ${isDropped}
+     FROM items WHERE items.run = payloads.run AND items.ordinal = payloads.ordinal)`
+const DROP_SQL = dropSql('')
+/** An item that is unchanged and has its payload is read back. */
+const DROP_READ_SQL = dropSql(`AND (state = 'superseded' OR NOT ${isUnreadOf('$5')})`)
+
+const ENDED_UNREAD_SQL = endedUnread("(before.config::json #>> '{import,verify}')")
 
 const COUNT_SQL = `SELECT count(*) FILTER (WHERE state = 'planned') AS planned, count(*) FILTER (WHERE state = 'invalid') AS invalid,
     count(*) FILTER (WHERE state = 'withdrawn') AS withdrawn
   FROM items WHERE run = $1 AND ordinal BETWEEN $2 AND $3`
+
+function leaveUnchanged(
+  session: Session,
+  at: readonly (number | null)[],
+  { after, unread }: NonNullable<Reliance>,
+): Promise<number> {
+  return unread?.become === 'plan'
+    ? session.run(UNCHANGED_BUT_UNREAD_SQL, [...at, after, unread.runs])
+    : session.run(UNCHANGED_SQL, [...at, after])
+}
 
 /** Decides about the items of a slice, and drops the payloads of those that are not sent. */
 async function decide(
@@ -145,10 +170,12 @@ async function decide(
   const slice = [run, first, last]
   const newer = await session.run(GIVE_WAY_SQL, slice)
   const superseded = newer + (keysRepeat ? 0 : await session.run(SUPERSEDE_SQL, slice))
-  const unchanged = relied
-    ? await session.run(UNCHANGED_SQL, [...slice, destination, relied.after])
-    : 0
-  if (superseded + unchanged > 0) await session.run(DROP_SQL, slice)
+  const unread = relied?.unread ?? null
+  const unchanged = relied ? await leaveUnchanged(session, [...slice, destination], relied) : 0
+  if (superseded + unchanged > 0)
+    await (unread?.become === 'read'
+      ? session.run(DROP_READ_SQL, [...slice, destination, unread.runs])
+      : session.run(DROP_SQL, slice))
   const distrusted =
     relied && relied.restored > 0
       ? Number(
@@ -225,7 +252,11 @@ export function stagingMethods(db: PostgresDatabase, links: LinkDecisions) {
         `SELECT ${newestRunElsewhere(postgresDialect, 'runs.destination')} AS run FROM runs WHERE id = $1`,
         [run],
       )
-      const relied = relianceOf(source, elsewhere?.['run'], project?.['restored_after'])
+      const relied = relianceOf(source, {
+        elsewhere: elsewhere?.['run'],
+        restored: project?.['restored_after'],
+        ended: source.unread === undefined ? [] : await db.all(ENDED_UNREAD_SQL, [run]),
+      })
       const decideSlice = (slice: RunSegment) =>
         db.transaction(async (session) => {
           const destination = await checkStageFence(session, run, fence)

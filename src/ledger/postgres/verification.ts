@@ -3,6 +3,7 @@
 import type { Verification } from '../roles/verification.ts'
 import { KNOWN_COLUMNS, marksOnceVerified } from '../rows/accepted.ts'
 import {
+  isToBeRead,
   isUnanswered,
   PLANNED_COLUMNS,
   plannedOfRow,
@@ -56,7 +57,7 @@ export const verificationMethods = (db: PostgresDatabase): Verification => ({
             AND hashtextextended(accepted.key, 0) = hashtextextended(items.key, 0)
             AND accepted.key = items.key LIMIT 1) AS known ON true
        WHERE items.run = $1 AND ordinal > $2 AND (verified = 'answered' AND $3::bigint IS NOT NULL OR verified IS NULL
-         AND ((state IN (${writtenStates}) AND ordinal % $3::bigint = 0) OR in_doubt = 1 OR ${isUnanswered}))
+         AND ((${isToBeRead} AND ordinal % $3::bigint = 0) OR in_doubt = 1 OR ${isUnanswered}))
        ORDER BY ordinal LIMIT $4`,
       [run, after, every, limit],
       'payload',

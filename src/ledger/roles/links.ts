@@ -72,6 +72,8 @@ export interface PlannedLink extends StagedLink {
   readonly isReplayed: boolean
   /** The state of its row in this run; null: it was carried over. */
   readonly row: ItemState | null
+  /** Whether values are accepted for the key of its row: then its record is that of the key, also if the answer did not name it. */
+  readonly isAccepted: boolean
   /** The record of its row: of this run's item, else what is accepted for the key in the destination; null: not known. */
   readonly sourceId: string | null
   /** The record of its target, once it was sent or settled. */

@@ -63,6 +63,12 @@ export interface StagedSource {
    * service instead.
    */
   readonly skipUnchanged?: boolean
+  /**
+   * Of a run that reads all back: what becomes of rows that are as a run wrote them that was to read all back, and ended before it had
+   * read them. `read`: they are unchanged, and keep their payloads, so that this run reads them back; `plan`: they stay planned.
+   * Default: they are unchanged as others are.
+   */
+  readonly unread?: 'read' | 'plan'
   /** Whether rows with one key stand each for itself, as in a source of links: then none is superseded. Default false. */
   readonly keysRepeat?: boolean
   /** Of an import with links: what the definitions of their associations allow. */

@@ -23,7 +23,7 @@ export const openStates = sqlList(OPEN_STATES)
 export const timedStates = sqlList(TIMED_STATES)
 export const writtenStates = sqlList(WRITTEN_STATES)
 /** States whose payloads a closed run does not keep, unless the row is left. */
-export const doneStates = sqlList([...WRITTEN_STATES, ...SPARED_STATES, 'withdrawn'])
+export const doneStates = sqlList([...ACCEPTED_STATES, ...SPARED_STATES, 'withdrawn'])
 
 /**
  * Whether a closed run left an item over: what it brought in is accepted, and was found when it was read back. A row that a
@@ -43,7 +43,17 @@ export const isRetried = (item: string): string =>
 
 /** Whether an item was accepted and read back different. */
 export const isReadBackDifferent = (item: string): string =>
-  `(${item}.state IN (${writtenStates}) AND ${item}.verified <> 'equal')`
+  `(${item}.state IN (${acceptedStates}) AND ${item}.verified <> 'equal')`
+
+/** Whether an item was written, and not read back. */
+export const isUnread = (item: string): string =>
+  `(${item}.state IN (${writtenStates}) AND ${item}.verified IS NULL)`
+
+/**
+ * Whether a run that reads all back reads an item back that it has not read yet: what it wrote itself, and what an earlier run
+ * wrote and has not read back. Of the other unchanged items there is no payload.
+ */
+export const isToBeRead = `(state IN (${writtenStates}) OR state = 'unchanged')`
 
 /** How many of a group of items were written as a look-up has shown, and not by an answer. */
 export const LOOKED_UP_COUNT = `sum(CASE WHEN state IN (${writtenStates}) AND coalesce(http_status, 0) NOT BETWEEN 200 AND 299

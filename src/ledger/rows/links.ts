@@ -51,7 +51,7 @@ const edgeOfRow = (row: Row): LinkEdge & LinkTarget => ({
   by: text(row['by']),
 })
 
-/** Of `links` with the state of its row as `row_state`, and its record as `record_id`. */
+/** Of `links` with the state of its row as `row_state`, its record as `record_id`, and whether its key has values as `is_accepted`. */
 export const plannedLinkOfRow = (row: Row): PlannedLink => ({
   ...placeOfRow(row),
   ...edgeOfRow(row),
@@ -59,6 +59,7 @@ export const plannedLinkOfRow = (row: Row): PlannedLink => ({
   attempts: Number(row['attempts']),
   isReplayed: Number(row['replayed']) === 1,
   row: row['row_state'] as ItemState | null,
+  isAccepted: Number(row['is_accepted'] ?? 0) === 1,
   sourceId: text(row['record_id']),
   targetId: text(row['target_id']),
 })

@@ -91,7 +91,8 @@ function addReadBack(
 ): void {
   const { state, verified, normalised, items } = row
   if (normalised) counts.normalised += items
-  else if (!isWritten(state)) return
+  // What an earlier run wrote, and this one has read back.
+  else if (!isWritten(state) && (state !== 'unchanged' || verified === 'equal')) return
   else if (verified === 'overwritten') counts.overwritten = (counts.overwritten ?? 0) + items
   // What the answer showed counts until it is read.
   else if (verified === 'answered') counts.different += items

@@ -4,6 +4,7 @@ import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
 import type { RunSegment } from '../roles/outbox.ts'
 import type { OnSlice } from '../roles/on-slice.ts'
 import type { Correction, StageCounts, StagedSource } from '../roles/staging.ts'
+import type { Row } from '../rows/values.ts'
 import { sampleBound, ordinalSlices } from './ranges.ts'
 
 /** What is counted of the keys of a run, slice by slice: a count of all at once would keep others waiting, or run into its bound. */
@@ -25,17 +26,35 @@ export interface PlannedSegment extends RunSegment {
  * Which accepted values staging relies on, by the run that they are from: those of runs after `after` are left out as
  * unchanged; those up to `restored`, before the ledger was restored from a backup, are counted. Null: it relies on none.
  */
-export type Reliance = { readonly after: number; readonly restored: number } | null
+export type Reliance = {
+  readonly after: number
+  readonly restored: number
+  /** Runs whose written rows may not have been read back, and what becomes of these rows; null: they are as any other. */
+  readonly unread: { readonly runs: readonly number[]; readonly become: 'read' | 'plan' } | null
+} | null
 
-/** @param elsewhere the newest run that wrote the records as another destination */
+/**
+ * @param elsewhere the newest run that wrote the records as another destination
+ * @param ended the runs of the destination that were to read all back, and ended before
+ */
 export const relianceOf = (
-  { skipUnchanged = true }: StagedSource,
-  elsewhere: unknown,
-  restored: unknown,
-): Reliance =>
-  skipUnchanged
-    ? { after: Math.max(Number(elsewhere), Number(restored)), restored: Number(restored) }
-    : null
+  { skipUnchanged = true, unread }: StagedSource,
+  known: {
+    readonly elsewhere: unknown
+    readonly restored: unknown
+    readonly ended: readonly Row[]
+  },
+): Reliance => {
+  if (!skipUnchanged) return null
+  const restored = Number(known.restored)
+  const after = Math.max(Number(known.elsewhere), restored)
+  const runs = known.ended.map((row) => Number(row['id'])).filter((id) => id > after)
+  return {
+    after,
+    restored,
+    unread: unread === undefined || runs.length === 0 ? null : { runs, become: unread },
+  }
+}
 
 /**
  * Decides about the rows of a source, slice by slice, and divides the run into segments: slices in a row that together have

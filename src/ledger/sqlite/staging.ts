@@ -4,7 +4,7 @@ import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import { FenceLost } from '../../core/errors.ts'
 import type { RunSegment } from '../roles/outbox.ts'
 import type { RowStaging } from '../roles/staging.ts'
-import { isMapped, takesPlace } from '../rows/items.ts'
+import { isMapped, isUnread, takesPlace } from '../rows/items.ts'
 import { liveStates } from '../rows/runs.ts'
 import { countsOfRow } from '../rows/values.ts'
 import { sampleOrderSql, sampleStart, ordinalSlices } from '../rules/ranges.ts'
@@ -19,10 +19,10 @@ import {
   type SliceCounts,
 } from '../rules/staging.ts'
 import type { LinkDecisions } from '../statements/links/staging.ts'
-import { newestRunElsewhere } from '../statements/origins.ts'
+import { endedUnread, newestRunElsewhere } from '../statements/origins.ts'
 import { bulkStatement } from '../../sqlite/bulk.ts'
 import type { SqliteDatabase, Value } from './database.ts'
-import { sqliteDialect } from './dialect.ts'
+import { sqliteDialect, sqliteText } from './dialect.ts'
 import { checkStageFence } from './fences.ts'
 import { gaveWayToNewer } from './origins.ts'
 import { deleteWork } from './work.ts'
@@ -88,15 +88,43 @@ const UNCHANGED_SQL = `UPDATE items SET state = 'unchanged', normalised = (SELEC
         AND other.destination = own.destination AND other.record_id = own.record_id AND other.key <> own.key
         AND same.run = ?1 AND same.key = other.key AND ${isMapped('same')})`
 
-const DROP_SQL = `DELETE FROM payloads WHERE run = ?1 AND ordinal BETWEEN ?2 AND ?3 AND EXISTS
+/** Whether what `items` has was written by one of the runs of a list, and not read back by it. */
+const isUnreadOf = (
+  runs: string,
+) => `EXISTS (SELECT 1 FROM accepted CROSS JOIN items AS earlier INDEXED BY items_key
+    ON earlier.run = accepted.run AND earlier.key = accepted.key
+  WHERE accepted.destination = ${DESTINATION} AND accepted.key = items.key
+    AND accepted.run IN (SELECT value FROM json_each(${runs})) AND ${isUnread('earlier')})`
+
+const UNCHANGED_BUT_UNREAD_SQL = `${UNCHANGED_SQL} AND NOT ${isUnreadOf('?5')}`
+
+/** @param isDropped which of the items that are not sent need their payloads no more */
+const dropSql = (
+  isDropped: string,
+) => `DELETE FROM payloads WHERE run = ?1 AND ordinal BETWEEN ?2 AND ?3 AND EXISTS
     (SELECT 1 FROM items WHERE items.run = ?1 AND items.ordinal = payloads.ordinal
-      AND items.state IN ('superseded', 'unchanged'))`
+      AND items.state IN ('superseded', 'unchanged') ${isDropped})`
+const DROP_SQL = dropSql('')
+/** An item that is unchanged and has its payload is read back. */
+const DROP_READ_SQL = dropSql(`AND (items.state = 'superseded' OR NOT ${isUnreadOf('?4')})`)
+
+const ENDED_UNREAD_SQL = sqliteText(endedUnread("json_extract(before.config, '$.import.verify')"))
 
 const DISTRUSTED_SQL = `SELECT count(*) AS items FROM items WHERE ${SLICE} AND EXISTS (${ACCEPTED} AND accepted.run <= ?4)`
 
 const COUNT_SQL = `SELECT count(*) FILTER (WHERE state = 'planned') AS planned, count(*) FILTER (WHERE state = 'invalid') AS invalid,
     count(*) FILTER (WHERE state = 'withdrawn') AS withdrawn
   FROM items WHERE run = ? AND ordinal BETWEEN ? AND ?`
+
+function leaveUnchanged(
+  db: SqliteDatabase,
+  slice: readonly [number, number, number],
+  { after, unread }: NonNullable<Reliance>,
+): number {
+  if (unread?.become !== 'plan') return db.sql(UNCHANGED_SQL).run(...slice, after).changes
+  const runs = JSON.stringify(unread.runs)
+  return db.sql(UNCHANGED_BUT_UNREAD_SQL).run(...slice, after, runs).changes
+}
 
 /** Decides about the items of a slice, and drops the payloads of those that are not sent. */
 function decide(
@@ -110,8 +138,12 @@ function decide(
   const [supersede, giveWay] = [db.sql(SUPERSEDE_SQL), db.sql(GIVE_WAY_SQL)]
   const newer = giveWay.run(...slice).changes
   const superseded = newer + (keysRepeat ? 0 : supersede.run(...slice).changes)
-  const unchanged = relied ? db.sql(UNCHANGED_SQL).run(...slice, relied.after).changes : 0
-  if (superseded + unchanged > 0) db.sql(DROP_SQL).run(...slice)
+  const unread = relied?.unread ?? null
+  const unchanged = relied ? leaveUnchanged(db, slice, relied) : 0
+  if (superseded + unchanged > 0) {
+    if (unread?.become === 'read') db.sql(DROP_READ_SQL).run(...slice, JSON.stringify(unread.runs))
+    else db.sql(DROP_SQL).run(...slice)
+  }
   const distrusted =
     relied && relied.restored > 0
       ? Number(db.sql(DISTRUSTED_SQL).get(...slice, relied.restored)?.['items'])
@@ -202,7 +234,11 @@ export function stagingMethods(db: SqliteDatabase, links: LinkDecisions) {
         )
         .get(run)
       const project = db.sql('SELECT restored_after FROM project').get()
-      const relied = relianceOf(source, elsewhere?.['run'], project?.['restored_after'])
+      const relied = relianceOf(source, {
+        elsewhere: elsewhere?.['run'],
+        restored: project?.['restored_after'],
+        ended: source.unread === undefined ? [] : db.sql(ENDED_UNREAD_SQL).all(run),
+      })
       const decideSlice = async (slice: RunSegment) => {
         const counts = db.transaction(() => {
           checkStageFence(db, run, fence)

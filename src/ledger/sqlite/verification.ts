@@ -4,6 +4,7 @@ import { LEDGER_CHARS_MAX } from '../../core/limits.ts'
 import type { Verification } from '../roles/verification.ts'
 import { keepsLast, KNOWN_COLUMNS, marksOnceVerified } from '../rows/accepted.ts'
 import {
+  isToBeRead,
   isUnanswered,
   PLANNED_COLUMNS,
   plannedOfRow,
@@ -53,7 +54,7 @@ export const verificationMethods = (db: SqliteDatabase): Verification => ({
          FROM items CROSS JOIN payloads ON payloads.run = items.run AND payloads.ordinal = items.ordinal
            LEFT JOIN accepted ON accepted.destination = ${DESTINATION} AND accepted.key = items.key
          WHERE items.run = ?1 AND items.ordinal > ?2 AND (verified = 'answered' AND ?3 IS NOT NULL OR verified IS NULL
-           AND ((state IN (${writtenStates}) AND items.ordinal % ?3 = 0) OR in_doubt = 1 OR ${isUnanswered}))
+           AND ((${isToBeRead} AND items.ordinal % ?3 = 0) OR in_doubt = 1 OR ${isUnanswered}))
          ORDER BY items.ordinal LIMIT ?4`,
       )
       .upTo(LEDGER_CHARS_MAX, run, after, every, limit)

@@ -1,5 +1,6 @@
-// Which runs wrote the records of a destination under other conditions.
+// Which runs wrote the records of a destination under other conditions, or were not read back.
 
+import { completeStates } from '../rows/runs.ts'
 import type { SqlDialect } from './engine.ts'
 
 /**
@@ -18,3 +19,17 @@ export const newestRunElsewhere = (
       AND (since.batches > 0 OR since.purpose = 'reconcile'
         OR EXISTS (SELECT 1 FROM link_steps WHERE link_steps.run = since.id AND link_steps.requests > 0))
   WHERE mine.id = ${destination})`
+
+/** Runs that one more run looks through, the newest first. */
+const UNREAD_RUNS_MAX = 1_000
+
+/**
+ * The runs of the destination of the run `$1` that were to read back all that they wrote, and ended before. What they have read by
+ * then is noted in their items.
+ * @param verify of a run, as SQL
+ */
+export const endedUnread = (verify: string): string => `SELECT before.id
+  FROM runs AS own JOIN runs AS before ON before.sync = own.sync AND before.mode = 'run' AND before.id < own.id
+    AND before.destination = own.destination
+  WHERE own.id = $1 AND before.state NOT IN (${completeStates}) AND before.batches > 0 AND ${verify} = 'all'
+  ORDER BY before.id DESC LIMIT ${UNREAD_RUNS_MAX}`

@@ -92,10 +92,7 @@ async function judgeLinks(world: World, judge: Judge, sync: SyncScene): Promise<
     const before = [edges.changes.length, log.changes.length] as const
     const run = world.start(sync.name, 'importSync', { sync: sync.name })
     if (!(await untilOver(world, judge, run.workflowId))) return
-    // A service that answers without records: the run of the links does not know which record a create has made (docs/reliability.md, "Open").
-    const { batchItems } = world.plan.scene.service
-    const isUnknown = sync.mode === 'create' && batchItems !== 'record'
-    if (round === 'next' && (sync.links!.missing !== 'park' || isUnknown)) continue
+    if (round === 'next' && sync.links!.missing !== 'park') continue
     const made = [edges, log].map(
       ({ changes }, at) => changes.slice(before[at]).filter(({ by }) => by === 'us').length,
     )

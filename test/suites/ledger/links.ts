@@ -4,7 +4,12 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { FenceLost } from '../../../src/core/errors.ts'
 import { finalState, isBalanced, sumOfLinkStates } from '../../../src/core/domain/books.ts'
 import type { LinkState } from '../../../src/core/domain/link-states.ts'
-import { BEFORE_LINKS, type Ledger, type PlannedLink } from '../../../src/ledger/ledger.ts'
+import {
+  BEFORE_LINKS,
+  type Ledger,
+  type PlannedLink,
+  type RunSegment,
+} from '../../../src/ledger/ledger.ts'
 import {
   allLinks,
   ASSOCIATION,
@@ -22,7 +27,19 @@ import {
   stagedLinks,
   type LinkedRow,
 } from './link-scene.ts'
-import { badRow, close, destination, openRun, row, stage, type Open, type Opened } from './scene.ts'
+import {
+  answered,
+  badRow,
+  close,
+  destination,
+  openRun,
+  outcome as rowOutcome,
+  row,
+  send,
+  stage,
+  type Open,
+  type Opened,
+} from './scene.ts'
 
 export function linkTests(open: Open): void {
   let opened: Opened
@@ -383,6 +400,7 @@ export function linkTests(open: Open): void {
       expect(links[0]).toMatchObject({
         number: 1,
         row: null,
+        isAccepted: true,
         sourceId: 'record 1',
         column: 'domain',
         by: 'svc_domain',
@@ -392,6 +410,28 @@ export function linkTests(open: Open): void {
       await sendLinks(ledger, run)
       await close(ledger, run)
       expect(await ledger.hasLeftLinks(run)).toBe(false)
+    })
+
+    it('says whether its row was accepted, also by an answer that names no record', async () => {
+      const { run } = await stagedLinks(ledger, [
+        ['a', 'p'],
+        ['b', 'p'],
+      ])
+      const [segment] = (await ledger.openSegments(run)) as [RunSegment]
+      const claim = { run, segment, fence: await ledger.claimSegment(run, segment) }
+      const batch = await send(ledger, claim)
+      const outcomes = [rowOutcome(1, 'created', { recordId: null }), rowOutcome(2, 'rejected')]
+      await ledger.settle(run, segment, claim.fence, batch, answered, outcomes)
+      await sendLinks(ledger, run, byTarget)
+      await close(ledger, run)
+      const next = await stagedLinks(ledger, [])
+      await ledger.carryLinks(next.run, next.stageFence, { of: 'all left' })
+      const links = await plannedLinks(ledger, next.run)
+      const told = links.map(({ key, isAccepted, sourceId }) => [key, isAccepted, sourceId])
+      expect(told.toSorted()).toEqual([
+        ['a', true, null],
+        ['b', false, null],
+      ])
     })
 
     it('is taken as a whole by a run without rows', async () => {

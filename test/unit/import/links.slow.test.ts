@@ -183,6 +183,38 @@ test('a link is parked until its target comes, and is made then without the sour
   expect((await scene.run({ ...asCompanies, others })).resolves).toBeUndefined()
 })
 
+/** As a service answers that names no records. */
+const bare = (client: ImportClient): ImportClient => {
+  const without = (answer: Awaited<ReturnType<ImportClient['batchUpsert']>>) => ({
+    ...answer,
+    data: answer.data.map((result) => ({ ...result, record: undefined })),
+  })
+  return clientWith(client, {
+    batchUpsert: async (...given) => without(await client.batchUpsert(...given)),
+    batchCreate: async (...given) => without(await client.batchCreate(...given)),
+  })
+}
+
+test.each(['upsert', 'create'] as const)(
+  'a parked link finds the record of its row where no answer has named it (%s)',
+  async (mode) => {
+    const scene = await linking({}, { mode, verify: 'none' })
+    scene.rows(COLUMNS, [
+      ['C-1', 'Ada', 'zebra.example'],
+      ['C-2', 'Ben', 'acme.example'],
+    ])
+    const first = await scene.run({ through: bare })
+    expect(first.books.links?.states).toMatchObject({ parked: 2 })
+    const { id } = (await scene.held('C-2'))!
+    await scene.client.deleteRecord(CONTACT, id)
+    const [zebra] = await companies(scene, 'zebra.example', 'acme.example')
+    const end = await scene.links({ through: bare })
+    expect(end.books.links).toMatchObject({ read: 2, states: { linked: 1, rejected: 1 } })
+    expect(await targetsOf(scene, 'C-1')).toEqual([zebra])
+    expect(await rejects(scene, end.run)).toEqual([[0, 'rejected', 'source_missing', 'company']])
+  },
+)
+
 test('targets that come while the run is at work wake the sync itself, once', async () => {
   const scene = await linking()
   const contacts = { name: 'contacts', kind: 'import', import: { links: [byDomain] } }

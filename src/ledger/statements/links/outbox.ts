@@ -59,7 +59,8 @@ function plannedColumns(sql: LinkSql): string {
   const held = sql.acceptedOfKey('held', DESTINATION, 'links.key')
   return `links.ordinal, links.number, ${edgeColumns('links')}, links."column", links.attempts, links.replayed, links.target_id,
     own.state AS row_state, coalesce(own.record_id,
-      (SELECT held.record_id FROM ${held.table} WHERE ${held.on})) AS record_id`
+      (SELECT held.record_id FROM ${held.table} WHERE ${held.on})) AS record_id,
+    (SELECT CASE WHEN held.hash IS NOT NULL THEN 1 END FROM ${held.table} WHERE ${held.on}) AS is_accepted`
 }
 
 const IN_ORDER = 'ORDER BY links.ordinal, links.number'

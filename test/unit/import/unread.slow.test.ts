@@ -1,0 +1,170 @@
+// Rows of a run that was to read all back (`verify: all`), and ended before: the next run reads them back, and sends none of them that the
+// service holds as it was sent.
+
+import { expect, it } from 'vitest'
+import type { ImportConfig } from '../../../config/index.ts'
+import type { ImportClient } from '../../../src/import/ports.ts'
+import { onEachLedger } from './each-ledger.ts'
+import { clientWith, CONTACT, importScene } from './scene.ts'
+
+const NAMES = { svc_external_id: { column: 'id' }, svc_first_name: { column: 'first' } }
+const ROWS = [
+  ['k1', 'Ada'],
+  ['k2', 'Grace'],
+  ['k3', 'Joan'],
+]
+
+type Answer = Awaited<ReturnType<ImportClient['batchUpsert']>>
+
+/** As a service answers that tells nothing of its records: only reading them back shows what they hold. */
+const bare = (answer: Answer): Answer => ({
+  ...answer,
+  data: answer.data.map((result) => ({ ...result, record: undefined })),
+})
+
+/** Counts rows that are sent, and look-ups; `stores` is what the service makes of first names. */
+function watching(stores: (name: string) => string = (name) => name) {
+  const seen = { sent: 0, lookUps: 0 }
+  const changed = (batch: unknown) => {
+    const { body, count } = batch as { body: string; count: number }
+    seen.sent += count
+    const { data } = JSON.parse(body) as { data: { properties: Record<string, string> }[] }
+    const items = data.map(({ properties, ...item }) => {
+      const { svc_first_name: name } = properties
+      const stored = name === undefined ? {} : { svc_first_name: stores(name) }
+      return { ...item, properties: { ...properties, ...stored } }
+    })
+    return { body: JSON.stringify({ data: items }), count }
+  }
+  const through = (client: ImportClient): ImportClient =>
+    clientWith(client, {
+      batchUpsert: async (type, matching, batch, options) =>
+        bare(await client.batchUpsert(type, matching, changed(batch), options)),
+      batchCreate: async (type, batch, options) =>
+        bare(await client.batchCreate(type, changed(batch), options)),
+      queryRecords: (...given) => {
+        seen.lookUps++
+        return client.queryRecords(...given)
+      },
+    })
+  return { seen, through }
+}
+
+async function cancelledScene(stores?: (name: string) => string, more: Partial<ImportConfig> = {}) {
+  const scene = await importScene(NAMES, { verify: 'all', ...more })
+  scene.rows(['id', 'first'], ROWS)
+  const { through } = watching(stores)
+  expect(await scene.run({ through, ending: 'cancelled' })).toMatchObject({
+    state: 'cancelled',
+    books: { states: { created: 3 } },
+  })
+  return scene
+}
+
+const otherwise = (name: string) => `not ${name}`
+
+onEachLedger('rows of a run that ended before it read them back', () => {
+  it('are read back by the next run, and sent by the one after it where they differ', async () => {
+    const scene = await cancelledScene(otherwise)
+    const reading = watching(otherwise)
+    const read = await scene.run({ through: reading.through })
+    expect(read).toMatchObject({
+      state: 'complete_with_differences',
+      message: '3 rows were accepted and read back otherwise: 3 different',
+      books: { states: { unchanged: 3 }, readBack: { different: 3, equal: 0 } },
+    })
+    expect(reading.seen.sent).toBe(0)
+    const left = await scene.ledger.report(read.run, {
+      states: [],
+      after: 0,
+      limit: 10,
+      isLeft: true,
+      readBack: true,
+    })
+    expect(left.map(({ key, state, reason }) => [key, state, reason])).toEqual(
+      ROWS.map(([key]) => [key, 'unchanged', 'read_back_different']),
+    )
+    const again = watching()
+    expect(await scene.run({ through: again.through })).toMatchObject({
+      state: 'complete',
+      books: { states: { updated: 3 }, readBack: { equal: 3 } },
+    })
+    expect(again.seen.sent).toBe(3)
+  })
+
+  it('are read back once, and not sent, where the service holds them', async () => {
+    const scene = await cancelledScene()
+    const [first, second] = [watching(), watching()]
+    expect(await scene.run({ through: first.through })).toMatchObject({
+      state: 'complete',
+      books: { states: { unchanged: 3 } },
+    })
+    expect(first.seen).toEqual({ sent: 0, lookUps: 1 })
+    expect(await scene.run({ through: second.through })).toMatchObject({ state: 'complete' })
+    expect(second.seen).toEqual({ sent: 0, lookUps: 0 })
+  })
+
+  it('are read back by the first run that comes to its end', async () => {
+    const scene = await cancelledScene(otherwise)
+    const { through } = watching(otherwise)
+    expect(await scene.run({ through, ending: 'cancelled' })).toMatchObject({
+      state: 'cancelled',
+      books: { states: { unchanged: 3 }, readBack: { different: 0 } },
+    })
+    expect(await scene.run({ through })).toMatchObject({
+      state: 'complete_with_differences',
+      books: { states: { unchanged: 3 }, readBack: { different: 3 } },
+    })
+  })
+
+  it('are missing where somebody has deleted their record, and made again', async () => {
+    const scene = await cancelledScene()
+    const { id } = (await scene.held('k2'))!
+    await scene.client.deleteRecord(CONTACT, id)
+    expect(await scene.run()).toMatchObject({
+      state: 'complete_with_differences',
+      books: { states: { unchanged: 3 }, readBack: { missing: 1 } },
+    })
+    expect(await scene.run()).toMatchObject({
+      state: 'complete',
+      books: { states: { created: 1, unchanged: 2 } },
+    })
+  })
+
+  it('are looked up and compared where that is done before rows are sent', async () => {
+    const scene = await cancelledScene(otherwise, { keep_before: true })
+    const again = watching()
+    expect(await scene.run({ through: again.through })).toMatchObject({
+      state: 'complete',
+      books: { states: { updated: 3 }, readBack: { equal: 3 } },
+    })
+    const equal = await cancelledScene(undefined, { keep_before: true })
+    const [first, second] = [watching(), watching()]
+    expect(await equal.run({ through: first.through })).toMatchObject({
+      state: 'complete',
+      books: { states: { unchanged: 3 } },
+    })
+    expect(first.seen.sent).toBe(0)
+    await equal.run({ through: second.through })
+    expect(second.seen).toEqual({ sent: 0, lookUps: 0 })
+  })
+
+  it.each([false, true])('of a create are its own (keep_before: %s)', async (keep_before) => {
+    const scene = await cancelledScene(otherwise, { mode: 'create', keep_before })
+    expect(await scene.run()).toMatchObject({
+      state: 'complete_with_differences',
+      books: { states: { unchanged: 3 }, readBack: { different: 3 } },
+    })
+  })
+
+  it('are believed by a run that reads a sample back', async () => {
+    const scene = await cancelledScene(otherwise)
+    const as = { name: scene.sync.name, import: { verify: 'sample' as const } }
+    const { through, seen } = watching()
+    expect(await scene.run({ as, through })).toMatchObject({
+      state: 'complete',
+      books: { states: { unchanged: 3 } },
+    })
+    expect(seen.lookUps).toBe(0)
+  })
+})
