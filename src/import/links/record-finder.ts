@@ -61,10 +61,9 @@ export class RecordFinder {
       const record = known.get(key)
       const hint = hints.get(key)
       // Of several records the service says which there are.
-      if (record !== undefined && record.records.length > 0) asked.push(key)
-      else if (record !== undefined) this.#kept.set(key, { id: record.recordId })
-      else if (hint !== undefined) this.#kept.set(key, { id: hint })
-      else asked.push(key)
+      const id = record?.recordId ?? hint
+      if ((record?.records.length ?? 0) > 0 || id === undefined) asked.push(key)
+      else this.#kept.set(key, { id })
     }
     await forEachConcurrent(slicesOf(asked, IN_VALUES_MAX), LOOK_UPS_MAX, (slice) =>
       this.#lookUp(slice),

@@ -29,6 +29,9 @@ export interface AcceptedOfKey {
   readonly records: readonly string[]
 }
 
+/** The same, where the service may have named no record in its answer. */
+export type WrittenKey = Omit<AcceptedOfKey, 'recordId'> & { readonly recordId: string | null }
+
 /** A row that was sent without an answer. */
 export interface SentInDoubt {
   readonly key: string

@@ -3,7 +3,7 @@
 
 import type { ItemState } from '../../core/domain/item-states.ts'
 import type { KnownLinkState, LinkState } from '../../core/domain/link-states.ts'
-import type { AcceptedOfKey } from './accepted-records.ts'
+import type { WrittenKey } from './accepted-records.ts'
 import type { OnSlice } from './on-slice.ts'
 
 /** What makes a link the same one in another row or another run, in one destination. */
@@ -283,11 +283,8 @@ export interface LinkOutbox {
 
 /** What is known of links, and of their records. */
 export interface KnownLinks {
-  /** The records that are accepted for at most 1,000 keys, whichever sync wrote them; of several, the newest run counts. */
-  recordsOfType(
-    type: RecordType,
-    keys: readonly string[],
-  ): Promise<ReadonlyMap<string, AcceptedOfKey>>
+  /** What is accepted for at most 1,000 keys, whichever sync wrote it; of several, the newest run counts. */
+  recordsOfType(type: RecordType, keys: readonly string[]): Promise<ReadonlyMap<string, WrittenKey>>
   /** Which other syncs have parked links to the object type that the run wrote, in the order of their names. */
   parkedElsewhere(run: number): Promise<readonly ParkedElsewhere[]>
   /** What is known of the links of at most 1,000 keys in the run's destination, by key. */

@@ -7,6 +7,7 @@ import type {
   CorrectedRow,
   KeptBefore,
   SentInDoubt,
+  WrittenKey,
 } from '../roles/accepted-records.ts'
 import type { UncomparedItem } from '../roles/reconciliation.ts'
 import { plannedOfRow } from './items.ts'
@@ -35,6 +36,11 @@ export const acceptedOfKey = (row: Row): AcceptedOfKey => ({
   recordId: String(row['record_id']),
   run: Number(row['run']),
   records: recordsOf(row['records']),
+})
+
+export const writtenKey = (row: Row): WrittenKey => ({
+  ...acceptedOfKey(row),
+  recordId: text(row['record_id']),
 })
 
 export const sentInDoubtOfRow = (row: Row): SentInDoubt => ({

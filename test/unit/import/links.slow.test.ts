@@ -150,39 +150,6 @@ test('targets that another sync has written cost no look-up', async () => {
   expect(asked(scene)).toEqual({ links: before.links + 2, lookUps: before.lookUps })
 })
 
-test('a link is parked until its target comes, and is made then without the source', async () => {
-  const scene = await linking()
-  scene.rows(COLUMNS, [
-    ['C-1', 'Ada', 'acme.example'],
-    ['C-2', 'Ben', 'bolt.example'],
-  ])
-  const first = await scene.run()
-  expect(first).toMatchObject({
-    state: 'complete_with_differences',
-    message: '2 links are parked: their targets do not exist yet',
-    books: { links: { states: { parked: 2 } } },
-  })
-  expect(await rejects(scene, first.run)).toEqual([
-    [1, 'parked', 'target_missing', 'company'],
-    [2, 'parked', 'target_missing', 'company'],
-  ])
-  scene.rows(['domain'], [['acme.example']])
-  const contacts = { name: 'contacts', kind: 'import', import: { links: [byDomain] } }
-  const others = [contacts as never]
-  expect(await scene.run({ ...asCompanies, others })).toMatchObject({ resolves: ['contacts'] })
-  rmSync(join(scene.folder, 'rows.csv'))
-  const taken = await scene.links()
-  expect(taken).toMatchObject({
-    state: 'complete_with_differences',
-    rows: 0,
-    books: { read: 0, links: { read: 2, states: { linked: 1, parked: 1 } } },
-  })
-  expect(await targetsOf(scene, 'C-1')).toHaveLength(1)
-  // What writes nothing wakes nobody.
-  scene.rows(['domain'], [['acme.example']])
-  expect((await scene.run({ ...asCompanies, others })).resolves).toBeUndefined()
-})
-
 /** As a service answers that names no records. */
 const bare = (client: ImportClient): ImportClient => {
   const without = (answer: Awaited<ReturnType<ImportClient['batchUpsert']>>) => ({
@@ -194,6 +161,49 @@ const bare = (client: ImportClient): ImportClient => {
     batchCreate: async (...given) => without(await client.batchCreate(...given)),
   })
 }
+
+const ANSWERS = [
+  ['with records', (client: ImportClient) => client],
+  ['without records', bare],
+] as const
+
+test.each(ANSWERS)(
+  'a link is parked until its target comes, and is made then without the source: answers %s',
+  async (_, through) => {
+    const scene = await linking()
+    scene.rows(COLUMNS, [
+      ['C-1', 'Ada', 'acme.example'],
+      ['C-2', 'Ben', 'bolt.example'],
+    ])
+    const first = await scene.run()
+    expect(first).toMatchObject({
+      state: 'complete_with_differences',
+      message: '2 links are parked: their targets do not exist yet',
+      books: { links: { states: { parked: 2 } } },
+    })
+    expect(await rejects(scene, first.run)).toEqual([
+      [1, 'parked', 'target_missing', 'company'],
+      [2, 'parked', 'target_missing', 'company'],
+    ])
+    scene.rows(['domain'], [['acme.example']])
+    const contacts = { name: 'contacts', kind: 'import', import: { links: [byDomain] } }
+    const others = [contacts as never]
+    expect(await scene.run({ ...asCompanies, others, through })).toMatchObject({
+      resolves: ['contacts'],
+    })
+    rmSync(join(scene.folder, 'rows.csv'))
+    const taken = await scene.links()
+    expect(taken).toMatchObject({
+      state: 'complete_with_differences',
+      rows: 0,
+      books: { read: 0, links: { read: 2, states: { linked: 1, parked: 1 } } },
+    })
+    expect(await targetsOf(scene, 'C-1')).toHaveLength(1)
+    // What writes nothing wakes nobody.
+    scene.rows(['domain'], [['acme.example']])
+    expect((await scene.run({ ...asCompanies, others, through })).resolves).toBeUndefined()
+  },
+)
 
 test.each(['upsert', 'create'] as const)(
   'a parked link finds the record of its row where no answer has named it (%s)',
@@ -215,26 +225,29 @@ test.each(['upsert', 'create'] as const)(
   },
 )
 
-test('targets that come while the run is at work wake the sync itself, once', async () => {
-  const scene = await linking()
-  const contacts = { name: 'contacts', kind: 'import', import: { links: [byDomain] } }
-  const others = [contacts as never]
-  scene.rows(COLUMNS, [['C-1', 'Ada', 'acme.example']])
-  const beforeClose = async () => {
-    scene.rows(['domain'], [['acme.example']])
-    expect((await scene.run({ ...asCompanies, others })).resolves).toBeUndefined()
-  }
-  expect(await scene.run({ others, beforeClose })).toMatchObject({
-    books: { links: { states: { parked: 1 } } },
-    resolves: ['contacts'],
-  })
-  // The record is gone although the ledger has it: the run that was started for it starts no other.
-  const [company] = [...scene.service.records(COMPANY)]
-  await scene.client.deleteRecord(COMPANY, company!.id)
-  const taken = await scene.links({ others })
-  expect(taken).toMatchObject({ books: { links: { states: { parked: 1 } } } })
-  expect(taken.resolves).toBeUndefined()
-})
+test.each(ANSWERS)(
+  'targets that come while the run is at work wake the sync itself, once: answers %s',
+  async (_, through) => {
+    const scene = await linking()
+    const contacts = { name: 'contacts', kind: 'import', import: { links: [byDomain] } }
+    const others = [contacts as never]
+    scene.rows(COLUMNS, [['C-1', 'Ada', 'acme.example']])
+    const beforeClose = async () => {
+      scene.rows(['domain'], [['acme.example']])
+      expect((await scene.run({ ...asCompanies, others, through })).resolves).toBeUndefined()
+    }
+    expect(await scene.run({ others, beforeClose })).toMatchObject({
+      books: { links: { states: { parked: 1 } } },
+      resolves: ['contacts'],
+    })
+    // The record is gone although the ledger has it: the run that was started for it starts no other.
+    const [company] = [...scene.service.records(COMPANY)]
+    await scene.client.deleteRecord(COMPANY, company!.id)
+    const taken = await scene.links({ others })
+    expect(taken).toMatchObject({ books: { links: { states: { parked: 1 } } } })
+    expect(taken.resolves).toBeUndefined()
+  },
+)
 
 test('a target that does not exist is an error, or is left out, where the sync says so', async () => {
   const scene = await linking({ missing: 'reject' })

@@ -1,9 +1,9 @@
 // What is known of links beyond a run, and of the records at their ends.
 
 import { LEDGER_ROWS_MAX } from '../../../core/limits.ts'
-import type { AcceptedOfKey } from '../../roles/accepted-records.ts'
+import type { WrittenKey } from '../../roles/accepted-records.ts'
 import type { KnownLink, KnownLinks, ParkedElsewhere } from '../../roles/links.ts'
-import { acceptedOfKey } from '../../rows/accepted.ts'
+import { writtenKey } from '../../rows/accepted.ts'
 import { edgeColumns, knownLinkOfRow } from '../../rows/links.ts'
 import type { StatementRunner } from '../engine.ts'
 import { DESTINATION, exists, isSinceRestore, knownOrder, type LinkSql } from '../link-sql.ts'
@@ -21,6 +21,9 @@ const knownColumns = (sql: LinkSql): string => {
   const compared = exists(sql.itemsOfKey('own', '$1', 'known.key'), exists(link))
   return `${PLAIN_COLUMNS}, CASE WHEN ${compared} THEN 1 ELSE 0 END AS is_compared`
 }
+
+/** An answer may have named no record. */
+const IS_WRITTEN = '(held.record_id IS NOT NULL OR held.hash IS NOT NULL)'
 
 /** Parked links of which one statement finds out whether a target may exist. */
 const ASKED_MAX = 10 * LEDGER_ROWS_MAX
@@ -47,7 +50,7 @@ const PARKED_SQL = (sql: LinkSql) => {
 /** Whether one of the parked links of a page may have a target by now: null, if the page has none that is left. */
 const mayExistSql = (sql: LinkSql, after: KnownPlace | null): string => {
   const { table, on } = sql.knownParked('known', '$1', '$2')
-  const held = exists(sql.acceptedOfKey('held', '$3', 'page.target'), 'held.record_id IS NOT NULL')
+  const held = exists(sql.acceptedOfKey('held', '$3', 'page.target'), IS_WRITTEN)
   return `SELECT max(CASE WHEN NOT ${isSinceRestore('page')} THEN 0 WHEN page."by" IS NULL OR page."by" <> $4 OR ${held} THEN 1 ELSE 0 END) AS found
     FROM (SELECT known.target, known."by", known.run FROM ${table} WHERE ${on} AND ${knownRange(sql, after, null, 5)}
       ORDER BY ${knownOrder(sql, 'known')} LIMIT $5) AS page`
@@ -63,8 +66,8 @@ export function knownLinkMethods(
   const ofKeySql = `SELECT ${columns} FROM given ${sql.joined(ofKey, 'known', `${PLAIN_COLUMNS}`)}`
   const held = sql.acceptedOfKey('held', '$1', 'given.key')
   const heldSql = `SELECT held.key, held.record_id, held.run, held.records
-    FROM given ${sql.joined(held, 'held', 'held.key, held.record_id, held.run, held.records')}
-    WHERE held.record_id IS NOT NULL`
+    FROM given ${sql.joined(held, 'held', 'held.key, held.record_id, held.hash, held.run, held.records')}
+    WHERE ${IS_WRITTEN}`
   const parkedSql = PARKED_SQL(sql)
 
   const mayExist = async (values: readonly (string | number)[]): Promise<boolean> => {
@@ -92,10 +95,10 @@ export function knownLinkMethods(
          WHERE origin = $1 AND org_id = $2 AND object_type = $3 AND matching_property = $4`,
         [origin, orgId, objectType, matchingProperty],
       )
-      const records = new Map<string, AcceptedOfKey>()
+      const records = new Map<string, WrittenKey>()
       for (const { id } of destinations)
         for (const row of await db.transact(() => readGiven(keysOf(keys), heldSql, [Number(id)]))) {
-          const found = acceptedOfKey(row)
+          const found = writtenKey(row)
           const key = String(row['key'])
           if (found.run >= (records.get(key)?.run ?? 0)) records.set(key, found)
         }
