@@ -315,6 +315,7 @@ export const OTHER_JSON_NAMES = [
   'unclear',
   'undo',
   'undo_of',
+  'undos',
   'unit',
   'unit_column',
   'units',

@@ -13,7 +13,6 @@ export const TEXT = {
   ...SYNC_TEXT,
   corrections: CORRECTION_TEXT,
   badAddress: 'The address cannot be read: a path with valid %-codes was expected.',
-  broughtIn: 'Later runs brought in all of these rows.',
   broughtInShort: '(brought in since)',
   phases: {
     staging: 'Read the source',

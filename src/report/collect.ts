@@ -21,6 +21,7 @@ import { comparisonOf } from './comparison.ts'
 import { secondsBetween } from './format.ts'
 import { readRejectGroups } from './reject-groups.ts'
 import { countBroughtIn, readLeftovers } from './leftovers.ts'
+import { verdictWithLaterRuns } from './later-runs.ts'
 import type {
   ErrorsReport,
   ProvenanceReport,
@@ -59,16 +60,21 @@ export async function collectReport(
   const found = { ...account, comparison }
   const rejects = groups ?? (await readRejectGroups(ledger, run))
   const errors = errorsOf(run, account, rejects)
+  const left = comparison ? null : await readLeftovers(ledger, run, errors.groups.length > 0)
+  const undos = await ledger.undos(run.id)
   return {
     v: 1,
     made_at: madeAt,
     ...found,
     run: { ...account.run, seconds: secondsBetween(run.openedAt, run.closedAt ?? madeAt) },
-    verdict: reportVerdict(run, found, hint),
+    verdict: verdictWithLaterRuns(reportVerdict(run, found, hint), {
+      isNothingLeft: left !== null && left.of > 0 && left.rows === 0,
+      undos,
+    }),
     figures: figuresOf(account, comparison),
     work: await collectWork(ledger, run, account.streams, limitPerMinute),
     errors,
-    left: comparison ? null : await readLeftovers(ledger, run, errors.groups.length > 0),
+    left,
     retry_of: account.run.retry_of,
     retries: (await ledger.retries(run.id)).map((retry) => ({
       run: retry.id,
@@ -79,6 +85,7 @@ export async function collectReport(
       rows: retry.rowsRead,
       mended: retry.counts && countBroughtIn(retry.counts),
     })),
+    undos: undos.map(({ id, state, openedAt }) => ({ run: id, state, opened_at: openedAt })),
     provenance: await readProvenance(ledger, run, ui),
     commands: { rejects: hint(`rejects ${run.id}`), audit: hint('audit') },
   }

@@ -257,6 +257,10 @@ const retryReport = z
   })
   .meta({ id: 'RetryReport' })
 
+const undoReport = z
+  .object({ run: count, state: z.enum(RUN_STATES), opened_at: time })
+  .meta({ id: 'UndoReport' })
+
 const provenanceReport = z
   .object({
     from: textOrNull.describe('Where the rows came from, in words: no path, no query.'),
@@ -315,6 +319,7 @@ const parts = {
   retries: z
     .array(retryReport)
     .describe('Runs that retried rows of this one, and runs that retried theirs, oldest first.'),
+  undos: z.array(undoReport).describe('Runs that undid this one, oldest first.'),
   provenance: provenanceReport,
   commands: z
     .object({ rejects: text, audit: text })

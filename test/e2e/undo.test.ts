@@ -90,6 +90,7 @@ test.each(['sqlite', 'postgres'])('with a ledger on %s', async (driver) => {
   expect(done).toMatchObject({ code: 0 })
   expect(done.err).toContain('The next run of contacts sends 130 rows again')
   expect(world()).toEqual(before)
+  expect((await project.command('show', '2')).out).toContain('Run 3 has undone it.')
   const shown = await project.command('show', '3')
   expect(shown.out).toContain('undo of run 2')
   expect(shown.out).toMatch(/Records that the run made:\n +removed +10/)

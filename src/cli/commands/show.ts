@@ -14,6 +14,7 @@ import { collectReport } from '../../report/collect.ts'
 import { readActionLog } from '../../report/action-log.ts'
 import { readSchemaChanges } from '../../report/schema-changes.ts'
 import { leftoversText } from '../../report/leftovers.ts'
+import { undoText } from '../../report/later-runs.ts'
 import { readRejectGroups } from '../../report/reject-groups.ts'
 import type { ShownRun } from '../../report/run-report.ts'
 import { jobOf } from '../../runs/job.ts'
@@ -122,7 +123,7 @@ function printShown(
   },
 ): void {
   const { terminal } = context
-  const { books, streams, differences, retries, left, rejects } = shown
+  const { books, streams, differences, retries, undos, left, rejects } = shown
   printHead(context, run, shown, made)
   terminal.out()
   printRunAccount(terminal, { run: shown, books, streams, differences })
@@ -134,6 +135,7 @@ function printShown(
     const what = mended === null ? state : `${formatNumber(mended)} brought in`
     terminal.out(`  Retried by run ${id}${of === run.id ? '' : ` (retry of run ${of})`}: ${what}`)
   }
+  for (const { run: id, state } of undos) terminal.out(`  ${undoText({ id, state })}`)
   printActions(terminal, shown.actions)
   if (left && (left.rows < left.of || retries.length > 0))
     terminal.out(`  ${leftoversText(left, run.id)}`)

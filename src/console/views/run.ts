@@ -11,6 +11,7 @@ import { comparisonOf } from '../../report/comparison.ts'
 import { secondsBetween } from '../../report/format.ts'
 import { RUN_REPORT_SCHEMAS } from '../../report/run-report.ts'
 import { readSchemaChanges, schemaChange } from '../../report/schema-changes.ts'
+import { verdictWithLaterRuns } from '../../report/later-runs.ts'
 import { reportVerdict } from '../../report/verdict.ts'
 import { readPlan } from '../../import/index.ts'
 import { allowedOffers, offeredAction, runOffers } from '../actions/offers.ts'
@@ -118,7 +119,10 @@ async function viewOf(
     run: mutable({ ...facts, seconds: secondsBetween(run.openedAt, run.closedAt ?? madeAt) }),
     retry_of: facts.retry_of,
     verdict: mutable(
-      isLeft ? verdict : { ...verdict, meaning: `${verdict.meaning} ${TEXT.broughtIn}`, next: [] },
+      verdictWithLaterRuns(verdict, {
+        isNothingLeft: !isLeft,
+        undos: await ledger.undos(run.id),
+      }),
     ),
     live: live?.view ?? null,
     steps: stepsOfRun(run, live?.progress ?? null, await ledger.requestTimes(run.id)),

@@ -219,6 +219,7 @@ export function reportData(more: Partial<RunReport> = {}): RunReport {
         mended: null,
       },
     ],
+    undos: [],
     provenance: {
       from: 'file contacts.csv',
       to: 'svc_contact of connection crm, by svc_external_id',
@@ -316,6 +317,7 @@ export function comparedData(more: Partial<ReportComparison> = {}): RunReport {
     errors: { rows: 0, groups: [], omitted: 0 },
     left: null,
     retries: [],
+    undos: [],
   }
 }
 
@@ -372,5 +374,6 @@ export function mirrorData(): RunReport {
     errors: { rows: 0, groups: [], omitted: 0 },
     left: null,
     retries: [],
+    undos: [],
   }
 }

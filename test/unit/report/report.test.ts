@@ -19,6 +19,7 @@ import { html } from '../../../src/report/escape.ts'
 import { timeText, durationText, percentText, shortNumber } from '../../../src/report/format.ts'
 import { renderReport } from '../../../src/report/html.ts'
 import type { RunReport } from '../../../src/report/run-report.ts'
+import { verdictWithLaterRuns } from '../../../src/report/later-runs.ts'
 import { reportVerdict } from '../../../src/report/verdict.ts'
 import { linkedRun } from '../../suites/ledger/link-scene.ts'
 import { row } from '../../suites/ledger/scene.ts'
@@ -200,6 +201,26 @@ describe('a report', () => {
     )
     expect(again.figures[0]).toEqual({ name: 'rows taken again', value: 17 })
     expect(again.provenance.manifest!.previous).toBe(old.provenance.manifest!.digest)
+  })
+
+  test('of a run whose rows later runs brought in, and that was undone, asks for nothing', async () => {
+    const plain = {
+      tone: 'look',
+      words: 'Complete, with rejects',
+      meaning: 'Rejects.',
+      next: [{ text: 'Retry:', command: 'retry 1' }],
+    } as const
+    const undos = [
+      { id: 3, state: 'complete_with_rejects' },
+      { id: 4, state: 'complete' },
+    ] as const
+    expect(verdictWithLaterRuns(plain, { isNothingLeft: false, undos: [] })).toEqual(plain)
+    expect(verdictWithLaterRuns(plain, { isNothingLeft: true, undos })).toEqual({
+      ...plain,
+      meaning:
+        'Rejects. Later runs brought in all of these rows. Run 3 undoes it: complete with rejects. Run 4 has undone it.',
+      next: [],
+    })
   })
 
   test('of a live run says that its books are open', async () => {
