@@ -12,25 +12,62 @@ import type { Plan } from './search/plan.ts'
 import { search } from './search/search.ts'
 import { shrink } from './search/shrink.ts'
 
-const { values: given } = parseArgs({
-  options: {
-    seed: { type: 'string', default: '1' },
-    histories: { type: 'string' },
-    minutes: { type: 'string' },
-    processes: { type: 'string', default: String(availableParallelism()) },
-    plan: { type: 'string' },
-    keep: { type: 'string' },
-    story: { type: 'boolean', default: false },
-    planted: { type: 'string' },
-    plans: { type: 'boolean', default: false },
-    steered: { type: 'boolean', default: false },
-    through: { type: 'boolean', default: false },
-    ledger: { type: 'string', default: 'sqlite' },
-  },
-})
+const OPTIONS = {
+  help: { type: 'boolean', short: 'h', default: false },
+  seed: { type: 'string', default: '1' },
+  histories: { type: 'string' },
+  minutes: { type: 'string' },
+  processes: { type: 'string', default: String(availableParallelism()) },
+  plan: { type: 'string' },
+  keep: { type: 'string' },
+  story: { type: 'boolean', default: false },
+  planted: { type: 'string' },
+  plans: { type: 'boolean', default: false },
+  steered: { type: 'boolean', default: false },
+  through: { type: 'boolean', default: false },
+  ledger: { type: 'string', default: 'sqlite' },
+} as const
+
+const HELP = `npm run simulate -- [options]          docs/reliability.md has the world, the moves and the invariants
+
+  --seed S          the first seed (1)
+  --histories N     so many histories (100)
+  --minutes M       for so long
+  --processes N     at a time (one for each processor)
+  --through         goes on after a failure
+  --steered         prefers what has led the code to where it had not been
+  --ledger WHERE    ${LEDGERS.join(', ')} (sqlite)
+  --story           tells each history
+  --keep FILE       writes the plan of the smallest history that fails
+  --plan FILE       plays a plan
+  --planted NAME    plants a bug of test/simulation/planted/table.ts, or all, and plays until it is found
+  --plans           with --planted: plays the plans that are kept`
+
+const { values: given } = readArguments()
+
+function readArguments() {
+  try {
+    return parseArgs({ options: OPTIONS })
+  } catch (error) {
+    return refuse((error as Error).message)
+  }
+}
+
+function refuse(why: string): never {
+  process.stderr.write(`${why}\n\n${HELP}\n`)
+  process.exit(2)
+}
+
+if (given.help) {
+  process.stdout.write(`${HELP}\n`)
+  process.exit(0)
+}
 
 const ledger = LEDGERS.find((one) => one === given.ledger)
-if (ledger === undefined) throw new Error(`--ledger: expected ${LEDGERS.join(', ')}`)
+if (ledger === undefined) refuse(`--ledger ${given.ledger}: expected ${LEDGERS.join(', ')}`)
+for (const name of ['seed', 'histories', 'minutes', 'processes'] as const)
+  if (given[name] !== undefined && !(Number(given[name]) > 0))
+    refuse(`--${name} ${given[name]}: expected a number above 0`)
 
 const print = (line: string) => process.stdout.write(`${line}\n`)
 
