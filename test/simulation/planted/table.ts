@@ -183,8 +183,8 @@ export const PLANTED: readonly PlantedBug[] = [
     'staging',
     'other-addresses-are-believed',
     STAGING,
-    "const relied = relianceOf(source, elsewhere?.['run'],",
-    'const relied = relianceOf(source, elsewhere && null,',
+    "elsewhere: elsewhere?.['run'],",
+    'elsewhere: elsewhere && null,',
   ),
   bug(
     'staging',
