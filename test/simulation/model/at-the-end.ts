@@ -213,9 +213,17 @@ function judgeQuota(world: World, judge: Judge): void {
   const { requests, refused } = world.services.crm.stats()
   const { actions } = world.plan
   const changes = actions.filter((action) =>
-    ['limit', 'kill', 'killAtStatement', 'clock', 'outage', 'stop', 'key', 'powerCut'].includes(
-      action.do,
-    ),
+    [
+      'limit',
+      'kill',
+      'killAtStatement',
+      'upgrade',
+      'clock',
+      'outage',
+      'stop',
+      'key',
+      'powerCut',
+    ].includes(action.do),
   )
   const injected = actions.some((action) => action.do === 'limit' && action.refuseEach !== null)
   const allowed = 12 + 6 * changes.length + requests * (injected ? 0.4 : 0.08)

@@ -13,6 +13,7 @@ const ALLOWED = 4
 const FORGETTING = [
   'kill',
   'killAtStatement',
+  'upgrade',
   'stop',
   'clock',
   'diskFull',

@@ -4,6 +4,7 @@ import type { Dice } from '../scheduler.ts'
 import type { Scene } from './plan.ts'
 import type { PlanAction } from './plan-actions.ts'
 import type { TableAction } from './table-actions.ts'
+import type { UpgradeAction } from './upgrades.ts'
 
 export type Action = { readonly at: number } & (
   | {
@@ -67,6 +68,7 @@ export type Action = { readonly at: number } & (
     }
   | { readonly do: 'every'; readonly sync: string; readonly seconds: number }
   | TableAction
+  | UpgradeAction
   | PlanAction
   | { readonly do: 'cancel'; readonly sync: string }
   | { readonly do: 'terminate'; readonly sync: string }
@@ -128,6 +130,7 @@ type DrawnKind = Exclude<
   | 'schedule'
   | 'every'
   | TableAction['do']
+  | UpgradeAction['do']
   | PlanAction['do']
   | 'databaseDown'
   | 'endSession'

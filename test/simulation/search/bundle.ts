@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker'
 import { build, type Plugin } from 'esbuild'
+import { nextVersion, nextVersionOf } from './next-version.ts'
 
 /** A change of a source file. */
 export interface Patch {
@@ -108,5 +109,6 @@ export async function bundleWorkflows(folder: string): Promise<string> {
     logger: new DefaultLogger('WARN'),
   })
   writeFileSync(path, sharingModules(code))
+  writeFileSync(nextVersionOf(path), sharingModules(nextVersion(code)))
   return path
 }

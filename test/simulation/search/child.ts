@@ -6,6 +6,8 @@ import type { RealServer } from '../postgres/thread.ts'
 import { completed } from './compact.ts'
 import { drawPlan, type Plan } from './plan.ts'
 import { play } from './play.ts'
+import type { Bundle } from '../temporal/index.ts'
+import { nextVersionOf } from './next-version.ts'
 
 export type Order = { readonly seed: number } | { readonly plan: Plan }
 /** With the PostgreSQL server that it needs. */
@@ -26,12 +28,13 @@ export interface Played {
 }
 
 const [, , workflows] = process.argv
-const bundle = { code: readFileSync(workflows!, 'utf8') }
+const codeOf = (file: string): Bundle => ({ code: readFileSync(file, 'utf8') })
+const bundles = { now: codeOf(workflows!), next: codeOf(nextVersionOf(workflows!)) }
 
 for await (const line of createInterface({ input: process.stdin })) {
   const order = JSON.parse(line) as Sent
   const plan = 'plan' in order ? completed(order.plan) : drawPlan(order.seed)
-  const played: Played = { plan, seed: plan.seed, ...(await play(plan, bundle, order.server)) }
+  const played: Played = { plan, seed: plan.seed, ...(await play(plan, bundles, order.server)) }
   process.stdout.write(`${JSON.stringify(played)}\n`)
 }
 process.exit(0)

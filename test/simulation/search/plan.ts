@@ -15,6 +15,7 @@ import {
 } from './actions.ts'
 import { drawPlanActions } from './plan-actions.ts'
 import { drawTableActions } from './table-actions.ts'
+import { drawUpgrades } from './upgrades.ts'
 import { drawDatabase, drawDatabaseActions, type DatabaseScene, type Ledgers } from './database.ts'
 import { drawLinkActions, linkedSyncs, type LinksScene } from './links.ts'
 
@@ -385,6 +386,7 @@ export function drawPlan(seed: number, ledgers: Ledgers = 'sqlite'): Plan {
     actions: [
       ...actions,
       ...drawPowerCuts(diceOf(seed, 'power'), { actions, endsAt: restsAt }),
+      ...drawUpgrades(diceOf(seed, 'versions'), scene, { actions, endsAt: restsAt }),
       ...drawLedgerActions(diceOf(seed, 'ledger file'), restsAt),
       ...drawApprovals(diceOf(seed, 'approvals'), scene, { actions, endsAt: restsAt }),
     ].toSorted((a, b) => a.at - b.at),

@@ -3,9 +3,8 @@
 import { Judge } from '../model/judge.ts'
 import { judgeEnd, judgeProgress } from '../model/at-the-end.ts'
 import { Operators } from '../world/operators.ts'
-import { World } from '../world/world.ts'
+import { World, type Bundles } from '../world/world.ts'
 import type { RealServer } from '../postgres/thread.ts'
-import type { Bundle } from '../temporal/index.ts'
 import type { Played } from './child.ts'
 import type { Plan } from './plan.ts'
 
@@ -15,12 +14,12 @@ type Outcome = Omit<Played, 'plan' | 'seed'>
 /** @param server real PostgreSQL, if the plan needs one */
 export async function play(
   plan: Plan,
-  bundle: Bundle,
+  bundles: Bundles,
   server: RealServer | null,
 ): Promise<Outcome> {
   const began = process.cpuUsage()
   const judge = new Judge()
-  const world = new World(plan, bundle, judge, server)
+  const world = new World(plan, bundles, judge, server)
   const { loop } = world
   const beginMs = loop.now()
   try {

@@ -140,6 +140,10 @@ export class Operators {
       if (plan !== undefined) this.#world.apply(plan)
     },
     kill: ({ worker, backAfter }) => this.#world.kill(worker, backAfter),
+    upgrade: ({ worker, backAfter }) => {
+      this.#world.upgrade(worker)
+      this.#world.kill(worker, backAfter)
+    },
     powerCut: ({ backAfter }) => this.#world.cutPower(backAfter),
     killAtStatement: ({ worker, in: count, backAfter }) => {
       const process = this.#world.workers[worker]?.process

@@ -23,7 +23,7 @@ import { abandonment, activityDeps } from '../../../src/worker.ts'
 import { taskQueueOf } from '../../../workflows/queues.ts'
 import type { Network } from '../network/network.ts'
 import { projectQueues } from '../temporal/project-queues.ts'
-import type { SimulatedTemporal, SimulatedWorker } from '../temporal/index.ts'
+import type { Bundle, SimulatedTemporal, SimulatedWorker } from '../temporal/index.ts'
 import type { Loop } from './loop.ts'
 import type { Process } from './process.ts'
 import { watchPulse } from './pulse.ts'
@@ -34,6 +34,8 @@ export interface WorkerParts {
   readonly network: Network
   readonly temporal: SimulatedTemporal
   readonly process: Process
+  /** Of another version than the server's own. */
+  readonly bundle: Bundle | null
   readonly folder: string
   readonly configFile: string
   readonly env: Readonly<Record<string, string | undefined>>
@@ -96,7 +98,7 @@ export class Worker {
   /** As `startWorker` of src/worker.ts. */
   async start(): Promise<void> {
     await this.process.run(async () => {
-      const { folder, configFile, env, logger, network, temporal, forgets } = this.#parts
+      const { folder, configFile, env, logger, network, temporal, forgets, bundle } = this.#parts
       const config = await loadConfig(configFile, env)
       const { database } = this.#parts
       const ledgerPlace = database ?? { sqlite: join(folder, 'ledger.db') }
@@ -148,6 +150,7 @@ export class Worker {
         queues: projectQueues(taskQueueOf(project.id), activities, SLOTS),
         client,
         forgets,
+        ...(bundle && { bundle }),
         around: (_, run) => this.process.run(run),
       })
     })

@@ -71,6 +71,12 @@ export interface Started {
   ended: { readonly at: number; readonly how: string } | null
 }
 
+/** The workflows of the version that is there, and of the one that workers are upgraded to. */
+export interface Bundles {
+  readonly now: Bundle
+  readonly next: Bundle
+}
+
 export class World {
   readonly plan: Plan
   readonly folder: string
@@ -119,7 +125,7 @@ export class World {
   #endings: (() => void)[] = []
 
   /** @param server real, if the plan needs one */
-  constructor(plan: Plan, bundle: Bundle, watchers: Watchers, server: RealServer | null) {
+  constructor(plan: Plan, bundles: Bundles, watchers: Watchers, server: RealServer | null) {
     this.plan = plan
     this.folder = mkdtempSync(join(FOLDER, 'records-sync-world-'))
     const now = () => this.loop.now()
@@ -162,10 +168,11 @@ export class World {
       this.sources.set(sync.name, source)
     }
     const wireDice = diceOf(seed, 'wire')
+    this.#bundles = bundles
     this.temporal = new SimulatedTemporal({
       scheduler: this.loop,
       dice: diceOf(seed, 'temporal'),
-      bundle,
+      bundle: bundles.now,
       searchAttributes: new Map(),
       wire: { delay: () => this.weather.wire(wireDice) },
     })
@@ -174,6 +181,7 @@ export class World {
   }
 
   readonly #watchers: Watchers
+  readonly #bundles: Bundles
 
   /** What the rows of a sync are linked to. */
   #targetsOf({ name, links }: SyncScene): Targets | null {
@@ -242,11 +250,20 @@ export class World {
     return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') }
   }
 
+  /** Workers that have the next version of the workflows from their next start on. */
+  readonly #upgraded = new Set<number>()
+
+  upgrade(at: number): void {
+    this.#upgraded.add(at)
+    this.story.tell(`worker ${at + 1} of ${this.plan.scene.workers} is to have the next version`)
+  }
+
   async startWorker(at: number): Promise<void> {
     const machine = this.machines[at] ?? this.machine
     const process = new Process(`worker-${++this.#processes}`, machine)
     const isAway = this.#file === null
     const worker = this.#worker(process, {
+      bundle: this.#upgraded.has(at) ? this.#bundles.next : null,
       folder: this.folder,
       configFile: this.configuration.file,
       database: isAway ? { url: DATABASE_URL, schema: LEDGER_SCHEMA } : null,
@@ -274,13 +291,13 @@ export class World {
   async #startNeighbour(): Promise<void> {
     const place = asWorld(() => prepareNeighbour(this.folder, this.plan.scene, ledgerTemplate()))
     const process = new Process(NEIGHBOUR, this.machine)
-    await this.#worker(process, { ...place, database: null }).start()
+    await this.#worker(process, { ...place, bundle: null, database: null }).start()
     this.story.tell('the worker of a neighbour starts')
   }
 
   #worker(
     process: Process,
-    place: Pick<WorkerParts, 'folder' | 'configFile' | 'database'>,
+    place: Pick<WorkerParts, 'bundle' | 'folder' | 'configFile' | 'database'>,
   ): Worker {
     const dice = diceOf(this.plan.seed, process.name)
     const warehouseDice = diceOf(this.plan.seed, `${process.name} warehouse`)
