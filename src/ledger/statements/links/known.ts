@@ -47,7 +47,8 @@ const PARKED_SQL = (sql: LinkSql) => {
 /** Whether one of the parked links of a page may have a target by now: null, if the page has none that is left. */
 const mayExistSql = (sql: LinkSql, after: KnownPlace | null): string => {
   const { table, on } = sql.knownParked('known', '$1', '$2')
-  const held = exists(sql.acceptedOfKey('held', '$3', 'page.target'), 'held.record_id IS NOT NULL')
+  // Of a service that answers without records the ledger knows that a record was written, and not which.
+  const held = exists(sql.acceptedOfKey('held', '$3', 'page.target'))
   return `SELECT max(CASE WHEN NOT ${isSinceRestore('page')} THEN 0 WHEN page."by" IS NULL OR page."by" <> $4 OR ${held} THEN 1 ELSE 0 END) AS found
     FROM (SELECT known.target, known."by", known.run FROM ${table} WHERE ${on} AND ${knownRange(sql, after, null, 5)}
       ORDER BY ${knownOrder(sql, 'known')} LIMIT $5) AS page`
