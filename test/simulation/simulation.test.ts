@@ -36,6 +36,8 @@ const failedText = (failed: readonly Played[]): string =>
 test.each([
   { ledger: 'sqlite', seeds: [7, 80_013] },
   { ledger: 'postgres', seeds: [707, 706] },
+  // A query of a file beside a mirror into PostgreSQL.
+  { ledger: 'both', seeds: [80_018] },
 ] as const)(
   'the same seed is the same story, byte for byte, whatever the process has played before: $ledger',
   async ({ ledger, seeds }) => {
@@ -48,7 +50,7 @@ test.each([
         const [one, other] = await Promise.all([alone.play(order), after.play(order)])
         expect(one.story).toBe(other.story)
         expect(one.figures.events).toBe(other.figures.events)
-        expect(one.violations).toEqual(other.violations)
+        expect([...one.violations, ...other.violations]).toEqual([])
       }
     } finally {
       alone.close()

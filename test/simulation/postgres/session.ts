@@ -68,6 +68,10 @@ export class Session {
   busy: Group | null = null
   /** Whom it was seen to wait for: processes of the server. */
   blockers: readonly number[] = []
+  /** What it waited for when its process of the server was stopped; null: that runs. */
+  stoppedAt: readonly number[] | null = null
+  /** Its place in the order in which statements began to wait; 0: it has not waited. */
+  waitsSince = 0
   /** Its client learns nothing more. */
   isCut = false
   /** The SQLSTATE that the answer has if its statement was cancelled. */
@@ -187,6 +191,7 @@ export class Session {
   finish(): Buffer {
     this.busy = null
     this.blockers = []
+    this.waitsSince = 0
     this.cancelledAs = null
     this.turn++
     return Buffer.concat(this.#answer)

@@ -10,16 +10,13 @@ import { countStatement } from '../world/statements.ts'
 import { END, Session, type Group } from './session.ts'
 import type { DatabaseSocket, DatabaseWire } from './socket.ts'
 import type { RealServer, ServerThread } from './thread.ts'
+import { goOn, runOn, untilAnswered } from './turns.ts'
 import { fatal } from './wire.ts'
-
-const { setTimeout: realTimeout, clearTimeout: realClear } = globalThis
 
 /** The server looks for a deadlock after so long. */
 const DEADLOCK_MS = 1_000
-/** Real time in which a statement is mostly answered; then it is asked whether it waits. */
-const LOOK_MS = 4
-/** A statement that is neither answered nor waiting: of real time, far more than the slowest needs. */
-const LOOKS_MAX = 15_000
+/** Of statements that go on one after the other because of one that was carried out. */
+const TURNS_MAX = 10_000
 
 export interface SessionsParts {
   readonly loop: Loop
@@ -47,6 +44,7 @@ export class Sessions implements DatabaseWire {
   /** Statements until a session is ended at one; null: none is. */
   endedIn: number | null = null
   #made = 0
+  #waits = 0
   #isAtRest = false
   readonly #stops = new Map<Process, { count: number; readonly stop: () => void }>()
 
@@ -57,6 +55,8 @@ export class Sessions implements DatabaseWire {
   connect(socket: DatabaseSocket): void {
     const { loop, server, database, wayMs } = this.#parts
     const { process } = socket
+    // Also one of an earlier history: what it waits for may come to an end in this one.
+    if (process.state === 'dead') return
     const session = new Session(++this.#made, socket, { server, database })
     this.#all.set(socket, session)
     process.onDeath.push(() => this.#abandon(session))
@@ -204,24 +204,24 @@ export class Sessions implements DatabaseWire {
 
   /** Until each statement is answered, or waits for a lock that somebody holds who does nothing now. */
   async #quiet(): Promise<void> {
-    let seen = ''
-    for (let looks = 0; looks < LOOKS_MAX; looks++) {
-      let busy = this.#busy()
-      if (busy.some(({ blockers }) => blockers.length === 0) && seen === '') {
-        await within(Promise.race(busy.map(({ answering }) => answering)), LOOK_MS)
-        busy = this.#busy()
-      }
-      if (busy.length === 0) return
-      const blockers = busy.some(({ pid }) => pid === 0) ? [] : this.#blockers(busy)
-      const isQuiet = blockers.length > 0 && blockers.every(({ length }) => length > 0)
-      const now = isQuiet ? JSON.stringify([busy.map(({ number }) => number), blockers]) : ''
-      // Twice, with nothing in between: a lock may be given on between two looks.
-      if (isQuiet && seen === now)
-        return busy.forEach((session, at) => this.#noteBlocked(session, blockers[at]!))
-      seen = now
-      if (!isQuiet) await within(Promise.race(busy.map(({ answering }) => answering)), LOOK_MS)
+    for (let turns = 0; turns < TURNS_MAX; turns++) {
+      const next = this.#next()
+      if (next === null)
+        return this.#busy().forEach((session) => this.#noteBlocked(session, session.stoppedAt!))
+      await runOn(next, (sessions) => this.#blockers(sessions))
+      if (!next.isAnswered && next.waitsSince === 0) next.waitsSince = ++this.#waits
     }
-    throw new Error('a statement is neither answered nor waiting for a lock')
+    throw new Error('statements let one another go on, without end')
+  }
+
+  /** Whose turn it is: one that has just begun, or of those that wait for something else by now, the one that has waited longest. */
+  #next(): Session | null {
+    const busy = this.#busy()
+    const begun = busy.find(({ stoppedAt }) => stoppedAt === null)
+    if (begun || busy.length === 0) return begun ?? null
+    const blockers = this.#blockers(busy)
+    const changed = busy.filter(({ stoppedAt }, at) => stoppedAt!.join() !== blockers[at]!.join())
+    return changed.toSorted((one, other) => one.waitsSince - other.waitsSince)[0] ?? null
   }
 
   #busy(): Session[] {
@@ -289,8 +289,7 @@ export class Sessions implements DatabaseWire {
   }
 
   async #cancelled(session: Session): Promise<void> {
-    for (let looks = 0; looks < LOOKS_MAX && !session.isAnswered; looks++)
-      await within(session.answering, LOOK_MS)
+    await untilAnswered(session)
     await this.#quiet()
   }
 
@@ -343,6 +342,7 @@ export class Sessions implements DatabaseWire {
     if (!session.over()) return
     this.#open.delete(session)
     const isBusy = session.busy !== null && !session.isAnswered
+    goOn(session)
     if (isBusy && session.pid !== 0)
       this.#parts.thread.ask('postgres', 'SELECT pg_terminate_backend($1::int)', [session.pid])
     await session.close(isBusy)
@@ -370,22 +370,14 @@ export class Sessions implements DatabaseWire {
     this.#stops.clear()
   }
 
-  /** At the end of a history. */
+  /** At the end of a history. Processes are dead: they are not told, or they would go on, with the machine's own sockets. */
   destroy(): void {
     for (const session of this.#all.values()) {
       session.over()
+      goOn(session)
       session.destroy()
-      session.socket.destroy()
     }
     this.#open.clear()
     this.#all.clear()
   }
-}
-
-/** Until it settles, or so long of real time has passed. */
-async function within(work: Promise<unknown>, ms: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<void>((resolve) => (timer = realTimeout(resolve, ms)))
-  await Promise.race([work, late])
-  realClear(timer)
 }

@@ -352,18 +352,13 @@ function drawWeather(seed: number, isUnique: boolean): Weather {
 export function drawPlan(seed: number, ledgers: Ledgers = 'sqlite'): Plan {
   const { mirror, ...placed } = drawDatabase(seed, ledgers, drawMirror(diceOf(seed, 'mirror')))
   const unlinked = drawScene(diceOf(seed, 'scene'))
-  // With the ledger in PostgreSQL such a history is not yet the same each time.
-  const drawn =
-    placed.ledger === 'postgres'
-      ? unlinked
-      : { ...unlinked, syncs: linkedSyncs(diceOf(seed, 'links'), unlinked, drawSync) }
+  const drawn = { ...unlinked, syncs: linkedSyncs(diceOf(seed, 'links'), unlinked, drawSync) }
   const protecting = protectedScene(diceOf(seed, 'protection'), drawn)
   const asking = askingScene(diceOf(seed, 'approval'), protecting)
   const neighbour = diceOf(seed, 'neighbour').often(0.06)
   const scheduled = scheduledScene(diceOf(seed, 'schedules'), asking)
   const slow = mirror === null ? slowScene(diceOf(seed, 'slow service'), scheduled) : scheduled
-  // With PostgreSQL beside it, such a history's warehouse is out of reach (docs/reliability.md, "What is not simulated").
-  const querying = placed.database === null ? queryingScene(diceOf(seed, 'queries'), slow) : slow
+  const querying = queryingScene(diceOf(seed, 'queries'), slow)
   const scene = { ...querying, mirror, neighbour, ...placed }
   const dice = diceOf(seed, 'actions')
   const restsAt = (3 + dice.below(12)) * MINUTE

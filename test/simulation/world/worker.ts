@@ -48,6 +48,8 @@ export interface WorkerParts {
   ledgerMs(): number
   /** Null: no query is asked, and nothing is mirrored, or into a database that needs no help. */
   readonly warehouse: Warehouse | null
+  /** Otherwise a mirror has its sockets from the world, in the process that it belongs to: nothing opens it in its place. */
+  readonly isMirroredInFile: boolean
   watchAnswer(query: string, columns: readonly string[]): AnswerWatch
   /** Of one way to the warehouse's thread, or back, ms. */
   warehouseMs(): number
@@ -161,12 +163,13 @@ export class Worker {
     deps: ReturnType<typeof activityDeps>,
     connect: Parameters<typeof createSourceOpeners>[1],
   ): void {
-    const { configFile, env, warehouse, warehouseMs: wayMs, watchAnswer } = this.#parts
+    const { configFile, env, warehouse, isMirroredInFile, watchAnswer } = this.#parts
     if (warehouse === null) return
-    const way = { process: this.process, wayMs }
-    deps.openMirrorTables = createMirrorOpener({ configFile, env }, (...given) =>
-      warehouse.open(given, way),
-    )
+    const way = { process: this.process, wayMs: this.#parts.warehouseMs }
+    if (isMirroredInFile)
+      deps.openMirrorTables = createMirrorOpener({ configFile, env }, (...given) =>
+        warehouse.open(given, way),
+      )
     const openers = createSourceOpeners({ configFile, env }, connect, (...given) =>
       warehouse.openQueried(given, way, watchAnswer),
     )

@@ -51,6 +51,8 @@ const LONG = 9_007_199_254_740_993n
 
 const NEIGHBOUR = 'neighbour'
 
+const { setImmediate: realImmediate } = globalThis
+
 /** When all histories begin. */
 export const BEGIN_MS = Date.UTC(2031, 4, 6, 7, 0, 0)
 
@@ -112,8 +114,9 @@ export class World {
   isServiceDown = false
   /** The adversary rests. */
   isAtRest = false
-  /** Null: nothing is mirrored. */
+  /** Null: nothing is mirrored into a file, and no query is asked. */
   readonly warehouse: Warehouse | null
+  readonly #isMirroredInFile: boolean
   readonly mirrorTable: TableReader
   readonly mirrorJudge: MirrorJudge | null
   project = ''
@@ -150,10 +153,11 @@ export class World {
       Object.assign(new Machine(`machine of worker ${at + 1}`, BEGIN_MS), { drift }),
     )
     machine.aheadMs = scene.database?.clockAhead ?? 0
-    const isInFile = scene.mirror !== null && scene.mirror.warehouse !== 'postgres'
+    this.#isMirroredInFile = scene.mirror !== null && scene.mirror.warehouse !== 'postgres'
     const isAsked = scene.syncs.some(({ query }) => query !== null)
-    this.warehouse = isInFile || isAsked ? new Warehouse(this.loop, this.folder) : null
-    this.mirrorTable = isInFile ? this.warehouse!.table : mirrorReader(this.database)
+    this.warehouse =
+      this.#isMirroredInFile || isAsked ? new Warehouse(this.loop, this.folder) : null
+    this.mirrorTable = this.#isMirroredInFile ? this.warehouse!.table : mirrorReader(this.database)
     this.mirrorJudge = scene.mirror ? new MirrorJudge(this, (what) => watchers.violate(what)) : null
     this.configuration = new Configuration(this.folder, scene)
     for (const sync of scene.syncs) {
@@ -195,7 +199,7 @@ export class World {
     const { seed, scene, weather } = this.plan
     this.database?.begin()
     this.#file?.begin()
-    if (this.plan.scene.mirror !== null) await this.warehouse?.begin()
+    if (this.#isMirroredInFile) await this.warehouse!.begin()
     this.#endings.push(
       install({
         loop: this.loop,
@@ -258,9 +262,18 @@ export class World {
     this.story.tell(`worker ${at + 1} of ${this.plan.scene.workers} is to have the next version`)
   }
 
+  /** All processes that there were: none does anything when the history is over. */
+  readonly #begun: Process[] = []
+
+  #process(name: string, machine: Machine): Process {
+    const process = new Process(name, machine)
+    this.#begun.push(process)
+    return process
+  }
+
   async startWorker(at: number): Promise<void> {
     const machine = this.machines[at] ?? this.machine
-    const process = new Process(`worker-${++this.#processes}`, machine)
+    const process = this.#process(`worker-${++this.#processes}`, machine)
     const isAway = this.#file === null
     const worker = this.#worker(process, {
       bundle: this.#upgraded.has(at) ? this.#bundles.next : null,
@@ -290,7 +303,7 @@ export class World {
   /** The worker of another project, with the same syncs, into another service. */
   async #startNeighbour(): Promise<void> {
     const place = asWorld(() => prepareNeighbour(this.folder, this.plan.scene, ledgerTemplate()))
-    const process = new Process(NEIGHBOUR, this.machine)
+    const process = this.#process(NEIGHBOUR, this.machine)
     await this.#worker(process, { ...place, bundle: null, database: null }).start()
     this.story.tell('the worker of a neighbour starts')
   }
@@ -313,6 +326,7 @@ export class World {
       forgets: this.plan.scene.forgets,
       ledgerMs: () => ledgerMs * 2 * dice.random(),
       warehouse: this.warehouse,
+      isMirroredInFile: this.#isMirroredInFile,
       warehouseMs: () => 1 + 40 * warehouseDice.random(),
       watchAnswer: this.#watchAnswer,
       violate: (what) => this.#watchers.violate(what),
@@ -398,7 +412,7 @@ export class World {
   readonly #planning = new Set<string>()
 
   async #plan(sync: string): Promise<void> {
-    const process = new Process(`planner-${++this.#planners}`, this.machine)
+    const process = this.#process(`planner-${++this.#planners}`, this.machine)
     const isAway = this.#file === null
     this.story.tell(`somebody makes a plan of ${sync}`)
     const since = this.loop.now()
@@ -544,9 +558,11 @@ export class World {
 
   async end(): Promise<void> {
     this.#file?.end()
-    for (const worker of this.workers) worker?.process.die()
+    for (const process of this.#begun) process.die()
     this.temporal.dispose()
     this.network.destroy()
+    // Dead processes hear of it at once, as long as they have the sockets of the world: the machine's own would answer them in a later history.
+    for (let turns = 0; turns < 2; turns++) await new Promise((over) => realImmediate(over))
     for (const end of this.#endings.toReversed()) end()
     await this.warehouse?.end()
     this.database?.end()

@@ -3,6 +3,7 @@
 import { LINK_STATES, type LinkState } from '../../../src/core/domain/link-states.ts'
 import {
   BEFORE_LINKS,
+  type ItemOutcome,
   type KnownLink,
   type Ledger,
   type LinkBounds,
@@ -85,12 +86,14 @@ export async function pushRows(
   ledger: Ledger,
   run: number,
   state: 'created' | 'updated' | 'rejected' = 'created',
+  more: Partial<ItemOutcome> = {},
 ): Promise<void> {
   for (const segment of await ledger.openSegments(run)) {
     const claim = { run, segment, fence: await ledger.claimSegment(run, segment) }
     const next = () => ledger.nextPlanned(run, segment, { after: 0, attemptsBelow: 5, limit: 1 })
     // Bounded by the rows of the segment: each pass settles some.
-    while ((await next()).length > 0) await settle(ledger, claim, await send(ledger, claim), state)
+    while ((await next()).length > 0)
+      await settle(ledger, claim, await send(ledger, claim), state, more)
   }
 }
 

@@ -237,9 +237,10 @@ export async function settle(
   { run, segment, fence }: Claim,
   batch: SentBatch,
   states: ItemOutcome['state'] | readonly ItemOutcome['state'][],
+  more: Partial<ItemOutcome> = {},
 ): Promise<void> {
   const outcomes = batch.items.map(({ ordinal }, index) =>
-    outcome(ordinal, typeof states === 'string' ? states : states[index]!),
+    outcome(ordinal, typeof states === 'string' ? states : states[index]!, more),
   )
   await ledger.settle(run, segment, fence, batch, answered, outcomes)
 }

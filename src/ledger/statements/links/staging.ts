@@ -17,6 +17,7 @@ import {
   hasLinks,
   isSinceRestore,
   itemOf,
+  knownOrder,
   type LinkEndColumn,
   type LinkSql,
 } from '../link-sql.ts'
@@ -288,7 +289,7 @@ export const linkStaging = (db: TransactionRunner, sql: LinkSql): LinkStaging =>
         ]
         const carried = yield* write(
           `INSERT INTO links (${LINK_COLUMNS})
-           SELECT $1, 0, CAST(${last} AS integer) + CAST(row_number() OVER () AS integer), known.association, known.key,
+           SELECT $1, 0, CAST(${last} AS integer) + CAST(row_number() OVER (ORDER BY ${knownOrder(sql, 'known')}) AS integer), known.association, known.key,
              known.target_type, known."by", known.target, known."column", 'planned'
            FROM ${table} WHERE ${on} AND ${range} AND ${isSinceRestore('known')} ${isUnread}
              AND NOT ${exists(sql.linksOfEdge('other', '$1', 'known'))}
