@@ -248,7 +248,7 @@ async function stageRows(
 }
 
 /**
- * A row that an earlier run wrote, and ended before it read it back, is read back by this one. Where rows are looked up before they are
+ * A row that an earlier run wrote, and has not read back, is read back by this one. Where rows are looked up before they are
  * sent, that look-up is the reading: it knows which values of others were kept. Of a create it knows only that the record is there.
  */
 const unreadOf = (config: ImportConfig): 'read' | 'plan' =>

@@ -1,7 +1,7 @@
 // Verify: what was written is read back, by `in` filters of 100 keys, and compared: as much of it as the sync says, and every item
 // whose answer showed something else. Accepted but different is a result of its own. Items whose answer was lost are settled by
 // asking, before they are reported as failed. What was read back is recorded page by page: after a failure, verify goes on with what
-// was not read yet. With `verify: all` also what an earlier run wrote, and has not read back because it ended before.
+// was not read yet. With `verify: all` also what an earlier run wrote, and has not read back.
 
 import { IN_VALUES_MAX, type PropertyWire } from '../../contract/index.ts'
 import { VERIFY_SAMPLE_ROWS } from '../../core/limits.ts'

@@ -3,7 +3,7 @@
 
 import { isDone, isLeft } from '../rows/items.ts'
 import { liveStates } from '../rows/runs.ts'
-import { isOfOlder, itemAt } from './origins.ts'
+import { isOfOlder, isOfOther, itemAt } from './origins.ts'
 
 /** A row in one number, in the order of its runs. */
 const packed = '((attempt.run::bigint << 32) | attempt.ordinal)'
@@ -11,7 +11,7 @@ const packed = '((attempt.run::bigint << 32) | attempt.ordinal)'
 const isAccepted = (item: string, run: string, more: string): string => `(SELECT true FROM accepted
   WHERE accepted.destination = ${run}
     AND hashtextextended(accepted.key, 0) = hashtextextended(${item}.key, 0)
-    AND accepted.key = ${item}.key AND accepted.hash IS NOT NULL AND ${more})`
+    AND accepted.key = ${item}.key AND ${more})`
 
 /**
  * The newest attempt at `items`, packed, that a closed run left over; null if a later one was brought in. A row that gave way
@@ -42,7 +42,7 @@ const newest = `(WITH RECURSIVE
           OR attempt.state = 'superseded' AND ${isAccepted(
             'attempt',
             'runs.destination',
-            '(accepted.run >= attempt.run OR attempt.twin IS NULL)',
+            'accepted.hash IS NOT NULL AND (accepted.run >= attempt.run OR attempt.twin IS NULL)',
           )}) AS brought_in
       FROM family JOIN ${itemAt('family.run', 'family.ordinal')} AS attempt ON true
         JOIN runs ON runs.id = attempt.run)
@@ -58,7 +58,7 @@ export const leftOf = (kept: 'payloads' | 'corrections' | null, where = 'true'):
     ON ${isAccepted(
       'now',
       '(SELECT destination FROM runs WHERE id = now.run)',
-      `accepted.run > now.run AND NOT ${isOfOlder('now')}`,
+      `accepted.run > now.run AND (accepted.hash IS NOT NULL OR ${isOfOther('now')}) AND NOT ${isOfOlder('now')}`,
     )} IS NULL`
 
 export const withRaw = `LEFT JOIN LATERAL (SELECT raw FROM payloads

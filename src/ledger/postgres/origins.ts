@@ -37,6 +37,14 @@ export const gaveWayToNewer = `(SELECT true FROM accepted
     WHERE own.id = $1 AND ${isBroughtIn('newer')}
       AND ${originOf('newer.run', 'newer.ordinal')} > ${originOf('items.run', 'items.ordinal')} LIMIT 1)`
 
+/**
+ * Whether `accepted` was brought in with other values than those of `item`, whatever the service made of them: those of `item` would be
+ * written over them.
+ */
+export const isOfOther = (item: string): string => `coalesce((SELECT true FROM items AS other
+    WHERE ${itemsWith('accepted.run', 'accepted.key', 'other')} AND ${isBroughtIn('other')}
+      AND other.hash IS DISTINCT FROM ${item}.hash LIMIT 1), false)`
+
 /** Whether `accepted` was brought in from a row that was read before that of `item`. */
 export const isOfOlder = (item: string): string => `coalesce((SELECT true FROM items AS brought
     WHERE ${itemsWith('accepted.run', 'accepted.key', 'brought')} AND ${isBroughtIn('brought')}

@@ -21,7 +21,7 @@ import {
   type SliceCounts,
 } from '../rules/staging.ts'
 import type { LinkDecisions } from '../statements/links/staging.ts'
-import { endedUnread, newestRunElsewhere } from '../statements/origins.ts'
+import { unreadRuns, newestRunElsewhere } from '../statements/origins.ts'
 import { postgresDialect } from './dialect.ts'
 import { checkStageFence } from './fences.ts'
 import { listsOf, unlessNulls } from './items.ts'
@@ -142,7 +142,7 @@ const DROP_SQL = dropSql('')
 /** An item that is unchanged and has its payload is read back. */
 const DROP_READ_SQL = dropSql(`AND (state = 'superseded' OR NOT ${isUnreadOf('$5')})`)
 
-const ENDED_UNREAD_SQL = endedUnread("(before.config::json #>> '{import,verify}')")
+const UNREAD_RUNS_SQL = unreadRuns("(before.config::json #>> '{import,verify}')")
 
 const COUNT_SQL = `SELECT count(*) FILTER (WHERE state = 'planned') AS planned, count(*) FILTER (WHERE state = 'invalid') AS invalid,
     count(*) FILTER (WHERE state = 'withdrawn') AS withdrawn
@@ -255,7 +255,7 @@ export function stagingMethods(db: PostgresDatabase, links: LinkDecisions) {
       const relied = relianceOf(source, {
         elsewhere: elsewhere?.['run'],
         restored: project?.['restored_after'],
-        ended: source.unread === undefined ? [] : await db.all(ENDED_UNREAD_SQL, [run]),
+        writers: source.unread === undefined ? [] : await db.all(UNREAD_RUNS_SQL, [run]),
       })
       const decideSlice = (slice: RunSegment) =>
         db.transaction(async (session) => {

@@ -64,8 +64,8 @@ export interface StagedSource {
    */
   readonly skipUnchanged?: boolean
   /**
-   * Of a run that reads all back: what becomes of rows that are as a run wrote them that was to read all back, and ended before it had
-   * read them. `read`: they are unchanged, and keep their payloads, so that this run reads them back; `plan`: they stay planned.
+   * Of a run that reads all back: what becomes of rows that are as an earlier run wrote them, and that this one has not read back.
+   * `read`: they are unchanged, and keep their payloads, so that this run reads them back; `plan`: they stay planned.
    * Default: they are unchanged as others are.
    */
   readonly unread?: 'read' | 'plan'

@@ -35,20 +35,20 @@ export type Reliance = {
 
 /**
  * @param elsewhere the newest run that wrote the records as another destination
- * @param ended the runs of the destination that were to read all back, and ended before
+ * @param writers the runs of the destination that may not have read back all that they wrote
  */
 export const relianceOf = (
   { skipUnchanged = true, unread }: StagedSource,
   known: {
     readonly elsewhere: unknown
     readonly restored: unknown
-    readonly ended: readonly Row[]
+    readonly writers: readonly Row[]
   },
 ): Reliance => {
   if (!skipUnchanged) return null
   const restored = Number(known.restored)
   const after = Math.max(Number(known.elsewhere), restored)
-  const runs = known.ended.map((row) => Number(row['id'])).filter((id) => id > after)
+  const runs = known.writers.map((row) => Number(row['id'])).filter((id) => id > after)
   return {
     after,
     restored,

@@ -3,7 +3,7 @@
 
 import { isDone, isLeft } from '../rows/items.ts'
 import { liveStates } from '../rows/runs.ts'
-import { isOfOlder } from './origins.ts'
+import { isOfOlder, isOfOther } from './origins.ts'
 
 /** A row in one number, in the order of its runs. */
 const packed = '((attempt.run << 32) | attempt.ordinal)'
@@ -48,7 +48,8 @@ export const leftOf = (kept: 'payloads' | 'corrections' | null, where = 'true'):
   CROSS JOIN items AS now ON now.run = (own.newest >> 32) AND now.ordinal = (own.newest & 4294967295)
     AND NOT EXISTS (SELECT 1 FROM accepted
       WHERE accepted.destination = (SELECT destination FROM runs WHERE id = now.run)
-        AND accepted.key = now.key AND accepted.run > now.run AND accepted.hash IS NOT NULL
+        AND accepted.key = now.key AND accepted.run > now.run
+        AND (accepted.hash IS NOT NULL OR ${isOfOther('now')})
         AND NOT ${isOfOlder('now')})`
 
 export const withRaw =

@@ -27,6 +27,16 @@ export const gaveWayToNewer = `EXISTS (SELECT 1 FROM accepted
     WHERE own.id = ?1 AND ${isBroughtIn('newer')}
       AND ${originOf('newer.run', 'newer.ordinal')} > ${originOf('items.run', 'items.ordinal')})`
 
+/**
+ * Whether `accepted` was brought in with other values than those of `item`, whatever the service made of them: those of `item` would be
+ * written over them.
+ */
+export const isOfOther = (
+  item: string,
+): string => `EXISTS (SELECT 1 FROM items AS other INDEXED BY items_key
+    WHERE other.run = accepted.run AND other.key = accepted.key AND ${isBroughtIn('other')}
+      AND other.hash IS NOT ${item}.hash)`
+
 /** Whether `accepted` was brought in from a row that was read before that of `item`. */
 export const isOfOlder = (
   item: string,

@@ -19,7 +19,7 @@ import {
   type SliceCounts,
 } from '../rules/staging.ts'
 import type { LinkDecisions } from '../statements/links/staging.ts'
-import { endedUnread, newestRunElsewhere } from '../statements/origins.ts'
+import { unreadRuns, newestRunElsewhere } from '../statements/origins.ts'
 import { bulkStatement } from '../../sqlite/bulk.ts'
 import type { SqliteDatabase, Value } from './database.ts'
 import { sqliteDialect, sqliteText } from './dialect.ts'
@@ -108,7 +108,7 @@ const DROP_SQL = dropSql('')
 /** An item that is unchanged and has its payload is read back. */
 const DROP_READ_SQL = dropSql(`AND (items.state = 'superseded' OR NOT ${isUnreadOf('?4')})`)
 
-const ENDED_UNREAD_SQL = sqliteText(endedUnread("json_extract(before.config, '$.import.verify')"))
+const UNREAD_RUNS_SQL = sqliteText(unreadRuns("json_extract(before.config, '$.import.verify')"))
 
 const DISTRUSTED_SQL = `SELECT count(*) AS items FROM items WHERE ${SLICE} AND EXISTS (${ACCEPTED} AND accepted.run <= ?4)`
 
@@ -237,7 +237,7 @@ export function stagingMethods(db: SqliteDatabase, links: LinkDecisions) {
       const relied = relianceOf(source, {
         elsewhere: elsewhere?.['run'],
         restored: project?.['restored_after'],
-        ended: source.unread === undefined ? [] : db.sql(ENDED_UNREAD_SQL).all(run),
+        writers: source.unread === undefined ? [] : db.sql(UNREAD_RUNS_SQL).all(run),
       })
       const decideSlice = async (slice: RunSegment) => {
         const counts = db.transaction(() => {

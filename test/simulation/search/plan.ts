@@ -248,13 +248,10 @@ function scheduledScene({ one, often }: Dice, scene: DrawnScene): DrawnScene {
   return { ...scene, syncs }
 }
 
-/**
- * In some histories only, by dice of its own. A row that is gone from such a table is gone nowhere else. A service that writes other values
- * than were sent leaves every row over (docs/reliability.md, "Open").
- */
+/** In some histories only, by dice of its own. A row that is gone from such a table is gone nowhere else. */
 function queryingScene({ one, often }: Dice, scene: DrawnScene): DrawnScene {
   const isLinked = scene.syncs.some(({ links }) => links !== null)
-  if (!often(0.15) || scene.service.writes !== 'sent' || isLinked) return scene
+  if (!often(0.15) || isLinked) return scene
   const querying = one(...scene.syncs)
   const syncs = scene.syncs.map((sync): SyncScene =>
     sync === querying || often(0.3)

@@ -166,19 +166,36 @@ export function incrementalTests(open: Open): void {
         row(2, 'in doubt'),
         row(3, 'left'),
         row(4, 'elsewhere'),
+        row(5, 'again'),
       ])
       await accept(ledger, [row(1, 'elsewhere')], { orgId: 2 })
-      const later = await staged(ledger, [row(1, 'mended', 'b'), row(2, 'in doubt', 'b')])
-      expect(await left(run)).toEqual([1, 2, 3, 4])
-      await settle(ledger, later, await send(ledger, later), ['updated', 'sent'])
+      const later = await staged(ledger, [
+        row(1, 'mended', 'b'),
+        row(2, 'in doubt', 'b'),
+        row(3, 'again'),
+      ])
+      expect(await left(run)).toEqual([1, 2, 3, 4, 5])
+      await settle(ledger, later, await send(ledger, later), ['updated', 'sent', 'updated'])
       expect(await left(run)).toEqual([2, 3, 4])
       await close(ledger, later.run)
       expect(await left(run)).toEqual([2, 3, 4])
-      // What is in flight, or was lost there, is brought in no longer.
-      const lost = await staged(ledger, [row(1, 'mended', 'c')])
+      // What is in flight, or was lost there, is brought in no longer; what is left is not written over a newer row for that.
+      const lost = await staged(ledger, [row(1, 'mended', 'c'), row(2, 'again', 'c')])
       await send(ledger, lost)
       await close(ledger, lost.run)
-      expect(await left(run)).toEqual([1, 2, 3, 4])
+      expect(await left(run)).toEqual([2, 3, 4, 5])
+    })
+
+    it('is not what a later run wrote with other values, whatever the service made of them', async () => {
+      const run = await read('1', 'complete_with_rejects', [row(1, 'newer'), row(2, 'same')])
+      const repair = await staged(ledger, [row(1, 'newer', 'b'), row(2, 'same')])
+      await settle(ledger, repair, await send(ledger, repair), 'updated')
+      await ledger.recordVerified(repair.run, [
+        { ordinal: 1, verdict: 'different', recordId: null, field: null },
+        { ordinal: 2, verdict: 'different', recordId: null, field: null },
+      ])
+      await close(ledger, repair.run)
+      expect(await left(run)).toEqual([2])
     })
 
     it('stays as long as a run goes on from it, however old', async () => {

@@ -1,5 +1,5 @@
-// Rows of a run that was to read all back (`verify: all`), and ended before: the next run reads them back, and sends none of them that the
-// service holds as it was sent.
+// Rows that the run which wrote them has not read back, because it ended before, or was not to: the next run with `verify: all` reads them
+// back, and sends none of them that the service holds as it was sent.
 
 import { expect, it } from 'vitest'
 import type { ImportConfig } from '../../../config/index.ts'
@@ -63,7 +63,7 @@ async function cancelledScene(stores?: (name: string) => string, more: Partial<I
 
 const otherwise = (name: string) => `not ${name}`
 
-onEachLedger('rows of a run that ended before it read them back', () => {
+onEachLedger('rows that were written and not read back', () => {
   it('are read back by the next run, and sent by the one after it where they differ', async () => {
     const scene = await cancelledScene(otherwise)
     const reading = watching(otherwise)
@@ -155,6 +155,23 @@ onEachLedger('rows of a run that ended before it read them back', () => {
       state: 'complete_with_differences',
       books: { states: { unchanged: 3 }, readBack: { different: 3 } },
     })
+  })
+
+  it('are read back once by the first run that is to read all', async () => {
+    const scene = await importScene(NAMES, { verify: 'all' })
+    scene.rows(['id', 'first'], ROWS)
+    const as = { name: scene.sync.name, import: { verify: 'none' as const } }
+    await scene.run({ as, through: watching(otherwise).through })
+    const [first, second] = [watching(), watching()]
+    expect(await scene.run({ through: first.through })).toMatchObject({
+      state: 'complete_with_differences',
+      books: { states: { unchanged: 3 }, readBack: { different: 3 } },
+    })
+    await scene.run({ through: second.through })
+    expect(second.seen).toEqual({ sent: 3, lookUps: 1 })
+    const third = watching()
+    expect(await scene.run({ through: third.through })).toMatchObject({ state: 'complete' })
+    expect(third.seen).toEqual({ sent: 0, lookUps: 0 })
   })
 
   it('are believed by a run that reads a sample back', async () => {
