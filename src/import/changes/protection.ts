@@ -41,6 +41,8 @@ export interface HeldRow {
   readonly item: ParsedItem<Pick<PlannedItem, 'key' | 'hash' | 'ordinal'>>
   readonly recordId: string
   readonly held: PropertyValues
+  /** What this run has written of the row already. */
+  readonly written?: PropertyValues | undefined
 }
 
 export interface RowProtection {
@@ -114,11 +116,27 @@ export function valueProtector(
     return formatWritten(marks, config)
   }
 
+  /** What an earlier request of this run has written is newer than all that the ledger knows. */
+  const since = (before: WrittenBefore, written: PropertyValues = {}): WrittenBefore => {
+    const marks = new Map(
+      Object.entries(written).map(([name, value]) => [name, markOf(name, value)]),
+    )
+    const ours = (name: string) => marks.get(name)
+    return {
+      ...before,
+      marks: new Map([...before.marks, ...marks]),
+      base: (name) => ours(name) ?? before.base(name),
+      since: (name) => (marks.has(name) ? job.run : before.since(name)),
+      alsoOurs: (name) => (marks.has(name) ? new Set([ours(name)!]) : before.alsoOurs(name)),
+      lookAlikes: (name) => (marks.has(name) ? new Set() : before.lookAlikes(name)),
+    }
+  }
+
   return async (rows, accepted) => {
     const known = await readBefore(rows, accepted)
     return (row, differing) => {
       const { item, held } = row
-      const before = known.get(item.key)!
+      const before = since(known.get(item.key)!, row.written)
       const kept: KeptValue[] = []
       const refused: KeptValue[] = []
       const agreed: string[] = []

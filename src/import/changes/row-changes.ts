@@ -128,7 +128,12 @@ export function rowChangeReader(
       const fields = names.filter((name) => item.sent[name] !== null)
       return { item, fields, protection, hasSecondRecord, image: { ...blank, verdict } }
     }
-    const held = { item, recordId: record.id, held: record.properties as PropertyValues }
+    const held = {
+      item,
+      recordId: record.id,
+      held: record.properties as PropertyValues,
+      written: row.written,
+    }
     const found = await changed(held, accepted, protectionOf)
     return { item, ...found, hasSecondRecord, image: heldImage(config, held, found) }
   }

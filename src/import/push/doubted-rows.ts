@@ -205,7 +205,9 @@ export function doubtedRowReader(
       looked.filter(({ isWritten }) => isWritten).map(({ row }) => row.item.ordinal),
     )
     const undone = await readChanged?.(rows)
-    const others = looked.filter(({ holds }) => holds === 'other').map(({ row }) => row)
+    const others = looked.flatMap(({ row, holds, isWritten, sent }) =>
+      holds === 'other' ? [isWritten ? { ...row, written: sent } : row] : [],
+    )
     const isJudged = undone === undefined && config.mode !== 'create'
     const changes = isJudged && others.length > 0 ? await readChanges(others) : []
     const left = undone ?? (await conflictsOf(changes))

@@ -24,6 +24,8 @@ export interface FoundRow {
   readonly isSeveral: boolean
   /** Whether it holds what the row sends, or forms of it. False if only the key was read. */
   readonly isAsSent: boolean
+  /** What this run has written of the row already, as its record shows. */
+  readonly written?: PropertyValues
 }
 
 /** Of records with several forms of a key, the one with the form that the row sends. */

@@ -426,6 +426,29 @@ describe('on_conflict: theirs', () => {
   })
 })
 
+describe('first_contact: ours', () => {
+  it.each(ALL.filter(isDone))(
+    'keeps what others change in a record that the run has just made: %s',
+    async (name) => {
+      const { scene, edit, interrupted, names } = await interruptible({
+        verify: 'none',
+        on_conflict: 'theirs',
+        first_contact: 'ours',
+      })
+      scene.rows(HEAD, three('new', 'New'))
+      const end = await scene.run(
+        interrupted(name, () => edit('k1', { svc_first_name: 'by hand' })),
+      )
+      expect(isBalanced(end.books)).toBe(true)
+      expect(await names()).toEqual({ ...ours('new', 'New'), k1: ['by hand', 'New 1'] })
+      // The next run knows whose value that is.
+      scene.rows(HEAD, three('newer', 'New'))
+      await scene.run(fast)
+      expect((await names())['k1']).toEqual(['by hand', 'New 1'])
+    },
+  )
+})
+
 describe('on_conflict: reject', () => {
   it.each(ALL)('sets a row aside that is changed between two sendings: %s', async (name) => {
     const { scene, edit, interrupted, ...world } = await seeded({ on_conflict: 'reject' })
