@@ -208,7 +208,10 @@ export class Operators {
         retryAfter: this.#dice.one('1', '30', '120'),
       })
       this.#until(ms, 'the maintenance is over', () =>
-        crm.set({ faults: faultsOf(this.#world.plan.weather), retryAfter: '1' }),
+        crm.set({
+          faults: faultsOf(this.#world.plan.scene, this.#world.plan.weather),
+          retryAfter: '1',
+        }),
       )
     },
     restore: ({ back }) => this.#restore(back),

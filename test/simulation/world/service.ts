@@ -61,14 +61,20 @@ const associationsOf = ({ syncs }: Scene): readonly AssociationDef[] =>
         ],
   )
 
-export const faultsOf = ({ failed, failedAfter }: Weather): readonly Faults[] => [
+/** A request that is answered with 503 counts as not carried out (docs/guarantees.md): what others write afterwards is not protected then. */
+const believes503 = ({ syncs }: Scene): boolean =>
+  syncs.some(({ protection }) => protection !== null)
+
+export const faultsOf = (scene: Scene, { failed, failedAfter }: Weather): readonly Faults[] => [
   ...(failed > 0
     ? [{ rate: failed, kinds: ['503', '500', '502', '504', '429', 'drop_before', '302'] } as const]
     : []),
   ...(failedAfter > 0
     ? [
         { rate: failedAfter, kinds: ['drop_after', 'torn'] } as const,
-        { rate: failedAfter / 2, kinds: ['503_after'], operations: REPLAYED } as const,
+        ...(believes503(scene)
+          ? []
+          : [{ rate: failedAfter / 2, kinds: ['503_after'], operations: REPLAYED } as const]),
       ]
     : []),
 ]
@@ -164,7 +170,7 @@ export async function startServices(parts: {
   }
   const { items } = weather
   crm.set({
-    faults: faultsOf(weather),
+    faults: faultsOf(scene, weather),
     itemFaults: items > 0 ? { rate: items, applied: 0.5, status: 500 } : null,
   })
   return { crm, elsewhere, other, log, edges, process }
