@@ -244,11 +244,13 @@ export class ApprovalJudge {
     if (run.state === 'failed' && PLAN_REFUSED.test(run.reason ?? '') && made.writer === run.id)
       this.#violate(`(x) run ${run.id} refuses plan ${made.number}, and has written by it`)
     if (!run.state.startsWith('complete')) return
-    const states = new Map(
-      this.#world
-        .query<{ key: string; state: string }>('SELECT key, state FROM items WHERE run = ?', run.id)
-        .map(({ key, state }) => [key, state]),
-    )
+    const states = new Map<string, string>()
+    // Several rows may have one key: it is the one that is sent that counts.
+    for (const { key, state } of this.#world.query<{ key: string; state: string }>(
+      'SELECT key, state FROM items WHERE run = ? AND key IS NOT NULL',
+      run.id,
+    ))
+      if (!states.has(key) || !NOT_SENT.includes(state)) states.set(key, state)
     for (const [key, { verdict }] of made.shown.rows) {
       const state = states.get(key) ?? 'missing'
       if (SENT.includes(verdict) && (state === 'missing' || NOT_SENT.includes(state)))
