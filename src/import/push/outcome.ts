@@ -92,8 +92,9 @@ export function refusedOutcome(item: PlannedItem, failure: ServiceFailure): Item
 }
 
 /**
- * How a batch that was refused whole is taken apart: the items that the answer points at go alone and the rest together;
- * without a usable pointer it is halved. Every part is smaller than the batch, so this ends.
+ * How a batch that was refused whole is taken apart: the items that the answer points at go alone, then the rest
+ * together; without a usable pointer it is halved. Every part is smaller than the batch, so this ends. The items that are alone go
+ * first, because their outcome is the progress that is kept where a few requests a minute are all that a slice has.
  */
 export function splitRefusedBatch(
   items: readonly PlannedItem[],
@@ -106,7 +107,7 @@ export function splitRefusedBatch(
   }
   if (pointed.size > 0 && pointed.size < items.length) {
     const rest = items.filter((_, index) => !pointed.has(index))
-    return [rest, ...[...pointed].toSorted((a, b) => a - b).map((index) => [items[index]!])]
+    return [...[...pointed].toSorted((a, b) => a - b).map((index) => [items[index]!]), rest]
   }
   const half = Math.ceil(items.length / 2)
   return [items.slice(0, half), items.slice(half)]

@@ -156,7 +156,7 @@ describe('refusedOutcome', () => {
 })
 
 describe('splitRefusedBatch', () => {
-  it('sends the rest together and what is pointed at alone', () => {
+  it('sends what is pointed at alone, then the rest together', () => {
     const failure = refusal({
       errors: [
         complaint('/data/3/properties/a'),
@@ -167,7 +167,7 @@ describe('splitRefusedBatch', () => {
     const parts = splitRefusedBatch(items(5), failure).map((part) =>
       part.map(({ ordinal }) => ordinal),
     )
-    expect(parts).toEqual([[1, 3, 5], [2], [4]])
+    expect(parts).toEqual([[2], [4], [1, 3, 5]])
   })
 
   it.each([
