@@ -52,9 +52,11 @@ export async function deleteApproved(
   if (rows === 0) return undefined
   const { deps, job, stream, position, account } = work
   const { rows: of } = await deps.tables.count(stream)
-  const share = `${rows} of ${of} rows`
   const isLess = lostSinceLastRun(job.sight, position) !== null
-  const may = deletionPermission(rows, of, job.config, job.verdict, { isLess })
+  // A run that lists twice deletes twice: what may go unasked is the share of a run.
+  const spent = position.run.tally.deleted
+  const share = `${rows} of ${of} rows${spent === 0 ? '' : `, after ${spent} by this run,`}`
+  const may = deletionPermission(rows, of, job.config, job.verdict, { isLess, spent })
   if (may === 'ask') {
     account.ask(`${share} would be deleted, ${whyAsked(job.config, isLess)}; approve or reject it`)
     return { state: 'approval', rows, of }
@@ -110,7 +112,7 @@ async function deletePage(
 
 /**
  * Whether so many of a table's rows may be deleted. `isLess`: the key sees less than before; `spent`: rows that were deleted
- * without approval shortly before.
+ * before, in the same run.
  */
 export function deletionPermission(
   rows: number,
