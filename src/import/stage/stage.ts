@@ -215,7 +215,9 @@ async function stageRows(
   // A retry is asked for, and what a reconciliation found differs although it was accepted: accepted rows are sent too.
   const skipUnchanged = reconcile === null && !isRetry
   const watermark = window === null && skipUnchanged ? reached : undefined
-  const kept = { run, fence, rows: read, columns: source.columns, plan }
+  // Each row of a source of links links for itself.
+  const keysRepeat = !writesRecords(sync.import.mode)
+  const kept = { run, fence, rows: read, columns: source.columns, plan, keysRepeat }
   const carried = last === null ? 0 : await carryOver(deps, kept, last)
   const onSlice = () => {
     deps.signal.throwIfAborted()
@@ -232,8 +234,7 @@ async function stageRows(
       rowsPerSegment: tuning.rows_per_segment,
       ...(plan.links && { linkBounds: bounds }),
       ...(sync.import.verify === 'all' && { unread: unreadOf(sync.import) }),
-      // Each row of a source of links links for itself.
-      ...(!writesRecords(sync.import.mode) && { keysRepeat: true }),
+      ...(keysRepeat && { keysRepeat }),
     },
     onSlice,
   )

@@ -2,7 +2,7 @@
 
 import type { SqlDialect } from '../statements/engine.ts'
 import { withPayload } from './items.ts'
-import { leftOf, withRaw } from './left.ts'
+import { leftOf, withNewestRaw, withRaw } from './left.ts'
 import { correctedMetAgain, correctedByRetry } from './corrections.ts'
 
 export const postgresDialect: SqlDialect = {
@@ -19,6 +19,7 @@ export const postgresDialect: SqlDialect = {
   eachOf: (json) => `json_array_elements(${json}::json) AS each`,
   leftOf,
   withRaw,
+  withNewestRaw,
   // A subquery with a bound is asked for each run, whatever the planner assumes of the tables.
   ofAllRuns: (table, column) =>
     `FROM runs JOIN LATERAL (SELECT * FROM ${table}

@@ -3,7 +3,7 @@
 
 import { isDone, isLeft } from '../rows/items.ts'
 import { liveStates } from '../rows/runs.ts'
-import { isOfOlder, isOfOther, itemAt } from './origins.ts'
+import { isOfOlder, isOfOther, itemAt, newestReading } from './origins.ts'
 
 /** A row in one number, in the order of its runs. */
 const packed = '((attempt.run::bigint << 32) | attempt.ordinal)'
@@ -61,5 +61,11 @@ export const leftOf = (kept: 'payloads' | 'corrections' | null, where = 'true'):
       `accepted.run > now.run AND (accepted.hash IS NOT NULL OR ${isOfOther('now')}) AND NOT ${isOfOlder('now')}`,
     )} IS NULL`
 
-export const withRaw = `LEFT JOIN LATERAL (SELECT raw FROM payloads
+export const withRaw = `LEFT JOIN LATERAL (SELECT run, raw FROM payloads
   WHERE payloads.run = now.run AND payloads.ordinal = now.ordinal LIMIT 1) AS last ON true`
+
+/** See `SqlDialect`. */
+export const withNewestRaw = `JOIN ${newestReading('now')} AS reading ON true
+  JOIN ${itemAt('reading.run', 'reading.ordinal')} AS newest ON ${isLeft('newest')}
+  JOIN LATERAL (SELECT run, raw FROM payloads
+    WHERE payloads.run = newest.run AND payloads.ordinal = newest.ordinal LIMIT 1) AS last ON true`

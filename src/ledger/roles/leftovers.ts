@@ -20,6 +20,11 @@ export interface LeftRow {
   readonly raw: readonly Json[]
 }
 
+export interface CarriedRow extends LeftRow {
+  /** The run whose attempt this is. */
+  readonly run: number
+}
+
 export interface RetriedRow extends LeftRow {
   readonly line: number
 }
@@ -41,9 +46,14 @@ export interface Leftovers {
    * Rows above `after`, in ordinal order, that a closed run left over: not accepted, or read back different; each as its
    * newest attempt had it, in this run, a retry of it, a retry of that one or another retry of the same row. Without those
    * that an attempt brought in, those whose newest key a later run brought in, and those without a key, for which no run can
-   * show that they were brought in.
+   * show that they were brought in. Where a later run has read the key again, which is over as well, that one's row comes in its
+   * place, or none if it is not left over: what was read before may not be written over it. `keysRepeat`: rows with one key do
+   * not take each other's place, and each comes as it is.
    */
-  leftRows(run: number, page: LedgerPage): Promise<readonly LeftRow[]>
+  leftRows(
+    run: number,
+    page: LedgerPage & { readonly keysRepeat?: boolean },
+  ): Promise<readonly CarriedRow[]>
   /**
    * Rows of a closed run that a retry takes, above `after`, in ordinal order: those of `leftRows`, and those without a key,
    * that are chosen. Codes and reasons are those of the newest attempt. Of a correction: its rows, as they were corrected.

@@ -11,7 +11,7 @@ import {
   WRITTEN_STATES,
   type ItemState,
 } from '../../core/domain/item-states.ts'
-import type { LeftRow, RetriedRow } from '../roles/leftovers.ts'
+import type { CarriedRow, LeftRow, RetriedRow } from '../roles/leftovers.ts'
 import type { PlannedItem, RunSegment, SentBatch } from '../roles/outbox.ts'
 import type { RejectGroup, ReportedItem } from '../roles/run-reports.ts'
 import type { CellError } from '../roles/staging.ts'
@@ -148,9 +148,14 @@ export const leftOfRow = (run: number, row: Row): ReportedItem => {
   return { ...reportedOfRow(row), attempt: attempt.run === run ? null : attempt }
 }
 
-export const leftRowOfRow = (row: Row): LeftRow => ({
+const leftRowOfRow = (row: Row): LeftRow => ({
   ordinal: Number(row['ordinal']),
   raw: parseJson(String(row['raw'])) as Json[],
+})
+
+export const carriedRowOfRow = (row: Row): CarriedRow => ({
+  ...leftRowOfRow(row),
+  run: Number(row['run']),
 })
 
 export const retriedOfRow = (row: Row): RetriedRow => ({

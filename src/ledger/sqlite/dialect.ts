@@ -3,7 +3,7 @@
 import { LEDGER_CHARS_MAX } from '../../core/limits.ts'
 import type { SqlDialect, StatementRunner, StatementValue } from '../statements/engine.ts'
 import type { SqliteDatabase } from './database.ts'
-import { leftOf, withRaw } from './left.ts'
+import { leftOf, withNewestRaw, withRaw } from './left.ts'
 import { correctedMetAgain, correctedByRetry } from './corrections.ts'
 
 export const sqliteDialect: SqlDialect = {
@@ -20,6 +20,7 @@ export const sqliteDialect: SqlDialect = {
   eachOf: (json) => `json_each(${json}) AS each`,
   leftOf,
   withRaw,
+  withNewestRaw,
   ofAllRuns: (table, column) =>
     `FROM runs CROSS JOIN ${table} INDEXED BY ${table}_${column === 'record_id' ? 'record' : column}
        ON ${table}.run = runs.id AND ${table}.${column} = $1`,

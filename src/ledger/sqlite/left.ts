@@ -3,7 +3,7 @@
 
 import { isDone, isLeft } from '../rows/items.ts'
 import { liveStates } from '../rows/runs.ts'
-import { isOfOlder, isOfOther } from './origins.ts'
+import { isOfOlder, isOfOther, newestReading } from './origins.ts'
 
 /** A row in one number, in the order of its runs. */
 const packed = '((attempt.run << 32) | attempt.ordinal)'
@@ -54,3 +54,8 @@ export const leftOf = (kept: 'payloads' | 'corrections' | null, where = 'true'):
 
 export const withRaw =
   'LEFT JOIN payloads AS last ON last.run = now.run AND last.ordinal = now.ordinal'
+
+/** See `SqlDialect`. */
+export const withNewestRaw = `CROSS JOIN items AS newest ON (newest.run, newest.ordinal) = ${newestReading('now')}
+    AND ${isLeft('newest')}
+  CROSS JOIN payloads AS last ON last.run = newest.run AND last.ordinal = newest.ordinal`

@@ -2,6 +2,7 @@
 // Of two items with one key the one whose row was read later is the newer one, whichever of them was sent last.
 
 import { isBroughtIn } from '../rows/items.ts'
+import { liveStates } from '../rows/runs.ts'
 
 /** Run and ordinal of that row in one number, in the order in which rows are read. */
 export const originOf = (run: string, ordinal: string): string => `(WITH RECURSIVE
@@ -26,6 +27,30 @@ export const gaveWayToNewer = `EXISTS (SELECT 1 FROM accepted
     CROSS JOIN items AS newer INDEXED BY items_key ON newer.run = since.id AND newer.key = items.key
     WHERE own.id = ?1 AND ${isBroughtIn('newer')}
       AND ${originOf('newer.run', 'newer.ordinal')} > ${originOf('items.run', 'items.ordinal')})`
+
+/** The runs since the run `?1`, that is `own`, which are over. */
+const sinceOwn = (which: string): string => `runs AS own
+      CROSS JOIN runs AS since ON since.sync = own.sync AND since.mode = 'run' AND since.id > own.id
+        AND since.destination = own.destination AND since.state NOT IN (${liveStates}) AND ${which}`
+
+/**
+ * Run and ordinal of the newest reading of the key of `item`, an attempt at a row of the run `?1`: of the row that a run since has read
+ * last, the newest attempt that is over; else `item` itself. What an undo sends was read by nobody. Looks into the items of the runs
+ * since, the newest first, until one has the key, and into those of their retries.
+ */
+export const newestReading = (item: string): string => {
+  const later = `items AS later INDEXED BY items_key
+      ON later.run = since.id AND later.key = ${item}.key AND later.state <> 'superseded'`
+  return `(SELECT run, ordinal FROM (
+    SELECT * FROM (SELECT later.run, later.ordinal, (later.run << 32) | later.ordinal AS origin
+      FROM ${sinceOwn('since.of_run IS NULL')} CROSS JOIN ${later}
+      WHERE own.id = ?1 ORDER BY since.id DESC, later.ordinal DESC LIMIT 1)
+    UNION ALL SELECT later.run, later.ordinal, ${originOf('later.run', 'later.ordinal')} AS origin
+      FROM ${sinceOwn("since.of_run > own.id AND since.purpose = 'retry'")} CROSS JOIN ${later}
+      WHERE own.id = ?1 AND origin >> 32 > ?1
+    UNION ALL SELECT ${item}.run, ${item}.ordinal, 0)
+  ORDER BY origin DESC, run DESC LIMIT 1)`
+}
 
 /**
  * Whether `accepted` was brought in with other values than those of `item`, whatever the service made of them: those of `item` would be

@@ -79,4 +79,9 @@ export interface SqlDialect extends ColumnReaders {
   acceptedOf(column: 'key' | 'record_id'): string
   /** Joins `now` with the payload `last` that it was read from; behind `leftOf`. */
   readonly withRaw: string
+  /**
+   * The same with the payload of the newest reading of the key by any run since `$1` that is over, if that one is left over; rows
+   * that are not have none.
+   */
+  readonly withNewestRaw: string
 }

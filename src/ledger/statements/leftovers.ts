@@ -3,7 +3,7 @@
 import type { Watermark } from '../../core/domain/watermark.ts'
 import type { Leftovers, RetriedRow } from '../roles/leftovers.ts'
 import { LEDGER_CHARS_MAX } from '../../core/limits.ts'
-import { isRetried, leftRowOfRow, retriedOfRow } from '../rows/items.ts'
+import { carriedRowOfRow, isRetried, retriedOfRow } from '../rows/items.ts'
 import { completeStates } from '../rows/runs.ts'
 import { remainingRanges } from '../rules/ranges.ts'
 import type { SqlDialect, StatementRunner } from './engine.ts'
@@ -11,7 +11,7 @@ import { newestRunElsewhere } from './origins.ts'
 
 // oxlint-disable-next-line max-lines-per-function -- a table of methods, none of them long
 export function leftoverStatements(db: StatementRunner, dialect: SqlDialect) {
-  const { json, leftOf, withRaw, list, listAt, isOneOf } = dialect
+  const { json, leftOf, withRaw, withNewestRaw, list, listAt, isOneOf } = dialect
   return {
     async lastReading({ sync, origin, orgId, objectType, matchingProperty }) {
       const own = `(SELECT id FROM destinations WHERE sync = $1 AND origin = $2 AND org_id = $3
@@ -33,15 +33,16 @@ export function leftoverStatements(db: StatementRunner, dialect: SqlDialect) {
       }
     },
 
-    async leftRows(run, { after, limit }) {
+    async leftRows(run, { after, limit, keysRepeat = false }) {
       // Payloads first: a closed run has only those of rows that were not accepted.
       const { rows } = await db.page(
-        `SELECT own.ordinal, last.raw FROM ${leftOf('payloads', 'kept.ordinal > $2')} ${withRaw}
+        `SELECT own.ordinal, last.run, last.raw
+         FROM ${leftOf('payloads', 'kept.ordinal > $2')} ${keysRepeat ? withRaw : withNewestRaw}
          WHERE now.key IS NOT NULL AND last.raw IS NOT NULL ORDER BY own.ordinal LIMIT $3`,
         [run, after, limit],
         'raw',
       )
-      return rows.map(leftRowOfRow)
+      return rows.map(carriedRowOfRow)
     },
 
     async retryRows(run, { rows, codes, reasons, correction }, { after, limit }) {

@@ -1,5 +1,5 @@
 // Runs that read only what changed (docs/warehouses.md): each begins where the last complete one ended, and what that one could not bring in
-// comes again.
+// comes again, as it was read last.
 
 import type { QueryScene } from '../search/plan.ts'
 import type { QueryReading } from '../world/queries.ts'
@@ -34,7 +34,16 @@ interface Reached {
 /** States of rows that were not brought in. */
 const LEFT = ['rejected', 'failed', 'unsent', 'invalid']
 const MAY_BE_LEFT = [...LEFT, 'conflict']
-const BROUGHT_IN = `('created', 'updated', 'unchanged')`
+/** States of rows of which nothing is left. */
+const DONE = `('created', 'updated', 'unchanged', 'exists', 'absent', 'kept', 'withdrawn', 'corrected')`
+
+const mayBeLeft = ({ state, verified }: Pick<Item, 'state' | 'verified'>): boolean =>
+  MAY_BE_LEFT.includes(state) || (verified !== null && verified !== 'equal')
+
+/** A row as a run since the last complete one has read it. */
+interface Newer extends Pick<Item, 'state' | 'verified'> {
+  readonly raw: string | null
+}
 
 const isSameDestination = (one: RunRow, other: RunRow): boolean =>
   one.org_id === other.org_id && one.origin === other.origin
@@ -110,24 +119,55 @@ export class IncrementalJudge {
     const returned = new Set(reading.rows.map(({ code }) => code))
     const again = items.filter(({ line }) => line === 0)
     const rows = again.map(({ key, ordinal }) => {
-      const row = last?.rows.find(({ code }) => code === key?.trim())
-      if (row === undefined || !last!.mayCome.has(row.code) || returned.has(row.code))
+      const code = key?.trim() ?? ''
+      const newer = last === null ? undefined : this.#newer(code, last.run, run)
+      const isLeft = last?.mayCome.has(code) === true && (newer === undefined || mayBeLeft(newer))
+      if (!isLeft || returned.has(code))
         this.#violate(`(iii) run ${run.id}: row ${ordinal} comes again, and was not left over`)
-      return row
+      if (newer !== undefined) return this.#readAs(run.sync, code, newer)
+      return last?.rows.find((row) => row.code === code)
     })
     const come = new Set(rows.map((row) => row?.code))
     for (const code of last?.left ?? [])
-      if (!returned.has(code) && !come.has(code) && !this.#isBroughtIn(code, last!.run, run))
+      if (!returned.has(code) && !come.has(code) && !this.#isDone(code, last!.run, run))
         this.#violate(
           `(i) run ${run.id} is ${run.state}: row ${code} was left over by run ${last!.run.id}, and does not come again`,
         )
     return rows.filter((row) => row !== undefined)
   }
 
-  #isBroughtIn = (code: string, from: RunRow, to: RunRow): boolean =>
+  /** How a run between two others has read a row last; not what it has carried over, or tried again, itself. */
+  #newer = (code: string, from: RunRow, to: RunRow): Newer | undefined =>
+    this.#world.query<Newer>(
+      `SELECT items.state, items.verified, payloads.raw FROM items JOIN runs ON runs.id = items.run
+         LEFT JOIN destinations ON destinations.id = runs.destination
+         LEFT JOIN payloads ON payloads.run = items.run AND payloads.ordinal = items.ordinal
+       WHERE runs.sync = ? AND runs.id > ? AND runs.id < ? AND mode = 'run' AND purpose IN ('sync', 'backfill', 'reconcile')
+         AND org_id = ? AND origin = ? AND trim(items.key) = ? AND items.line > 0 AND items.state <> 'superseded'
+       ORDER BY runs.id DESC, items.ordinal DESC LIMIT 1`,
+      from.sync,
+      from.id,
+      to.id,
+      to.org_id!,
+      to.origin!,
+      code,
+    )[0]
+
+  /** The row of a table that has these cells. */
+  #readAs(sync: string, code: string, { raw }: Newer): Row | undefined {
+    const read = JSON.parse(raw ?? '[]') as readonly unknown[]
+    return this.#world.sources
+      .get(sync)!
+      .states.flatMap(({ rows }) => rows)
+      .findLast(
+        (row) => row.code === code && Object.values(row.cells).every((cell) => read.includes(cell)),
+      )
+  }
+
+  #isDone = (code: string, from: RunRow, to: RunRow): boolean =>
     this.#world.query(
       `SELECT 1 FROM items JOIN runs ON runs.id = items.run WHERE runs.sync = ? AND runs.id > ? AND runs.id < ?
-       AND items.key = ? AND items.state IN ${BROUGHT_IN} LIMIT 1`,
+       AND items.key = ? AND items.state IN ${DONE} LIMIT 1`,
       from.sync,
       from.id,
       to.id,
@@ -160,10 +200,7 @@ export class IncrementalJudge {
       watermark,
       rows,
       left: keysOf(({ state, verified }) => LEFT.includes(state) || verified === 'different'),
-      mayCome: keysOf(
-        ({ state, verified }) =>
-          MAY_BE_LEFT.includes(state) || (verified !== null && verified !== 'equal'),
-      ),
+      mayCome: keysOf(mayBeLeft),
     }
     const known = this.#reached.get(run.sync) ?? []
     this.#reached.set(run.sync, [...known, reached])

@@ -1,4 +1,5 @@
-// Bugs of runs that read only what changed: they begin ahead of rows that were not brought in, or forget those.
+// Bugs of runs that read only what changed: they begin ahead of rows that were not brought in, forget those, or send them as they were
+// before they were read again.
 
 import type { PlantedBug } from './table.ts'
 
@@ -22,6 +23,12 @@ export const PLANTED_IN_QUERIES: readonly PlantedBug[] = [
     'src/import/stage/stage.ts',
     'const carried = last === null ? 0 : await carryOver(deps, kept, last)',
     'const carried = last === null || kept.run > 0 ? 0 : await carryOver(deps, kept, last)',
+  ),
+  bug(
+    'older-readings-come-again',
+    LEFTOVERS,
+    'keysRepeat ? withRaw : withNewestRaw',
+    'keysRepeat || withNewestRaw ? withRaw : withNewestRaw',
   ),
   bug(
     'watermarks-count-at-other-addresses',

@@ -21,9 +21,24 @@ import {
   statesOf,
   type Open,
   type Opened,
+  type StageOptions,
 } from './scene.ts'
 
+type Task = Pick<NonNullable<Parameters<typeof staged>[2]>, 'task'>
+
 const at = (value: string): Watermark => ({ column: 'id', order: 'number', value })
+
+/** A row that asks for the deletion of its record. */
+const withdrawn = (ordinal: number, key: string): StagedItem => ({
+  ordinal,
+  line: ordinal + 1,
+  raw: JSON.stringify([key, 'gone']),
+  valid: true,
+  key,
+  payload: '',
+  hash: '',
+  withdrawn: true,
+})
 
 export function incrementalTests(open: Open): void {
   let opened: Opened
@@ -40,9 +55,12 @@ export function incrementalTests(open: Open): void {
   /** A run that read up to `value` and ends so. */
   async function read(value: string, state: RunState, items: readonly StagedItem[] = rows(1)) {
     const { run } = await staged(ledger, items, { watermark: at(value) })
+    await closed(run, state)
+    return run
+  }
+  const closed = async (run: number, state: RunState) => {
     await ledger.settleLeftovers(run)
     await ledger.closeRun(run, { state, books: await ledger.books(run) })
-    return run
   }
 
   describe('the watermark of a destination', () => {
@@ -150,11 +168,11 @@ export function incrementalTests(open: Open): void {
       await close(ledger, claim.run)
       expect(await statesOf(ledger, claim.run)).toMatchObject({ 7: 'failed', 8: 'unsent' })
       expect(await ledger.leftRows(claim.run, { after: 0, limit: 100 })).toEqual([
-        { ordinal: 2, raw: ['rejected', 'a'] },
-        { ordinal: 5, raw: ['bad', 'x'] },
-        { ordinal: 7, raw: ['failed', 'a'] },
-        { ordinal: 8, raw: ['unsent', 'a'] },
-        { ordinal: 10, raw: ['differs', 'a'] },
+        { ordinal: 2, run: claim.run, raw: ['rejected', 'a'] },
+        { ordinal: 5, run: claim.run, raw: ['bad', 'x'] },
+        { ordinal: 7, run: claim.run, raw: ['failed', 'a'] },
+        { ordinal: 8, run: claim.run, raw: ['unsent', 'a'] },
+        { ordinal: 10, run: claim.run, raw: ['differs', 'a'] },
       ])
       expect(await left(claim.run, 2, 2)).toEqual([5, 7])
       expect(await left(claim.run, 10)).toEqual([])
@@ -196,6 +214,75 @@ export function incrementalTests(open: Open): void {
       ])
       await close(ledger, repair.run)
       expect(await left(run)).toEqual([2])
+    })
+
+    /** A run that fails, after it has sent the first row, whose answer is lost. */
+    async function fails(items: readonly StagedItem[], options: StageOptions & Task = {}) {
+      const claim = await staged(ledger, items, { skipUnchanged: false, ...options })
+      await send(ledger, claim, 1)
+      return { run: claim.run, end: () => closed(claim.run, 'failed') }
+    }
+    const failed = async (...of: Parameters<typeof fails>) => {
+      const { run, end } = await fails(...of)
+      await end()
+      return run
+    }
+    const come = async (run: number, page: object = {}) =>
+      (await ledger.leftRows(run, { after: 0, limit: 100, ...page })).map((left) => [
+        left.ordinal,
+        left.run,
+        ...left.raw,
+      ])
+
+    it('comes as a later run has read it, which did not bring it in', async () => {
+      const names = ['doubtful', 'unsent', 'wrong', 'twice', 'elsewhere', 'withdrawn']
+      const items = names.map((name, at) => row(at + 1, name))
+      const run = await read('1', 'complete_with_rejects', items)
+      const own = names.map((name, at) => [at + 1, run, name, 'a'])
+      await failed([row(1, 'elsewhere', 'b')], { orgId: 2 })
+      const lost = await fails([
+        row(1, 'doubtful', 'b'),
+        row(2, 'twice', 'b'),
+        row(3, 'twice', 'c'),
+        badRow(4, 'wrong'),
+        withdrawn(5, 'withdrawn'),
+        row(6, 'unsent', 'b'),
+      ])
+      expect(await come(run)).toEqual(own)
+      await lost.end()
+      const newer = [
+        [1, lost.run, 'doubtful', 'b'],
+        [2, lost.run, 'unsent', 'b'],
+        [3, lost.run, 'wrong', 'x'],
+        [4, lost.run, 'twice', 'c'],
+        own[4],
+      ]
+      expect(await come(run)).toEqual(newer)
+      expect(await come(run, { after: 1, limit: 2 })).toEqual(newer.slice(1, 3))
+      expect(await come(run, { keysRepeat: true })).toEqual(own)
+      const last = await failed([row(1, 'doubtful', 'c')])
+      expect((await come(run))[0]).toEqual([1, last, 'doubtful', 'c'])
+    })
+
+    it('comes as the run has it that read it last, whichever of them was tried again last', async () => {
+      const names = ['one', 'other']
+      const items = names.map((name, at) => row(at + 1, name))
+      const again = (content: string) => [{ ...row(1, 'one', content), of: 1 }]
+      const old = await read('0', 'complete_with_rejects', [row(1, 'one', 'old')])
+      const run = await read('1', 'complete_with_rejects', items)
+      const lost = await failed(items.map((item) => row(item.ordinal, item.key!, 'b')))
+      const newer = (one: number, content: string) => [
+        [1, one, 'one', content],
+        [2, lost, 'other', 'b'],
+      ]
+      await failed(again('old'), { task: { purpose: 'retry', of: old } })
+      await failed(again('a'), { task: { purpose: 'retry', of: run } })
+      expect(await come(run)).toEqual(newer(lost, 'b'))
+      const corrected = await failed(again('c'), { task: { purpose: 'retry', of: lost } })
+      expect(await come(run)).toEqual(newer(corrected, 'c'))
+      // What an undo sends was read by nobody.
+      await failed([row(1, 'one', 'undone')], { task: { purpose: 'undo', of: lost } })
+      expect(await come(run)).toEqual(newer(corrected, 'c'))
     })
 
     it('stays as long as a run goes on from it, however old', async () => {

@@ -286,6 +286,30 @@ describe.each(['duck', 'pg'])('an incremental import from %s', (warehouse) => {
     expect(names().toSorted()).toEqual(['fine', 'refused', 'wrong'])
   })
 
+  it('brings a row again as it was read last, by whichever run', async () => {
+    await insert(1, ['a', 'no phone at all'], ['b', 'none'])
+    await insert(2, ['c'])
+    expect((await run()).items).toEqual(['1 a rejected', '2 b rejected', '3 c created'])
+    await change(
+      warehouse,
+      "UPDATE people SET changed = '2026-01-03', phone = '0123', name = 'Newer' WHERE code = 'a'",
+    )
+    // Its columns are elsewhere, and the next run goes on from the one before it.
+    const other = SINCE.replace(COLUMNS, 'phone, changed, born, name, code')
+    const cancelled = await run(
+      { query: other, watermark: WATERMARK },
+      { ending: { kind: 'cancelled' } },
+    )
+    expect(cancelled.items).toEqual(['1 c unchanged', '2 a unsent', '0 b unsent'])
+    await change(warehouse, "DELETE FROM people WHERE code <> 'c'")
+    expect(await run()).toMatchObject({
+      carried: 2,
+      items: ['1 c unchanged', '0 a created', '0 b rejected'],
+    })
+    const held = service.records(TYPE).find(({ properties }) => properties['code'] === 'a')!
+    expect(held.properties).toMatchObject({ one_phone: '0123', one_text: 'Newer' })
+  })
+
   it('takes rows from the ledger by the names of their columns, once the mapping is mended', async () => {
     await insert(1, ['a', null, '31.01.2001'], ['b', '0123', '1.2.2003'])
     await insert(2, ['c'])
