@@ -100,6 +100,24 @@ test('a run that is left, by Ctrl-C and by a kill, is found by other terminals b
   expect([...project.service.records('svc_contact')]).toHaveLength(2_000)
 })
 
+test('a run of another purpose that is left by a kill is gone on with by the next `run SYNC --local`', async () => {
+  const project = await lonely({ gate: { free: 8, everyMs: 3_000 } })
+  project.write('contacts.csv', contactsCsv(400))
+  expect((await project.cli('run', 'contacts', '--local')).code).toBe(0)
+  const undoing = start(project, 'undo', '1', '--yes', '--local', '--tuning', tuning)
+  await expect
+    .poll(() => [...project.service.records('svc_contact')].length, untilHung)
+    .toBeLessThan(400)
+  undoing.child.kill('SIGKILL')
+  await undoing.ended
+  project.gate.open()
+  const next = await project.cli('run', 'contacts', '--local')
+  expect(next.err).toContain('this follows run 2 (undo), and starts none')
+  expect(next.out).toContain('Run 2 of contacts: complete')
+  expect(next.code).toBe(0)
+  expect([...project.service.records('svc_contact')]).toHaveLength(0)
+})
+
 test('a plan is applied, once, with a server and a worker of the command', async () => {
   const project = await lonely()
   project.write('contacts.csv', contactsCsv(120))

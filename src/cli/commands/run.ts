@@ -2,7 +2,14 @@
 
 import type { Client, WorkflowHandle } from '@temporalio/client'
 import { findSync, type Config, type SyncConfig } from '../../../config/index.ts'
-import { links as linksWorkflow, reconcile, retry, undo } from '../../../workflows/names.ts'
+import {
+  importSync,
+  links as linksWorkflow,
+  mirrorSync,
+  reconcile,
+  retry,
+  undo,
+} from '../../../workflows/names.ts'
 import { findHolder } from '../../actions/holder.ts'
 import { regularJob } from '../../actions/jobs.ts'
 import { osActor } from '../../actions/recorded.ts'
@@ -172,7 +179,7 @@ async function startRunAt(
     const once = async () => {
       // A ledger that cannot be read from here is reported before anything is started.
       const held = await findHolder(context, client, job.sync.name)
-      const isLeft = held !== null && local !== null && isOfJob(held, job)
+      const isLeft = held !== null && local !== null && takesUp(held, job, local)
       if (held) attachTo(context, held, isLeft || (options.isFollowed?.(held) ?? false))
       else
         await awaitFreeLedger(config, {
@@ -252,6 +259,13 @@ async function reportFollowed(
 }
 
 /** Whether the run is what the job would start. */
+/** A run of another purpose, such as that of parked links, is gone on with by `run SYNC`, as nothing else works on it. */
+const takesUp = (held: Run, job: Job, { isOwn }: LocalParts): boolean =>
+  isOfJob(held, job) || (isOwn && isPlainRun(job))
+
+const isPlainRun = ({ type, input }: Job): boolean =>
+  (type === importSync || type === mirrorSync) && !('plan' in input)
+
 const isOfJob = (run: Run, { type, input }: Job): boolean => {
   const { purpose, of } = run
   const asked = input as { readonly run?: number; readonly plan?: number }
