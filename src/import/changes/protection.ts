@@ -24,7 +24,7 @@ import {
 import { canonicalValue, isSameMeaning } from '../verify/compare.ts'
 import type { ParsedItem, PropertyValues } from '../verify/look-up.ts'
 import { fateOf, type ProtectionPolicy } from './three-way.ts'
-import { writtenBeforeReader, type WrittenBefore } from './written-before.ts'
+import { afterWriting, writtenBeforeReader, type WrittenBefore } from './written-before.ts'
 
 /** A value of a record that was not written over. */
 export interface KeptValue {
@@ -116,27 +116,15 @@ export function valueProtector(
     return formatWritten(marks, config)
   }
 
-  /** What an earlier request of this run has written is newer than all that the ledger knows. */
-  const since = (before: WrittenBefore, written: PropertyValues = {}): WrittenBefore => {
-    const marks = new Map(
-      Object.entries(written).map(([name, value]) => [name, markOf(name, value)]),
-    )
-    const ours = (name: string) => marks.get(name)
-    return {
-      ...before,
-      marks: new Map([...before.marks, ...marks]),
-      base: (name) => ours(name) ?? before.base(name),
-      since: (name) => (marks.has(name) ? job.run : before.since(name)),
-      alsoOurs: (name) => (marks.has(name) ? new Set([ours(name)!]) : before.alsoOurs(name)),
-      lookAlikes: (name) => (marks.has(name) ? new Set() : before.lookAlikes(name)),
-    }
-  }
-
   return async (rows, accepted) => {
     const known = await readBefore(rows, accepted)
     return (row, differing) => {
       const { item, held } = row
-      const before = since(known.get(item.key)!, row.written)
+      const before = afterWriting(known.get(item.key)!, {
+        written: row.written,
+        run: job.run,
+        markOf,
+      })
       const kept: KeptValue[] = []
       const refused: KeptValue[] = []
       const agreed: string[] = []

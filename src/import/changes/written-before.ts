@@ -211,6 +211,30 @@ function joined(
   }
 }
 
+/** What an earlier request of this run has written is newer than all that the ledger knows. */
+export function afterWriting(
+  before: WrittenBefore,
+  {
+    written = {},
+    run,
+    markOf,
+  }: {
+    readonly written: Values | undefined
+    readonly run: number
+    readonly markOf: ReturnType<typeof createFieldHasher>
+  },
+): WrittenBefore {
+  const ours = new Map(Object.entries(written).map(([name, value]) => [name, markOf(name, value)]))
+  return {
+    ...before,
+    marks: new Map([...before.marks, ...ours]),
+    base: (name) => ours.get(name) ?? before.base(name),
+    since: (name) => (ours.has(name) ? run : before.since(name)),
+    alsoOurs: (name) => (ours.has(name) ? new Set([ours.get(name)!]) : before.alsoOurs(name)),
+    lookAlikes: (name) => (ours.has(name) ? new Set() : before.lookAlikes(name)),
+  }
+}
+
 /** Reads what rows of these keys sent without an answer; null of one of which the ledger does not know it. */
 function doubtReader(ledger: AcceptedRecords, run: number) {
   let runsInDoubt: Promise<readonly number[]> | undefined
