@@ -91,7 +91,7 @@ export function valueProtector(
   deps: ImportDeps<AcceptedRecords & LedgerIdentity & Runs & StepStates>,
   job: StagedImport,
 ): Protector | null {
-  const { config, schema, undoes } = job
+  const { run, config, schema, undoes } = job
   if (!protectsValues(config)) return null
   const readBefore = writtenBeforeReader(deps, job)
   const typeOf = propertyTypes(config, schema)
@@ -120,11 +120,7 @@ export function valueProtector(
     const known = await readBefore(rows, accepted)
     return (row, differing) => {
       const { item, held } = row
-      const before = afterWriting(known.get(item.key)!, {
-        written: row.written,
-        run: job.run,
-        markOf,
-      })
+      const before = afterWriting(known.get(item.key)!, row.written, { run, markOf })
       const kept: KeptValue[] = []
       const refused: KeptValue[] = []
       const agreed: string[] = []

@@ -214,15 +214,8 @@ function joined(
 /** What an earlier request of this run has written is newer than all that the ledger knows. */
 export function afterWriting(
   before: WrittenBefore,
-  {
-    written = {},
-    run,
-    markOf,
-  }: {
-    readonly written: Values | undefined
-    readonly run: number
-    readonly markOf: ReturnType<typeof createFieldHasher>
-  },
+  written: Values = {},
+  { run, markOf }: { run: number; markOf: ReturnType<typeof createFieldHasher> },
 ): WrittenBefore {
   const ours = new Map(Object.entries(written).map(([name, value]) => [name, markOf(name, value)]))
   return {
