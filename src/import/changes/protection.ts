@@ -86,14 +86,31 @@ export type Protector = (
   accepted: ReadonlyMap<string, AcceptedRecord>,
 ) => Promise<(row: HeldRow, differing: readonly string[]) => RowProtection>
 
+/** What a record shows as written: by this run, or by one that had no answer, if it holds something that only that one has sent. */
+const shownReader = ({ run, config, schema }: StagedImport) => {
+  const typeOf = propertyTypes(config, schema)
+  const markOf = createFieldHasher(schema)
+  const writtenOf = ({ written, held }: HeldRow, { maybeMade }: WrittenBefore) => {
+    if (written !== undefined) return { run, values: written }
+    const isHeld = ([name, value]: readonly [string, Json]) =>
+      name !== config.matching_property &&
+      value !== null &&
+      isSameMeaning(value, ownValue(held, name) ?? null, typeOf(name))
+    return maybeMade.find(({ values }) => Object.entries(values).some(isHeld))
+  }
+  return (row: HeldRow, before: WrittenBefore) =>
+    afterWriting(before, writtenOf(row, before), markOf)
+}
+
 /** Null if the import protects nothing. */
 export function valueProtector(
   deps: ImportDeps<AcceptedRecords & LedgerIdentity & Runs & StepStates>,
   job: StagedImport,
 ): Protector | null {
-  const { run, config, schema, undoes } = job
+  const { config, schema, undoes } = job
   if (!protectsValues(config)) return null
   const readBefore = writtenBeforeReader(deps, job)
+  const knownOf = shownReader(job)
   const typeOf = propertyTypes(config, schema)
   const markOf = createFieldHasher(schema)
   const hashesOf = schema && createItemHasher(config, schema)
@@ -120,7 +137,7 @@ export function valueProtector(
     const known = await readBefore(rows, accepted)
     return (row, differing) => {
       const { item, held } = row
-      const before = afterWriting(known.get(item.key)!, row.written, { run, markOf })
+      const before = knownOf(row, known.get(item.key)!)
       const kept: KeptValue[] = []
       const refused: KeptValue[] = []
       const agreed: string[] = []

@@ -35,6 +35,14 @@ export interface WrittenBefore {
   lookAlikes(field: string): ReadonlySet<string>
   /** Whether a row of the key was sent without an answer, and the ledger does not have what it sent. */
   readonly isUnclear: boolean
+  /** What earlier runs sent without an answer while the key had no record, newest first: the record may be the one that they made. */
+  readonly maybeMade: readonly WrittenValues[]
+}
+
+/** Values that a run has written, or may have. */
+interface WrittenValues {
+  readonly run: number
+  readonly values: Values
 }
 
 interface Asked {
@@ -175,7 +183,7 @@ const writersOf = (kept: string | null): Writers =>
 /** Of each property, the newest part that has it is the base. Rows of one run that have one record were written in any order. */
 function joined(
   parts: readonly Part[],
-  doubts: readonly (Values | null)[],
+  doubts: readonly Doubt[],
   markOf: ReturnType<typeof createFieldHasher>,
 ): WrittenBefore {
   const newest = parts.toSorted(
@@ -200,24 +208,29 @@ function joined(
     },
     alsoOurs(field) {
       const marks = ofWriter(field).flatMap((one) => [one.marks.get(field), one.forms.get(field)])
-      const sent = doubts.flatMap((values) =>
+      const sent = doubts.flatMap(({ values }) =>
         values !== null && Object.hasOwn(values, field) ? [markOf(field, values[field])] : [],
       )
       return new Set([...marks, ...sent].filter((mark) => mark !== undefined))
     },
     lookAlikes: (field) =>
       new Set(ofWriter(field).flatMap(({ lookAlikes }) => lookAlikes.get(field) ?? [])),
-    isUnclear: doubts.includes(null),
+    isUnclear: doubts.some(({ values }) => values === null),
+    maybeMade: doubts
+      .flatMap(({ run, values, isNew }) => (isNew && values !== null ? [{ run, values }] : []))
+      .toSorted((one, other) => other.run - one.run),
   }
 }
 
-/** What an earlier request of this run has written is newer than all that the ledger knows. */
+/** What an earlier request has written is newer than all that the ledger knows. */
 export function afterWriting(
   before: WrittenBefore,
-  written: Values = {},
-  { run, markOf }: { run: number; markOf: ReturnType<typeof createFieldHasher> },
+  written: WrittenValues | undefined,
+  markOf: ReturnType<typeof createFieldHasher>,
 ): WrittenBefore {
-  const ours = new Map(Object.entries(written).map(([name, value]) => [name, markOf(name, value)]))
+  if (written === undefined) return before
+  const { run, values } = written
+  const ours = new Map(Object.entries(values).map(([name, value]) => [name, markOf(name, value)]))
   return {
     ...before,
     marks: new Map([...before.marks, ...ours]),
@@ -228,24 +241,32 @@ export function afterWriting(
   }
 }
 
-/** Reads what rows of these keys sent without an answer; null of one of which the ledger does not know it. */
+/** What a run sent of a row without an answer; null: the ledger does not know it. */
+interface Doubt {
+  readonly run: number
+  readonly values: Values | null
+  /** Whether the key had no record. */
+  readonly isNew: boolean
+}
+
+/** Reads what rows of these keys sent without an answer. */
 function doubtReader(ledger: AcceptedRecords, run: number) {
   let runsInDoubt: Promise<readonly number[]> | undefined
   return async (
     rows: readonly Asked[],
     isOpenSince: (row: Asked, run: number) => boolean,
-  ): Promise<ReadonlyMap<string, readonly (Values | null)[]>> => {
-    const found = new Map<string, (Values | null)[]>()
+  ): Promise<ReadonlyMap<string, readonly Doubt[]>> => {
+    const found = new Map<string, Doubt[]>()
     runsInDoubt ??= ledger.runsInDoubt(run, { ofAnyKey: true })
     for (const earlier of await runsInDoubt) {
       const open = rows.filter((row) => isOpenSince(row, earlier))
       const hashes = new Map(open.map(({ item }) => [item.key, item.hash]))
       const sent = hashes.size > 0 ? await ledger.sentInDoubt(earlier, [...hashes.keys()]) : []
-      for (const { key, hash, sent: text } of sent) {
+      for (const { key, hash, sent: text, isNew } of sent) {
         // What was sent then is what the row has now: that differs from what the record has.
         if (text === null && hash === hashes.get(key)) continue
         const values = text === null ? null : (parseJson(text) as Values)
-        found.set(key, [...(found.get(key) ?? []), values])
+        found.set(key, [...(found.get(key) ?? []), { run: earlier, values, isNew }])
       }
     }
     return found

@@ -248,7 +248,7 @@ export const acceptedRecordMethods = (db: PostgresDatabase): AcceptedRecords => 
 
   async sentInDoubt(run, keys) {
     const rows = await db.all(
-      `SELECT asked.key, doubtful.hash, image.sent FROM unnest($2::text[]) AS asked (key)
+      `SELECT asked.key, doubtful.hash, image.sent, image.verdict FROM unnest($2::text[]) AS asked (key)
          CROSS JOIN LATERAL (SELECT run, ordinal, hash FROM items
            WHERE hashtextextended(items.key, items.run) = hashtextextended(asked.key, $1)
              AND items.key = asked.key AND items.run + 0 = $1

@@ -37,6 +37,8 @@ export interface SentInDoubt {
   readonly key: string
   readonly hash: string
   readonly sent: string | null
+  /** Whether its key had no record right before it was sent. */
+  readonly isNew: boolean
 }
 
 /** The row that a correction is of; without an ordinal: a retry whose rows are gone. */

@@ -47,6 +47,7 @@ export const sentInDoubtOfRow = (row: Row): SentInDoubt => ({
   key: String(row['key']),
   hash: String(row['hash']),
   sent: text(row['sent']),
+  isNew: row['verdict'] === 'create',
 })
 
 export const keptBeforeOfRow = (row: Row): KeptBefore => ({

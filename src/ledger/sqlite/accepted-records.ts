@@ -248,7 +248,7 @@ export const acceptedRecordMethods = (db: SqliteDatabase): AcceptedRecords => ({
 
   async sentInDoubt(run, keys) {
     const find = db.sql(
-      `SELECT items.key, items.hash, image.sent FROM items INDEXED BY items_key
+      `SELECT items.key, items.hash, image.sent, image.verdict FROM items INDEXED BY items_key
          LEFT JOIN before_images AS image ON image.run = items.run AND image.ordinal = items.ordinal
        WHERE items.run = ?1 AND items.key = ?2 AND in_doubt = 1 AND coalesce(verified, '') <> 'equal'`,
     )

@@ -252,7 +252,7 @@ export function beforeImageTests(open: Open): void {
 
   it('say what was sent without an answer', async () => {
     const { run, segment, fence } = await staged(ledger, rows(3))
-    await ledger.recordImages(run, [image(1), image(3)])
+    await ledger.recordImages(run, [created(1), image(3)])
     const batch = await send(ledger, { run, segment, fence }, 3)
     await ledger.settle(run, segment, fence, batch, answered, [
       outcome(1, 'sent'),
@@ -261,8 +261,8 @@ export function beforeImageTests(open: Open): void {
     ])
     await close(ledger, run)
     expect(await ledger.sentInDoubt(run, ['k1', 'k2', 'k3', 'k4'])).toEqual([
-      { key: 'k1', hash: 'hash of a', sent: image(1).sent },
-      { key: 'k2', hash: 'hash of a', sent: null },
+      { key: 'k1', hash: 'hash of a', sent: created(1).sent, isNew: true },
+      { key: 'k2', hash: 'hash of a', sent: null, isNew: false },
     ])
   })
 

@@ -449,6 +449,36 @@ describe('first_contact: ours', () => {
   )
 })
 
+describe('a run that is cancelled before it knows what it made', () => {
+  it.each(['theirs', 'reject'] as const)(
+    'leaves to the next one whose values they are, with on_conflict: %s',
+    async (policy) => {
+      const { scene, edit, interrupted, names } = await interruptible({
+        verify: 'none',
+        on_conflict: policy,
+        first_contact: 'ours',
+      })
+      scene.rows(HEAD, three('new', 'New'))
+      // Later nothing of the first run is on its way any more.
+      let ahead = 0
+      const clock = { ...systemClock, now: () => systemClock.now() + ahead }
+      const byHand = () => edit('k1', { svc_first_name: 'by hand' })
+      const lost = interrupted('the end of the worker, carried out', byHand)
+      const first = await scene.run({
+        ...lost,
+        tries: 1,
+        ending: 'cancelled',
+        clock,
+        beforeClose: async () => void (ahead = 60_000),
+      })
+      expect(first.state).toBe('cancelled')
+      scene.rows(HEAD, three('newer', 'New'))
+      await scene.run({ ...fast, clock })
+      expect(await names()).toEqual({ ...ours('newer', 'New'), k1: ['by hand', 'New 1'] })
+    },
+  )
+})
+
 describe('on_conflict: reject', () => {
   it.each(ALL)('sets a row aside that is changed between two sendings: %s', async (name) => {
     const { scene, edit, interrupted, ...world } = await seeded({ on_conflict: 'reject' })
