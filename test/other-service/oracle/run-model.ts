@@ -267,13 +267,16 @@ export class RunModel {
       assert.deepEqual([name, books.removals?.[name] ?? 0], [name, count(removals, name)])
     if (ending === 'cut') {
       this.#writer.until = Date.now()
+      sync.noteUnread(this.rows)
       return
     }
     const rejects =
       count(rows, 'invalid', 'rejected', 'failed', 'unsent') +
       count(links, 'rejected', 'failed', 'unsent') +
       count(removals, 'rejected', 'failed', 'unsent')
-    const differences = count(links, 'parked') + count(removals, 'changed_since', 'unclear')
+    const changed = this.#isOfLinks ? [] : sync.readUnread(this.rows, service)
+    const differences =
+      count(links, 'parked') + count(removals, 'changed_since', 'unclear') + changed.length
     assert.equal(
       state,
       rejects > 0
@@ -301,7 +304,8 @@ export class RunModel {
     )
     // A row without a key would be carried for ever: nothing says that a later one mends it.
     const isLeft = (row: StagedRow) =>
-      row.key !== null && ['invalid', 'rejected', 'failed', 'unsent'].includes(row.state)
+      row.key !== null &&
+      (['invalid', 'rejected', 'failed', 'unsent'].includes(row.state) || changed.includes(row))
     sync.left = this.rows.filter(isLeft).map(({ row }) => row)
     sync.leftAt = at
     sync.watermark = Math.max(sync.watermark, ...this.rows.map(({ row }) => row.v))

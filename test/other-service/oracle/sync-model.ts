@@ -67,6 +67,8 @@ export class SyncModel {
   left: readonly Row[] = []
   leftAt = 0
   watermark = 0
+  /** Keys whose rows a run has written that ended before it read them back, though it was to. */
+  readonly #unread = new Set<string>()
 
   constructor(setting: SyncSetting) {
     this.setting = setting
@@ -168,6 +170,27 @@ export class SyncModel {
     else if (row.state === 'absent') this.#disbelieve(key)
     else if (row.state === 'failed') this.#doubt(row, service)
     else if (row.state === 'rejected') this.#disbelieve(key)
+  }
+
+  /** Of a run that ended before its time: nothing of it was read back. */
+  noteUnread(rows: readonly StagedRow[]): void {
+    if (this.setting.verify !== 'all') return
+    for (const { key, state } of rows)
+      if (key !== null && ['created', 'updated'].includes(state)) this.#unread.add(key)
+  }
+
+  /** The rows that a run has read back although it has not written them, and that others have changed since they were. */
+  readUnread(rows: readonly StagedRow[], service: ServiceModel): readonly StagedRow[] {
+    const { type, verify } = this.setting
+    if (verify !== 'all') return []
+    const read = rows.filter(({ key, state }) => state === 'unchanged' && this.#unread.has(key!))
+    for (const { key } of rows) if (key !== null) this.#unread.delete(key)
+    const different = read.filter(({ key, payload }) => {
+      const held = service.ofKey(type, key!)?.properties
+      return Object.entries(payload).some(([name, value]) => (held?.[name] ?? null) !== value)
+    })
+    for (const { key } of different) this.#disbelieve(key!)
+    return different
   }
 
   /** A row without a known outcome: its record is as it was before, or as it was sent. */
