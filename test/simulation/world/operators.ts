@@ -209,7 +209,7 @@ export class Operators {
       })
       this.#until(ms, 'the maintenance is over', () =>
         crm.set({
-          faults: faultsOf(this.#world.plan.scene, this.#world.plan.weather),
+          faults: faultsOf(this.#world.plan),
           retryAfter: '1',
         }),
       )

@@ -14,7 +14,7 @@ import { REFUSED, VALUE_MARK } from '../model/sources.ts'
 import { ServiceLog, type Change } from '../model/service-log.ts'
 import { REPEATER, type Network } from '../network/network.ts'
 import { associationOf } from '../search/links.ts'
-import type { Scene, Weather } from '../search/plan.ts'
+import type { Plan, Scene } from '../search/plan.ts'
 import type { Loop } from './loop.ts'
 import { currentProcess, Machine, Process } from './process.ts'
 
@@ -61,23 +61,32 @@ const associationsOf = ({ syncs }: Scene): readonly AssociationDef[] =>
         ],
   )
 
-/** A request that is answered with 503 counts as not carried out (docs/guarantees.md): what others write afterwards is not protected then. */
-const believes503 = ({ syncs }: Scene): boolean =>
-  syncs.some(({ protection }) => protection !== null)
+/** A request that is answered with 503 counts as not carried out (docs/guarantees.md): what it made counts as the work of others then. */
+const believes503 = ({ scene: { syncs }, actions }: Pick<Plan, 'scene' | 'actions'>): boolean =>
+  syncs.some(({ protection, asks }) => protection !== null || asks) ||
+  actions.some((action) => action.do === 'apply')
 
-export const faultsOf = (scene: Scene, { failed, failedAfter }: Weather): readonly Faults[] => [
-  ...(failed > 0
-    ? [{ rate: failed, kinds: ['503', '500', '502', '504', '429', 'drop_before', '302'] } as const]
-    : []),
-  ...(failedAfter > 0
-    ? [
-        { rate: failedAfter, kinds: ['drop_after', 'torn'] } as const,
-        ...(believes503(scene)
-          ? []
-          : [{ rate: failedAfter / 2, kinds: ['503_after'], operations: REPLAYED } as const]),
-      ]
-    : []),
-]
+export const faultsOf = (plan: Plan): readonly Faults[] => {
+  const { failed, failedAfter } = plan.weather
+  return [
+    ...(failed > 0
+      ? [
+          {
+            rate: failed,
+            kinds: ['503', '500', '502', '504', '429', 'drop_before', '302'],
+          } as const,
+        ]
+      : []),
+    ...(failedAfter > 0
+      ? [
+          { rate: failedAfter, kinds: ['drop_after', 'torn'] } as const,
+          ...(believes503(plan)
+            ? []
+            : [{ rate: failedAfter / 2, kinds: ['503_after'], operations: REPLAYED } as const]),
+        ]
+      : []),
+  ]
+}
 
 /** The form of its own that a service gives to values of rows. */
 const capitalised = (text: string): string =>
@@ -96,9 +105,7 @@ export interface Services {
 export async function startServices(parts: {
   loop: Loop
   network: Network
-  scene: Scene
-  weather: Weather
-  seed: number
+  plan: Plan
   onChange(change: Change): void
   onEdge(change: EdgeChange): void
   /** A service was shown a key; '' is none. */
@@ -106,7 +113,8 @@ export async function startServices(parts: {
   /** A request with a key was refused by its quota, for so long. */
   onRefusal(key: string, seconds: number): void
 }): Promise<Services> {
-  const { loop, network, scene, weather, seed } = parts
+  const { loop, network } = parts
+  const { scene, weather, seed } = parts.plan
   const log = new ServiceLog(() => loop.now(), parts.onChange)
   const edges = new EdgeLog(() => loop.now(), log, parts.onEdge)
   const types = typeDefs(scene.isUnique)
@@ -170,7 +178,7 @@ export async function startServices(parts: {
   }
   const { items } = weather
   crm.set({
-    faults: faultsOf(scene, weather),
+    faults: faultsOf(parts.plan),
     itemFaults: items > 0 ? { rate: items, applied: 0.5, status: 500 } : null,
   })
   return { crm, elsewhere, other, log, edges, process }

@@ -196,7 +196,7 @@ export class World {
   }
 
   async begin(): Promise<void> {
-    const { seed, scene, weather } = this.plan
+    const { seed, scene } = this.plan
     this.database?.begin()
     this.#file?.begin()
     if (this.#isMirroredInFile) await this.warehouse!.begin()
@@ -219,9 +219,7 @@ export class World {
     this.services = await startServices({
       loop: this.loop,
       network: this.network,
-      scene,
-      weather,
-      seed,
+      plan: this.plan,
       ...this.#watchers,
     })
     this.project = this.query<{ id: string }>('SELECT id FROM project')[0]!.id
