@@ -258,7 +258,6 @@ async function reportFollowed(
   return EXIT.done
 }
 
-/** Whether the run is what the job would start. */
 /** A run of another purpose, such as that of parked links, is gone on with by `run SYNC`, as nothing else works on it. */
 const takesUp = (held: Run, job: Job, { isOwn }: LocalParts): boolean =>
   isOfJob(held, job) || (isOwn && isPlainRun(job))
@@ -266,6 +265,7 @@ const takesUp = (held: Run, job: Job, { isOwn }: LocalParts): boolean =>
 const isPlainRun = ({ type, input }: Job): boolean =>
   (type === importSync || type === mirrorSync) && !('plan' in input)
 
+/** Whether the run is what the job would start. */
 const isOfJob = (run: Run, { type, input }: Job): boolean => {
   const { purpose, of } = run
   const asked = input as { readonly run?: number; readonly plan?: number }

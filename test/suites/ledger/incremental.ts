@@ -19,6 +19,7 @@ import {
   stage,
   staged,
   statesOf,
+  withdrawn,
   type Open,
   type Opened,
   type StageOptions,
@@ -27,18 +28,6 @@ import {
 type Task = Pick<NonNullable<Parameters<typeof staged>[2]>, 'task'>
 
 const at = (value: string): Watermark => ({ column: 'id', order: 'number', value })
-
-/** A row that asks for the deletion of its record. */
-const withdrawn = (ordinal: number, key: string): StagedItem => ({
-  ordinal,
-  line: ordinal + 1,
-  raw: JSON.stringify([key, 'gone']),
-  valid: true,
-  key,
-  payload: '',
-  hash: '',
-  withdrawn: true,
-})
 
 export function incrementalTests(open: Open): void {
   let opened: Opened

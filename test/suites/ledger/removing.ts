@@ -19,24 +19,13 @@ import {
   settle,
   stage,
   staged,
+  withdrawn,
   type Open,
   type Opened,
 } from './scene.ts'
 
 const PAGE = { after: 0, limit: 1_000 }
 const ALL = { ...PAGE, states: REMOVAL_STATES }
-
-/** A row that asks for the deletion of its record. */
-const asking = (ordinal: number, key: string): StagedItem => ({
-  ordinal,
-  line: ordinal + 1,
-  raw: JSON.stringify([key, 'gone']),
-  valid: true,
-  key,
-  payload: '',
-  hash: '',
-  withdrawn: true,
-})
 
 export function removingTests(open: Open): void {
   let opened: Opened
@@ -94,7 +83,7 @@ export function removingTests(open: Open): void {
     const batch = await send(ledger, first)
     await settle(ledger, first, batch, 'created')
     await close(ledger, first.run)
-    const next = await fenced([row(1, 'k2'), badRow(2, 'k3'), asking(3, 'k4')])
+    const next = await fenced([row(1, 'k2'), badRow(2, 'k3'), withdrawn(3, 'k4')])
     const all = [
       ['k1', 'record 6'],
       ['k5', 'record 5'],
@@ -110,10 +99,10 @@ export function removingTests(open: Open): void {
   it('knows of keys that it has no item of whether their last row asked for the deletion', async () => {
     const first = await fenced([
       row(1, 'left', 'a'),
-      asking(2, 'left'),
-      asking(3, 'asking'),
-      asking(4, 'asking'),
-      asking(5, 'back'),
+      withdrawn(2, 'left'),
+      withdrawn(3, 'asking'),
+      withdrawn(4, 'asking'),
+      withdrawn(5, 'back'),
       row(6, 'back', 'a'),
       row(7, 'plain', 'a'),
     ])
@@ -153,11 +142,11 @@ export function removingTests(open: Open): void {
     await accept(ledger, rows(4))
     const { run } = await fenced([
       row(1, 'k1'),
-      asking(2, 'k1'),
-      asking(3, 'k2'),
+      withdrawn(2, 'k1'),
+      withdrawn(3, 'k2'),
       row(4, 'k2'),
-      asking(5, 'k3'),
-      asking(6, 'never'),
+      withdrawn(5, 'k3'),
+      withdrawn(6, 'never'),
     ])
     expect(await booked(ledger, run)).toEqual({ superseded: 2, unchanged: 1, withdrawn: 3 })
     const asked = await ledger.askedKeys(run, PAGE)
@@ -174,7 +163,7 @@ export function removingTests(open: Open): void {
 
   it('shows their keys as absent to a reconciliation', async () => {
     await accept(ledger, rows(3))
-    const { run } = await fenced([asking(1, 'k1'), row(2, 'k2')])
+    const { run } = await fenced([withdrawn(1, 'k1'), row(2, 'k2')])
     const { keys } = await ledger.absentKeys(run, { after: null, limit: 100 })
     expect(keys.map(({ key }) => key).toSorted()).toEqual(['k1', 'k3'])
     const own = await ledger.recordsOfRows(run, ['record 1', 'record 2', 'record 3'])

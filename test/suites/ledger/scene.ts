@@ -164,6 +164,18 @@ export const stream = (name: string, change: Partial<StreamBooks> = {}): StreamB
   ...change,
 })
 
+/** A row that asks for the deletion of its record. */
+export const withdrawn = (ordinal: number, key: string): StagedItem => ({
+  ordinal,
+  line: ordinal + 1,
+  raw: JSON.stringify([key, 'gone']),
+  valid: true,
+  key,
+  payload: '',
+  hash: '',
+  withdrawn: true,
+})
+
 /** A run that is staged and whose first segment is claimed. */
 export async function staged(
   ledger: Ledger,
