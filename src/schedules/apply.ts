@@ -135,9 +135,12 @@ function toward(found: ScheduleDescription | null, job: ScheduledJob): ScheduleS
 async function applyOne(place: ScheduleScope, job: ScheduledJob): Promise<ScheduleStep> {
   const { client, project } = place
   let isMoved = false
+  let sent: ScheduleStep | null = null
   for (let attempt = 1; ; attempt++) {
     const { own, old } = await found(place, job)
-    const step = toward(own, job)
+    const next = toward(own, job)
+    // A change whose answer was lost, and that the client repeated, is refused as an old one, and found carried out.
+    const step = next.what === 'same' ? (sent ?? next) : next
     const done = (): ScheduleStep => (isMoved ? { ...step, what: 'move' } : step)
     try {
       if (old !== null) {
@@ -145,9 +148,11 @@ async function applyOne(place: ScheduleScope, job: ScheduledJob): Promise<Schedu
         if (own === null) await copyLegacySchedule(client, old, job, project)
         await removeSchedule(client, old.scheduleId)
         isMoved = true
-      } else if (step.what === 'create') {
+      } else if (next.what === 'create') {
+        sent = next
         if (await create(place, job)) return done()
-      } else if (step.what === 'update') {
+      } else if (next.what === 'update') {
+        sent = next
         if (await updateSchedule(client, own!, job, project)) return done()
       } else return done()
     } catch (error) {

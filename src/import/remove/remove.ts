@@ -120,11 +120,15 @@ async function removeBatch(
     }
     const isLast = round + 1 >= ITEM_ATTEMPTS_MAX
     const later: OpenRemoval[] = []
-    for (let sendings = 1; left.length > 0; sendings++) {
-      const { again, unsent, reason } = await removeOnce(deps, job, fence, left, isLast)
-      if (reason !== null && sendings >= SENDINGS_MAX) throw reason
+    // Sent one by one, as many are judged at once as can be sent before that is too old.
+    let size = left.length
+    for (let refusals = 0; left.length > 0;) {
+      const part = left.slice(0, size)
+      const { again, unsent, reason } = await removeOnce(deps, job, fence, part, isLast)
+      if (reason !== null && ++refusals >= SENDINGS_MAX) throw reason
       later.push(...again)
-      left = unsent
+      left = [...unsent, ...left.slice(size)]
+      size = unsent.length === 0 ? size * 2 : Math.max(1, part.length - unsent.length)
     }
     left = later
   }

@@ -27,8 +27,9 @@ const isOver = (world: World): boolean => {
 
 /** People approve whatever waits for them, resume what is paused, and cancel what waits for a service that will not come back. */
 function attend(world: World): void {
-  for (const { workflowId, ended } of world.runs) {
-    if (ended !== null) continue
+  // A start may reach the server after it has lost its database, and an id may be used again.
+  for (const [workflowId, executions] of world.temporal.server.runs) {
+    if (executions.at(-1)?.isOpen !== true) continue
     const handle = world.client.workflow.getHandle(workflowId)
     void world.answer(workflowId, null, true).catch(() => {})
     void handle.executeUpdate('resume', { args: [] }).catch(() => {})
