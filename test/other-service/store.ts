@@ -229,6 +229,8 @@ export class Org {
     this.#indexes = new Map()
     for (const record of records.toSorted((a, b) => a.seq - b.seq)) this.#take(record)
     this.edges = [...edges]
+    // Also where nothing is put back.
+    this.version++
   }
 
   #take(record: Rec): void {

@@ -1,7 +1,7 @@
 // Deliver: one batch, from its record in the ledger until every item of it is settled, or the segment has to stop.
-// Promises kept here: a batch is recorded before it is sent, and sent soon after that, or not at all; one whose answer
-// was lost is sent again byte for byte, or, if it must not be, its records are looked up; where rows are looked up before they are sent,
-// they are before every sending; an item never pays for the failure of a whole request, nor the others for one item.
+// Promises kept here: a batch is recorded before it is sent, and sent soon after that, or not at all; one whose answer was lost is sent
+// again byte for byte, or its records are looked up; where rows are looked up before they are sent, they are before every sending; an
+// item never pays for the failure of a whole request, nor the others for one item.
 
 import { Blocked, QuotaWait, SyncError, type ServiceFailure } from '../../core/errors.ts'
 import { OPERATIONS } from '../../contract/index.ts'
@@ -42,12 +42,13 @@ export class Delivery {
   readonly #deps: ImportDeps<DeliveryLedger>
   readonly #job: ClaimedSegment
   readonly #mustStop: () => boolean
-  readonly #chooser: RowChooser
+  readonly chooser: RowChooser
   readonly #settle: ReturnType<typeof settlement>
   readonly #noteKey: () => Promise<void>
   /** Requests that are sent and not settled. */
   readonly #inFlight = new Set<Promise<unknown>>()
-  #requests = 0
+  /** Requests that were sent. */
+  requests = 0
   #failures = 0
   readonly #backOff: BackOff
   readonly #refused: RefusedInRow
@@ -59,13 +60,13 @@ export class Delivery {
     this.#deps = deps
     this.#job = job
     this.#mustStop = mustStop
-    this.#chooser = new RowChooser(deps, job)
-    this.#settle = settlement(deps, job, this.#chooser)
+    this.chooser = new RowChooser(deps, job)
+    this.#settle = settlement(deps, job, this.chooser)
     this.#noteKey = otherKeyNoter(deps, job.run)
     this.#refused = new RefusedInRow(job.refusedInRow)
     this.#backOff = new BackOff(deps)
     this.#isolation = new Isolation(deps, job, {
-      chooser: this.#chooser,
+      chooser: this.chooser,
       refusedInRow: this.#refused,
       inFlight: this.#inFlight,
       deliver: async (items, refused) => this.deliver(items, await this.acquire(), refused),
@@ -80,17 +81,14 @@ export class Delivery {
     return operationOfMode(this.#job.config.mode)
   }
 
-  get chooser(): RowChooser {
-    return this.#chooser
-  }
-
   /** Whether a batch may be sent again whose answer was lost. */
   get mayReplay(): boolean {
     return OPERATIONS[this.#operation].replay
   }
 
-  get requests(): number {
-    return this.#requests
+  /** Whether a request brought outcomes, or may have: one that was refused whole is sent again in parts. */
+  get hasOutcomes(): boolean {
+    return this.requests > this.#isolation.refusedWhole
   }
 
   /** Whole requests that failed: no answer, or one that says to try again later. */
@@ -138,7 +136,7 @@ export class Delivery {
 
   /** Rows whose look-up, where there has to be one, is young enough. @param permit null: they have to be looked up first */
   async #fresh(items: readonly PlannedItem[], permit: Permit): Promise<ReadyRows | null> {
-    return this.#chooser.keepsImages
+    return this.chooser.keepsImages
       ? await this.#look(items, { permit, isLost: false })
       : { items, permit, until: null }
   }
@@ -155,7 +153,7 @@ export class Delivery {
       readonly acquire?: (() => Promise<Permit | null>) | undefined
     },
   ): Promise<ReadyRows | null> {
-    const chooser = this.#chooser
+    const chooser = this.chooser
     return withFreshLook(
       {
         choose: (rows) => chooser.choose(rows, { isLost }),
@@ -258,7 +256,7 @@ export class Delivery {
       if (result.kind === 'wait') {
         await this.#recordNotDone(batch, result.ended, isDoubtful)
         // A rate that was refused is no failure. The quota makes the next request wait; a long wait ends the work.
-        const isShort = this.#chooser.keepsImages && result.error instanceof QuotaWait
+        const isShort = this.chooser.keepsImages && result.error instanceof QuotaWait
         if (!isShort || ++waits >= SENDINGS_MAX) throw result.error
         const next = await this.#lookAgain(batch, isDoubtful)
         if (next === null) return
@@ -297,7 +295,7 @@ export class Delivery {
     },
   ): Promise<Granted | null> {
     const { ended, isDoubtful, sendings } = about
-    if (this.#chooser.keepsImages) {
+    if (this.chooser.keepsImages) {
       await this.#recordNotDone(batch, ended, isDoubtful)
       await this.#backOff.wait(failure, sendings)
       return await this.#lookAgain(batch, isDoubtful)
@@ -322,13 +320,13 @@ export class Delivery {
   ): Promise<void> {
     await this.#deps.ledger.recordNoAnswer(this.#job.run, batch, ended)
     await this.#backOff.wait(failure, 1)
-    if (!this.#mustStop()) await this.#chooser.settleLost(batch)
+    if (!this.#mustStop()) await this.chooser.settleLost(batch)
   }
 
   /** One request, and what its answer changes. */
   async #sendOnce({ recorded, permit }: Granted): ReturnType<typeof sendBatch> {
-    this.#requests++
-    const waitsOut429 = !this.#chooser.keepsImages
+    this.requests++
+    const waitsOut429 = !this.chooser.keepsImages
     const result = await sendBatch(this.#deps, this.#job.config, recorded, { permit, waitsOut429 })
     await this.#noteKey()
     if (result.kind !== 'answer') return result
@@ -382,7 +380,7 @@ export class Delivery {
       return null
     }
     try {
-      if (!(await this.#chooser.isStillAimed(batch))) return null
+      if (!(await this.chooser.isStillAimed(batch))) return null
       return await this.acquire()
     } catch (error) {
       await leave()

@@ -37,6 +37,8 @@ export class Isolation {
   readonly #sending: Sending
   /** Whether the service takes rows that are sent alone, as a lane finds out; the others wait for it. */
   #probing: Promise<boolean> | null = null
+  /** Requests that were refused whole, and brought no outcome. */
+  refusedWhole = 0
 
   constructor(deps: ImportDeps<DeliveryLedger>, job: ClaimedSegment, sending: Sending) {
     this.#deps = deps
@@ -50,7 +52,7 @@ export class Isolation {
     const isAlone = batch.items.length === 1
     if (failure.disposition === 'reject' || (isAlone && (await this.#takesOthers())))
       return await this.#isolate(batch, failure, ended)
-    await sending.release(batch, ended)
+    await this.#release(batch, ended)
     if (isAlone) throw sending.halted(failure)
     // Only one lane finds out: a service that refuses everything is asked a few times more, not a few times by each lane.
     const taken = new Set<PlannedItem>()
@@ -84,13 +86,13 @@ export class Isolation {
    * one.
    */
   async #probe(items: readonly PlannedItem[], taken: Set<PlannedItem>): Promise<boolean> {
-    const { mustStop, deliver, release } = this.#sending
+    const { mustStop, deliver } = this.#sending
     for (const item of probedItems(items)) {
       if (mustStop()) return false
       let isRefused = false
       const isSent = await deliver([item], async (batch, _failure, ended) => {
         isRefused = true
-        await release(batch, ended)
+        await this.#release(batch, ended)
       })
       if (isRefused) continue
       taken.add(item)
@@ -101,7 +103,7 @@ export class Isolation {
 
   /** A batch that was refused whole is sent in parts, until the items that the service does not take are alone. */
   readonly #isolate: Refused = async (batch, failure, ended) => {
-    const { chooser, refusedInRow, release } = this.#sending
+    const { chooser, refusedInRow } = this.#sending
     if (batch.items.length === 1) {
       const { run, segment, fence } = this.#job
       const refused = [refusedOutcome(batch.items[0]!, failure)]
@@ -109,8 +111,13 @@ export class Isolation {
       if (outcomes[0]!.state === 'rejected') refusedInRow.noteAlone(failure)
       return await this.#deps.ledger.settle(run, segment, fence, batch, ended, outcomes)
     }
-    await release(batch, ended)
+    await this.#release(batch, ended)
     await this.#deliverParts(batch.items, failure)
+  }
+
+  async #release(batch: SentBatch, ended: RequestOutcome): Promise<void> {
+    this.refusedWhole++
+    await this.#sending.release(batch, ended)
   }
 
   async #deliverParts(items: readonly PlannedItem[], failure: ServiceFailure): Promise<void> {

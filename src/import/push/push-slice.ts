@@ -1,18 +1,19 @@
 // The time slice of one call of `push`, in which as many lanes work as batches may be in flight. It ends when time is up, when
 // the activity is cancelled, or at the first error of a lane: batches in flight are settled first. Time is not up before something was
-// sent: where the quota lets a request through every minute, what a slice has looked up would be lost, and so in each slice after it.
+// sent, and not refused whole: where the quota lets a request through every minute, what a slice has looked up, or which row of a batch
+// was refused, would be lost, and so in each slice after it.
 
 import type { ImportDeps } from '../ports.ts'
 import { InFlightLimit } from './in-flight-limit.ts'
 
-/** A slice that has sent nothing goes on for so much longer at most, ms. */
-const NOTHING_SENT_MAX_MS = 3_600_000
+/** A slice that has done nothing that lasts goes on for so much longer at most, ms. */
+const NOTHING_DONE_MAX_MS = 3_600_000
 /** How often such a slice looks whether it is over, ms. */
 const LOOK_EVERY_MS = 5_000
 
 export class PushSlice {
   readonly #deps: ImportDeps
-  readonly #hasSent: () => boolean
+  readonly #mayEnd: () => boolean
   readonly #deadline: number
   #isDue = false
   readonly #timeUp = new AbortController()
@@ -23,11 +24,11 @@ export class PushSlice {
   /** Aborts when the slice ends, for whatever reason. */
   readonly signal: AbortSignal
 
-  /** @param hasSent whether the slice may end: what it has looked up was sent. Default: its time alone counts */
-  constructor(deps: ImportDeps, hasSent = (): boolean => true) {
+  /** @param mayEnd whether the slice has done anything that lasts. Default: its time alone counts */
+  constructor(deps: ImportDeps, mayEnd = (): boolean => true) {
     const { clock, signal, tuning } = deps
     this.#deps = deps
-    this.#hasSent = hasSent
+    this.#mayEnd = mayEnd
     this.#deadline = clock.now() + tuning.segment_ms
     this.#inFlight = new InFlightLimit(tuning.in_flight)
     this.signal = AbortSignal.any([this.#timeUp.signal, this.#failed.signal, signal])
@@ -39,7 +40,7 @@ export class PushSlice {
     const { clock, tuning } = this.#deps
     await clock.sleep(tuning.segment_ms, this.#ended.signal)
     this.#isDue = true
-    for (let ms = 0; ms < NOTHING_SENT_MAX_MS && !this.#hasSent(); ms += LOOK_EVERY_MS)
+    for (let ms = 0; ms < NOTHING_DONE_MAX_MS && !this.#mayEnd(); ms += LOOK_EVERY_MS)
       await clock.sleep(LOOK_EVERY_MS, this.#ended.signal)
     this.#timeUp.abort()
   }
@@ -47,7 +48,7 @@ export class PushSlice {
   /** Whether time is up. A timer and a clock that was set may disagree: the earlier one counts. */
   isOver = (): boolean => {
     const isDue = this.#isDue || this.#deps.clock.now() >= this.#deadline
-    return this.#timeUp.signal.aborted || (isDue && this.#hasSent())
+    return this.#timeUp.signal.aborted || (isDue && this.#mayEnd())
   }
 
   mustStop = (): boolean => this.#failure !== null || this.#deps.signal.aborted || this.isOver()

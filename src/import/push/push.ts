@@ -51,9 +51,10 @@ export async function push(
   const itemsPerRequest = await withHeartbeat(deps, asking)
   const fence = await ledger.claimSegment(run, segment)
   const claimed = { refusedInRow: 0, plan: null, ...job, itemsPerRequest, fence }
-  // What was looked up is lost with a slice that ends before it is sent.
-  const hasSent = () => !delivery.chooser.looksFirst || delivery.requests > 0
-  const slice: PushSlice = new PushSlice(deps, hasSent)
+  // What was looked up is lost with a slice that ends before it is sent, and so is why a batch was refused.
+  const mayEnd = () =>
+    delivery.hasOutcomes || (delivery.requests === 0 && !delivery.chooser.looksFirst)
+  const slice: PushSlice = new PushSlice(deps, mayEnd)
   const delivery = new Delivery(deps, claimed, slice.mustStop)
   try {
     await resolveKeyForms(deps, job)

@@ -267,7 +267,8 @@ export interface LinkOutbox {
   ): Promise<{ readonly replaced: number }>
   /**
    * Which of at most 1,000 links may not be sent, because a later link of the run has the only place that their records have
-   * (`bounds`): it is linked, unchanged or in flight.
+   * (`bounds`): it is linked, unchanged or in flight. Of a retry also those that were `skipped` for such a link by the run that it
+   * retries.
    */
   overtakenLinks(
     run: number,

@@ -52,19 +52,24 @@ export interface LinkStageOptions extends StageOptions {
   readonly keysRepeat?: boolean
   readonly mode?: 'run' | 'plan'
   readonly task?: { purpose?: Purpose; of?: number }
+  /** The rows of the retried run that these are, by their ordinals. */
+  readonly retried?: readonly number[]
 }
 
 /** A run whose rows and links are staged; the rows have the same content in each run. */
 export async function stagedLinks(
   ledger: Ledger,
   source: readonly LinkedRow[],
-  { bounds, keysRepeat, mode = 'run', task, ...options }: LinkStageOptions = {},
+  { bounds, keysRepeat, mode = 'run', task, retried, ...options }: LinkStageOptions = {},
 ) {
   const own = { ...destination, orgId: options.orgId ?? destination.orgId, ...options.destination }
   const { id: run } = await openRun(ledger, mode, own.sync, 'import', task)
   await ledger.bindDestination(run, own, { keyFingerprint: 'fp', warnings: [], schema: {} })
   const stageFence = await ledger.beginStage(run, ['id', 'domain'])
-  const items = source.map(([key], index) => row(index + 1, key))
+  const items = source.map(([key], index) => ({
+    ...row(index + 1, key),
+    ...(retried && { of: retried[index]! }),
+  }))
   for (let first = 0; first < items.length; first += 1_000)
     await ledger.stageItems(run, stageFence, items.slice(first, first + 1_000))
   const links = linksOf(source)

@@ -790,6 +790,28 @@ export function linkTests(open: Open): void {
       expect(isBalanced(await ledger.books(run))).toBe(true)
     })
 
+    it('leaves out in a retry what gave way in the run that is retried', async () => {
+      const source: LinkedRow[] = [
+        ['a', 'x', 'y'],
+        ['b', 'x'],
+      ]
+      const { run: before } = await linkedRun(ledger, source, undefined, { bounds: ONE_SOURCE })
+      expect(await linkTexts(ledger, before)).toEqual(['a→x skipped', 'a→y linked', 'b→x linked'])
+      await close(ledger, before)
+      const { run } = await stagedLinks(ledger, [['a', 'x', 'y']], {
+        bounds: ONE_SOURCE,
+        task: { purpose: 'retry', of: before },
+        retried: [1],
+      })
+      await pushRows(ledger, run)
+      const links = await plannedLinks(ledger, run)
+      const given = links.map((one) => ({ ...one, sourceId: 'record a', targetId: one.target }))
+      expect(await ledger.overtakenLinks(run, given, ONE_SOURCE)).toMatchObject([
+        { ordinal: 1, number: 1, reason: 'one_source' },
+      ])
+      expect(await ledger.overtakenLinks(run, given, NO_BOUNDS)).toEqual([])
+    })
+
     it('sends the last of two links again that earlier runs have both called linked', async () => {
       const source: LinkedRow[] = [
         ['a', 'x'],

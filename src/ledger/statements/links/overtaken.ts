@@ -1,4 +1,4 @@
-// Links of a run that may not be sent: a later one has the only place that their records have.
+// Links of a run that may not be sent: a later one has the only place that their records have, or had it in the run that is retried.
 
 import type { LinkBounds, LinkPlace, LinkWithEnds, OvertakenReason } from '../../roles/links.ts'
 import { placeOfRow } from '../../rows/links.ts'
@@ -15,15 +15,25 @@ const COLUMNS = {
   target_id: 'text',
 } as const
 
-/** `$1`: the associations that allow one record at the other end. */
-export const overtakenTexts = (sql: LinkSql): Readonly<Record<LinkEndColumn, string>> => {
+/** `$1`: the associations that allow one record at the other end, or at any. */
+export const overtakenTexts = (
+  sql: LinkSql,
+): Readonly<Record<LinkEndColumn | 'retried', string>> => {
   const ofEnd = (end: LinkEndColumn) => `SELECT given.ordinal, given.number FROM given
     WHERE ${sql.isOneOf('given.association', '$1')} AND ${exists(
       sql.linksOfEnd('other', 'given.run', 'given', end),
       `other.association = given.association AND other.${OTHER_END[end]} <> given.${OTHER_END[end]}
          AND other.state IN ('linked', 'unchanged', 'sent') AND (other.ordinal, other.number) > (given.ordinal, given.number)`,
     )}`
-  return { source_id: ofEnd('source_id'), target_id: ofEnd('target_id') }
+  const retried = `SELECT given.ordinal, given.number, before.reason FROM given
+      JOIN runs ON runs.id = given.run
+      JOIN items ON items.run = given.run AND items.ordinal = given.ordinal
+      JOIN links AS own ON own.run = given.run AND own.ordinal = given.ordinal AND own.number = given.number
+      JOIN links AS before ON before.run = runs.of_run AND before.ordinal = items.of_ordinal
+        AND before.association = own.association AND before.target = own.target
+    WHERE ${sql.isOneOf('given.association', '$1')} AND before.state = 'skipped'
+      AND before.reason IN ('one_target', 'one_source')`
+  return { source_id: ofEnd('source_id'), target_id: ofEnd('target_id'), retried }
 }
 
 export function* findOvertaken(
@@ -48,7 +58,13 @@ export function* findOvertaken(
   })
   const ofTarget = yield* readGiven(given(oneTarget), texts.source_id, [sql.list(oneTarget)])
   const ofSource = yield* readGiven(given(oneSource), texts.target_id, [sql.list(oneSource)])
+  const bound = [...new Set([...oneTarget, ...oneSource])]
+  const ofRetried = yield* readGiven(given(bound), texts.retried, [sql.list(bound)])
   return [
+    ...ofRetried.map((row) => ({
+      ...placeOfRow(row),
+      reason: row['reason'] as OvertakenReason,
+    })),
     ...ofTarget.map((row) => ({ ...placeOfRow(row), reason: 'one_target' as const })),
     ...ofSource.map((row) => ({ ...placeOfRow(row), reason: 'one_source' as const })),
   ]
