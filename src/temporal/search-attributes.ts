@@ -10,6 +10,8 @@ import { grpcStatus } from './client.ts'
 const typeNumbers = { Text: 1, Keyword: 2, Int: 3, Double: 4, Bool: 5, Datetime: 6, KeywordList: 7 }
 /** gRPC codes of a server that has no operator service, or none for us, such as Temporal Cloud. */
 const refused = new Set([7, 12, 16])
+/** gRPC codes of a server that is busy, starting or away. */
+const unanswered = new Set([4, 8, 14])
 const roundsMax = 5
 const allMaxMs = 10_000
 const names = Object.keys(SEARCH_ATTRIBUTES) as SearchAttributeName[]
@@ -52,6 +54,11 @@ export async function ensureSearchAttributes(
       if (refused.has(grpcStatus(error) ?? -1)) break
     }
   }
+  if (unanswered.has(grpcStatus(problem) ?? -1))
+    throw new SyncError(
+      'search_attributes',
+      `The Temporal server did not list or register the search attributes of our runs in namespace ${namespace} (gRPC status ${grpcStatus(problem)}). Start the worker again when the server answers.`,
+    )
   throw new SyncError(
     'search_attributes',
     `The search attributes of our runs cannot be registered in namespace ${namespace} (gRPC status ${grpcStatus(problem) ?? 'unknown'}). A user with the permission must do it once:\n${commands('create', names, namespace)}`,

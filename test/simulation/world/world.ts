@@ -301,9 +301,18 @@ export class World {
   /** The worker of another project, with the same syncs, into another service. */
   async #startNeighbour(): Promise<void> {
     const place = asWorld(() => prepareNeighbour(this.folder, this.plan.scene, ledgerTemplate()))
-    const process = this.#process(NEIGHBOUR, this.machine)
-    await this.#worker(process, { ...place, bundle: null, database: null }).start()
-    this.story.tell('the worker of a neighbour starts')
+    const start = async (): Promise<void> => {
+      const process = this.#process(NEIGHBOUR, this.machine)
+      try {
+        await this.#worker(process, { ...place, bundle: null, database: null }).start()
+        this.story.tell('the worker of a neighbour starts')
+      } catch {
+        process.die()
+        closeFilesOf(process)
+        this.loop.after(5_000, 'the neighbour tries again', () => void start())
+      }
+    }
+    await start()
   }
 
   #worker(
