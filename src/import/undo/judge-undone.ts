@@ -105,7 +105,13 @@ async function verdictOf(
     const other = recordId === null ? null : await readRecordById(deps, job.config, recordId)
     if (other !== null) return { state: 'changed_since', reason: 'key_changed' }
     if ((await hidden(job.undoes)) !== null) return unclear('not_visible')
-    return { state: isSent ? 'removed' : 'gone_already' }
+    if (isSent) return { state: 'removed' }
+    // A later run, which may be an undo of an undo, has made another record of the key.
+    const isThere = (found.ofKey.get(key)?.size ?? 0) > 0
+    const maker = isThere ? await lastWriter(deps, accepted) : null
+    return maker !== null && maker > job.undoes
+      ? { state: 'changed_since', reason: 'written_later', detail: `run ${maker}` }
+      : { state: 'gone_already' }
   }
   const writer = await lastWriter(deps, accepted)
   if (writer !== null && (await isWrittenLater(deps, writer, job.undoes)))

@@ -63,10 +63,30 @@ onEachLedger('undo', () => {
     await scene.undo(run, {}, approving)
     expect((await scene.run()).books.states).toMatchObject({ created: 3 })
     const again = await scene.undo(run, {}, approving)
-    expect(again.books.removals).toEqual({ gone_already: 3 })
+    expect(again.state).toBe('complete_with_differences')
+    expect(await removalsOf(scene, again.run)).toMatchObject(
+      Array.from({ length: 3 }, () => ({ state: 'changed_since', reason: 'written_later' })),
+    )
     // Its values are the sync's own, and no first contact.
     scene.rows(HEAD, rowsOf(3, 'second'))
     expect((await scene.run()).books.states).toMatchObject({ updated: 3, kept: 0 })
+  })
+
+  it('does not call a record gone that an undo of its undo has made again', async () => {
+    const scene = await keeping()
+    scene.rows(HEAD, rowsOf(3, 'first'))
+    const { run } = await scene.run()
+    const { run: undone } = await scene.undo(run, {}, approving)
+    const { run: madeAgain } = await scene.undo(undone, {}, approving)
+    const again = await scene.undo(run, {}, approving)
+    expect(again).toMatchObject({
+      state: 'complete_with_differences',
+      books: { removals: { changed_since: 3 } },
+    })
+    expect(Object.keys(await world(scene))).toHaveLength(3)
+    // Nothing under the key: gone it is.
+    expect((await scene.undo(madeAgain, {}, approving)).books.removals).toEqual({ removed: 3 })
+    expect((await scene.undo(run, {}, approving)).books.removals).toEqual({ gone_already: 3 })
   })
 
   it('sends nothing again where the source went back too', async () => {
