@@ -9,7 +9,7 @@ import { onFreePorts } from '../../dev/ports.ts'
 import { claimError, findParts, sharedPartsText, stateDirOf } from '../../dev/parts.ts'
 import { startEmbedded } from '../../dev/embedded.ts'
 import type { Run } from '../../ledger/ledger.ts'
-import { connectClient } from '../../temporal/client.ts'
+import { connectClient, grpcStatus } from '../../temporal/client.ts'
 import { isLiveWorkflow } from '../../temporal/is-live.ts'
 import { TEMPORAL_SLOW } from '../../temporal/probe.ts'
 import { DEFAULT_ORIGIN, temporalSettings, type TemporalSettings } from '../../temporal/settings.ts'
@@ -20,6 +20,8 @@ import { terminalLogger } from './logging.ts'
 import { statusScreen } from './terminal.ts'
 import { findProject, hasWorker } from '../../actions/project.ts'
 import { untilStarted } from './starting.ts'
+
+const UNAVAILABLE = 14
 
 /** What a run is done by. */
 export interface LocalParts {
@@ -112,6 +114,10 @@ async function isServerOfProject(
     if (project === null) return false
     if (await hasWorker(found.client, taskQueueOf(project.id))) return true
     return (await splitRuns(context, found.client)).there.length > 0
+  } catch (error) {
+    // It was that of another process, and has ended with it.
+    if (grpcStatus(error) === UNAVAILABLE) return false
+    throw error
   } finally {
     await found.close()
   }

@@ -55,6 +55,29 @@ const isWrittenByUs = (changes: readonly Change[], id: string, property: string)
       one.values[property] !== one.before?.[property],
   )
 
+/**
+ * Whether a row is sent again whose answer was lost, and others have put back what its first sending has met: then nothing tells that
+ * it was carried out.
+ */
+function looksUnsent(
+  world: World,
+  sync: string,
+  earlier: readonly Change[],
+  { change, property }: { change: Change; property: string },
+): boolean {
+  const ours = earlier.findLast(
+    ({ by, values, before }) => by === 'us' && values?.[property] !== before?.[property],
+  )
+  if (ours?.before?.[property] !== change.before?.[property]) return false
+  const [again] = world.query(
+    `SELECT 1 FROM items JOIN runs ON runs.id = items.run
+     WHERE runs.sync = ? AND runs.closed_at IS NULL AND items.key = ? AND items.replayed = 1`,
+    sync,
+    change.code.trim(),
+  )
+  return ours !== undefined && again !== undefined
+}
+
 /** (ix) Called for each property that a write of ours has changed in a record that was there. */
 export function judgeWrittenOver(
   world: World,
@@ -82,6 +105,7 @@ export function judgeWrittenOver(
   if (!isUndo && protection!.onConflict === 'ours') return
   const isFirst = !isUndo && !isWrittenByUs(earlier, id, property)
   if (isFirst && (protection!.firstContact === 'ours' || !isFilled)) return
+  if (looksUnsent(world, sync.name, earlier, { change, property })) return
   violate(
     `(ix) ${id}: ${property} is written over by ${isUndo ? 'an undo' : sync.name}, and others have changed it${ago}`,
   )
