@@ -87,9 +87,16 @@ export type Protector = (
 ) => Promise<(row: HeldRow, differing: readonly string[]) => RowProtection>
 
 /** What a record shows as written: by this run, or by one that had no answer, if it holds something that only that one has sent. */
-const shownReader = ({ run, config, schema }: StagedImport) => {
-  const typeOf = propertyTypes(config, schema)
-  const markOf = createFieldHasher(schema)
+const shownReader = (
+  { run, config }: StagedImport,
+  {
+    typeOf,
+    markOf,
+  }: {
+    readonly typeOf: ReturnType<typeof propertyTypes>
+    readonly markOf: ReturnType<typeof createFieldHasher>
+  },
+) => {
   const writtenOf = ({ written, held }: HeldRow, { maybeMade }: WrittenBefore) => {
     if (written !== undefined) return { run, values: written }
     const isHeld = ([name, value]: readonly [string, Json]) =>
@@ -110,9 +117,9 @@ export function valueProtector(
   const { config, schema, undoes } = job
   if (!protectsValues(config)) return null
   const readBefore = writtenBeforeReader(deps, job)
-  const knownOf = shownReader(job)
   const typeOf = propertyTypes(config, schema)
   const markOf = createFieldHasher(schema)
+  const knownOf = shownReader(job, { typeOf, markOf })
   const hashesOf = schema && createItemHasher(config, schema)
   const names = Object.keys(config.properties)
   const mapped = new Set(names)
