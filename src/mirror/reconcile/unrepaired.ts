@@ -51,7 +51,7 @@ export async function deleteExtras(
     return { state: 'refused', rows: gone.length, of, text }
   }
   const at = reader.now()
-  const rows = await tables.delete(stream, writer.fence, writer.position, {
+  const rows = await tables.delete(stream, writer.fence, writer.position(), {
     before: at,
     ids: gone,
     how: config.deletions,
