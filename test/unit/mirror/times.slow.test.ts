@@ -4,7 +4,10 @@ import { expect, test } from 'vitest'
 import type { Clock } from '../../../src/core/ports.ts'
 import type { MirrorClient } from '../../../src/mirror/index.ts'
 import type { MirrorTables } from '../../../src/warehouses/mirror-tables.ts'
+import { postgresPlaces } from './postgres-place.ts'
 import { CONTACT, mirrorScene, SCHEMA, shortSleep, type RunOptions } from './scene.ts'
+
+const newPlace = postgresPlaces()
 
 const HOUR = 3_600_000
 const COMPANY = 'svc_company'
@@ -45,6 +48,22 @@ test('a reconciliation deletes what an earlier one has repaired', async () => {
   await s.client.deleteRecord(CONTACT, id)
   await s.reconcile({ clock, scope })
   expect(await s.difference()).toEqual([])
+})
+
+test('a repair deletes a row without a record, whatever time others gave it, or says that it stays', async () => {
+  const s = await mirrorScene({ place: await newPlace(), service: { seedRecords: 30 } })
+  await s.run()
+  const [gone, later, last] = [...s.service.records(CONTACT)].map(({ id }) => id)
+  const seen = (id: string, time: string) =>
+    `UPDATE ${SCHEMA}.${CONTACT} SET _last_seen_at = ${time} WHERE _id = '${id}'`
+  await s.alter(seen(later!, "'2200-01-01 00:00:00+00'"), seen(last!, "'infinity'"))
+  for (const id of [gone!, later!, last!]) await s.client.deleteRecord(CONTACT, id)
+  const scope = { full: true, repair: true }
+  const run = await s.reconcile({ scope })
+  const told = [`+extra ${gone} * unknown`, `+extra ${later} * unknown`, `extra ${last} * unknown`]
+  expect(run.told).toEqual(told.toSorted())
+  expect(run).toMatchObject({ state: 'complete_with_differences' })
+  expect(run.streams[CONTACT]).toMatchObject({ deleted: 2, tableCount: 28 })
 })
 
 test('definitions of associations are as the service lists them', async () => {
