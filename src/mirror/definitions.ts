@@ -4,10 +4,12 @@ import type { AssociationWire, ObjectSummary } from '../contract/index.ts'
 import { SyncError } from '../core/errors.ts'
 import type { MirrorConfig } from '../../config/index.ts'
 import { listNames } from '../core/domain/visibility.ts'
+import type { Runs, Streams } from '../ledger/ledger.ts'
 import type { MirrorStream, MirrorTables } from '../warehouses/mirror-tables.ts'
 import type { MirrorDeps } from './ports.ts'
 import type { Reader } from './reader.ts'
-import { waitingStream } from './streams.ts'
+import { askedAtOf, type Opened } from './position.ts'
+import { openedRun, waitingStream } from './streams.ts'
 import { tableIds } from './table-ids.ts'
 import { textStream } from './text-table.ts'
 
@@ -51,9 +53,15 @@ interface Listed {
   readonly types: readonly ObjectSummary[]
 }
 
+/** What is stored with their table: who has read it, and the last time that it has used. */
+interface DefinitionsPosition {
+  readonly run: Pick<Opened, 'id' | 'openedAt'>
+  readonly askedAt: string
+}
+
 /** Mirrors them. A table of theirs that was altered fails alone. */
 export async function mirrorDefinitions(
-  deps: MirrorDeps,
+  deps: MirrorDeps<Runs & Streams>,
   run: number,
   config: MirrorConfig,
   found: Listed,
@@ -75,7 +83,7 @@ export async function mirrorDefinitions(
 }
 
 async function mirrorThem(
-  { tables, ledger }: MirrorDeps,
+  { tables, ledger }: MirrorDeps<Runs & Streams>,
   run: number,
   about: Listed & {
     readonly config: MirrorConfig
@@ -86,8 +94,13 @@ async function mirrorThem(
   const { config, name, definitions, types, reader } = about
   const wanted = name === DEFINITIONS ? DEFINITIONS : 'association_definitions'
   const stream = await textStream(tables, { name, wanted, columns: NAMES })
-  const { fence } = await tables.claim(name)
+  const { fence, position: stored } = await tables.claim(name)
+  reader.goOnFrom(askedAtOf(stored))
+  const { id, openedAt } = await openedRun(ledger, run, name)
   const before = reader.now()
+  const at = reader.now()
+  const now: DefinitionsPosition = { run: { id, openedAt }, askedAt: at }
+  const position = JSON.stringify(now)
   const batch = await tables.batch(stream)
   let counts
   try {
@@ -98,16 +111,16 @@ async function mirrorThem(
       misfits: null,
     }))
     await batch.add(rows, before)
-    counts = await batch.merge({ run, fence, position: 'null' })
+    counts = await batch.merge({ run, fence, position })
   } finally {
     await batch.drop()
   }
   // One answer had the whole list.
   const unlisted = await unlistedOf(tables, stream, { before, config, types })
   const { gone, message, differs } = unlisted
-  const how = { before, how: config.deletions, at: reader.now() }
+  const how = { before, how: config.deletions, at }
   const deleted =
-    gone.length === 0 ? 0 : await tables.delete(stream, fence, 'null', { ...how, ids: gone })
+    gone.length === 0 ? 0 : await tables.delete(stream, fence, position, { ...how, ids: gone })
   await ledger.noteStream(run, {
     ...waitingStream(name),
     ...counts,

@@ -101,11 +101,13 @@ async function deletePage(
   const { deps, job, stream, fence, position, account, reader } = work
   const { tally } = position.run
   tally.deleted += ids.length
+  // First, because the position has the last time.
+  const at = reader.now()
   const deleted = await deps.tables.delete(stream, fence, account.snapshot(), {
     before,
     ids,
     how: job.config.deletions,
-    at: reader.now(),
+    at,
   })
   tally.deleted += deleted - ids.length
 }

@@ -6,7 +6,7 @@ import { SyncError } from '../core/errors.ts'
 import { checkHolder, type Holder } from '../core/domain/mirror.ts'
 import type { MirrorSync } from '../../config/index.ts'
 import type { Window } from '../core/domain/watermark.ts'
-import type { LedgerIdentity, Streams } from '../ledger/ledger.ts'
+import type { LedgerIdentity, Runs, Streams } from '../ledger/ledger.ts'
 import { mirrorDefinitions } from './definitions.ts'
 import { selectTypes, noteLostTypes, placedIn } from './lost-types.ts'
 import type { DiscoveredStreams, MirrorDeps, StreamRef } from './ports.ts'
@@ -29,7 +29,7 @@ export interface DiscoverJob {
  *   ServiceFailure, QuotaWait
  */
 export async function discoverStreams(
-  deps: MirrorDeps<LedgerIdentity & Streams>,
+  deps: MirrorDeps<LedgerIdentity & Runs & Streams>,
   job: DiscoverJob,
 ): Promise<DiscoveredStreams> {
   const { client } = deps

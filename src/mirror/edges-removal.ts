@@ -128,12 +128,12 @@ export class EdgesRemoval {
 
   /** In one transaction with the position that counts them; what was seen since stays. */
   async #delete(ids: readonly string[], before: string): Promise<void> {
-    const { deps, job, stream, fence, position, snapshot } = this.#work
+    const { deps, job, stream, fence, position, snapshot, now } = this.#work
     const { tally } = position.run
     position.spent = (position.spent ?? 0) + ids.length
     position.spentSince ??= formatInstant(deps.clock.now())
     tally.deleted += ids.length
-    const at = formatInstant(deps.clock.now())
+    const at = now()
     const how = job.config.deletions
     const deleted = await deps.tables.delete(stream, fence, snapshot(), { before, ids, how, at })
     tally.deleted += deleted - ids.length

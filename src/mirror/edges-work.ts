@@ -30,6 +30,8 @@ export interface EdgesWork extends EdgesParts {
   readonly less: string | null
   /** Reads the edges of these records, and merges them. */
   readOwners(ids: readonly string[], priority: 'mirror' | 'backfill'): Promise<void>
+  /** A time that is later than every one of these edges. The position has it from then on. */
+  now(): string
   /** The position as text; the caller stores it. */
   snapshot(): string
   say(sentence: string): void

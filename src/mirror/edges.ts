@@ -103,6 +103,7 @@ class Edges {
       job,
       less,
       readOwners: (ids, priority) => this.#readOwners(ids, priority),
+      now: () => (this.#position.askedAt = this.#reader('mirror').now()),
       snapshot: () => (this.#stored = JSON.stringify(this.#position)),
       say: (sentence) => this.#say(sentence),
       differ: (sentence) => this.#differ(sentence),
@@ -215,8 +216,8 @@ class Edges {
       run: this.#job.run,
       fence: this.#parts.fence,
       stream: this.#parts.stream,
-      // The state moves on afterwards, when all edges of these records are known.
-      snapshot: () => this.#stored,
+      // The state moves on afterwards, when all edges of these records are known; the times of those that are merged count at once.
+      snapshot: () => storedAt(this.#stored, reader.latest),
       merged: async (counts) => addMerge(this.#position.run.tally, counts),
     })
     try {
@@ -273,6 +274,13 @@ class Edges {
     })
   }
 }
+
+/** A position that is stored, with the last time that was used since. */
+const storedAt = (position: string, askedAt: string | null): string =>
+  JSON.stringify({
+    ...(JSON.parse(position) as EdgesPosition),
+    ...(askedAt !== null && { askedAt }),
+  })
 
 const unlistedText = (association: string): string =>
   `the association ${listNames([association])} is not listed any more, so the key cannot read it, or it is gone; its edges stay as they were`

@@ -158,13 +158,14 @@ export function firstPosition(run: StreamRunState): StreamPosition {
 }
 
 /** Of a stored position of any stream; null if there is none, or it is unreadable, which its own stream reports. */
-export function wentBackAtOf(stored: string | null): string | null {
-  try {
-    const { wentBackAt } = JSON.parse(stored ?? '{}') as Partial<StreamPosition>
-    return typeof wentBackAt === 'string' ? wentBackAt : null
-  } catch {
-    return null
-  }
+export const wentBackAtOf = (stored: string | null): string | null => timeOf(stored, 'wentBackAt')
+
+/** The same of the time at which the service was last asked. */
+export const askedAtOf = (stored: string | null): string | null => timeOf(stored, 'askedAt')
+
+function timeOf(stored: string | null, name: 'askedAt' | 'wentBackAt'): string | null {
+  const time = stored === null ? null : parsed(stored)?.[name]
+  return typeof time === 'string' ? time : null
 }
 
 /** Of a run that has done nothing yet. */
@@ -216,6 +217,9 @@ export function parsePosition(text: string, place: string, stream: string): Stre
   const position = parsed(text)
   if (position?.v === 1 && position.run?.tally !== undefined) {
     position.run.tally = readTally(position.run.tally)
+    const { askedAt } = position
+    // One of an older version has only the time of its last request; the overlap covers the rest.
+    if (askedAt) position.clock ??= { at: Date.parse(askedAt), aheadMs: null }
     return position as StreamPosition
   }
   throw new SyncError(

@@ -47,7 +47,7 @@ async function tableStatus(
 ): Promise<{ message: string; differs: boolean } | null> {
   try {
     const position = await (await opening).position(stream)
-    // A table that every run reads whole has no position.
+    // An older version stored none of a table that every run reads whole.
     if (position === 'null') return null
     const { run: filler } = JSON.parse(position ?? '{}') as { run?: Partial<StreamRunState> }
     // A new ledger counts runs from 1 again; an older version stored only the number.

@@ -146,9 +146,6 @@ function beginRun(
     position.run = window
       ? newWindowRunState(window, opened)
       : newRunState(opened, job.full || isListingDue(deps, job, { position, stream, modified }))
-  const { askedAt } = position
-  // A position of an older version has only the time of its last request; the overlap covers the rest.
-  if (askedAt) position.clock ??= { at: Date.parse(askedAt), aheadMs: null }
   const less = window === null ? lostSinceLastRun(job.sight, position) : null
   return [omitted.length > 0 ? omittedText(omitted) : null, less, other].filter(
     (sentence) => sentence !== null,

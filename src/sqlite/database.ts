@@ -277,7 +277,8 @@ function transactionsOf(db: DatabaseSyncInstance, parts: FileParts) {
       counter?.counted()
       return result
     } catch (error) {
-      if (db.isTransaction) sql('ROLLBACK').run()
+      // Whatever became of the file: what was begun is undone.
+      if (db.isTransaction) db.exec('ROLLBACK')
       makeRoom()
       throw failure(error)
     }

@@ -33,9 +33,9 @@ export class FileWatch {
   }
 
   check(): void {
-    this.#checkedAt = performance.now()
-    if (this.#identity?.isReplaced()) throw failed(this.#subject, this.#path, REPLACED)
+    if (this.#identity?.isReplaced()) throw this.#failed(REPLACED)
     this.checkAge()
+    this.#checkedAt = performance.now()
   }
 
   checkPeriodically(): void {
@@ -49,7 +49,13 @@ export class FileWatch {
     } catch (error) {
       throw toFileError(error, this.#path, this.#subject)
     }
-    if (isOlder) throw failed(this.#subject, this.#path, OVERWRITTEN)
+    if (isOlder) throw this.#failed(OVERWRITTEN)
+  }
+
+  /** From now on every statement asks: none takes what the old file has for what is there now. */
+  #failed(sentence: string): Error {
+    this.#checkedAt = -Infinity
+    return failed(this.#subject, this.#path, sentence)
   }
 }
 

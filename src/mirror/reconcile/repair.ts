@@ -39,12 +39,14 @@ export async function repairRows(work: ReconcileWork, suspects: readonly Suspect
       row.version !== null &&
       compareInstants(held.version, row.version) > 0,
   )
+  const at = reader.now()
+  const { fence } = writer
   if (newer.length > 0)
-    await tables.delete(stream, writer.fence, writer.position, {
-      before: reader.now(),
+    await tables.delete(stream, fence, writer.position(), {
+      before: at,
       ids: newer.map(({ row }) => row.id),
       how: 'hard',
-      at: reader.now(),
+      at,
     })
   const batch = await tables.batch(stream)
   try {
@@ -53,7 +55,7 @@ export async function repairRows(work: ReconcileWork, suspects: readonly Suspect
         suspects.filter((one) => one.askedAt === askedAt).map(({ row }) => row),
         askedAt,
       )
-    work.merged(await batch.merge({ run, ...writer }))
+    work.merged(await batch.merge({ run, fence, position: writer.position() }))
   } finally {
     await batch.drop()
   }

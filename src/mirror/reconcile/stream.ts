@@ -64,10 +64,10 @@ export async function reconcileStream(
   checkSchema(schema, stream, job.config)
   reader.goOnFrom(position.askedAt)
   const key = partitionKey(job, schema, stream)
-  // What a key that sees other records repairs, only a full listing finds again.
-  const isOther = otherThanListed(job.sight, position) !== null
-  const stored = isOther ? JSON.stringify({ ...position, wanting: true }) : text!
-  const writer = claim && { fence: claim.fence, position: stored }
+  const writer = claim && {
+    fence: claim.fence,
+    position: () => positionAfter(job, position, reader),
+  }
   const modified = key.kind === 'modified' ? key.property : null
   const work = {
     deps,
@@ -83,6 +83,22 @@ export async function reconcileStream(
   }
   const state = parseState(await ledger.loadStepState(job.run, type))
   return await new Reconciliation(job, work, { position, stored: state }).run()
+}
+
+/** The position for what is written now. */
+function positionAfter(
+  { sight }: ReconcileStreamJob,
+  position: StreamPosition,
+  { latest }: Reader,
+): string {
+  // What a key that sees other records repairs, only a full listing finds again.
+  const isOther = otherThanListed(sight, position) !== null
+  return JSON.stringify({
+    ...position,
+    ...(isOther && { wanting: true }),
+    // A clock that is set back, or that of another worker, is behind the times of these rows: what is asked for later has later ones.
+    ...(latest !== null && { askedAt: latest }),
+  })
 }
 
 /** Rows with columns for other properties cannot be compared with the records. */

@@ -8,10 +8,13 @@ import { deletionPermission, whyAsked } from '../deletions.ts'
 import type { DeletionVerdict } from '../ports.ts'
 import { extraRow } from './compare.ts'
 import { UNSETTLED_MAX, type RecordDiffer } from './record-differ.ts'
+import { rowsById } from './table-pages.ts'
 import type { ReconcileWork } from './work.ts'
 
 /** Differences that are read or written together. */
 const PAGE = 1_000
+/** The last instant that a column can hold. */
+const TIMES_END = '9999-12-31T23:59:59.999999Z'
 
 /** Compares again what another worker found: it may have repaired it, or it changed while a person was asked. */
 export async function settleUnrepaired(work: ReconcileWork, differ: RecordDiffer): Promise<void> {
@@ -51,15 +54,18 @@ export async function deleteExtras(
     return { state: 'refused', rows: gone.length, of, text }
   }
   const at = reader.now()
-  const rows = await tables.delete(stream, writer.fence, writer.position, {
-    before: at,
+  const rows = await tables.delete(stream, writer.fence, writer.position(), {
+    // The service was asked for each of them, and nobody has written the table since, whatever time others gave a row.
+    before: TIMES_END,
     ids: gone,
     how: config.deletions,
     at,
   })
   for (const ids of slicesOf(gone, PAGE)) {
-    const some = ids.map((id) => extraRow(schema.name, id))
-    await ledger.noteDifferences(run, some, { repaired: true })
+    const there = await rowsById(work, ids)
+    const deleted = ids.filter((id) => there.get(id)?.isDeleted ?? true)
+    const some = deleted.map((id) => extraRow(schema.name, id))
+    if (some.length > 0) await ledger.noteDifferences(run, some, { repaired: true })
   }
   return { state: 'deleted', rows }
 }

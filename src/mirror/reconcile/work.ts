@@ -12,8 +12,8 @@ import type { PartitionKey } from './partition-key.ts'
 /** The right to write the table, of the worker that claimed the stream. */
 export interface RepairWriter {
   readonly fence: number
-  /** As it is stored: the next run of the mirror continues from it. */
-  readonly position: string
+  /** As it is to be stored with what is written now: the next run of the mirror continues from it. */
+  position(): string
 }
 
 export interface ReconcileWork {

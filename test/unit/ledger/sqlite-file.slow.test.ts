@@ -384,6 +384,9 @@ describe('a file that is removed or replaced while it is open', () => {
     await expect
       .poll(() => ledger.runs({ limit: 1 }).catch(({ code }: LedgerError) => code))
       .toBe('ledger_replaced')
+    // From then on each of them does: one that looked into the old file would miss runs that are in the new one.
+    for (let read = 0; read < 3; read++)
+      expect((await errorOf(() => ledger.run(id))).code).toBe('ledger_replaced')
     // What somebody else made there meanwhile stays as it is.
     const other = openSqliteLedger(path)
     const there = await openRun(other)
@@ -422,6 +425,7 @@ describe('a file that is removed or replaced while it is open', () => {
       }),
     )
     expect(error.code).toBe('ledger_replaced')
+    expect(() => db.sql('SELECT 1').get()).toThrow(replaced)
     renameSync(`${path}.aside`, path)
     expect(db.sql('SELECT count(*) AS n FROM destinations').get()).toEqual({ n: 0 })
     db.close()

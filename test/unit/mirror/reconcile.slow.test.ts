@@ -282,7 +282,13 @@ describe('what is no difference', () => {
     expect(repaired).toMatchObject({ told: [], verifiedThrough: repaired.openedAt })
     expect(repaired.streams[CONTACT]).toMatchObject({ inserted: 1, changed: 1 })
     expect(await s.difference()).toEqual([])
-    expect((await everything(s)).books).toEqual(before.books)
+    // The next run goes on from where it was; what it asks for counts as later than what was repaired.
+    const places = ({ books }: typeof before) =>
+      books.map(([name, text]) => {
+        const { askedAt: _, ...place } = JSON.parse(String(text)) as Record<string, unknown>
+        return [name, place]
+      })
+    expect(places(await everything(s))).toEqual(places(before))
     expect((await s.run()).streams[CONTACT]).toMatchObject({ mode: 'incremental', inserted: 0 })
   })
 
