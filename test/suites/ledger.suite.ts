@@ -16,6 +16,7 @@ import { pushingTests } from './ledger/pushing.ts'
 import { reconcilingTests } from './ledger/reconciling.ts'
 import { removingTests } from './ledger/removing.ts'
 import { retryingTests } from './ledger/retrying.ts'
+import { unreadTests } from './ledger/unread.ts'
 import { restoringTests } from './ledger/restoring.ts'
 import { runTests } from './ledger/runs.ts'
 import type { Open } from './ledger/scene.ts'
@@ -45,6 +46,7 @@ const PARTS = {
   streams: streamTests,
   schemaHistory: schemaHistoryTests,
   retrying: retryingTests,
+  unread: unreadTests,
   corrected: correctedTests,
   reconciling: reconcilingTests,
   removing: removingTests,

@@ -20,7 +20,7 @@ import type { MappingPlan } from '../mapping/map.ts'
 import type { ImportDeps } from '../ports.ts'
 
 /** The line of a row that does not come from the source. */
-const NO_LINE = 0
+export const NO_LINE = 0
 
 type CarryDeps = Pick<
   ImportDeps<Leftovers & LinkStaging & RowStaging & Pick<Runs, 'run'>>,
@@ -28,9 +28,13 @@ type CarryDeps = Pick<
 >
 
 /** Makes the function that finds the cells of a row of a run by the names of its columns, for the columns of this run. */
-function cellFinder(ledger: Pick<Runs, 'run'>, columns: readonly string[], last: LastReading) {
+export function cellFinder(
+  ledger: Pick<Runs, 'run'>,
+  columns: readonly string[],
+  last: LastReading | null,
+) {
   const placesIn = (theirs: readonly string[]) => columns.map((column) => theirs.indexOf(column))
-  const placesOf = new Map([[last.run, placesIn(last.columns)]])
+  const placesOf = new Map(last === null ? [] : [[last.run, placesIn(last.columns)]])
   return async ({ run, raw }: CarriedRow): Promise<Json[]> => {
     let places = placesOf.get(run)
     if (places === undefined) {

@@ -15,6 +15,7 @@ export class CorrectedRows {
   /** By the hash of the cells that the source has. */
   readonly #corrections: ReadonlyMap<string, Correction>
   readonly #counts = new Map<number, number>()
+  readonly #keys = new Set<string>()
 
   private constructor(corrections: ReadonlyMap<string, Correction>) {
     this.#corrections = corrections
@@ -50,6 +51,7 @@ export class CorrectedRows {
     const correction = this.#corrections.get(textHash(item.raw))
     if (correction === undefined || isAsCorrected(item, correction)) return item
     const { run } = correction
+    this.#keys.add(correction.key)
     this.#counts.set(run, (this.#counts.get(run) ?? 0) + 1)
     const detail = `corrected in run ${run}; the source still has the old value`
     if (!item.valid) return { ...item, detail, corrected: correction }
@@ -57,6 +59,11 @@ export class CorrectedRows {
     const place = { ordinal, line, ...(of !== undefined && { of }), raw, key }
     const nothing = { reason: 'corrected', column: null, field: null, value: null }
     return { ...place, valid: false, ...nothing, detail, corrected: correction }
+  }
+
+  /** The keys that such rows were brought in with. */
+  get keys(): ReadonlySet<string> {
+    return this.#keys
   }
 
   get count(): number {

@@ -32,6 +32,7 @@ import { linkBoundsOf } from '../links/link-target.ts'
 import { readLinkFolds } from '../links/link-folds.ts'
 import { linksOfRows } from '../links/map-links.ts'
 import { carryOver } from './carry-over.ts'
+import { carryUnread } from './carry-unread.ts'
 import { CorrectedRows } from './corrected-rows.ts'
 import { loadMapping, type MappingPlan } from '../mapping/map.ts'
 import { heartbeatEach, withHeartbeat } from '../../runs/heartbeat.ts'
@@ -61,7 +62,7 @@ export interface StageResult extends StageCounts {
   readonly fence: number
   /** Those of the source, and those that were carried. */
   readonly rows: number
-  /** Rows of the run before that were not accepted, and that the query did not return. */
+  /** Rows of earlier runs, which the source did not give: those that were not accepted, and those that are only read back. */
   readonly carried: number
   /** Links of earlier runs that were not linked, and that this run takes up. */
   readonly carriedLinks: number
@@ -177,7 +178,17 @@ async function stageSource(
   }
 }
 
-/** Reads the source to its end. `all`: its rows, and those that were carried over. */
+interface StagedRows {
+  /** Those of the source, and those of earlier runs. */
+  readonly all: number
+  readonly carried: number
+  readonly carriedLinks: number
+  readonly planned: number
+  readonly counts: StageCounts & { readonly fence: number }
+  readonly corrected: CorrectedRows
+}
+
+/** Reads the source to its end, and takes up what earlier runs left. */
 async function stageRows(
   deps: ImportDeps<StagingLedger>,
   {
@@ -195,14 +206,7 @@ async function stageRows(
     last,
     bounds,
   }: { source: Source; plan: MappingPlan; last: LastReading | null; bounds: LinkBounds },
-): Promise<{
-  all: number
-  carried: number
-  carriedLinks: number
-  planned: number
-  counts: StageCounts & { readonly fence: number }
-  corrected: CorrectedRows
-}> {
+): Promise<StagedRows> {
   const { ledger, tuning } = deps
   // Minutes, where runs of millions of rows have become old.
   await withHeartbeat(deps, ledger.prune(new Date(deps.clock.now() - RETENTION_MS).toISOString()))
@@ -217,8 +221,14 @@ async function stageRows(
   const watermark = window === null && skipUnchanged ? reached : undefined
   // Each row of a source of links links for itself.
   const keysRepeat = !writesRecords(sync.import.mode)
+  const unread = sync.import.verify === 'all' ? unreadOf(sync.import) : null
   const kept = { run, fence, rows: read, columns: source.columns, plan, keysRepeat }
   const carried = last === null ? 0 : await carryOver(deps, kept, last)
+  const isOfAll = isOfSource && window === null && skipUnchanged && !keysRepeat
+  const before = { ...kept, rows: read + carried, from: sync.import.from }
+  const written = { become: isOfAll ? unread : null, corrected: corrected.keys }
+  const held = await carryUnread(deps, before, written)
+  const rows = read + carried + held
   const onSlice = () => {
     deps.signal.throwIfAborted()
     deps.beat()
@@ -227,13 +237,13 @@ async function stageRows(
     run,
     fence,
     {
-      rows: read + carried,
+      rows,
       digest,
       watermark,
       skipUnchanged,
       rowsPerSegment: tuning.rows_per_segment,
       ...(plan.links && { linkBounds: bounds }),
-      ...(sync.import.verify === 'all' && { unread: unreadOf(sync.import) }),
+      ...(unread !== null && { unread }),
       ...(keysRepeat && { keysRepeat }),
     },
     onSlice,
@@ -244,8 +254,10 @@ async function stageRows(
   const of = isOfLinks ? 'all left' : 'unread keys'
   const isCarrying = plan.links !== null && (isOfLinks || last !== null)
   const carriedLinks = isCarrying ? await ledger.carryLinks(run, fence, { of, bounds }, onSlice) : 0
-  const counts = { ...decided, fence, ...(corrected.count > 0 && { corrected: corrected.count }) }
-  return { all: read + carried, carried, carriedLinks, planned, counts, corrected }
+  const unchanged = decided.unchanged + (unread === 'read' ? held : 0)
+  const counted = { ...decided, unchanged, fence }
+  const counts = { ...counted, ...(corrected.count > 0 && { corrected: corrected.count }) }
+  return { all: rows, carried: carried + held, carriedLinks, planned, counts, corrected }
 }
 
 /**

@@ -35,7 +35,7 @@ export async function keyWarnings(
           : ''
       }`,
     newer > 0 &&
-      `${rows(newer)} left out: a row with the same key that was read later is brought in already, and nothing older is written over it`,
+      `${rows(newer)} left out: a row with the same key that was read later is brought in already, or may be where its answer was lost, and nothing older is written over it`,
     loose > 0 &&
       `${rows(loose)} with a key that has space around it or another form of Unicode: it is sent without, unless the service has a record under that very form only`,
     isExact &&

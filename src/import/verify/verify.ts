@@ -298,6 +298,7 @@ function verdictReader(ledger: Runs, job: Job) {
       // What was never answered is reported as in doubt.
       told: !wasAccepted(item.state) ? null : (verdict.told ?? null),
       ordinal: item.ordinal,
+      isHeld: item.isHeld,
       recordId: record?.id ?? null,
       marks: item.marks ?? (hashesOf ? hashesOf(sent) : null),
       found: modeEntry(config.mode).found,

@@ -1,9 +1,17 @@
 // Closing: what is left over, the books, the seal, and what is kept afterwards.
 
+import { isComplete } from '../../core/domain/run-states.ts'
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
 import type { RunClosing } from '../roles/closing.ts'
 import type { Run } from '../roles/runs.ts'
-import { doneStates, isLeft, isUnanswered, LOOKED_UP_COUNT, openStates } from '../rows/items.ts'
+import {
+  doneStates,
+  isLeft,
+  isReadBackLater,
+  isUnanswered,
+  LOOKED_UP_COUNT,
+  openStates,
+} from '../rows/items.ts'
 import { completeStates, liveStates, RUN_COLUMNS } from '../rows/runs.ts'
 import { createBooksSum } from '../rules/books.ts'
 import { ordinalSlices } from '../rules/ranges.ts'
@@ -19,6 +27,9 @@ import { runOfRow } from './runs.ts'
 import type { PostgresDatabase, Session } from './session.ts'
 import { transactionsIn } from './transactions.ts'
 import { deleteWork } from './work.ts'
+
+const PURPOSE_SQL =
+  "SELECT purpose FROM runs WHERE id = $1 AND config::json #>> '{import,verify}' = 'all'"
 
 /** Items that one statement counts. */
 const BOOKED_MAX = 100 * LEDGER_ROWS_MAX
@@ -100,10 +111,13 @@ export function closingMethods(
     },
 
     async closeRun(run, { state, reason = null, message = null, books, verifiedThrough = null }) {
+      // Of a run that ends before it has read all back.
+      const ended = isComplete(state) ? undefined : await db.one(PURPOSE_SQL, [run])
+      const isKept = ended ? isReadBackLater('items', `'${String(ended['purpose'])}'`) : 'false'
       await inSlices(
         run,
         `DELETE FROM payloads WHERE run = $1 AND ordinal BETWEEN $2 AND $3 AND
-           (SELECT state IN (${doneStates}) AND NOT coalesce(${isLeft('items')}, false)
+           (SELECT state IN (${doneStates}) AND NOT coalesce(${isLeft('items')}, false) AND NOT ${isKept}
             FROM items WHERE items.run = payloads.run AND items.ordinal = payloads.ordinal)`,
       )
       await db.transaction(async (session) => {

@@ -2,7 +2,7 @@
 
 import type { SqlDialect } from '../statements/engine.ts'
 import { withPayload } from './items.ts'
-import { leftOf, withNewestRaw, withRaw } from './left.ts'
+import { leftOf, unreadOf, withNewestRaw, withRaw } from './left.ts'
 import { correctedMetAgain, correctedByRetry } from './corrections.ts'
 
 export const postgresDialect: SqlDialect = {
@@ -31,4 +31,5 @@ export const postgresDialect: SqlDialect = {
        LIMIT 1000) AS accepted ON true`,
   correctedByRetry,
   correctedMetAgain,
+  unreadOf,
 }

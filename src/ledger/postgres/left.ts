@@ -1,7 +1,7 @@
 // What a closed run left over: each row as its newest attempt had it. A row's attempts are the row itself, those of retries of
 // its run, of retries of these, and of the runs that it is itself a retry of.
 
-import { isDone, isLeft } from '../rows/items.ts'
+import { isDone, isLeft, isUnread } from '../rows/items.ts'
 import { liveStates } from '../rows/runs.ts'
 import { isOfOlder, isOfOther, itemAt, newestReading } from './origins.ts'
 
@@ -69,3 +69,14 @@ export const withNewestRaw = `JOIN ${newestReading('now')} AS reading ON true
   JOIN ${itemAt('reading.run', 'reading.ordinal')} AS newest ON ${isLeft('newest')}
   JOIN LATERAL (SELECT run, raw FROM payloads
     WHERE payloads.run = newest.run AND payloads.ordinal = newest.ordinal LIMIT 1) AS last ON true`
+
+/** See `SqlDialect`. */
+export const unreadOf = `SELECT items.run, items.ordinal, items.key, items.hash, kept.raw, kept.payload
+  FROM payloads AS kept JOIN ${itemAt('kept.run', 'kept.ordinal')} AS items ON ${isUnread('items')}
+  WHERE kept.run = $2 AND kept.ordinal > $3 AND kept.payload IS NOT NULL
+    AND ${isAccepted(
+      'items',
+      '(SELECT destination FROM runs WHERE id = $1)',
+      'accepted.run = items.run AND accepted.hash = items.hash',
+    )}
+  ORDER BY kept.ordinal LIMIT $4`

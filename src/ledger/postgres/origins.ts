@@ -24,18 +24,20 @@ export const itemsWith = (run: string, key: string, alias: string): string =>
       AND ${alias}.key = ${key} AND ${alias}.run + 0 = ${run}`
 
 /**
- * Whether a newer row than that of `items`, of the retry `$1`, was brought in with its key by another run, and is known to be
- * held. Looks into the items of each run of the sync since the one that the row is of.
+ * Whether a newer row than that of `items`, of the retry or undo `$1`, was brought in with its key by another run, and is known to be
+ * held; or may be, with other values, because its answer was lost. An undo looks for itself what the records hold. Looks into the items
+ * of each run of the sync since the one that the row is of.
  */
-export const gaveWayToNewer = `(SELECT true FROM accepted
-    WHERE accepted.destination = (SELECT destination FROM runs WHERE id = $1)
-      AND hashtextextended(accepted.key, 0) = hashtextextended(items.key, 0) AND accepted.key = items.key)
-  AND (SELECT true FROM runs AS own
+export const gaveWayToNewer = `(SELECT true FROM runs AS own
     JOIN runs AS since ON since.sync = own.sync AND since.mode = 'run' AND since.id < own.id
       AND since.id >= (${originOf('items.run', 'items.ordinal')} >> 32) AND since.destination = own.destination
-    JOIN LATERAL (SELECT newer.run, newer.ordinal, newer.state FROM items AS newer
+    JOIN LATERAL (SELECT newer.run, newer.ordinal, newer.state, newer.in_doubt, newer.hash FROM items AS newer
       WHERE ${itemsWith('since.id', 'items.key', 'newer')} OFFSET 0) AS newer ON true
-    WHERE own.id = $1 AND ${isBroughtIn('newer')}
+    WHERE own.id = $1
+      AND (${isBroughtIn('newer')} AND (SELECT true FROM accepted
+          WHERE accepted.destination = own.destination
+            AND hashtextextended(accepted.key, 0) = hashtextextended(items.key, 0) AND accepted.key = items.key)
+        OR own.purpose = 'retry' AND newer.in_doubt = 1 AND newer.hash IS DISTINCT FROM items.hash)
       AND ${originOf('newer.run', 'newer.ordinal')} > ${originOf('items.run', 'items.ordinal')} LIMIT 1)`
 
 /** The runs since the run `$1`, that is `own`, which are over. */

@@ -53,7 +53,9 @@ const stateOf = (item: StagedItem): ItemState =>
       : 'invalid'
     : item.withdrawn
       ? 'withdrawn'
-      : 'planned'
+      : item.held
+        ? 'unchanged'
+        : 'planned'
 
 const hashOf = (item: StagedItem): string | null =>
   isSent(item)

@@ -5,6 +5,7 @@ import { KNOWN_COLUMNS, marksOnceVerified } from '../rows/accepted.ts'
 import {
   isToBeRead,
   isUnanswered,
+  isUnread,
   PLANNED_COLUMNS,
   plannedOfRow,
   writtenOfRow,
@@ -17,7 +18,17 @@ import {
   readBackColumnSql,
   verifiedColumns,
 } from '../rules/verification.ts'
-import { acceptItemsSql, itemsAt, listsOf, NOTE_READ_SQL, withPayload } from './items.ts'
+import {
+  acceptItemsSql,
+  isWanted,
+  ITEM_DESTINATION,
+  itemsAt,
+  listsOf,
+  NOTE_READ_SQL,
+  wanted,
+  withPayload,
+} from './items.ts'
+import { itemsWith } from './origins.ts'
 import { isLive } from './fences.ts'
 import { pageOfTexts } from './pages.ts'
 import type { PostgresDatabase } from './session.ts'
@@ -42,21 +53,30 @@ const BOOK_READ_SQL = `UPDATE items SET verified = reading.verdict, normalised =
 
 const ACCEPT_READ_SQL = acceptItemsSql(marksOnceVerified)
 
+/** What the runs that wrote the wanted items keep of them, to be read back. */
+const LET_GO_SQL = `DELETE FROM payloads USING (SELECT earlier.run, earlier.ordinal ${wanted} JOIN items ON ${isWanted}
+      JOIN accepted ON accepted.destination = ${ITEM_DESTINATION}
+        AND hashtextextended(accepted.key, 0) = hashtextextended(items.key, 0) AND accepted.key = items.key
+      JOIN LATERAL (SELECT before.run, before.ordinal FROM items AS before
+        WHERE ${itemsWith('accepted.run', 'accepted.key', 'before')} AND ${isUnread('before')} OFFSET 0) AS earlier
+        ON earlier.run < items.run OFFSET 0) AS read
+  WHERE payloads.run = read.run AND payloads.ordinal = read.ordinal`
+
 // oxlint-disable-next-line max-lines-per-function -- a table of methods, none of them long
 export const verificationMethods = (db: PostgresDatabase): Verification => ({
   async written(run, { after, every, limit }) {
     const { rows } = await pageOfTexts(
       db,
-      `SELECT ordinal, items.key, payload, items.hash, state, items.record_id, in_doubt,
+      `SELECT ordinal, items.line, items.key, payload, items.hash, state, items.record_id, in_doubt,
          CASE WHEN verified = 'answered' THEN reason END AS answered, answered_key,
          CASE WHEN known_seen_run < $1 THEN last_read END AS last_read, known_run, known_marks, known_last_run,
          known_last_marks, known_seen_run, known_seen
        FROM items ${withPayload} LEFT JOIN LATERAL
-         (SELECT read_back AS last_read, ${KNOWN_COLUMNS} FROM accepted
+         (SELECT read_back AS last_read, hash AS known_hash, ${KNOWN_COLUMNS} FROM accepted
           WHERE accepted.destination = (SELECT destination FROM runs WHERE id = $1)
             AND hashtextextended(accepted.key, 0) = hashtextextended(items.key, 0)
             AND accepted.key = items.key LIMIT 1) AS known ON true
-       WHERE items.run = $1 AND ordinal > $2 AND (verified = 'answered' AND $3::bigint IS NOT NULL OR verified IS NULL
+       WHERE items.run = $1 AND ordinal > $2 AND (state <> 'unchanged' OR known_hash = items.hash) AND (verified = 'answered' AND $3::bigint IS NOT NULL OR verified IS NULL
          AND ((${isToBeRead} AND ordinal % $3::bigint = 0) OR in_doubt = 1 OR ${isUnanswered}))
        ORDER BY ordinal LIMIT $4`,
       [run, after, every, limit],
@@ -70,6 +90,7 @@ export const verificationMethods = (db: PostgresDatabase): Verification => ({
     const read = sorted.map(verifiedColumns)
     const accepted = sorted.filter(isAcceptedOnceRead)
     const notes = sorted.filter(isNotedOnceRead)
+    const held = sorted.filter(({ isHeld }) => isHeld)
     await db.transaction(async (session) => {
       // A closed run stays as it was sealed.
       if (!(await isLive(session, run))) return
@@ -79,6 +100,7 @@ export const verificationMethods = (db: PostgresDatabase): Verification => ({
         ...listsOf(read, 'reason', 'detail', 'column', 'value', 'found'),
       ])
       await session.run(ACCEPT_READ_SQL, [...itemsAt(run, accepted), ...listsOf(accepted, 'marks')])
+      if (held.length > 0) await session.run(LET_GO_SQL, itemsAt(run, held))
       await session.run(NOTE_READ_SQL, [
         ...itemsAt(run, notes),
         ...listsOf(notes, 'readBack', 'seen'),

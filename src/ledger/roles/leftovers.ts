@@ -29,13 +29,20 @@ export interface RetriedRow extends LeftRow {
   readonly line: number
 }
 
+/** A row that a run wrote, and has not read back, as it was sent. */
+export interface UnreadRow extends CarriedRow {
+  readonly key: string
+  readonly payload: string
+  readonly hash: string
+}
+
 /** A correction that stands, with the cells that the row has in the source, as JSON. */
 export interface KeptCorrection extends Correction {
   readonly raw: string
 }
 
-/** Where a reading of the corrections goes on: behind an item of a run. */
-export interface CorrectionPlace {
+/** Where a reading of the rows of several runs goes on: behind an item of one of them. */
+export interface RowPlace {
   readonly run: number
   readonly ordinal: number
 }
@@ -68,11 +75,20 @@ export interface Leftovers {
    */
   keptCorrections(
     run: number,
-    page: { readonly after: CorrectionPlace | null; readonly limit: number },
+    page: { readonly after: RowPlace | null; readonly limit: number },
   ): Promise<{
     readonly corrections: readonly KeptCorrection[]
-    readonly next: CorrectionPlace | null
+    readonly next: RowPlace | null
   }>
+  /**
+   * A page of the rows that runs before a bound run wrote to its destination, and that nothing was written over since: runs that were to
+   * read all back, and ended before. Only of rows that the source need not give again: those of retries, backfills and repairs, and those
+   * that came again themselves. `next` is null at the end; a page may be empty.
+   */
+  unreadRows(
+    run: number,
+    page: { readonly after: RowPlace | null; readonly limit: number },
+  ): Promise<{ readonly rows: readonly UnreadRow[]; readonly next: RowPlace | null }>
   /**
    * Keeps rows of a closed run as a person corrected them; at most 1,000 a call. `correction`: the number that an earlier call
    * returned, to add to it; null starts a new one. They are removed with the items of the run.

@@ -36,6 +36,8 @@ export type StagedItem =
       readonly hash: string
       /** The key as the source spells it, if it is sent in another form. */
       readonly rawKey?: string
+      /** The service accepted it as it is, and it is only read back. */
+      readonly held?: true
       /** The row asks for the deletion of its record: nothing of it is sent, and payload and hash are empty. */
       readonly withdrawn?: true
     }

@@ -20,6 +20,8 @@ export interface WrittenItem {
   readonly answered: string | null
   /** The key as its answer had it, if that is another form of it. */
   readonly answeredKey: string | null
+  /** An earlier run has written it, and what is accepted stays that one's. */
+  readonly isHeld: boolean
 }
 
 /** Baseline hashes of a key's values: those sent last and those before, and what an earlier run read back. */
@@ -45,6 +47,8 @@ export interface VerificationResult {
   readonly readBack?: string | null
   /** Of the same: baseline hashes of what was sent, is held, and was held before (src/import/verify/previous-values.ts). */
   readonly seen?: string | null
+  /** As of the item: what the earlier run keeps of it is not needed any more. */
+  readonly isHeld?: boolean
   /** If it is null, the item keeps the note that it has, unless it is equal. */
   readonly told?: ItemNote | null
   /** What an item is whose answer was lost, and whose record is as it was sent. Default: updated. */

@@ -1,6 +1,7 @@
 // Rows of `items`, alone or with their payloads, and what statements ask about an item.
 
 import { HELD_BACK_REASONS } from '../../core/domain/held-back.ts'
+import type { Purpose } from '../../core/domain/purpose.ts'
 import { parseJson, type Json } from '../../core/json.ts'
 import {
   ACCEPTED_STATES,
@@ -11,7 +12,7 @@ import {
   WRITTEN_STATES,
   type ItemState,
 } from '../../core/domain/item-states.ts'
-import type { CarriedRow, LeftRow, RetriedRow } from '../roles/leftovers.ts'
+import type { CarriedRow, LeftRow, RetriedRow, UnreadRow } from '../roles/leftovers.ts'
 import type { PlannedItem, RunSegment, SentBatch } from '../roles/outbox.ts'
 import type { RejectGroup, ReportedItem } from '../roles/run-reports.ts'
 import type { CellError } from '../roles/staging.ts'
@@ -48,6 +49,16 @@ export const isReadBackDifferent = (item: string): string =>
 /** Whether an item was written, and not read back. */
 export const isUnread = (item: string): string =>
   `(${item}.state IN (${writtenStates}) AND ${item}.verified IS NULL)`
+
+/** Runs whose rows the source need not give to the next run. */
+const UNRETURNED_PURPOSES: readonly Purpose[] = ['retry', 'backfill', 'reconcile']
+
+/**
+ * Of an item of a run with the purpose given, which is over and was to read all back: whether a later run does so by what is kept of it.
+ * Of other unread items the source gives the rows again.
+ */
+export const isReadBackLater = (item: string, purpose: string): string =>
+  `(${isUnread(item)} AND (${item}.line = 0 OR ${purpose} IN (${sqlList(UNRETURNED_PURPOSES)})))`
 
 /**
  * Whether a run that reads all back reads an item back that it has not read yet: what it wrote itself, and what an earlier run
@@ -158,6 +169,13 @@ export const carriedRowOfRow = (row: Row): CarriedRow => ({
   run: Number(row['run']),
 })
 
+export const unreadOfRow = (row: Row): UnreadRow => ({
+  ...carriedRowOfRow(row),
+  key: String(row['key']),
+  payload: String(row['payload']),
+  hash: String(row['hash']),
+})
+
 export const retriedOfRow = (row: Row): RetriedRow => ({
   ...leftRowOfRow(row),
   line: Number(row['line']),
@@ -187,6 +205,7 @@ export const writtenOfRow = (row: Row): WrittenItem => ({
   lastRead: text(row['last_read']),
   answered: text(row['answered']),
   answeredKey: text(row['answered_key']),
+  isHeld: row['state'] === 'unchanged' && Number(row['line']) === 0,
   known:
     row['known_run'] === null
       ? null

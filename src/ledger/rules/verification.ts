@@ -33,9 +33,9 @@ export function verifiedColumns({
   }
 }
 
-/** Whether what was sent is accepted now. */
-export const isAcceptedOnceRead = ({ verdict }: VerificationResult): boolean =>
-  verdict === 'equal' || verdict === 'normalised'
+/** Whether what was sent is accepted now. Of what an earlier run has written it is accepted as of that one. */
+export const isAcceptedOnceRead = ({ verdict, isHeld }: VerificationResult): boolean =>
+  isHeld !== true && (verdict === 'equal' || verdict === 'normalised')
 
 /**
  * Whether what was read is noted next to what was accepted. The service does not hold what was sent: unless it is a form of

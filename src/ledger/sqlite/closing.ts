@@ -1,10 +1,18 @@
 // Closing: what is left over, the books, the seal, and what is kept afterwards.
 
 import { setImmediate as yieldToOthers } from 'node:timers/promises'
+import { isComplete } from '../../core/domain/run-states.ts'
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
 import type { RunClosing } from '../roles/closing.ts'
 import type { Run } from '../roles/runs.ts'
-import { doneStates, isLeft, isUnanswered, LOOKED_UP_COUNT, openStates } from '../rows/items.ts'
+import {
+  doneStates,
+  isLeft,
+  isReadBackLater,
+  isUnanswered,
+  LOOKED_UP_COUNT,
+  openStates,
+} from '../rows/items.ts'
 import { completeStates, liveStates } from '../rows/runs.ts'
 import { text } from '../rows/values.ts'
 import { createBooksSum } from '../rules/books.ts'
@@ -28,10 +36,16 @@ const KEPT_COUNTS_SQL = sqliteText(keptCountsSql(sqliteDialect))
 const REMOVALS_IN_FLIGHT = `SELECT key, record_id FROM removals
   WHERE run = ?1 AND number BETWEEN ?2 AND ?3 AND state = 'sent'`
 
-/** Items that were accepted, and of which nothing is left to be done: they lose their payloads. */
-const IS_DONE = `items.state IN (${doneStates}) AND NOT coalesce(${isLeft('items')}, 0)`
+/**
+ * Items that were accepted, and of which nothing is left to be done: they lose their payloads. `?4`: the purpose of a run that ends before
+ * it has read all back, else null.
+ */
+const IS_DONE = `items.state IN (${doneStates}) AND NOT coalesce(${isLeft('items')}, 0)
+  AND (?4 IS NULL OR NOT ${isReadBackLater('items', '?4')})`
 const DROP_SOME_SQL = `DELETE FROM payloads WHERE run = ?1 AND ordinal BETWEEN ?2 AND ?3 AND EXISTS
   (SELECT 1 FROM items WHERE items.run = ?1 AND items.ordinal = payloads.ordinal AND ${IS_DONE})`
+const PURPOSE_SQL =
+  "SELECT purpose FROM runs WHERE id = ? AND json_extract(config, '$.import.verify') = 'all'"
 /** The same where no item of the slice keeps its own, in two thirds of the time. */
 const DROP_ALL_SQL = 'DELETE FROM payloads WHERE run = ?1 AND ordinal BETWEEN ?2 AND ?3'
 const KEPT_SQL = `SELECT 1 FROM items
@@ -117,9 +131,12 @@ export function closingMethods(
     },
 
     async closeRun(run, { state, reason = null, message = null, books, verifiedThrough = null }) {
+      const ended = isComplete(state) ? undefined : db.sql(PURPOSE_SQL).get(run)
+      const purpose = text(ended?.['purpose'] ?? null)
       await inSlices(run, (first, last) => {
-        const isKept = db.sql(KEPT_SQL).get(run, first, last) !== undefined
-        db.sql(isKept ? DROP_SOME_SQL : DROP_ALL_SQL).run(run, first, last)
+        const isKept = db.sql(KEPT_SQL).get(run, first, last, purpose) !== undefined
+        if (isKept) db.sql(DROP_SOME_SQL).run(run, first, last, purpose)
+        else db.sql(DROP_ALL_SQL).run(run, first, last)
       })
       db.transaction(() => {
         const row = db

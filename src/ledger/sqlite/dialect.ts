@@ -3,7 +3,7 @@
 import { LEDGER_CHARS_MAX } from '../../core/limits.ts'
 import type { SqlDialect, StatementRunner, StatementValue } from '../statements/engine.ts'
 import type { SqliteDatabase } from './database.ts'
-import { leftOf, withNewestRaw, withRaw } from './left.ts'
+import { leftOf, unreadOf, withNewestRaw, withRaw } from './left.ts'
 import { correctedMetAgain, correctedByRetry } from './corrections.ts'
 
 export const sqliteDialect: SqlDialect = {
@@ -28,6 +28,7 @@ export const sqliteDialect: SqlDialect = {
     `FROM destinations CROSS JOIN accepted ON accepted.destination = destinations.id AND accepted.${column} = $1`,
   correctedByRetry,
   correctedMetAgain,
+  unreadOf,
 }
 
 const texts = new Map<string, string>()

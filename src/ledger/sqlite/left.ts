@@ -1,7 +1,7 @@
 // What a closed run left over: each row as its newest attempt had it. A row's attempts are the row itself, those of retries of
 // its run, of retries of these, and of the runs that it is itself a retry of.
 
-import { isDone, isLeft } from '../rows/items.ts'
+import { isDone, isLeft, isUnread } from '../rows/items.ts'
 import { liveStates } from '../rows/runs.ts'
 import { isOfOlder, isOfOther, newestReading } from './origins.ts'
 
@@ -59,3 +59,11 @@ export const withRaw =
 export const withNewestRaw = `CROSS JOIN items AS newest ON (newest.run, newest.ordinal) = ${newestReading('now')}
     AND ${isLeft('newest')}
   CROSS JOIN payloads AS last ON last.run = newest.run AND last.ordinal = newest.ordinal`
+
+/** See `SqlDialect`. */
+export const unreadOf = `SELECT items.run, items.ordinal, items.key, items.hash, kept.raw, kept.payload
+  FROM payloads AS kept CROSS JOIN items ON items.run = kept.run AND items.ordinal = kept.ordinal
+    CROSS JOIN accepted ON accepted.destination = (SELECT destination FROM runs WHERE id = ?1) AND accepted.key = items.key
+      AND accepted.run = items.run AND accepted.hash = items.hash
+  WHERE kept.run = ?2 AND kept.ordinal > ?3 AND kept.payload IS NOT NULL AND ${isUnread('items')}
+  ORDER BY kept.ordinal LIMIT ?4`

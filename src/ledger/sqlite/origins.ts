@@ -16,16 +16,18 @@ export const originOf = (run: string, ordinal: string): string => `(WITH RECURSI
   SELECT min((run << 32) | ordinal) FROM origin)`
 
 /**
- * Whether a newer row than that of `items`, of the retry `?1`, was brought in with its key by another run, and is known to be
- * held. Looks into the items of each run of the sync since the one that the row is of.
+ * Whether a newer row than that of `items`, of the retry or undo `?1`, was brought in with its key by another run, and is known to be
+ * held; or may be, with other values, because its answer was lost. An undo looks for itself what the records hold. Looks into the items
+ * of each run of the sync since the one that the row is of.
  */
-export const gaveWayToNewer = `EXISTS (SELECT 1 FROM accepted
-    WHERE accepted.destination = (SELECT destination FROM runs WHERE id = ?1) AND accepted.key = items.key)
-  AND EXISTS (SELECT 1 FROM runs AS own
+export const gaveWayToNewer = `EXISTS (SELECT 1 FROM runs AS own
     CROSS JOIN runs AS since ON since.sync = own.sync AND since.mode = 'run' AND since.id < own.id
       AND since.id >= (${originOf('items.run', 'items.ordinal')} >> 32) AND since.destination = own.destination
     CROSS JOIN items AS newer INDEXED BY items_key ON newer.run = since.id AND newer.key = items.key
-    WHERE own.id = ?1 AND ${isBroughtIn('newer')}
+    WHERE own.id = ?1
+      AND (${isBroughtIn('newer')} AND EXISTS (SELECT 1 FROM accepted
+          WHERE accepted.destination = own.destination AND accepted.key = items.key)
+        OR own.purpose = 'retry' AND newer.in_doubt = 1 AND newer.hash IS NOT items.hash)
       AND ${originOf('newer.run', 'newer.ordinal')} > ${originOf('items.run', 'items.ordinal')})`
 
 /** The runs since the run `?1`, that is `own`, which are over. */

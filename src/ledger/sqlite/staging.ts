@@ -39,6 +39,12 @@ const INSERT_VALID_OF = bulkStatement(
     `INSERT INTO items (run, ordinal, line, state, key, hash, of_ordinal, raw_key) VALUES ${rows}`,
 )
 
+/** Rows that are only read back. */
+const INSERT_HELD = bulkStatement(
+  "(?1, ?, ?, 'unchanged', ?, ?)",
+  (rows) => `INSERT INTO items (run, ordinal, line, state, key, hash) VALUES ${rows}`,
+)
+
 /** Rows that ask for the deletion of their records. */
 const INSERT_WITHDRAWN = bulkStatement(
   "(?1, ?, ?, ?, 'withdrawn', ?)",
@@ -193,6 +199,7 @@ export function stagingMethods(db: SqliteDatabase, links: LinkDecisions) {
     async stageItems(run, fence, items) {
       const valid: Value[][] = []
       const validOf: Value[][] = []
+      const held: Value[][] = []
       const withdrawn: Value[][] = []
       const corrected: Value[][] = []
       const invalid: Value[][] = []
@@ -202,7 +209,8 @@ export function stagingMethods(db: SqliteDatabase, links: LinkDecisions) {
         if (item.valid && item.withdrawn) withdrawn.push([ordinal, line, of, key])
         else if (item.valid) {
           const { hash, rawKey = null } = item
-          if (of === null && rawKey === null) valid.push([ordinal, line, key, hash])
+          if (item.held) held.push([ordinal, line, key, hash])
+          else if (of === null && rawKey === null) valid.push([ordinal, line, key, hash])
           else validOf.push([ordinal, line, key, hash, of, rawKey])
         } else {
           const { reason, column, field, value, detail, more } = item
@@ -219,6 +227,7 @@ export function stagingMethods(db: SqliteDatabase, links: LinkDecisions) {
         checkStageFence(db, run, fence)
         INSERT_VALID.run(db, valid, shared)
         INSERT_VALID_OF.run(db, validOf, shared)
+        INSERT_HELD.run(db, held, shared)
         INSERT_WITHDRAWN.run(db, withdrawn, shared)
         INSERT_CORRECTED.run(db, corrected, shared)
         INSERT_INVALID.run(db, invalid, shared)

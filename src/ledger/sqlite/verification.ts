@@ -6,6 +6,7 @@ import { keepsLast, KNOWN_COLUMNS, marksOnceVerified } from '../rows/accepted.ts
 import {
   isToBeRead,
   isUnanswered,
+  isUnread,
   PLANNED_COLUMNS,
   plannedOfRow,
   writtenOfRow,
@@ -44,16 +45,22 @@ const ACCEPT_READ_SQL = `INSERT INTO accepted (destination, key, record_id, hash
 const NOTE_READ_SQL = `UPDATE accepted SET hash = CASE WHEN ?5 THEN hash END, read_back = ?3, seen = ?4, read_back_run = ?1, normalised = ?5
   WHERE destination = ${DESTINATION} AND key = ${ITEM_KEY}`
 
+/** What the run that wrote the item keeps of it, to be read back. */
+const LET_GO_SQL = `DELETE FROM payloads WHERE (run, ordinal) IN (SELECT earlier.run, earlier.ordinal
+  FROM accepted CROSS JOIN items AS earlier INDEXED BY items_key ON earlier.run = accepted.run AND earlier.key = accepted.key
+  WHERE accepted.destination = ${DESTINATION} AND accepted.key = ${ITEM_KEY} AND earlier.run < ?1 AND ${isUnread('earlier')})`
+
+// oxlint-disable-next-line max-lines-per-function -- a table of methods, none of them long
 export const verificationMethods = (db: SqliteDatabase): Verification => ({
   async written(run, { after, every, limit }) {
     return db
       .sql(
-        `SELECT items.ordinal, items.key, payload, items.hash, state, items.record_id, in_doubt,
+        `SELECT items.ordinal, items.line, items.key, payload, items.hash, state, items.record_id, in_doubt,
            CASE WHEN verified = 'answered' THEN reason END AS answered, answered_key,
            CASE WHEN accepted.read_back_run < ?1 THEN accepted.read_back END AS last_read, ${KNOWN_COLUMNS}
          FROM items CROSS JOIN payloads ON payloads.run = items.run AND payloads.ordinal = items.ordinal
            LEFT JOIN accepted ON accepted.destination = ${DESTINATION} AND accepted.key = items.key
-         WHERE items.run = ?1 AND items.ordinal > ?2 AND (verified = 'answered' AND ?3 IS NOT NULL OR verified IS NULL
+         WHERE items.run = ?1 AND items.ordinal > ?2 AND (state <> 'unchanged' OR accepted.hash = items.hash) AND (verified = 'answered' AND ?3 IS NOT NULL OR verified IS NULL
            AND ((${isToBeRead} AND items.ordinal % ?3 = 0) OR in_doubt = 1 OR ${isUnanswered}))
          ORDER BY items.ordinal LIMIT ?4`,
       )
@@ -71,6 +78,7 @@ export const verificationMethods = (db: SqliteDatabase): Verification => ({
         const note = [read.reason, read.detail, read.column, read.value, read.found]
         db.sql(BOOK_READ_SQL).run(verified, field, recordId, run, ordinal, normalised, ...note)
         if (isAcceptedOnceRead(item)) db.sql(ACCEPT_READ_SQL).run(item.marks ?? null, run, ordinal)
+        if (item.isHeld) db.sql(LET_GO_SQL).run(run, ordinal)
         if (isNotedOnceRead(item)) {
           const { readBack = null, seen = null } = item
           db.sql(NOTE_READ_SQL).run(run, ordinal, readBack, seen, normalised)

@@ -2,7 +2,7 @@
 
 import type { RetryTask } from '../../core/domain/purpose.ts'
 import { LEDGER_CHARS_MAX } from '../../core/limits.ts'
-import type { CorrectionPlace, Leftovers } from '../roles/leftovers.ts'
+import type { RowPlace, Leftovers } from '../roles/leftovers.ts'
 import { completeStates } from '../rows/runs.ts'
 import type { Row } from '../rows/values.ts'
 import type { SqlDialect, StatementRunner } from './engine.ts'
@@ -39,7 +39,7 @@ export const correctionStatements = (db: StatementRunner, dialect: CorrectionDia
     },
   }) satisfies Partial<Leftovers>
 
-const beginningOf = (shower: Shower | undefined): CorrectionPlace | null =>
+const beginningOf = (shower: Shower | undefined): RowPlace | null =>
   shower === undefined ? null : { run: shower.run, ordinal: 0 }
 
 const correctionOfRow = (row: Row) => ({

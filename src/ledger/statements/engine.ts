@@ -68,6 +68,11 @@ export interface SqlDialect extends ColumnReaders {
   /** The same that the run `$2` met again. */
   readonly correctedMetAgain: string
   /**
+   * The rows that the run `$2` wrote, has not read back, and keeps; as long as what they wrote is accepted in the destination of the run
+   * `$1`. Above the ordinal `$3`, at most `$4`.
+   */
+  readonly unreadOf: string
+  /**
    * `FROM` of a statement about what all runs have in `table` of the value `$1`: `runs`, and the rows of each, found by an index for
    * each run.
    */

@@ -3,11 +3,11 @@
 import type { Watermark } from '../../core/domain/watermark.ts'
 import type { Leftovers, RetriedRow } from '../roles/leftovers.ts'
 import { LEDGER_CHARS_MAX } from '../../core/limits.ts'
-import { carriedRowOfRow, isRetried, retriedOfRow } from '../rows/items.ts'
+import { carriedRowOfRow, isRetried, retriedOfRow, unreadOfRow } from '../rows/items.ts'
 import { completeStates } from '../rows/runs.ts'
 import { remainingRanges } from '../rules/ranges.ts'
 import type { SqlDialect, StatementRunner } from './engine.ts'
-import { newestRunElsewhere } from './origins.ts'
+import { endedRuns, newestRunElsewhere } from './origins.ts'
 
 // oxlint-disable-next-line max-lines-per-function -- a table of methods, none of them long
 export function leftoverStatements(db: StatementRunner, dialect: SqlDialect) {
@@ -43,6 +43,25 @@ export function leftoverStatements(db: StatementRunner, dialect: SqlDialect) {
         'raw',
       )
       return rows.map(carriedRowOfRow)
+    },
+
+    async unreadRows(run, { after, limit }) {
+      const runs = (await db.all(endedRuns(dialect), [run])).map((row) => Number(row['id']))
+      const place = after === null ? 0 : runs.indexOf(after.run)
+      const of = runs[place]
+      if (of === undefined) return { rows: [], next: null }
+      const values = [run, of, after?.ordinal ?? 0, limit]
+      const { rows, chars } = await db.page(dialect.unreadOf, values, 'payload')
+      const isMore = rows.length === limit || chars >= LEDGER_CHARS_MAX
+      const behind = runs[place + 1]
+      return {
+        rows: rows.map(unreadOfRow),
+        next: isMore
+          ? { run: of, ordinal: Number(rows.at(-1)!['ordinal']) }
+          : behind === undefined
+            ? null
+            : { run: behind, ordinal: 0 },
+      }
     },
 
     async retryRows(run, { rows, codes, reasons, correction }, { after, limit }) {

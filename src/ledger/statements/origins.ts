@@ -1,6 +1,6 @@
 // Which runs wrote the records of a destination under other conditions, or were not read back.
 
-import { completeStates } from '../rows/runs.ts'
+import { completeStates, liveStates } from '../rows/runs.ts'
 import type { SqlDialect } from './engine.ts'
 
 /**
@@ -22,6 +22,15 @@ export const newestRunElsewhere = (
 
 /** Runs that one more run looks through, the newest first. */
 const UNREAD_RUNS_MAX = 1_000
+
+/** The runs of the destination of the run `$1` that ended before their time, and of which later ones know what they wrote. */
+export const endedRuns = (dialect: Pick<SqlDialect, 'join'>): string => `SELECT before.id
+  FROM runs AS own JOIN runs AS before ON before.sync = own.sync AND before.mode = 'run' AND ($1 < 0 OR before.id < own.id)
+    AND before.destination = own.destination
+  WHERE own.id = $1 AND before.batches > 0 AND before.state NOT IN (${completeStates}, ${liveStates})
+    AND before.id > ${newestRunElsewhere(dialect, 'own.destination')}
+    AND before.id > (SELECT restored_after FROM project)
+  ORDER BY before.id DESC LIMIT ${UNREAD_RUNS_MAX}`
 
 /**
  * The runs of the destination of the run `$1` that may not have read back all that they wrote: they ended before, or were not to. What

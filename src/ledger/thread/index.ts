@@ -36,6 +36,7 @@ const LARGE: ReadonlySet<string> = new Set<keyof Ledger>([
   'stageLinks',
   'keptCorrections',
   'uncompared',
+  'unreadRows',
   'unsettledBatches',
   'written',
 ])

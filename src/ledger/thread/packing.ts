@@ -174,7 +174,11 @@ interface StagedColumns {
 }
 
 const isUsualStaged = (item: StagedItem): boolean =>
-  item.valid && item.of === undefined && item.rawKey === undefined && item.withdrawn === undefined
+  item.valid &&
+  item.of === undefined &&
+  item.rawKey === undefined &&
+  item.withdrawn === undefined &&
+  item.held === undefined
 
 const packStaged = (items: readonly StagedItem[]): Packed<StagedItem, StagedColumns> =>
   packRows(

@@ -48,6 +48,10 @@ export interface StagedRow {
   readonly payload: Payload
   state: string
   id: string | null
+  /** It is none of the source: an earlier run left it over. */
+  readonly isAgain?: true
+  /** Nor this, which is only read back. */
+  readonly isHeld?: true
 }
 
 export type Causes = Map<string, 'missing' | 'asked'>
@@ -69,6 +73,8 @@ export class SyncModel {
   watermark = 0
   /** Keys whose rows a run has written that ended before it read them back, though it was to. */
   readonly #unread = new Set<string>()
+  /** Those of them that the source does not give again, and what is accepted of them. */
+  readonly #kept = new Map<string, { readonly row: StagedRow; readonly accepted: Accepted }>()
 
   constructor(setting: SyncSetting) {
     this.setting = setting
@@ -103,7 +109,9 @@ export class SyncModel {
         )
     const rows = [...read, ...carried].map((row, index): StagedRow => {
       const key = row.code === '' ? null : row.code
-      const staged = { ordinal: index + 1, row, key, payload: {}, id: null }
+      const isAgain = index >= read.length
+      const place = { ordinal: index + 1, row, key, ...(isAgain && { isAgain: true as const }) }
+      const staged = { ...place, payload: {}, id: null }
       if (hasDeleteWhen && row.state === 'deleted')
         return { ...staged, state: key === null ? 'invalid' : 'withdrawn' }
       const payload = this.#payloadOf(row)
@@ -122,7 +130,19 @@ export class SyncModel {
       row.state = 'unchanged'
       row.id = accepted.id
     }
-    return rows
+    return isIncremental ? [...rows, ...this.#held(rows)] : rows
+  }
+
+  /** The rows that this run only reads back, in the order of their runs, the newest first. */
+  #held(rows: readonly StagedRow[]): readonly StagedRow[] {
+    const keys = new Set(rows.map(({ key }) => key))
+    return [...this.#kept.values()]
+      .filter(({ row, accepted }) => !keys.has(row.key) && this.accepted.get(row.key!) === accepted)
+      .toSorted((a, b) => b.accepted.at - a.accepted.at || a.row.ordinal - b.row.ordinal)
+      .map(({ row, accepted: { id } }, index) => {
+        const ordinal = rows.length + index + 1
+        return { ...row, ordinal, state: 'unchanged', id, isAgain: true, isHeld: true }
+      })
   }
 
   /** The states that a planned row may get, in the order of probability. */
@@ -175,16 +195,23 @@ export class SyncModel {
   /** Of a run that ended before its time: nothing of it was read back. */
   noteUnread(rows: readonly StagedRow[]): void {
     if (this.setting.verify !== 'all') return
-    for (const { key, state } of rows)
-      if (key !== null && ['created', 'updated'].includes(state)) this.#unread.add(key)
+    for (const row of rows) {
+      const { key, state, isAgain } = row
+      if (key === null || !['created', 'updated'].includes(state)) continue
+      this.#unread.add(key)
+      if (isAgain) this.#kept.set(key, { row, accepted: this.accepted.get(key)! })
+    }
   }
 
   /** The rows that a run has read back although it has not written them, and that others have changed since they were. */
   readUnread(rows: readonly StagedRow[], service: ServiceModel): readonly StagedRow[] {
     const { type, verify } = this.setting
     if (verify !== 'all') return []
-    const read = rows.filter(({ key, state }) => state === 'unchanged' && this.#unread.has(key!))
+    const read = rows.filter(
+      ({ key, state, isHeld }) => isHeld || (state === 'unchanged' && this.#unread.has(key!)),
+    )
     for (const { key } of rows) if (key !== null) this.#unread.delete(key)
+    for (const { key } of read) this.#kept.delete(key!)
     const different = read.filter(({ key, payload }) => {
       const held = service.ofKey(type, key!)?.properties
       return Object.entries(payload).some(([name, value]) => (held?.[name] ?? null) !== value)

@@ -136,6 +136,7 @@ export function judgeClosedRun(
   // Why a plan is refused is the product's to say.
   if (run.state === 'failed' && !approvals.isApplying(run)) judgeFailed(world, run, since, violate)
   approvals.judgeApplied(run)
+  if (!COMPLETE.includes(run.state)) incremental.noteEnded(run)
   if (!['sync', 'backfill'].includes(run.purpose) || !COMPLETE.includes(run.state))
     return links.judgeClosed(run, null, since)
   const source = world.sources.get(run.sync)!

@@ -40,6 +40,12 @@ const DONE = `('created', 'updated', 'unchanged', 'exists', 'absent', 'kept', 'w
 const mayBeLeft = ({ state, verified }: Pick<Item, 'state' | 'verified'>): boolean =>
   MAY_BE_LEFT.includes(state) || (verified !== null && verified !== 'equal')
 
+/** A row that a run wrote, and had not read back when it ended. */
+interface Unread {
+  readonly run: RunRow
+  readonly raw: string | null
+}
+
 /** A row as a run since the last complete one has read it. */
 interface Newer extends Pick<Item, 'state' | 'verified'> {
   readonly raw: string | null
@@ -52,10 +58,24 @@ export class IncrementalJudge {
   readonly #world: World
   readonly #violate: Violate
   readonly #reached = new Map<string, Reached[]>()
+  /** By sync and key, the newest of each. */
+  readonly #unread = new Map<string, Unread>()
 
   constructor(world: World, violate: Violate) {
     this.#world = world
     this.#violate = violate
+  }
+
+  /** Notes what a run that ended before its time has not read back, though it was to. */
+  noteEnded(run: RunRow): void {
+    if (run.purpose === 'undo' || !run.config.includes('"verify":"all"')) return
+    const written = this.#world.query<{ key: string; raw: string | null }>(
+      `SELECT items.key, payloads.raw FROM items
+         LEFT JOIN payloads ON payloads.run = items.run AND payloads.ordinal = items.ordinal
+       WHERE items.run = ? AND items.state IN ('created', 'updated') AND items.verified IS NULL`,
+      run.id,
+    )
+    for (const { key, raw } of written) this.#unread.set(`${run.sync} ${key.trim()}`, { run, raw })
   }
 
   /** The rows of a run that was complete, in the order of its items; null where what it has read was never an answer. */
@@ -118,8 +138,13 @@ export class IncrementalJudge {
   ): readonly Row[] {
     const returned = new Set(reading.rows.map(({ code }) => code))
     const again = items.filter(({ line }) => line === 0)
-    const rows = again.map(({ key, ordinal }) => {
+    const rows = again.map(({ key, ordinal, state }) => {
       const code = key?.trim() ?? ''
+      const unread = state === 'unchanged' ? this.#unread.get(`${run.sync} ${code}`) : undefined
+      if (unread !== undefined && unread.run.id < run.id && isSameDestination(unread.run, run)) {
+        if (returned.has(code)) this.#violate(`(iii) run ${run.id}: row ${ordinal} comes twice`)
+        return this.#readAs(run.sync, code, unread)
+      }
       const newer = last === null ? undefined : this.#newer(code, last.run, run)
       const isLeft = last?.mayCome.has(code) === true && (newer === undefined || mayBeLeft(newer))
       if (!isLeft || returned.has(code))
@@ -154,7 +179,7 @@ export class IncrementalJudge {
     )[0]
 
   /** The row of a table that has these cells. */
-  #readAs(sync: string, code: string, { raw }: Newer): Row | undefined {
+  #readAs(sync: string, code: string, { raw }: Pick<Newer, 'raw'>): Row | undefined {
     const read = JSON.parse(raw ?? '[]') as readonly unknown[]
     return this.#world.sources
       .get(sync)!

@@ -110,6 +110,7 @@ export function closingTests(open: Open): void {
           lastRead: null,
           answered: null,
           answeredKey: null,
+          isHeld: false,
           known: expect.objectContaining({ run: claim.run, marks: 'marks of 1', seen: null }),
         },
         expect.objectContaining({ ordinal: 2, state: 'sent', recordId: null, inDoubt: true }),

@@ -256,10 +256,10 @@ export function incrementalTests(open: Open): void {
     it('comes as the run has it that read it last, whichever of them was tried again last', async () => {
       const names = ['one', 'other']
       const items = names.map((name, at) => row(at + 1, name))
-      const again = (content: string) => [{ ...row(1, 'one', content), of: 1 }]
+      const again = (content: string, of = 1) => [{ ...row(1, 'one', content), of }]
       const old = await read('0', 'complete_with_rejects', [row(1, 'one', 'old')])
       const run = await read('1', 'complete_with_rejects', items)
-      const lost = await failed(items.map((item) => row(item.ordinal, item.key!, 'b')))
+      const lost = await failed([row(1, 'other', 'b'), row(2, 'one', 'b')])
       const newer = (one: number, content: string) => [
         [1, one, 'one', content],
         [2, lost, 'other', 'b'],
@@ -267,7 +267,7 @@ export function incrementalTests(open: Open): void {
       await failed(again('old'), { task: { purpose: 'retry', of: old } })
       await failed(again('a'), { task: { purpose: 'retry', of: run } })
       expect(await come(run)).toEqual(newer(lost, 'b'))
-      const corrected = await failed(again('c'), { task: { purpose: 'retry', of: lost } })
+      const corrected = await failed(again('c', 2), { task: { purpose: 'retry', of: lost } })
       expect(await come(run)).toEqual(newer(corrected, 'c'))
       // What an undo sends was read by nobody.
       await failed([row(1, 'one', 'undone')], { task: { purpose: 'undo', of: lost } })

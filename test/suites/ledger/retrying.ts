@@ -457,6 +457,43 @@ export function retryingTests(open: Open): void {
       expect(await statesOf(await retry(two, [[2, 'found']], 'updated'))).toEqual(['updated'])
       expect(await taken(two)).toEqual([])
     })
+
+    it('gives way to a row that was read later and whose answer was lost, but to none with its values', async () => {
+      const one = await leftOver()
+      const later = await staged(ledger, [
+        row(1, 'rejected', 'newer'),
+        row(2, 'conflict', 'mended'),
+        row(3, 'unsent', 'newer'),
+        badRow(4, 'differs'),
+      ])
+      await send(ledger, later, 50, ({ ordinal }) => ordinal !== 3)
+      await close(ledger, later.run)
+      const again = await retry(one, [
+        [2, 'rejected'],
+        [3, 'conflict'],
+        [7, 'unsent'],
+        [8, 'differs'],
+      ])
+      expect(await statesOf(again)).toEqual(['superseded', 'created', 'created', 'created'])
+      // It was brought in by nothing, as long as the newer one was not.
+      expect(await taken(one)).toContain(2)
+      expect(await taken(again)).toEqual([])
+      expect(await statesOf(await retry(one, [[2, 'rejected']]))).toEqual(['superseded'])
+      const newer = await retry(later.run, [[1, 'rejected']], 'updated')
+      expect(await statesOf(newer)).toEqual(['updated'])
+      expect(await taken(one)).not.toContain(2)
+      // What a retry of the row itself lost is no other row.
+      const { id: lost } = await openRun(ledger, 'run', 'contacts', 'import', {
+        purpose: 'retry',
+        of: one,
+      })
+      await stage(ledger, lost, [{ ...row(1, 'doubtful', 'c'), of: 6 }], { skipUnchanged: false })
+      const [segment] = await ledger.openSegments(lost)
+      const fence = await ledger.claimSegment(lost, segment!)
+      await send(ledger, { run: lost, segment: segment!, fence })
+      await close(ledger, lost)
+      expect(await statesOf(await retry(one, [[6, 'doubtful']]))).toEqual(['created'])
+    })
   })
 
   describe('corrections', () => {

@@ -83,13 +83,19 @@ const CONFIGS = {
   mirror: { mirror: { from: 'crm', to: 'lake', schema: 'crm_copy' } },
 }
 
+export interface OpenTask {
+  readonly purpose?: Purpose
+  readonly of?: number
+  readonly verify?: 'all'
+}
+
 let opened = 0
 export async function openRun(
   ledger: Ledger,
   mode: 'run' | 'plan' = 'run',
   sync = 'contacts',
   kind: Run['kind'] = 'import',
-  { correction, ...task }: { purpose?: Purpose; of?: number; correction?: number } = {},
+  { correction, verify, ...task }: OpenTask & { correction?: number } = {},
 ): Promise<Run> {
   opened++
   const result = await ledger.openRun({
@@ -102,6 +108,7 @@ export async function openRun(
       name: sync,
       kind,
       ...CONFIGS[kind],
+      ...(verify && { import: { ...CONFIGS.import.import, verify } }),
       ...(correction !== undefined && { retry: { of: task.of!, choice: { correction } } }),
     },
     ...task,
@@ -180,7 +187,7 @@ export const withdrawn = (ordinal: number, key: string): StagedItem => ({
 export async function staged(
   ledger: Ledger,
   items: readonly StagedItem[],
-  options: StageOptions & { task?: { purpose?: Purpose; of?: number } } = {},
+  options: StageOptions & { task?: OpenTask } = {},
 ) {
   const { id: run } = await openRun(ledger, 'run', 'contacts', 'import', options.task)
   const { counts } = await stage(ledger, run, items, options)

@@ -177,6 +177,6 @@ test('rows of a retry that gave way to newer ones are told apart from those with
   const counts = { planned: 1, superseded: 3, newer: 2, unchanged: 0, invalid: 0 }
   expect(await keyWarnings({ keyCounts: keyFigures }, 1, { counts, isExact: false })).toEqual([
     '1 row superseded: a later row has the same key',
-    '2 rows left out: a row with the same key that was read later is brought in already, and nothing older is written over it',
+    '2 rows left out: a row with the same key that was read later is brought in already, or may be where its answer was lost, and nothing older is written over it',
   ])
 })

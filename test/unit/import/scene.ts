@@ -30,6 +30,7 @@ import {
   type ServiceOptions,
 } from '../../../src/service/index.ts'
 import { openSource } from '../../../src/sources/index.ts'
+import type { Extent, Source } from '../../../src/sources/source.ts'
 import { isOwnWorkflow } from '../../own-workflow.ts'
 
 export const CONTACT = 'svc_contact'
@@ -53,6 +54,8 @@ export interface RunOptions {
   readonly signal?: AbortSignal
   /** The client, as the run sees it. */
   readonly through?: (client: ImportClient) => ImportClient
+  /** What its query answers, in place of its source. */
+  readonly answers?: (extent: Extent) => Source
   /** The client of its source of records. Default: that of the service that is written to. */
   readonly readsWith?: RecordsClient
   /** What gives the run its client, in place of `through`. */
@@ -254,8 +257,9 @@ export async function importSceneOn<Service extends SceneService>(
       loadSync: async () => sync,
       loadSyncs: async () => [sync, ...(options.others ?? [])],
       connect: options.connect ?? connectedAs(seen, 'test').connect,
-      openSource: (one, signal, extent) =>
-        openSource(
+      openSource: async (one, signal, extent) =>
+        options.answers?.(extent) ??
+        (await openSource(
           one,
           {
             connect: async () => ({ client: options.readsWith ?? client }),
@@ -264,7 +268,7 @@ export async function importSceneOn<Service extends SceneService>(
           },
           signal,
           extent,
-        ),
+        )),
     })
     const environment = new MockActivityEnvironment(
       { workflowExecution: { workflowId: 'import-contacts', runId: `run-${executions++}` } },

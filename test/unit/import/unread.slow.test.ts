@@ -3,9 +3,9 @@
 
 import { expect, it } from 'vitest'
 import type { ImportConfig } from '../../../config/index.ts'
-import type { ImportClient } from '../../../src/import/ports.ts'
 import { onEachLedger } from './each-ledger.ts'
-import { clientWith, CONTACT, importScene } from './scene.ts'
+import { CONTACT, importScene } from './scene.ts'
+import { otherwise, watching } from './watching.ts'
 
 const NAMES = { svc_external_id: { column: 'id' }, svc_first_name: { column: 'first' } }
 const ROWS = [
@@ -13,42 +13,6 @@ const ROWS = [
   ['k2', 'Grace'],
   ['k3', 'Joan'],
 ]
-
-type Answer = Awaited<ReturnType<ImportClient['batchUpsert']>>
-
-/** As a service answers that tells nothing of its records: only reading them back shows what they hold. */
-const bare = (answer: Answer): Answer => ({
-  ...answer,
-  data: answer.data.map((result) => ({ ...result, record: undefined })),
-})
-
-/** Counts rows that are sent, and look-ups; `stores` is what the service makes of first names. */
-function watching(stores: (name: string) => string = (name) => name) {
-  const seen = { sent: 0, lookUps: 0 }
-  const changed = (batch: unknown) => {
-    const { body, count } = batch as { body: string; count: number }
-    seen.sent += count
-    const { data } = JSON.parse(body) as { data: { properties: Record<string, string> }[] }
-    const items = data.map(({ properties, ...item }) => {
-      const { svc_first_name: name } = properties
-      const stored = name === undefined ? {} : { svc_first_name: stores(name) }
-      return { ...item, properties: { ...properties, ...stored } }
-    })
-    return { body: JSON.stringify({ data: items }), count }
-  }
-  const through = (client: ImportClient): ImportClient =>
-    clientWith(client, {
-      batchUpsert: async (type, matching, batch, options) =>
-        bare(await client.batchUpsert(type, matching, changed(batch), options)),
-      batchCreate: async (type, batch, options) =>
-        bare(await client.batchCreate(type, changed(batch), options)),
-      queryRecords: (...given) => {
-        seen.lookUps++
-        return client.queryRecords(...given)
-      },
-    })
-  return { seen, through }
-}
 
 async function cancelledScene(stores?: (name: string) => string, more: Partial<ImportConfig> = {}) {
   const scene = await importScene(NAMES, { verify: 'all', ...more })
@@ -60,8 +24,6 @@ async function cancelledScene(stores?: (name: string) => string, more: Partial<I
   })
   return scene
 }
-
-const otherwise = (name: string) => `not ${name}`
 
 onEachLedger('rows that were written and not read back', () => {
   it('are read back by the next run, and sent by the one after it where they differ', async () => {
