@@ -59,6 +59,8 @@ export interface ImportActivities {
   stageImport(input: ImportStep & { window?: Window | null }): Promise<
     Pick<StageResult, 'rows' | 'planned' | 'invalid'> & {
       segments: readonly SegmentRef[]
+      /** So many of the segments, the first ones, have rows of earlier runs. Left out if none has. */
+      older?: number
       errors: readonly RowError[]
       /** Whether a review is due. */
       hasLimits: boolean
@@ -215,7 +217,7 @@ async function stageRun(
   const old = retry && (await shared.runOf(retry.of))
   const kind = { isRetry: retry !== undefined, isOfLinks: links !== undefined }
   const staging = { run, sync, keyFingerprint, stageFence, window, reconcile, ...kind }
-  const { fence, rows, planned, invalid, warnings, removals } = await stage(
+  const { fence, rows, carried, planned, invalid, warnings, removals } = await stage(
     importDeps,
     staging,
     async (extent) =>
@@ -233,11 +235,14 @@ async function stageRun(
   const toRemove = removals.planned ?? 0
   logger.info({ run, rows, planned, ...(toRemove > 0 && { removals: toRemove }) }, 'run_staged')
   const choice = { run, config: sync.import, states: ['invalid'], after: 0 } as const
+  const segments = await ledger.openSegments(run, fence)
+  const older = segments.filter(({ first }) => first > rows - carried)
   return {
     rows,
     planned,
     invalid,
-    segments: await ledger.openSegments(run, fence),
+    segments: [...older, ...segments.filter(({ first }) => first <= rows - carried)],
+    ...(older.length > 0 && { older: older.length }),
     errors: invalid === 0 ? [] : await rowErrors(ledger, choice),
     // Who applies a plan has seen what it does.
     ...(makesPlan(sync.import, job) && { makesPlan: true as const }),

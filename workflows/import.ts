@@ -1,7 +1,7 @@
 // The import, as a workflow: open, stage, review, push segment by segment, close (which verifies first). It carries names,
 // ids and counts; rows and keys never enter its history.
 
-import { CancellationScope, proxyActivities } from '@temporalio/workflow'
+import { CancellationScope, patched, proxyActivities } from '@temporalio/workflow'
 import type { Activities, SegmentRef } from '../activities/index.ts'
 import type { ShortActivities, StreamingActivities } from './queues.ts'
 import { DIFFERENCE_KINDS } from '../src/core/domain/differences.ts'
@@ -150,9 +150,7 @@ class ImportRun {
       }
       const sends = this.#scope === null || this.#scope.repair
       if (sends) this.#status.note({ step: 'push' })
-      const atOnce = tuning.segments_in_flight ?? 2
-      const push = (segment: SegmentRef) => this.#pushSegment(segment)
-      if (sends) await forEachConcurrent(staged.segments, atOnce, push)
+      if (sends) await this.#push(staged)
       // Not in results of older releases.
       if (sends && staged.hasLinks) await this.#link()
       // Of results of older releases, and of runs that remove nothing, there is no such step.
@@ -201,6 +199,16 @@ class ImportRun {
       rejected: invalid,
       segments: { total: segments.length, done: 0 },
     })
+  }
+
+  /** What earlier runs have read is sent before anything newer: the service may take two keys for one. */
+  async #push({ segments, older = 0 }: StagedRun): Promise<void> {
+    const atOnce = this.#input.tuning.segments_in_flight ?? 2
+    const push = (segment: SegmentRef) => this.#pushSegment(segment)
+    // Not in results of older releases.
+    const first = older > 0 && patched('older-rows-first') ? older : 0
+    await forEachConcurrent(segments.slice(0, first), atOnce, push)
+    await forEachConcurrent(segments.slice(first), atOnce, push)
   }
 
   async #pushSegment(segment: SegmentRef): Promise<void> {

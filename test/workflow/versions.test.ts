@@ -75,7 +75,7 @@ beforeAll(async () => {
   cpSync(join(root, 'package.json'), join(folder, 'package.json'))
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
   const code = readFileSync(workflowBundle, 'utf8')
-  const place = /^ +await \(0,\w+\.forEachConcurrent\)\(staged\.segments/gm
+  const place = /^ +await this\.#push\(staged\)/gm
   const [, temporal] =
     /__webpack_require__\(\/\*! @temporalio\/workflow \*\/ ("[^"]+")\)/.exec(code) ?? []
   if (code.match(place)?.length !== 1 || temporal === undefined)

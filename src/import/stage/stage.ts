@@ -178,6 +178,11 @@ async function stageSource(
   }
 }
 
+const sliceWatcher = (deps: Pick<ImportDeps, 'signal' | 'beat'>) => () => {
+  deps.signal.throwIfAborted()
+  deps.beat()
+}
+
 interface StagedRows {
   /** Those of the source, and those of earlier runs. */
   readonly all: number
@@ -219,25 +224,23 @@ async function stageRows(
   // A retry is asked for, and what a reconciliation found differs although it was accepted: accepted rows are sent too.
   const skipUnchanged = reconcile === null && !isRetry
   const watermark = window === null && skipUnchanged ? reached : undefined
-  // Each row of a source of links links for itself.
-  const keysRepeat = !writesRecords(sync.import.mode)
   const unread = sync.import.verify === 'all' ? unreadOf(sync.import) : null
-  const kept = { run, fence, rows: read, columns: source.columns, plan, keysRepeat }
+  const { from, mode } = sync.import
+  // Each row of a source of links links for itself.
+  const keysRepeat = !writesRecords(mode)
+  const kept = { run, fence, rows: read, columns: source.columns, plan, keysRepeat, from }
   const carried = last === null ? 0 : await carryOver(deps, kept, last)
   const isOfAll = isOfSource && window === null && skipUnchanged && !keysRepeat
-  const before = { ...kept, rows: read + carried, from: sync.import.from }
   const written = { become: isOfAll ? unread : null, corrected: corrected.keys }
-  const held = await carryUnread(deps, before, written)
+  const held = await carryUnread(deps, { ...kept, rows: read + carried }, written)
   const rows = read + carried + held
-  const onSlice = () => {
-    deps.signal.throwIfAborted()
-    deps.beat()
-  }
+  const onSlice = sliceWatcher(deps)
   const decided = await ledger.finishStage(
     run,
     fence,
     {
       rows,
+      again: carried + held,
       digest,
       watermark,
       skipUnchanged,

@@ -4,7 +4,7 @@ import type { ItemState } from '../../core/domain/item-states.ts'
 import { FenceLost } from '../../core/errors.ts'
 import { LEDGER_CHARS_MAX } from '../../core/limits.ts'
 import type { RunSegment } from '../roles/outbox.ts'
-import type { RowStaging, StagedItem } from '../roles/staging.ts'
+import type { RowStaging, StagedItem, StagedSource } from '../roles/staging.ts'
 import { isMapped, isUnread, takesPlace } from '../rows/items.ts'
 import { liveStates } from '../rows/runs.ts'
 import { countsOfRow } from '../rows/values.ts'
@@ -14,7 +14,9 @@ import {
   KEY_COUNT_ROWS,
   KEY_COUNTS,
   decideSlices,
+  givenRows,
   hashOfPlace,
+  isSentAfterOlder,
   keptBelow,
   relianceOf,
   type Reliance,
@@ -133,6 +135,7 @@ const isUnreadOf = (runs: string) => `coalesce((SELECT true FROM items AS earlie
     AND ${isUnread('earlier')} LIMIT 1), false)`
 
 const UNCHANGED_BUT_UNREAD_SQL = `${UNCHANGED_SQL} AND NOT ${isUnreadOf('$6')}`
+const notAfterOlder = (given: string) => `AND NOT ${isSentAfterOlder('$1', given)}`
 
 /** @param isDropped which of the items that are not sent need their payloads no more */
 const dropSql = (
@@ -154,10 +157,18 @@ function leaveUnchanged(
   session: Session,
   at: readonly (number | null)[],
   { after, unread }: NonNullable<Reliance>,
+  source: StagedSource,
 ): Promise<number> {
+  const given = Number(at[1]) <= givenRows(source) && source.again ? [givenRows(source)] : []
+  const older = (place: string) => (given.length > 0 ? notAfterOlder(place) : '')
   return unread?.become === 'plan'
-    ? session.run(UNCHANGED_BUT_UNREAD_SQL, [...at, after, unread.runs])
-    : session.run(UNCHANGED_SQL, [...at, after])
+    ? session.run(`${UNCHANGED_BUT_UNREAD_SQL} ${older('$7')}`, [
+        ...at,
+        after,
+        unread.runs,
+        ...given,
+      ])
+    : session.run(`${UNCHANGED_SQL} ${older('$6')}`, [...at, after, ...given])
 }
 
 /** Decides about the items of a slice, and drops the payloads of those that are not sent. */
@@ -167,13 +178,15 @@ async function decide(
   { first, last }: RunSegment,
   destination: number | null,
   relied: Reliance,
-  keysRepeat: boolean,
+  source: StagedSource,
 ): Promise<SliceCounts> {
   const slice = [run, first, last]
   const newer = await session.run(GIVE_WAY_SQL, slice)
-  const superseded = newer + (keysRepeat ? 0 : await session.run(SUPERSEDE_SQL, slice))
+  const superseded = newer + (source.keysRepeat ? 0 : await session.run(SUPERSEDE_SQL, slice))
   const unread = relied?.unread ?? null
-  const unchanged = relied ? await leaveUnchanged(session, [...slice, destination], relied) : 0
+  const unchanged = relied
+    ? await leaveUnchanged(session, [...slice, destination], relied, source)
+    : 0
   if (superseded + unchanged > 0)
     await (unread?.become === 'read'
       ? session.run(DROP_READ_SQL, [...slice, destination, unread.runs])
@@ -262,7 +275,7 @@ export function stagingMethods(db: PostgresDatabase, links: LinkDecisions) {
       const decideSlice = (slice: RunSegment) =>
         db.transaction(async (session) => {
           const destination = await checkStageFence(session, run, fence)
-          return await decide(session, run, slice, destination, relied, source.keysRepeat ?? false)
+          return await decide(session, run, slice, destination, relied, source)
         })
       const { segments, counts } = await decideSlices(source, decideSlice, onSlice)
       const linked = await links.decide(run, fence, source, relied, onSlice)

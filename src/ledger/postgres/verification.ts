@@ -8,6 +8,7 @@ import {
   isUnread,
   PLANNED_COLUMNS,
   plannedOfRow,
+  readFirst,
   writtenOfRow,
   writtenStates,
 } from '../rows/items.ts'
@@ -117,7 +118,7 @@ export const verificationMethods = (db: PostgresDatabase): Verification => ({
          AND ordinal = (SELECT same.ordinal FROM items AS same
            WHERE hashtextextended(same.record_id, same.run) = hashtextextended(items.record_id, items.run)
              AND same.record_id = items.record_id AND same.run + 0 = items.run AND same.state <> 'unchanged'
-           ORDER BY same.ordinal::bigint DESC LIMIT 1)
+           ORDER BY ${readFirst('same')}, same.ordinal::bigint DESC LIMIT 1)
        ORDER BY ordinal LIMIT $3`,
       [run, after, limit],
       'payload',

@@ -57,6 +57,8 @@ export type StagedItem =
 /** The source of a staged run. */
 export interface StagedSource {
   readonly rows: number
+  /** Those of `rows` that earlier runs have read, the last ones: they have segments of their own. Default 0. */
+  readonly again?: number
   readonly digest: string
   readonly rowsPerSegment: number
   readonly watermark?: Watermark | undefined

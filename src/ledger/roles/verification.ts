@@ -66,7 +66,10 @@ export interface Verification {
   ): Promise<readonly WrittenItem[]>
   /** Records what reading back showed, in a live run; items keep a terminal state. At most 1,000. */
   recordVerified(run: number, items: readonly VerificationResult[]): Promise<void>
-  /** Items above `after` whose record another item of the run wrote too, and that come last: to be sent once more. */
+  /**
+   * Items above `after` whose record another item of the run wrote too, and that come last: to be sent once more. What an earlier run has
+   * read comes before all others.
+   */
   collisions(run: number, page: LedgerPage): Promise<readonly PlannedItem[]>
   /**
    * The item was sent after all others of its record: it is accepted, no other key of the record is, and the other items of the

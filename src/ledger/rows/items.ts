@@ -89,6 +89,9 @@ export const takesPlace = (item: string): string =>
 /** Whether an item's values may be those of its key's record. */
 export const isMapped = (item: string): string => `${item}.state NOT IN ('invalid', 'corrected')`
 
+/** Whether the row of an item was read by an earlier run, in order: such a row is older than all that the run has read itself. */
+export const readFirst = (item: string): string => `${item}.line = 0`
+
 /** The columns of a planned item with its payload. */
 export const PLANNED_COLUMNS = 'ordinal, key, payload, hash, attempts, record_id, replayed'
 

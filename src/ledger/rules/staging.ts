@@ -56,13 +56,31 @@ export const relianceOf = (
   }
 }
 
+/** The rows that a source gives. */
+export const givenRows = ({ rows, again = 0 }: StagedSource): number => rows - again
+
+/**
+ * Of `items`, rows that the source gives, up to the ordinal `given`: whether it differs from the key of a row that an earlier run has read,
+ * and that is sent, in capitals only. The service may take the two for one: then this one is sent as well, after that one.
+ */
+export const isSentAfterOlder = (run: string, given: string): string =>
+  `lower(items.key) IN (SELECT lower(older.key) FROM items AS older
+    WHERE older.run = ${run} AND older.ordinal > ${given} AND older.state = 'planned')`
+
+/** The slices of a source, and behind them those of the rows that earlier runs have read. */
+function* slicesOf(given: number, rows: number): Generator<RunSegment> {
+  yield* ordinalSlices(given)
+  for (const { first, last } of ordinalSlices(rows - given))
+    yield { first: given + first, last: given + last }
+}
+
 /**
  * Decides about the rows of a source, slice by slice, and divides the run into segments: slices in a row that together have
- * at most `rowsPerSegment` planned items, or one slice that has more.
+ * at most `rowsPerSegment` planned items, or one slice that has more. Rows that earlier runs have read have segments of their own.
  * @param decide in a transaction of its own for each slice
  */
 export async function decideSlices(
-  { rows, rowsPerSegment }: StagedSource,
+  source: StagedSource,
   decide: (slice: RunSegment) => Promise<SliceCounts>,
   onSlice: OnSlice = () => {},
 ): Promise<{ readonly segments: readonly PlannedSegment[]; readonly counts: StageCounts }> {
@@ -76,10 +94,13 @@ export async function decideSlices(
     withdrawn: 0,
   }
   const segments: PlannedSegment[] = []
-  for (const slice of ordinalSlices(rows)) {
+  const { rows, rowsPerSegment } = source
+  const given = givenRows(source)
+  for (const slice of slicesOf(given, rows)) {
     const found = await decide(slice)
     for (const name of Object.keys(sum) as (keyof SliceCounts)[]) sum[name] += found[name]
-    const open = segments.at(-1)
+    const last = segments.at(-1)
+    const open = last !== undefined && slice.first > given && last.last <= given ? undefined : last
     if (open && found.planned > 0 && open.planned + found.planned <= rowsPerSegment)
       segments.splice(-1, 1, {
         first: open.first,

@@ -3,7 +3,7 @@
 import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import { FenceLost } from '../../core/errors.ts'
 import type { RunSegment } from '../roles/outbox.ts'
-import type { RowStaging } from '../roles/staging.ts'
+import type { RowStaging, StagedSource } from '../roles/staging.ts'
 import { isMapped, isUnread, takesPlace } from '../rows/items.ts'
 import { liveStates } from '../rows/runs.ts'
 import { countsOfRow } from '../rows/values.ts'
@@ -12,7 +12,9 @@ import {
   KEY_COUNT_ROWS,
   KEY_COUNTS,
   decideSlices,
+  givenRows,
   hashOfPlace,
+  isSentAfterOlder,
   keptBelow,
   relianceOf,
   type Reliance,
@@ -103,6 +105,7 @@ const isUnreadOf = (
     AND accepted.run IN (SELECT value FROM json_each(${runs})) AND ${isUnread('earlier')})`
 
 const UNCHANGED_BUT_UNREAD_SQL = `${UNCHANGED_SQL} AND NOT ${isUnreadOf('?5')}`
+const NOT_AFTER_OLDER = `AND NOT ${isSentAfterOlder('?1', '?6')}`
 
 /** @param isDropped which of the items that are not sent need their payloads no more */
 const dropSql = (
@@ -126,10 +129,15 @@ function leaveUnchanged(
   db: SqliteDatabase,
   slice: readonly [number, number, number],
   { after, unread }: NonNullable<Reliance>,
+  source: StagedSource,
 ): number {
-  if (unread?.become !== 'plan') return db.sql(UNCHANGED_SQL).run(...slice, after).changes
-  const runs = JSON.stringify(unread.runs)
-  return db.sql(UNCHANGED_BUT_UNREAD_SQL).run(...slice, after, runs).changes
+  const isOlder = slice[1] <= givenRows(source) && source.again
+  const runs = unread?.become === 'plan' ? JSON.stringify(unread.runs) : null
+  const text = runs === null ? UNCHANGED_SQL : UNCHANGED_BUT_UNREAD_SQL
+  if (isOlder)
+    return db.sql(`${text} ${NOT_AFTER_OLDER}`).run(...slice, after, runs, givenRows(source))
+      .changes
+  return db.sql(text).run(...slice, after, ...(runs === null ? [] : [runs])).changes
 }
 
 /** Decides about the items of a slice, and drops the payloads of those that are not sent. */
@@ -138,14 +146,14 @@ function decide(
   run: number,
   { first, last }: RunSegment,
   relied: Reliance,
-  keysRepeat: boolean,
+  source: StagedSource,
 ): SliceCounts {
   const slice = [run, first, last] as const
   const [supersede, giveWay] = [db.sql(SUPERSEDE_SQL), db.sql(GIVE_WAY_SQL)]
   const newer = giveWay.run(...slice).changes
-  const superseded = newer + (keysRepeat ? 0 : supersede.run(...slice).changes)
+  const superseded = newer + (source.keysRepeat ? 0 : supersede.run(...slice).changes)
   const unread = relied?.unread ?? null
-  const unchanged = relied ? leaveUnchanged(db, slice, relied) : 0
+  const unchanged = relied ? leaveUnchanged(db, slice, relied, source) : 0
   if (superseded + unchanged > 0) {
     if (unread?.become === 'read') db.sql(DROP_READ_SQL).run(...slice, JSON.stringify(unread.runs))
     else db.sql(DROP_SQL).run(...slice)
@@ -251,7 +259,7 @@ export function stagingMethods(db: SqliteDatabase, links: LinkDecisions) {
       const decideSlice = async (slice: RunSegment) => {
         const counts = db.transaction(() => {
           checkStageFence(db, run, fence)
-          return decide(db, run, slice, relied, source.keysRepeat ?? false)
+          return decide(db, run, slice, relied, source)
         })
         await yieldToOthers()
         return counts

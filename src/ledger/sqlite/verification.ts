@@ -9,6 +9,7 @@ import {
   isUnread,
   PLANNED_COLUMNS,
   plannedOfRow,
+  readFirst,
   writtenOfRow,
   writtenStates,
 } from '../rows/items.ts'
@@ -92,8 +93,9 @@ export const verificationMethods = (db: SqliteDatabase): Verification => ({
       .sql(
         `SELECT ${PLANNED_COLUMNS} FROM items INDEXED BY items_twin JOIN payloads USING (run, ordinal)
          WHERE run = ?1 AND ordinal > ?2 AND twin IS NOT NULL AND state IN (${writtenStates})
-           AND ordinal = (SELECT max(same.ordinal) FROM items AS same INDEXED BY items_record
-             WHERE same.run = ?1 AND same.record_id = items.record_id AND same.state <> 'unchanged')
+           AND ordinal = (SELECT same.ordinal FROM items AS same INDEXED BY items_record
+             WHERE same.run = ?1 AND same.record_id = items.record_id AND same.state <> 'unchanged'
+             ORDER BY ${readFirst('same')}, same.ordinal DESC LIMIT 1)
          ORDER BY ordinal LIMIT ?3`,
       )
       .upTo(LEDGER_CHARS_MAX, run, after, limit)

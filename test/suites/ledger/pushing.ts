@@ -48,6 +48,23 @@ export function pushingTests(open: Open): void {
       expect(rest.map(({ ordinal }) => ordinal)).toEqual([3])
     })
 
+    it('have segments of their own where earlier runs have read them', async () => {
+      const { id: run } = await openRun(ledger)
+      const of = async (count: number, again: number) => {
+        await stage(ledger, run, rows(count), { again })
+        return (await ledger.openSegments(run)).map(({ first, last }) => [first, last])
+      }
+      expect(await of(5, 2)).toEqual([
+        [1, 3],
+        [4, 5],
+      ])
+      expect(await of(2, 2)).toEqual([[1, 2]])
+      expect(await of(2_300, 1_100)).toEqual([
+        [1, 1_200],
+        [1_201, 2_300],
+      ])
+    })
+
     it('come from their own segment only, and only while they are planned', async () => {
       const { id: run } = await openRun(ledger)
       await stage(ledger, run, rows(2_000), { rowsPerSegment: 1_000 })
@@ -446,6 +463,13 @@ export function pushingTests(open: Open): void {
           payload: '{"properties":{"id":"k4","name":"a"}}',
         }),
       ])
+    })
+
+    it('are older than the others where an earlier run has read them, whatever their place', async () => {
+      const again = [row(3, 'k3'), row(4, 'k4')].map((item) => ({ ...item, line: 0 }))
+      const claim = await staged(ledger, [...rows(2), ...again])
+      await written(claim, ['r1', 'r2', 'r1', 'r1'])
+      expect(await twinsOf(claim.run)).toEqual([1])
     })
 
     it('are found across batches, whichever is settled first', async () => {

@@ -123,6 +123,8 @@ export interface StageOptions {
   readonly destination?: Partial<Destination>
   readonly watermark?: Watermark
   readonly skipUnchanged?: boolean
+  /** How many of the rows earlier runs have read. */
+  readonly again?: number
   /** Default: that of all runs. */
   readonly keyFingerprint?: string
 }
@@ -147,6 +149,7 @@ export async function stage(
     digest: 'd',
     rowsPerSegment: options.rowsPerSegment ?? 100_000,
     watermark: options.watermark,
+    ...(options.again !== undefined && { again: options.again }),
     ...(options.skipUnchanged !== undefined && { skipUnchanged: options.skipUnchanged }),
   }
   return { fence, counts: await ledger.finishStage(run, fence, source) }
