@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path'
 export const nextVersionOf = (workflows: string): string =>
   join(dirname(workflows), 'workflows-next.js')
 
-const PLACE = /^ +if \(sends\)\s+await this\.#push\(staged\)/gm
+const PLACE = /^ +if \(sends\)\s+await [^\n]*\bpush\b[^\n]*\bstaged\)/gm
 const TEMPORAL = /__webpack_require__\(\/\*! @temporalio\/workflow \*\/ ("[^"]+")\)/
 
 /** @param code of the version that is there, as webpack writes it */
