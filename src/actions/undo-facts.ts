@@ -15,8 +15,12 @@ export function undoFacts(plan: UndoPlan): readonly (readonly [string, number])[
     ['get values back', plan.restored],
     ['are deleted (the run made them)', plan.deleted],
     ...some('are made again, with new ids', plan.made),
-    ['are left, all that was written has changed since', plan.kept - plan.keysChanged],
+    [
+      'are left, all that was written has changed since',
+      plan.kept - plan.keysChanged - plan.keysTaken,
+    ],
     ...some('are left, their keys were changed since', plan.keysChanged),
+    ...some('are not made again, their keys have other records by now', plan.keysTaken),
     ...REMOVAL_STATES.flatMap((state) =>
       some(`are not deleted: ${removalMeaning(state)}`, left[state] ?? 0),
     ),

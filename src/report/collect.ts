@@ -21,7 +21,7 @@ import { comparisonOf } from './comparison.ts'
 import { secondsBetween } from './format.ts'
 import { readRejectGroups } from './reject-groups.ts'
 import { countBroughtIn, readLeftovers } from './leftovers.ts'
-import { verdictWithLaterRuns } from './later-runs.ts'
+import { readUndos, verdictWithLaterRuns } from './later-runs.ts'
 import type {
   ErrorsReport,
   ProvenanceReport,
@@ -61,7 +61,7 @@ export async function collectReport(
   const rejects = groups ?? (await readRejectGroups(ledger, run))
   const errors = errorsOf(run, account, rejects)
   const left = comparison ? null : await readLeftovers(ledger, run, errors.groups.length > 0)
-  const undos = await ledger.undos(run.id)
+  const undos = await readUndos(ledger, run.id)
   return {
     v: 1,
     made_at: madeAt,
@@ -85,7 +85,12 @@ export async function collectReport(
       rows: retry.rowsRead,
       mended: retry.counts && countBroughtIn(retry.counts),
     })),
-    undos: undos.map(({ id, state, openedAt }) => ({ run: id, state, opened_at: openedAt })),
+    undos: undos.map(({ id, state, openedAt, takenBackBy }) => ({
+      run: id,
+      state,
+      opened_at: openedAt,
+      taken_back_by: takenBackBy,
+    })),
     provenance: await readProvenance(ledger, run, ui),
     commands: { rejects: hint(`rejects ${run.id}`), audit: hint('audit') },
   }

@@ -258,7 +258,12 @@ const retryReport = z
   .meta({ id: 'RetryReport' })
 
 const undoReport = z
-  .object({ run: count, state: z.enum(RUN_STATES), opened_at: time })
+  .object({
+    run: count,
+    state: z.enum(RUN_STATES),
+    opened_at: time,
+    taken_back_by: count.nullable().describe('The undo of it that put everything back.'),
+  })
   .meta({ id: 'UndoReport' })
 
 const provenanceReport = z

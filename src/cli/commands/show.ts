@@ -135,7 +135,8 @@ function printShown(
     const what = mended === null ? state : `${formatNumber(mended)} brought in`
     terminal.out(`  Retried by run ${id}${of === run.id ? '' : ` (retry of run ${of})`}: ${what}`)
   }
-  for (const { run: id, state } of undos) terminal.out(`  ${undoText({ id, state })}`)
+  for (const { run: id, state, taken_back_by: takenBackBy } of undos)
+    terminal.out(`  ${undoText({ id, state, takenBackBy })}`)
   printActions(terminal, shown.actions)
   if (left && (left.rows < left.of || retries.length > 0))
     terminal.out(`  ${leftoversText(left, run.id)}`)

@@ -15,6 +15,7 @@ import {
   type UndoPlan,
 } from '../../import/index.ts'
 import { isComplete } from '../../core/domain/run-states.ts'
+import { readUndos, type UndoOfRun } from '../../report/later-runs.ts'
 import type { Run } from '../../ledger/ledger.ts'
 import { pauseSchedule } from '../../schedules/control.ts'
 import { NO_PROJECT } from '../../runs/project.ts'
@@ -69,7 +70,7 @@ export async function undoRun(
   if (planned !== null && plan !== null) {
     refuseNothing(run, plan, { before, choice })
     showPlan(context, run, planned, options.dryRun)
-    for (const each of before)
+    for (const each of before.filter(({ takenBackBy }) => takenBackBy === null))
       context.terminal.err(
         `Run ${each.id} has undone it before (${each.state}); this is what is left`,
       )
@@ -130,14 +131,18 @@ async function askLedger(
   config: Config,
   runText: string,
   choice: UndoChoice,
-): Promise<{ readonly run: Run; readonly sync: ImportSync; readonly before: readonly Run[] }> {
+): Promise<{
+  readonly run: Run
+  readonly sync: ImportSync
+  readonly before: readonly UndoOfRun[]
+}> {
   return await withLedger(context, async (ledger) => {
     const run = await findRun(ledger, runText)
     const sync = findSync(config, run.sync)
     const problem = await undoProblem(ledger, { of: run.id, choice }, run, sync)
     if (problem !== null || sync.kind !== 'import')
       throw new SyncError('undo_refused', `${problem}; nothing was sent`)
-    return { run, sync, before: await ledger.undos(run.id) }
+    return { run, sync, before: await readUndos(ledger, run.id) }
   })
 }
 
@@ -183,7 +188,7 @@ async function makePlan(
 function refuseNothing(
   run: Run,
   plan: UndoPlan,
-  { before, choice }: { readonly before: readonly Run[]; readonly choice: UndoChoice },
+  { before, choice }: { readonly before: readonly UndoOfRun[]; readonly choice: UndoChoice },
 ): void {
   if (isUndoPossible(plan)) return
   const { kept, gone, unknown, deletions } = plan
@@ -198,7 +203,9 @@ function refuseNothing(
     'undo_refused',
     last === undefined
       ? nothingLeft(run, plan)
-      : `run ${run.id}: nothing of it is left to be undone: run ${last.id} has undone it`,
+      : last.takenBackBy === null
+        ? `run ${run.id}: nothing of it is left to be undone: run ${last.id} has undone it`
+        : `run ${run.id}: run ${last.id} has undone it, and run ${last.takenBackBy} has taken that back, so that what there is now is of run ${last.takenBackBy}; to take it away: undo ${last.takenBackBy}`,
   )
 }
 

@@ -37,6 +37,7 @@ export const undoPlanToJson = (run: Run, plan: UndoPlan, first: FirstUndone) => 
   made: plan.made,
   kept: plan.kept,
   keys_changed: plan.keysChanged,
+  keys_taken: plan.keysTaken,
   values_kept: plan.valuesKept,
   values_fixed: plan.valuesFixed,
   not_deleted: plan.left,

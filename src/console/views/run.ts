@@ -11,7 +11,7 @@ import { comparisonOf } from '../../report/comparison.ts'
 import { secondsBetween } from '../../report/format.ts'
 import { RUN_REPORT_SCHEMAS } from '../../report/run-report.ts'
 import { readSchemaChanges, schemaChange } from '../../report/schema-changes.ts'
-import { verdictWithLaterRuns } from '../../report/later-runs.ts'
+import { readUndos, verdictWithLaterRuns } from '../../report/later-runs.ts'
 import { reportVerdict } from '../../report/verdict.ts'
 import { readPlan } from '../../import/index.ts'
 import { allowedOffers, offeredAction, runOffers } from '../actions/offers.ts'
@@ -120,7 +120,7 @@ async function viewOf(
     verdict: mutable(
       verdictWithLaterRuns(verdict, {
         isNothingLeft: !isLeft,
-        undos: await ledger.undos(run.id),
+        undos: await readUndos(ledger, run.id),
       }),
     ),
     live: live?.view ?? null,

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto'
 import type { RecordRepresentation } from '../../contract/index.ts'
 import { ownValue, writeJson } from '../../core/json.ts'
-import { LEDGER_ROWS_MAX, RETENTION_MS } from '../../core/limits.ts'
+import { RETENTION_MS } from '../../core/limits.ts'
 import type { RemovalCounts } from '../../core/domain/removals.ts'
 import type {
   AcceptedRecords,
@@ -30,6 +30,7 @@ import type { StageJob } from '../stage/stage.ts'
 import { stagedParts } from '../stage/staged-parts.ts'
 import {
   lookUpItems,
+  lookUpKeys,
   readRecordById,
   valueOfKey,
   type Found,
@@ -95,6 +96,8 @@ export async function stageUndo(
 
 /** The only cell of a row of an undo: the row of the run that it undoes. */
 const ROW_COLUMN = 'row'
+/** Keys that are looked up in one request. */
+const LOOKED_UP_MAX = 100
 
 interface Restored {
   readonly item: StagedItem
@@ -119,6 +122,7 @@ class UndoStager {
     restored: 0,
     kept: 0,
     keysChanged: 0,
+    keysTaken: 0,
     valuesKept: 0,
     valuesFixed: 0,
     gone: 0,
@@ -177,12 +181,19 @@ class UndoStager {
   /** Records that the run has deleted are made again. */
   async addRemoved(): Promise<void> {
     const { ledger } = this.#deps
-    const { run, task } = this.#job
+    const { run, sync, task } = this.#job
     if (isPart(task.choice)) return
+    let images = 0
     for (let after = 0; ;) {
-      const page = await ledger.removedImages(task.of, { after, limit: LEDGER_ROWS_MAX })
+      const page = await ledger.removedImages(task.of, { after, limit: LOOKED_UP_MAX })
       if (page.length === 0) break
       after = page.at(-1)!.number
+      images += page.length
+      const keys = page.map(({ key }) => key)
+      const names = [this.#matching.name]
+      const found = await lookUpKeys(this.#deps, sync.import, this.#matching, keys, names)
+      // One whose key has a record by now is sent as well, and left: that is looked up once more.
+      const missing = page.filter(({ key }) => (found.ofKey.get(key)?.size ?? 0) === 0)
       const staged = page.map(({ number, key, before }) => {
         const held = Object.entries(valuesOf(before)).filter(([, value]) => value !== null)
         const values = Object.fromEntries(held)
@@ -196,7 +207,7 @@ class UndoStager {
         staged.map(({ image }) => image),
       )
       await this.#tell(
-        page.map(({ key, before }) => ({
+        missing.map(({ key, before }) => ({
           line: 0,
           key,
           verdict: 'make',
@@ -206,11 +217,13 @@ class UndoStager {
           ),
         })),
       )
-      this.#counts.made += page.length
+      this.#counts.made += missing.length
+      this.#counts.kept += page.length - missing.length
+      this.#counts.keysTaken += page.length - missing.length
       this.#deps.beat(page.length)
     }
     const { removed = 0, cleared = 0 } = await ledger.removalCounts(task.of)
-    this.#counts.lost = removed - this.#counts.made
+    this.#counts.lost = removed - images
     this.#counts.cleared = cleared
     this.#counts.links = this.#old.counts?.links?.states.linked ?? 0
   }

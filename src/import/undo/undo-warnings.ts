@@ -11,6 +11,8 @@ export interface UndoFindings {
   readonly kept: number
   /** Of them: the record has another key since. */
   readonly keysChanged: number
+  /** Of them: the run has deleted the record, and another one has its key by now. */
+  readonly keysTaken: number
   /** Values that were changed since. */
   readonly valuesKept: number
   /** Values that cannot be given back, because their properties can be set once only. */
@@ -30,20 +32,24 @@ export interface UndoFindings {
   readonly links: number
 }
 
-export function undoWarnings(
-  { unknown, valuesKept, valuesFixed, kept, keysChanged, made, lost, cleared, links }: UndoFindings,
-  old: Run,
-): readonly string[] {
+export function undoWarnings(findings: UndoFindings, old: Run): readonly string[] {
+  const { unknown, valuesKept, valuesFixed, kept, keysChanged, keysTaken } = findings
+  const { made, lost, cleared, links } = findings
   const { id } = old
   const rows = (count: number) => countText(count, 'row')
   const records = (count: number) => countText(count, 'record')
   const values = countText(valuesKept, 'value')
-  const whole = kept - keysChanged
+  const whole = kept - keysChanged - keysTaken
   const [are, they] = unknown === 1 ? ['is', 'its record'] : ['are', 'their records']
   return [
     ...(made > 0
       ? [
           `${records(made)} that run ${id} deleted ${made === 1 ? 'is' : 'are'} made again, with new ids`,
+        ]
+      : []),
+    ...(keysTaken > 0
+      ? [
+          `${records(keysTaken)} that run ${id} deleted ${keysTaken === 1 ? 'is' : 'are'} not made again: ${keysTaken === 1 ? 'its key has' : 'their keys have'} other records by now`,
         ]
       : []),
     ...(lost > 0

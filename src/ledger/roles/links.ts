@@ -268,7 +268,7 @@ export interface LinkOutbox {
   /**
    * Which of at most 1,000 links may not be sent, because a later link of the run has the only place that their records have
    * (`bounds`): it is linked, unchanged or in flight. Of a retry also those that were `skipped` for such a link by the run that it
-   * retries.
+   * retries, and those whose place a run since has given to another link.
    */
   overtakenLinks(
     run: number,

@@ -812,6 +812,40 @@ export function linkTests(open: Open): void {
       expect(await ledger.overtakenLinks(run, given, NO_BOUNDS)).toEqual([])
     })
 
+    it('leaves a place in a retry that a run since has given to another link', async () => {
+      const { run: before } = await linkedRun(ledger, [['a', 'x']], () => 'rejected', {
+        bounds: ONE_SOURCE,
+      })
+      await close(ledger, before)
+      const { run: since } = await linkedRun(ledger, [['b', 'x']], undefined, {
+        bounds: ONE_SOURCE,
+      })
+      await close(ledger, since)
+      const { run } = await stagedLinks(ledger, [['a', 'x']], {
+        bounds: ONE_SOURCE,
+        task: { purpose: 'retry', of: before },
+        retried: [1],
+      })
+      await pushRows(ledger, run)
+      const [own] = await plannedLinks(ledger, run)
+      const [made] = await allLinks(ledger, since)
+      const given = { ...own!, sourceId: 'record of a', targetId: made!.targetId! }
+      expect(await ledger.overtakenLinks(run, [given], ONE_SOURCE)).toMatchObject([
+        { ordinal: 1, number: 1, reason: 'one_source' },
+      ])
+      // A retry of what that run left has the newer row.
+      await close(ledger, run)
+      const newer = await stagedLinks(ledger, [['c', 'x']], {
+        bounds: ONE_SOURCE,
+        task: { purpose: 'retry', of: since },
+        retried: [1],
+      })
+      await pushRows(ledger, newer.run)
+      const [next] = await plannedLinks(ledger, newer.run)
+      const again = { ...next!, sourceId: 'record of c', targetId: made!.targetId! }
+      expect(await ledger.overtakenLinks(newer.run, [again], ONE_SOURCE)).toEqual([])
+    })
+
     it('sends the last of two links again that earlier runs have both called linked', async () => {
       const source: LinkedRow[] = [
         ['a', 'x'],

@@ -12,6 +12,7 @@ const plan = (more: Partial<UndoPlan> = {}): UndoPlan => ({
   made: 0,
   kept: 0,
   keysChanged: 0,
+  keysTaken: 0,
   valuesKept: 0,
   valuesFixed: 0,
   gone: 0,

@@ -3,6 +3,7 @@
 import { expect, it } from 'vitest'
 import { isBalanced } from '../../../src/core/domain/books.ts'
 import { REMOVAL_STATES } from '../../../src/core/domain/removals.ts'
+import { readUndos } from '../../../src/report/later-runs.ts'
 import { onEachLedger } from './each-ledger.ts'
 import { HEAD, NAMES } from './people.ts'
 import { clientWith, CONTACT, importScene, losesFirst, type Scene } from './scene.ts'
@@ -84,9 +85,29 @@ onEachLedger('undo', () => {
       books: { removals: { changed_since: 3 } },
     })
     expect(Object.keys(await world(scene))).toHaveLength(3)
+    expect(await readUndos(scene.ledger, run)).toMatchObject([
+      { id: undone, takenBackBy: madeAgain },
+      { id: again.run, takenBackBy: null },
+    ])
     // Nothing under the key: gone it is.
     expect((await scene.undo(madeAgain, {}, approving)).books.removals).toEqual({ removed: 3 })
     expect((await scene.undo(run, {}, approving)).books.removals).toEqual({ gone_already: 3 })
+  })
+
+  it('does not say that a record is made again whose key has one by now', async () => {
+    const scene = await keeping()
+    scene.rows(HEAD, rowsOf(130, 'first'))
+    const { run } = await scene.run()
+    const { run: undone } = await scene.undo(run, {}, approving)
+    scene.rows(HEAD, rowsOf(120, 'first'))
+    await scene.run()
+    const { run: last } = await scene.undo(undone, {}, approving)
+    const { warnings } = (await scene.ledger.run(last))!
+    expect(warnings).toContain(`10 records that run ${undone} deleted are made again, with new ids`)
+    expect(warnings).toContain(
+      `120 records that run ${undone} deleted are not made again: their keys have other records by now`,
+    )
+    expect(Object.keys(await world(scene))).toHaveLength(130)
   })
 
   it('sends nothing again where the source went back too', async () => {
@@ -322,7 +343,10 @@ onEachLedger('an undo that is undone', () => {
     expect(end.books.states).toMatchObject({ created: 4, updated: 3, kept: 1 })
     expect(await world(scene)).toEqual({ ...after, k7: ['theirs', null] })
     const { warnings } = (await scene.ledger.run(end.run))!
-    expect(warnings.join()).toContain('5 records that run 3 deleted are made again, with new ids')
+    expect(warnings).toContain('4 records that run 3 deleted are made again, with new ids')
+    expect(warnings).toContain(
+      '1 record that run 3 deleted is not made again: its key has other records by now',
+    )
     // The next run knows them, but for the one that is not its own.
     const next = await scene.run()
     expect(next.books.states).toMatchObject({ updated: 1, unchanged: 7 })

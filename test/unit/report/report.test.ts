@@ -211,14 +211,15 @@ describe('a report', () => {
       next: [{ text: 'Retry:', command: 'retry 1' }],
     } as const
     const undos = [
-      { id: 3, state: 'complete_with_rejects' },
-      { id: 4, state: 'complete' },
+      { id: 3, state: 'complete_with_rejects', takenBackBy: null },
+      { id: 4, state: 'complete', takenBackBy: 5 },
+      { id: 6, state: 'complete', takenBackBy: null },
     ] as const
     expect(verdictWithLaterRuns(plain, { isNothingLeft: false, undos: [] })).toEqual(plain)
     expect(verdictWithLaterRuns(plain, { isNothingLeft: true, undos })).toEqual({
       ...plain,
       meaning:
-        'Rejects. Later runs brought in all of these rows. Run 3 undoes it: complete with rejects. Run 4 has undone it.',
+        'Rejects. Later runs brought in all of these rows. Run 3 undoes it: complete with rejects. Run 4 has undone it, and run 5 has taken that back. Run 6 has undone it.',
       next: [],
     })
   })

@@ -1,4 +1,5 @@
-// Links of a run that may not be sent: a later one has the only place that their records have, or had it in the run that is retried.
+// Links of a run that may not be sent: a later one has the only place that their records have. Of a retry this is also one of the run
+// that is retried, or of a run since.
 
 import type { LinkBounds, LinkPlace, LinkWithEnds, OvertakenReason } from '../../roles/links.ts'
 import { placeOfRow } from '../../rows/links.ts'
@@ -33,7 +34,20 @@ export const overtakenTexts = (
         AND before.association = own.association AND before.target = own.target
     WHERE ${sql.isOneOf('given.association', '$1')} AND before.state = 'skipped'
       AND before.reason IN ('one_target', 'one_source')`
-  return { source_id: ofEnd('source_id'), target_id: ofEnd('target_id'), retried }
+  // Of runs since the one that is retried; the place that a retry of it gave is that of a row of the same run.
+  const sinceAt = (end: LinkEndColumn) => `SELECT given.ordinal, given.number FROM given
+      JOIN runs ON runs.id = given.run AND runs.purpose = 'retry'
+    WHERE ${sql.isOneOf('given.association', '$1')} AND ${exists(
+      sql.knownOfRecord('known', end, `given.${end}`),
+      `known.destination = runs.destination AND known.association = given.association AND known.run > runs.of_run
+         AND known.${OTHER_END[end]} <> given.${OTHER_END[end]} AND EXISTS (SELECT 1 FROM runs AS later
+           WHERE later.id = known.run AND later.id <> runs.id AND later.purpose <> 'retry')`,
+    )}`
+  return {
+    source_id: `${ofEnd('source_id')} UNION ${sinceAt('source_id')}`,
+    target_id: `${ofEnd('target_id')} UNION ${sinceAt('target_id')}`,
+    retried,
+  }
 }
 
 export function* findOvertaken(
