@@ -1,8 +1,9 @@
-// Opens runs: one live run per sync. If a run's workflow is gone, its books are closed first. Promise kept here: a workflow that has ended
-// opens none, whenever a worker that stood still goes on with that.
+// Opens runs: one live run per sync. If a run's workflow is gone, its books are closed first. Promise kept here: a workflow that has ended,
+// or has closed its run, opens none, whenever a worker that stood still goes on with that.
 
 import { AlreadyRunning, NotYet, SyncError } from '../core/errors.ts'
 import type { Json } from '../core/json.ts'
+import { LIVE_STATES } from '../core/domain/books.ts'
 import type { Purpose } from '../core/domain/purpose.ts'
 import type { Logger } from '../core/ports.ts'
 import type { Run, RunClosing, Runs } from '../ledger/ledger.ts'
@@ -62,10 +63,13 @@ interface Opening {
 
 /** @throws NotYet */
 async function checkLive(deps: OpenDeps, { sync, holder }: Opening): Promise<void> {
-  if (await deps.isLive(holder)) return
+  if (!(await deps.isLive(holder))) throw notOpened(deps, { sync, holder }, 'is not running')
+}
+
+function notOpened({ logger }: OpenDeps, { sync, holder }: Opening, why: string): NotYet {
   const { workflowId } = holder
-  deps.logger.warn({ sync, workflow: workflowId }, 'run_not_opened')
-  throw new NotYet(`workflow ${workflowId} is not running, so it opens no run`, notLiveRetryMs)
+  logger.warn({ sync, workflow: workflowId }, 'run_not_opened')
+  return new NotYet(`workflow ${workflowId} ${why}, so it opens no run`, notLiveRetryMs)
 }
 
 /** The run that was just opened; it is closed at once if its workflow has ended meanwhile. @throws NotYet */
@@ -81,7 +85,8 @@ async function stillLive(deps: OpenDeps, opening: Opening, run: Run): Promise<Ru
 
 /**
  * Opens a run, or returns the one that the same workflow opened before.
- * @throws AlreadyRunning if a live workflow holds the sync; NotYet if the workflow that asks is not running any more
+ * @throws AlreadyRunning if a live workflow holds the sync; NotYet if the workflow that asks is not running any more, or has
+ *   closed its run
  */
 export async function openOrResumeRun(
   deps: OpenDeps,
@@ -100,11 +105,13 @@ export async function openOrResumeRun(
   const { sync } = run
   for (let takeover = 0; takeover < takeoversMax; takeover++) {
     await checkLive(deps, job)
-    const opened = await ledger.openRun({ ...run, ...holder, mode: 'run' })
+    const opened = await ledger.openRun({ ...run, ...holder, mode: 'run', once: true })
     if ('run' in opened) return await stillLive(deps, job, opened.run)
     const held = opened.heldBy
-    if (held.workflowId === holder.workflowId && held.workflowRunId === holder.workflowRunId)
-      return held
+    if (held.workflowId === holder.workflowId && held.workflowRunId === holder.workflowRunId) {
+      if (LIVE_STATES.includes(held.state)) return held
+      throw notOpened(deps, job, `has closed its run ${held.id}`)
+    }
     if (await deps.isLive(held)) throw new AlreadyRunning(sync, held.id, held.workflowId)
     deps.logger.warn({ run: held.id, sync, workflow: held.workflowId }, 'run_taken_over')
     await deps.abandoning?.(held)

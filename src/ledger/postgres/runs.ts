@@ -2,13 +2,32 @@
 
 import { copyMark } from '../copy-mark.ts'
 import type { LedgerIdentity } from '../roles/identity.ts'
-import type { Runs } from '../roles/runs.ts'
+import type { Run, Runs } from '../roles/runs.ts'
 import { liveStates, mergeWarnings, RUN_COLUMNS, runReader } from '../rows/runs.ts'
 import { postgresDialect } from './dialect.ts'
 import { lockRuns } from './fences.ts'
-import type { PostgresDatabase } from './session.ts'
+import type { PostgresDatabase, Session } from './session.ts'
 
 export const runOfRow = runReader(postgresDialect)
+
+type Opening = Parameters<Runs['openRun']>[0]
+
+/** The live run of the sync; with `once`, else the last one that this execution has opened. */
+async function holderOf(
+  session: Session,
+  { sync, workflowId, workflowRunId, once = false }: Opening,
+): Promise<Run | null> {
+  const live = await session.one(
+    `SELECT ${RUN_COLUMNS} FROM runs WHERE sync = $1 AND mode = 'run' AND state IN (${liveStates})`,
+    [sync],
+  )
+  const before =
+    live || !once ? live : await session.one(OPENED_BEFORE, [sync, workflowId, workflowRunId])
+  return before ? runOfRow(before) : null
+}
+
+const OPENED_BEFORE = `SELECT ${RUN_COLUMNS} FROM runs WHERE sync = $1 AND mode = 'run' AND workflow_id = $2
+  AND workflow_run_id = $3 AND reason IS DISTINCT FROM 'abandoned' ORDER BY id DESC LIMIT 1`
 
 export const runMethods = (db: PostgresDatabase, now: () => string) =>
   ({
@@ -27,13 +46,8 @@ export const runMethods = (db: PostgresDatabase, now: () => string) =>
       const config = JSON.stringify(run.config)
       return await db.transaction(async (session) => {
         await lockRuns(session)
-        if (mode === 'run') {
-          const live = await session.one(
-            `SELECT ${RUN_COLUMNS} FROM runs WHERE sync = $1 AND mode = 'run' AND state IN (${liveStates})`,
-            [sync],
-          )
-          if (live) return { heldBy: runOfRow(live) }
-        }
+        const holder = mode === 'run' ? await holderOf(session, run) : null
+        if (holder) return { heldBy: holder }
         // Plans come and go: their numbers are negative, so that the runs people see are numbered without gaps.
         const row = await session.one(
           `INSERT INTO runs (id, sync, kind, mode, state, workflow_id, workflow_run_id, config, opened_at, purpose, of_run)

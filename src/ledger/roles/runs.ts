@@ -100,7 +100,10 @@ export interface LinkCounters {
 export interface Runs {
   /** The runs that are not closed, oldest first: at most one of each sync. */
   liveRuns(): Promise<readonly Run[]>
-  /** Opens a run in one transaction, or returns the live run that holds the sync. */
+  /**
+   * Opens a run in one transaction, or returns the live run that holds the sync. `once`: or the closed one, if the same execution of
+   * a workflow has opened it before, and it is not closed as abandoned.
+   */
   openRun(run: {
     sync: string
     kind: Run['kind']
@@ -111,6 +114,7 @@ export interface Runs {
     /** Default `sync`. */
     purpose?: Purpose
     of?: number | null
+    once?: boolean
   }): Promise<{ run: Run } | { heldBy: Run }>
   run(id: number): Promise<Run | null>
   /** Newest first. */

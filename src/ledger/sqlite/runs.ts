@@ -4,7 +4,7 @@ import { LedgerError } from '../../core/errors.ts'
 import { fileNumber } from '../../sqlite/file-identity.ts'
 import { copyMark } from '../copy-mark.ts'
 import type { LedgerIdentity } from '../roles/identity.ts'
-import type { Destination, Runs } from '../roles/runs.ts'
+import type { Destination, Run, Runs } from '../roles/runs.ts'
 import { liveStates, mergeWarnings, runReader } from '../rows/runs.ts'
 import type { SqliteDatabase } from './database.ts'
 import { sqliteDialect } from './dialect.ts'
@@ -29,6 +29,23 @@ function destinationId(db: SqliteDatabase, destination: Destination): number {
   return Number(row['id'])
 }
 
+type Opening = Parameters<Runs['openRun']>[0]
+
+/** The live run of the sync; with `once`, else the last one that this execution has opened. */
+function holderOf(
+  db: SqliteDatabase,
+  { sync, workflowId, workflowRunId, once = false }: Opening,
+): Run | null {
+  const live = db
+    .sql(`SELECT * FROM runs WHERE sync = ? AND mode = 'run' AND state IN (${liveStates})`)
+    .get(sync)
+  const before = live || !once ? live : db.sql(OPENED_BEFORE).get(sync, workflowId, workflowRunId)
+  return before ? runOfRow(before) : null
+}
+
+const OPENED_BEFORE = `SELECT * FROM runs WHERE sync = ? AND mode = 'run' AND workflow_id = ?
+  AND workflow_run_id = ? AND reason IS NOT 'abandoned' ORDER BY id DESC LIMIT 1`
+
 export const runMethods = (db: SqliteDatabase, now: () => string) =>
   ({
     async copy() {
@@ -38,12 +55,8 @@ export const runMethods = (db: SqliteDatabase, now: () => string) =>
       const { sync, mode, kind, workflowId, workflowRunId, purpose = 'sync', of = null } = run
       const config = JSON.stringify(run.config)
       return db.transaction(() => {
-        if (mode === 'run') {
-          const live = db
-            .sql(`SELECT * FROM runs WHERE sync = ? AND mode = 'run' AND state IN (${liveStates})`)
-            .get(sync)
-          if (live) return { heldBy: runOfRow(live) }
-        }
+        const holder = mode === 'run' ? holderOf(db, run) : null
+        if (holder) return { heldBy: holder }
         // Plans come and go: their numbers are negative, so that the runs people see are numbered without gaps.
         const row = db
           .sql(

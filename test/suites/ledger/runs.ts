@@ -79,6 +79,21 @@ export function runTests(open: Open): void {
       expect(await ledger.openRun({ ...job, sync: 'companies' })).toHaveProperty('run')
     })
 
+    it('of an execution that may open one: the closed one counts, unless it was abandoned', async () => {
+      const once = { ...job, once: true }
+      const first = await ledger.openRun(once)
+      if (!('run' in first)) throw new Error('a run is open')
+      const close = { books: await ledger.books(first.run.id) }
+      await ledger.closeRun(first.run.id, { state: 'complete', ...close })
+      expect(await ledger.openRun(once)).toMatchObject({ heldBy: { id: first.run.id } })
+      for (const other of [{ sync: 'companies' }, { workflowRunId: 'another' }]) {
+        const opened = await ledger.openRun({ ...once, ...other })
+        if (!('run' in opened)) throw new Error('a run is open')
+        await ledger.closeRun(opened.run.id, { state: 'failed', reason: 'abandoned', ...close })
+        expect(await ledger.openRun({ ...once, ...other })).toHaveProperty('run')
+      }
+    })
+
     it('of one sync, asked for by many at once: one gets it', async () => {
       const handles = [ledger, await opened.reopen(), await opened.reopen()]
       const results = await Promise.all(

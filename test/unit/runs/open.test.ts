@@ -43,6 +43,20 @@ test('a run whose workflow has ended while it was opened is closed at once, and 
   expect(next).toMatchObject({ id: 2, state: 'running' })
 })
 
+test('a workflow that has closed its run opens no other one, though it is running still', async () => {
+  const { ledger, deps } = scene([])
+  const { id } = await openOrResumeRun(deps, job)
+  await ledger.closeRun(id, { state: 'complete', books: await ledger.books(id) })
+  await expect(openOrResumeRun(deps, job)).rejects.toThrow(
+    `Waiting: workflow import-contacts has closed its run ${id}, so it opens no run`,
+  )
+  expect(await ledger.liveRuns()).toEqual([])
+  // The next execution, and another sync of this one, may.
+  const next = { ...holder, workflowRunId: 'two' }
+  expect(await openOrResumeRun(deps, { ...job, sync: 'companies' })).toMatchObject({ id: id + 1 })
+  expect(await openOrResumeRun(deps, { ...job, holder: next })).toMatchObject({ id: id + 2 })
+})
+
 test('a run that the same workflow has opened before is not asked about again', async () => {
   const { deps } = scene([true, true, true, false])
   const { id } = await openOrResumeRun(deps, job)
