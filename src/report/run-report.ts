@@ -7,6 +7,7 @@ import { CHANGED_BY, DIFFERENCE_KINDS } from '../core/domain/differences.ts'
 import { PURPOSES } from '../core/domain/purpose.ts'
 import { ITEM_STATES, READ_BACK_NAMES, RUN_STATES, TIMED_STATES } from '../core/domain/books.ts'
 import { jobSchemas } from './job-schemas.ts'
+import { laterRunSchemas } from './later-run-schemas.ts'
 import { keptSchemas } from './kept-schemas.ts'
 import { linkSchemas } from './link-schemas.ts'
 import { loggedAction } from './action-log.ts'
@@ -25,6 +26,7 @@ const countEach = <Name extends string>(names: readonly Name[]) =>
 const eachOf = <Name extends string>(names: readonly Name[]) => z.object(countEach(names))
 const rejectGroup = rejectGroupSchema(count)
 const links = linkSchemas(count)
+const { retryReport, undoReport } = laterRunSchemas(count, time)
 const removals = removalSchemas(count)
 const { kept, compared: keptOfCompared, writtenOver } = keptSchemas(count)
 
@@ -242,29 +244,6 @@ const leftReport = z.object({
     .array(z.object({ run: count, rows: count }))
     .describe('By the run that last tried them.'),
 })
-
-const retryReport = z
-  .object({
-    run: count,
-    of: countOrNull.describe('The run that it retries: this one, or one of its retries.'),
-    state: z.enum(RUN_STATES),
-    states: eachOf(ITEM_STATES).nullable(),
-    opened_at: time,
-    rows: countOrNull,
-    mended: countOrNull.describe(
-      'Rows that the service holds as they were sent; null while the retry is live.',
-    ),
-  })
-  .meta({ id: 'RetryReport' })
-
-const undoReport = z
-  .object({
-    run: count,
-    state: z.enum(RUN_STATES),
-    opened_at: time,
-    taken_back_by: count.nullable().describe('The undo of it that put everything back.'),
-  })
-  .meta({ id: 'UndoReport' })
 
 const provenanceReport = z
   .object({
