@@ -7,6 +7,7 @@ import { readFileSync, realpathSync, statSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { SyncError } from '../core/errors.ts'
+import { systemClock } from '../core/ports.ts'
 import { isFileLocked } from '../sqlite/is-locked.ts'
 
 export interface DevParts {
@@ -35,16 +36,41 @@ export const stateDirOf = (configFile: string): string => join(dirname(configFil
 /** Where the key of the Records Service is. */
 export const devKeyFile = (stateDir: string): string => join(stateDir, 'dev.key')
 
+const STARTING_MAX_MS = 60_000
+const LOOK_AGAIN_MS = 200
+
 export const partsFile = (stateDir: string) => join(stateDir, 'dev.json')
 export const lockFile = (stateDir: string) => join(stateDir, 'dev.lock')
 
 /** The parts that another process, or this one, runs for the configuration now; null if there are none. */
 export function findParts(configFile: string): DevParts | null {
-  const stateDir = stateDirOf(configFile)
-  const parts = readParts(stateDir)
-  if (parts === null || !parts.isReady) return null
-  if (parts.host !== hostname() || parts.config !== realPathOf(configFile)) return null
-  return isFileLocked(lockFile(stateDir)) ? parts : null
+  const parts = readParts(stateDirOf(configFile))
+  return parts?.isReady === true && isRunning(configFile, parts) ? parts : null
+}
+
+function isRunning(configFile: string, { host, config }: DevParts): boolean {
+  if (host !== hostname() || config !== realPathOf(configFile)) return false
+  return isFileLocked(lockFile(stateDirOf(configFile)))
+}
+
+/**
+ * Waits for the parts of another process that are about to start, at most a minute. Returns whether there were such.
+ * @param tell called once, if it waits
+ */
+export async function untilPartsStarted(
+  configFile: string,
+  tell: (line: string) => void,
+): Promise<boolean> {
+  const deadline = systemClock.now() + STARTING_MAX_MS
+  for (let looks = 0; ; looks++) {
+    const parts = readParts(stateDirOf(configFile))
+    const isStarting =
+      parts !== null && !parts.isReady && parts.pid !== process.pid && isRunning(configFile, parts)
+    if (!isStarting || systemClock.now() > deadline) return looks > 0
+    if (looks === 0)
+      tell(`"records-sync ${parts.command}" (process ${parts.pid}) is starting; waiting for it`)
+    await systemClock.sleep(LOOK_AGAIN_MS)
+  }
 }
 
 /** That the parts of this process are in the way. */

@@ -3,7 +3,7 @@
 import { relative, resolve } from 'node:path'
 import type { Config } from '../../../config/index.ts'
 import { LedgerError, ServiceFailure, SyncError } from '../../core/errors.ts'
-import { withDevService } from '../../dev/parts.ts'
+import { untilPartsStarted, withDevService } from '../../dev/parts.ts'
 import { tooManyOpenFiles } from '../../core/open-files.ts'
 import { databaseMessage } from '../../core/database-message.ts'
 import type { QuotaStore } from '../../core/ports.ts'
@@ -69,6 +69,7 @@ export function createContext(
         ? `records-sync ${command}`
         : `records-sync -c ${shellWord(relative(process.cwd(), configFile))} ${command}`,
     async loadConfig() {
+      if (await untilPartsStarted(configFile, (line) => terminal.err(line))) env = undefined
       const { loadConfig } = await import('../../../config/index.ts')
       return await loadConfig(configFile, context.env)
     },

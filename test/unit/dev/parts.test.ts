@@ -16,7 +16,13 @@ import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { claimParts } from '../../../src/dev/claim.ts'
-import { findParts, readParts, stateDirOf, withDevService } from '../../../src/dev/parts.ts'
+import {
+  findParts,
+  readParts,
+  stateDirOf,
+  untilPartsStarted,
+  withDevService,
+} from '../../../src/dev/parts.ts'
 import { createContext } from '../../../src/cli/shared/context.ts'
 import { startLocal } from '../../../src/cli/shared/local.ts'
 import { loadConfig } from '../../../config/index.ts'
@@ -93,6 +99,29 @@ test('nor does that of a killed process, whose lock has ended with it', async ()
   expect(existsSync(join(stateDir, 'dev.json'))).toBe(true)
   expect(findParts(configFile)).toBeNull()
   ;(await claimParts(configFile, stateDir)).release()
+})
+
+test('a command waits for parts that are about to start, and then uses them', async () => {
+  const { configFile, stateDir } = project()
+  const holder = fileURLToPath(new URL('parts-holder.ts', import.meta.url))
+  const child = spawn(process.execPath, ['--import', 'tsx', holder, configFile, 'starting'], {
+    stdio: ['pipe', 'ignore', 'inherit'],
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  await vi.waitUntil(() => readParts(stateDir) !== null, untilHung)
+  expect(findParts(configFile)).toBeNull()
+  const lines: string[] = []
+  const waiting = untilPartsStarted(configFile, (line) => {
+    lines.push(line)
+    child.stdin.write('go\n')
+  })
+  expect(await waiting).toBe(true)
+  expect(findParts(configFile)).toMatchObject({ pid: child.pid })
+  expect(lines).toEqual([
+    `"records-sync run contacts --local" (process ${child.pid}) is starting; waiting for it`,
+  ])
+  expect(await untilPartsStarted(configFile, (line) => void lines.push(line))).toBe(false)
+  expect(lines).toHaveLength(1)
 })
 
 test('a folder that was copied does not have the parts of the first', async () => {
