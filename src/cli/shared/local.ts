@@ -1,12 +1,20 @@
 // `--local`: what a run needs and does not have yet is started inside of this process, and stopped with it. Promises kept here: a run
 // is left where the next start finds it, however this process ends; no run that another Temporal server holds is taken from it.
 
+import { setTimeout } from 'node:timers/promises'
 import type { Client } from '@temporalio/client'
 import type { Config } from '../../../config/index.ts'
 import { taskQueueOf } from '../../../workflows/queues.ts'
 import { SyncError, TemporalUnreachable } from '../../core/errors.ts'
 import { onFreePorts } from '../../dev/ports.ts'
-import { claimError, findParts, sharedPartsText, stateDirOf } from '../../dev/parts.ts'
+import {
+  claimError,
+  findParts,
+  sharedPartsText,
+  stateDirOf,
+  untilPartsStarted,
+  type DevParts,
+} from '../../dev/parts.ts'
 import { startEmbedded } from '../../dev/embedded.ts'
 import type { Run } from '../../ledger/ledger.ts'
 import { connectClient, grpcStatus } from '../../temporal/client.ts'
@@ -22,6 +30,7 @@ import { findProject, hasWorker } from '../../actions/project.ts'
 import { untilStarted } from './starting.ts'
 
 const UNAVAILABLE = 14
+const LOOK_AGAIN_MS = 1_000
 
 /** What a run is done by. */
 export interface LocalParts {
@@ -75,19 +84,42 @@ async function startParts(
     const isOwn = parts.pid === process.ppid
     if (!isOwn) note(context, sharedPartsText(parts))
     const temporal = settingsOfParts(settings, parts.temporal)
+    const stopped = new AbortController()
     return {
       temporal,
       isOwn,
       again: wanted.again,
       goOn: wanted.goOn,
       interrupted: isOwn ? interrupts() : new AbortController().signal,
-      failed: new Promise(() => {}),
-      stop: async () => {},
+      failed: untilPartsEnd(context.configFile, parts, stopped.signal),
+      stop: async () => stopped.abort(),
     }
   }
   const isThere = await isServerOfProject(context, settings)
+  // Another process of this folder may have started it just now: then its parts do the run, or are in the way.
+  const tell = (line: string) => note(context, line)
+  if (isThere === true && settings.origin === DEFAULT_ORIGIN) {
+    await untilPartsStarted(context.configFile, tell)
+    if (findParts(context.configFile) !== null) return await startParts(context, config, wanted)
+  }
   if (isThere === true) return await startOnlyWorker(context, settings, wanted)
   return await startBoth(context, settings, { ...wanted, isKnown: isThere !== null })
+}
+
+/** What is wrong once the process has ended whose parts do the run; never, if the signal aborts first. */
+async function untilPartsEnd(
+  configFile: string,
+  { command, pid }: DevParts,
+  signal: AbortSignal,
+): Promise<SyncError> {
+  // Bounded by the run: its command stops looking.
+  while (!signal.aborted && findParts(configFile)?.pid === pid)
+    await setTimeout(LOOK_AGAIN_MS, undefined, { ref: false })
+  if (signal.aborted) return await new Promise(() => {})
+  return new SyncError(
+    'parts_ended',
+    `"records-sync ${command}" (process ${pid}), whose Temporal server and worker did the run, has ended`,
+  )
 }
 
 /**

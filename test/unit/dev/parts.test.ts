@@ -224,17 +224,19 @@ test('RECORDS_URL and RECORDS_API_KEY are those of the service that runs, where 
   expect(withDevService({ A: 'b' }, configFile)).toEqual({ A: 'b' })
 })
 
+const terminalInto = (said: string[]) => ({
+  out: () => {},
+  err: (line = '') => void said.push(line),
+  live: () => {},
+  endLive: () => {},
+  style: (_: string, text: string) => text,
+})
+
 test('a run that the parts of another process do says at once which one that is', async () => {
   const { configFile } = await claimed({ command: 'run a --local', sync: 'a' })
   writeFileSync(configFile, 'connections: {}\nsyncs: {}\n')
   const said: string[] = []
-  const terminal = {
-    out: () => {},
-    err: (line = '') => void said.push(line),
-    live: () => {},
-    endLive: () => {},
-    style: (_: string, text: string) => text,
-  }
+  const terminal = terminalInto(said)
   const context = createContext({ config: configFile, json: false }, terminal)
   const again = 'run a --local'
   const wanted = { sync: 'a', command: 'run a', again, goOn: again }
@@ -243,4 +245,25 @@ test('a run that the parts of another process do says at once which one that is'
   expect(said).toEqual([
     `The run is done by "records-sync run a --local" (process ${process.pid}), and waits while that process stands still`,
   ])
+})
+
+test('a run that another process does ends when that process does', async () => {
+  const { configFile } = project()
+  writeFileSync(configFile, 'connections: {}\nsyncs: {}\n')
+  const holder = fileURLToPath(new URL('parts-holder.ts', import.meta.url))
+  const child = spawn(process.execPath, ['--import', 'tsx', holder, configFile], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  await vi.waitUntil(() => findParts(configFile) !== null, untilHung)
+  const context = createContext({ config: configFile, json: false }, terminalInto([]))
+  const again = 'run contacts --local'
+  const wanted = { sync: 'contacts', command: 'run contacts', again, goOn: again }
+  const local = await startLocal(context, await loadConfig(configFile, {}), wanted)
+  child.kill('SIGKILL')
+  expect(await local.failed).toMatchObject({
+    code: 'parts_ended',
+    message: `"records-sync run contacts --local" (process ${child.pid}), whose Temporal server and worker did the run, has ended`,
+  })
+  await local.stop()
 })
