@@ -38,7 +38,7 @@ const DOCUMENT_TIMEOUT_MS = 10_000
 const READ_AGAIN_MS = 60_000
 /** How often it is requested if the connection ends each time. */
 const TRIES_MAX = 3
-/** Readings in a row without an answer until the usual requests are used. */
+/** Readings in a row without an answer until the usual requests are used, if the service answers elsewhere. */
 const UNANSWERED_MAX = 3
 
 /** What was read, or why nothing was, and whether a later attempt may succeed. */
@@ -70,10 +70,11 @@ export function createDiscovery(deps: DiscoveryDeps): Discovery {
   let sinceMs = -Infinity
   let unanswered = 0
   /** A service that does not answer now is no service without a document: on another path, a write would be refused for good. */
-  const silenceOf = (reading: Reading): NoAnswer | null => {
-    const isSilent = 'why' in reading && (reading.isTorn === true || reading.isLate === true)
-    unanswered = isSilent ? unanswered + 1 : 0
-    return isSilent && unanswered < UNANSWERED_MAX ? new NoAnswer(reading.why, false) : null
+  const silenceOf = async (reading: Reading): Promise<NoAnswer | null> => {
+    unanswered = isSilent(reading) ? unanswered + 1 : 0
+    if (!isSilent(reading)) return null
+    const isAlone = unanswered >= UNANSWERED_MAX && !isSilent(await readRoot(deps))
+    return isAlone ? null : new NoAnswer(reading.why, false)
   }
 
   const discover = async (): Promise<Outcome> => {
@@ -82,7 +83,7 @@ export function createDiscovery(deps: DiscoveryDeps): Discovery {
       'json' in reading
         ? resolveOperations(reading.json, overrides, { url: reading.url, prefix: address.prefix })
         : unresolved(given, `no OpenAPI document: ${reading.why}`)
-    const silence = silenceOf(reading)
+    const silence = await silenceOf(reading)
     const { noConnection = silence } = 'why' in reading ? reading : {}
     if (noConnection !== null) untilMs = 0
     else if ('why' in reading && reading.mayChange) {
@@ -121,6 +122,14 @@ export function createDiscovery(deps: DiscoveryDeps): Discovery {
   }
 }
 
+/** Whether the service may be away: it does not answer, or not to the end. */
+const isSilent = (reading: Reading): reading is Unread =>
+  'why' in reading &&
+  (reading.isTorn === true || reading.isLate === true || reading.noConnection !== undefined)
+
+const readRoot = ({ transport, address: { origin, prefix } }: DiscoveryDeps): Promise<Reading> =>
+  getJson(transport, origin, prefix + usualRequest('readRoot').path)
+
 /** A connection that ends in the middle is no reason to do without the document: a service that restarts has it again soon. */
 async function readAgain(deps: DiscoveryDeps, form: { readonly path: string }): Promise<Reading> {
   for (let tries = 1; ; tries++) {
@@ -131,14 +140,15 @@ async function readAgain(deps: DiscoveryDeps, form: { readonly path: string }): 
 
 /** The document at its usual address, else at the address that the service's root gives. */
 async function readDocument(
-  { transport, address }: DiscoveryDeps,
+  deps: DiscoveryDeps,
   { path }: { readonly path: string },
 ): Promise<Reading> {
+  const { transport, address } = deps
   const { origin, prefix } = address
   const get = (target: string) => getJson(transport, origin, target)
   const first = await get(prefix + path)
   if ('json' in first || first.mayChange) return first
-  const root = await get(prefix + usualRequest('readRoot').path)
+  const root = await readRoot(deps)
   if (!('json' in root)) return first
   const told = ownMember(ownMember(root.json, 'data'), 'openapi_url')
   if (typeof told !== 'string' || !URL.canParse(told, root.url)) return first

@@ -412,6 +412,20 @@ describe('a document that cannot be had', () => {
     expect(pathsOf(seen).at(-1)).toBe('/rest/v1/self/')
   })
 
+  test('a service that is away for long: no usual request goes out, however often it is asked', async () => {
+    let isTorn = true
+    const { url, seen } = await startPaths(() => ({
+      [usualPlace]: isTorn ? { isTorn } : { body: meDocument },
+      '/rest/v1/': { isTorn },
+    }))
+    const client = clientFor(url, KEY, { retries: 0 })
+    for (let reading = 1; reading <= 5; reading++)
+      expect(await failureOf(client.readSelf())).toMatchObject({ kind: 'no_answer' })
+    isTorn = false
+    await client.readSelf()
+    expect(new Set(pathsOf(seen))).toEqual(new Set([usualPlace, '/rest/v1/', '/rest/v1/me']))
+  })
+
   test('so is a key that is refused', async () => {
     const service = await startService()
     onTestFinished(() => service.close())
