@@ -13,9 +13,11 @@ import type {
   LinkPlace,
   PlannedLink,
   RowStaging,
+  RunReports,
 } from '../../ledger/ledger.ts'
 import type { ImportDeps, StagedImport } from '../ports.ts'
 import { stepPosition } from '../step-position.ts'
+import { keysOfRows } from '../reconcile/open-keys.ts'
 import { chooseLinks } from './choose-links.ts'
 import { extraLink, missingLink } from './link-differences.ts'
 import { unanswered, type LinkToSend } from './link-outcome.ts'
@@ -23,7 +25,7 @@ import { readLinkScene, type LinkLedger, type LinkScene } from './link-scene.ts'
 import { FIRST_LINK_PLACE } from './places.ts'
 import { readEdges, type ListedEdge } from './read-edges.ts'
 
-type ComparingLedger = LinkLedger & Differences & RowStaging
+type ComparingLedger = LinkLedger & Differences & RowStaging & RunReports
 type Deps = ImportDeps<ComparingLedger>
 
 export interface LinkComparison extends StagedImport {
@@ -166,12 +168,18 @@ async function compareKnown(
     after: null,
     isDone: false,
   })
+  // Links that a correction has brought in stay with its row, as its values do.
+  const corrected = await keysOfRows(ledger, run, ['corrected'])
   // Bounded by what is known: every page goes on behind the one before it.
   for (let { after, isDone } = place.kept; !isDone;) {
     signal.throwIfAborted()
     const { links, next } = await ledger.knownLinks(run, { after, limit: LEDGER_ROWS_MAX })
     const stale = links.filter(
-      (link) => link.state === 'linked' && link.run !== run && scene.configured(link) !== null,
+      (link) =>
+        link.state === 'linked' &&
+        link.run !== run &&
+        scene.configured(link) !== null &&
+        !corrected.has(link.key),
     )
     const bySource = new Map<string, KnownLink[]>()
     // Of records that were compared all edges of the association were looked at.

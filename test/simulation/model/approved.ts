@@ -225,10 +225,10 @@ export class ApprovalJudge {
     // Another sync may write the same records.
     const isShared = syncs.filter((one) => one.type === type).length > 1
     const changed = this.#world.services.log.changes.some(
-      ({ org, code, at, by }) =>
+      ({ org, code, at, by, isCopy }) =>
         org === run.org_id &&
         at >= from &&
-        (by === 'others' || isShared || from < since) &&
+        (by === 'others' || isCopy || isShared || from < since) &&
         code.trim() === item.key,
     )
     if (!changed)

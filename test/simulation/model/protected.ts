@@ -159,9 +159,10 @@ export function judgeLeft(
   const { protection } = sync
   const properties = sync.properties.filter((one) => row.cells[one] !== '')
   const changed = world.services.log.changes.some(
-    ({ org, code, by, before, values }) =>
+    ({ org, code, by, isCopy, before, values }) =>
       org === run.org_id &&
-      by === 'others' &&
+      // A proxy is one of them: what it sends once more may be carried out after its first was refused.
+      (by === 'others' || isCopy) &&
       code.trim() === row.code &&
       properties.some((property) => values?.[property] !== before?.[property]),
   )

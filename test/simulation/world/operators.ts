@@ -23,6 +23,7 @@ const ANSWER_LOOKS = 30
 export class Operators {
   readonly #world: World
   readonly #dice
+  readonly #seesAgain: (() => void)[] = []
   #snapshots: { readonly at: number; readonly snapshot: Snapshot }[] = []
   /** What is put back when its time is over, or when the adversary rests. */
   readonly #pending = new Set<() => void | Promise<void>>()
@@ -284,6 +285,7 @@ export class Operators {
       this.#tell('a new key takes the place of the first one')
       services.crm.addKey(KEYS.next)
       configuration.setKey(KEYS.next)
+      this.#hasNewKey()
       loop.after(after, 'the first key is revoked', () => {
         if (this.#world.isAtRest) return
         services.crm.revoke(KEYS.home)
@@ -297,6 +299,7 @@ export class Operators {
       this.#tell('the key does not see contacts any more')
       crm.hideType(key, 'contact')
       const refused = this.#refusing('contact')
+      this.#seesAgain.push(refused)
       this.#until(ms, 'the key sees contacts again', () => {
         crm.showType(key, 'contact')
         refused()
@@ -337,11 +340,16 @@ export class Operators {
     },
   }
 
+  /** What the first key did not see, the next one does. */
+  #hasNewKey(): void {
+    for (const ends of this.#seesAgain.splice(0)) ends()
+  }
+
   #refusing(hides?: string): () => void {
     const { loop, refusing } = this.#world
     const time = { from: loop.now(), until: Infinity, ...(hides !== undefined && { hides }) }
     refusing.push(time)
-    return () => void (time.until = loop.now())
+    return () => void (time.until = Math.min(time.until, loop.now()))
   }
 
   #key(to: 'new' | 'other', ms: number): void {
@@ -355,6 +363,7 @@ export class Operators {
       this.#until(ms, 'there is a new key', () => {
         crm.addKey(KEYS.next)
         configuration.setKeyOfCrm(KEYS.next)
+        this.#hasNewKey()
       })
     } else {
       this.#tell('the key is one of another org')

@@ -675,6 +675,25 @@ test('a reconciliation says which links are missing and which no row names; a re
   expect(await targetsOf(scene, 'D-1')).toHaveLength(2)
 })
 
+test('links that a correction of a row has brought in are no extra ones', async () => {
+  const scene = await importScene(
+    { svc_external_id: { column: 'id' }, svc_email: { column: 'email' } },
+    { links: [byDomain] } as Partial<ImportConfig>,
+  )
+  await companies(scene, 'acme.example', 'orbit.example')
+  scene.rows(['id', 'email', 'company'], [['k1', 'no e-mail', 'acme.example']])
+  const first = await scene.run()
+  expect(first.books.states).toMatchObject({ invalid: 1 })
+  const correction = await scene.ledger.addCorrections(first.run, null, [
+    { ordinal: 1, raw: ['k1', 'a@x.example', 'orbit.example'] },
+  ])
+  const mended = await scene.retry(first.run, { correction })
+  expect(mended.books.links).toMatchObject({ states: { linked: 1 } })
+  const looked = await scene.reconcile()
+  expect(looked.books.states).toMatchObject({ corrected: 1 })
+  expect([looked.state, looked.differences]).toEqual(['complete', []])
+})
+
 test('a row that asks for the deletion of its record asks for no links', async () => {
   const scene = await linking({}, { delete_when: { column: 'name', equals: ['gone'] } })
   await companies(scene, 'acme.example')
