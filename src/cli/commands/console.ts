@@ -1,5 +1,6 @@
 // `records-sync console`: pages on this machine that show every sync, until Ctrl-C.
 
+import { findParts } from '../../dev/parts.ts'
 import {
   CONSOLE_PORT,
   consolePartsOf,
@@ -26,12 +27,17 @@ export async function consoleCommand(
   { host, port, hashPassword }: ConsoleCommandOptions,
 ): Promise<number> {
   if (hashPassword) return await hashPasswordCommand(context)
-  const { terminal } = context
+  const { terminal, configFile } = context
+  const dev = findParts(configFile)
   const running = await startConsole({
     parts: consolePartsOf(context),
     host,
     port,
     logger: terminalLogger(terminal, 'warn'),
+    // A `run --local` has none.
+    ...(dev?.sync === null && {
+      portAdvice: `"records-sync ${dev.command}" (process ${dev.pid}) of this project serves a console too, at the address that it printed; --port 0 takes a free one`,
+    }),
   })
   const { url, users } = running
   if (context.json) printJson(terminal, { url })
