@@ -49,9 +49,14 @@ export const nothingLeft = (run: Pick<Run, 'id'>, { warnings }: Pick<UndoPlan, '
 export const undoAsks = ({ excesses, restored }: UndoPlan): string | null =>
   excesses.length === 0 ? null : `The run asks first: ${approvalText(restored, excesses)}`
 
-/** What the next run does about it. */
-export const nextRunText = (
+/** What the next run does about it, in a sentence; none where it does nothing, and where an undo gives back what the source had. */
+export const nextRunTexts = (
   { name }: Pick<ImportSync, 'name'>,
+  { purpose }: Pick<Run, 'purpose'>,
   { restored, deleted }: UndoPlan,
-): string =>
-  `The next run of ${name} sends ${countText(restored + deleted, 'row')} again, if its source still has them so: change the source first`
+): readonly string[] =>
+  restored + deleted === 0 || purpose === 'undo'
+    ? []
+    : [
+        `The next run of ${name} sends ${countText(restored + deleted, 'row')} again, if its source still has them so: change the source first`,
+      ]

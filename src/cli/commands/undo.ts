@@ -1,7 +1,7 @@
 // `records-sync undo RUN`: takes back what a run wrote. The plan is shown first, and a person confirms it.
 
 import { undoJob } from '../../actions/jobs.ts'
-import { isUndoPossible, nextRunText, nothingLeft } from '../../actions/undo-facts.ts'
+import { isUndoPossible, nextRunTexts, nothingLeft } from '../../actions/undo-facts.ts'
 import { makeUndoPlan } from '../../actions/undo-plan.ts'
 import { findSync, type Config, type ImportSync } from '../../../config/index.ts'
 import { ConfigError, SyncError } from '../../core/errors.ts'
@@ -74,7 +74,7 @@ export async function undoRun(
       context.terminal.err(
         `Run ${each.id} has undone it before (${each.state}); this is what is left`,
       )
-    noteNextRun(context, sync, plan, options)
+    noteNextRun(context, sync, { run, plan }, options)
   }
   if (options.dryRun) return EXIT.done
   if (!options.yes && !(await confirms(context, run)))
@@ -227,10 +227,12 @@ function showPlan(
 function noteNextRun(
   { terminal, hint }: CommandContext,
   sync: ImportSync,
-  plan: UndoPlan,
+  { run, plan }: { readonly run: Run; readonly plan: UndoPlan },
   { pauseSchedule: isPaused }: UndoOptions,
 ): void {
-  terminal.err(nextRunText(sync, plan))
+  const texts = nextRunTexts(sync, run, plan)
+  for (const text of texts) terminal.err(text)
+  if (texts.length === 0) return
   if (sync.schedule !== undefined && !isPaused)
     terminal.err(
       `The schedule of ${sync.name} is on, and begins that run; --pause-schedule pauses it (${hint(`schedules resume ${sync.name}`)} resumes it)`,

@@ -3,7 +3,7 @@
 import { findSync, type ImportSync } from '../../../config/index.ts'
 import {
   isUndoPossible,
-  nextRunText,
+  nextRunTexts,
   nothingLeft,
   undoAsks,
   undoFacts,
@@ -54,7 +54,7 @@ const notCounted = (why: string): ConfirmFacts => ({
 /** The facts of the command, in its words. */
 export function undoShown(
   plan: UndoPlan,
-  run: Pick<Run, 'id'>,
+  run: Pick<Run, 'id' | 'purpose'>,
   { name, schedule }: Pick<ImportSync, 'name' | 'schedule'>,
 ): ConfirmFacts {
   const isPossible = isUndoPossible(plan)
@@ -63,7 +63,7 @@ export function undoShown(
     ? [
         ...plan.warnings,
         ...(asks === null ? [] : [asks]),
-        nextRunText({ name }, plan),
+        ...nextRunTexts({ name }, run, plan),
         ...(schedule === undefined ? [] : [TEXT.undoSchedule]),
       ]
     : [nothingLeft(run, plan)]

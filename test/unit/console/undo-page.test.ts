@@ -27,8 +27,8 @@ const plan = (more: Partial<UndoPlan> = {}): UndoPlan => ({
   ...more,
 })
 
-const shownOf = (of: UndoPlan) =>
-  html`${undoShown(of, { id: 14 }, { name: 'people' }).shown}`.toString()
+const shownOf = (of: UndoPlan, purpose: 'sync' | 'undo' = 'sync') =>
+  html`${undoShown(of, { id: 14, purpose }, { name: 'people' }).shown}`.toString()
 
 it('has every fact that the command has', () => {
   const of = plan({
@@ -52,8 +52,17 @@ it('has every fact that the command has', () => {
   expect(text).toContain('has another key since')
 })
 
+it('says nothing of a next run that has nothing to do about it', () => {
+  expect(shownOf(plan({ made: 3 }))).not.toContain('The next run')
+  expect(shownOf(plan({ restored: 3 }), 'undo')).not.toContain('The next run')
+})
+
 it('says why nothing is left', () => {
-  const { isPossible } = undoShown(plan({ kept: 2 }), { id: 14 }, { name: 'people' })
+  const { isPossible } = undoShown(
+    plan({ kept: 2 }),
+    { id: 14, purpose: 'sync' },
+    { name: 'people' },
+  )
   expect(isPossible).toBe(false)
   const shown = shownOf(plan({ kept: 2 }))
   expect(shown).toContain('nothing of it is left to be undone')
