@@ -1,7 +1,7 @@
 // What the end of a reconciliation means to a person, and which command comes next.
 
 import { correctedText } from '../core/domain/corrected.ts'
-import { kindsText, sumOfDifferences } from '../core/domain/differences.ts'
+import { isOfLink, kindsText, sumOfDifferences } from '../core/domain/differences.ts'
 import { keptDifferText } from '../core/domain/spared.ts'
 import type { Run } from '../ledger/ledger.ts'
 import { rejectedRows } from './account.ts'
@@ -81,11 +81,21 @@ function repairedInPart(
 ): ReportVerdict {
   const found = sumOfDifferences(comparison.found)
   const left = sumOfDifferences(comparison.left)
-  const extra = run.kind === 'import' && !comparison.delete_extra ? comparison.left.extra : 0
-  const kept =
-    extra > 0
-      ? ` Records that the source lacks (${formatNumber(extra)}) are deleted on request only.`
-      : ''
+  const links = comparison.fields.filter(isOfLink).reduce((sum, { kinds }) => sum + kinds.extra, 0)
+  const extra =
+    run.kind === 'import' && !comparison.delete_extra
+      ? Math.max(0, comparison.left.extra - links)
+      : 0
+  const kept = [
+    ...(extra > 0
+      ? [` Records that the source lacks (${formatNumber(extra)}) are deleted on request only.`]
+      : []),
+    ...(links > 0
+      ? [
+          ` Links that no row names (${formatNumber(links)}) stay: a wrong one is removed in the CRM.`,
+        ]
+      : []),
+  ].join('')
   return {
     tone: 'look',
     words: `${formatNumber(left)} of ${countText(found, 'difference')} left`,

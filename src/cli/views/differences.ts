@@ -4,6 +4,7 @@ import {
   changedByText,
   DIFFERENCE_KINDS,
   differenceMeaning,
+  isOfLink,
   sumOfDifferences,
   sumOfOriginals,
 } from '../../core/domain/differences.ts'
@@ -120,7 +121,7 @@ export function printFirstDifferences(terminal: Terminal, rows: readonly NotedDi
 export function nextStepOf(
   context: Pick<CommandContext, 'hint'>,
   run: Run,
-  { left, held }: RunDifferences,
+  { left, held, groups }: RunDifferences,
 ): string | null {
   if (sumOfDifferences(left) === 0) return null
   if (run.kind === 'mirror') return `Mend them: ${context.hint(`reconcile ${run.sync} --repair`)}`
@@ -128,6 +129,13 @@ export function nextStepOf(
   if (sendable > 0) return `Send what differs: ${context.hint(`retry ${run.id}`)}`
   if (held > 0)
     return `Rows are held back, as each may become a second record; why: ${context.hint(`rejects ${run.id}`)}`
+  // No link is ever repaired away: the service has no operation that does.
+  const links = groups.reduce(
+    (sum, group) => sum + (isOfLink(group) && group.kind === 'extra' ? group.differences : 0),
+    0,
+  )
+  if (links > 0 && links >= left.extra)
+    return `${countText(links, 'link')} that no row names ${links === 1 ? 'is' : 'are'} left; a wrong one is removed in the CRM`
   return jobOf(run).reconcile?.deleteExtra === true && LIVE_STATES.includes(run.state)
     ? null
     : `Delete what is extra: ${context.hint(`reconcile ${run.sync} --repair --delete-extra`)}`

@@ -99,6 +99,13 @@ export const sumOfDifferences = (counts: DifferenceCounts): number =>
 export const sumOfOriginals = (counts: DifferenceCounts): number =>
   ORIGINAL_KINDS.reduce((sum, kind) => sum + counts[kind], 0)
 
+/** The stream of links that differ, before the name of their association. */
+export const LINKS_STREAM = 'links: '
+
+/** Whether a difference is of a link, and not of a record. */
+export const isOfLink = ({ stream }: { readonly stream: string }): boolean =>
+  stream.startsWith(LINKS_STREAM)
+
 /** As much of a text as a report shows; never half of a character. */
 export function excerpt(text: string): string {
   if (text.length <= REPORT_VALUE_CHARS_MAX) return text

@@ -1,20 +1,14 @@
 // Links that differ, as a reconciliation notes them: each is a record of its own, of the stream `links: ASSOCIATION`.
 
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
-import { excerpt, type Difference } from '../../core/domain/differences.ts'
+import { excerpt, LINKS_STREAM, type Difference } from '../../core/domain/differences.ts'
 import type { Differences, LinkPlace, LinkReports, PlannedLink } from '../../ledger/ledger.ts'
 import { FIRST_LINK_PLACE } from './places.ts'
-
-const STREAM = 'links: '
-
-/** Whether a difference is of a link, and not of a record. */
-export const isOfLink = ({ stream }: Pick<Difference, 'stream'>): boolean =>
-  stream.startsWith(STREAM)
 
 const shown = (text: string): string => excerpt(JSON.stringify(text))
 
 const ofLink = (association: string, key: string, target: string) => ({
-  stream: `${STREAM}${association}`,
+  stream: `${LINKS_STREAM}${association}`,
   key: `${key} → ${target}`,
   // A repair of the row is none of the link.
   ordinal: null,

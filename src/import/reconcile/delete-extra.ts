@@ -3,6 +3,7 @@
 // A record of a row of the run stays, whatever key it was found under; so does one that another sync has written meanwhile, and
 // one that the key in use may just not see.
 
+import { isOfLink } from '../../core/domain/differences.ts'
 import { BATCH_ITEMS_MAX, IN_VALUES_MAX, publicError } from '../../contract/index.ts'
 import type { BatchItemResult } from '../../client/index.ts'
 import type { Deadline } from '../../core/deadline.ts'
@@ -18,7 +19,6 @@ import type {
   StepStates,
 } from '../../ledger/ledger.ts'
 import { withHeartbeat } from '../../runs/heartbeat.ts'
-import { isOfLink } from '../links/link-differences.ts'
 import { foldCase } from '../mapping/key.ts'
 import { REPEATED_LOOKS_MAX } from '../../core/domain/look-ups.ts'
 import { lookLimit, sendUntil } from '../push/fresh-look.ts'

@@ -3,6 +3,10 @@
 
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { nextStepOf } from '../../../src/cli/views/differences.ts'
+import { countRunAccount } from '../../../src/report/account.ts'
+import { comparisonOf } from '../../../src/report/comparison.ts'
+import { reportVerdict } from '../../../src/report/verdict.ts'
 import { expect, test } from 'vitest'
 import type { ImportConfig, LinkMapping } from '../../../config/index.ts'
 import { isBalanced } from '../../../src/core/domain/books.ts'
@@ -671,6 +675,18 @@ test('a reconciliation says which links are missing and which no row names; a re
       ['extra', false],
     ]),
   )
+  const found = (await scene.ledger.run(repaired.run))!
+  const account = await countRunAccount(scene.ledger, found)
+  expect(nextStepOf({ hint: (command) => command }, found, account.differences!)).toBe(
+    '1 link that no row names is left; a wrong one is removed in the CRM',
+  )
+  const verdict = reportVerdict(
+    found,
+    { ...account, comparison: comparisonOf(found, account) },
+    (command) => command,
+  )
+  expect(verdict.meaning).toContain('Links that no row names (1) stay')
+  expect(verdict.next.map(({ command }) => command)).toEqual([`reconcile ${found.sync}`])
   // The link that no row names stays, and so does its record.
   expect(await targetsOf(scene, 'D-1')).toHaveLength(2)
 })
