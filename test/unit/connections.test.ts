@@ -1,6 +1,8 @@
 // Connections with a real service and a real quota file: whatever goes to one org goes through one row.
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -134,16 +136,30 @@ test('orgs apart: each has its row, and a replaced key moves to that of its org'
 
 test('while nobody says whose key it is, it has a row of its own; it is asked for again', async () => {
   const service = await serve()
+  // Its document is there, and nothing else.
+  let isBusy = true
+  const gate = createServer((request, response) => {
+    if (isBusy && !request.url!.includes('openapi')) return void response.destroy()
+    const { authorization = '' } = request.headers
+    void fetch(`${service.url}${request.url}`, { headers: { authorization } })
+      .then(async (answer) => {
+        response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type')! })
+        response.end(await answer.text())
+      })
+      .catch((error: unknown) => response.destroy(error as Error))
+  })
+  await new Promise<void>((resolve) => gate.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void gate.close())
+  const { port } = gate.address() as AddressInfo
   const { store, processOf, rows } = await start({
-    one: { service: service.url, key: service.key },
+    one: { service: `http://127.0.0.1:${port}`, key: service.key },
   })
   const process = processOf('worker')
-  service.setDown(true)
   const { client, keyFingerprint } = await process.connect('one')
   const key = `${client.origin} key#${keyFingerprint}`
   expect(await store.orgOfKey(key)).toBeNull()
   expect((await rows()).map(({ org }) => org)).toEqual([key])
-  service.setDown(false)
+  isBusy = false
   await process.connect('one')
   expect(await store.orgOfKey(key)).toBe(`${client.origin} org ${service.orgId}`)
 })
