@@ -1,22 +1,20 @@
 // Runs that came after a run and are about it, as its report has them.
 
 import { z } from 'zod'
-import { ITEM_STATES, RUN_STATES } from '../core/domain/books.ts'
+import { RUN_STATES } from '../core/domain/books.ts'
 
-export const laterRunSchemas = (count: z.ZodInt, time: z.ZodString) => ({
+/** @param itemStates the rows of a run by their states */
+export const laterRunSchemas = <States extends z.ZodObject>(
+  count: z.ZodInt,
+  time: z.ZodString,
+  itemStates: States,
+) => ({
   retryReport: z
     .object({
       run: count,
       of: count.nullable().describe('The run that it retries: this one, or one of its retries.'),
       state: z.enum(RUN_STATES),
-      states: z
-        .object(
-          Object.fromEntries(ITEM_STATES.map((name) => [name, count])) as Record<
-            (typeof ITEM_STATES)[number],
-            typeof count
-          >,
-        )
-        .nullable(),
+      states: itemStates.nullable(),
       opened_at: time,
       rows: count.nullable(),
       mended: count

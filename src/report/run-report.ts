@@ -26,7 +26,7 @@ const countEach = <Name extends string>(names: readonly Name[]) =>
 const eachOf = <Name extends string>(names: readonly Name[]) => z.object(countEach(names))
 const rejectGroup = rejectGroupSchema(count)
 const links = linkSchemas(count)
-const { retryReport, undoReport } = laterRunSchemas(count, time)
+const { retryReport, undoReport } = laterRunSchemas(count, time, eachOf(ITEM_STATES))
 const removals = removalSchemas(count)
 const { kept, compared: keptOfCompared, writtenOver } = keptSchemas(count)
 

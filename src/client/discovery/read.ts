@@ -72,7 +72,8 @@ export function createDiscovery(deps: DiscoveryDeps): Discovery {
   /** A service that does not answer now is no service without a document: on another path, a write would be refused for good. */
   const silenceOf = async (reading: Reading): Promise<NoAnswer | null> => {
     unanswered = isSilent(reading) ? unanswered + 1 : 0
-    if (!isSilent(reading)) return null
+    // A connection that is refused says it itself.
+    if (!isSilent(reading) || reading.noConnection !== undefined) return null
     const isAlone = unanswered >= UNANSWERED_MAX && !isSilent(await readRoot(deps))
     return isAlone ? null : new NoAnswer(reading.why, false)
   }
