@@ -7,7 +7,13 @@ import { ROLES } from '../src/core/domain/roles.ts'
 import { isJsonObject, type JsonObject } from '../src/core/json.ts'
 import { isLoopbackName, splitHostPort } from '../src/core/loopback.ts'
 import type { Complain } from '../src/settings/marks.ts'
-import { betweenNumbers, hostPort, pathSetting, secretPlace } from '../src/settings/parts.ts'
+import {
+  betweenNumbers,
+  hostPort,
+  keyFile,
+  pathSetting,
+  secretPlace,
+} from '../src/settings/parts.ts'
 
 /** `10.0.0.5`, or `10.0.0.0/8`. */
 export function isNetwork(text: string): boolean {
@@ -64,7 +70,7 @@ export const consoleSettings = z.strictObject({
       cert: pathSetting().describe(
         'File with the certificate and those between it and its CA, PEM.',
       ),
-      key: pathSetting().describe(
+      key: keyFile().describe(
         'File with the key of the certificate, PEM; only its owner may read it.',
       ),
     })

@@ -22,6 +22,8 @@ import type { GroupConfig, SyncConfig } from './sync.ts'
 export type Config = Frozen<Omit<ConfigOutput, 'ledger' | 'syncs' | 'groups'>> & {
   /** Absolute path of the file it came from. */
   readonly file: string
+  /** Files that hold keys, by all settings that name one. */
+  readonly keyFiles: readonly string[]
   readonly ledger: LedgerConfig
   readonly syncs: Readonly<Record<string, SyncConfig>>
   readonly groups: Readonly<Record<string, GroupConfig>>
@@ -119,9 +121,11 @@ function inOrder(issues: readonly Issue[]): Issue[] {
 }
 
 function resolved(file: string, output: ConfigOutput): Config {
-  const { ledger, syncs, groups, ...rest } = withAbsolutePaths(output, dirname(file))
+  const absolute = withAbsolutePaths(output, dirname(file))
+  const { ledger, syncs, groups, ...rest } = absolute
   return {
     file,
+    keyFiles: keyFilesIn(absolute),
     ...rest,
     ledger: ledgerOf(ledger),
     syncs: Object.fromEntries(
@@ -143,6 +147,18 @@ const withAbsolutePaths = (output: ConfigOutput, folder: string): ConfigOutput =
     const source = value as SecretSource
     return 'file' in source ? { file: resolve(folder, source.file) } : source
   })
+
+/** The files that hold keys: by the marks of the schema, so that a setting cannot be forgotten. */
+export function keyFilesIn(output: ConfigOutput): string[] {
+  const found: string[] = []
+  mapMarked(configSchema, output, (mark, value) => {
+    if (mark.is === 'path' && mark.isKey === true) found.push(value as string)
+    if (mark.is === 'secret' && 'file' in Object(value))
+      found.push((value as { readonly file: string }).file)
+    return value
+  })
+  return found
+}
 
 type SyncOutput = ConfigOutput['syncs'][string]
 

@@ -9,6 +9,7 @@ import {
   hostPort,
   nameList,
   nameOf,
+  keyFile,
   pathSetting,
   secretPlace,
   textSetting,
@@ -80,7 +81,7 @@ export const temporalSettingsSchema = z.strictObject({
         client_cert: pathSetting()
           .optional()
           .describe('File with the client certificate, PEM. Together with `client_key`.'),
-        client_key: pathSetting()
+        client_key: keyFile()
           .optional()
           .describe(
             'File with the key of the client certificate, PEM; only its owner may read it.',

@@ -1,6 +1,6 @@
 // Where a warehouse is, with its secrets read.
 
-import { dirname, isAbsolute, join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { z } from 'zod'
 import { ConfigError } from '../src/core/errors.ts'
 import { joinWords, suggestNearest } from '../src/core/suggest.ts'
@@ -12,23 +12,12 @@ import type { Config } from './load.ts'
 import { readNamedSecret } from './secret.ts'
 
 /** Files and folders that no query may read: those that hold keys, ledgers, and the system's facts about processes. */
-function privatePlaces({ file, ledger, ...rest }: Config): string[] {
-  const places = [join(dirname(file), '.records-sync'), '/proc', '/sys', '/dev/fd']
+function privatePlaces({ file, ledger, keyFiles }: Config): string[] {
+  const places = [join(dirname(file), '.records-sync'), '/proc', '/sys', '/dev/fd', ...keyFiles]
   if ('sqlite' in ledger) {
     const quota = join(dirname(ledger.sqlite), 'quota.db')
     for (const path of [ledger.sqlite, quota]) places.push(path, `${path}-wal`, `${path}-shm`)
   }
-  const look = (value: unknown): void => {
-    if (typeof value !== 'object' || value === null) return
-    const entries = Object.entries(value)
-    const [only] = entries
-    if (entries.length === 1 && only![0] === 'file' && typeof only![1] === 'string')
-      places.push(only![1])
-    for (const [, part] of entries) look(part)
-  }
-  look({ ledger, ...rest })
-  for (const path of Object.values(Object(rest.temporal.tls)))
-    if (typeof path === 'string' && isAbsolute(path)) places.push(path)
   return places
 }
 

@@ -8,8 +8,12 @@ import { isJsonObject, type JsonObject } from '../core/json.ts'
 export type Path = readonly PropertyKey[]
 
 export type Mark =
-  /** A path relative to the folder of the configuration, except the word `except`. */
-  | { readonly is: 'path'; readonly except?: string | undefined }
+  /** A path relative to the folder of the configuration, except the word `except`. `isKey`: the file holds a key. */
+  | {
+      readonly is: 'path'
+      readonly except?: string | undefined
+      readonly isKey?: boolean | undefined
+    }
   /** Where a secret is, such as a `URL`. What is written there keeps its variables until the secret is read. */
   | { readonly is: 'secret'; readonly what: string }
   /** The name of a member of a section. */

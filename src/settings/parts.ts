@@ -23,11 +23,14 @@ export const textSetting = () => z.string().min(1, 'expected a text that is not 
 export const pathSetting = ({
   expected = 'expected the path of a file, not a URL',
   except,
-}: { readonly expected?: string; readonly except?: string } = {}) =>
+  isKey,
+}: { readonly expected?: string; readonly except?: string; readonly isKey?: true } = {}) =>
   marked(
     textSetting().refine((path) => !/^[a-z][a-z0-9+.-]+:\/\//i.test(path), expected),
-    { is: 'path', except },
+    { is: 'path', except, isKey },
   )
+/** The path of a file that holds a key: no query reads it. */
+export const keyFile = () => pathSetting({ isKey: true })
 /** The name of a member of that section. */
 export const nameOf = (section: (Mark & { is: 'name' })['of']) =>
   marked(textSetting(), { is: 'name', of: section })

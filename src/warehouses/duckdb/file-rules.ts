@@ -1,6 +1,6 @@
 // Which files a query may read: those in the folders of its warehouse, and never one that contains a secret.
 
-import { realpath, stat } from 'node:fs/promises'
+import { open, realpath, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { SyncError } from '../../core/errors.ts'
@@ -53,6 +53,17 @@ async function checkOne(
   for (const secret of secrets)
     if (isWithin(file, secret.path) || (secret.inode !== null && secret.inode === found.inode))
       throw refusedQuery(isPrivate, 'expected data files; keys and ledgers are none')
+  // Where programs keep keys, by custom: `.env`, `.netrc`, `.git`, `.ssh`. A folder that `files` names is meant.
+  const root = roots
+    .filter((one) => isWithin(file, one))
+    .toSorted((a, b) => b.length - a.length)[0]!
+  if (/(?:^|[/\\])\./.test(relative(root, file)))
+    throw refusedQuery(
+      isPrivate,
+      'expected data files; one whose name, or folder, begins with a point is none',
+    )
+  if (found.inode !== null && (await holdsKey(file)))
+    throw refusedQuery(isPrivate, 'expected data files; one with a private key is none')
   // A backup, or any other copy, whatever its name.
   if (found.inode !== null && isLedgerFile(file))
     throw refusedQuery(isPrivate, 'expected data files; copies of a ledger are none')
@@ -79,6 +90,24 @@ async function real(path: string): Promise<string> {
   } catch {
     const parent = dirname(path)
     return parent === path ? path : join(await real(parent), relative(parent, path))
+  }
+}
+
+/** Bytes at the beginning of a file in which a private key is looked for: keys come with a certificate or two at most. */
+const LOOKED_AT = 65_536
+const PRIVATE_KEY = /-----BEGIN [A-Z0-9 ]*PRIVATE KEY|^PuTTY-User-Key-File-/m
+
+/** Whether a file begins with a private key in text form, or with what comes before one: the key of a copy has any name. */
+async function holdsKey(path: string): Promise<boolean> {
+  const file = await open(path).catch(() => null)
+  if (file === null) return false
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(LOOKED_AT), 0, LOOKED_AT, 0)
+    // One character for each byte; UTF-16, as some editors save it, has a zero next to each.
+    const text = buffer.toString('latin1', 0, bytesRead)
+    return PRIVATE_KEY.test(text) || PRIVATE_KEY.test(text.replaceAll('\0', ''))
+  } finally {
+    await file.close()
   }
 }
 

@@ -24,7 +24,7 @@ import {
 } from './failures.ts'
 import { enterFile, realFile } from './file-gate.ts'
 import type { FilePlaces } from './file-rules.ts'
-import { checkQuery } from './query-check.ts'
+import { checkQuery, notOneSelect } from './query-check.ts'
 import { quoteIdentifier } from '../mirror/session.ts'
 import { quoteLiteral } from './sql.ts'
 import { temporaryFolder } from './temporary.ts'
@@ -190,24 +190,19 @@ export class DuckdbWarehouse implements Warehouse {
   }
 
   async #understand(query: string) {
-    const refuse = (found: string) =>
-      new SyncError('query_refused', `expected one SELECT; the query is ${found}`)
-    const statements = await this.#connection.extractStatements(query).catch((error: unknown) => {
-      // DuckDB gives no message for a text without a statement.
-      throw String(error).includes('native callback') ? refuse('empty') : error
-    })
-    if (statements.count !== 1) throw refuse(`${statements.count} statements`)
     const checked = await checkQuery(
       query,
       async (sql) => (await this.#connection.runAndReadAll(sql)).getRows(),
       this.#places,
     )
+    const statements = await this.#connection.extractStatements(query)
+    if (checked === null || statements.count !== 1)
+      throw notOneSelect('one that cannot be looked through')
     const prepared = await statements.prepare(0)
     try {
       if (prepared.statementType !== StatementType.SELECT)
-        throw refuse(`of the kind ${StatementType[prepared.statementType]}`)
-      if (checked === null) throw refuse('one that cannot be looked through')
-      if (prepared.parameterCount > 0) throw refuse('one with parameters')
+        throw notOneSelect(`of the kind ${StatementType[prepared.statementType]}`)
+      if (prepared.parameterCount > 0) throw notOneSelect('one with parameters')
       const indexes = Array.from({ length: prepared.columnCount }, (_, index) => index)
       return {
         ...checked,

@@ -2,6 +2,7 @@
 // that are known to read only, and files from the folders that the warehouse names. Checks the views and macros that the query
 // uses as well.
 
+import { SyncError } from '../../core/errors.ts'
 import { checkFile, refusedQuery, type AskRows, type FilePlaces } from './file-rules.ts'
 import { quoteLiteral } from './sql.ts'
 
@@ -48,7 +49,8 @@ interface NamedFile {
 type Node = Readonly<Record<string, unknown>>
 
 /**
- * Checks a query that is one statement; null if it is not a SELECT, because preparing it gives the better error.
+ * Checks a query by its text alone, before it is taken apart or prepared: to prepare an EXPORT makes its folder, and to take an
+ * IMPORT apart reads its files. Null if it cannot be parsed: taking it apart says where.
  * @throws SyncError `query_refused`
  */
 export async function checkQuery(
@@ -56,8 +58,11 @@ export async function checkQuery(
   ask: AskRows,
   places: FilePlaces,
 ): Promise<CheckedQuery | null> {
-  const tree = await treeOf(query, ask)
-  if (tree === null) return null
+  const tree = await parsedTree(query, ask)
+  if (tree['error_type'] === 'not implemented') throw notOneSelect(kindOf(query))
+  if (tree['error'] === true) return null
+  const { length } = tree['statements'] as readonly unknown[]
+  if (length !== 1) throw notOneSelect(length === 0 ? 'empty' : `${length} statements`)
   const found = { asksCatalogue: false, asksSettings: false }
   const seen = new Set<string>()
   const walk = async (root: Node, depth: number): Promise<void> => {
@@ -82,6 +87,19 @@ export async function checkQuery(
   if (places.instead !== undefined && (found.asksCatalogue || found.asksSettings))
     throw refusedQuery('asks DuckDB for its tables or settings', places.instead)
   return found
+}
+
+export const notOneSelect = (found: string): SyncError =>
+  new SyncError('query_refused', `expected one SELECT; the query is ${found}`)
+
+/** The first word of a statement tells its kind, behind spaces, brackets and comments. */
+function kindOf(query: string): string {
+  const [, word = ''] =
+    /^(?:[\s(]|--[^\n]*(?:\n|$)|\/\*(?:[^*]|\*(?!\/))*\*\/)*([a-z]+)/i.exec(query) ?? []
+  const isQuery = /^(?:|select|from|values|table|with|pivot|pivot_wider|pivot_longer|unpivot)$/i
+  return isQuery.test(word)
+    ? 'one that cannot be looked through, or has others next to it'
+    : `of the kind ${word.toUpperCase()}`
 }
 
 /** The order of a query, and whether it has a limit; null if it is no SELECT. */
@@ -210,9 +228,14 @@ async function isTable(
 
 /** The tree of a query; null if the text is not one. */
 async function treeOf(query: string, ask: AskRows): Promise<Node | null> {
-  const rows = await ask(`SELECT json_serialize_sql(${quoteLiteral(query)})`)
-  const tree = JSON.parse(String(rows[0]![0])) as Node
+  const tree = await parsedTree(query, ask)
   return tree['error'] === true ? null : tree
+}
+
+/** The tree of a query, or `error` with its `error_type`. */
+async function parsedTree(query: string, ask: AskRows): Promise<Node> {
+  const rows = await ask(`SELECT json_serialize_sql(${quoteLiteral(query)})`)
+  return JSON.parse(String(rows[0]![0])) as Node
 }
 
 /** The tree of the definition of a view or a macro: for a CREATE VIEW, what follows the AS that a query follows. */

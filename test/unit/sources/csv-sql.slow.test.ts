@@ -180,7 +180,7 @@ describe('what is refused', () => {
     ['SELECT _line, nme FROM rows', 'query_refused', 'DuckDB refuses it (Binder Error), at line 1'],
     ['SELECT _line FROM row', 'query_refused', 'DuckDB refuses it (Catalog Error)'],
     ['SELECT 1; SELECT 2', 'query_refused', 'the query is 2 statements'],
-    ["COPY rows TO '/tmp/x.csv'", 'query_refused', 'DuckDB refuses it'],
+    ["COPY rows TO '/tmp/x.csv'", 'query_refused', 'the query is of the kind COPY'],
     ['INSTALL httpfs', 'query_refused', 'expected one SELECT'],
     ["ATTACH '/tmp/x.db'", 'query_refused', 'expected one SELECT'],
     [

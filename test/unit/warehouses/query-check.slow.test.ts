@@ -19,6 +19,39 @@ import { loadConfig, readWarehousePlace } from '../../../config/index.ts'
 import { openLedger } from '../../../src/ledger/open.ts'
 import { openWarehouse } from '../../../src/warehouses/index.ts'
 
+const pem = (what: string) => `-----BEGIN ${what}-----\nMIIE\n-----END ${what}-----\n`
+
+/** By custom these hold secrets, or are in folders that do. */
+const HIDDEN = [
+  '.env',
+  '.env.local',
+  '.env.csv',
+  'data/.env',
+  '.netrc',
+  '.pgpass',
+  '.ssh/id.csv',
+  'private/.git/config',
+]
+
+/** Files with a private key that no setting names. */
+const KEYS: Readonly<Record<string, string | Buffer>> = {
+  'a.key': pem('PRIVATE KEY'),
+  'b.csv': pem('RSA PRIVATE KEY'),
+  'c.txt': pem('EC PRIVATE KEY'),
+  'd.json': pem('ENCRYPTED PRIVATE KEY'),
+  'e.parquet': pem('OPENSSH PRIVATE KEY'),
+  'data/f.pem': pem('DSA PRIVATE KEY'),
+  'data/g.asc': pem('PGP PRIVATE KEY BLOCK'),
+  'h.ppk': 'PuTTY-User-Key-File-3: ssh-ed25519\n',
+  'i.pem': `${pem('CERTIFICATE')}${pem('CERTIFICATE')}${pem('PRIVATE KEY')}`,
+  'j.pem': `Bag Attributes\n    localKeyID: 01\n${pem('PRIVATE KEY')}`,
+  'k.pem': pem('PRIVATE KEY').replaceAll('\n', '\r\n'),
+  'l.json': JSON.stringify({ type: 'service_account', private_key: pem('PRIVATE KEY') }),
+  'm.csv': `name,key\nx,"${pem('RSA PRIVATE KEY')}"\n`,
+  'n.txt': Buffer.from(`\ufeff${pem('PRIVATE KEY')}`, 'utf16le'),
+  'o.pem': `${'#\n'.repeat(9_000)}${pem('PRIVATE KEY')}`,
+}
+
 let base: string
 let folder: string
 const at = (name: string) => join(folder, name)
@@ -33,7 +66,13 @@ beforeAll(async () => {
   writeFileSync(at('data/a.csv'), 'x\n1\n')
   writeFileSync(at('data/deep/b.csv'), 'x\n2\n')
   writeFileSync(at('keys/crm.csv'), 'x\nsecret\n', { mode: 0o600 })
+  writeFileSync(at('keys/console.csv'), 'x\nsecret\n', { mode: 0o600 })
   writeFileSync(at('.records-sync/c.csv'), 'x\n3\n')
+  writeFileSync(at('console.key'), pem('PRIVATE KEY'))
+  mkdirSync(at('.ssh'))
+  mkdirSync(at('private/.git'), { recursive: true })
+  for (const name of HIDDEN) writeFileSync(at(name), 'x\n4\n')
+  for (const [name, text] of Object.entries(KEYS)) writeFileSync(at(name), text)
   writeFileSync(at('victim.txt'), 'kept')
   symlinkSync(join(base, 'outside.csv'), at('data/link.txt'))
   symlinkSync(base, at('up'))
@@ -41,10 +80,12 @@ beforeAll(async () => {
   writeFileSync(
     at('records-sync.yaml'),
     `connections: { crm: { service: "http://127.0.0.1:1", key: { file: ./keys/crm.csv } } }
+console: { tls: { cert: ./data/a.csv, key: ./keys/console.csv } }
 warehouses:
   lake: { duckdb: ./lake.duckdb }
   some: { duckdb: ./lake.duckdb, files: [./data/deep, ..] }
   none: { duckdb: ./lake.duckdb, files: [] }
+  hidden: { duckdb: ./lake.duckdb, files: [./.ssh] }
 syncs: {}
 `,
   )
@@ -128,14 +169,14 @@ describe('a query', () => {
     expect(readdirSync(folder)).not.toContain('logs')
   })
 
-  it.each([
+  it.each<readonly [string, string]>([
     ['/etc/hostname', 'outside'],
     ['../outside.csv', 'outside'],
     ['data/../../outside.csv', 'outside'],
     ['up/outside.csv', 'outside'],
     ['up/*.csv', 'outside'],
     ['data/link.txt', 'outside'],
-    ['data/*', 'outside'],
+    ['data/link.*', 'outside'],
     ['/root/*', 'outside'],
     ['~/.ssh/id_rsa', 'outside'],
     ['/proc/self/environ', 'outside'],
@@ -147,6 +188,9 @@ describe('a query', () => {
     ['.records-sync/c.csv', 'private'],
     ['backup.bin', 'private'],
     ['back*.bin', 'private'],
+    ['keys/console.csv', 'private'],
+    ['console.key', 'private'],
+    ...[...HIDDEN, ...Object.keys(KEYS)].map((path) => [path, 'private'] as const),
   ])('reads no file that is not for it: %s', async (path, why) => {
     for (const query of [
       `FROM read_text('${path}')`,
@@ -157,6 +201,45 @@ describe('a query', () => {
       `SELECT * FROM kept, (SELECT * FROM "${path}")`,
     ])
       expect([query, await errorOf(query)]).toEqual([query, expect.stringContaining(why)])
+  })
+
+  it.each([
+    ["EXPORT DATABASE 'made'", 'EXPORT'],
+    ["  export database 'made'", 'EXPORT'],
+    ["/* a * b */ -- c\n EXPORT DATABASE 'made' (FORMAT parquet)", 'EXPORT'],
+    ["EXPORT DATABASE lake TO 'made'", 'EXPORT'],
+    ["IMPORT DATABASE 'made'", 'IMPORT'],
+    ["COPY kept TO 'made'", 'COPY'],
+    ["COPY (SELECT 1) TO 'made' (FORMAT csv)", 'COPY'],
+    ['COPY FROM DATABASE lake TO temp', 'COPY'],
+    ["ATTACH 'made'", 'ATTACH'],
+    ["ATTACH IF NOT EXISTS 'made' AS made", 'ATTACH'],
+    ['DETACH lake', 'DETACH'],
+    ['CREATE TABLE made AS SELECT 1', 'CREATE'],
+    ['CREATE SECRET made (TYPE s3)', 'CREATE'],
+    ['DROP TABLE kept', 'DROP'],
+    ['INSERT INTO kept VALUES (2)', 'INSERT'],
+    ['UPDATE kept SET one = 2', 'UPDATE'],
+    ['DELETE FROM kept', 'DELETE'],
+    ['TRUNCATE kept', 'TRUNCATE'],
+    ["LOAD 'made'", 'LOAD'],
+    ['INSTALL httpfs', 'INSTALL'],
+    ["SET temp_directory = 'made'", 'SET'],
+    ['PRAGMA enable_profiling', 'PRAGMA'],
+    ['EXPLAIN ANALYZE SELECT 1', 'EXPLAIN'],
+    ['CALL checkpoint()', 'CALL'],
+    ['PREPARE p AS SELECT 1', 'PREPARE'],
+    ['VACUUM', 'VACUUM'],
+    ['WITH a AS (SELECT 1) INSERT INTO kept FROM a', null],
+    ['PIVOT kept ON one', null],
+    ["SELECT 1; EXPORT DATABASE 'made'", null],
+    ["EXPORT DATABASE 'made'; SELECT 1", 'EXPORT'],
+  ])('is a SELECT, and another statement leaves nothing on the disk: %s', async (query, kind) => {
+    const before = readdirSync(folder, { recursive: true })
+    expect(await errorOf(query)).toBe(
+      `query_refused: expected one SELECT; the query is ${kind === null ? 'one that cannot be looked through, or has others next to it' : `of the kind ${kind}`}`,
+    )
+    expect(readdirSync(folder, { recursive: true })).toEqual(before)
   })
 
   it.each([
@@ -195,6 +278,16 @@ describe('a query', () => {
     ],
   ])('is answered: %s', async (query, expected) => {
     expect(await rowsOf(query)).toEqual(expected)
+  })
+
+  it('reads a file that only mentions keys, a certificate, and the files of a hidden folder that is named', async () => {
+    onTestFinished(() => ['pub.txt', 'cert.txt'].forEach((name) => rmSync(at(name))))
+    writeFileSync(at('pub.txt'), `the PRIVATE KEY is elsewhere\n${pem('PUBLIC KEY')}`)
+    writeFileSync(at('cert.txt'), pem('CERTIFICATE'))
+    for (const name of ['pub.txt', 'cert.txt'])
+      expect(await rowsOf(`SELECT 1 FROM read_text('${name}')`)).toEqual([['1']])
+    expect(await rowsOf("SELECT x FROM '.ssh/id.csv'", 'hidden')).toEqual([['4']])
+    expect(await errorOf("FROM '.env.csv'", 'hidden')).toContain('outside')
   })
 
   it('reads the files of the folders that its warehouse names', async () => {
