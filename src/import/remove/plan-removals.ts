@@ -39,8 +39,7 @@ export interface StagedReading {
   readonly isRegular: boolean
   /** Whether it is regular, and its source was read whole. */
   readonly isWhole: boolean
-  /** The source that was read. */
-  readonly whole: Pick<Source, 'stamp'>
+  readonly source: Pick<Source, 'stamp'>
 }
 
 export interface PlannedRemovals {
@@ -100,7 +99,7 @@ export async function planRemovals(
   if (earlier !== null) await planner.addCarried(earlier.id, isMissing && obstacle === null)
   if (isMissing && obstacle === null && earlier !== null) {
     const reason = otherSource(sync.import, earlier)
-    await (await factsOf(ledger, run)).keep({ reason, stamp: reading.whole.stamp?.() ?? null })
+    await (await factsOf(ledger, run)).keep({ reason, stamp: reading.source.stamp?.() ?? null })
     await planner.addMissing(earlier.id)
   }
   const { counts, keyless } = await planner.end()

@@ -15,6 +15,7 @@ import type { Window } from '../../core/domain/watermark.ts'
 import type {
   AcceptedRecords,
   LastReading,
+  LeftCounts,
   Leftovers,
   LinkBounds,
   LinkStaging,
@@ -42,7 +43,7 @@ import { foldsCase } from '../mapping/case-folding.ts'
 import { isCaseFoldable } from '../mapping/key.ts'
 import { readTarget } from '../mapping/target.ts'
 import { planRemovals } from '../remove/plan-removals.ts'
-import { filterRows } from './row-filter.ts'
+import { RowFilter } from './row-filter.ts'
 import { noteSourceVisibility } from './source-visibility.ts'
 import { stagedParts } from './staged-parts.ts'
 import { emptySourceWarning, keyTypeOf, keyWarnings, notComparedText } from './warnings.ts'
@@ -127,9 +128,8 @@ async function stageSource(
   const isRegular = window === null && reconcile === null && !isRetry && !isOfLinks
   const last = isIncremental && isRegular ? await ledger.lastReading(destination) : null
   const extent = { watermark: last?.watermark ?? null, window }
-  const whole = await withHeartbeat(deps, openSource(extent))
+  const source = await withHeartbeat(deps, openSource(extent))
   try {
-    const source = reconcile?.where ? filterRows(whole, reconcile.where) : whole
     const keyType = keyTypeOf(config, target)
     const folds = await foldsCase(deps, config, keyType)
     const linkFolds = await readLinkFolds(deps, run, { config, target })
@@ -145,15 +145,15 @@ async function stageSource(
     const bounds = linkBoundsOf(config, target.links?.definitions ?? [])
     const { counts, ...found } = await stageRows(deps, job, { source, plan, last, bounds })
     const { withdrawn = 0, fence } = counts
-    const reading = { run, fence, sync, rows: found.all, withdrawn, isRegular, whole }
+    const reading = { run, fence, sync, rows: found.all, withdrawn, isRegular, source }
     const planning = planRemovals(deps, { ...reading, isWhole: isRegular && !isIncremental })
     const removals = await withHeartbeat(deps, planning)
     const isWhole = !isRetry && !isOfLinks && !isIncremental && window === null && !reconcile?.where
-    const seen = isRetry ? undefined : whole.visibility?.()
+    const seen = isRetry ? undefined : source.visibility?.()
     const read = { run, sync: sync.name, rows: isWhole ? found.all : null }
     const isExact = isCaseFoldable(keyType) && !folds
     const warnings = [
-      ...(whole.warnings ?? []),
+      ...(source.warnings ?? []),
       ...(seen ? await noteSourceVisibility(ledger, read, seen) : []),
       ...(await withHeartbeat(deps, keyWarnings(ledger, run, { counts, isExact }))),
       ...found.corrected.warnings(),
@@ -162,11 +162,9 @@ async function stageSource(
       ...notComparedText(config),
     ]
     await ledger.addWarnings(run, warnings)
-    const { planned, carried, carriedLinks, all } = found
+    const { carried, carriedLinks } = found
     return {
       ...counts,
-      planned,
-      rows: all - counts.planned + planned,
       carried,
       carriedLinks,
       warnings: [...plan.warnings, ...warnings],
@@ -174,7 +172,7 @@ async function stageSource(
       removals: removals.counts,
     }
   } finally {
-    await whole.close()
+    await source.close()
   }
 }
 
@@ -188,8 +186,8 @@ interface StagedRows {
   readonly all: number
   readonly carried: number
   readonly carriedLinks: number
-  readonly planned: number
-  readonly counts: StageCounts & { readonly fence: number }
+  /** Of the part that the run is of; `rows`: all that is left. */
+  readonly counts: StageCounts & { readonly fence: number; readonly rows: number }
   readonly corrected: CorrectedRows
 }
 
@@ -219,7 +217,8 @@ async function stageRows(
   const beat = () => deps.beat()
   const isOfSource = !isRetry && !isOfLinks
   const corrected = isOfSource ? await CorrectedRows.read(ledger, run, beat) : CorrectedRows.none()
-  await readRows(deps, { run, fence, source, plan, corrected })
+  const filter = reconcile?.where ? new RowFilter(source.columns, reconcile.where) : null
+  await readRows(deps, { run, fence, source, plan, corrected, filter })
   const { rows: read, digest, watermark: reached } = source.summary()
   // A retry is asked for, and what a reconciliation found differs although it was accepted: accepted rows are sent too.
   const skipUnchanged = reconcile === null && !isRetry
@@ -251,16 +250,31 @@ async function stageRows(
     },
     onSlice,
   )
-  const planned = reconcile?.sample
-    ? await ledger.keepSample(run, fence, reconcile.sample)
-    : decided.planned
+  const left = await keepPart(deps, { run, fence, filter, sample: reconcile?.sample ?? null })
   const of = isOfLinks ? 'all left' : 'unread keys'
   const isCarrying = plan.links !== null && (isOfLinks || last !== null)
   const carriedLinks = isCarrying ? await ledger.carryLinks(run, fence, { of, bounds }, onSlice) : 0
   const unchanged = decided.unchanged + (unread === 'read' ? held : 0)
-  const counted = { ...decided, unchanged, fence }
-  const counts = { ...counted, ...(corrected.count > 0 && { corrected: corrected.count }) }
-  return { all: rows, carried: carried + held, carriedLinks, planned, counts, corrected }
+  const { corrected: inPart, ...part } = left ?? { rows, corrected: corrected.count }
+  const counted = { ...decided, unchanged, fence, ...part }
+  const counts = { ...counted, ...(inPart > 0 && { corrected: inPart }) }
+  return { all: rows, carried: carried + held, carriedLinks, counts, corrected }
+}
+
+/** Which row of a key counts is decided by then. Null: the run is of all rows. */
+async function keepPart(
+  { ledger, signal, beat }: ImportDeps<StagingLedger>,
+  part: { run: number; fence: number; filter: RowFilter | null; sample: number | null },
+): Promise<LeftCounts | null> {
+  const { run, fence, filter, sample } = part
+  if (filter === null && sample === null) return null
+  for (const ordinals of filter?.others() ?? []) {
+    signal.throwIfAborted()
+    await ledger.leaveOut(run, fence, ordinals)
+    beat()
+  }
+  const left = await ledger.countLeft(run, fence)
+  return sample === null ? left : await ledger.keepSample(run, fence, sample)
 }
 
 /**
@@ -279,14 +293,16 @@ async function readRows(
     source: Source
     plan: MappingPlan
     corrected: CorrectedRows
+    filter: RowFilter | null
   },
 ): Promise<void> {
   const { ledger, signal } = deps
-  const { run, fence, source, plan, corrected } = reading
+  const { run, fence, source, plan, corrected, filter } = reading
   const noteShare = shareNoter(deps, run, 'stage')
   await withBehind(async (writes) => {
     for await (const rows of heartbeatEach(deps, source.chunks(LEDGER_ROWS_MAX, signal))) {
       signal.throwIfAborted()
+      filter?.see(rows)
       const items = rows.map((row) => corrected.staged(plan.map(row)))
       for (const part of stagedParts(items))
         await writes.start(() => ledger.stageItems(run, fence, part))

@@ -9,7 +9,7 @@ import { isMapped, isUnread, takesPlace } from '../rows/items.ts'
 import { liveStates } from '../rows/runs.ts'
 import { countsOfRow } from '../rows/values.ts'
 import { partition } from '../../core/slices.ts'
-import { sampleOrderSql, sampleStart, ordinalSlices } from '../rules/ranges.ts'
+import { ordinalSlices } from '../rules/ranges.ts'
 import {
   KEY_COUNT_ROWS,
   KEY_COUNTS,
@@ -17,7 +17,6 @@ import {
   givenRows,
   hashOfPlace,
   isSentAfterOlder,
-  keptBelow,
   relianceOf,
   type Reliance,
   type SliceCounts,
@@ -27,6 +26,7 @@ import { unreadRuns, newestRunElsewhere } from '../statements/origins.ts'
 import { postgresDialect } from './dialect.ts'
 import { checkStageFence } from './fences.ts'
 import { listsOf, unlessNulls } from './items.ts'
+import { narrowingMethods } from './narrowing.ts'
 import { gaveWayToNewer, itemsWith } from './origins.ts'
 import type { PostgresDatabase, Session, SentStatement } from './session.ts'
 import { deleteWork } from './work.ts'
@@ -212,6 +212,8 @@ const isAccepted = (key: string) => `(SELECT true FROM accepted
 // oxlint-disable-next-line max-lines-per-function -- a table of methods, none of them long
 export function stagingMethods(db: PostgresDatabase, links: LinkDecisions) {
   return {
+    ...narrowingMethods(db, links),
+
     async beginStage(run, columns, seen) {
       const row = await db.transaction(async (session) => {
         // Who claims one waits for the end of this, and finds none.
@@ -293,51 +295,6 @@ export function stagingMethods(db: PostgresDatabase, links: LinkDecisions) {
         )
       })
       return { ...counts, ...(linked && { links: linked }) }
-    },
-
-    async keepSample(run, fence, rows) {
-      const order = sampleOrderSql('ordinal::bigint', '$2')
-      const start = sampleStart(run)
-      const staged = await db.one(
-        'SELECT coalesce(sum(planned), 0) AS planned FROM segments WHERE run = $1',
-        [run],
-      )
-      const items = await db.one(
-        `SELECT min(${order}) AS lowest, max(ordinal) AS last FROM items
-         WHERE run = $1 AND state = 'planned'`,
-        [run, start],
-      )
-      const kept = keptBelow(rows, staged?.['planned'], items?.['lowest'])
-      const others = `run = $1 AND ordinal BETWEEN $3 AND $4 AND ${order} >= $5`
-      for (const { first, last } of ordinalSlices(Number(items?.['last'] ?? 0)))
-        await db.transaction(async (session) => {
-          await checkStageFence(session, run, fence)
-          const slice = [run, start, first, last, kept]
-          await session.run(
-            `DELETE FROM payloads WHERE ${others} AND
-               (SELECT state FROM items WHERE items.run = payloads.run AND items.ordinal = payloads.ordinal) = 'planned'`,
-            slice,
-          )
-          const removed = await session.run(
-            `DELETE FROM items WHERE ${others} AND state = 'planned'`,
-            slice,
-          )
-          await session.run(
-            'UPDATE runs SET rows_read = rows_read - $1, rows_staged = rows_staged - $1 WHERE id = $2',
-            [removed, run],
-          )
-        })
-      await links.dropOrphans(run, fence)
-      return await db.transaction(async (session) => {
-        await checkStageFence(session, run, fence)
-        const counted = await session.all(
-          `UPDATE segments SET planned = (SELECT count(*) FROM items WHERE items.run = segments.run
-             AND items.ordinal BETWEEN segments.first AND segments.last AND items.state = 'planned')
-           WHERE run = $1 RETURNING planned`,
-          [run],
-        )
-        return counted.reduce((sum, segment) => sum + Number(segment['planned']), 0)
-      })
     },
 
     async keyCounts(run) {

@@ -194,7 +194,7 @@ export interface LinkStaging {
    * Writes at most 1,000 links of valid items of the run, in any order. `finishStage` decides about them: it removes those whose
    * row is superseded or not valid, and those that occur again later in the run; `StagedSource.linkBounds` makes those `skipped`
    * that a later one takes the place of; those that are known as linked are `unchanged` (`skipUnchanged`), and the others stay
-   * planned. `keepSample` removes the links of the items that it removes.
+   * planned. `countLeft` removes the links of the items that were removed.
    */
   stageLinks(run: number, fence: number, links: readonly StagedLink[]): Promise<void>
   /**

@@ -97,6 +97,11 @@ export interface StageCounts {
   readonly links?: StagedLinkCounts
 }
 
+/** What is left of a staged run, in rows. */
+export type LeftCounts = Required<
+  Pick<StageCounts, 'planned' | 'superseded' | 'invalid' | 'withdrawn' | 'corrected'>
+> & { readonly rows: number }
+
 /** How the keys of a staged run differ from their forms in the source, and from each other. */
 export interface KeyCounts {
   /** Rows whose key is sent in another form than the source has it. */
@@ -129,11 +134,12 @@ export interface RowStaging {
     source: StagedSource,
     onSlice?: OnSlice,
   ): Promise<StageCounts>
-  /**
-   * Removes all but about `rows` of the planned items from a staged run, evenly, and from its count of rows: as if its source
-   * had no more. Returns the number of items left planned.
-   */
-  keepSample(run: number, fence: number, rows: number): Promise<number>
+  /** Removes at most 1,000 items from a staged run, and from its count of rows: as if its source had no such rows. */
+  leaveOut(run: number, fence: number, ordinals: readonly number[]): Promise<void>
+  /** Removes all but about `rows` of the planned items in the same way, evenly, and counts what is left. */
+  keepSample(run: number, fence: number, rows: number): Promise<LeftCounts>
+  /** After `leaveOut`: removes the links of removed items, and counts what is left in the segments, and in all. */
+  countLeft(run: number, fence: number): Promise<LeftCounts>
   keyCounts(run: number): Promise<KeyCounts>
   /** Which of at most 1,000 keys the items of a run have, of the ordinals up to `upTo`. */
   stagedKeys(

@@ -1,9 +1,10 @@
 // Staging decides slice by slice; what it decides, and how slices make segments, is the same in every engine.
 
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
+import type { ItemState } from '../../core/domain/item-states.ts'
 import type { RunSegment } from '../roles/outbox.ts'
 import type { OnSlice } from '../roles/on-slice.ts'
-import type { Correction, StageCounts, StagedSource } from '../roles/staging.ts'
+import type { Correction, LeftCounts, StageCounts, StagedSource } from '../roles/staging.ts'
 import type { Row } from '../rows/values.ts'
 import { sampleBound, ordinalSlices } from './ranges.ts'
 
@@ -129,6 +130,24 @@ export async function decideSlices(
  */
 export const keptBelow = (rows: number, planned: unknown, lowest: unknown): number =>
   Math.max(sampleBound(rows, Number(planned)), Number(lowest ?? 0) + 1)
+
+/** The items of a run, by state. */
+export const LEFT_COUNTS_SQL =
+  'SELECT state, count(*) AS items FROM items WHERE run = $1 GROUP BY state'
+
+/** Rows of `LEFT_COUNTS_SQL`. */
+export function leftCountsOf(rows: readonly Row[]): LeftCounts {
+  const of = (state: ItemState) =>
+    Number(rows.find((row) => row['state'] === state)?.['items'] ?? 0)
+  return {
+    rows: rows.reduce((sum, row) => sum + Number(row['items']), 0),
+    planned: of('planned'),
+    superseded: of('superseded'),
+    invalid: of('invalid'),
+    withdrawn: of('withdrawn'),
+    corrected: of('corrected'),
+  }
+}
 
 /**
  * The tables of a run's work, and by which columns their rows are deleted in order. Items go last: while a run has any, what

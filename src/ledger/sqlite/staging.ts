@@ -7,7 +7,7 @@ import type { RowStaging, StagedSource } from '../roles/staging.ts'
 import { isMapped, isUnread, takesPlace } from '../rows/items.ts'
 import { liveStates } from '../rows/runs.ts'
 import { countsOfRow } from '../rows/values.ts'
-import { sampleOrderSql, sampleStart, ordinalSlices } from '../rules/ranges.ts'
+import { ordinalSlices } from '../rules/ranges.ts'
 import {
   KEY_COUNT_ROWS,
   KEY_COUNTS,
@@ -15,7 +15,6 @@ import {
   givenRows,
   hashOfPlace,
   isSentAfterOlder,
-  keptBelow,
   relianceOf,
   type Reliance,
   type SliceCounts,
@@ -26,6 +25,7 @@ import { bulkStatement } from '../../sqlite/bulk.ts'
 import type { SqliteDatabase, Value } from './database.ts'
 import { sqliteDialect, sqliteText } from './dialect.ts'
 import { checkStageFence } from './fences.ts'
+import { narrowingMethods } from './narrowing.ts'
 import { gaveWayToNewer } from './origins.ts'
 import { deleteWork } from './work.ts'
 
@@ -171,6 +171,8 @@ function decide(
 // oxlint-disable-next-line max-lines-per-function -- a table of methods, none of them long
 export function stagingMethods(db: SqliteDatabase, links: LinkDecisions) {
   return {
+    ...narrowingMethods(db, links),
+
     async beginStage(run, columns, seen) {
       const row = db.transaction(() => {
         // What is being sent is not staged again, by a worker that stood still until then.
@@ -281,49 +283,6 @@ export function stagingMethods(db: SqliteDatabase, links: LinkDecisions) {
         )
       })
       return { ...counts, ...(linked && { links: linked }) }
-    },
-
-    async keepSample(run, fence, rows) {
-      const start = sampleStart(run)
-      const staged = db
-        .sql('SELECT coalesce(sum(planned), 0) AS planned FROM segments WHERE run = ?')
-        .get(run)
-      const items = db
-        .sql(
-          `SELECT min(${sampleOrderSql('ordinal', '?2')}) AS lowest, max(ordinal) AS last FROM items
-           WHERE run = ?1 AND state = 'planned'`,
-        )
-        .get(run, start)
-      const kept = keptBelow(rows, staged?.['planned'], items?.['lowest'])
-      const others = `run = ?1 AND ordinal BETWEEN ?2 AND ?3 AND ${sampleOrderSql('ordinal', '?4')} >= ?5`
-      const dropPayloads = db.sql(
-        `DELETE FROM payloads WHERE ${others} AND EXISTS (SELECT 1 FROM items
-           WHERE items.run = payloads.run AND items.ordinal = payloads.ordinal AND items.state = 'planned')`,
-      )
-      const dropItems = db.sql(`DELETE FROM items WHERE ${others} AND state = 'planned'`)
-      const uncount = db.sql(
-        'UPDATE runs SET rows_read = rows_read - ?1, rows_staged = rows_staged - ?1 WHERE id = ?2',
-      )
-      for (const { first, last } of ordinalSlices(Number(items?.['last'] ?? 0))) {
-        db.transaction(() => {
-          checkStageFence(db, run, fence)
-          dropPayloads.run(run, first, last, start, kept)
-          uncount.run(dropItems.run(run, first, last, start, kept).changes, run)
-        })
-        await yieldToOthers()
-      }
-      await links.dropOrphans(run, fence)
-      return db.transaction(() => {
-        checkStageFence(db, run, fence)
-        const counted = db
-          .sql(
-            `UPDATE segments SET planned = (SELECT count(*) FROM items WHERE items.run = segments.run
-               AND items.ordinal BETWEEN segments.first AND segments.last AND items.state = 'planned')
-             WHERE run = ? RETURNING planned`,
-          )
-          .all(run)
-        return counted.reduce((sum, segment) => sum + Number(segment['planned']), 0)
-      })
     },
 
     async keyCounts(run) {

@@ -152,7 +152,7 @@ export function linkTests(open: Open): void {
     it('keeps of a sample the links of its rows', async () => {
       const source = Array.from({ length: 40 }, (_, at): LinkedRow => [`k${at}`, 'x', 'y'])
       const { run, stageFence } = await stagedLinks(ledger, source, { mode: 'plan' })
-      const kept = await ledger.keepSample(run, stageFence, 10)
+      const { planned: kept } = await ledger.keepSample(run, stageFence, 10)
       const links = await plannedLinks(ledger, run)
       expect(links).toHaveLength(2 * kept)
       expect(links.every(({ row: state }) => state === 'planned')).toBe(true)
