@@ -26,7 +26,7 @@ export const protectionSettings = {
     .enum(['ours', 'theirs'])
     .optional()
     .describe(
-      'Whose value counts where a record has one that this sync has never written. `theirs` takes it for one that others changed. Default: `ours`.',
+      'Whose value counts where a record has one that this sync is not known to have written, and `on_conflict` protects it. `theirs` takes it for one that another user changed; `ours` writes over it. Default: `theirs`.',
     ),
 }
 

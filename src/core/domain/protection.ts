@@ -38,12 +38,12 @@ const KEPT_REASON = {
     which: 'changed by others',
   },
   first_contact: {
-    text: 'the record had it before this sync wrote it',
+    text: 'this sync is not known to have written it',
     cause: {
-      one: 'as the record had it before this sync (first_contact)',
-      more: 'as the records had them before this sync (first_contact)',
+      one: 'as this sync is not known to have written it (`first_contact: ours` writes over it)',
+      more: 'as this sync is not known to have written them (`first_contact: ours` writes over them)',
     },
-    which: 'there before this sync (first_contact)',
+    which: 'not known to be of this sync (`first_contact: ours` writes over them)',
   },
   has_value: {
     text: 'the record has a value (write: if_empty)',

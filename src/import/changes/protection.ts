@@ -75,7 +75,8 @@ export function policyOf(config: ImportConfig, name: string): ProtectionPolicy {
   return {
     // What the service keeps its own way is always another value.
     onConflict: isCompared(config, name) ? (policy ?? config.on_conflict ?? 'ours') : 'ours',
-    firstContact: first ?? config.first_contact ?? 'ours',
+    // Nothing says that this sync wrote it: its ledger may be lost.
+    firstContact: first ?? config.first_contact ?? 'theirs',
     write,
   }
 }

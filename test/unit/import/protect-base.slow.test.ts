@@ -2,7 +2,7 @@
 // wrote them by.
 
 import { join } from 'node:path'
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { plannedChanges, PropertyTotals } from '../../../src/import/index.ts'
 import type { ImportClient } from '../../../src/import/ports.ts'
 import type { ImportConfig } from '../../../config/index.ts'
@@ -140,7 +140,7 @@ onEachLedger('values that are written over without a base', () => {
   const over = '3 values of 2 rows were written over that this sync had not written before'
 
   it('are counted by the run, and its message says so', async () => {
-    const scene = await protecting()
+    const scene = await protecting({ first_contact: 'ours' })
     for (const key of ['k1', 'k2']) await met(scene, key)
     scene.rows(HEAD, [
       ['k1', '', 'A1', 'B1'],
@@ -175,7 +175,7 @@ onEachLedger('values that are written over without a base', () => {
       const first = { ...NAMES.svc_first_name, on_conflict: 'ours' } as const
       const scene = await importScene(
         { ...names, svc_first_name: first, svc_last_name: { column: 'last' } },
-        { on_conflict: 'theirs', ...more },
+        { on_conflict: 'theirs', first_contact: 'ours', ...more },
       )
       await met(scene, 'k2')
       scene.rows(HEAD, [['k2', '', 'A1', 'B1']])
@@ -187,7 +187,7 @@ onEachLedger('values that are written over without a base', () => {
 })
 
 it('a run of a restored ledger counts what it writes over', async () => {
-  const scene = await protecting()
+  const scene = await protecting({ first_contact: 'ours' })
   row(scene, 'A1', 'B1')
   await scene.run(fast)
   const backup = join(scene.folder, 'backup.db')
@@ -199,5 +199,62 @@ it('a run of a restored ledger counts what it writes over', async () => {
   expect(await namesOf(scene)).toEqual(['A2', 'B1'])
   expect(end.message).toBe(
     '1 value of 1 row was written over that this sync had not written before',
+  )
+})
+
+/** What each policy leaves of k1 (edited), k2 (emptied) and k3 (as it was), where the ledger is lost and the rows have changed. */
+const POLICIES = (['theirs', 'reject', 'ours'] as const).flatMap((policy) =>
+  ([undefined, 'theirs', 'ours'] as const).flatMap((first) =>
+    (['import', 'property'] as const).map((level) => ({ policy, first, level })),
+  ),
+)
+
+describe('a ledger that is lost', () => {
+  it.each(POLICIES.filter(({ policy, first }) => !(policy === 'ours' && first === 'theirs')))(
+    'takes no edit in silence ($policy, first_contact: $first, of the $level)',
+    async ({ policy, first, level }) => {
+      const settings = { on_conflict: policy, ...(first && { first_contact: first }) }
+      const scene = await importScene(
+        level === 'import' ? NAMES : { ...NAMES, svc_first_name: { column: 'first', ...settings } },
+        { keep_before: true, ...(level === 'import' && settings) },
+      )
+      const send = async (value: string) => {
+        scene.rows(
+          HEAD,
+          ['k1', 'k2', 'k3', 'k4']
+            .slice(0, value === 'A1' ? 3 : 4)
+            .map((key) => [key, '', value, 'B1']),
+        )
+        return await scene.run(fast)
+      }
+      await send('A1')
+      const write = async (key: string, value: string | null) =>
+        await scene.client.updateRecord(CONTACT, (await scene.held(key))!.id, {
+          svc_first_name: value,
+        })
+      await write('k1', 'person')
+      await write('k2', null)
+      await scene.replaceLedger(join(scene.folder, 'another.db'))
+      const end = await send('A2')
+      const isKept = policy !== 'ours' && first !== 'ours'
+      const now = async (key: string) => (await scene.held(key))!.properties['svc_first_name']
+      // A record that had a value keeps it, also where it is an old value of ours: nothing is left that says so.
+      expect(await Promise.all(['k1', 'k2', 'k3', 'k4'].map(now))).toEqual(
+        isKept ? ['person', 'A2', 'A1', 'A2'] : ['A2', 'A2', 'A2', 'A2'],
+      )
+      const rejected = isKept && policy === 'reject' ? 2 : 0
+      expect(end.books.states).toMatchObject({ created: 1, rejected })
+      expect(end.books.kept).toEqual(
+        isKept && policy === 'theirs'
+          ? { values: 2, rows: 2, reasons: { first_contact: 2 } }
+          : undefined,
+      )
+      if (rejected === 0 && isKept)
+        expect(end.message).toMatch(/`first_contact: ours` writes over them/)
+      // A person says otherwise.
+      if (level !== 'import' || policy === 'ours') return
+      await scene.reconcile({ repair: true }, as({ ...scene.sync.import, first_contact: 'ours' }))
+      expect(await now('k1')).toBe('A2')
+    },
   )
 })

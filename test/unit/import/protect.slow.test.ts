@@ -141,7 +141,7 @@ onEachLedger('on_conflict: theirs', () => {
       expect(end.message).toBe(
         count === 0
           ? '1 value of 1 row was written over that this sync had not written before'
-          : '1 value of 1 row was kept as the record had it before this sync (first_contact)',
+          : '1 value of 1 row was kept as this sync is not known to have written it (`first_contact: ours` writes over it)',
       )
       // A property without a value has none to protect.
       expect(await namesOf(scene, 'k1')).toEqual([name, 'B1'])
