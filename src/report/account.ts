@@ -17,7 +17,6 @@ import {
   REJECT_STATES,
   sumOfLinkStates,
   sumOfStates,
-  wholeBooks,
   type Books,
   type LinkBooks,
   type LinkState,
@@ -72,8 +71,7 @@ export async function countRunAccount(ledger: AccountLedger, run: Run): Promise<
 
 /** The items of a live import are counted. */
 async function outlineOf(ledger: AccountLedger, run: Run): Promise<RunOutline> {
-  const books =
-    run.kind === 'import' ? wholeBooks(run.counts ?? (await ledger.books(run.id))) : null
+  const books = run.kind === 'import' ? (run.counts ?? (await ledger.books(run.id))) : null
   const streams = run.kind === 'mirror' ? await ledger.streams(run.id) : null
   const differences = await differencesOf(ledger, run)
   return {

@@ -2,7 +2,13 @@
 
 import type { Json } from '../../core/json.ts'
 import { REGULAR_PURPOSES } from '../../core/domain/purpose.ts'
-import { COMPLETE_STATES, LIVE_STATES, type Books, type RunState } from '../../core/domain/books.ts'
+import {
+  COMPLETE_STATES,
+  LIVE_STATES,
+  wholeBooks,
+  type Books,
+  type RunState,
+} from '../../core/domain/books.ts'
 import type { Destination, Run, RunSchema } from '../roles/runs.ts'
 import { sqlList, type Row } from './values.ts'
 
@@ -28,6 +34,10 @@ export interface ColumnReaders {
   json(value: unknown): unknown
   time(value: unknown): string
 }
+
+/** The column `counts`. A run of an older release has none of the states that came later. */
+export const countsOf = (value: unknown, { json }: Pick<ColumnReaders, 'json'>): Books | null =>
+  value === null || value === undefined ? null : wholeBooks(json(value) as Books)
 
 /** Makes the function that reads a run. */
 export const runReader =
@@ -56,7 +66,7 @@ export const runReader =
       rowsRead: or('rows_read', Number),
       stageFence: Number(row['stage_fence']),
       warnings: (or('warnings', json) as string[] | null) ?? [],
-      counts: or('counts', json) as Books | null,
+      counts: countsOf(row['counts'], { json }),
       verifiedThrough: or('verified_through', time),
       openedAt: time(row['opened_at']),
       closedAt: or('closed_at', time),
