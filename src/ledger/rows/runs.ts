@@ -36,7 +36,7 @@ export interface ColumnReaders {
 }
 
 /** The column `counts`. A run of an older release has none of the states that came later. */
-export const countsOf = (value: unknown, { json }: Pick<ColumnReaders, 'json'>): Books | null =>
+export const storedBooks = (value: unknown, { json }: Pick<ColumnReaders, 'json'>): Books | null =>
   value === null || value === undefined ? null : wholeBooks(json(value) as Books)
 
 /** Makes the function that reads a run. */
@@ -66,7 +66,7 @@ export const runReader =
       rowsRead: or('rows_read', Number),
       stageFence: Number(row['stage_fence']),
       warnings: (or('warnings', json) as string[] | null) ?? [],
-      counts: countsOf(row['counts'], { json }),
+      counts: storedBooks(row['counts'], { json }),
       verifiedThrough: or('verified_through', time),
       openedAt: time(row['opened_at']),
       closedAt: or('closed_at', time),

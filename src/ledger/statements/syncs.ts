@@ -3,7 +3,7 @@
 import { countKnownDifferent, countParked, type Books } from '../../core/domain/books.ts'
 import type { Run } from '../roles/runs.ts'
 import type { RunBrief, Syncs } from '../roles/syncs.ts'
-import { completeStates, countsOf, regularPurposes } from '../rows/runs.ts'
+import { completeStates, storedBooks, regularPurposes } from '../rows/runs.ts'
 import { isNoted } from '../rows/streams.ts'
 import { number, type Row } from '../rows/values.ts'
 import type { SqlDialect, StatementRunner } from './engine.ts'
@@ -40,7 +40,7 @@ const briefReader =
     rowsRead: number(row['rows_read']),
     openedAt: time(row['opened_at']),
     closedAt: row['closed_at'] === null ? null : time(row['closed_at']),
-    counts: countsOf(row['counts'], { json }),
+    counts: storedBooks(row['counts'], { json }),
     streams:
       row['streams_read'] === null
         ? null
@@ -88,7 +88,7 @@ export const syncStatements = (
     )
     if (!newest) return null
     const id = Number(newest['id'])
-    const counts = countsOf(newest['counts'], { json })
+    const counts = storedBooks(newest['counts'], { json })
     const success = await db.one(
       `SELECT id, closed_at FROM runs WHERE mode = 'run' AND sync = $1 AND state IN (${completeStates})
          AND purpose IN (${regularPurposes})
