@@ -5,8 +5,9 @@ import { groupsOf } from '../query/aggregates.ts'
 import { aggregateBody } from '../http/envelopes.ts'
 import { checkedFilter, compileFilter, type Filter } from '../query/filters.ts'
 import { knownProperty, type ObjectType, type CompiledProperty } from '../schema/object-types.ts'
-import { refused } from '../problems.ts'
-import { sameType } from '../query/queries.ts'
+import { inMiB, PAGE_BYTES_MAX } from '../limits/sizes.ts'
+import { outOfRange, refused } from '../problems.ts'
+import { jsonWithin, sameType } from '../query/queries.ts'
 import type { Scan } from '../query/scan.ts'
 import type { SortPosition, StoredValues } from '../store/slots.ts'
 import type { VisibleRecords } from '../auth/visible-records.ts'
@@ -34,7 +35,17 @@ export const aggregateRecords: Handler = async (call) => {
   const data = await org.keptGroups.page(view, query, { reader, limit, offset }, () =>
     groupsOf(matching(view, filter, scan), query, scan),
   )
-  return { status: 200, body: { data } }
+  const { total_groups, results, has_more } = data
+  const groups = jsonWithin(results, PAGE_BYTES_MAX)
+  // A short page would be read as if it had `limit` groups: the next one begins at `offset` + `limit`.
+  if (groups.length < results.length) {
+    const detail = `limit: these ${results.length} groups have more than ${inMiB(PAGE_BYTES_MAX)} of JSON: ask for ${groups.length} or fewer`
+    throw outOfRange(detail, '/limit')
+  }
+  return {
+    status: 200,
+    body: `{"data":{"total_groups":${total_groups},"results":[${groups.join()}],"has_more":${has_more}}}`,
+  }
 }
 
 /** The values of the records that are aggregated, in pieces: those that one step finds. */

@@ -5,6 +5,7 @@ import type { WritableOperation } from '../../contract/index.ts'
 import { batchDeleteBody, batchUpdateBody, batchWriteBody } from '../http/envelopes.ts'
 import type { FaultKind } from '../limits/faults.ts'
 import type { ObjectType } from '../schema/object-types.ts'
+import { BATCH_ANSWER_BYTES_MAX, inMiB } from '../limits/sizes.ts'
 import { noRecord, problemBody, type RefusalFacts } from '../problems.ts'
 import type { Slot, StoredRecord } from '../store/slots.ts'
 import type { VisibleRecords } from '../auth/visible-records.ts'
@@ -90,6 +91,13 @@ const itemFaults: Readonly<Partial<Record<FaultKind, RefusalFacts>>> = {
   },
 }
 
+/** The item of a batch whose answer is as large as one may be: it was not written. */
+const answerFull: RefusalFacts = {
+  status: 503,
+  code: 'service_unavailable',
+  detail: `The records of the items before have ${inMiB(BATCH_ANSWER_BYTES_MAX)}, as much as one answer holds: this item was not stored, send it again`,
+}
+
 function batch<Item>(
   call: HandlerCall,
   items: readonly Item[],
@@ -97,13 +105,23 @@ function batch<Item>(
 ): Reply {
   const fault = call.fault && itemFaults[call.fault]
   let failed = 0
-  const data = items.map((item, index) => {
-    const result = fault && call.faults!.itemFails() ? { refused: fault } : write(item, index)
+  let bytes = 0
+  const resultOf = (item: Item, index: number): Result => {
+    if (fault && call.faults!.itemFails()) return { refused: fault }
+    return bytes > BATCH_ANSWER_BYTES_MAX ? { refused: answerFull } : write(item, index)
+  }
+  const answerTo = (item: Item, index: number): object => {
+    const result = resultOf(item, index)
     if (!('refused' in result)) return { index, ...result }
     failed += 1
     const problem = problemBody(result.refused, call.site.docsUrl, call.requestId)
     return { index, status: problem.status, problem }
+  }
+  const data = items.map((item, index) => {
+    const text = JSON.stringify(answerTo(item, index))
+    bytes += Buffer.byteLength(text)
+    return text
   })
-  const summary = { total: items.length, succeeded: items.length - failed, failed }
-  return { status: 200, body: { data, summary } }
+  const summary = JSON.stringify({ total: items.length, succeeded: items.length - failed, failed })
+  return { status: 200, body: `{"data":[${data.join()}],"summary":${summary}}` }
 }

@@ -6,7 +6,7 @@ import { cursorInvalid } from '../query/cursors.ts'
 import { queryBody } from '../http/envelopes.ts'
 import { checkedFilter } from '../query/filters.ts'
 import type { ObjectType } from '../schema/object-types.ts'
-import { checkSelection, preparedQuery, readPage, type Query } from '../query/queries.ts'
+import { checkedSelection, preparedQuery, readPage, type Query } from '../query/queries.ts'
 import type { SortPosition } from '../store/slots.ts'
 import type { HandlerCall, Handler, Reply } from './handler.ts'
 import { pageOf } from './listing.ts'
@@ -22,8 +22,7 @@ export const listRecords: Handler = (call) => {
   const given: Partial<Query> = {}
   if (properties) {
     const names = properties.split(',').map((name) => name.trim())
-    checkSelection(names, type)
-    Object.assign(given, { properties: names })
+    Object.assign(given, { properties: checkedSelection(names, type) })
   }
   return page(call, type, given, cursor)
 }
@@ -36,10 +35,11 @@ export const queryRecords: Handler = (call) => {
     ...(body.filter == null ? {} : { filter: checkedFilter(body.filter, '/filter') }),
     ...(body.search == null ? {} : { search: body.search }),
     ...(sort ? { sort } : {}),
-    ...(body.properties == null ? {} : { properties: body.properties }),
+    ...(body.properties == null
+      ? {}
+      : { properties: checkedSelection(body.properties, type, '/properties') }),
     ...(body.limit === undefined ? {} : { limit: body.limit }),
   }
-  if (given.properties) checkSelection(given.properties, type, '/properties')
   return page(call, type, given, body.cursor ?? null)
 }
 
@@ -73,7 +73,7 @@ async function page(
   const { records, next } = await readPage(view, prepared, size, from?.after ?? null, scan)
   return {
     status: 200,
-    body: { data: records, pagination: pagination(next && { query, after: next }) },
+    body: `{"data":[${records.join()}],"pagination":${JSON.stringify(pagination(next && { query, after: next }))}}`,
   }
 }
 

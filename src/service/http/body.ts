@@ -5,7 +5,8 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingHttpHeaders } from 'node:http'
 import { brokenTextIn, duplicateIn, measure, membersOf, withoutRounding } from './json-scan.ts'
-import { RequestRefused, malformed, type RefusalFacts } from '../problems.ts'
+import { PARTS_MAX } from '../limits/sizes.ts'
+import { RequestRefused, malformed, outOfRange, type RefusalFacts } from '../problems.ts'
 
 export const BODY_BYTES_MAX = 4 * 1_024 * 1_024
 /** Levels of lists and objects in a body; a filter that is too deep, with 9 levels of its own, is refused well before. */
@@ -54,9 +55,13 @@ export function parseBody(bytes: Buffer): unknown {
     throw malformed('The body begins with a byte order mark: JSON without one was expected')
   }
   // Before parsing: later code may walk the value recursively.
-  const { depth, members, mayRound } = measure(bytes)
+  const { depth, members, parts, mayRound } = measure(bytes)
   if (depth > BODY_DEPTH_MAX) {
     throw malformed(`The body is nested deeper than ${BODY_DEPTH_MAX} levels`)
+  }
+  if (parts > PARTS_MAX) {
+    const detail = `The body has ${parts} members and list items; at most ${PARTS_MAX} were expected`
+    throw outOfRange(detail, '')
   }
   const text = bytes.toString('utf8')
   let value: unknown

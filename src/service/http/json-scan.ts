@@ -14,6 +14,8 @@ export interface Measures {
   readonly depth: number
   /** Members of all objects. */
   readonly members: number
+  /** Members, or items of lists, as far as they are several: a bound on the work that a body makes. */
+  readonly parts: number
   /** Whether there may be a number that a double cannot hold: one of many digits, or with an exponent. */
   readonly mayRound: boolean
 }
@@ -25,6 +27,7 @@ export function measure(bytes: Uint8Array): Measures {
   let level = 0
   let depth = 0
   let members = 0
+  let commas = 0
   let inText = false
   let digits = 0
   let mayRound = false
@@ -46,12 +49,13 @@ export function measure(bytes: Uint8Array): Measures {
     digits = 0
     if (byte === quote) inText = true
     else if (byte === 0x3a /* : */) members += 1
+    else if (byte === 0x2c /* , */) commas += 1
     else if (byte === 0x7b /* { */ || byte === 0x5b /* [ */) {
       level += 1
       if (level > depth) depth = level
     } else if (byte === 0x7d /* } */ || byte === 0x5d /* ] */) level -= 1
   }
-  return { depth, members, mayRound }
+  return { depth, members, parts: Math.max(members, commas + 1), mayRound }
 }
 
 const numberForm = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y

@@ -10,8 +10,15 @@ import { faultAfter, faultBefore } from './fault-answers.ts'
 import type { FaultTarget } from '../limits/faults.ts'
 import { HANDLERS, OPERATION_IDS } from '../handlers/index.ts'
 import type { HandlerCall, Handler, Reply, Site } from '../handlers/handler.ts'
-import { RequestRefused, malformed, noValidKey, describeValue } from '../problems.ts'
+import { inMiB, UNREAD_BYTES_MAX } from '../limits/sizes.ts'
+import { RequestRefused, malformed, noValidKey, describeValue, unavailable } from '../problems.ts'
+import type { Org } from '../store/org.ts'
 import { Scan } from '../query/scan.ts'
+
+/** An answer that has fewer bytes is not counted, so that usual ones cost nothing. */
+const COUNTED_BYTES_MIN = 64 * 1_024
+/** How long a client may take to read a large answer. */
+const READING_MS_MAX = 60_000
 
 export interface RouteOptions {
   readonly site: () => Site
@@ -78,6 +85,7 @@ function answerWith(
     const fault = faults && faults.next(victim(request, operation))
     if (fault && faultBefore(fault, reply, clock.now())) return undefined
     if (fault === 'schema_change') directory.changeSchema()
+    if (request.org && request.org.unreadBytes > UNREAD_BYTES_MAX) throw unavailable(notRead, '1')
     const isAbandoned = () => reply.raw.destroyed
     const call: HandlerCall = {
       // A public operation does not read these two.
@@ -95,6 +103,8 @@ function answerWith(
     }
     const answer = ({ status, body, headers }: Reply): FastifyReply => {
       const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body)
+      if (request.org && text !== undefined)
+        countUnread(request.org, reply, Buffer.byteLength(text))
       const planned = { status, headers: { ...headers }, text }
       if (text !== undefined) planned.headers['content-type'] = 'application/json; charset=utf-8'
       if (fault && faultAfter(fault, reply, planned, { clock, ms: faults.slowBodyMs })) return reply
@@ -108,6 +118,19 @@ function answerWith(
       return answer(later)
     })
   }
+}
+
+const notRead = `Answers of ${inMiB(UNREAD_BYTES_MAX)} of this org are not read yet: nothing was done`
+
+/** Small answers are sent at once. The others count until the client has them, or is gone; a client that takes too long is. */
+function countUnread(org: Org, reply: FastifyReply, bytes: number): void {
+  if (bytes < COUNTED_BYTES_MIN) return
+  org.unreadBytes += bytes
+  const timer = setTimeout(() => reply.raw.destroy(), READING_MS_MAX).unref()
+  reply.raw.once('close', () => {
+    clearTimeout(timer)
+    org.unreadBytes -= bytes
+  })
 }
 
 /** A key must still be valid: it may have been revoked while its request was in progress. @throws Refusal 401 */

@@ -2,6 +2,7 @@
 // Promises kept here: sums and averages are exact; the order of groups depends only on their keys, so that pages fit together;
 // however many groups there are, no step of the work is long.
 
+import { createHash } from 'node:crypto'
 import { compareDecimals, decimalOfNumber } from '../../core/decimal.ts'
 import { DecimalSum } from '../../core/decimal-sum.ts'
 import type { AGGREGATIONS, AggregateData } from '../../contract/index.ts'
@@ -16,6 +17,7 @@ const MAPPED_MAX = 2 ** 15
 /** Groups that are united between two looks at the clock, and the items that they count as. */
 const BLOCK = 256
 const BLOCK_ITEMS = 16
+const ID_CHARS_MAX = 1_000
 
 export interface Aggregation {
   readonly op: (typeof AGGREGATIONS)[number]
@@ -130,10 +132,14 @@ async function united(
 /** The same for equal values, and only for those: a stored value has one normal form. */
 function groupId(values: StoredValues, groupBy: readonly CompiledProperty[]): StoredValue {
   if (groupBy.length === 0) return null
-  if (groupBy.length > 1) return JSON.stringify(groupBy.map(({ name }) => values[name]))
+  if (groupBy.length > 1) return shortId(JSON.stringify(groupBy.map(({ name }) => values[name])))
   const value = values[groupBy[0]!.name]!
-  return typeof value === 'object' && value !== null ? JSON.stringify(value) : value
+  return typeof value === 'object' && value !== null ? shortId(JSON.stringify(value)) : value
 }
+
+/** A long id is its hash: the ids of all groups are in memory at once. */
+const shortId = (id: string): string =>
+  id.length > ID_CHARS_MAX ? createHash('sha256').update(id).digest('base64') : id
 
 function keyOf(values: StoredValues, groupBy: readonly CompiledProperty[]): GroupKey {
   if (groupBy.length === 1) return values[groupBy[0]!.name]!

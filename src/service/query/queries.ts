@@ -5,6 +5,7 @@ import type { FilterNode } from '../../contract/index.ts'
 import { compileFilter, needRates } from './filters.ts'
 import { contains, type ValueBound } from './operators.ts'
 import { knownProperty, type ObjectType, type CompiledProperty } from '../schema/object-types.ts'
+import { PAGE_BYTES_MAX } from '../limits/sizes.ts'
 import { refused, unavailable } from '../problems.ts'
 import type { Scan } from './scan.ts'
 import type { RecordStore } from '../store/record-store.ts'
@@ -39,13 +40,19 @@ export function preparedQuery(query: Query, type: ObjectType, hasRates: boolean)
 
 type PreparedQuery = ReturnType<typeof preparedQuery>
 
-/** Refuses names that the type lacks. `at` is the pointer of the list, if it came in a body. */
-export function checkSelection(names: readonly string[], type: ObjectType, at?: string): void {
+/** The names, each once; refuses those that the type lacks. `at` is the pointer of the list, if it came in a body. */
+export function checkedSelection(
+  names: readonly string[],
+  type: ObjectType,
+  at?: string,
+): string[] {
   names.forEach((name, index) => knownProperty(type, name, at && `${at}/${index}`))
+  return [...new Set(names)]
 }
 
 /**
- * At most `size` records beyond `after`; `next` is where the next page begins, or null on the last.
+ * The JSON of at most `size` records beyond `after`, which ends with the record that fills the page (section 4.5); `next` is where the
+ * next page begins, or null on the last.
  * @throws Refusal 503 if the type changes meanwhile, 504 if it takes too long
  */
 export async function readPage(
@@ -54,14 +61,14 @@ export async function readPage(
   size: number,
   after: SortPosition | null,
   scan: Scan,
-): Promise<{ records: StoredRecord[]; next: SortPosition | null }> {
+): Promise<{ records: string[]; next: SortPosition | null }> {
   const { query, filter, sort, search } = prepared
   const { store } = view
   const { type } = store
   await scan.begin()
   if (sort) await scan.until(store.prepareOrder(sort))
-  const found: StoredRecord[] = []
-  let next: SortPosition | null = null
+  const found: { record: StoredRecord; at: SortPosition }[] = []
+  let hasMore = false
   let last: SortPosition | null = null
   /** Checks records from the last one on. True if another step is needed. */
   const step = (): boolean => {
@@ -73,11 +80,11 @@ export async function readPage(
         (!search || search(properties, scan))
       ) {
         if (found.length === size) {
-          next = last
+          hasMore = true
           return false
         }
-        found.push(projected(slot.record, query.properties))
         last = sortPositionOf(slot, sort)
+        found.push({ record: slot.record, at: last })
       }
       if (scan.isDue()) {
         last = sortPositionOf(slot, sort)
@@ -90,7 +97,25 @@ export async function readPage(
     await scan.pause()
     sameType(store, type)
   }
-  return { records: found, next }
+  const records = jsonWithin(
+    found.map(({ record }) => projected(record, query.properties)),
+    PAGE_BYTES_MAX,
+  )
+  const isCut = hasMore || records.length < found.length
+  return { records, next: isCut ? found[records.length - 1]!.at : null }
+}
+
+/** The JSON of the first values that have as many bytes together, at least of the first one. */
+export function jsonWithin(values: Iterable<unknown>, bytesMax: number): string[] {
+  const texts: string[] = []
+  let bytes = 0
+  for (const value of values) {
+    const text = JSON.stringify(value)
+    bytes += Buffer.byteLength(text)
+    if (texts.length > 0 && bytes > bytesMax) break
+    texts.push(text)
+  }
+  return texts
 }
 
 /** The type is checked when a scan begins, and used in each of its steps. @throws Refusal 503 */

@@ -62,6 +62,8 @@ export class Org {
   readonly id: number
   readonly clock: Clock
   readonly limiter: Limiter
+  /** Bytes of answers that clients have not read yet. */
+  unreadBytes = 0
   readonly cursors: Cursors
   readonly keptGroups = new KeptGroups()
   readonly types: Map<string, ObjectType>

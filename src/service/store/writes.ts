@@ -5,6 +5,7 @@ import type { JsonObject } from '../../core/json.ts'
 import { isStoredEqual, type StoredValue } from '../schema/field-types.ts'
 import { CREATED_AT, CREATED_BY, PRIVATE, UPDATED_AT } from '../schema/object-types.ts'
 import type { ObjectType, CompiledProperty } from '../schema/object-types.ts'
+import { RECORD_CHARS_MAX, TEXT_CHARS_MAX, VALUES_MAX, VIOLATIONS_MAX } from '../limits/sizes.ts'
 import { refusalFacts, pointerToken, schemaInvalid, describeValue } from '../problems.ts'
 import type { RefusalFacts, Violation } from '../problems.ts'
 import type { Slot, StoredRecord, StoredValues } from './slots.ts'
@@ -75,11 +76,15 @@ function draftOf(type: ObjectType, raw: JsonObject, pointer: string): Draft {
   const violate = (name: string, reason: string, detail: string) =>
     violations.push({ field: `${pointer}/${pointerToken(name)}`, reason, detail })
   for (const name of Object.keys(raw)) {
+    if (violations.length >= VIOLATIONS_MAX) break
     const property = type.properties.get(name)
+    const large = property ? tooLarge(raw[name]) : null
     if (!property) {
       violate(name, 'unknown_property', `${type.name} has no property ${describeValue(name)}`)
     } else if (property.wire.writability === 'read_only') {
       violate(name, 'read_only', `${name} is read-only: leave it out`)
+    } else if (large !== null) {
+      violate(name, 'too_large', `${name}: expected ${large}`)
     } else {
       const value = property.parse(raw[name])
       if (value !== undefined) changes.set(property, value)
@@ -92,6 +97,49 @@ function draftOf(type: ObjectType, raw: JsonObject, pointer: string): Draft {
   return { changes, violations }
 }
 
+/** What was expected of a value that is larger than any may be; null if it is not. Looked at before it is parsed. */
+function tooLarge(raw: unknown): string | null {
+  if (Array.isArray(raw) && raw.length > VALUES_MAX)
+    return `at most ${VALUES_MAX} values, got ${raw.length}`
+  const texts = Array.isArray(raw) ? raw : [raw]
+  const longest = texts.reduce<number>((most, each) => Math.max(most, charsIn(each)), 0)
+  return longest > TEXT_CHARS_MAX
+    ? `at most ${TEXT_CHARS_MAX} characters in a text, got ${longest}`
+    : null
+}
+
+/** Characters of a text, or of the texts of a list. */
+function charsIn(value: unknown): number {
+  if (typeof value === 'string') return value.length
+  return Array.isArray(value) ? value.reduce<number>((sum, each) => sum + charsIn(each), 0) : 0
+}
+
+/** Why a record cannot become as large as it would; one that was larger before may stay so, or become smaller. */
+function recordTooLarge(
+  before: StoredValues | null,
+  changes: Map<CompiledProperty, StoredValue>,
+  pointer: string,
+): Violation[] {
+  let grown = 0
+  let most = 0
+  let largest = ''
+  for (const [{ name }, value] of changes) {
+    const chars = charsIn(value)
+    grown += chars - charsIn(before?.[name] ?? null)
+    if (chars <= most) continue
+    most = chars
+    largest = name
+  }
+  if (grown <= 0) return []
+  const chars = Object.values(before ?? {}).reduce<number>(
+    (sum, value) => sum + charsIn(value),
+    grown,
+  )
+  if (chars <= RECORD_CHARS_MAX) return []
+  const detail = `${largest}: expected at most ${RECORD_CHARS_MAX} characters in all texts of the record together, got ${chars}`
+  return [{ field: `${pointer}/${pointerToken(largest)}`, reason: 'too_large', detail }]
+}
+
 function write(
   context: WriteContext,
   slot: Slot | null,
@@ -99,6 +147,7 @@ function write(
   pointer: string,
 ): WriteOutcome {
   if (slot) violations.push(...setTwice(slot, changes, pointer))
+  violations.push(...recordTooLarge(slot?.record.properties ?? null, changes, pointer))
   if (violations.length > 0) return { refused: schemaInvalid(violations) }
   const taken = takenValue(context.view, slot, changes)
   if (taken) {

@@ -115,7 +115,7 @@ describe('the answer is the same as in one go', () => {
       .sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : a.seq - b.seq))
       .slice(0, 100)
       .map(({ id }) => id)
-    expect(records.map(({ id }) => id)).toEqual(expected)
+    expect(records.map((text) => (JSON.parse(text) as { id: string }).id)).toEqual(expected)
     expect(expected.slice(0, 2)).toEqual(['rec_0005001', 'rec_0000001'])
   })
 
