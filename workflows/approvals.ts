@@ -98,6 +98,6 @@ function otherPlan(waits: PlanToApprove | null, named: string): Error {
   const is =
     waits === null
       ? 'no plan waits in this run; leave it out'
-      : `the plan that waits is ${waits.number}, with the digest ${shownDigest(waits.digest)}`
+      : `the plan that waits is that of run ${waits.number}, with the digest ${shownDigest(waits.digest)}`
   return stacklessFailure(`${wrong} is not the plan that waits: ${is}`, 'OtherPlan')
 }

@@ -4,7 +4,7 @@
 import { Argument, Command, Option } from 'commander'
 import {
   actionsOf,
-  LOCAL_HELP,
+  withRunOptions,
   perMinute,
   port,
   wholeNumber,
@@ -171,30 +171,29 @@ function describeRun({ program, execute, action }: Parts): void {
       'what a run would do: rows or records, rejects, requests, minutes, changes; writes nothing to the service',
     )
     .action(action(async () => (await import('./commands/plan.ts')).plan))
-  program
-    .command('run')
-    .argument(
-      '[syncs...]',
-      'a sync; several, or a group: each begins when those it is after have ended',
-    )
-    .option('--all', 'every sync of the configuration, in their order', false)
-    .option('--detach', 'start the run, and return once a worker has it', false)
-    .option('--local', LOCAL_HELP, false)
-    .option('--attach', 'follow the run that is at work, if there is one; start none then')
-    .option('--full', 'of a mirror: read everything again, not only what changed', false)
-    .option('--links', 'of an import: only try the links again that are parked or left', false)
-    .option(
-      '--plan <n>',
-      'of an import: apply this plan (plan SYNC --diff): send what it has, or nothing',
-      wholeNumber(1, 1_000_000_000),
-    )
-    .option('--tuning <json>', 'times and sizes of this run, as a JSON object')
-    .addOption(
-      new Option(
-        '--priority <priority>',
-        'a backfill gives way to other runs where they share a quota; default: the kind of the sync',
-      ).choices(['import', 'mirror', 'backfill']),
-    )
+  withRunOptions(
+    program
+      .command('run')
+      .argument(
+        '[syncs...]',
+        'a sync; several, or a group: each begins when those it is after have ended',
+      )
+      .option('--all', 'every sync of the configuration, in their order', false)
+      .option('--attach', 'follow the run that is at work, if there is one; start none then')
+      .option('--full', 'of a mirror: read everything again, not only what changed', false)
+      .option('--links', 'of an import: only try the links again that are parked or left', false)
+      .option(
+        '--plan <n>',
+        'of an import: apply this plan (plan SYNC --diff): send what it has, or nothing',
+        wholeNumber(1, 1_000_000_000),
+      )
+      .addOption(
+        new Option(
+          '--priority <priority>',
+          'a backfill gives way to other runs where they share a quota; default: the kind of the sync',
+        ).choices(['import', 'mirror', 'backfill']),
+      ),
+  )
     .description(
       'start a run of a sync, or of several in their order, and follow it; Ctrl-C detaches',
     )

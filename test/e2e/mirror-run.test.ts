@@ -134,7 +134,7 @@ test('reject leaves the rows, approve deletes them, and nothing else may be deci
     tableCount: 40,
   })
 
-  const following = mirror('crm', { full: true })
+  const following = mirror('crm', { full: true, wait: true })
   const again = await reached('approval')
   expect(again.id).toBeGreaterThan(asked.id)
   const approved = await answer(again.id, 'approve', null, true)

@@ -62,7 +62,7 @@ test('a run waits for its plan, and takes the verdict on this plan alone', async
   const handle = await project.start('contacts')
   const { message } = await waitsFor()
   expect(message).toMatch(
-    /^120 rows wait for approval: every run of the sync asks; plan 1 \(\w{12}\): 120 create$/,
+    /^120 rows wait for approval: every run of the sync asks; plan of run 1 \(\w{12}\): 120 create$/,
   )
   const digest = /\((\w{12})\)/.exec(message!)![1]!
   await expect
@@ -82,13 +82,41 @@ test('a run waits for its plan, and takes the verdict on this plan alone', async
   expect(none).toMatchObject({ code: 2, err: expect.stringContaining('there is no run 2') })
   const wrong = await project.command('approve', 'contacts', '--plan', '0123456789ab')
   expect(wrong.code).not.toBe(0)
-  expect(wrong.err).toContain(`the plan that waits is 1, with the digest ${digest}`)
+  expect(wrong.err).toContain(`the plan that waits is that of run 1, with the digest ${digest}`)
   expect(project.held().size).toBe(0)
   expect(await project.command('approve', 'contacts', '--plan', digest)).toMatchObject({ code: 0 })
   expect(await handle.result()).toMatchObject({
     state: 'complete',
     books: { states: { created: 120 } },
   })
+})
+
+test('a script that starts a run which waits for a person ends with the question, or waits with --wait', async () => {
+  project = await createProject({ config: contactsConfig({ settings: 'approve: plan' }) })
+  project.write('contacts.csv', contactsCsv(3))
+  await project.startWorker()
+  const asked = await project.command('run', 'contacts')
+  expect(asked).toMatchObject({
+    code: 3,
+    err: expect.stringMatching(
+      /Run 1 of contacts waits for a person: 3 rows wait .*plan of run 1 \((\w{12})\): 3 create\. To allow it: .*approve 1 --plan \1; to leave it undone: .*reject 1$/m,
+    ),
+  })
+  const waiting = project.command('--json', 'run', 'contacts', '--attach', '--wait')
+  expect(await project.command('approve', '1')).toMatchObject({ code: 0 })
+  const { code, out } = await waiting
+  expect({ code, ...JSON.parse(out) }).toMatchObject({ code: 0, run: 1, state: 'complete' })
+  project.write('contacts.csv', contactsCsv(3, named('New')))
+  const json = await project.command('--json', 'run', 'contacts')
+  expect(json.code).toBe(3)
+  expect(JSON.parse(json.out)).toMatchObject({
+    run: 2,
+    state: 'blocked',
+    error: { code: 'blocked_approval', message: expect.stringContaining('approve 2 --plan ') },
+  })
+  expect(await project.command('reject', '2')).toMatchObject({ code: 0 })
+  const both = await project.command('run', 'contacts', '--detach', '--wait')
+  expect(both).toMatchObject({ code: 2, err: expect.stringContaining('leave --detach out') })
 })
 
 /** What a person writes at the service. */

@@ -17,6 +17,7 @@ export interface BackfillOptions {
   readonly full: boolean
   readonly detach: boolean
   readonly local?: boolean
+  readonly wait?: boolean
   readonly tuning?: string
 }
 

@@ -1,7 +1,7 @@
 // The command lines that start a backfill and steer a run.
 
 import type { Command } from 'commander'
-import { actionsOf, LOCAL_HELP, type Execute } from '../shared/arguments.ts'
+import { actionsOf, withRunOptions, type Execute } from '../shared/arguments.ts'
 
 const RUN = 'number of a run, or name of a sync: its live run'
 
@@ -12,16 +12,18 @@ interface Verdict {
 
 export function describeControl(program: Command, execute: Execute): void {
   const action = actionsOf(execute)
-  program
-    .command('backfill')
-    .argument('<sync>')
-    .option('--from <time>', 'a day or a time, such as 2026-01-01; in UTC unless it has an offset')
-    .option('--to <time>', 'the day or time before which it ends')
-    .option('--object-types <names...>', 'of a mirror: only these')
-    .option('--full', 'of a mirror: read everything again', false)
-    .option('--detach', 'start the run, and return once a worker has it', false)
-    .option('--local', LOCAL_HELP, false)
-    .option('--tuning <json>', 'times and sizes of this run, as a JSON object')
+  withRunOptions(
+    program
+      .command('backfill')
+      .argument('<sync>')
+      .option(
+        '--from <time>',
+        'a day or a time, such as 2026-01-01; in UTC unless it has an offset',
+      )
+      .option('--to <time>', 'the day or time before which it ends')
+      .option('--object-types <names...>', 'of a mirror: only these')
+      .option('--full', 'of a mirror: read everything again', false),
+  )
     .description('start a run that is limited, and gives way to others; follow it')
     .action(action(async () => (await import('./backfill.ts')).backfillSync))
   program

@@ -19,6 +19,7 @@ export interface ReconcileOptions {
   readonly full: boolean
   readonly detach: boolean
   readonly local?: boolean
+  readonly wait?: boolean
   readonly tuning?: string
 }
 

@@ -20,6 +20,7 @@ export interface RetryOptions {
   readonly file?: readonly string[]
   readonly detach: boolean
   readonly local?: boolean
+  readonly wait?: boolean
   readonly tuning?: string
 }
 

@@ -6,12 +6,14 @@ import { WorkflowExecutionAlreadyStartedError, type Client } from '@temporalio/c
 import type { Config } from '../../../config/index.ts'
 import { groupSync } from '../../../workflows/names.ts'
 import { groupId, taskQueueOf } from '../../../workflows/queues.ts'
+import { LIVE_STATES } from '../../core/domain/books.ts'
 import { groupLabel, type GroupChoice } from '../../core/domain/sync-order.ts'
 import { tuningProblem } from '../../core/domain/tuning.ts'
 import { ConfigError, SyncError } from '../../core/errors.ts'
 import { systemClock } from '../../core/ports.ts'
 import { findParts } from '../../dev/parts.ts'
 import { groupPlanOf, type GroupPlan } from '../../runs/group-plan.ts'
+import type { Run } from '../../ledger/ledger.ts'
 import { describeWorkflow } from '../../temporal/is-live.ts'
 import type { TemporalSettings } from '../../temporal/settings.ts'
 import { boundHeap } from '../../worker/heap.ts'
@@ -21,8 +23,8 @@ import { connectTemporal, EXIT, temporalOf, type CommandContext } from '../share
 import { BEGIN_MAX_MS } from '../shared/detached.ts'
 import { followGroup, type GroupFollowed } from '../shared/follow-group.ts'
 import type { LiveRun } from '../shared/group-reader.ts'
-import { leftByParts } from '../shared/leave.ts'
-import { createLocalWait } from '../shared/local-wait.ts'
+import { leftByParts, printQuestion } from '../shared/leave.ts'
+import { createLocalWait, waitsForPerson } from '../shared/local-wait.ts'
 import type { LocalParts } from '../shared/local.ts'
 import { notStarted } from '../shared/not-started.ts'
 import { requireServices } from '../shared/preflight.ts'
@@ -74,7 +76,7 @@ export async function runGroup(
 }
 
 /** @throws ConfigError for what means one sync */
-function checkOptions({ full, links, plan, priority, attach, detach }: RunOptions): void {
+function checkOptions({ full, links, plan, priority, attach, detach, wait }: RunOptions): void {
   const alone = 'it is of one sync; run that one alone'
   if (full) throw new ConfigError('--full', alone)
   if (links) throw new ConfigError('--links', alone)
@@ -82,6 +84,7 @@ function checkOptions({ full, links, plan, priority, attach, detach }: RunOption
   if (priority !== undefined) throw new ConfigError('--priority', alone)
   if (attach && detach)
     throw new ConfigError('--attach', 'it follows a group at work; leave out --detach')
+  if (wait && detach) throw new ConfigError('--wait', 'it waits for a decision; leave --detach out')
 }
 
 const TUNING_EXPECTED =
@@ -157,18 +160,35 @@ async function startGroup(
       client,
       waiting: waiting.client,
       isQuiet: context.json || options.detach,
+      ...(!local?.isOwn && {
+        isEnough: (_: unknown, live: readonly LiveRun[]) =>
+          areAsked(
+            context,
+            options,
+            live.map(({ run }) => run),
+          ),
+      }),
       ...(options.detach && { isEnough: begunOr(options.beginMaxMs ?? BEGIN_MAX_MS) }),
       ...(local && {
         failed: local.failed.then((error) => leftByParts(error, local.goOn)),
       }),
       ...(local?.isOwn && {
         interrupted: local.interrupted,
-        isEnough: heldUp(context, client, { again: local.goOn, isNew: begun.isNew }),
+        isEnough: heldUp(context, client, {
+          again: local.goOn,
+          isNew: begun.isNew,
+          waits: options.wait,
+        }),
       }),
     })
     if (followed.kind === 'ended') return await reportGroup(context, of, followed)
     if (options.detach) return await printBegun(context, of, followed)
     if (local?.isOwn) return await leaveGroup(context, of, followed, local)
+    const live = [...followed.runs.values()].filter(({ state }) => LIVE_STATES.includes(state))
+    if (areAsked(context, options, live)) {
+      const account = groupToJson(of, followed, await readAccounts(context, followed.runs))
+      return printQuestion(context, live, { goOn: null, account })
+    }
     context.terminal.err(`Detached; the runs go on. Watch them: ${context.hint('watch')}`)
     return EXIT.done
   } finally {
@@ -222,6 +242,13 @@ function idPartOf(choice: GroupChoice): string {
   return `of-${createHash('sha256').update(names).digest('hex').slice(0, 12)}`
 }
 
+/** Whether all that is live waits for a person, and nobody is here to decide or to wait. */
+const areAsked = (
+  { terminal }: CommandContext,
+  { wait }: Pick<RunOptions, 'wait'>,
+  live: readonly Run[],
+): boolean => live.length > 0 && terminal.isScreen !== true && !wait && live.every(waitsForPerson)
+
 /** Whether its first runs are open, or the wait for that is over. */
 function begunOr(maxMs: number): (progress: GroupFollowed['progress']) => boolean {
   const until = systemClock.now() + maxMs
@@ -236,7 +263,11 @@ function begunOr(maxMs: number): (progress: GroupFollowed['progress']) => boolea
 function heldUp(
   context: CommandContext,
   client: Client,
-  { again, isNew }: { readonly again: string; readonly isNew: boolean },
+  {
+    again,
+    isNew,
+    waits: decided,
+  }: { readonly again: string; readonly isNew: boolean; readonly waits: boolean | undefined },
 ): (progress: unknown, live: readonly LiveRun[], terminal: Terminal) => boolean {
   const waits = new Map<
     number,
@@ -247,7 +278,10 @@ function heldUp(
       let known = waits.get(run.id)
       if (known === undefined) {
         known = {
-          wait: createLocalWait({ hint: context.hint, terminal }, { again, endsForPerson: true }),
+          wait: createLocalWait(
+            { hint: context.hint, terminal },
+            { again, endsForPerson: true, waits: decided },
+          ),
           isAsked: isNew,
         }
         waits.set(run.id, known)

@@ -33,8 +33,8 @@ import { createLedgerRetry, type LedgerRetry } from '../shared/ledger-retry.ts'
 import { awaitFreeLedger, lockWatch } from '../shared/ledger-lock.ts'
 import { safeText } from '../shared/terminal.ts'
 import { progressLine } from '../views/progress-line.ts'
-import { isOver, leftByParts, printLeft, stopParts } from '../shared/leave.ts'
-import { createLocalWait } from '../shared/local-wait.ts'
+import { isOver, leftByParts, printLeft, printQuestion, stopParts } from '../shared/leave.ts'
+import { createLocalWait, waitsForPerson } from '../shared/local-wait.ts'
 import { askAgain } from '../shared/ask-again.ts'
 import { RunQuotas } from '../shared/run-quota.ts'
 import { requireServices } from '../shared/preflight.ts'
@@ -100,7 +100,7 @@ export async function run(
   })
 }
 
-interface StartOptions extends Pick<RunOptions, 'detach' | 'local' | 'beginMaxMs'> {
+interface StartOptions extends Pick<RunOptions, 'detach' | 'local' | 'wait' | 'beginMaxMs'> {
   /** Whether a run that holds the sync is followed instead. Default: never. */
   isFollowed?(held: Run): boolean
 }
@@ -112,6 +112,8 @@ export async function startRun(
   job: Job,
   options: StartOptions,
 ): Promise<number> {
+  if (options.wait && options.detach)
+    throw new ConfigError('--wait', 'it waits for a decision; leave --detach out')
   const parts = findParts(context.configFile)
   const dev = !options.detach && parts?.pid === process.ppid ? parts.command : null
   if (!options.local && dev === null) {
@@ -189,7 +191,7 @@ async function startRunAt(
       const workflow = held ?? (await startWorkflow(context, client, job, project))
       const isAnnounced = held === null && ![reconcile, linksWorkflow, undo].includes(job.type)
       const isFresh = held === null || !local?.isOwn || (await askAgain(context, client, held))
-      const wait = createLocalWait(context, { again, endsForPerson: isFresh })
+      const wait = createLocalWait(context, { again, endsForPerson: isFresh, waits: options.wait })
       const parts = {
         config,
         workflow,
@@ -223,6 +225,13 @@ async function startRunAt(
   }
 }
 
+/** Whether the run waits for a person, and nobody is here to decide or to wait. */
+const isAsked = (
+  { terminal }: CommandContext,
+  { wait }: Pick<RunOptions, 'wait'>,
+  run: Run | null,
+): run is Run => run !== null && terminal.isScreen !== true && !wait && waitsForPerson(run)
+
 const waitsToBegin = (sync: string, why: string): string =>
   `${sync} waits to begin: ${safeText(why, 500)}. It begins by itself`
 
@@ -237,6 +246,7 @@ async function reportFollowed(
     readonly patience: LedgerRetry
     readonly goOnAt: Place['goOnAt']
     readonly detach: boolean
+    readonly wait?: boolean
   },
 ): Promise<number> {
   const { workflowId, followed, local, patience, goOnAt } = of
@@ -253,6 +263,7 @@ async function reportFollowed(
     const next = left.run === null ? local.again : (goOnAt?.(left.origin) ?? local.goOn)
     return printLeft(context, { ...left, again: next, isBlocked })
   }
+  if (isAsked(context, of, run)) return printQuestion(context, [run], { goOn: null })
   const watch = context.hint(`watch ${sync.name}`)
   context.terminal.err(`Detached; the run goes on. Watch it: ${watch}`)
   return EXIT.done
@@ -295,7 +306,7 @@ async function startWorkflow(
 async function follow(
   context: CommandContext,
   { sync, priority }: Job,
-  options: Pick<RunOptions, 'detach' | 'beginMaxMs' | 'plan'>,
+  options: Pick<RunOptions, 'detach' | 'wait' | 'beginMaxMs' | 'plan'>,
   parts: {
     readonly config: Config
     readonly workflow: WorkflowRef
@@ -351,6 +362,7 @@ async function follow(
       ...(local?.isOwn && { interrupted: local.interrupted, isEnough: wait }),
       line:
         context.json || options.detach ? null : (ledger, run) => line(ledger, heldUpRun(run, held)),
+      ...(!local?.isOwn && { isEnough: (run) => isAsked(context, options, run) }),
       ...(options.detach ? { isEnough: openedOr(options.beginMaxMs ?? BEGIN_MAX_MS) } : {}),
     })
   } finally {

@@ -48,6 +48,7 @@ export interface UndoOptions {
   readonly pauseSchedule: boolean
   readonly detach: boolean
   readonly local?: boolean
+  readonly wait?: boolean
   readonly tuning?: string
 }
 

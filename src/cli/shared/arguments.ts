@@ -1,6 +1,6 @@
 // What arguments of several commands may be, and how a command is called with them.
 
-import { InvalidArgumentError } from 'commander'
+import { InvalidArgumentError, type Command } from 'commander'
 import type { CommandContext } from './context.ts'
 
 /** Runs a command and ends the process with its exit code. */
@@ -29,5 +29,16 @@ export const port = wholeNumber(0, 65_535)
 export const perMinute = wholeNumber(1, 10_000_000)
 
 /** What `--local` of a command that starts a run does. */
-export const LOCAL_HELP =
+const LOCAL_HELP =
   'start what is missing (a Temporal server of its own, a worker) in this process; all ends with the run'
+
+/** The options that all commands have which start a run. */
+export const withRunOptions = (command: Command): Command =>
+  command
+    .option('--detach', 'start the run, and return once a worker has it', false)
+    .option('--local', LOCAL_HELP, false)
+    .option(
+      '--wait',
+      'without a terminal: wait for a person too, where the run asks for approval; default: end with exit code 3',
+    )
+    .option('--tuning <json>', 'times and sizes of this run, as a JSON object')

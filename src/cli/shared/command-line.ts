@@ -6,7 +6,7 @@ import { basename, dirname, join } from 'node:path'
 import { stripControls } from './terminal.ts'
 
 /** What says where and how long a command works, and not what it does. */
-const OF_PLACE: ReadonlySet<string> = new Set(['local', 'detach', 'beginMaxMs'])
+const OF_PLACE: ReadonlySet<string> = new Set(['local', 'detach', 'wait', 'beginMaxMs'])
 
 /** A word as a shell takes it: in quotes where it would mean something else without. */
 export const shellWord = (word: string): string =>

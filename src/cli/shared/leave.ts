@@ -2,12 +2,14 @@
 // stopped, so the next start finds it like that.
 
 import { LIVE_STATES } from '../../core/domain/books.ts'
+import { approveCommand } from '../../core/domain/limit-exceeded.ts'
 import { SyncError } from '../../core/errors.ts'
 import type { Ledger, Run } from '../../ledger/ledger.ts'
 import { runToJson } from '../views/run-summary.ts'
 import { EXIT, type CommandContext } from './context.ts'
 import { originOfRun } from './dev-service.ts'
 import type { LocalParts } from './local.ts'
+import { waitsForPerson } from './local-wait.ts'
 import { countText, formatNumber, messageLines } from './terminal.ts'
 import { printJson } from '../json.ts'
 
@@ -38,6 +40,29 @@ export const isOver = (run: Run | null): run is Run =>
 export const leftByParts = ({ code, message, details }: SyncError, goOn: string): SyncError =>
   new SyncError(code, `${message}. What is done is kept. Go on with it: ${goOn}`, details)
 
+/**
+ * Reports runs that wait for a decision, to a script that does not wait with them.
+ * @param goOn the command that goes on with runs of this process; null where a worker keeps them
+ */
+export function printQuestion(
+  { terminal, json, hint }: Pick<CommandContext, 'terminal' | 'json' | 'hint'>,
+  runs: readonly Run[],
+  { goOn, account }: { readonly goOn: string | null; readonly account?: object },
+): number {
+  const lines = runs.map(
+    (run) =>
+      `Run ${run.id} of ${run.sync} waits for a person: ${run.message ?? 'approval'}. To allow it: ${hint(approveCommand(run))}; to leave it undone: ${hint(`reject ${run.id}`)}`,
+  )
+  const message = [
+    ...lines,
+    ...(goOn === null ? [] : [`The run works only while this goes on: ${goOn} --wait`]),
+  ].join('. ')
+  const error = { code: 'blocked_approval', message }
+  if (json) printJson(terminal, { ...(account ?? runToJson(runs[0]!, null)), error })
+  else for (const line of messageLines(message)) terminal.err(terminal.style('yellow', line))
+  return EXIT.stopped
+}
+
 /** Reports a run that was left. @param again the command that goes on with it */
 export function printLeft(
   { terminal, json, hint }: CommandContext,
@@ -50,6 +75,8 @@ export function printLeft(
   },
 ): number {
   const { run, done, again } = of
+  if (of.isBlocked && run && waitsForPerson(run))
+    return printQuestion({ terminal, json, hint }, [run], { goOn: again })
   if (of.isBlocked && run?.state === 'blocked') {
     const message = `Run ${run.id} is ${run.message ?? `blocked: ${run.reason}`}`
     const next = `Put that right, and go on with it: ${again}. Or end it: ${hint(`dev --no-service -- cancel ${run.id}`)}`

@@ -28,18 +28,28 @@ const ENDS: Readonly<Record<BlockReason, boolean>> = {
 export const isForPerson = ({ state, reason }: Pick<Run, 'state' | 'reason'>): boolean =>
   state === 'blocked' && reason !== null && reason !== 'abandoned' && ENDS[reason]
 
+/**
+ * Whether the run waits for a decision. Where nobody watches, the command ends with the question (exit code 3), unless `--wait` is
+ * given; the run itself waits as long as `approval_hours` says.
+ */
+export const waitsForPerson = ({ state, reason }: Pick<Run, 'state' | 'reason'>): boolean =>
+  state === 'blocked' && reason === 'approval'
+
 /** Reports, once for each cause, what a local run waits for; gives whether the process ends. */
 export function createLocalWait(
   { terminal, hint }: Pick<CommandContext, 'hint' | 'terminal'>,
   {
     again,
     endsForPerson,
+    waits,
     clock = systemClock,
   }: {
     /** The command that goes on with the run. */
     readonly again: string
     /** Whether what is seen is news: a run may be left with a cause that is put right since. */
     readonly endsForPerson: boolean
+    /** `--wait`: a decision is waited for. */
+    readonly waits: boolean | undefined
     readonly clock?: Pick<typeof systemClock, 'now'>
   },
 ): (run: Run | null) => boolean {
@@ -54,7 +64,8 @@ export function createLocalWait(
     }
     since ??= clock.now()
     if (endsForPerson && isForPerson(run)) return true
-    if (terminal.isScreen !== true) return clock.now() - since >= UNWATCHED_MAX_MS
+    if (terminal.isScreen !== true)
+      return waitsForPerson(run) ? waits !== true : clock.now() - since >= UNWATCHED_MAX_MS
     const cause = `${run.state} ${run.reason}`
     if (cause !== reported) {
       reported = cause

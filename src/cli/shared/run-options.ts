@@ -9,7 +9,9 @@ export interface RunOptions {
   readonly detach: boolean
   /** Start what is missing in this process, and end with the run. */
   readonly local?: boolean
-  /** How long that may take, ms; default 60 s. */
+  /** Without a screen: wait for the decision of a person, too. Default: the command ends with the question. */
+  readonly wait?: boolean
+  /** How long a worker may take to open the run, ms; default 60 s. */
   readonly beginMaxMs?: number
   /** A JSON object of `tuning` settings. */
   readonly tuning?: string | undefined

@@ -59,13 +59,13 @@ export function approveCommand({
   readonly id: number
   readonly message: string | null
 }): string {
-  const digest = /(?:^|; )plan (\d+) \(([0-9a-f]{12})\): /.exec(message ?? '')
+  const digest = /(?:^|; )plan (?:of run )?(\d+) \(([0-9a-f]{12})\): /.exec(message ?? '')
   return digest !== null && digest[1] === String(id)
     ? `approve ${id} --plan ${digest[2]}`
     : `approve ${id}`
 }
 
-/** `plan 12 (3f2a90bc1d2e): 10 create, 25 update, 5 equal` */
+/** `plan of run 12 (3f2a90bc1d2e): 10 create, 25 update, 5 equal` */
 export function planText({ number, digest, verdicts, removals, links }: PlanToApprove): string {
   const counts = Object.entries(verdicts).filter(([, rows]) => rows > 0)
   const parts = [
@@ -73,7 +73,7 @@ export function planText({ number, digest, verdicts, removals, links }: PlanToAp
     ...(removals ? [`${formatNumber(removals)} to be removed`] : []),
     ...(links ? [countText(links, 'link')] : []),
   ]
-  return `plan ${number} (${shownDigest(digest)}): ${parts.join(', ') || 'nothing'}`
+  return `plan of run ${number} (${shownDigest(digest)}): ${parts.join(', ') || 'nothing'}`
 }
 
 const WHAT = {

@@ -70,7 +70,7 @@ test('a service or a key that is not there ends the command before anything is s
 const held = (more: Partial<Run>) => ({ id: 7, state: 'blocked', reason: null, ...more }) as Run
 
 /** What one waits for: what is said, and when it ends. */
-function waiting({ isScreen = true, endsForPerson = true } = {}) {
+function waiting({ isScreen = true, endsForPerson = true, waits = false } = {}) {
   const err: string[] = []
   const clock = { nowMs: 0, now: () => clock.nowMs }
   const context = {
@@ -78,7 +78,7 @@ function waiting({ isScreen = true, endsForPerson = true } = {}) {
     terminal: { isScreen, err: (line = '') => void err.push(line) },
   } as never
   const again = 'records-sync run contacts --local'
-  return { err, clock, ends: createLocalWait(context, { again, endsForPerson, clock }) }
+  return { err, clock, ends: createLocalWait(context, { again, endsForPerson, waits, clock }) }
 }
 
 test('what a person has to put right ends the process, what mends itself does not', () => {
@@ -108,7 +108,7 @@ test('a person hears once what is waited for, and that Ctrl-C leaves it', () => 
 
 test('one that nobody watches is held up for ten minutes at most, counted from when it stopped moving', () => {
   const { ends, err, clock } = waiting({ isScreen: false })
-  const blocked = held({ reason: 'approval' })
+  const blocked = held({ reason: 'service' })
   expect(ends(blocked)).toBe(false)
   clock.nowMs = UNWATCHED_MAX_MS - 1
   expect(ends(blocked)).toBe(false)
@@ -120,12 +120,25 @@ test('one that nobody watches is held up for ten minutes at most, counted from w
   expect(err).toEqual([])
 })
 
+test('a script is not held by a decision of a person, unless --wait is given', () => {
+  const asked = held({ reason: 'approval' })
+  expect(waiting({ isScreen: false }).ends(asked)).toBe(true)
+  expect(waiting().ends(asked)).toBe(false)
+  const patient = waiting({ isScreen: false, waits: true })
+  expect(patient.ends(asked)).toBe(false)
+  patient.clock.nowMs += UNWATCHED_MAX_MS
+  expect(patient.ends(asked)).toBe(false)
+})
+
 test('a run that was left says why, and both ways on', () => {
   const out: string[] = []
-  const of = (isBlocked: boolean, json = false) =>
+  const of = (
+    isBlocked: boolean,
+    run = held({ reason: 'auth', message: 'blocked: auth: the key is refused' }),
+  ) =>
     printLeft(
       {
-        json,
+        json: false,
         hint: (command: string) => `records-sync ${command}`,
         terminal: {
           out: (line = '') => void out.push(line),
@@ -134,7 +147,7 @@ test('a run that was left says why, and both ways on', () => {
         },
       } as never,
       {
-        run: held({ reason: 'auth', message: 'blocked: auth: the key is refused' }),
+        run,
         done: '',
         again: 'records-sync run contacts --local',
         isBlocked,
@@ -149,4 +162,10 @@ test('a run that was left says why, and both ways on', () => {
   expect(out.splice(0)).toEqual([
     'Run 7 stays where it is. Go on with it: records-sync run contacts --local',
   ])
+  const message =
+    '3 rows wait for approval: every run of the sync asks; plan of run 7 (3f2a90bc1d2e): 3 create'
+  expect(of(true, held({ sync: 'contacts', reason: 'approval', message }))).toBe(3)
+  expect(out.splice(0).join(' ')).toBe(
+    `Run 7 of contacts waits for a person: ${message}. To allow it: records-sync approve 7 --plan 3f2a90bc1d2e; to leave it undone: records-sync reject 7. The run works only while this goes on: records-sync run contacts --local --wait`,
+  )
 })

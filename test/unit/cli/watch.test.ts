@@ -170,7 +170,7 @@ test('what is printed above the frame is broken at words', async () => {
   expect(lines.find((line) => line.startsWith(`Run ${id} of`))!.length).toBeLessThan(40)
 })
 
-test.each([null, 'every run of the sync asks; plan 1 (3f2a90bc1d2e): 4 update'])(
+test.each([null, 'every run of the sync asks; plan of run 1 (3f2a90bc1d2e): 4 update'])(
   'elsewhere it ends where all runs wait for approval, with the command that approves (%s)',
   async (message) => {
     const { id } = await openRun(ledger)

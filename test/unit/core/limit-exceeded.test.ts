@@ -28,10 +28,10 @@ test('a plan is named with what it does', () => {
   const plan = { number: 12, digest: 'abcdef0123456789', verdicts: { create: 1_200, update: 3 } }
   const asked: LimitExceeded = { limit: 'plan', is: 40, max: 0 }
   expect(approvalText(40, [asked], plan)).toBe(
-    '40 rows wait for approval: every run of the sync asks; plan 12 (abcdef012345): 1,200 create, 3 update',
+    '40 rows wait for approval: every run of the sync asks; plan of run 12 (abcdef012345): 1,200 create, 3 update',
   )
   expect(approvalText(0, [asked], { ...plan, verdicts: {}, removals: 2, links: 1 })).toBe(
-    'what is planned waits for approval: every run of the sync asks; plan 12 (abcdef012345): 2 to be removed, 1 link',
+    'what is planned waits for approval: every run of the sync asks; plan of run 12 (abcdef012345): 2 to be removed, 1 link',
   )
   const above: LimitExceeded = { limit: 'updates_max', is: 3, max: 2 }
   const share: LimitExceeded = { limit: 'updates_max_percent', is: 7.5, max: 5 }
