@@ -4,6 +4,24 @@
 /** The variables a configuration may use; `process.env` fits. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
+const owners = new WeakMap<Environment, string>()
+
+/** Names the process that an environment is of, for messages that another user reads. @param owner such as `worker 4711 on db1` */
+export const nameEnvironment = (env: Environment, owner: string): void =>
+  void owners.set(env, owner)
+
+/** The process that the environment is of; undefined where it is that of the command itself. */
+export const ownerOf = (env: Environment): string | undefined => owners.get(env)
+
+/** `environment variable X is not set`, and for which process where that is not the command itself. */
+export const notSetText = (name: string, env: Environment): string => {
+  const owner = ownerOf(env)
+  const text = `environment variable \`${name}\` is not set`
+  return owner === undefined
+    ? text
+    : `${text} for ${owner}: set it where that worker starts, and start it again`
+}
+
 const reference = /\$\$\{|\$\{(?<name>[A-Za-z_]\w*)(?::-(?<fallback>[^}]*))?\}|\$\{[^}]*\}?/g
 
 /**
@@ -26,7 +44,9 @@ export function interpolate(text: string, env: Environment) {
     const value = env[name]
     if (typeof value === 'string' && (value !== '' || fallback === undefined)) return value
     if (fallback !== undefined) return fallback
-    const message = `environment variable \`${name}\` is not set; set it, or write \`\${${name}:-default}\``
+    const text = notSetText(name, env)
+    const set = ownerOf(env) === undefined ? 'set it, or write' : 'Or write'
+    const message = `${text}${ownerOf(env) === undefined ? ';' : '.'} ${set} \`\${${name}:-default}\``
     bad.push({ reference: match, message })
     return match
   })

@@ -16,7 +16,7 @@ export type {
   TemporalConfig,
   WarehouseConfig,
 } from './load.ts'
-export type { Environment } from './environment.ts'
+export { nameEnvironment, type Environment } from './environment.ts'
 export type { NotificationKind } from './operating.ts'
 export { readSecret, secretOrigin, secretRemedy } from './secret.ts'
 export type { SecretSource } from '../src/settings/parts.ts'

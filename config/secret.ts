@@ -7,7 +7,7 @@ import { basename } from 'node:path'
 import { SyncError } from '../src/core/errors.ts'
 import { tooManyOpenFiles } from '../src/core/open-files.ts'
 import type { SecretSource } from '../src/settings/parts.ts'
-import type { Environment } from './environment.ts'
+import { notSetText, ownerOf, type Environment } from './environment.ts'
 
 const secretBytesMax = 65_536
 /** The file that `records-sync dev` writes the key of its service to. */
@@ -23,14 +23,25 @@ export async function readSecret(
   env: Environment,
   options: { readonly timeoutMs?: number } = {},
 ): Promise<string> {
+  if ('env' in source && env[source.env] === undefined)
+    throw unavailable(`The ${notSetText(source.env, env)}`)
+  try {
+    return await readPlace(source, env, options.timeoutMs ?? commandTimeoutMs)
+  } catch (error) {
+    const owner = ownerOf(env)
+    if (owner === undefined || !(error instanceof SyncError)) throw error
+    throw new SyncError(error.code, `${error.message}. It is read by ${owner}`, error.details)
+  }
+}
+
+async function readPlace(source: SecretSource, env: Environment, timeoutMs: number) {
   const secret =
     'env' in source
-      ? env[source.env]
+      ? env[source.env]!
       : 'file' in source
         ? await readSecretFile(source.file)
-        : await runCommand(source.command, env, options.timeoutMs ?? commandTimeoutMs)
+        : await runCommand(source.command, env, timeoutMs)
   const from = secretOrigin(source)
-  if (typeof secret !== 'string') throw unavailable(`The ${from} is not set`)
   if (secret === '') throw unavailable(`The ${from} gives an empty key`)
   // Only these characters can travel in an Authorization header.
   if (!/^[\x21-\x7e]+$/.test(secret))

@@ -15,6 +15,7 @@ import { createActivities, type Activities, type ActivityDeps } from '../activit
 import {
   findSync,
   loadConfig,
+  nameEnvironment,
   placedMapping,
   readLedgerPlace,
   readSigningKey,
@@ -155,12 +156,16 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   try {
     const running = await start(options, (one) => opened.push(one), close)
     letYoungGrow()
+    nameEnvironment(options.env, `${WORKER}, started ${new Date(systemClock.now()).toISOString()}`)
     return running
   } catch (error) {
     await close()
     throw error
   }
 }
+
+/** This process, as other users read it. */
+const WORKER = `worker ${process.pid} on ${hostname()}`
 
 type OnClose = (close: () => Promise<unknown>) => void
 
@@ -186,7 +191,7 @@ async function openParts(options: WorkerOptions, onClose: OnClose) {
   onClose(() => quotas.close())
   const isMonitored = listens && config.worker.listen !== undefined
   const temporalPage = await installRuntime(logger, isMonitored ? temporalPageOnFreePort : null)
-  const user = `worker ${process.pid} on ${hostname()}`
+  const user = WORKER
   const connections = createClientRegistry({
     ...options,
     quotas: { store: quotas, user },

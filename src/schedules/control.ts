@@ -2,6 +2,7 @@
 
 import { ScheduleNotFoundError, type Client, type ScheduleDescription } from '@temporalio/client'
 import { scheduleText } from '../core/domain/schedule.ts'
+import { countText, formatNumber } from '../core/format.ts'
 import type { Project } from '../runs/project.ts'
 import { findNamedSchedule, findSchedule, orphanedSchedules, prefixOf } from './find.ts'
 import { isOurs, isScheduled, type ScheduleJobs } from './definition.ts'
@@ -25,6 +26,30 @@ export interface ScheduleView {
   readonly next: Date | null
   /** The next times, the first of them `next`; none while it is paused. */
   readonly times: readonly Date[]
+  /** How its times ended since it was made, by the server's count; null if it is missing. */
+  readonly taken: TimesTaken | null
+}
+
+export interface TimesTaken {
+  readonly began: number
+  /** No run began, because the previous run was still at work. */
+  readonly overlapped: number
+  /** No run began, because the server was away for longer than `catch_up`. */
+  readonly missed: number
+}
+
+/** `4 of 7 times were skipped: the previous run was still at work`; null if a run began each time. */
+export function skippedText({ began, overlapped, missed }: TimesTaken): string | null {
+  const all = began + overlapped + missed
+  const of = (skipped: number, why: string) =>
+    skipped === 0
+      ? []
+      : [`${formatNumber(skipped)} of ${countText(all, 'time was', 'times were')} skipped: ${why}`]
+  const texts = [
+    ...of(overlapped, 'the previous run was still at work, so its interval is too short'),
+    ...of(missed, 'the Temporal server was away for too long'),
+  ]
+  return texts.length === 0 ? null : texts.join('; ')
 }
 
 /** Times that people look ahead. */
@@ -47,6 +72,7 @@ export async function listSchedules(
       lastRun: null,
       next: null,
       times: [],
+      taken: null,
     } as const
     views.push({
       sync: name,
@@ -72,6 +98,11 @@ function viewOf(found: ScheduleDescription): Omit<ScheduleView, 'sync' | 'isGrou
     lastRun: last ? { at: last.takenAt, workflowId: last.action.workflow.workflowId } : null,
     next: times[0] ?? null,
     times,
+    taken: {
+      began: found.info.numActionsTaken,
+      overlapped: found.info.numActionsSkippedOverlap,
+      missed: found.info.numActionsMissedCatchupWindow,
+    },
   }
 }
 

@@ -633,7 +633,7 @@ ${Object.entries(times)
       const found = JSON.parse((await tell(true)).out.join()) as { schedule: object }[]
       return found.map(({ schedule: one }) => one)
     }
-    const missing = { state: 'missing', next: null }
+    const missing = { state: 'missing', next: null, taken: null }
     expect(await told()).toEqual([missing, missing])
     expect((await tell(false)).out.join('\n')).toMatch(
       /^hourly does not run by itself: its schedule \(every hour\) is not on the Temporal server; put it there: records-sync .*schedules apply$/m,

@@ -17,7 +17,7 @@ import {
   removeButtons,
   type BackfillButtons,
 } from '../../schedules/backfill-buttons.ts'
-import { listSchedules, type ScheduleView } from '../../schedules/control.ts'
+import { listSchedules, skippedText, type ScheduleView } from '../../schedules/control.ts'
 import { scheduleJobs } from '../../schedules/definition.ts'
 import { ensureSearchAttributes } from '../../temporal/search-attributes.ts'
 import { connectTemporal, EXIT, temporalOf, type CommandContext } from '../shared/context.ts'
@@ -158,8 +158,13 @@ function printList(
     STATES[view.state],
     view.lastRun && utc(view.lastRun.at.getTime(), nowMs),
     view.next ? utc(view.next.getTime(), nowMs) : view.state === 'active' ? 'never' : null,
+    view.taken && view.taken.overlapped + view.taken.missed,
   ])
-  terminal.out(table([headOf(views), 'when', 'state', 'last run', 'next'], rows))
+  terminal.out(table([headOf(views), 'when', 'state', 'last run', 'next', 'skipped'], rows))
+  for (const { sync, taken } of views) {
+    const skipped = taken && skippedText(taken)
+    if (skipped) terminal.out(`${safeText(sync, 63)}: ${skipped}`)
+  }
   for (const { sync, state, note } of views)
     if (state === 'paused')
       terminal.out(`${safeText(sync, 63)}: ${safeText(note ?? 'no reason given', 1_000)}`)

@@ -2,6 +2,7 @@
 
 import type { Config, GroupConfig } from '../../../config/index.ts'
 import type { ScheduleStatuses } from '../../actions/schedule-statuses.ts'
+import { skippedText } from '../../schedules/control.ts'
 import type { CommandContext } from '../shared/context.ts'
 import { safeText } from '../shared/terminal.ts'
 
@@ -14,7 +15,9 @@ export function scheduleToJson(config: Config, sync: string, { views }: Schedule
   if (views === null)
     return own || group !== undefined ? { state: 'unknown', next: null, ...of } : null
   const view = views.get(group ?? sync)
-  return view ? { state: view.state, next: view.next?.toISOString() ?? null, ...of } : null
+  return view
+    ? { state: view.state, next: view.next?.toISOString() ?? null, taken: view.taken, ...of }
+    : null
 }
 
 /** What keeps a sync or a group from running by itself, a line each. */
@@ -26,7 +29,10 @@ export function scheduleLines(
     return [
       `Whether the schedules are on the Temporal server is not known: ${safeText(unknown!, 1_000)}`,
     ]
-  return [...views.values()].flatMap(({ sync, state, when, note, configured }) => {
+  return [...views.values()].flatMap(({ sync, state, when, note, configured, taken }) => {
+    const skipped = taken && skippedText(taken)
+    if (configured && state === 'active' && skipped)
+      return [`${safeText(sync, 60)} (${safeText(when, 80)}): ${skipped}`]
     if (!configured || state === 'active') return []
     const of = `${safeText(sync, 60)} does not run by itself`
     if (state === 'missing')

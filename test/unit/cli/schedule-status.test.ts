@@ -12,6 +12,7 @@ const view = {
   lastRun: null,
   next: null,
   times: [],
+  taken: null,
 } as const
 const told = (note: string) =>
   scheduleLines(
@@ -33,4 +34,21 @@ test('what hinders the look at the schedules is whole too', () => {
   const unknown = `${'No Temporal server answers. '.repeat(20)}${command}`
   const [line] = scheduleLines({ hint: (text) => text }, { views: null, unknown })
   expect(line).toContain(command)
+})
+
+test.each([
+  [{ began: 3, overlapped: 4, missed: 0 }, '4 of 7 times were skipped: the previous run was'],
+  [{ began: 0, overlapped: 0, missed: 1 }, '1 of 1 time was skipped: the Temporal server was away'],
+  [{ began: 1_000, overlapped: 1, missed: 2 }, '1 of 1,003 times were skipped: the previous run'],
+  [{ began: 5, overlapped: 0, missed: 0 }, null],
+])('times that a schedule skipped are counted: %o', (taken, text) => {
+  const lines = scheduleLines(
+    { hint: (command) => command },
+    {
+      views: new Map([[sync, { ...view, state: 'active' as const, note: null, taken }]]),
+      unknown: null,
+    },
+  )
+  if (text === null) expect(lines).toEqual([])
+  else expect(lines[0]).toContain(text)
 })

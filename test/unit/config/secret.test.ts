@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { readSecret } from '../../../config/index.ts'
+import { nameEnvironment, readSecret } from '../../../config/index.ts'
 import type { Environment, SecretSource } from '../../../config/index.ts'
 import { SyncError } from '../../../src/core/errors.ts'
 import { folder } from './project.ts'
@@ -41,6 +41,22 @@ describe('from the environment', () => {
     ],
   ])('is refused where it cannot be sent', async (env, message) => {
     expect(await refusal({ env: 'KEY' }, env)).toBe(message)
+  })
+
+  test('that a worker lacks is named with the worker', async () => {
+    const env = { PATH }
+    nameEnvironment(env, 'worker 7 on db1, started 2026-01-02T03:04:05Z')
+    expect(await refusal({ env: 'KEY' }, env)).toBe(
+      'The environment variable `KEY` is not set for worker 7 on db1, started 2026-01-02T03:04:05Z: set it where that worker starts, and start it again',
+    )
+    expect(await refusal({ file: '/nonexistent/key' }, env)).toMatch(
+      /^There is no key file .*key\. It is read by worker 7 on db1, started/,
+    )
+    expect(await refusal({ command: 'exit 3' }, env)).toMatch(
+      /exit status 3\. It is read by worker 7 on db1/,
+    )
+    // A command of the same machine has an environment of its own.
+    expect(await refusal({ env: 'KEY' }, { PATH })).toBe('The environment variable `KEY` is not set')
   })
 })
 
