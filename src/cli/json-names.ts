@@ -238,6 +238,7 @@ export const OTHER_JSON_NAMES = [
   'refuses_all',
   'regime',
   'rejected',
+  'rejects_left',
   'remaining',
   'remaining_ignored_until',
   'removals',

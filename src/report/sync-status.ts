@@ -2,9 +2,11 @@
 
 import { isComplete, LIVE_STATES } from '../core/domain/books.ts'
 import { sumOfDifferences } from '../core/domain/differences.ts'
-import { isWholeScope, PURPOSES, REGULAR_PURPOSES, type Purpose } from '../core/domain/purpose.ts'
-import type { Differences, Run, Runs, Syncs } from '../ledger/ledger.ts'
+import { isWholeScope, PURPOSES, type Purpose } from '../core/domain/purpose.ts'
+import { lookOf } from '../core/domain/run-states.ts'
+import type { Differences, Leftovers, Run, RunReports, Runs, Syncs } from '../ledger/ledger.ts'
 import { jobOf } from '../runs/job.ts'
+import { readLeftovers } from './leftovers.ts'
 import { phaseText, type LiveProgress } from './live-progress.ts'
 
 /** How far both sides of a sync are known to be equal. */
@@ -36,12 +38,24 @@ export async function readVerified(
   return { through, left }
 }
 
+/**
+ * Rejects of a closed import that no later run has brought in; null where it had none, is not over, or its rows are not kept any more.
+ */
+export async function readRejectsLeft(
+  ledger: Leftovers & Pick<RunReports, 'rejectGroups'>,
+  run: Run,
+): Promise<number | null> {
+  if (run.kind !== 'import' || run.counts === null || lookOf(run.state) !== 'rejects') return null
+  const isKept = (await ledger.rejectGroups(run.id)).length > 0
+  return (await readLeftovers(ledger, run, isKept))?.rows ?? null
+}
+
 /** The runs that show the health of a sync. */
 export interface LatestRuns {
-  /** The live one, or else the newest regular one; if there is none, the newest. */
+  /** The live one, or else the newest that is no backfill, retry or the like; if there is none, the newest. */
   readonly run: Run | undefined
   readonly reconciliation: Run | undefined
-  /** A retry, an undo or a run of links that is newer than `run`. */
+  /** A backfill, a retry, an undo or a run of links that is newer than `run`. */
   readonly followUp: Run | undefined
 }
 
@@ -54,15 +68,13 @@ export async function latestRuns(ledger: Runs | null, sync: string): Promise<Lat
   if (newest === undefined || LIVE_STATES.includes(newest.state) || isRegular(newest))
     return { run: newest, reconciliation, followUp: undefined }
   const follows = await first(FOLLOW_UPS)
-  const run = (await first(REGULAR_PURPOSES)) ?? follows ?? newest
+  const run = (await first(['sync'])) ?? follows ?? newest
   const followUp = follows !== undefined && follows.id > run.id ? follows : undefined
   return { run, reconciliation, followUp }
 }
 
-const isRegular = ({ purpose }: Run): boolean => REGULAR_PURPOSES.includes(purpose)
-const FOLLOW_UPS = PURPOSES.filter(
-  (purpose) => purpose !== 'reconcile' && !REGULAR_PURPOSES.includes(purpose),
-)
+const isRegular = ({ purpose }: Run): boolean => purpose === 'sync'
+const FOLLOW_UPS = PURPOSES.filter((purpose) => purpose !== 'reconcile' && purpose !== 'sync')
 
 export const WAITS_FOR_APPROVAL = 'waits for approval'
 

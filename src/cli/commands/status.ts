@@ -1,6 +1,6 @@
 // `records-sync status`: every configured sync with its latest run.
 
-import { LIVE_STATES } from '../../core/domain/books.ts'
+import { countRejects, LIVE_STATES } from '../../core/domain/books.ts'
 import { sparedText } from '../../core/domain/spared.ts'
 import type { QuotaStore } from '../../core/ports.ts'
 import type { Ledger, Run } from '../../ledger/ledger.ts'
@@ -14,6 +14,7 @@ import { quotaWaitText, quotaWaitUntil, readRunQuota } from '../../resources/run
 import {
   latestRuns,
   NEVER_VERIFIED,
+  readRejectsLeft,
   readVerified,
   stateText,
   type VerifiedThrough,
@@ -94,6 +95,17 @@ function cellsOf(run: Run, account: RunAccount | null, progress: LiveProgress | 
   ]
 }
 
+/** The same, with the rejects that no later run has brought in. */
+function leftCells({ run, account, progress, rejectsLeft }: SyncStatus) {
+  const cells = cellsOf(run!, account, progress)
+  if (rejectsLeft === null) return cells
+  const links = Number(cells[REJECTS]) - countRejects(run!.counts!)
+  const left = rejectsLeft + links
+  return cells
+    .with(REJECTS, left)
+    .with(STATE, left === 0 ? `${cells[STATE]}, mended` : cells[STATE]!)
+}
+
 type SyncStatus = Awaited<ReturnType<typeof readStatuses>>[number]
 
 /** Every configured sync with its latest run, and the reconciliation since. */
@@ -159,6 +171,7 @@ async function readStatuses(
         follows: followUp && { run: followUp, account: await account(followUp) },
         compared: reconciliation && { run: reconciliation, account: await account(reconciliation) },
         progress: ledger && run ? await liveProgressOf(ledger, run) : null,
+        rejectsLeft: ledger && run ? await readRejectsLeft(ledger, run) : null,
         verified: ledger ? await readVerified(ledger, sync) : NEVER_VERIFIED,
       })
     }
@@ -184,6 +197,7 @@ const statusToJson = (status: SyncStatus) => {
     latest_reconciliation: compared ? runToJson(compared.run, compared.account) : null,
     verified_through: verified.through,
     differences_left: verified.left,
+    rejects_left: status.rejectsLeft,
     waits_for_quota_until: waitsUntil === null ? null : new Date(waitsUntil).toISOString(),
     refuses_all: quota && refusalsToJson(quota),
   }
@@ -191,6 +205,8 @@ const statusToJson = (status: SyncStatus) => {
 
 /** On a screen that is narrower, a column of zeros makes room. */
 const WIDE = 100
+const STATE = 2
+const REJECTS = 6
 const DIFFER = 7
 
 const COLUMNS = [
@@ -208,11 +224,12 @@ const COLUMNS = [
 /** @param none what is said of a sync without a run */
 function printStatuses(context: CommandContext, syncs: readonly SyncStatus[], none: string): void {
   const { terminal } = context
-  const rows = syncs.flatMap(({ sync, run, account, follows, compared, progress, verified }) => {
+  const rows = syncs.flatMap((status) => {
+    const { sync, run, follows, compared, verified } = status
     if (!run) return [[sync, null, none, null, null, null, null, null, null]]
     const next = [follows, compared].filter((one) => one !== undefined && one.run.id > run.id)
     return [
-      [...cellsOf(run, account, progress), verifiedText(verified)],
+      [...leftCells(status), verifiedText(verified)],
       ...next.map((one) => [...cellsOf(one!.run, one!.account, null), null]),
     ]
   })

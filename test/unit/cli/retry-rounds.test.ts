@@ -8,6 +8,7 @@ import { keepCorrectionFiles } from '../../../src/actions/corrections.ts'
 import { rejects } from '../../../src/cli/commands/rejects.ts'
 import { printCorrections } from '../../../src/cli/shared/corrections.ts'
 import { show } from '../../../src/cli/commands/show.ts'
+import { status } from '../../../src/cli/commands/status.ts'
 import { collectReport } from '../../../src/report/collect.ts'
 import { renderReport } from '../../../src/report/html.ts'
 import { CONTACT, importScene } from '../import/scene.ts'
@@ -100,14 +101,23 @@ syncs:
       ui: null,
       limitPerMinute: null,
     })
-  return { ...scene, config, corrected, shown, left, report }
+  /** What `status` says of the run: its state, and the rejects that are left. */
+  const stands = async () => {
+    const { out } = await said(config, status)
+    const cells = out[2]!.split(/ {2,}/)
+    const { out: json } = await said(config, status, true)
+    const [one] = JSON.parse(json.join('')) as { rejects_left: number }[]
+    return [cells[2], cells[6], one!.rejects_left]
+  }
+  return { ...scene, config, corrected, shown, left, report, stands }
 }
 
 test('rejects, corrected, sent again: three rounds, each with what the one before has corrected', async () => {
-  const { run, retry, config, corrected, shown, left, held, report } = await begun()
+  const { run, retry, config, corrected, shown, left, held, report, stands } = await begun()
   const first = await run()
   expect(first.books.states.invalid).toBe(9)
   expect(await left(first.run)).toMatchObject({ rows: 9, of: 9 })
+  expect(await stands()).toEqual(['complete_with_rejects', '9', 9])
 
   const one = await corrected(first.run, 'email')
   expect(one.before.map(({ email }) => email)).toEqual(Array.from({ length: 9 }, () => 'no email'))
@@ -122,6 +132,7 @@ test('rejects, corrected, sent again: three rounds, each with what the one befor
     by_run: [{ run: second.run, rows: 6 }],
   })
 
+  expect(await stands()).toEqual(['complete_with_rejects', '6', 6])
   // The same command as before, of the first run: the e-mails are as they were corrected, and the error is the next one.
   const two = await corrected(first.run, 'born')
   expect(two.before.map(({ id, email }) => email === right(id!)['email'])).toEqual(
@@ -147,6 +158,7 @@ test('rejects, corrected, sent again: three rounds, each with what the one befor
   const fourth = await retry(second.run, three.choice)
   expect(fourth.books.states).toMatchObject({ created: 3, invalid: 0 })
   for (const of of [first, second, third]) expect(await left(of.run)).toMatchObject({ rows: 0 })
+  expect(await stands()).toEqual(['complete_with_rejects, mended', '0', 0])
   expect((await shown(first.run)).join('\n')).toContain(
     '9 of 9 brought in by later runs, none left',
   )
