@@ -9,6 +9,15 @@ import { createContext, EXIT, reportError, type GlobalOptions } from './shared/c
 import { createTerminal } from './shared/terminal.ts'
 import { createProgram } from './program.ts'
 
+/** The commit of the build; empty where it is not known, and of sources that were not built. */
+function commit(): string {
+  try {
+    return readFileSync(new URL('../../commit', import.meta.url), 'utf8')
+  } catch {
+    return ''
+  }
+}
+
 const up = import.meta.url.endsWith('.ts') ? '../../' : '../../../'
 const { version } = JSON.parse(
   readFileSync(new URL(`${up}package.json`, import.meta.url), 'utf8'),
@@ -39,7 +48,13 @@ const execute: Execute = async (work) => {
   // Explicitly: a native connection that is still closing would keep the process alive.
   output.drained(() => process.exit(code))
 }
-const program = createProgram({ version, execute, umask, besideDev })
+const build = commit()
+const program = createProgram({
+  version: build === '' ? version : `${version} (${build})`,
+  execute,
+  umask,
+  besideDev,
+})
 
 /** Commander has printed the help instead of an error where a command is missing. */
 const usageMessage = ({ code, message }: CommanderError): string =>

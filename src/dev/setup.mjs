@@ -2,7 +2,7 @@
 // own modules only, because it runs before anything is installed. With `--temporal` it gets the Temporal CLI meanwhile. Promise kept
 // here: it is silent and fast if there is nothing to do, and two concurrent runs do no harm.
 
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import fs from 'node:fs'
 import path from 'node:path'
@@ -225,11 +225,31 @@ async function setup(force) {
   checkNode()
   const packagesFit = () => readText(packagesStamp) === packagesWanted()
   const buildFits = () => !force && readText(buildStamp) === sourcesWanted()
-  if (packagesFit() && buildFits()) return
-  await alone(async () => {
-    if (!packagesFit()) await install(packagesWanted())
-    if (!buildFits()) await build(sourcesWanted())
-  })
+  if (!packagesFit() || !buildFits())
+    await alone(async () => {
+      if (!packagesFit()) await install(packagesWanted())
+      if (!buildFits()) await build(sourcesWanted())
+    })
+  noteCommit()
+}
+
+/** The commit that `records-sync --version` names: a commit that leaves the sources as they are needs no build. */
+function noteCommit() {
+  const commit = commitOf()
+  const file = at('dist', 'commit')
+  if (fs.existsSync(at('dist')) && readText(file) !== commit) fs.writeFileSync(file, commit)
+}
+
+/** `5eae34d6c1f2`, with `+changes` where sources differ from it; empty where there is no git. */
+function commitOf() {
+  const git = (...args) =>
+    spawnSync('git', args, { cwd: root, encoding: 'utf8', timeout: 10_000, windowsHide: true })
+  const found = git('rev-parse', '--show-prefix', '--short=12', 'HEAD')
+  const [prefix, commit] = found.status === 0 ? found.stdout.split('\n') : []
+  // A checkout inside of another repository is not that repository.
+  if (prefix !== '' || !commit) return (process.env.GITHUB_SHA ?? '').slice(0, 12)
+  const changed = git('status', '--porcelain', '--', ...sourceFolders).stdout !== ''
+  return changed ? `${commit}+changes` : commit
 }
 
 /** The Temporal CLI, which the demo and the tests need: got beside what the set-up does, or found. */

@@ -1,7 +1,7 @@
 // The package as a user gets it: packed, installed by npm into a folder of its own with no registry to ask, and used there. What
 // package.json does not list, what the packer leaves out, or an import of a package that only we have, is missed here.
 
-import { execFile } from 'node:child_process'
+import { execFile, execFileSync } from 'node:child_process'
 import {
   existsSync,
   mkdtempSync,
@@ -154,7 +154,13 @@ test('a first import runs in it: service, Temporal worker and books', async () =
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
     version: string
   }
-  expect(await runIn(prefix, 'records-sync', '--version')).toEqual({ code: 0, out: `${version}\n` })
+  const commit = execFileSync('git', ['rev-parse', '--short=12', 'HEAD'], {
+    cwd: root,
+    encoding: 'utf8',
+  }).trim()
+  const told = await runIn(prefix, 'records-sync', '--version')
+  expect(told.code).toBe(0)
+  expect([`${version} (${commit})\n`, `${version} (${commit}+changes)\n`]).toContain(told.out)
   expect(await runIn(prefix, 'records-sync', 'init', '--example', 'demo')).toMatchObject({
     code: 0,
   })
