@@ -56,7 +56,9 @@ describe('from the environment', () => {
       /exit status 3\. It is read by worker 7 on db1/,
     )
     // A command of the same machine has an environment of its own.
-    expect(await refusal({ env: 'KEY' }, { PATH })).toBe('The environment variable `KEY` is not set')
+    expect(await refusal({ env: 'KEY' }, { PATH })).toBe(
+      'The environment variable `KEY` is not set',
+    )
   })
 })
 
