@@ -39,7 +39,7 @@ export interface TimesTaken {
 }
 
 /** `4 of 7 times were skipped: the previous run was still at work`; null if a run began each time. */
-export function skippedText({ began, overlapped, missed }: TimesTaken): string | null {
+export function skippedTimesText({ began, overlapped, missed }: TimesTaken): string | null {
   const all = began + overlapped + missed
   const of = (skipped: number, why: string) =>
     skipped === 0

@@ -17,7 +17,7 @@ import {
   removeButtons,
   type BackfillButtons,
 } from '../../schedules/backfill-buttons.ts'
-import { listSchedules, skippedText, type ScheduleView } from '../../schedules/control.ts'
+import { listSchedules, skippedTimesText, type ScheduleView } from '../../schedules/control.ts'
 import { scheduleJobs } from '../../schedules/definition.ts'
 import { ensureSearchAttributes } from '../../temporal/search-attributes.ts'
 import { connectTemporal, EXIT, temporalOf, type CommandContext } from '../shared/context.ts'
@@ -162,7 +162,7 @@ function printList(
   ])
   terminal.out(table([headOf(views), 'when', 'state', 'last run', 'next', 'skipped'], rows))
   for (const { sync, taken } of views) {
-    const skipped = taken && skippedText(taken)
+    const skipped = taken && skippedTimesText(taken)
     if (skipped) terminal.out(`${safeText(sync, 63)}: ${skipped}`)
   }
   for (const { sync, state, note } of views)

@@ -2,7 +2,7 @@
 
 import type { Config, GroupConfig } from '../../../config/index.ts'
 import type { ScheduleStatuses } from '../../actions/schedule-statuses.ts'
-import { skippedText } from '../../schedules/control.ts'
+import { skippedTimesText } from '../../schedules/control.ts'
 import type { CommandContext } from '../shared/context.ts'
 import { safeText } from '../shared/terminal.ts'
 
@@ -30,7 +30,7 @@ export function scheduleLines(
       `Whether the schedules are on the Temporal server is not known: ${safeText(unknown!, 1_000)}`,
     ]
   return [...views.values()].flatMap(({ sync, state, when, note, configured, taken }) => {
-    const skipped = taken && skippedText(taken)
+    const skipped = taken && skippedTimesText(taken)
     if (configured && state === 'active' && skipped)
       return [`${safeText(sync, 60)} (${safeText(when, 80)}): ${skipped}`]
     if (!configured || state === 'active') return []
