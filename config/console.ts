@@ -51,9 +51,9 @@ const userSettings = z.strictObject({
 export const consoleSettings = z.strictObject({
   values: z
     .enum(['hidden', 'shown'])
-    .default('hidden')
+    .optional()
     .describe(
-      'Whether pages of the console that show rows show their values: what a plan changes, what differs, cells of rejects. `hidden`: keys and names of properties alone.',
+      'Whether pages of the console that show rows show their values: what a plan changes, what differs, cells of rejects. `hidden`: keys and names of properties alone. Default: the role `approver` sees values, and so does a person who uses the machine of a console without users.',
     ),
   address: hostPort('expected host:port, such as `127.0.0.1:8088`')
     .default('127.0.0.1:8088')

@@ -21,6 +21,7 @@ import { readCorrectionsPage, rejectGroupsOf, type CorrectionsPage } from '../vi
 import { numberOf } from '../views/run.ts'
 import { textsOf, type ActionSite } from './routes.ts'
 import { readTypedCells } from './typed-cells.ts'
+import { valuesOf } from '../values.ts'
 
 const { corrections: words } = TEXT
 
@@ -253,11 +254,12 @@ export function correctionsDrawn(
 
 /** The file that `rejects` writes, of all rows that are left or of a group. */
 async function download(
-  { parts, readings }: ConsoleDeps,
+  deps: ConsoleDeps,
   site: ActionSite,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
+  const { parts, readings } = deps
   const id = numberOf(textsOf(request.params)['run'])
   const { group } = textsOf(request.query)
   const { config } = await readings.config()
@@ -266,7 +268,7 @@ async function download(
     run === null ||
     run.kind !== 'import' ||
     run.mode !== 'run' ||
-    config.console.values === 'hidden'
+    valuesOf(deps, config) === 'hidden'
   )
     return await refused(site, request, reply, 404, TEXT.notFound)
   const { place } = parts

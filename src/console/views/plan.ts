@@ -23,6 +23,7 @@ import { ITEMS_MAX_MS } from '../readings.ts'
 import { numberOf } from './run.ts'
 import { runViewHead, runViewHeadOf } from './run-head.ts'
 import { anyText as text, count, countOrNull, textOrNull, time } from './shapes.ts'
+import { valuesOf } from '../values.ts'
 
 /** Rows of a page, and how often the ledger is asked for rows that have a property. */
 const PAGE_ROWS = 50
@@ -92,13 +93,13 @@ export async function readPlanView(
   return await deps.readings.ledger(async (ledger) => {
     const run = await ledger.run(id)
     if (run === null || run.mode !== 'run' || run.kind !== 'import') return null
-    const { values } = config.console
+    const values = valuesOf(deps, config)
     const applied = await appliedPlan(ledger, run)
     const plan = applied && (await planOf(ledger, run, applied, query, values))
     const { hint } = deps.parts
     const asks = plan?.waits === true
     return {
-      ...runViewHeadOf(run, { nowMs: deps.now(), config }),
+      ...runViewHeadOf(run, { nowMs: deps.now(), values: valuesOf(deps, config) }),
       plan,
       actions: asks ? runOffers(run, { plan, streams: [] }).filter(isVerdict) : [],
       commands: {

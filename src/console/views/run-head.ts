@@ -1,7 +1,6 @@
 // What every page about a run begins with: the run in short, the run that it retries, and whether values of rows are shown.
 
 import { z } from 'zod'
-import type { Config } from '../../../config/index.ts'
 import type { Run } from '../../ledger/ledger.ts'
 import { factsOf } from '../../report/account.ts'
 import { secondsBetween } from '../../report/format.ts'
@@ -23,7 +22,7 @@ export const runViewHead = {
 /** @param nowMs ms since 1970 */
 export function runViewHeadOf(
   run: Run,
-  { nowMs, config }: { readonly nowMs: number; readonly config: Config },
+  { nowMs, values }: { readonly nowMs: number; readonly values: 'hidden' | 'shown' },
 ) {
   const madeAt = new Date(nowMs).toISOString()
   const facts = factsOf(run)
@@ -32,6 +31,6 @@ export function runViewHeadOf(
     made_at: madeAt,
     run: mutable({ ...facts, seconds: secondsBetween(run.openedAt, run.closedAt ?? madeAt) }),
     retry_of: facts.retry_of,
-    values: config.console.values,
+    values,
   }
 }

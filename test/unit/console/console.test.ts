@@ -20,13 +20,16 @@ import type { RunView } from '../../../src/console/views/run.ts'
 import type { SyncView } from '../../../src/console/views/sync.ts'
 import type { Markup } from '../../../src/report/escape.ts'
 import { HOSTILE, HOSTILE_KEY, openHostileSite } from './hostile.ts'
-import { openSite, type ConsoleSite } from './site.ts'
+import { CONSOLE_CONFIG, openSite, type ConsoleSite } from './site.ts'
 
 let site: ConsoleSite
 let nowMs = Date.now() + 60_000
 
 beforeAll(async () => {
-  site = await openSite({ clock: { now: () => nowMs } })
+  site = await openSite({
+    clock: { now: () => nowMs },
+    config: `${CONSOLE_CONFIG}\nconsole: { values: hidden }\n`,
+  })
 })
 afterAll(() => site.close())
 

@@ -101,7 +101,7 @@ beforeAll(async () => {
   )
   const fill = async (ledger: Ledger) => ({ kinds: await twoKinds(ledger) })
   site = await openSite({ fill, config: `${config}\nconsole: { values: shown }\n` })
-  hidden = await openSite({ fill, config })
+  hidden = await openSite({ fill, config: `${config}\nconsole: { values: hidden }\n` })
 })
 afterAll(async () => {
   await site.close()

@@ -43,8 +43,8 @@ const fill = async (ledger: Ledger) => ({
 let hidden: ConsoleSite
 let shown: ConsoleSite
 beforeAll(async () => {
-  hidden = await openSite({ fill })
-  shown = await openSite({ fill, config: `${CONSOLE_CONFIG}\nconsole: { values: shown }\n` })
+  hidden = await openSite({ fill, config: `${CONSOLE_CONFIG}\nconsole: { values: hidden }\n` })
+  shown = await openSite({ fill })
 })
 afterAll(async () => {
   await hidden.close()

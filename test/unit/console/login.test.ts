@@ -392,12 +392,21 @@ describe('a role', () => {
     const statuses = []
     for (const name of ['vera', 'otto'])
       statuses.push((await act(path, (await login(name)).cookie)).status)
-    // Values are hidden here, so nobody gets one.
+    // Values are shown to approvers alone here.
     expect(statuses).toEqual([403, 403])
     expect((await act(path, (await login('vera')).cookie)).text).toContain(
       'needs the role operator',
     )
     expect((await act(path, (await login('otto')).cookie)).text).toContain('hides values of rows')
+  })
+
+  it('sees values of rows if it is an approver', async () => {
+    const found = []
+    for (const name of ['vera', 'otto', 'anna']) {
+      const path = `${API_PATH}/runs/${runs['planned']}/plan`
+      found.push(JSON.parse((await ask(path, { headers: basic(name) })).text).values)
+    }
+    expect(found).toEqual(['hidden', 'hidden', 'shown'])
   })
 
   it('releases a plan if it is an approver', async () => {

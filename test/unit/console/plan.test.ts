@@ -30,8 +30,12 @@ const fill = async (ledger: Ledger) => ({
 let hidden: ConsoleSite
 let shown: ConsoleSite
 beforeAll(async () => {
-  hidden = await openSite({ fill, seen: counted })
-  shown = await openSite({ fill, config: `${CONSOLE_CONFIG}\nconsole: { values: shown }\n` })
+  hidden = await openSite({
+    fill,
+    seen: counted,
+    config: `${CONSOLE_CONFIG}\nconsole: { values: hidden }\n`,
+  })
+  shown = await openSite({ fill })
 })
 afterAll(async () => {
   await hidden.close()

@@ -7,8 +7,8 @@ import { CONSOLE_CONFIG, openSite, type ConsoleSite } from './site.ts'
 let shown: ConsoleSite
 let hidden: ConsoleSite
 beforeAll(async () => {
-  shown = await openSite({ config: `${CONSOLE_CONFIG}console: { values: shown }\n` })
-  hidden = await openSite()
+  shown = await openSite()
+  hidden = await openSite({ config: `${CONSOLE_CONFIG}console: { values: hidden }\n` })
 })
 afterAll(() => Promise.all([shown.close(), hidden.close()]))
 

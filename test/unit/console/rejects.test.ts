@@ -46,7 +46,7 @@ const fill = async (ledger: Ledger) => ({
 })
 
 beforeAll(async () => {
-  hidden = await openSite({ fill })
+  hidden = await openSite({ fill, config: `${CONSOLE_CONFIG}\nconsole: { values: hidden }\n` })
   shown = await openSite({ fill, config: `${CONSOLE_CONFIG}\nconsole: { values: shown }\n` })
 })
 afterAll(async () => {
