@@ -128,7 +128,7 @@ function printShown(
   terminal.out()
   printRunAccount(terminal, { run: shown, books, streams, differences })
   printSchemaChanges(terminal, shown.schema_changes ?? [])
-  printFirstDifferences(terminal, first)
+  printFirstDifferences(terminal, run.kind, first)
   printNotedRemovals(terminal, noted)
   printLeftLinks(terminal, links)
   for (const { run: id, of, state, mended } of retries) {

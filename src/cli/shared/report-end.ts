@@ -107,7 +107,7 @@ function printEnded(
   for (const warning of run.warnings)
     terminal.out(terminal.style('yellow', `  ${safeText(warning, 1_000)}`))
   if (account) printRunAccount(terminal, account)
-  printFirstDifferences(terminal, first)
+  printFirstDifferences(terminal, run.kind, first)
   const next = account?.differences
     ? nextStepOf(context, run, account.differences)
     : whatToSee(context, run)

@@ -99,22 +99,45 @@ export async function readFirstDifferences(
   return (await ledger.differences(run, { after: 0, limit: FIRST_READ_MAX, isRepaired })).rows
 }
 
-export function printFirstDifferences(terminal: Terminal, rows: readonly NotedDifference[]): void {
-  // What is not a screen may be a log.
+/** Names records, with both values of each field that differs and who changed it. */
+export function printFirstDifferences(
+  terminal: Terminal,
+  kind: Run['kind'],
+  rows: readonly NotedDifference[],
+): void {
+  // Anything but a screen may be a log.
   if (!terminal.isScreen) return
-  const records = new Map<string, { kind: string; name: string; fields: string[] }>()
-  for (const { stream, key, recordId, ordinal, kind, field } of rows) {
+  const records = new Map<string, NotedDifference[]>()
+  for (const one of rows) {
+    const { stream, key, recordId, ordinal } = one
     const name = key ?? `record ${recordId ?? '–'} of ${stream}`
     const where = ordinal === null ? name : `${name} (row ${formatNumber(ordinal)})`
-    const record = records.get(where) ?? { kind, name: where, fields: [] }
-    if (field !== null) record.fields.push(safeText(field, 40))
-    records.set(where, record)
+    records.set(where, [...(records.get(where) ?? []), one])
   }
-  for (const { kind, name, fields } of [...records.values()].slice(0, FIRST_SHOWN)) {
-    const about = fields.length > 0 ? `: ${fields.slice(0, FIRST_SHOWN).join(', ')}` : ''
-    for (const line of screenLines(`    ${kind.padEnd(9)} ${safeText(name, 80)}${about}`, 14))
-      terminal.out(line)
+  const print = (text: string, indent: number) => {
+    for (const line of screenLines(text, indent)) terminal.out(line)
   }
+  for (const [name, differences] of [...records].slice(0, FIRST_SHOWN)) {
+    print(`    ${differences[0]!.kind.padEnd(9)} ${safeText(name, 80)}`, 14)
+    for (const one of differences.slice(0, FIRST_SHOWN))
+      if (one.field !== null) print(`              ${fieldText(kind, one)}`, 16)
+  }
+}
+
+/** `svc_score: source 3, service 99; changed by service` */
+function fieldText(kind: Run['kind'], { field, ours, theirs, whose }: NotedDifference): string {
+  const valueOf = (json: string | null) => (json === null ? 'nothing' : safeText(json, 200))
+  const side = kind === 'import' ? 'source' : 'warehouse'
+  return `${safeText(field!, 40)}: ${side} ${valueOf(ours)}, service ${valueOf(theirs)}; changed by ${changedByText(whose)}`
+}
+
+/** How the edits of other users are kept instead, where the sync would write over them. */
+function keepText(run: Run, groups: RunDifferences['groups']): string {
+  const isEdited = groups.some(({ whose, field }) => field !== null && whose !== 'source')
+  const { on_conflict: policy = 'ours' } = jobOf(run, 'import').sync.import
+  return isEdited && policy === 'ours'
+    ? '. It writes over what other users changed; to keep their values: on_conflict: theirs (docs/protect.md)'
+    : ''
 }
 
 /** What a person does next about what is left, if anything. */
@@ -126,7 +149,8 @@ export function nextStepOf(
   if (sumOfDifferences(left) === 0) return null
   if (run.kind === 'mirror') return `Mend them: ${context.hint(`reconcile ${run.sync} --repair`)}`
   const sendable = sumOfOriginals(left) - held
-  if (sendable > 0) return `Send what differs: ${context.hint(`retry ${run.id}`)}`
+  if (sendable > 0)
+    return `Send what differs: ${context.hint(`retry ${run.id}`)}${keepText(run, groups)}`
   if (held > 0)
     return `Rows are held back, as each may become a second record; why: ${context.hint(`rejects ${run.id}`)}`
   // No link is ever repaired away: the service has no operation that does.

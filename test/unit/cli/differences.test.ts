@@ -56,7 +56,7 @@ test.each([0, 3])('values that are kept are named next to %d equal rows', (compa
   )
 })
 
-test('the first records that differ are named on a screen alone, each once with its fields, and no value', () => {
+test('the first records that differ are named on a screen alone, with both values of each field and who changed it', () => {
   const lines: string[] = []
   const terminal = {
     isScreen: true,
@@ -74,20 +74,22 @@ test('the first records that differ are named on a screen alone, each once with 
     kind: field === null ? 'missing' : 'different',
     field,
     whose: 'service',
-    ours: '"canary"',
-    theirs: '"canary"',
+    ours: '"mine"',
+    theirs: field === 'svc_phone' ? null : '"their\u001bs"',
     repaired: false,
   })
   const many = Array.from({ length: 20 }, (_, at) => noted(`k-${at}`, null))
-  printFirstDifferences({ ...terminal, isScreen: false }, many)
-  printFirstDifferences(terminal, [
+  printFirstDifferences({ ...terminal, isScreen: false }, 'import', many)
+  printFirstDifferences(terminal, 'import', [
     noted('c\u001b-3', 'svc_email'),
     noted('c\u001b-3', 'svc_phone'),
     noted(null, null),
     ...many,
   ])
   expect(lines).toEqual([
-    '    different c -3 (row 3): svc_email, svc_phone',
+    '    different c -3 (row 3)',
+    '              svc_email: source "mine", service "their s"; changed by service',
+    '              svc_phone: source "mine", service nothing; changed by service',
     '    missing   record 17 of svc_contact',
     '    missing   k-0 (row 3)',
     '    missing   k-1 (row 3)',

@@ -58,7 +58,9 @@ test('a retry takes the other rows, and its command is offered for them', async 
   await change('k0', { svc_external_id: 'renamed' })
   await change('k1', { svc_first_name: 'Zoe' })
   const looked = await scene.reconcile()
-  expect(await nextStep(scene, looked.run)).toBe(`Send what differs: retry ${looked.run}`)
+  expect(await nextStep(scene, looked.run)).toBe(
+    `Send what differs: retry ${looked.run}. It writes over what other users changed; to keep their values: on_conflict: theirs (docs/protect.md)`,
+  )
   const sent = await scene.retry(looked.run)
   expect(sent.books).toMatchObject({ read: 1, states: { updated: 1 } })
   const { warnings } = (await scene.ledger.run(sent.run))!
