@@ -317,7 +317,7 @@ export const TEXT = {
   rejectSteps: {
     files: 'Write them to files with their original columns, one for each kind:',
     send: 'Send what you corrected:',
-    again: 'Or send them as they are, when the service was to blame:',
+    again: 'Or send them as they are, if the service was at fault:',
   },
   steps: 'Steps',
   stepFrom: 'from',

@@ -29,7 +29,21 @@ const plain = (word: string): string =>
     .normalize('NFC')
     .toLowerCase()
 
-/** The word nearest to `word`, if it is near enough (a third of its length), else undefined. */
+/** Letters that one word must share with another one that it contains. */
+const PART_CHARS_MIN = 4
+
+/** The longest word that contains `word`, or that `word` contains: `Telefon` for `Telefonnummer`. */
+function partOf(word: string, words: readonly string[]): string | undefined {
+  const found = words.filter((candidate) => {
+    const [short, long] = [plain(candidate), word].toSorted((a, b) => a.length - b.length)
+    return short!.length >= PART_CHARS_MIN && long!.includes(short!)
+  })
+  return found.toSorted((a, b) => b.length - a.length)[0]
+}
+
+/**
+ * The word nearest to `word`, if it is near enough: a third of its length differs, or one of both contains the other; else undefined.
+ */
 export function nearestWord(word: string, words: readonly string[]): string | undefined {
   if (word.length > wordCharsMax) return undefined
   const meant = plain(word)
@@ -40,7 +54,7 @@ export function nearestWord(word: string, words: readonly string[]): string | un
     const found = distance(meant, plain(candidate))
     if (found < bestDistance) [best, bestDistance] = [candidate, found]
   }
-  return best
+  return best ?? partOf(meant, words)
 }
 
 const listMax = 30

@@ -1,15 +1,18 @@
-// The port of the Records Service that `dev` brings. Runs and mirrors know a service by its address: at another port it is another
-// service to them. So a folder keeps the port at which its service was first started.
+// The ports of what `dev` brings. Runs and mirrors know a service by its address: at another port it is another service to them. So a
+// folder keeps the port at which its service was first started, and that of its console, which people have in bookmarks.
 
 import { readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-const portFile = (stateDir: string): string => join(stateDir, 'dev-service.port')
+/** What keeps a port of its own. */
+type Kept = 'service' | 'console'
+
+const portFile = (stateDir: string, of: Kept): string => join(stateDir, `dev-${of}.port`)
 
 /** Null where none was kept, or where it cannot be read. */
-export function keptServicePort(stateDir: string): number | null {
+export function keptPort(stateDir: string, of: Kept): number | null {
   try {
-    const port = Number(readFileSync(portFile(stateDir), 'utf8').trim())
+    const port = Number(readFileSync(portFile(stateDir, of), 'utf8').trim())
     return Number.isInteger(port) && port > 0 && port < 65_536 ? port : null
   } catch {
     return null
@@ -17,9 +20,9 @@ export function keptServicePort(stateDir: string): number | null {
 }
 
 /** Keeps the first one. */
-export function keepServicePort(stateDir: string, port: number): void {
-  if (keptServicePort(stateDir) !== null) return
-  writeFileSync(portFile(stateDir), `${port}\n`, { mode: 0o600 })
+export function keepPort(stateDir: string, of: Kept, port: number): void {
+  if (keptPort(stateDir, of) !== null) return
+  writeFileSync(portFile(stateDir, of), `${port}\n`, { mode: 0o600 })
 }
 
 /** The process that listens on a port of loopback, such as `process 4711 (node)`; null where the system does not tell. */

@@ -225,9 +225,7 @@ function endedImport(run: Run, books: BooksReport, step: MakeStep): ReportVerdic
       tone: 'look',
       words: 'Complete, with rejects',
       meaning: `${formatNumber(rejects)} of ${countText(books.read, 'row')} ${rejects === 1 ? 'was' : 'were'} not accepted${
-        rejects < books.read
-          ? `; the other ${formatNumber(books.read - rejects)} have their outcome`
-          : ''
+        rejects < books.read ? `; the other ${formatNumber(books.read - rejects)} are done` : ''
       }.${readBack === null ? '' : ` ${readBack.text}.`}${left === null ? '' : ` ${left}.`}${linksMeaning(books)}`,
       next:
         run.purpose === 'undo'
@@ -240,7 +238,15 @@ function endedImport(run: Run, books: BooksReport, step: MakeStep): ReportVerdic
                   `rejects ${run.id}`,
                 ),
                 step('Send what you corrected:', `retry ${run.id} --file rejects-${run.id}/*.csv`),
-                step('Or send them as they are, when the service was to blame:', `retry ${run.id}`),
+                // A row that never left this machine is no better the next time.
+                ...(rowsIn(books.states, 'invalid') < rejects
+                  ? [
+                      step(
+                        'Or send them as they are, if the service was at fault:',
+                        `retry ${run.id}`,
+                      ),
+                    ]
+                  : []),
               ],
     }
   if (readBack !== null)

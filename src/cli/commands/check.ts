@@ -11,7 +11,7 @@ import {
   type MirrorSync,
 } from '../../../config/index.ts'
 import type { RecordsClient } from '../../client/index.ts'
-import { ConfigError, SyncError } from '../../core/errors.ts'
+import { SyncError } from '../../core/errors.ts'
 import { systemClock } from '../../core/ports.ts'
 import { saveSchema, savedSchemaPath, type ReadSchema } from '../../mapping-tests/index.ts'
 import { readWebhookUrl } from '../../monitoring/webhook.ts'
@@ -152,11 +152,6 @@ type Checking = ImportsRead & { readonly findings: Findings }
 
 export async function check(context: CommandContext, options: CheckOptions): Promise<number> {
   const rowsWanted = options.rows ?? 0
-  if (rowsWanted > 0 && !context.json && context.terminal.isScreen !== true)
-    throw new ConfigError(
-      '--rows',
-      'cells are shown on a terminal only; add --json to write them where the output goes',
-    )
   const config = await context.loadConfig()
   const findings = new Findings(context)
   const read: ReadSchema[] = []

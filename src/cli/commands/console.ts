@@ -54,8 +54,14 @@ export async function consoleCommand(
   return EXIT.done
 }
 
-/** A console next to other parts of this process: at the usual port, or where that is taken at a free one. */
-export async function startOwnConsole(context: CommandContext): Promise<RunningConsole> {
+/**
+ * A console next to other parts of this process: at the usual port, or where that is taken at the folder's own, or at a free one.
+ * @param kept the port that the folder's console had; null: none is known
+ */
+export async function startOwnConsole(
+  context: CommandContext,
+  kept: number | null = null,
+): Promise<RunningConsole> {
   const at = async (port: number) =>
     await startConsole({
       parts: consolePartsOf(context),
@@ -63,10 +69,12 @@ export async function startOwnConsole(context: CommandContext): Promise<RunningC
       port,
       logger: terminalLogger(context.terminal, 'warn'),
     })
-  try {
-    return await at(CONSOLE_PORT)
-  } catch (error) {
-    if (error instanceof SyncError && error.code === 'port_taken') return await at(0)
-    throw error
-  }
+  const ports = [CONSOLE_PORT, ...(kept === null ? [] : [kept])]
+  for (const port of ports)
+    try {
+      return await at(port)
+    } catch (error) {
+      if (!(error instanceof SyncError) || error.code !== 'port_taken') throw error
+    }
+  return await at(0)
 }

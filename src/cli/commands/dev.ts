@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { loadConfig, type Config } from '../../../config/index.ts'
 import { startEmbedded, type Embedded } from '../../dev/embedded.ts'
 import { stateDirOf, withDevService } from '../../dev/parts.ts'
-import { keepServicePort, keptServicePort, listenerOn } from '../../dev/service-port.ts'
+import { keepPort, keptPort, listenerOn } from '../../dev/service-port.ts'
 import { isServicePortTaken, onFreePorts, SERVICE_PORT, TEMPORAL_PORT } from '../../dev/ports.ts'
 import { SyncError } from '../../core/errors.ts'
 import { projectsAt } from '../../temporal/projects.ts'
@@ -17,6 +17,7 @@ import { EXIT, type CommandContext } from '../shared/context.ts'
 import { onInterrupt } from '../shared/interrupt.ts'
 import { terminalLogger } from '../shared/logging.ts'
 import { safeText, statusScreen, wrapped } from '../shared/terminal.ts'
+import { CONSOLE_PORT } from '../../console/index.ts'
 import { startOwnConsole } from './console.ts'
 import { untilSignal } from './service.ts'
 
@@ -38,7 +39,7 @@ export async function dev(context: CommandContext, options: DevOptions): Promise
   const { command = [] } = options
   const config = await context.loadConfig()
   const stateDir = stateDirOf(context.configFile)
-  const kept = keptServicePort(stateDir) ?? undefined
+  const kept = keptPort(stateDir, 'service') ?? undefined
   const wanted = {
     temporal: options.temporalPort,
     service: options.service ? (options.servicePort ?? kept) : null,
@@ -64,7 +65,7 @@ export async function dev(context: CommandContext, options: DevOptions): Promise
   })
   // Any free port was asked for on purpose: it is not the folder's.
   if (embedded.service && options.servicePort !== 0)
-    keepServicePort(stateDir, Number(new URL(embedded.service.url).port))
+    keepPort(stateDir, 'service', Number(new URL(embedded.service.url).port))
   const say = command.length > 0 ? terminal.err : terminal.out
   for (const text of [
     ...(await movedTexts(options, embedded)),
@@ -72,7 +73,9 @@ export async function dev(context: CommandContext, options: DevOptions): Promise
   ])
     for (const line of wrapped(text, 0, TEXT_WIDTH)) say(terminal.style('yellow', line))
   if (command.length > 0) return await beside(context, config, embedded, command)
-  const seen = await startOwnConsole(atServer(context, config, embedded))
+  const port = keptPort(stateDir, 'console')
+  const seen = await startOwnConsole(atServer(context, config, embedded), port)
+  if (seen.port !== CONSOLE_PORT) keepPort(stateDir, 'console', seen.port)
   for (const line of [`Console          ${seen.url}`, ...placeLines(embedded)]) say(line)
   const { address } = embedded.temporal
   const next = otherTerminalText(context.hint('run SYNC'), address, config, context.env)

@@ -305,7 +305,9 @@ export function checkProperty(
   if (!source.isWritten) return property
   if (property.writability === 'read_only') wrong(`property ${name} is read-only`)
   if (property.writability === 'create_only' && hasColumn)
-    warnings.push(`${name} can be set once only: a changed value of an existing record is rejected`)
+    warnings.push(
+      `${name} can be set once only: a changed value of an existing record is rejected, and an undo cannot give the value of before back`,
+    )
   if (mapping.format !== undefined && dateFormatPattern(mapping.format) === null)
     wrong(
       `format "${mapping.format}" of ${name} must hold YYYY, MM (or M) and DD (or D) once each, with a sign between D and M`,

@@ -74,7 +74,8 @@ describe('a good configuration', () => {
       warehouses: {},
       temporal: {},
       worker: { slots: 4 },
-      console: { values: 'hidden', address: '127.0.0.1:8088', users: {}, session_hours: 8 },
+      keyFiles: [],
+      console: { address: '127.0.0.1:8088', users: {}, session_hours: 8 },
       notifications: {},
       groups: {},
     })

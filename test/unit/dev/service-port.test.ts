@@ -5,7 +5,7 @@ import net, { type AddressInfo } from 'node:net'
 import { platform, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { keepServicePort, keptServicePort, listenerOn } from '../../../src/dev/service-port.ts'
+import { keepPort, keptPort, listenerOn } from '../../../src/dev/service-port.ts'
 
 function folder(): string {
   const path = mkdtempSync(join(tmpdir(), 'records-sync-port-'))
@@ -15,10 +15,11 @@ function folder(): string {
 
 test('a folder keeps the first port', () => {
   const state = folder()
-  expect(keptServicePort(state)).toBeNull()
-  keepServicePort(state, 8081)
-  keepServicePort(state, 8082)
-  expect(keptServicePort(state)).toBe(8081)
+  expect(keptPort(state, 'service')).toBeNull()
+  keepPort(state, 'service', 8081)
+  keepPort(state, 'service', 8082)
+  expect(keptPort(state, 'service')).toBe(8081)
+  expect(keptPort(state, 'console')).toBeNull()
 })
 
 test.each(['', '0', '-1', '8080.5', '99999', 'x'])(
@@ -26,9 +27,9 @@ test.each(['', '0', '-1', '8080.5', '99999', 'x'])(
   (text) => {
     const state = folder()
     writeFileSync(join(state, 'dev-service.port'), text)
-    expect(keptServicePort(state)).toBeNull()
-    keepServicePort(state, 8081)
-    expect(keptServicePort(state)).toBe(8081)
+    expect(keptPort(state, 'service')).toBeNull()
+    keepPort(state, 'service', 8081)
+    expect(keptPort(state, 'service')).toBe(8081)
   },
 )
 

@@ -59,9 +59,7 @@ describe('a report', () => {
     const id = await scenes.importWithRejects(ledger)
     const data = await collect(id)
     expect(data.verdict).toMatchObject({ tone: 'look', words: 'Complete, with rejects' })
-    expect(data.verdict.meaning).toBe(
-      '17 of 100 rows were not accepted; the other 83 have their outcome.',
-    )
+    expect(data.verdict.meaning).toBe('17 of 100 rows were not accepted; the other 83 are done.')
     expect(commandsOf(data)).toEqual([
       `records-sync rejects ${id}`,
       `records-sync retry ${id} --file rejects-${id}/*.csv`,
@@ -275,7 +273,7 @@ describe('a report', () => {
     const data = await collect(await scenes.largeImport(ledger))
     const page = renderReport(data)
     expect(data.verdict.meaning).toContain(
-      '1 of 1,000,000 rows was not accepted; the other 999,999 have',
+      '1 of 1,000,000 rows was not accepted; the other 999,999 are done',
     )
     expect(page).toContain('1,000,000')
     expect(page).toContain('&gt; 99.9 %')
