@@ -5,7 +5,7 @@ import { isAllowed } from '../core/domain/roles.ts'
 import type { ConsoleDeps } from './deps.ts'
 
 /** As `console.values` says; by default approvers see values, and so does a person who uses the machine of a console without users. */
-export const valuesOf = (
+export const valuesFor = (
   { visitor }: Pick<ConsoleDeps, 'visitor'>,
   { console: { values } }: Pick<Config, 'console'>,
 ): 'hidden' | 'shown' =>

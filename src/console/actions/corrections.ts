@@ -21,7 +21,7 @@ import { readCorrectionsPage, rejectGroupsOf, type CorrectionsPage } from '../vi
 import { numberOf } from '../views/run.ts'
 import { textsOf, type ActionSite } from './routes.ts'
 import { readTypedCells } from './typed-cells.ts'
-import { valuesOf } from '../values.ts'
+import { valuesFor } from '../values.ts'
 
 const { corrections: words } = TEXT
 
@@ -268,7 +268,7 @@ async function download(
     run === null ||
     run.kind !== 'import' ||
     run.mode !== 'run' ||
-    valuesOf(deps, config) === 'hidden'
+    valuesFor(deps, config) === 'hidden'
   )
     return await refused(site, request, reply, 404, TEXT.notFound)
   const { place } = parts

@@ -16,7 +16,7 @@ import { TEXT } from '../texts.ts'
 import { readRow } from '../views/row.ts'
 import type { RecordToday } from '../views/record.ts'
 import { notAllowed, textsOf, type ActionSite, type NotDone } from './routes.ts'
-import { valuesOf } from '../values.ts'
+import { valuesFor } from '../values.ts'
 
 /** Requests of pages at a time: each waits for the quota as people do. */
 const ASKING_MAX = 4
@@ -69,7 +69,7 @@ async function readToday(
   const { config } = await deps.readings.config()
   const visitor = deps.visitor!
   if (!isAllowed(visitor.role, 'operator')) return notAllowed(visitor, 'operator')
-  if (valuesOf(deps, config) !== 'shown') return no(403, 'values_hidden', TEXT.today.hidden)
+  if (valuesFor(deps, config) !== 'shown') return no(403, 'values_hidden', TEXT.today.hidden)
   const sync = ownValue(config.syncs, name)
   const row = await readRow(deps, { record: id })
   const type = sync?.kind === 'import' ? sync.import.object_type : null

@@ -19,7 +19,7 @@ import { openCorrections } from './kept-corrections.ts'
 import { numberOf } from './run.ts'
 import { runViewHead, runViewHeadOf } from './run-head.ts'
 import { count, countOrNull, anyText as text, textOrNull } from './shapes.ts'
-import { valuesOf } from '../values.ts'
+import { valuesFor } from '../values.ts'
 
 /** Rows of a page, and pages of the ledger that are looked through for a group. */
 const PAGE_ROWS = 50
@@ -116,7 +116,7 @@ export async function readCorrectionsPage(
   query: Query,
 ): Promise<CorrectionsPage | null> {
   const { config } = await deps.readings.config()
-  const values = valuesOf(deps, config)
+  const values = valuesFor(deps, config)
   return await deps.readings.ledger(async (ledger) => {
     const run = await ledger.run(id)
     if (run === null || run.mode !== 'run' || run.kind !== 'import') return null
@@ -128,7 +128,7 @@ export async function readCorrectionsPage(
     const scene = isPossible ? await readScene(ledger, run, query) : NOTHING
     const { hint } = deps.parts
     const view: CorrectionsView = {
-      ...runViewHeadOf(run, { nowMs: deps.now(), values: valuesOf(deps, config) }),
+      ...runViewHeadOf(run, { nowMs: deps.now(), values: valuesFor(deps, config) }),
       possible: isPossible,
       columns: [...(run.sourceColumns ?? [])],
       ...scene.shown,

@@ -24,7 +24,7 @@ import { TEXT } from '../texts.ts'
 import { mutable, numberOf } from './run.ts'
 import { runViewHead, runViewHeadOf } from './run-head.ts'
 import { anyText as text, count, countOrNull, step, textOrNull } from './shapes.ts'
-import { valuesOf } from '../values.ts'
+import { valuesFor } from '../values.ts'
 
 const { shape } = RUN_REPORT_SCHEMAS.report
 
@@ -89,11 +89,11 @@ export async function readDifferences(
       property: property === undefined || property === '' ? null : property,
       left: left === '1',
     }
-    const shown = { values: valuesOf(deps, config), filter }
+    const shown = { values: valuesFor(deps, config), filter }
     const place = numberOf(after) ?? 0
     const read = from === 'reconciliation' ? comparedOf : readBackOf
     return {
-      ...runViewHeadOf(run, { nowMs: deps.now(), values: valuesOf(deps, config) }),
+      ...runViewHeadOf(run, { nowMs: deps.now(), values: valuesFor(deps, config) }),
       from,
       ...shown,
       commands: {

@@ -23,7 +23,7 @@ import { ITEMS_MAX_MS } from '../readings.ts'
 import { numberOf } from './run.ts'
 import { runViewHead, runViewHeadOf } from './run-head.ts'
 import { anyText as text, count, countOrNull, textOrNull, time } from './shapes.ts'
-import { valuesOf } from '../values.ts'
+import { valuesFor } from '../values.ts'
 
 /** Rows of a page, and how often the ledger is asked for rows that have a property. */
 const PAGE_ROWS = 50
@@ -93,13 +93,13 @@ export async function readPlanView(
   return await deps.readings.ledger(async (ledger) => {
     const run = await ledger.run(id)
     if (run === null || run.mode !== 'run' || run.kind !== 'import') return null
-    const values = valuesOf(deps, config)
+    const values = valuesFor(deps, config)
     const applied = await appliedPlan(ledger, run)
     const plan = applied && (await planOf(ledger, run, applied, query, values))
     const { hint } = deps.parts
     const asks = plan?.waits === true
     return {
-      ...runViewHeadOf(run, { nowMs: deps.now(), values: valuesOf(deps, config) }),
+      ...runViewHeadOf(run, { nowMs: deps.now(), values: valuesFor(deps, config) }),
       plan,
       actions: asks ? runOffers(run, { plan, streams: [] }).filter(isVerdict) : [],
       commands: {

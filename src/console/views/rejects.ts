@@ -17,7 +17,7 @@ import { TEXT } from '../texts.ts'
 import { countKept } from './kept-corrections.ts'
 import { runViewHead, runViewHeadOf } from './run-head.ts'
 import { count, countOrNull, step, anyText as text, textOrNull } from './shapes.ts'
-import { valuesOf } from '../values.ts'
+import { valuesFor } from '../values.ts'
 
 export const rejectsView = z
   .object({
@@ -65,7 +65,7 @@ export type RejectsView = z.output<typeof rejectsView>
 /** Null if there is no such import. @throws LedgerAway */
 export async function readRejects(deps: ConsoleDeps, id: number): Promise<RejectsView | null> {
   const { config } = await deps.readings.config()
-  const values = valuesOf(deps, config)
+  const values = valuesFor(deps, config)
   return await deps.readings.ledger(async (ledger) => {
     const run = await ledger.run(id)
     if (run === null || run.mode !== 'run' || run.kind !== 'import') return null
@@ -78,7 +78,7 @@ export async function readRejects(deps: ConsoleDeps, id: number): Promise<Reject
     const sheet = createRejectsSheet(run, true)
     const examples = values === 'shown' ? await examplesOf(ledger, run, groups) : new Map()
     return {
-      ...runViewHeadOf(run, { nowMs: deps.now(), values: valuesOf(deps, config) }),
+      ...runViewHeadOf(run, { nowMs: deps.now(), values: valuesFor(deps, config) }),
       rows: sum(groups),
       left: left === null || !isKept ? null : sum(left),
       groups: groups.map((group) => ({

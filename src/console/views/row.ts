@@ -17,7 +17,7 @@ import {
   timeOrNull,
   tone,
 } from './shapes.ts'
-import { valuesOf } from '../values.ts'
+import { valuesFor } from '../values.ts'
 
 /** Of each kind, the newest. */
 const EVENTS_MAX = 200
@@ -135,7 +135,7 @@ export async function readRow(
         record_id: recordId,
         run,
       })),
-      asks: mayAsk && valuesOf({ visitor }, config) === 'shown',
+      asks: mayAsk && valuesFor({ visitor }, config) === 'shown',
       events,
       up_to: isCut ? (events.at(-1)?.at ?? null) : null,
     }

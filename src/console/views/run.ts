@@ -21,7 +21,7 @@ import { isNothingLeft } from './nothing-left.ts'
 import { stepsOfRun } from './run-steps.ts'
 import { count, liveProgress, anyText as text, textOrNull, time, tone, runStep } from './shapes.ts'
 import { toneOf } from './run-bars.ts'
-import { valuesOf } from '../values.ts'
+import { valuesFor } from '../values.ts'
 
 const { shape } = RUN_REPORT_SCHEMAS.report
 
@@ -135,7 +135,8 @@ async function viewOf(
     provenance: mutable(await readProvenance(ledger, run, parts.uiOf(config))),
     nothing_left: !isLeft,
     kept: isRetried ? await countKept(ledger, run) : 0,
-    correct: isRetried && valuesOf(deps, config) === 'shown' ? `/runs/${run.id}/corrections` : null,
+    correct:
+      isRetried && valuesFor(deps, config) === 'shown' ? `/runs/${run.id}/corrections` : null,
     actions: allowedOffers(offers, deps.visitor?.role),
     log: [...(await readActionLog(ledger, { run: run.id }))],
   }
