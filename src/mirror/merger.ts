@@ -65,9 +65,12 @@ export class Merger {
     moved()
     gathering.rows += rows.length
     const isDue =
-      gathering.rows >= tuning.rows_per_merge || clock.now() - gathering.sinceMs >= tuning.merge_ms
+      gathering.rows >= tuning.rows_per_merge ||
+      gathering.batch.isFull ||
+      clock.now() - gathering.sinceMs >= tuning.merge_ms
     if (isDue && this.#merging === undefined) this.#start()
-    if (gathering.rows >= WAITING_MAX * tuning.rows_per_merge) await this.#merging
+    const isFar = gathering.rows >= WAITING_MAX * tuning.rows_per_merge || gathering.batch.isFull
+    if (isFar) await this.#merging
     this.#rethrow()
   }
 

@@ -1,6 +1,8 @@
 // What PostgreSQL and its driver refuse, in our own words. Their messages quote values, names and hosts, so they stay here.
 
 import { SyncError } from '../core/errors.ts'
+import { UNBOUND } from './bound-client.ts'
+import { SettingLost } from './transaction.ts'
 
 /** What the database is to its users: the words and the class of its errors, and the bounds that they name. */
 export interface PostgresSubject {
@@ -37,7 +39,7 @@ const UNCONNECTED = /^timeout exceeded when trying to connect/
 /** Whether the connection can no longer be used. */
 export function isLost(error: unknown): boolean {
   const code = sqlStateOf(error)
-  return /^(08|57P0|25P03)/.test(code) || SYSTEM_CODE.test(code) || LOST.test(messageOf(error))
+  return /^(08|57P0|25P0[34])/.test(code) || SYSTEM_CODE.test(code) || LOST.test(messageOf(error))
 }
 
 /** Whether the other side's certificate cannot be trusted. */
@@ -46,6 +48,46 @@ function isUntrusted(error: unknown): boolean {
     /CERT|_SIGNATURE$|^ERR_(TLS|SSL|OSSL)/.test(sqlStateOf(error)) ||
     messageOf(error) === 'The server does not support SSL connections'
   )
+}
+
+/**
+ * Classes whose messages name things of the server, and never values of rows. Our own words are used for class 28, which names
+ * users.
+ */
+const PLAIN = /^(08|0A|0B|25|26|34|3B|3D|3F|42|53|54|55|57|58|F0)/
+const SENTENCE_MAX = 200
+
+/** What the server said itself, in quotes; '' if it may hold a value, as the words of a trigger may. */
+function sentenceOf(error: Error): string {
+  const isInFunction = 'where' in error && error.where !== undefined
+  if (!('severity' in error) || isInFunction || !PLAIN.test(sqlStateOf(error))) return ''
+  const words = error.message
+    .replaceAll(/[\p{Cc}\s]+/gu, ' ')
+    .replaceAll(/\b(user|role)\b[:= ]+("[^"]*"|\S+)/gi, '$1 …')
+  return `"${words.trim().slice(0, SENTENCE_MAX)}"`
+}
+
+/** The server's own errors name the line of its source that they come from. */
+export const isPoolers = (error: Error): boolean =>
+  'severity' in error && (!('routine' in error) || error.routine === undefined)
+
+/** What a pooler refuses for good. */
+const UNKEPT = /unsupported|startup parameter|prepared statement/
+const TO_SERVER = 'name the server itself in its URL, not the pooler'
+
+/** What a pooler refuses; undefined: no pooler has refused something. */
+function poolersRefusal(error: Error): string | undefined {
+  const code = sqlStateOf(error)
+  if (error instanceof SettingLost)
+    return `is behind a pooler that keeps no transaction in one session (${error.setting} was lost); ${TO_SERVER}`
+  if (code === '26000' || code === '42P05')
+    return `is behind a pooler that mixes sessions up (SQLSTATE ${code}); ${TO_SERVER}`
+  if (!isPoolers(error) || !code.startsWith('08')) return undefined
+  const said = sentenceOf(error)
+  if (/statement pooling/.test(error.message))
+    return `is behind a pooler in statement mode (${said}); let it pool transactions or sessions, or ${TO_SERVER}`
+  const refused = `is behind a pooler, which refused: ${said || `SQLSTATE ${code}`}`
+  return UNKEPT.test(error.message) ? `${refused}; ${TO_SERVER}` : `${refused}; it is asked again`
 }
 
 /** The error in our words. An error that is not the driver's is returned unchanged. */
@@ -57,6 +99,13 @@ export function toLedgerError(error: unknown, place: string, subject: PostgresSu
   const code = sqlStateOf(error)
   const message = messageOf(error)
   const seconds = (ms: number) => `${ms / 1_000} s`
+  const refusal = poolersRefusal(error)
+  if (refusal !== undefined) return fail('pooler', refusal)
+  if (code === UNBOUND)
+    return fail(
+      'unbound',
+      'offers no channel binding (SCRAM-SHA-256-PLUS); take `channel_binding=require` out of its URL, or write `prefer`',
+    )
   if (message.startsWith('Cannot use a pool')) return fail('closed', 'was closed')
   if (code === '53100') return fail('full', 'has no room left on its disk; free some space', 'disk')
   if (code === '58030') return fail('io', 'could not be read or written: its disk failed', 'disk')
@@ -86,8 +135,15 @@ export function toLedgerError(error: unknown, place: string, subject: PostgresSu
       'untrusted',
       'has no TLS, or a certificate that is not trusted; correct `sslmode` and `sslrootcert` of its URL',
     )
-  if (isLost(error)) return fail('unreachable', 'cannot be reached; it is asked again')
-  return fail('failed', `refused a statement (SQLSTATE ${code || 'unknown'})`)
+  const said = sentenceOf(error)
+  if (isLost(error))
+    return fail(
+      'unreachable',
+      code.startsWith('08') && said !== ''
+        ? `refused: ${said} (SQLSTATE ${code}); it is asked again`
+        : 'cannot be reached; it is asked again',
+    )
+  return fail('failed', `refused a statement (SQLSTATE ${code || 'unknown'})${said && `: ${said}`}`)
 }
 
 /** Errors of the server have a severity; those of the driver and the system are recognised by their code or their words. */
@@ -95,6 +151,8 @@ function isDrivers(error: unknown): error is Error {
   return (
     error instanceof Error &&
     ('severity' in error ||
+      error instanceof SettingLost ||
+      sqlStateOf(error) === UNBOUND ||
       isLost(error) ||
       isUntrusted(error) ||
       UNCONNECTED.test(error.message) ||

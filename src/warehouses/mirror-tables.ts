@@ -84,6 +84,8 @@ export function mergeCounts(row: readonly unknown[]): MergeCounts {
 export interface MirrorBatch {
   /** Rows added so far. */
   readonly rows: number
+  /** Whether it holds so much that it should be merged before more is added. */
+  readonly isFull: boolean
   /**
    * Adds the rows of one answer, which was asked for at `seenAt` (instant). Calls may overlap.
    * @throws SyncError `row_unfit` for cells that do not fit the columns: an error of ours

@@ -24,7 +24,7 @@ import { IS_OLD_READING, LEAVE_REMOVALS, REMOVAL_COUNTS_SQL } from '../statement
 import { STREAMS_SQL } from '../statements/streams.ts'
 import { lockChain } from './fences.ts'
 import { runOfRow } from './runs.ts'
-import type { PostgresDatabase, Session } from './session.ts'
+import { ONE_STATE, type PostgresDatabase, type Session } from './session.ts'
 import { transactionsIn } from './transactions.ts'
 import { deleteWork } from './work.ts'
 
@@ -84,7 +84,6 @@ export function closingMethods(
     async books(run) {
       return await db.transaction(async (session) => {
         // Slices of one state of the ledger: a count of all at once would run into the bound of a statement.
-        await session.run('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY')
         const row = await session.one(
           `SELECT coalesce(rows_read, rows_staged) AS read, rows_read IS NULL AS is_part,
              (SELECT max(ordinal) FROM items WHERE run = $1) AS last FROM runs WHERE id = $1`,
@@ -107,7 +106,7 @@ export function closingMethods(
         const linked = await linkBooks(transactionsIn(session), run)
         for (const counted of await session.all(REMOVAL_COUNTS_SQL, [run])) sum.addRemovals(counted)
         return sum.books(row?.['read'], row?.['is_part'] === true, linked)
-      })
+      }, ONE_STATE)
     },
 
     async closeRun(run, { state, reason = null, message = null, books, verifiedThrough = null }) {

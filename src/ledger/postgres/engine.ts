@@ -1,7 +1,7 @@
 // Which server a ledger's URL leads to, whether or not the ledger is there yet.
 
-import pg from 'pg'
 import { LedgerError } from '../../core/errors.ts'
+import { newClient } from '../../postgres/bound-client.ts'
 import { toLedgerError } from '../../postgres/failures.ts'
 import { resolveConnection, type Connection } from './connection.ts'
 import { subject } from './subject.ts'
@@ -12,11 +12,11 @@ const MAX_MS = 5_000
 export async function postgresVersion(connection: Connection): Promise<string> {
   const resolved = resolveConnection(connection)
   if ('problem' in resolved) throw new LedgerError('ledger_url', `The ledger ${resolved.problem}`)
-  const client = new pg.Client({
-    ...resolved.config,
+  const client = newClient({
     application_name: 'records-sync',
     connectionTimeoutMillis: MAX_MS,
     query_timeout: MAX_MS,
+    ...resolved.config,
   })
   client.on('error', () => {})
   try {

@@ -390,4 +390,11 @@ export const MIGRATIONS: readonly string[] = [
   `,
   ACTION_TABLE,
   SCHEMA_CHANGE_TABLE,
+  `
+  -- Where all tables of a database are published, one without a primary key may be changed only so. Keys of rows fit no index.
+  ALTER TABLE accepted REPLICA IDENTITY FULL;
+  ALTER TABLE known_links REPLICA IDENTITY FULL;
+  ALTER TABLE project REPLICA IDENTITY FULL;
+  ALTER TABLE schema_version REPLICA IDENTITY FULL;
+  `,
 ]

@@ -34,11 +34,21 @@ export interface StatementResult {
   readonly rows: readonly PostgresRow[]
 }
 
+/** `ONE_STATE` sees one state of the ledger, and writes nothing. */
+export const ONE_STATE = 'ISOLATION LEVEL REPEATABLE READ READ ONLY'
+export type TransactionMode = 'ISOLATION LEVEL READ COMMITTED' | typeof ONE_STATE
+
 /** An open database. Outside of `transaction` each statement is a transaction of its own. */
 export interface PostgresDatabase extends Session {
   readonly place: string
-  /** Runs `work` in one transaction, and again from its start if it clashed with another; any error undoes all of it. */
-  transaction<Result>(work: (session: Session) => Promise<Result>): Promise<Result>
+  /**
+   * Runs `work` in one transaction, and again from its start if it clashed with another; any error undoes all of it.
+   * @param mode default: each statement sees what is stored when it begins
+   */
+  transaction<Result>(
+    work: (session: Session) => Promise<Result>,
+    mode?: TransactionMode,
+  ): Promise<Result>
   /**
    * The same of statements that need no answer of one another: all are sent at once, and stored before the answers are read.
    */

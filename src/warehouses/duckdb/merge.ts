@@ -50,6 +50,8 @@ type Into = Parameters<MirrorBatch['merge']>[0]
 
 class DuckdbBatch implements MirrorBatch {
   rows = 0
+  /** DuckDB puts on disk what it has no memory for. */
+  readonly isFull = false
   readonly #file: AttachedFile
   readonly #staging: Staging
   readonly #connection: DuckDBConnection

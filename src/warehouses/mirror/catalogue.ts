@@ -63,6 +63,7 @@ export async function ownSchema(session: MirrorSession, claim: HolderClaim): Pro
       'other_mirror',
       `holds the mirror of ${String(holder ?? 'no org')}, not of ${owner}. If that is one service that has moved, let the connection lead to the address that it had; else name another \`schema\` for this mirror, or drop that one`,
     )
+  await session.keyCatalogue()
   await noteHolder(session, claim)
 }
 
@@ -100,6 +101,7 @@ async function noteHolder(session: MirrorSession, claim: HolderClaim): Promise<v
 export async function takeOver(session: MirrorSession, from: string, to: string): Promise<boolean> {
   const holder = await readHolder(session)
   if (holder === null || holder.project !== from) return false
+  await session.keyCatalogue()
   const free = holder.sync === null ? '' : ', sync = NULL'
   const take = session.statement()
   const set = `UPDATE ${tablesOf(session).mirror} SET project = ${take.text(to)}${free}`

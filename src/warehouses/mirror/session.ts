@@ -70,6 +70,8 @@ export interface MirrorSession extends SchemaPlace {
   lockSchema(): Promise<readonly string[]>
   /** Creates the schema if it is missing, and the tables of the catalogue. */
   createCatalogue(): Promise<void>
+  /** Gives a table of the catalogue that an earlier release made without a primary key one, so that it may be published. */
+  keyCatalogue(): Promise<void>
   /** Lets no other process change the catalogue until the end of the transaction. */
   lockCatalogue(): Promise<void>
   /** Names of the columns of a table; none if it does not exist. */

@@ -1,16 +1,29 @@
-// The temporary table that holds the rows of a batch, and how its rows compare with the rows of the target table.
+// The temporary table that holds the rows of a batch while they are merged, and how its rows compare with the rows of the target table.
 
 import type { MirrorColumn, MirrorStream } from '../mirror-tables.ts'
 import { quoteIdentifier } from '../mirror/session.ts'
+import { columnType } from './sql.ts'
 
-export const BATCH = 'pg_temp.records_sync_batch'
+let made = 0
+
+/** A session of the server may have temporary tables of other transactions, those of another user of a pooler among them. */
+export const batchName = (): string => `records_sync_batch_${++made}`
+
+/** It is gone when its transaction ends. */
+export function createBatch(batch: string, stream: MirrorStream): string {
+  const columns = numbered(stream).map(({ as, type }) => `, ${as} ${columnType(type)}`)
+  return `CREATE TEMPORARY TABLE ${batch} (id text COLLATE "C" NOT NULL, version timestamptz,
+    seen_at timestamptz NOT NULL, misfits json${columns.join('')}) ON COMMIT DROP`
+}
 
 /**
  * For each id where its row that counts lies, that row's version, and when the id was last seen; of equal rows the last one, so that the result is always the same.
  * Only these few columns are sorted and kept, because the rows themselves are wide.
  */
-export const BEST = `(SELECT DISTINCT ON (id) id, version, max(seen_at) OVER (PARTITION BY id) AS last_seen, ctid AS place
-      FROM ${BATCH} ORDER BY id, version DESC NULLS LAST, seen_at DESC, ctid DESC)`
+export const bestOf = (
+  batch: string,
+): string => `(SELECT DISTINCT ON (id) id, version, max(seen_at) OVER (PARTITION BY id) AS last_seen, ctid AS place
+      FROM pg_temp.${batch} ORDER BY id, version DESC NULLS LAST, seen_at DESC, ctid DESC)`
 
 /** The columns of the temporary table are numbered, so that no property's name clashes with ours. */
 export const numbered = (stream: MirrorStream) =>

@@ -1,16 +1,19 @@
 // Cancels statements on a server: a statement does not notice that its client has gone.
 
-import pg, { type ClientBase, type ClientConfig } from 'pg'
+import type { PoolConfig } from 'pg'
+import { newClient } from '../../postgres/bound-client.ts'
 
 const CANCEL_MAX_MS = 5_000
 
-/** Asks the server, over another connection, to cancel the statements of these. Rejects if it cannot be asked. */
+/**
+ * Asks the server, over another connection, to cancel the statements of these processes of its own. Behind a pooler a process is
+ * ours as long as our transaction is open. Rejects if it cannot be asked.
+ */
 export async function cancelStatements(
-  config: ClientConfig,
-  clients: readonly ClientBase[],
+  config: PoolConfig,
+  processes: readonly number[],
 ): Promise<void> {
-  const ids = clients.map((client) => (client as unknown as { processID: number }).processID)
-  const other = new pg.Client({
+  const other = newClient({
     ...config,
     connectionTimeoutMillis: CANCEL_MAX_MS,
     query_timeout: CANCEL_MAX_MS,
@@ -19,7 +22,7 @@ export async function cancelStatements(
   try {
     await other.connect()
     await other.query('SELECT pg_cancel_backend(pid) FROM unnest($1::integer[]) AS asked (pid)', [
-      ids,
+      processes,
     ])
   } finally {
     await other.end().catch(() => {})

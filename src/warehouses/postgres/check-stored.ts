@@ -4,7 +4,7 @@
 import { Blocked, type SyncError } from '../../core/errors.ts'
 import { formatNumber } from '../../core/format.ts'
 import type { MirrorStream } from '../mirror-tables.ts'
-import { BATCH, BEST, differs, MISFITS_DIFFER, numbered } from './batch-table.ts'
+import { bestOf, differs, MISFITS_DIFFER, numbered } from './batch-table.ts'
 import { alteredError, checkTableHooks, someNames, type TableHook } from './table-hooks.ts'
 import type { SchemaPlace } from '../mirror/session.ts'
 import { tableIn } from './sql.ts'
@@ -14,6 +14,8 @@ const RETRY_MS = 10_000
 
 /** What a merge was about to write, and what the server says it wrote. */
 export interface Merged {
+  /** The table of the batch. */
+  readonly batch: string
   readonly run: number
   readonly judged: number
   readonly written: number
@@ -32,7 +34,7 @@ export async function checkMergeStored(
   lease: Lease,
   home: SchemaPlace,
   stream: MirrorStream,
-  { run, judged, written, older, later }: Merged,
+  { batch, run, judged, written, older, later }: Merged,
 ): Promise<void> {
   const hooks = await checkTableHooks(lease, home, [stream.table])
   if (hooks.length === 0) {
@@ -57,7 +59,7 @@ export async function checkMergeStored(
   const { rows } = await lease.ask(
     `SELECT part, count(*) FROM (
        SELECT CASE WHEN t."_id" IS NULL THEN -1 ${parts.map(([, when], index) => `WHEN ${when} THEN ${index}`).join(' ')} END AS part
-       FROM ${BEST} AS k JOIN ${BATCH} AS b ON b.ctid = k.place
+       FROM ${bestOf(batch)} AS k JOIN pg_temp.${batch} AS b ON b.ctid = k.place
        LEFT JOIN ${tableIn(home.schema, stream.table)} AS t ON t."_id" = b.id
        WHERE b.id <> ALL ($2::text[])
      ) AS compared WHERE part IS NOT NULL GROUP BY part ORDER BY 2 DESC, 1`,

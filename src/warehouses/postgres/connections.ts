@@ -1,9 +1,16 @@
 // The connections of a mirror to its PostgreSQL: opened when needed, closed when idle, replaced when lost. Promises kept here:
-// every wait is bounded; statements on the server end with `close` and with the signal.
+// every wait is bounded; statements on the server end with `close` and with the signal; what a session is set to ends with each
+// transaction.
 
 import pg, { type PoolClient } from 'pg'
 import { SyncError } from '../../core/errors.ts'
 import { isLost } from '../../postgres/failures.ts'
+import {
+  beginTransaction,
+  processOf,
+  serverTime,
+  type ServerSettings,
+} from '../../postgres/transaction.ts'
 import { resolveUrl } from '../../postgres/url.ts'
 import type { WarehouseOptions } from '../warehouse.ts'
 import { cancelStatements } from './cancel.ts'
@@ -13,23 +20,32 @@ const WAIT_MS = 30_000
 const CONNECTIONS_MAX = 16
 const IDLE_MS = 30_000
 
-const SETTINGS = {
-  default_transaction_isolation: 'read committed',
-  timezone: 'UTC',
-  datestyle: 'ISO',
+const SETTINGS: ServerSettings = {
+  lock_timeout: serverTime(LOCK_MAX_MS),
+  statement_timeout: serverTime(STATEMENT_MAX_MS),
+  idle_in_transaction_session_timeout: serverTime(30_000),
   jit: 'off',
-  temp_buffers: '32MB',
 }
 
 /** The values of a row, as the server writes them. */
 export type RowValues = readonly (string | null)[]
 
-/** A connection, for as long as it is needed. Its errors are the driver's own. */
+/** A connection with an open transaction. Its errors are the driver's own. */
 export interface Lease {
   readonly client: PoolClient
   ask(text: string, values?: readonly unknown[]): Promise<{ rows: RowValues[]; count: number }>
-  /** Runs `work` in one transaction; any error undoes all of it. `settings`: statements that apply to it alone. */
-  transaction<Result>(work: () => Promise<Result>, settings?: string): Promise<Result>
+}
+
+/** What a transaction is for, and what applies to it alone. */
+export interface TransactionOptions {
+  readonly isRead?: boolean
+  readonly settings?: ServerSettings
+}
+
+interface Held {
+  readonly lease: Lease
+  /** The process of the server that works for it. */
+  process: number
   /** Gives the connection back, or closes it. Safe twice. */
   release(how: 'back' | 'closed'): void
 }
@@ -37,9 +53,9 @@ export interface Lease {
 export class PostgresConnections {
   readonly place: string
   readonly #pool: pg.Pool
-  readonly #config: pg.ClientConfig
+  readonly #config: pg.PoolConfig
   readonly #signal: AbortSignal | undefined
-  readonly #leases = new Set<Lease>()
+  readonly #held = new Set<Held>()
   #closing: Promise<void> | undefined
 
   /** @throws SyncError `warehouse_url` */
@@ -52,17 +68,11 @@ export class PostgresConnections {
     if ('problem' in resolved) throw urlError(name, resolved.problem)
     this.place = `${name} (${resolved.place}, schema ${schema})`
     this.#config = {
-      ...resolved.config,
       application_name: 'records-sync',
       connectionTimeoutMillis: waitMs,
       keepAlive: true,
       keepAliveInitialDelayMillis: 10_000,
-      lock_timeout: LOCK_MAX_MS,
-      statement_timeout: STATEMENT_MAX_MS,
-      idle_in_transaction_session_timeout: 30_000,
-      options: Object.entries(SETTINGS)
-        .map(([setting, value]) => `-c ${setting}=${value.replaceAll(' ', '\\ ')}`)
-        .join(' '),
+      ...resolved.config,
     }
     this.#pool = new pg.Pool({
       ...this.#config,
@@ -79,21 +89,37 @@ export class PostgresConnections {
 
   readonly #onAbort = () => void this.close()
 
-  /** Does `work` on a connection. `needs`: what a person must grant if the user lacks the right. */
-  async use<Result>(needs: string, work: (lease: Lease) => Promise<Result>): Promise<Result> {
-    const lease = await this.lease()
+  /**
+   * Does `work` in one transaction; any error undoes all of it. `needs`: what a person must grant if the user lacks the right.
+   * @throws Blocked if no connection can be opened; SyncError `warehouse_closed`
+   */
+  async transaction<Result>(
+    needs: string,
+    work: (lease: Lease) => Promise<Result>,
+    { isRead = false, settings = {} }: TransactionOptions = {},
+  ): Promise<Result> {
+    const held = await this.#hold()
+    const { lease } = held
     try {
+      const mode = `ISOLATION LEVEL READ COMMITTED${isRead ? ' READ ONLY' : ''}`
+      held.process = await beginTransaction(lease.client, mode, { ...SETTINGS, ...settings })
       const result = await work(lease)
-      lease.release('back')
+      await lease.ask('COMMIT')
+      held.release('back')
       return result
     } catch (error) {
-      lease.release(isLost(error) ? 'closed' : 'back')
+      const isUsable =
+        !isLost(error) &&
+        (await lease.ask('ROLLBACK').then(
+          () => true,
+          () => false,
+        ))
+      held.release(isUsable ? 'back' : 'closed')
       throw this.explain(error, needs)
     }
   }
 
-  /** @throws Blocked if no connection can be opened; SyncError `warehouse_closed` */
-  async lease(): Promise<Lease> {
+  async #hold(): Promise<Held> {
     this.#check()
     let client: PoolClient
     try {
@@ -101,11 +127,11 @@ export class PostgresConnections {
     } catch (error) {
       throw this.explain(error, '')
     }
-    const lease = leaseOf(client, () => this.#leases.delete(lease))
-    this.#leases.add(lease)
-    if (this.#closing) lease.release('closed')
+    const held = holdOf(client, () => this.#held.delete(held))
+    this.#held.add(held)
+    if (this.#closing) held.release('closed')
     this.#check()
-    return lease
+    return held
   }
 
   /** Converts an error to our words. */
@@ -130,20 +156,20 @@ export class PostgresConnections {
 
   async #close(): Promise<void> {
     this.#signal?.removeEventListener('abort', this.#onAbort)
-    const leases = [...this.#leases]
-    if (leases.length > 0) {
+    const held = [...this.#held]
+    if (held.length > 0) {
       await cancelStatements(
         this.#config,
-        leases.map(({ client }) => client),
+        held.map(({ process }) => process),
       ).catch(() => {})
-      for (const lease of leases) lease.release('closed')
+      for (const one of held) one.release('closed')
     }
     await this.#pool.end()
   }
 }
 
-function leaseOf(client: PoolClient, onRelease: () => void): Lease {
-  let held = true
+function holdOf(client: PoolClient, onRelease: () => void): Held {
+  let isHeld = true
   const ask: Lease['ask'] = async (text, values) => {
     // Values as text. Several statements at once are allowed if there are no values.
     const answer = (await client.query<(string | null)[]>({
@@ -157,22 +183,11 @@ function leaseOf(client: PoolClient, onRelease: () => void): Lease {
     return { rows: answer.rows, count: answer.rowCount ?? 0 }
   }
   return {
-    client,
-    ask,
-    async transaction(work, settings = '') {
-      await ask(`BEGIN; ${settings}`)
-      try {
-        const result = await work()
-        await ask('COMMIT')
-        return result
-      } catch (error) {
-        if (!isLost(error)) await ask('ROLLBACK')
-        throw error
-      }
-    },
+    lease: { client, ask },
+    process: processOf(client),
     release(how) {
-      if (!held) return
-      held = false
+      if (!isHeld) return
+      isHeld = false
       onRelease()
       client.release(how === 'closed')
     },

@@ -2,7 +2,7 @@
 // was given, character by character, or it is refused.
 
 import type { PoolClient } from 'pg'
-import { from as copyFrom, type CopyStreamQuery } from 'pg-copy-streams'
+import { from as copyFrom } from 'pg-copy-streams'
 import type {
   ColumnType,
   MirrorCell,
@@ -95,43 +95,30 @@ const STALLED_MS = 120_000
 
 type Done = (error?: Error | null) => void
 
-/** A COPY in progress. Its errors are the driver's own. */
-export class Copy {
-  readonly #stream: CopyStreamQuery
-  readonly #failed: Promise<never>
-  #last: Promise<unknown> = Promise.resolve()
-
-  constructor(client: PoolClient, statement: string) {
-    this.#stream = client.query(copyFrom(statement))
-    this.#failed = new Promise((_, reject) => this.#stream.on('error', reject))
-    this.#failed.catch(() => {})
-  }
-
-  /** One after the other: the stream must not hold more than one piece. Resolves when the server can accept more. */
-  write(lines: Buffer): Promise<void> {
-    const written = this.#last.then(() => this.#within((done) => this.#stream.write(lines, done)))
-    this.#last = written.catch(() => {})
-    return written
-  }
-
-  /** Resolves when the server has all rows. */
-  async end(): Promise<void> {
-    await this.#last
-    await this.#within((done) => this.#stream.end(done))
-  }
-
+/** Copies lines; its errors are the driver's own. */
+export async function copyInto(
+  client: PoolClient,
+  statement: string,
+  parts: readonly Buffer[],
+): Promise<void> {
+  const stream = client.query(copyFrom(statement))
+  const failed = new Promise<never>((_, reject) => stream.on('error', reject))
+  failed.catch(() => {})
   /** A failed COPY reports it only by an event: it must not be written to any more, and invokes no callback. */
-  async #within(begin: (done: Done) => void): Promise<void> {
-    await Promise.race([this.#failed, Promise.resolve()])
+  const within = async (begin: (done: Done) => void) => {
+    await Promise.race([failed, Promise.resolve()])
     let timer: NodeJS.Timeout | undefined
     const done = new Promise<void>((resolve, reject) => {
       timer = setTimeout(() => reject(new Error('Query read timeout')), STALLED_MS)
       begin((error) => (error ? reject(error) : resolve()))
     })
     try {
-      await Promise.race([this.#failed, done])
+      await Promise.race([failed, done])
     } finally {
       clearTimeout(timer)
     }
   }
+  // One after the other: the stream must not hold more than one piece.
+  for (const part of parts) await within((done) => stream.write(part, done))
+  await within((done) => stream.end(done))
 }

@@ -3,7 +3,12 @@
 
 import { Blocked, SyncError } from '../../core/errors.ts'
 import { attachDatabaseMessage } from '../../core/database-message.ts'
-import { sqlStateOf, toLedgerError, type PostgresSubject } from '../../postgres/failures.ts'
+import {
+  isPoolers,
+  sqlStateOf,
+  toLedgerError,
+  type PostgresSubject,
+} from '../../postgres/failures.ts'
 import { refusedCell } from '../cells.ts'
 
 /** How long a mirror waits for a lock, and for a statement. */
@@ -22,7 +27,8 @@ export function queryError(
   query: { text: string; offset: number } | null,
 ): unknown {
   const code = sqlStateOf(error)
-  if (query !== null && error instanceof Error && 'severity' in error && QUERYS_OWN.test(code))
+  const isServers = error instanceof Error && 'severity' in error && !isPoolers(error)
+  if (query !== null && isServers && QUERYS_OWN.test(code))
     return attachDatabaseMessage(refusedCell(`SQLSTATE ${code}`, placeOf(error, query)), error)
   return toLedgerError(error, place, subject(0, 0))
 }

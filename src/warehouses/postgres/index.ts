@@ -1,9 +1,12 @@
 // A PostgreSQL database as a warehouse: one connection, one transaction that may only read and sees one state, and a cursor on
 // the server, so that rows are made on request.
 
-import pg, { type FieldDef } from 'pg'
+import type pg from 'pg'
+import type { FieldDef } from 'pg'
 import { SyncError } from '../../core/errors.ts'
 import type { Json } from '../../core/json.ts'
+import { newClient } from '../../postgres/bound-client.ts'
+import { beginTransaction } from '../../postgres/transaction.ts'
 import { resolveUrl } from '../../postgres/url.ts'
 import { noCellIn, rowCells, type CellOf } from '../cells.ts'
 import type { WarehouseOptions, Reading, ReadOptions, Warehouse } from '../warehouse.ts'
@@ -24,24 +27,14 @@ export async function openPostgres(
   const resolved = resolveUrl(url)
   if ('problem' in resolved) throw urlError(name, resolved.problem)
   const place = `${name} (${resolved.place})`
-  const config: pg.ClientConfig = {
-    ...resolved.config,
+  const config: pg.PoolConfig = {
     application_name: 'records-sync',
     connectionTimeoutMillis: waitMs,
     keepAlive: true,
-    options: [
-      'default_transaction_read_only=on',
-      'timezone=UTC',
-      'datestyle=ISO',
-      'intervalstyle=iso_8601',
-      'extra_float_digits=1',
-      'standard_conforming_strings=on',
-    ]
-      .map((setting) => `-c ${setting}`)
-      .join(' '),
+    ...resolved.config,
   }
   signal?.throwIfAborted()
-  const client = new pg.Client(config)
+  const client = newClient(config)
   // If the connection ends, the statement that fails reports it, or the next one.
   client.on('error', () => {})
   try {
@@ -55,11 +48,13 @@ export async function openPostgres(
 class PostgresWarehouse implements Warehouse {
   readonly place: string
   readonly #client: pg.Client
-  readonly #config: pg.ClientConfig
+  readonly #config: pg.PoolConfig
+  /** The process of the server that has the open transaction. */
+  #process: number | undefined
   #working: Promise<unknown> | undefined
   #closing: Promise<void> | undefined
 
-  constructor(place: string, client: pg.Client, config: pg.ClientConfig) {
+  constructor(place: string, client: pg.Client, config: pg.PoolConfig) {
     this.place = place
     this.#client = client
     this.#config = config
@@ -67,8 +62,7 @@ class PostgresWarehouse implements Warehouse {
 
   async read(query: string, { signal }: ReadOptions = {}): Promise<Reading> {
     const ask = (text: string) => this.#ask(text, { text: query, offset: DECLARE.length }, signal)
-    await ask('ROLLBACK')
-    await ask('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
+    await this.#begin(signal)
     await ask(DECLARE + query)
     const { fields } = await ask('FETCH 0 FROM answer')
     const types = await this.#types(fields, signal)
@@ -83,6 +77,16 @@ class PostgresWarehouse implements Warehouse {
       orders: types.map(orderOf),
       chunks: (rowsMax) => this.#chunks(columns, cells, rowsMax, ask),
     }
+  }
+
+  /** Ends the reading before, and begins one that sees one state, and changes nothing. */
+  async #begin(signal: AbortSignal | undefined): Promise<void> {
+    await this.#ask('ROLLBACK', null, signal)
+    this.#process = undefined
+    const begun = this.#cancellable(signal, null, () =>
+      beginTransaction(this.#client, 'ISOLATION LEVEL REPEATABLE READ READ ONLY', {}),
+    )
+    this.#process = await begun
   }
 
   async *#chunks(
@@ -115,27 +119,41 @@ class PostgresWarehouse implements Warehouse {
     return fields.map(({ dataTypeID: oid }) => ({ oid, element: elements.get(oid) ?? 0 }))
   }
 
-  /** Runs one statement, its values as text. The signal, or `close`, cancels it on the server. */
-  async #ask(
+  /** Runs one statement, its values as text. */
+  #ask(
     text: string,
     query: { text: string; offset: number } | null,
     signal: AbortSignal | undefined,
   ): Promise<{ fields: FieldDef[]; rows: (string | null)[][] }> {
+    return this.#cancellable(
+      signal,
+      query,
+      async () =>
+        (await this.#client.query<(string | null)[]>({
+          text,
+          rowMode: 'array',
+          // Allows one statement only, whatever the text contains.
+          queryMode: 'extended',
+          types: { getTypeParser: () => (value: string) => value },
+        } as pg.QueryArrayConfig)) as unknown as { fields: FieldDef[]; rows: (string | null)[][] },
+    )
+  }
+
+  /** The signal, or `close`, cancels the work on the server. */
+  async #cancellable<Result>(
+    signal: AbortSignal | undefined,
+    query: { text: string; offset: number } | null,
+    work: () => Promise<Result>,
+  ): Promise<Result> {
     signal?.throwIfAborted()
     if (this.#closing)
       throw new SyncError('warehouse_closed', `The warehouse ${this.place} was closed`)
     const cancel = () => void this.#cancel()
     signal?.addEventListener('abort', cancel, { once: true })
     try {
-      const working = this.#client.query<(string | null)[]>({
-        text,
-        rowMode: 'array',
-        // Allows one statement only, whatever the text contains.
-        queryMode: 'extended',
-        types: { getTypeParser: () => (value: string) => value },
-      } as pg.QueryArrayConfig)
+      const working = work()
       this.#working = working.catch(() => {})
-      return (await working) as unknown as { fields: FieldDef[]; rows: (string | null)[][] }
+      return await working
     } catch (error) {
       signal?.throwIfAborted()
       throw queryError(error, this.place, query)
@@ -148,7 +166,8 @@ class PostgresWarehouse implements Warehouse {
   /** Asks the server, over another connection, to cancel this one's statement; if that fails, the connection is closed. */
   async #cancel(): Promise<void> {
     try {
-      await cancelStatements(this.#config, [this.#client])
+      if (this.#process === undefined) throw new Error('no transaction is open')
+      await cancelStatements(this.#config, [this.#process])
     } catch {
       await this.#client.end().catch(() => {})
     }

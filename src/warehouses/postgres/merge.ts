@@ -1,8 +1,10 @@
-// Stages rows for a table: copies them into a temporary table on a connection of its own, then merges them in one transaction.
+// The rows of a batch: bytes that wait outside the heap, until one transaction copies them into a temporary table and merges them.
+// No connection is held while rows come.
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { SyncError } from '../../core/errors.ts'
 import { sqlStateOf } from '../../postgres/failures.ts'
+import type { ServerSettings } from '../../postgres/transaction.ts'
 import {
   mergeCounts,
   type MergeCounts,
@@ -10,29 +12,34 @@ import {
   type MirrorRow,
   type MirrorStream,
 } from '../mirror-tables.ts'
-import { BATCH, BEST, differs, MISFITS_DIFFER, numbered } from './batch-table.ts'
+import { batchName, bestOf, createBatch, differs, MISFITS_DIFFER, numbered } from './batch-table.ts'
 import { storePosition } from '../mirror/catalogue.ts'
 import { checkInstant } from '../mirror/row-check.ts'
 import { quoteIdentifier, type SchemaPlace } from '../mirror/session.ts'
 import type { PostgresConnections, Lease } from './connections.ts'
-import { Copy, linesWriter } from './copy.ts'
-import { STATEMENT_MAX_MS, type RequiredGrants } from './failures.ts'
+import { copyInto, linesWriter } from './copy.ts'
+import type { RequiredGrants } from './failures.ts'
 import { PostgresSession } from './session.ts'
-import { columnType, tableIn } from './sql.ts'
+import { tableIn } from './sql.ts'
 import { checkMergeStored } from './check-stored.ts'
 
 /** Cells that are converted to text before other work gets a turn. */
 const TURN_CELLS = 20_000
+/** A batch of so many bytes is merged before more is read. */
+const BYTES_FULL = 16 * 1024 * 1024
 /** The planner has no statistics of a temporary table: rows are found by the index of the ids, never by reading a whole table. */
-const MERGE_SETTINGS = `SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off;
-  SET LOCAL work_mem = '64MB'; SET LOCAL statement_timeout = ${STATEMENT_MAX_MS}`
+const MERGE_SETTINGS: ServerSettings = {
+  enable_hashjoin: 'off',
+  enable_mergejoin: 'off',
+  work_mem: '64MB',
+}
 
 /**
  * One statement, so that what it compares is what it writes. It compares the best row of each id (unchanged rows are only
  * touched: long values are not stored again), and returns the counts, the number of rows written, and the ids of rows that were
  * left alone, or that the table has later information about.
  */
-function mergeText(home: SchemaPlace, stream: MirrorStream): string {
+function mergeText(batch: string, home: SchemaPlace, stream: MirrorStream): string {
   const columns = numbered(stream)
   const table = tableIn(home.schema, stream.table)
   const content = [MISFITS_DIFFER, ...columns.map(differs)]
@@ -42,15 +49,15 @@ function mergeText(home: SchemaPlace, stream: MirrorStream): string {
       WHEN t."_id" IS NULL THEN 'inserted'
       WHEN k.last_seen <= t."_last_seen_at" AND coalesce(k.version <= t."_version", true) THEN 'older'
       WHEN k.version < t."_version" THEN 'reverted'
-      WHEN t."_deleted_at" < k.last_seen OR (SELECT ${content.join(' OR ')} FROM ${BATCH} AS b WHERE b.ctid = k.place) THEN 'changed'
+      WHEN t."_deleted_at" < k.last_seen OR (SELECT ${content.join(' OR ')} FROM pg_temp.${batch} AS b WHERE b.ctid = k.place) THEN 'changed'
       ELSE 'unchanged' END AS verdict
       , t."_last_seen_at" > k.last_seen OR t."_deleted_at" >= k.last_seen AS later
-    FROM ${BEST} AS k
+    FROM ${bestOf(batch)} AS k
     LEFT JOIN ${table} AS t ON t."_id" = k.id
   ), inserted AS (
     INSERT INTO ${table} ("_id", "_version", "_first_seen_at", "_last_seen_at", "_run", "_misfits"${names.map((name) => `, ${name}`).join('')})
     SELECT b.id, b.version, k.last_seen, k.last_seen, $1::bigint, b.misfits${columns.map(({ as }) => `, b.${as}`).join('')}
-    FROM judged AS k JOIN ${BATCH} AS b ON b.ctid = k.place WHERE k.verdict = 'inserted'
+    FROM judged AS k JOIN pg_temp.${batch} AS b ON b.ctid = k.place WHERE k.verdict = 'inserted'
     RETURNING 1
   ), touched AS (
     UPDATE ${table} AS t SET "_version" = k.version,
@@ -62,7 +69,7 @@ function mergeText(home: SchemaPlace, stream: MirrorStream): string {
       "_last_seen_at" = greatest(t."_last_seen_at", k.last_seen), "_run" = $1::bigint, "_misfits" = b.misfits,
       "_deleted_at" = CASE WHEN t."_deleted_at" < k.last_seen THEN NULL ELSE t."_deleted_at" END
       ${columns.map(({ name, as }) => `, ${quoteIdentifier(name)} = b.${as}`).join('')}
-    FROM judged AS k JOIN ${BATCH} AS b ON b.ctid = k.place
+    FROM judged AS k JOIN pg_temp.${batch} AS b ON b.ctid = k.place
     WHERE t."_id" = k.id AND k.verdict IN ('changed', 'reverted')
     RETURNING 1
   )
@@ -74,58 +81,36 @@ function mergeText(home: SchemaPlace, stream: MirrorStream): string {
     coalesce(array_agg(id) FILTER (WHERE verdict <> 'older' AND later), '{}') FROM judged`
 }
 
-/** @throws Blocked if the warehouse is unavailable or denies it */
-export async function openBatch(
-  connections: PostgresConnections,
-  home: SchemaPlace,
-  stream: MirrorStream,
-  needs: RequiredGrants,
-): Promise<MirrorBatch> {
-  const lease = await connections.lease()
-  try {
-    const columns = numbered(stream).map(({ as, type }) => `, ${as} ${columnType(type)}`)
-    // It may stay open for as long as rows come. The temporary table need not survive a crash.
-    await lease.ask(
-      `SET statement_timeout = 0; BEGIN; SET LOCAL synchronous_commit = off; DROP TABLE IF EXISTS ${BATCH};
-       CREATE TEMPORARY TABLE records_sync_batch (id text COLLATE "C" NOT NULL, version timestamptz,
-         seen_at timestamptz NOT NULL, misfits json${columns.join('')}); COMMIT`,
-    )
-    return new PostgresBatch(connections, lease, home, stream, needs)
-  } catch (error) {
-    lease.release('closed')
-    throw connections.explain(error, needs.stage)
-  }
-}
-
 type Into = Parameters<MirrorBatch['merge']>[0]
 
-/** If the connection is lost, or a COPY failed, the rows are lost too: then every call of `merge` throws the cause. */
-class PostgresBatch implements MirrorBatch {
+/** Whatever a merge fails with, the batch can be merged again. */
+export class PostgresBatch implements MirrorBatch {
   rows = 0
   readonly #connections: PostgresConnections
-  readonly #lease: Lease
   readonly #home: SchemaPlace
   readonly #stream: MirrorStream
   readonly #needs: RequiredGrants
   readonly #lines: (rows: readonly MirrorRow[], seenAt: string) => string
-  #copy: Copy | undefined
+  #parts: Buffer[] = []
+  #bytes = 0
   #merging: Promise<unknown> = Promise.resolve()
-  /** Why the batch can no longer be used. */
-  #over: { readonly reason: unknown } | undefined
+  #isOver = false
 
   constructor(
     connections: PostgresConnections,
-    lease: Lease,
     home: SchemaPlace,
     stream: MirrorStream,
     needs: RequiredGrants,
   ) {
     this.#connections = connections
     this.#needs = needs
-    this.#lease = lease
     this.#home = home
     this.#stream = stream
     this.#lines = linesWriter(stream.columns.filter(({ live }) => live))
+  }
+
+  get isFull(): boolean {
+    return this.#bytes >= BYTES_FULL
   }
 
   async add(rows: readonly MirrorRow[], seenAt: string): Promise<void> {
@@ -135,10 +120,9 @@ class PostgresBatch implements MirrorBatch {
     const parts = await this.#bytesOf(rows, seenAt)
     // A merge takes the rows that exist when it begins.
     await this.#merging
-    await this.#work(async () => {
-      this.#copy ??= new Copy(this.#lease.client, `COPY ${BATCH} FROM STDIN`)
-      for (const part of parts) await this.#copy.write(part)
-    })
+    this.#check()
+    this.#parts.push(...parts)
+    for (const { length } of parts) this.#bytes += length
     this.rows += count
   }
 
@@ -159,45 +143,49 @@ class PostgresBatch implements MirrorBatch {
   }
 
   async #merge({ run, fence, position }: Into): Promise<MergeCounts> {
-    const lease = this.#lease
-    const counts = await this.#work(async () => {
-      // A COPY that failed fails again.
-      await this.#copy?.end()
-      this.#copy = undefined
-      return await lease.transaction(async () => {
+    this.#check()
+    const batch = batchName()
+    const counts = await this.#connections.transaction(
+      this.#needs.write,
+      async (lease) => {
+        await this.#copy(batch, lease)
         const session = new PostgresSession(lease, this.#home)
         await storePosition(session, this.#stream.name, fence, position)
-        const { rows } = await lease.ask(mergeText(this.#home, this.#stream), [run])
+        const { rows } = await lease.ask(mergeText(batch, this.#home, this.#stream), [run])
         const [row] = rows
         const merged = mergeCounts(row!)
         const [written, older, later] = row!.slice(5) as [string, string, string]
         await checkMergeStored(lease, this.#home, this.#stream, {
+          batch,
           run,
           judged: merged.inserted + merged.changed + merged.unchanged,
           written: Number(written),
           older,
           later,
         })
-        await lease.ask(`DROP TABLE ${BATCH}; RESET statement_timeout`)
         return merged
-      }, MERGE_SETTINGS)
-    })
-    this.#end('back')
+      },
+      { settings: MERGE_SETTINGS },
+    )
+    this.#end()
     return counts
   }
 
-  async #work<Result>(work: () => Promise<Result>): Promise<Result> {
-    this.#check()
+  async #copy(batch: string, lease: Lease): Promise<void> {
     try {
-      return await work()
+      await lease.ask(createBatch(batch, this.#stream))
     } catch (error) {
-      this.#check()
-      throw this.#unfit(error) ?? this.#connections.explain(error, this.#needs.write)
+      throw this.#connections.explain(error, this.#needs.stage)
+    }
+    try {
+      await copyInto(lease.client, `COPY pg_temp.${batch} FROM STDIN`, this.#parts)
+    } catch (error) {
+      throw this.#unfit(error) ?? error
     }
   }
 
   #check(): void {
-    if (this.#over) throw this.#over.reason
+    if (this.#isOver) throw new SyncError('batch_over', 'The batch was merged or dropped before')
   }
 
   /** The server's error about a value in the lines. */
@@ -213,13 +201,12 @@ class PostgresBatch implements MirrorBatch {
     )
   }
 
-  #end(how: 'back' | 'closed'): void {
-    this.#over ??= { reason: new SyncError('batch_over', 'The batch was merged or dropped before') }
-    this.#lease.release(how)
+  #end(): void {
+    this.#isOver = true
+    this.#parts = []
   }
 
-  /** The temporary table is dropped with its connection. */
   async drop(): Promise<void> {
-    this.#end('closed')
+    this.#end()
   }
 }

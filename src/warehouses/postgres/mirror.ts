@@ -7,13 +7,12 @@ import type { WarehouseOptions } from '../warehouse.ts'
 import { PostgresConnections } from './connections.ts'
 import { UNSTORABLE } from './copy.ts'
 import { requiredGrants } from './failures.ts'
-import { openBatch } from './merge.ts'
+import { PostgresBatch } from './merge.ts'
 import { PostgresSession } from './session.ts'
 
 /**
- * Makes no request to the server before the first call. The rows of a batch are lost with its connection, or if they cannot be
- * copied: then `merge` throws the same error every time, and the batch must be dropped. After any other failure of a merge, it
- * can be merged again.
+ * Makes no request to the server before the first call. A batch can be merged again after every failure but one: rows that cannot
+ * be copied.
  * @throws SyncError `warehouse_url`
  */
 export async function openPostgresMirror(
@@ -32,11 +31,10 @@ export async function openPostgresMirror(
     // Whether it does is known only by asking.
     exists: () => true,
     session: (access, work) =>
-      connections.use(needs[access], (lease) => {
-        const session = new PostgresSession(lease, home)
-        return access === 'read' ? work(session) : lease.transaction(() => work(session))
+      connections.transaction(needs[access], (lease) => work(new PostgresSession(lease, home)), {
+        isRead: access === 'read',
       }),
-    batch: (stream) => openBatch(connections, home, stream, needs),
+    batch: async (stream) => new PostgresBatch(connections, home, stream, needs),
     close: () => connections.close(),
   })
 }

@@ -13,7 +13,7 @@ import {
 import type { WrittenRow } from '../stored-rows.ts'
 import { checkRowsDeleted } from './check-stored.ts'
 import type { Lease } from './connections.ts'
-import { columnText, columnType, tableIn } from './sql.ts'
+import { columnText, columnType, tableIn, TYPE_NAMES } from './sql.ts'
 import { checkTableHooks } from './table-hooks.ts'
 import { POSTGRES_MIN } from '../../postgres/version.ts'
 
@@ -97,7 +97,7 @@ export class PostgresSession implements MirrorSession {
     // Checked first, because creating what exists already needs a permission that the owner of the schema may lack.
     if (rows.length === 0) await this.#lease.ask(`CREATE SCHEMA ${quoteIdentifier(this.schema)}`)
     await this.#lease.ask(
-      `CREATE TABLE ${table('_records_sync_mirror')} (owner text NOT NULL, version integer NOT NULL, project text,
+      `CREATE TABLE ${table('_records_sync_mirror')} (owner text PRIMARY KEY, version integer NOT NULL, project text,
          sync text);
        CREATE TABLE ${table('_records_sync_streams')} (name text PRIMARY KEY, table_name text NOT NULL UNIQUE,
          fence bigint NOT NULL DEFAULT 0, position text);
@@ -105,6 +105,20 @@ export class PostgresSession implements MirrorSession {
          part text NOT NULL, field_type text NOT NULL, type text NOT NULL, live boolean NOT NULL,
          ordinal integer NOT NULL, PRIMARY KEY (stream, column_name));`,
     )
+  }
+
+  async keyCatalogue(): Promise<void> {
+    const { rows } = await this.#lease.ask(
+      `SELECT FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+       WHERE n.nspname = $1 AND c.relname = '_records_sync_mirror' AND pg_catalog.pg_has_role(c.relowner, 'USAGE')
+         AND NOT EXISTS (SELECT FROM pg_catalog.pg_index AS i WHERE i.indrelid = c.oid AND i.indisprimary)`,
+      [this.schema],
+    )
+    // Whoever owns it alone may alter it.
+    if (rows.length > 0)
+      await this.#lease.ask(
+        `ALTER TABLE ${tableIn(this.schema, '_records_sync_mirror')} ADD PRIMARY KEY (owner)`,
+      )
   }
 
   async lockCatalogue(): Promise<void> {
@@ -119,7 +133,7 @@ export class PostgresSession implements MirrorSession {
   async tablesNamed(names: readonly string[]): Promise<TableFound[]> {
     const { rows } = await this.#lease.ask(
       `SELECT c.relname, c.relkind IN ('r', 'p'), c.relnatts, a.attname,
-         pg_catalog.format_type(a.atttypid, a.atttypmod),
+         CASE WHEN a.atttypmod = -1 THEN a.atttypid END, pg_catalog.format_type(a.atttypid, a.atttypmod),
          EXISTS (SELECT FROM pg_catalog.pg_index AS i WHERE i.indrelid = c.oid AND i.indisunique AND i.indisvalid
            AND i.indnkeyatts = 1 AND i.indkey[0] = a.attnum AND i.indpred IS NULL)
        FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
@@ -128,7 +142,7 @@ export class PostgresSession implements MirrorSession {
       [this.schema, names],
     )
     const found = new Map<string, TableFound & { columns: Map<string, string>; hasKey: boolean }>()
-    for (const [name, kind, made, column, type, isUnique] of rows) {
+    for (const [name, kind, made, column, plain, printed, isUnique] of rows) {
       const isTable = kind === 't'
       const one = found.get(name!) ?? {
         name: name!,
@@ -139,7 +153,7 @@ export class PostgresSession implements MirrorSession {
       }
       found.set(one.name, one)
       if (column === null || !isTable) continue
-      one.columns.set(column!, type!)
+      one.columns.set(column!, TYPE_NAMES[plain ?? ''] ?? printed!)
       if (column === '_id' && isUnique === 't') one.hasKey = true
     }
     return [...found.values()]

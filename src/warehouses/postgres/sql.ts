@@ -15,6 +15,24 @@ const TYPES: Readonly<Record<ColumnType['holds'], string>> = {
   json: 'jsonb',
 }
 
+/** Types by their numbers, which are the same in every database: how the server prints them depends on its settings. */
+export const TYPE_NAMES: Readonly<Record<string, string>> = {
+  16: 'boolean',
+  20: 'bigint',
+  25: 'text',
+  114: 'json',
+  1000: 'boolean[]',
+  1009: 'text[]',
+  1082: 'date',
+  1182: 'date[]',
+  1184: 'timestamp with time zone',
+  1185: 'timestamp with time zone[]',
+  1231: 'numeric[]',
+  1700: 'numeric',
+  3802: 'jsonb',
+  3807: 'jsonb[]',
+}
+
 /** The type, by its name in the database's catalogue. */
 export function columnType({ holds, list }: ColumnType): string {
   return `${TYPES[holds]}${list ? '[]' : ''}`

@@ -14,6 +14,7 @@ import {
   statusIn,
   tagIn,
   withCode,
+  writeQuery,
   writeStartup,
   type Frame,
 } from './wire.ts'
@@ -37,21 +38,28 @@ interface Limits {
 const WRITES = /\b(?:INSERT|UPDATE|DELETE|COPY|CREATE|ALTER|DROP|TRUNCATE)\b/
 const OF_QUOTA = /\bquota(?:_keys)?\b/
 
-/** A message that begins with the settings of a session: those that the simulator carries out itself are left out. */
-function startupOf(frame: Frame, server: RealServer, database: string) {
-  const settings = readStartup(frame)
-  const take = (name: string) => {
-    const ms = Number(settings.get(name) ?? 0)
-    settings.delete(name)
-    return ms
-  }
-  const limits: Limits = {
-    lockMs: take('lock_timeout'),
-    statementMs: take('statement_timeout'),
-    idleMs: take('idle_in_transaction_session_timeout'),
-  }
-  settings.set('user', server.user).set('database', database)
-  return { limits, bytes: writeStartup(settings) }
+/** As a session sets them (src/postgres/transaction.ts). */
+const LIMIT =
+  /set_config\('(lock_timeout|statement_timeout|idle_in_transaction_session_timeout)', '(\d+)(ms|s|min)', (?:true|NOT pg_backend_pid\(\) = \d+)\)/g
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, min: 60_000 }
+const KINDS: Readonly<Record<string, keyof Limits>> = {
+  lock_timeout: 'lockMs',
+  statement_timeout: 'statementMs',
+  idle_in_transaction_session_timeout: 'idleMs',
+}
+
+/** The text without the settings that the simulator carries out itself: their values stand in their places. */
+function limitsOf(text: string): { text: string; limits: Partial<Limits> } {
+  const limits: Partial<Record<keyof Limits, number>> = {}
+  const rest = text.replaceAll(LIMIT, (_, name: string, count: string, unit: string) => {
+    limits[KINDS[name]!] = Number(count) * UNITS[unit]!
+    return `'${count}${unit}'`
+  })
+  return { text: rest, limits }
+}
+
+function startupOf(frame: Frame, server: RealServer, database: string): Buffer {
+  return writeStartup(readStartup(frame).set('user', server.user).set('database', database))
 }
 
 export class Session {
@@ -125,9 +133,7 @@ export class Session {
   #note(frame: Frame): Group['kind'] | null {
     const { type } = frame
     if (type === '') {
-      const { limits, bytes } = startupOf(frame, this.#server, this.#database)
-      this.limits = limits
-      this.#group.push({ type, bytes })
+      this.#group.push({ type, bytes: startupOf(frame, this.#server, this.#database) })
       return 'startup'
     }
     if (type === 'P') {
@@ -135,11 +141,17 @@ export class Session {
       this.#texts.set(name, text)
     }
     if (type === 'B') this.#groupTexts.push(this.#texts.get(boundIn(frame)) ?? '')
-    if (type === 'Q') this.#groupTexts.push(queryIn(frame))
+    if (type === 'Q') {
+      const { text, limits } = limitsOf(queryIn(frame))
+      this.limits = { ...this.limits, ...limits }
+      this.#groupTexts.push(text)
+      this.#group.push({ type, bytes: writeQuery(text) })
+      return 'statement'
+    }
     this.#group.push(frame)
     if (type === 'X') return 'end'
     if (type === 'c' || type === 'f') return 'rows'
-    return type === 'Q' || type === 'S' ? 'statement' : null
+    return type === 'S' ? 'statement' : null
   }
 
   /** Sends a group to the real server. */

@@ -87,6 +87,8 @@ const framed = (type: string, body: Buffer): Buffer => {
   return Buffer.concat([head, body])
 }
 
+export const writeQuery = (text: string): Buffer => framed('Q', Buffer.from(`${text}\0`))
+
 /** The client leaves. */
 export const TERMINATE = framed('X', Buffer.alloc(0))
 
