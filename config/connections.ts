@@ -2,7 +2,7 @@
 
 import { z } from 'zod'
 import { EVERY_OPERATION, requestOf } from '../src/contract/index.ts'
-import { betweenNumbers, secretPlace, textSetting } from '../src/settings/parts.ts'
+import { betweenNumbers, pathSetting, secretPlace, textSetting } from '../src/settings/parts.ts'
 
 /** What is wrong with the address of a service, or undefined. Never shows the address: it may hold a password. */
 export function serviceProblem(address: string): string | undefined {
@@ -81,6 +81,11 @@ export const connectionSettings = z.strictObject({
   key: key.describe(
     'Where the API key is, never the key itself: `"${NAME}"` (a variable of the environment), or a mapping with one of the following.',
   ),
+  ca: pathSetting()
+    .optional()
+    .describe(
+      'File with the certificates of the CA that the service is checked against, PEM, relative to this file. Default: those that Node knows, and those of NODE_EXTRA_CA_CERTS.',
+    ),
   operations: operations
     .optional()
     .describe(

@@ -169,6 +169,11 @@ export const notificationSettings = z.strictObject({
     'URL',
     'its URL does not belong into this file, because whoever has it may post; write `url: "${SLACK_URL}"`, `url: { file: ./slack-url }` or `url: { command: "…" }`',
   ).describe('Where the URL is that is posted to, never the URL itself.'),
+  ca: pathSetting()
+    .optional()
+    .describe(
+      'File with the certificates of the CA that the receiver is checked against, PEM, relative to this file. Default: those that Node knows, and those of NODE_EXTRA_CA_CERTS.',
+    ),
   on: z
     .array(z.enum(KIND_NAMES))
     .min(

@@ -1,6 +1,7 @@
 // Where in the configuration the mistake is that only the service, or the source, could find.
 
 import {
+  CaUnusable,
   formatIssue,
   MappingError,
   MirrorInvalid,
@@ -92,12 +93,17 @@ export async function placedService(
   if (!(error instanceof ServiceFailure) || isOfKey(error)) return error
   const isElsewhere = isNoRecordsService(error)
   if (error.kind === 'problem' && !isElsewhere) return error
-  const place = await placeOfConnection(name, 'service', file, env)
+  const place = await placeOfConnection(
+    name,
+    error instanceof CaUnusable ? 'ca' : 'service',
+    file,
+    env,
+  )
   // The name of the operation says nothing here: any other would have failed as well.
   const what = error.message.replace(/^[A-Za-z]+: /, '')
   const hint = isElsewhere
     ? '; no Records Service is at this path; expected its base URL, without /rest/v1'
-    : error.kind === 'no_answer' && !error.outcomeUnknown
+    : error.kind === 'no_answer' && !error.outcomeUnknown && !error.isExplained
       ? '; is the service running?'
       : ''
   return new SyncError(error.code, `${place}: ${what}${hint}`, error.details)
@@ -105,7 +111,7 @@ export async function placedService(
 
 async function placeOfConnection(
   name: string,
-  setting: 'key' | 'service',
+  setting: 'ca' | 'key' | 'service',
   file: string,
   env: Environment,
 ): Promise<string> {

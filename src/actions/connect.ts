@@ -62,6 +62,6 @@ export async function connectTemporal(
     return await connectClient(settings, patience, options)
   } catch (error) {
     if (!(error instanceof TemporalUnreachable) || offer === undefined) throw error
-    throw new TemporalUnreachable(error.address, offer)
+    throw new TemporalUnreachable(error.address, error.why, offer)
   }
 }

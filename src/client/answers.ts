@@ -68,7 +68,6 @@ export function readAnswer<Body>(
 
 /** A request without an answer, as the failure that every caller knows. */
 export function noAnswerFailure(named: NamedOperation, error: NoAnswer): ServiceFailure {
-  const isCertificate = error.kind === 'certificate'
   if (error.kind === 'late')
     return new SendDeadlinePassed(`${named.id}: ${error.message}`, {
       kind: 'no_answer',
@@ -78,9 +77,10 @@ export function noAnswerFailure(named: NamedOperation, error: NoAnswer): Service
     })
   return failureOf(named, error.message, {
     kind: error.kind === 'distrusted' ? 'distrusted' : 'no_answer',
-    disposition: isCertificate ? 'halt' : 'retry',
+    disposition: error.kind === 'barred' ? 'halt' : 'retry',
     block: 'service',
     outcomeUnknown: named.operation.writes !== null && error.mayBeSent,
+    isExplained: error.isExplained,
   })
 }
 

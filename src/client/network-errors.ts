@@ -1,46 +1,41 @@
-// What went wrong below HTTP, in our words. Promises kept here: no foreign message passes; "nothing was sent" is said only if it
+// What went wrong below HTTP, for the client. Promises kept here: no foreign message passes; "nothing was sent" is said only if it
 // is certain.
+
+import { codeOf, networkFault, SERVICE_TLS } from '../core/network-faults.ts'
 
 /** No answer, or one that could not be read to its end. */
 export class NoAnswer extends Error {
   /** False only if it is certain that the service saw nothing of the request. */
   readonly mayBeSent: boolean
   /**
-   * `distrusted`: something came, but it is not a valid answer; `certificate`: the peer cannot prove its identity; `late`: the
-   * request had to be sent earlier, or not at all.
+   * `distrusted`: something came, but it is not a valid answer; `barred`: the peer cannot prove its identity, or TLS or a proxy is
+   * in the way, which a person has to mend; `late`: the request had to be sent earlier, or not at all.
    */
-  readonly kind: 'nothing' | 'distrusted' | 'certificate' | 'late'
-  constructor(message: string, mayBeSent: boolean, kind: NoAnswer['kind'] = 'nothing') {
+  readonly kind: 'nothing' | 'distrusted' | 'barred' | 'late'
+  /** Whether the message has the cause, and what to do about it. */
+  readonly isExplained: boolean
+  constructor(
+    message: string,
+    mayBeSent: boolean,
+    kind: NoAnswer['kind'] = 'nothing',
+    isExplained = false,
+  ) {
     super(message)
     this.name = 'NoAnswer'
     this.mayBeSent = mayBeSent
     this.kind = kind
+    this.isExplained = isExplained
   }
 }
 
-/** Node's and OpenSSL's codes for a certificate that is not accepted. */
-const certificateCode =
-  /^(?:CERT_|CRL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|ERR_TLS_CERT_|HOSTNAME_MISMATCH|INVALID_(?:CA|PURPOSE)|PATH_LENGTH_)/
-
-/** OpenSSL's codes for an answer that is not TLS: a plain one, as a rule. */
-const plainAnswer = /^ERR_SSL_(?:WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|UNSUPPORTED_PROTOCOL)$/
-
-const clientClosed = () => 'the client is closed'
-const noMoreFiles = (peer: string) =>
-  `no connection to ${peer}: no more files can be opened (ulimit -n)`
-const words: Readonly<Record<string, (peer: string) => string>> = {
-  ECONNREFUSED: (peer) => `connection refused by ${peer}`,
-  ENOTFOUND: (peer) => `the host name of ${peer} does not resolve`,
-  EAI_AGAIN: (peer) => `the host name of ${peer} does not resolve for the moment`,
-  EHOSTUNREACH: (peer) => `${peer} cannot be reached`,
-  ENETUNREACH: (peer) => `the network of ${peer} cannot be reached`,
-  ETIMEDOUT: (peer) => `the connection to ${peer} timed out`,
-  UND_ERR_CONNECT_TIMEOUT: (peer) => `no connection to ${peer} in time`,
-  EMFILE: noMoreFiles,
-  ENFILE: noMoreFiles,
-  UND_ERR_CLOSED: clientClosed,
-  UND_ERR_DESTROYED: clientClosed,
-}
+const clientClosed = 'the client is closed'
+const KINDS = {
+  away: 'nothing',
+  plain: 'distrusted',
+  certificate: 'barred',
+  tls: 'barred',
+  proxy: 'barred',
+} as const
 
 /**
  * @param error what undici reported
@@ -54,43 +49,51 @@ export function classifyNetworkError(
   started: boolean,
   answering: boolean,
 ): NoAnswer {
-  const code = codeOf(error)
   const peer = peerOf(origin)
-  if (!started && certificateCode.test(code)) {
-    return new NoAnswer(`the certificate of ${peer} is not valid`, false, 'certificate')
-  }
-  if (!started && plainAnswer.test(code)) {
-    return new NoAnswer(
-      `${peer} answers, but not with TLS; is its address http://?`,
-      false,
-      'distrusted',
-    )
-  }
-  const isProtocol = code.startsWith('HPE_') || code === 'UND_ERR_HEADERS_OVERFLOW'
+  const fault = answering ? null : networkFault(error, peer, SERVICE_TLS)
+  // A connection that was lost under way says nothing of how to reach the service.
+  if (fault !== null && !(started && fault.kind === 'away'))
+    return new NoAnswer(`${fault.what}; ${fault.todo}`, started, KINDS[fault.kind], true)
+  const code = codeOf(error)
+  // undici's parser gives some of its errors no code.
+  const isProtocol =
+    code.startsWith('HPE_') ||
+    code === 'UND_ERR_HEADERS_OVERFLOW' ||
+    (error instanceof Error && error.name === 'HTTPParserError')
   // Within a body the parser's errors mean that it ended too early.
   if (isProtocol && !answering) return new NoAnswer('the answer is not HTTP', started, 'distrusted')
-  const known = words[code]
-  if (known && !answering) return new NoAnswer(known(peer), started)
+  if (code === 'UND_ERR_CLOSED' || code === 'UND_ERR_DESTROYED')
+    return new NoAnswer(clientClosed, started)
   const closed = answering
     ? 'connection closed before the answer was complete'
     : started
       ? 'connection closed before an answer came'
-      : `no connection to ${peer}`
+      : origin.startsWith('https:')
+        ? `${peer} closed the connection during the TLS handshake`
+        : `no connection to ${peer}`
   return new NoAnswer(closed, started)
 }
+
+/** The service ends each connection after the handshake, before it is asked for anything. */
+export const certificateWanted = (origin: string, mayBeSent: boolean): NoAnswer =>
+  new NoAnswer(
+    `${peerOf(origin)} ends connections right after the TLS handshake: as a rule it asks for a client certificate; ${SERVICE_TLS.client}`,
+    mayBeSent,
+    'barred',
+    true,
+  )
+
+/** The service speaks TLS alone, and the address says http. */
+export const tlsExpected = (origin: string, mayBeSent: boolean): NoAnswer =>
+  new NoAnswer(
+    `${peerOf(origin)} expects TLS; write https:// in its address`,
+    mayBeSent,
+    'barred',
+    true,
+  )
 
 /** `HOST:PORT` */
 function peerOf(origin: string): string {
   const { hostname, port, protocol } = new URL(origin)
   return `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`
-}
-
-function codeOf(error: unknown): string {
-  if (typeof error !== 'object' || error === null) return ''
-  if ('code' in error && typeof error.code === 'string') return error.code
-  // undici's parser gives some of its errors no code.
-  if (error instanceof Error && error.name === 'HTTPParserError') return 'HPE_'
-  // Several addresses were tried: the last error counts.
-  if (error instanceof AggregateError) return codeOf(error.errors.at(-1))
-  return ''
 }

@@ -45,11 +45,15 @@ export interface ClientOptions {
   readonly discover?: boolean | undefined
   /** How operations are requested; overrides the document, such as `{ batchUpsert: 'PUT /objects/{object_type}/batch/' }`. */
   readonly operations?: RequestOverrides | undefined
+  /** PEM; the certificates that the service is checked against. Default: those that Node knows. */
+  readonly ca?: string | undefined
+  /** Where HTTPS_PROXY, HTTP_PROXY and NO_PROXY are. Default: the environment of the process. */
+  readonly env?: Readonly<Record<string, string | undefined>> | undefined
   /** Opens connections in place of sockets: those of a simulated network. */
   readonly connect?: Connect | undefined
 }
 
-/** @throws SyncError `base_url_invalid`, `client_option_invalid` */
+/** @throws SyncError `base_url_invalid`, `client_option_invalid`; ConfigError for a variable that names no proxy */
 export function clientParts(options: ClientOptions): { deps: CallDeps; discovery: Discovery } {
   const { origin, prefix } = parseBaseUrl(options.baseUrl)
   const { clock = systemClock, logger = silentLogger } = options
@@ -60,6 +64,8 @@ export function clientParts(options: ClientOptions): { deps: CallDeps; discovery
     connections: options.connections ?? 16,
     timeoutMs: options.timeoutMs ?? 30_000,
     bodyBytesMax: options.bodyBytesMax ?? 16 * 1_024 * 1_024,
+    ca: options.ca,
+    env: options.env,
     connect: options.connect,
   })
   const discovery = createDiscovery({

@@ -1,13 +1,15 @@
 // One request, one answer, over one undici pool per origin. Promises kept here: every request ends by its deadline, body
 // included, and none begins after it, however long the process was suspended; an answer has a bounded size; no redirect is
-// followed, no proxy of the environment is used, and certificates are always checked.
+// followed, and certificates are always checked.
 
 import { setMaxListeners } from 'node:events'
 import { Pool, type buildConnector, type Dispatcher } from 'undici'
 import type { Method } from '../contract/index.ts'
 import { Deadline } from '../core/deadline.ts'
 import { SyncError } from '../core/errors.ts'
-import { NoAnswer, classifyNetworkError } from './network-errors.ts'
+import { createConnect, greetTls } from '../outbound/connect.ts'
+import { proxyFor, type Proxy } from '../outbound/proxy.ts'
+import { NoAnswer, certificateWanted, classifyNetworkError, tlsExpected } from './network-errors.ts'
 
 export interface WireRequest {
   readonly method: Method
@@ -41,6 +43,10 @@ export interface TransportOptions {
   /** Deadline of a whole request, ms. */
   readonly timeoutMs: number
   readonly bodyBytesMax: number
+  /** PEM; the certificates that the service is checked against. Default: those that Node knows. */
+  readonly ca?: string | undefined
+  /** Where HTTPS_PROXY, HTTP_PROXY and NO_PROXY are. Default: the environment of the process. */
+  readonly env?: Readonly<Record<string, string | undefined>> | undefined
   /** Opens a connection in place of a socket: that of a simulated network. */
   readonly connect?: Connect | undefined
 }
@@ -54,30 +60,60 @@ const TIMEOUT_MAX_MS = 2 ** 31 - 1
 const stopped = new Error('stopped')
 const LATE = 'it waited for too long before it could be sent, and was not sent'
 
-/** @throws SyncError `client_option_invalid` */
+/** @throws SyncError `client_option_invalid`; ConfigError for a variable that names no proxy */
 export function createTransport(options: TransportOptions): Transport {
   checkCount('connections', options.connections, 1_000)
   checkCount('timeoutMs', options.timeoutMs, TIMEOUT_MAX_MS)
   checkCount('bodyBytesMax', options.bodyBytesMax, Number.MAX_SAFE_INTEGER)
+  const proxy = proxyFor(options.origin, options.env ?? process.env)
   const pool = new Pool(options.origin, {
     connections: options.connections,
     pipelining: 1,
     // Our own deadline covers both, and also counts the wait for a free connection.
     headersTimeout: 0,
     bodyTimeout: 0,
-    connect: options.connect ?? {
-      timeout: Math.min(CONNECT_TIMEOUT_MS, options.timeoutMs),
-      // Keeps the check on even with NODE_TLS_REJECT_UNAUTHORIZED=0.
-      rejectUnauthorized: true,
-    },
+    connect:
+      options.connect ??
+      createConnect({
+        timeout: Math.min(CONNECT_TIMEOUT_MS, options.timeoutMs),
+        ca: options.ca,
+        proxy,
+      }),
   })
   let closing: Promise<void> | null = null
+  const doubt = new TlsDoubt(options, proxy)
   return {
     send: (request) =>
       new Promise((resolve, reject) => {
-        new Exchange(request, options, resolve, reject).start(pool)
+        new Exchange(request, { ...options, doubt }, resolve, reject).start(pool)
       }),
     close: () => (closing ??= pool.close()),
+  }
+}
+
+/**
+ * What a connection that broke off says nothing of: plain requests that meet a server of TLS, which ends them or answers 400, and a
+ * server that misses a client certificate. The server is asked until the first answer of it.
+ */
+class TlsDoubt {
+  private isOver: boolean
+  private readonly origin: string
+  constructor({ origin, connect }: TransportOptions, proxy: Proxy | null) {
+    this.origin = origin
+    this.isOver = connect !== undefined || proxy !== null
+  }
+
+  async cause(mayBeSent: boolean): Promise<NoAnswer | null> {
+    if (this.isOver) return null
+    const { protocol, hostname, port } = new URL(this.origin)
+    const isPlain = protocol === 'http:'
+    const greeting = await greetTls(hostname, Number(port || (isPlain ? 80 : 443)))
+    if (isPlain) return greeting === 'no TLS' ? null : tlsExpected(this.origin, mayBeSent)
+    return greeting === 'breaks off' ? certificateWanted(this.origin, mayBeSent) : null
+  }
+
+  end(): void {
+    this.isOver = true
   }
 }
 
@@ -93,7 +129,7 @@ function checkCount(name: string, value: number, max: number): void {
  */
 class Exchange implements Dispatcher.DispatchHandler {
   private readonly request: WireRequest
-  private readonly options: TransportOptions
+  private readonly options: TransportOptions & { readonly doubt: TlsDoubt }
   private readonly resolve: (answer: WireAnswer) => void
   private readonly reject: (error: unknown) => void
   private controller: Dispatcher.DispatchController | null = null
@@ -109,7 +145,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   constructor(
     request: WireRequest,
-    options: TransportOptions,
+    options: Exchange['options'],
     resolve: (answer: WireAnswer) => void,
     reject: (error: unknown) => void,
   ) {
@@ -179,7 +215,10 @@ class Exchange implements Dispatcher.DispatchHandler {
     // A refusal by the quota counts without its body.
     if (this.status === 429) return this.answer()
     const { origin } = this.options
-    this.fail(classifyNetworkError(error, origin, this.controller !== null, this.status !== null))
+    const started = this.controller !== null
+    const failure = classifyNetworkError(error, origin, started, this.status !== null)
+    if (failure.isExplained || this.status !== null) return this.fail(failure)
+    this.unlessTls(started, () => this.fail(failure))
   }
 
   private readonly onDeadline = () => this.stop(this.overdue())
@@ -191,9 +230,24 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   private readonly onAbort = () => this.stop(this.request.signal!.reason)
 
+  /** Goes on, unless TLS is what is wrong. */
+  private unlessTls(mayBeSent: boolean, goOn: () => void): void {
+    void this.options.doubt.cause(mayBeSent).then((cause) => {
+      if (cause !== null) return this.fail(cause)
+      goOn()
+    })
+  }
+
   private answer(): void {
+    const isPlain = this.options.origin.startsWith('http:')
+    if (this.status === 400 && isPlain) return this.unlessTls(false, () => this.accept())
+    this.accept()
+  }
+
+  private accept(): void {
     const { status, headers, chunks } = this
     if (!this.end()) return
+    this.options.doubt.end()
     const body = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)
     this.resolve({ status: status!, headers, body })
   }

@@ -1,6 +1,6 @@
 // The certificate of the console, and its key.
 
-import { readCertPair } from '../temporal/pem.ts'
+import { readCertPair } from '../outbound/pem.ts'
 
 export interface TlsPair {
   readonly cert: Buffer

@@ -247,6 +247,8 @@ export class ServiceFailure extends SyncError {
   readonly retryAfterMs: number | undefined
   /** The service's own words: may quote values, so it goes to the ledger and nowhere else. */
   readonly detail: string | undefined
+  /** Whether the message says what to do. */
+  readonly isExplained: boolean
   constructor(
     message: string,
     facts: Pick<ServiceFailure, 'kind' | 'disposition' | 'block' | 'outcomeUnknown'> &
@@ -270,6 +272,7 @@ export class ServiceFailure extends SyncError {
     this.requestId = facts.requestId
     this.retryAfterMs = facts.retryAfterMs
     this.detail = facts.detail
+    this.isExplained = facts.isExplained ?? false
   }
 }
 
@@ -283,16 +286,37 @@ export const isOfKey = (error: unknown): boolean =>
  */
 export class SendDeadlinePassed extends ServiceFailure {}
 
+/** The service was not asked, because the file of the CA that it is checked against cannot be used. */
+export class CaUnusable extends ServiceFailure {
+  constructor(message: string) {
+    super(`readSelf: ${message}`, {
+      kind: 'no_answer',
+      disposition: 'halt',
+      block: 'service',
+      outcomeUnknown: false,
+      isExplained: true,
+    })
+  }
+}
+
 /** No Temporal server answers at the address where one is expected. */
 export class TemporalUnreachable extends SyncError {
   readonly address: string
+  /** Such as `the host name of HOST:PORT does not resolve`; null: nothing listens there. */
+  readonly why: string | null
   /** @param offer a command that needs no server */
-  constructor(address: string, offer?: string) {
+  constructor(address: string, why: string | null = null, offer?: string) {
+    const what = why === null ? '' : `: ${why}`
+    const mend =
+      why === null
+        ? 'Start one with "records-sync dev", or set TEMPORAL_ADDRESS'
+        : 'Correct TEMPORAL_ADDRESS, or `temporal.address`, or the network of this machine'
     super(
       'temporal_unreachable',
-      `No Temporal server answers at ${address}. Start one with "records-sync dev", or set TEMPORAL_ADDRESS${inThisTerminal(offer)}`,
+      `No Temporal server answers at ${address}${what}. ${mend}${inThisTerminal(offer)}`,
     )
     this.address = address
+    this.why = why
   }
 }
 

@@ -68,7 +68,7 @@ export function notifier(options: NotifierOptions) {
     const sendings = Object.entries(config.notifications).map(async ([name, settings]) => {
       const event = eventFor(settings, news)
       if (event === null) return
-      const refusal = await postWebhook(settings.url, notificationBody(news, event, clock), options)
+      const refusal = await postWebhook(settings, notificationBody(news, event, clock), options)
       const outcome = refusal === null ? 'sent' : 'failed'
       options.metrics.notifications.add({ notification: name, outcome })
       const fields = { notification: name, told: event, sync, run }

@@ -1,8 +1,18 @@
 // One notification to one webhook. Promises kept here: it ends within its time, whatever the receiver does; no message contains
 // its URL, which is a secret; no redirect is followed, and the answer's body is not read.
 
-import { readSecret, type Environment, type SecretSource } from '../../config/index.ts'
+import {
+  readSecret,
+  type Environment,
+  type NotificationConfig,
+  type SecretSource,
+} from '../../config/index.ts'
 import { SyncError } from '../core/errors.ts'
+import { networkFault, ownTls } from '../core/network-faults.ts'
+import { createConnect, greetTls } from '../outbound/connect.ts'
+import { readCa } from '../outbound/pem.ts'
+import { postJson } from '../outbound/post.ts'
+import { proxyFor } from '../outbound/proxy.ts'
 import type { Clock } from '../core/ports.ts'
 
 /** Longest delivery, ms, including all attempts and waits. */
@@ -14,20 +24,29 @@ const WAITS_MS = [300, 1_000]
 
 /** Posts `body` as JSON, at most three times. Returns why it was not accepted, for people; null if it was. Never rejects. */
 export async function postWebhook(
-  source: SecretSource,
+  settings: Pick<NotificationConfig, 'url' | 'ca'>,
   body: object,
   { env, clock }: { readonly env: Environment; readonly clock: Clock },
 ): Promise<string | null> {
   const endMs = performance.now() + DELIVERY_MAX_MS
   let url: URL
+  let connect: Connect
   try {
-    url = await readWebhookUrl(source, env)
+    url = await readWebhookUrl(settings.url, env)
+    connect = createConnect({
+      timeout: TRY_MAX_MS,
+      ca: await readWebhookCa(settings.ca),
+      proxy: proxyFor(url.origin, env),
+    })
   } catch (error) {
     return error instanceof SyncError ? error.message : 'its URL cannot be read'
   }
   for (let attempt = 0; ; attempt++) {
     const leftMs = endMs - performance.now()
-    const { refusal, isFinal } = await post(url, body, Math.min(TRY_MAX_MS, Math.max(1, leftMs)))
+    const { refusal, isFinal } = await post(url, body, {
+      timeoutMs: Math.min(TRY_MAX_MS, Math.max(1, leftMs)),
+      connect,
+    })
     const waitMs = WAITS_MS[attempt]
     if (refusal === null || isFinal || waitMs === undefined) return refusal
     if (endMs - performance.now() <= waitMs) return refusal
@@ -54,25 +73,27 @@ export async function readWebhookUrl(source: SecretSource, env: Environment): Pr
   )
 }
 
+/** The text of the CA that a receiver is checked against. @throws ConfigError that names the setting */
+export const readWebhookCa = async (path: string | undefined): Promise<string | undefined> =>
+  path === undefined
+    ? undefined
+    : (await readCa('notification', { setting: 'ca', path })).toString('utf8')
+
 async function post(
   url: URL,
   body: object,
-  timeoutMs: number,
+  { timeoutMs, connect }: { readonly timeoutMs: number; readonly connect: Connect },
 ): Promise<{ refusal: string | null; isFinal: boolean }> {
-  let answer: Response
+  const endMs = performance.now() + timeoutMs
+  let status: number
   try {
-    answer = await fetch(url, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'user-agent': 'records-sync' },
-      body: JSON.stringify(body),
-      redirect: 'manual',
-      signal: AbortSignal.timeout(timeoutMs),
-    })
+    status = await postJson(url, body, { connect, timeoutMs })
   } catch (error) {
-    return { refusal: `no answer came (${kindOf(error)})`, isFinal: false }
+    return {
+      refusal: `no answer came${await causeOf(error, url, endMs - performance.now())}`,
+      isFinal: false,
+    }
   }
-  await answer.body?.cancel().catch(() => {})
-  const { status } = answer
   if (status >= 200 && status <= 299) return { refusal: null, isFinal: true }
   if (status >= 300 && status <= 399)
     return { refusal: `it answered ${status}, and no redirect is followed`, isFinal: true }
@@ -80,10 +101,22 @@ async function post(
   return { refusal: `it answered ${status}`, isFinal }
 }
 
-/** A word for a failure, from a list: a foreign message may quote the URL. */
-function kindOf(error: unknown): string {
-  const { name, cause } = error as { name?: string; cause?: { code?: unknown } }
-  if (name === 'TimeoutError') return 'timeout'
-  const code = cause?.code
-  return typeof code === 'string' && /^[A-Z][A-Z0-9_]{2,40}$/.test(code) ? code : 'network'
+type Connect = ReturnType<typeof createConnect>
+/** The host is part of a secret, and so are the names of its certificate. */
+const WEBHOOK_TLS = { ...ownTls('notification'), showsNames: false }
+
+/** Why, without the host: it is part of a secret. */
+async function causeOf(
+  error: unknown,
+  { protocol, hostname, port }: URL,
+  maxMs: number,
+): Promise<string> {
+  if ((error as { name?: string }).name === 'TimeoutError') return ' (timeout)'
+  const fault = networkFault(error, 'its receiver', WEBHOOK_TLS)
+  if (fault !== null) return `: ${fault.what}; ${fault.todo}`
+  const greeting = () => greetTls(hostname, Number(port || 80), Math.max(1, maxMs))
+  const expectsTls = protocol === 'http:' && (await greeting()) !== 'no TLS'
+  return expectsTls
+    ? ': its receiver expects TLS; write https:// in its URL'
+    : ': the connection was closed; see its log'
 }

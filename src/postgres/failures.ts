@@ -1,6 +1,7 @@
 // What PostgreSQL and its driver refuse, in our own words. Their messages quote values, names and hosts, so they stay here.
 
 import { SyncError } from '../core/errors.ts'
+import { certificateFault, networkFault, type TlsWords } from '../core/network-faults.ts'
 import { UNBOUND } from './bound-client.ts'
 import { SettingLost } from './transaction.ts'
 
@@ -42,12 +43,25 @@ export function isLost(error: unknown): boolean {
   return /^(08|57P0|25P0[34])/.test(code) || SYSTEM_CODE.test(code) || LOST.test(messageOf(error))
 }
 
-/** Whether the other side's certificate cannot be trusted. */
-function isUntrusted(error: unknown): boolean {
-  return (
-    /CERT|_SIGNATURE$|^ERR_(TLS|SSL|OSSL)/.test(sqlStateOf(error)) ||
-    messageOf(error) === 'The server does not support SSL connections'
-  )
+const NO_TLS = 'The server does not support SSL connections'
+const POSTGRES_TLS: TlsWords = {
+  ca: (of) => `set \`sslrootcert\` of its URL to a PEM file with ${of}`,
+  name: 'put a name of the certificate into the URL',
+  client: 'set `sslcert` and `sslkey` of its URL',
+}
+
+/** Why there is no TLS with the server, as the end of a sentence; null: that is not what is wrong. */
+function tlsProblem(error: unknown): string | null {
+  if (messageOf(error) === NO_TLS)
+    return 'speaks no TLS; set `sslmode=disable` in its URL if its network may read everything'
+  const certificate = certificateFault(error, POSTGRES_TLS)
+  if (certificate !== null)
+    return `has a certificate that is not trusted: ${certificate.what}; ${certificate.todo}`
+  if (!/^ERR_(TLS|SSL|OSSL)/.test(sqlStateOf(error))) return null
+  const fault = networkFault(error, 'that server', POSTGRES_TLS)
+  return fault === null
+    ? 'cannot be asked over TLS; correct `sslmode` and `sslrootcert` of its URL'
+    : `cannot be asked over TLS: ${fault.what}; ${fault.todo}`
 }
 
 /**
@@ -130,19 +144,19 @@ export function toLedgerError(error: unknown, place: string, subject: PostgresSu
     return fail('crowded', 'has no connection free; let it have more, or run fewer workers')
   if ('syscall' in error && error.syscall === 'open')
     return fail('url', 'has a URL that names a certificate file which cannot be read')
-  if (isUntrusted(error))
-    return fail(
-      'untrusted',
-      'has no TLS, or a certificate that is not trusted; correct `sslmode` and `sslrootcert` of its URL',
-    )
+  const tls = tlsProblem(error)
+  if (tls !== null) return fail('untrusted', tls)
   const said = sentenceOf(error)
-  if (isLost(error))
+  if (isLost(error)) {
+    const fault = networkFault(error, 'that server', POSTGRES_TLS)
+    const why = fault === null ? '' : `: ${fault.what}; ${fault.todo}`
     return fail(
       'unreachable',
       code.startsWith('08') && said !== ''
         ? `refused: ${said} (SQLSTATE ${code}); it is asked again`
-        : 'cannot be reached; it is asked again',
+        : `cannot be reached${why}; it is asked again`,
     )
+  }
   return fail('failed', `refused a statement (SQLSTATE ${code || 'unknown'})${said && `: ${said}`}`)
 }
 
@@ -154,7 +168,7 @@ function isDrivers(error: unknown): error is Error {
       error instanceof SettingLost ||
       sqlStateOf(error) === UNBOUND ||
       isLost(error) ||
-      isUntrusted(error) ||
+      tlsProblem(error) !== null ||
       UNCONNECTED.test(error.message) ||
       /^(SASL|Cannot use a pool)/.test(error.message) ||
       ('syscall' in error && error.syscall === 'open'))

@@ -13,9 +13,10 @@ import {
 } from '../../config/index.ts'
 import { Pacer, parseLimit, RecordsClient, type ClientOptions } from '../client/index.ts'
 import { isKeyForm, keyFormText } from '../client/key.ts'
-import { ConfigError, SyncError } from '../core/errors.ts'
+import { CaUnusable, ConfigError, SyncError } from '../core/errors.ts'
 import { orgRefText, type OrgRef } from '../core/domain/org-ref.ts'
 import type { KeyVisibility } from '../core/domain/visibility.ts'
+import { readCa } from '../outbound/pem.ts'
 import type { ConfigRef } from './openers.ts'
 import type {
   AcquireOptions,
@@ -62,7 +63,7 @@ export interface ClientRegistryOptions extends ConfigRef {
   readonly connect?: ClientOptions['connect']
 }
 
-/** Clients by connection; a client is replaced if its address or operations changed in the file. */
+/** Clients by connection; a client is replaced if its address or operations changed in the file, or the certificates of its CA. */
 export function createClientRegistry(options: ClientRegistryOptions) {
   const clients = new Map<string, Connection>()
   const pacers = options.quotas ? orgPacers(options.quotas, options.logger) : null
@@ -70,7 +71,7 @@ export function createClientRegistry(options: ClientRegistryOptions) {
     /**
      * @param home the org that everything must go to; null: any org that the key belongs to
      * @param sight what every key other than the one that had it must see as well
-     * @throws ServiceFailure that blocks on `contract` if the connection leads to another org
+     * @throws CaUnusable; ServiceFailure that blocks on `contract` if the connection leads to another org
      */
     async connect(
       name: string,
@@ -82,7 +83,8 @@ export function createClientRegistry(options: ClientRegistryOptions) {
       if (!connection)
         throw new ConfigError(config.file, [{ message: `there is no connection "${name}"` }])
       const { service, operations, quota: settings } = connection
-      const address = JSON.stringify({ service, operations })
+      const ca = await readCaText(connection.ca)
+      const address = JSON.stringify({ service, operations, ca })
       let known = clients.get(name)
       if (!known || known.address !== address) {
         await known?.client.close()
@@ -90,6 +92,8 @@ export function createClientRegistry(options: ClientRegistryOptions) {
         const client = new RecordsClient({
           baseUrl: service,
           operations,
+          ca,
+          env: options.env,
           // More than there are concurrent batches: a batch with a permit, already written to the ledger, does not queue for a
           // connection.
           connections: CONNECTIONS_MAX,
@@ -130,6 +134,19 @@ export function createClientRegistry(options: ClientRegistryOptions) {
       for (const { client } of clients.values()) await client.close()
       await pacers?.close()
     },
+  }
+}
+
+/** @throws CaUnusable */
+async function readCaText(path: string | undefined): Promise<string | undefined> {
+  if (path === undefined) return undefined
+  try {
+    return (await readCa('', { setting: 'ca', path })).toString('utf8')
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    throw new CaUnusable(
+      `${error.issues[0]!.message}; name the file of the CA there, or remove the setting`,
+    )
   }
 }
 

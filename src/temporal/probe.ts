@@ -2,9 +2,10 @@
 // connection is made, this file contacts the same address once by hand, which takes a few milliseconds and sends no key.
 
 import { connect as connectPlain, isIP, type Socket } from 'node:net'
-import { connect as connectTls, type ConnectionOptions, type TLSSocket } from 'node:tls'
+import { connect as connectTls, type ConnectionOptions } from 'node:tls'
 import type { TLSConfig } from '@temporalio/client'
 import { SyncError, TemporalUnreachable } from '../core/errors.ts'
+import { certificateFault, codeOf, networkFault, type TlsWords } from '../core/network-faults.ts'
 
 /** An HTTP/2 client's first bytes, with empty settings; the server's first frame is its own settings. */
 const greeting = Buffer.concat([
@@ -16,16 +17,15 @@ const settingsFrame = 4
 /** Code of the error that a retry may resolve. */
 export const TEMPORAL_SLOW = 'temporal_slow'
 
-/** How far one attempt came. `error` is Node's or OpenSSL's code. */
+/** How far one attempt came. `code` is Node's or OpenSSL's, of the error. */
 interface Outcome {
   readonly reached: 'nothing' | 'connected' | 'encrypted' | 'http2'
   /** Before the time was up, nothing contradicted a Temporal server. */
   readonly isLate: boolean
   /** What came speaks HTTP/1. */
   readonly isHttp1: boolean
-  readonly error?: string | undefined
-  /** Why the server's certificate is not trusted. */
-  readonly distrust?: string | undefined
+  readonly code?: string | undefined
+  readonly error?: unknown
 }
 
 /**
@@ -39,7 +39,7 @@ export async function probeServer(
 ): Promise<void> {
   const outcome = await greet(address, tls, deadline)
   if (outcome.reached === 'http2') return
-  if (outcome.reached === 'nothing') throw new TemporalUnreachable(address)
+  if (outcome.reached === 'nothing') throw unreachable(address, outcome.error)
   if (outcome.isLate) throw temporalSlow(address)
   if (tls === false) {
     const { reached } = await greet(address, {}, deadline, { trusting: true })
@@ -50,13 +50,14 @@ export async function probeServer(
       )
     throw notTemporal(address, outcome.isHttp1)
   }
-  if (outcome.distrust !== undefined)
+  const distrust = certificateFault(outcome.error, TEMPORAL_TLS)
+  if (distrust !== null)
     throw new SyncError(
       'temporal_tls_untrusted',
-      `The certificate of the Temporal server at ${address} is not trusted: ${reasonOf(outcome.distrust)}`,
+      `The certificate of the Temporal server at ${address} is not trusted: ${distrust.what}; ${distrust.todo}`,
     )
   // A TLS 1.3 server checks the client's certificate only after the handshake is over for the client.
-  if (outcome.reached === 'encrypted' || outcome.error?.includes('ALERT'))
+  if (outcome.reached === 'encrypted' || outcome.code?.includes('ALERT'))
     throw new SyncError(
       'temporal_tls_client_certificate',
       tls.clientCertPair === undefined
@@ -88,12 +89,16 @@ export function notTemporal(address: string, isHttp1 = false): SyncError {
   )
 }
 
-function reasonOf(code: string): string {
-  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
-    return 'it is for another name; set `server_name` next to the address to the name that it is for'
-  if (code === 'CERT_HAS_EXPIRED') return 'it has expired'
-  if (code === 'CERT_NOT_YET_VALID') return 'it is not valid yet; check the clock of this machine'
-  return `no CA that we know has signed it (${code}); set \`server_ca\` next to the address to the file of its CA`
+const TEMPORAL_TLS: TlsWords = {
+  ca: (of) => `set \`server_ca\` next to the address to a PEM file with ${of}`,
+  name: 'set `server_name` next to the address to the name that it is for',
+  client: 'set `client_cert` and `client_key` next to its address',
+}
+
+/** Refused by this machine says that nothing runs there, which needs no other words. */
+function unreachable(address: string, error: unknown): TemporalUnreachable {
+  const fault = codeOf(error) === 'ECONNREFUSED' ? null : networkFault(error, address, TEMPORAL_TLS)
+  return new TemporalUnreachable(address, fault?.what)
 }
 
 /** @param trusting takes any certificate; only a greeting is sent */
@@ -113,14 +118,11 @@ function greet(
       tls === false
         ? connectPlain(place)
         : connectTls({ ...place, ...tlsOptions(tls, place.host), rejectUnauthorized: !trusting })
-    const end = (error?: string) => {
+    const end = (error?: NodeJS.ErrnoException) => {
       clearTimeout(timer)
-      // The socket keeps the code only of certificate errors.
-      const { authorizationError } = socket as Partial<TLSSocket>
-      const distrusted = error !== undefined && String(authorizationError) === error
       socket.destroy()
       const isHttp1 = answer.subarray(0, 7).toString('latin1') === 'HTTP/1.'
-      resolve({ reached, isLate, isHttp1, error, ...(distrusted && { distrust: error }) })
+      resolve({ reached, isLate, isHttp1, error, code: error?.code })
     }
     const timer = setTimeout(
       () => {
@@ -143,7 +145,7 @@ function greet(
       if (answer[3] === settingsFrame) reached = 'http2'
       end()
     })
-    socket.once('error', (error: NodeJS.ErrnoException) => end(error.code ?? 'unknown'))
+    socket.once('error', end)
     socket.once('close', () => end())
   })
 }

@@ -12,7 +12,8 @@ import { readSecret } from '../../config/secret.ts'
 import { ConfigError } from '../core/errors.ts'
 import { ownValue } from '../core/json.ts'
 import { readCodec } from './codec.ts'
-import { readTls, type Pem, type TlsFiles } from './pem.ts'
+import type { Pem } from '../outbound/pem.ts'
+import { readTls, type TlsFiles } from './tls.ts'
 
 /** The settings of a Temporal server that workers and commands need. */
 export interface TemporalSettings {

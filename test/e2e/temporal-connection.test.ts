@@ -83,7 +83,7 @@ describe('a connection that cannot be made says why', () => {
       'no such host',
       async () => settings('nobody.invalid:7233'),
       'temporal_unreachable',
-      /nobody\.invalid/,
+      /nobody\.invalid:\d+: the host name of nobody\.invalid:\d+ does not resolve.* Correct TEMPORAL_ADDRESS/,
     ],
     [
       'another server',

@@ -108,7 +108,7 @@ describe('a PostgreSQL', () => {
     const error = await errorOf(openWarehouse('dwh', at(gone.href)))
     expect(error).toBeInstanceOf(Blocked)
     expect(error.message).toBe(
-      `blocked: warehouse: The warehouse dwh (postgres://127.0.0.1:1${gone.pathname}) cannot be reached; it is asked again`,
+      `blocked: warehouse: The warehouse dwh (postgres://127.0.0.1:1${gone.pathname}) cannot be reached: connection refused by that server; start what listens there, or correct the address; it is asked again`,
     )
   })
 

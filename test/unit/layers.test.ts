@@ -22,6 +22,7 @@ const IMPORTABLE = [
   'conform',
   'core',
   'contract',
+  'outbound',
   'sqlite',
   'config',
   'runs',
@@ -48,7 +49,8 @@ const WORK: Rule = {
 const LAYERS: Readonly<Record<string, Rule>> = {
   core: { value: [], packages: [], node: [] },
   contract: { value: ['core'], packages: ['zod'], node: [] },
-  client: { value: ['core', 'contract'], packages: ['undici'] },
+  outbound: { value: ['core'], packages: ['undici'] },
+  client: { value: ['core', 'contract', 'outbound'], packages: ['undici'] },
   sqlite: { value: ['core'], packages: ['@photostructure/sqlite'] },
   service: {
     value: ['core', 'contract', 'sqlite'],
@@ -99,7 +101,7 @@ const LAYERS: Readonly<Record<string, Rule>> = {
     node: ['node:crypto'],
   },
   temporal: {
-    value: ['core', 'config', 'workflows'],
+    value: ['core', 'config', 'outbound', 'workflows'],
     type: ['runs', 'ledger'],
     packages: [
       '@temporalio/activity',
@@ -111,12 +113,12 @@ const LAYERS: Readonly<Record<string, Rule>> = {
   },
   dev: { value: [...IMPORTABLE, 'worker'], packages: ['@temporalio/*', 'zod'] },
   resources: {
-    value: ['core', 'contract', 'client', 'config', 'warehouses'],
+    value: ['core', 'contract', 'client', 'config', 'outbound', 'warehouses'],
     type: ['sources', 'ledger', 'report'],
     packages: [],
   },
   monitoring: {
-    value: ['core', 'config'],
+    value: ['core', 'config', 'outbound'],
     type: ['ledger', 'runs', 'resources'],
     packages: [],
   },
@@ -156,7 +158,7 @@ const LAYERS: Readonly<Record<string, Rule>> = {
       'report',
       'resources',
       'runs',
-      'temporal/pem.ts',
+      'outbound',
     ],
     type: ['ledger'],
     packages: ['fastify', 'zod'],
@@ -187,7 +189,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   '@duckdb/node-api': ['src/warehouses/duckdb/'],
   pg: ['src/postgres/', 'src/ledger/postgres/', 'src/warehouses/postgres/'],
   'pg-copy-streams': ['src/warehouses/postgres/'],
-  undici: ['src/client/'],
+  undici: ['src/client/', 'src/outbound/'],
 }
 
 interface Import {

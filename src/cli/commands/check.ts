@@ -14,7 +14,8 @@ import type { RecordsClient } from '../../client/index.ts'
 import { SyncError } from '../../core/errors.ts'
 import { systemClock } from '../../core/ports.ts'
 import { saveSchema, savedSchemaPath, type ReadSchema } from '../../mapping-tests/index.ts'
-import { readWebhookUrl } from '../../monitoring/webhook.ts'
+import { readWebhookCa, readWebhookUrl } from '../../monitoring/webhook.ts'
+import { proxyFor, throughText } from '../../outbound/proxy.ts'
 import { sourceOf } from '../../sources/index.ts'
 import { loadWarehouse, openWarehouse, warehouseOf } from '../../warehouses/index.ts'
 import { afterText, groupFindings } from './check-groups.ts'
@@ -163,11 +164,13 @@ export async function check(context: CommandContext, options: CheckOptions): Pro
     await findings.examine('schema', async () =>
       keepSchema(context, config, { read, file: saveSchema === true ? null : saveSchema }),
     )
-  for (const [name, { url }] of Object.entries(config.notifications))
+  for (const [name, { url, ca }] of Object.entries(config.notifications))
     await findings.examine(`notification ${name}`, async () => {
-      await readWebhookUrl(url, context.env)
+      const { origin } = await readWebhookUrl(url, context.env)
+      await readWebhookCa(ca)
+      const through = throughText(proxyFor(origin, context.env))
       return {
-        message: `its URL can be read; ${context.hint(`notify ${name}`)} sends a test message`,
+        message: `its URL can be read${through && `; it is reached${through}`}; ${context.hint(`notify ${name}`)} sends a test message`,
       }
     })
   await findings.examine('ledger', () => checkLedger(context, config))
@@ -266,7 +269,7 @@ async function checkServices(
   try {
     for (const name of Object.keys(config.connections))
       await findings.examine(connectionSubject(name), async () =>
-        checkConnection(config, name, await connect(name), firstOf).catch(
+        checkConnection(context, config, name, { ...(await connect(name)), firstOf }).catch(
           async (error: unknown) => {
             throw await placedService(error, name, context.configFile, context.env)
           },
@@ -301,16 +304,20 @@ async function checkServices(
 type Connect = Awaited<ReturnType<typeof createClients>>['connect']
 
 async function checkConnection(
+  { env }: CommandContext,
   config: Config,
   name: string,
-  { client, keyFingerprint }: Awaited<ReturnType<Connect>>,
-  firstOf: Map<string, string>,
+  {
+    client,
+    keyFingerprint,
+    firstOf,
+  }: Awaited<ReturnType<Connect>> & { readonly firstOf: Map<string, string> },
 ): Promise<CheckFindings> {
   const self = await client.readSelf()
   const types = await client.listObjectTypes()
   const resolution = await client.resolution()
   return {
-    message: `${client.origin}, org ${self.org_id}, key#${keyFingerprint}, reach ${self.reach}, ${types.length} object types`,
+    message: `${client.origin}${throughText(proxyFor(client.origin, env))}, org ${self.org_id}, key#${keyFingerprint}, reach ${self.reach}, ${types.length} object types`,
     warnings: [
       ...resolution.warnings,
       ...quotaConflicts(config, name, `${client.origin} org ${self.org_id}`, firstOf),

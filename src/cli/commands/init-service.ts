@@ -107,6 +107,7 @@ export function openClient(url: string, key: SecretSource, env: NodeJS.ProcessEn
   return new RecordsClient({
     baseUrl: url,
     key: () => readSecret(key, env),
+    env,
     refusedKey: (fingerprint, said) =>
       `the key (key#${fingerprint}) is refused (${said}). It comes from the ${secretOrigin(key)}: ${secretRemedy(key)}`,
   })

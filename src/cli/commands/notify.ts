@@ -21,7 +21,7 @@ export async function notify(context: CommandContext, name: string): Promise<num
     at: new Date().toISOString(),
     id: randomUUID(),
   }
-  const refusal = await postWebhook(settings.url, message, { env, clock: systemClock })
+  const refusal = await postWebhook(settings, message, { env, clock: systemClock })
   if (context.json)
     printJson(terminal, { notification: name, sent: refusal === null, why: refusal })
   else if (refusal === null)

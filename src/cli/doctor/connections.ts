@@ -9,6 +9,7 @@ import { countText, formatNumber } from '../../core/format.ts'
 import { silentLogger, type QuotaStore } from '../../core/ports.ts'
 import { ServiceFailure } from '../../core/errors.ts'
 import { findParts } from '../../dev/parts.ts'
+import { proxyFor, throughText } from '../../outbound/proxy.ts'
 import { createClientRegistry } from '../../resources/client-registry.ts'
 import type { CommandContext } from '../shared/context.ts'
 import { isOfDev } from '../shared/dev-service.ts'
@@ -67,7 +68,8 @@ export function connectionProbes(
         const self = await client.readSelf(options)
         const types = await client.listObjectTypes(options)
         const names = types.map((type) => type.name)
-        const place = `${client.origin}, org ${self.org_id}, key#${keyFingerprint}, reach ${self.reach}`
+        const through = throughText(proxyFor(client.origin, env))
+        const place = `${client.origin}${through}, org ${self.org_id}, key#${keyFingerprint}, reach ${self.reach}`
         return [
           keyFinding(name, self, place, names),
           quotaFinding(name, heard.get(name), config.connections[name]!.quota.reserve),
@@ -178,6 +180,10 @@ async function failure(
   const isKey = error instanceof ServiceFailure && error.block === 'auth'
   const file = relative(folder, configFile) || basename(configFile)
   if (isKey) return finding('failed', subject, message, `Key: ${secretRemedy(connection.key)}`)
+  if (error instanceof ServiceFailure && error.isExplained) {
+    const [what = message, ...todo] = safeText(message, 1_000).split('; ')
+    return finding('failed', subject, what, todo.join('; '))
+  }
   const isAway = error instanceof ServiceFailure && error.kind !== 'problem'
   return finding(
     'failed',

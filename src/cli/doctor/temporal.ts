@@ -3,7 +3,7 @@
 import type { Client } from '@temporalio/client'
 import type { Config } from '../../../config/index.ts'
 import { taskQueueOf } from '../../../workflows/queues.ts'
-import { SyncError } from '../../core/errors.ts'
+import { SyncError, TemporalUnreachable } from '../../core/errors.ts'
 import { connectClient } from '../../temporal/client.ts'
 import { codeHash } from '../../temporal/code-hash.ts'
 import { otherProjects, type Sign } from '../../temporal/projects.ts'
@@ -70,10 +70,13 @@ export function connectionFinding(
   const without = `${hint('run SYNC --local')} brings one for a run, ${hint('dev')} one that stays`
   const correct = 'correct the address where it is named'
   switch (error instanceof SyncError ? error.code : null) {
-    case 'temporal_unreachable':
+    case 'temporal_unreachable': {
+      const why = error instanceof TemporalUnreachable && error.why !== null ? `: ${error.why}` : ''
+      const nothing = `nothing answers at ${place}${why}`
       return isNamed
-        ? finding('failed', SUBJECT, `nothing answers at ${place}`, `Start it, or ${correct}`)
-        : finding('warning', SUBJECT, `nothing answers at ${place}`, `Nothing: ${without}`)
+        ? finding('failed', SUBJECT, nothing, `Start it, or ${correct}`)
+        : finding('warning', SUBJECT, nothing, `Nothing: ${without}`)
+    }
     case 'temporal_slow':
       return finding(
         'failed',

@@ -153,7 +153,7 @@ test('a service that is not there is said in sentences, and nothing was started'
     run(context, 'contacts', { ...flags, local: true }),
   )
   expect(code).toBe(3)
-  expect(err.join(' ')).toContain('is the service running? Nothing was started')
+  expect(err.join(' ')).toContain('or correct the address. Nothing was started')
 })
 
 test('a part that ends unasked leaves the run, and the command that goes on with it is said', () => {

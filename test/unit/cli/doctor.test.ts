@@ -172,7 +172,8 @@ test('a key that is refused, one that others may read, and a service that is awa
   const away = (await asked(project({ url: 'http://127.0.0.1:1' }))).of('connection crm')
   expect(away).toMatchObject({
     verdict: 'failed',
-    action: 'Start that service, or correct "service" of crm in records-sync.yaml',
+    message: expect.stringMatching(/yaml:\d+:\d+: connection refused by 127\.0\.0\.1:1$/),
+    action: 'start what listens there, or correct the address',
   })
 })
 

@@ -59,7 +59,9 @@ test('a service or a key that is not there ends the command before anything is s
   )
   const away = await started('{ service: "http://127.0.0.1:1", key: { file: ./key } }')
   expect(away).toMatchObject({ code: 3, parts: false })
-  expect(away.text).toMatch(/yaml:3:19: .*is the service running\? Nothing was started$/)
+  expect(away.text).toMatch(
+    /yaml:3:19: connection refused by .*; start what listens there, .*\. Nothing was started$/,
+  )
   const key = `${service.key.slice(0, -4)}zzzz`
   const refused = await started(`{ service: "${service.url}", key: { file: ./key } }`, key)
   expect(refused).toMatchObject({ code: 3, parts: false })

@@ -112,7 +112,9 @@ test('no service at the address: each command names the setting, once', async ()
     const words = [...out, ...err].join(' ').replaceAll(config, 'FILE').replace(/ +/g, ' ')
     expect(code).toBeGreaterThan(1)
     expect(words.match(/connection refused/g)).toHaveLength(1)
-    expect(words).toContain('FILE:2:32: connection refused by 127.0.0.1:9; is the service running?')
+    expect(words).toContain(
+      'FILE:2:32: connection refused by 127.0.0.1:9; start what listens there, or correct the address',
+    )
   }
 })
 

@@ -240,15 +240,25 @@ describe('a server that cannot be used', () => {
   }
 
   it.each<[string, (parsed: URL) => void, string, RegExp]>([
-    ['does not answer', (to) => (to.port = '1'), 'ledger_unreachable', /cannot be reached/],
+    [
+      'does not answer',
+      (to) => (to.port = '1'),
+      'ledger_unreachable',
+      /cannot be reached: connection refused/,
+    ],
     [
       'has no such name',
       (to) => (to.hostname = 'nowhere.invalid'),
       'ledger_unreachable',
-      /postgres:\/\/nowhere\.invalid:\d+\/\w+ \(schema \w+\) cannot be reached/,
+      /postgres:\/\/nowhere\.invalid:\d+\/\w+ \(schema \w+\) cannot be reached: the host name of that server does not resolve/,
     ],
     ['has no such database', (to) => (to.pathname = '/no'), 'ledger_no_database', /create it/],
-    ['has no TLS', (to) => to.searchParams.set('sslmode', 'require'), 'ledger_untrusted', /TLS/],
+    [
+      'has no TLS',
+      (to) => to.searchParams.set('sslmode', 'require'),
+      'ledger_untrusted',
+      /speaks no TLS; set `sslmode=disable`/,
+    ],
     [
       'is given a certificate that is not there',
       (to) => to.searchParams.set('sslrootcert', '/no/such.pem'),

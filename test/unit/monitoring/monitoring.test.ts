@@ -924,7 +924,7 @@ describe('notifications', () => {
       failing: 'it answered 500',
       hanging: 'no answer came (timeout)',
       redirecting: 'it answered 307, and no redirect is followed',
-      tearing: expect.stringMatching(/^no answer came \((UND_ERR_SOCKET|ECONNRESET)\)$/),
+      tearing: 'no answer came: the connection was closed; see its log',
       plain: expect.stringContaining('https:// (http:// only for localhost'),
       credentials: expect.stringContaining('user name or a password'),
       nonsense: expect.stringContaining('https://'),

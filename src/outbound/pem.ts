@@ -1,11 +1,11 @@
-// Certificates and keys of a TLS connection, read and checked before any connection is made. Promise kept here: an error says
-// which setting is wrong and why, and never quotes the contents.
+// Certificates and keys of TLS, read and checked before any connection is made. Promise kept here: an error says which setting is
+// wrong and why, and never quotes the contents.
 
 import { createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto'
 import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
-import type { TLSConfig } from '@temporalio/client'
 import { ConfigError } from '../core/errors.ts'
+import { tooManyOpenFiles } from '../core/open-files.ts'
 
 /** One file, or its text if the setting contains it. */
 export type Pem = { readonly setting: string } & (
@@ -13,37 +13,20 @@ export type Pem = { readonly setting: string } & (
   | { readonly data: Buffer }
 )
 
-/** The TLS settings of one place; each may be missing. */
-export interface TlsFiles {
-  readonly serverCa?: Pem | undefined
-  readonly clientCert?: Pem | undefined
-  readonly clientKey?: Pem | undefined
-  readonly serverName?: string | undefined
-}
-
 const bytesMax = 1_048_576
 const blocks = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g
 
 /**
+ * The certificates of a CA.
  * @param origin the place that names them, for messages
  * @throws ConfigError
  */
-export async function readTls(origin: string, files: TlsFiles): Promise<TLSConfig> {
-  const { serverCa, clientCert, clientKey, serverName } = files
+export async function readCa(origin: string, ca: Pem): Promise<Buffer> {
   const fail = (setting: string, message: string) =>
     new ConfigError(origin, `${setting}: ${message}`)
-  const tls: TLSConfig = {}
-  if (serverName !== undefined) tls.serverNameOverride = serverName
-  if (serverCa !== undefined) {
-    tls.serverRootCACertificate = await read(serverCa, fail)
-    certificates(serverCa, tls.serverRootCACertificate, fail)
-  }
-  if (clientCert !== undefined && clientKey !== undefined)
-    tls.clientCertPair = await readCertPair(origin, clientCert, clientKey)
-  else if (clientCert !== undefined || clientKey !== undefined)
-    // By default the SDK would connect without a certificate.
-    throw fail((clientCert ?? clientKey)!.setting, 'a certificate and its key come together')
-  return tls
+  const text = await read(ca, fail)
+  certificates(ca, text, fail)
+  return text
 }
 
 /**
@@ -85,6 +68,8 @@ async function read(pem: Pem, fail: Fail, { secret = false } = {}): Promise<Buff
     return await handle.readFile()
   } catch (error) {
     if (error instanceof ConfigError) throw error
+    const full = tooManyOpenFiles(error)
+    if (full) throw full
     const { code } = error as NodeJS.ErrnoException
     throw fail(
       setting,
