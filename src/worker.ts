@@ -62,6 +62,8 @@ import { startHealthChecks, type HealthChecks } from './temporal/health-checks.t
 import { connectWorker } from './temporal/worker.ts'
 import { serveConsole } from './worker/console.ts'
 import { boundHeap, letYoungGrow } from './worker/heap.ts'
+import { requireMachine } from './worker/machine.ts'
+import { temporaryProblem } from './warehouses/duckdb/temporary.ts'
 
 export interface WorkerOptions {
   /** Path of records-sync.yaml; read again at every open and connect, so a corrected file needs no restart. */
@@ -144,9 +146,10 @@ function syncOfKind(
 
 /**
  * Connects, and starts to work.
- * @throws ConfigError, LedgerError, what `connectWorker` and `listen` of the monitor throw, before anything is polled
+ * @throws SyncError `machine_too_small`, ConfigError, LedgerError, what `connectWorker` and `listen` of the monitor throw, before anything is polled
  */
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
+  requireMachine()
   boundHeap()
   const opened: (() => Promise<unknown>)[] = []
   const close = async () => {
@@ -172,6 +175,9 @@ type OnClose = (close: () => Promise<unknown>) => void
 /** Opens what the worker works with. What can be wrong on this machine is reported before anything native is started. */
 async function openParts(options: WorkerOptions, onClose: OnClose) {
   const { configFile, env, temporal, logger, listens = true } = options
+  // Some syncs need none: those that do are blocked.
+  const why = temporaryProblem()
+  if (why !== null) logger.warn({ why }, 'temporary_folder_unusable')
   const config = await loadConfig(configFile, env)
   const ledgerPlace = await readLedgerPlace(config.ledger, env)
   const signingKey = await readSigningKey(config.ledger, env)

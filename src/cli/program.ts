@@ -20,6 +20,7 @@ import { describeControl } from './commands/control-options.ts'
 import { SHELLS } from './completion/scripts.ts'
 import { arrangeHelp } from './shared/help.ts'
 import { boundHeap } from '../worker/heap.ts'
+import { requireMachine } from '../worker/machine.ts'
 
 /** What `show`, `rejects` and `report` take. */
 const RUN = "number of a run, or a sync's name for its latest; default: the latest of all"
@@ -45,6 +46,7 @@ interface Parts extends Caller {
 const bounded =
   <Loaded>(load: () => Promise<Loaded>) =>
   (): Promise<Loaded> => {
+    requireMachine()
     boundHeap()
     return load()
   }

@@ -16,7 +16,13 @@ import {
   type Probe,
   type Verdict,
 } from '../doctor/findings.ts'
-import { diskFindings, nodeFinding, temporalCliFinding } from '../doctor/machine.ts'
+import {
+  diskFindings,
+  needFindings,
+  nodeFinding,
+  temporalCliFinding,
+  temporaryFinding,
+} from '../doctor/machine.ts'
 import { devFindings, metricsFinding } from '../doctor/ports.ts'
 import { filesFinding, ledgerProbe, warehouseProbes } from '../doctor/stores.ts'
 import { temporalFindings } from '../doctor/temporal.ts'
@@ -116,7 +122,7 @@ function machineProbes(
     {
       subject: 'Node',
       late: 'Try again',
-      look: async () => [nodeFinding()],
+      look: async () => [nodeFinding(), ...needFindings(), temporaryFinding()],
     },
     {
       subject: 'Temporal CLI',

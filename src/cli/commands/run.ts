@@ -47,6 +47,7 @@ import { notStarted } from '../shared/not-started.ts'
 import { awaitStartedLinks } from '../shared/started-links.ts'
 import { waitForEnd } from '../shared/wait-for-end.ts'
 import { boundHeap } from '../../worker/heap.ts'
+import { requireMachine } from '../../worker/machine.ts'
 
 /** @throws ConfigError for what a run of that kind cannot be tuned to */
 export function parseTuning(
@@ -123,6 +124,7 @@ export async function startRun(
   if (options.detach)
     throw new ConfigError('--local', 'the run ends with this process; leave --detach out')
   await requireServices(context, config, { syncs: [job.sync], command: job.line })
+  requireMachine()
   boundHeap()
   const { startLocal } = await import('../shared/local.ts')
   const form = (line: string, origin: string | null = null) =>

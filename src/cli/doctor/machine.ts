@@ -9,6 +9,8 @@ import { formatNumber } from '../../core/format.ts'
 import { stateDirOf } from '../../dev/parts.ts'
 import { installedTemporalCli } from '../../dev/temporal-get.mjs'
 import { warehouseOf } from '../../warehouses/index.ts'
+import { temporaryProblem } from '../../warehouses/duckdb/temporary.ts'
+import { machineNeeds } from '../../worker/machine.ts'
 import { finding, fine, type DoctorFinding } from './findings.ts'
 
 /** Major versions up to this one get no security fixes any more. */
@@ -40,6 +42,21 @@ export function nodeFinding(version: string = process.versions.node): DoctorFind
   if (Number(version.split('.')[0]) <= NODE_ENDED)
     return finding('warning', 'Node', `${version} gets no security fixes any more`, take)
   return fine('Node', `${version} (${min} or newer)`)
+}
+
+/** What a worker needs of this process; one that is started otherwise may have other limits. */
+export function needFindings(needs = machineNeeds()): DoctorFinding[] {
+  return needs.map(({ subject, seen, isMet, todo }) =>
+    isMet ? fine(subject, seen) : finding('failed', subject, seen, todo),
+  )
+}
+
+export function temporaryFinding(folder: string = tmpdir()): DoctorFinding {
+  const subject = 'temporary files'
+  const problem = temporaryProblem(folder)
+  if (problem === null) return fine(subject, `${folder} can be written`)
+  const [what, ...todo] = problem.split('; ')
+  return finding('failed', subject, what!, todo.join('; '))
 }
 
 /** What `dev` and `--local` start. */

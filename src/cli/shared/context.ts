@@ -11,6 +11,7 @@ import { exitOf, type RunState } from '../../core/domain/books.ts'
 import type { LedgerOpening } from '../../actions/place.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { LedgerWatch } from '../../ledger/open.ts'
+import { filesInDisguise } from '../../worker/machine.ts'
 import { shellWord } from './command-line.ts'
 import { errorLines } from './error-lines.ts'
 import { isOfUsage } from './usage.ts'
@@ -123,7 +124,7 @@ export function reportError(
   caught: unknown,
   context: Pick<CommandContext, 'terminal' | 'json'>,
 ): number {
-  const error = tooManyOpenFiles(caught) ?? caught
+  const error = tooManyOpenFiles(caught) ?? filesInDisguise(caught) ?? caught
   const code = error instanceof SyncError ? error.code : 'internal_error'
   const message = error instanceof Error ? error.message : String(error)
   if (context.json) printJson(context.terminal, { error: { code, message } })

@@ -2,9 +2,21 @@
 // first. It is removed with the process; what a killed process left is removed by the next one that needs such a folder.
 
 import { createHash } from 'node:crypto'
-import { existsSync, lstatSync, mkdtempSync, readdirSync, readlinkSync, rmSync } from 'node:fs'
+import {
+  accessSync,
+  constants,
+  existsSync,
+  lstatSync,
+  mkdtempSync,
+  readdirSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Blocked } from '../../core/errors.ts'
+import { tooManyOpenFiles } from '../../core/open-files.ts'
 import { isRunning } from '../processes.ts'
 
 const PREFIX = 'records-sync-tmp'
@@ -29,13 +41,43 @@ export function temporaryFolder(purpose: string, path: string): string {
   return join(homeOfProcess(), `${purpose}-${hashOf(path, 16)}`)
 }
 
-/** Created again if the system's temporary folder was cleaned. */
+/** Why no temporary file can be made, and what to do; null: nothing is known to be wrong. */
+export function temporaryProblem(folder: string = tmpdir()): string | null {
+  const name = `the folder for temporary files, ${folder} (TMPDIR),`
+  try {
+    if (!statSync(folder).isDirectory())
+      return `${name} is a file; set it to a folder: export TMPDIR=/tmp`
+    accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK)
+    return null
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    return code === 'ENOENT' || code === 'ENOTDIR'
+      ? `${name} does not exist; make it: mkdir -p ${folder}; or name another: export TMPDIR=/tmp`
+      : `${name} cannot be written by this user (${code}); make it writable: chmod u+rwx ${folder}; or name another: export TMPDIR=/tmp`
+  }
+}
+
+/** How often a run asks for the folder again, ms. */
+const ASKED_AGAIN_MS = 10_000
+
+/** Created again if the system's temporary folder was cleaned. @throws Blocked */
 function homeOfProcess(): string {
   if (home !== undefined && existsSync(home)) return home
   const space = numberSpace()
-  removeLeftovers(tmpdir(), space)
-  // With mode 700, and under a free name: if another user creates such a folder first, this process gets another one.
-  const made = mkdtempSync(join(tmpdir(), `${PREFIX}-${space}-${process.pid}-`))
+  let made: string
+  try {
+    removeLeftovers(tmpdir(), space)
+    // With mode 700, and under a free name: if another user creates such a folder first, this process gets another one.
+    made = mkdtempSync(join(tmpdir(), `${PREFIX}-${space}-${process.pid}-`))
+  } catch (error) {
+    const full = tooManyOpenFiles(error)
+    if (full) throw full
+    const { code = 'unknown' } = error as NodeJS.ErrnoException
+    const why =
+      temporaryProblem() ??
+      `the folder for temporary files, ${tmpdir()} (TMPDIR), takes no more (${code}); free some room on its disk, or name another: export TMPDIR=/tmp`
+    throw new Blocked('disk', why, ASKED_AGAIN_MS)
+  }
   process.once('exit', () => rmSync(made, { recursive: true, force: true }))
   return (home = made)
 }
