@@ -289,7 +289,7 @@ export class SendDeadlinePassed extends ServiceFailure {}
 /** The service was not asked, because the file of the CA that it is checked against cannot be used. */
 export class CaUnusable extends ServiceFailure {
   constructor(message: string) {
-    super(`readSelf: ${message}`, {
+    super(message, {
       kind: 'no_answer',
       disposition: 'halt',
       block: 'service',

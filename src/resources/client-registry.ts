@@ -83,7 +83,7 @@ export function createClientRegistry(options: ClientRegistryOptions) {
       if (!connection)
         throw new ConfigError(config.file, [{ message: `there is no connection "${name}"` }])
       const { service, operations, quota: settings } = connection
-      const ca = await readCaText(connection.ca)
+      const ca = await readCaText(name, connection.ca)
       const address = JSON.stringify({ service, operations, ca })
       let known = clients.get(name)
       if (!known || known.address !== address) {
@@ -97,16 +97,7 @@ export function createClientRegistry(options: ClientRegistryOptions) {
           // More than there are concurrent batches: a batch with a permit, already written to the ledger, does not queue for a
           // connection.
           connections: CONNECTIONS_MAX,
-          key: async () => {
-            const fresh = (await loadConfig(options.configFile, options.env)).connections[name]
-            // The key of another service must not go to this one.
-            if (fresh?.service !== service)
-              throw new SyncError(
-                'connection_changed',
-                `connection "${name}" leads to another service now`,
-              )
-            return await readKey(name, fresh.key, options)
-          },
+          key: () => readKeyOf(name, service, options),
           refusedKey: (...refusal) => refusedKey(name, refusal, options),
           quota,
           logger: options.logger,
@@ -138,16 +129,25 @@ export function createClientRegistry(options: ClientRegistryOptions) {
 }
 
 /** @throws CaUnusable */
-async function readCaText(path: string | undefined): Promise<string | undefined> {
+async function readCaText(name: string, path: string | undefined): Promise<string | undefined> {
   if (path === undefined) return undefined
   try {
-    return (await readCa('', { setting: 'ca', path })).toString('utf8')
+    return (await readCa('', { setting: `ca of connection "${name}"`, path })).toString('utf8')
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     throw new CaUnusable(
       `${error.issues[0]!.message}; name the file of the CA there, or remove the setting`,
     )
   }
+}
+
+/** @throws SyncError `connection_changed`, what `readKey` throws */
+async function readKeyOf(name: string, service: string, options: ConfigRef): Promise<string> {
+  const fresh = (await loadConfig(options.configFile, options.env)).connections[name]
+  // The key of another service must not go to this one.
+  if (fresh?.service !== service)
+    throw new SyncError('connection_changed', `connection "${name}" leads to another service now`)
+  return await readKey(name, fresh.key, options)
 }
 
 /** @throws SyncError that names the connection, and where its key is configured */

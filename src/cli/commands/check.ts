@@ -269,11 +269,11 @@ async function checkServices(
   try {
     for (const name of Object.keys(config.connections))
       await findings.examine(connectionSubject(name), async () =>
-        checkConnection(context, config, name, { ...(await connect(name)), firstOf }).catch(
-          async (error: unknown) => {
+        connect(name)
+          .then((found) => checkConnection(context, config, name, { ...found, firstOf }))
+          .catch(async (error: unknown) => {
             throw await placedService(error, name, context.configFile, context.env)
-          },
-        ),
+          }),
       )
     for (const name of queried(config))
       await findings.examine(`warehouse ${name}`, async () => checkRights(context, config, name))
