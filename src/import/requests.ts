@@ -20,17 +20,14 @@ export async function requestsOf(
     rows,
     known,
     links = 0,
-    targets = 0,
     removals = 0,
     appliesPlan = false,
     perMinute = null,
   }: {
     readonly rows: number
     readonly known: number
-    /** Links that are sent, one request each; some are read back, with one request each. */
+    /** Links that are sent, one request each; their ends are looked up, and some are read back, with one request each. */
     readonly links?: number
-    /** Targets of them that are looked up. */
-    readonly targets?: number
     readonly removals?: number
     /** Whether the run applies a plan: it makes none of its own, and looks each row up before it sends it. */
     readonly appliesPlan?: boolean
@@ -52,7 +49,10 @@ export async function requestsOf(
   }[mode]
   const again = isLooked ? Math.ceil(writes * repeatedLooks(perMinute)) : 0
   const planned = appliesPlan ? 0 : lookedUpFirst(config, { rows, known })
-  const lookUps = [planned, looked, targets].reduce(
+  // What names its targets by their ids looks up none of them.
+  const hasKeys = config.links?.every(({ by }) => by === undefined) !== true
+  const ends = hasKeys ? [links, links] : [links]
+  const lookUps = [planned, looked, ...ends].reduce(
     (sum, keys) => sum + Math.ceil(keys / IN_VALUES_MAX),
     0,
   )

@@ -117,7 +117,6 @@ async function makePlan(
     rows: planned,
     known,
     links: links?.planned ?? 0,
-    targets: links?.planned ?? 0,
     removals: staged.removals.planned ?? 0,
     appliesPlan,
     perMinute: (await forecastOf(1)).perMinute,

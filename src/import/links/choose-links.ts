@@ -6,7 +6,7 @@ import type { ImportMode } from '../../core/domain/import-modes.ts'
 import type { LinkOutcome, OvertakenReason, PlannedLink } from '../../ledger/ledger.ts'
 import type { LinkScene } from './link-scene.ts'
 import { missingOutcome, unanswered, type LinkToSend } from './link-outcome.ts'
-import type { FoundRecord, RecordFinder } from './record-finder.ts'
+import { isRecord, type FoundRecord, type RecordFinder } from './record-finder.ts'
 
 export interface ChosenLinks {
   readonly send: readonly LinkToSend[]
@@ -107,8 +107,6 @@ async function overtakenBy(
   return found
 }
 
-const isRecord = (found: FoundRecord): found is { readonly id: string } => typeof found !== 'string'
-
 function beforeLookUp(scene: LinkScene, mode: ImportMode, link: PlannedLink): LinkOutcome | null {
   const configured = scene.configured(link)
   if (configured === null) return unanswered(link, 'skipped', 'not_configured')
@@ -125,15 +123,20 @@ function beforeLookUp(scene: LinkScene, mode: ImportMode, link: PlannedLink): Li
 }
 
 /** A row of an import that no run has brought in has no record of its own, whatever the service has under its key. */
-const hasRecord = (mode: ImportMode, { row, isAccepted }: PlannedLink): boolean =>
-  mode === 'link' || row !== null || isAccepted
+const hasRecord = (mode: ImportMode, { row, isAccepted, sourceId }: PlannedLink): boolean =>
+  mode === 'link' || row !== null || isAccepted || sourceId !== null
 
-/** The records that links begin at: as the ledger has them with the row, else by the row's key. */
+/** The records that have the keys of the rows now. Of several records of a key, that of the row itself counts. */
 async function findSources(scene: LinkScene, mode: ImportMode, links: readonly PlannedLink[]) {
-  const asked = links.filter((link) => link.sourceId === null && hasRecord(mode, link))
-  const found = await scene.sources.find(asked.map(({ key }) => key))
-  return ({ key, sourceId }: PlannedLink): FoundRecord =>
-    sourceId === null ? (found.get(key) ?? 'none') : { id: sourceId }
+  const asked = links.filter((link) => hasRecord(mode, link))
+  const own = asked.flatMap(({ key, sourceId }) =>
+    sourceId === null || mode === 'link' ? [] : [[key, sourceId] as const],
+  )
+  const found = await scene.sources.find(
+    asked.map(({ key }) => key),
+    new Map(own),
+  )
+  return ({ key }: PlannedLink): FoundRecord => found.get(key) ?? 'none'
 }
 
 function withoutSource(

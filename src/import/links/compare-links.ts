@@ -2,6 +2,7 @@
 // for and the service has is `unchanged`; what it lacks stays planned, for a repair to send; what no row asks for is reported and left,
 // because the service has no operation that unlinks.
 
+import { IN_VALUES_MAX } from '../../contract/index.ts'
 import { forEachConcurrent } from '../../core/concurrency.ts'
 import { isWholeScope, type ReconcileScope } from '../../core/domain/purpose.ts'
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
@@ -73,7 +74,7 @@ async function wholeRows(
   for (let after = first; ;) {
     const page = await ledger.plannedLinks(run, {
       after,
-      limit: LEDGER_ROWS_MAX,
+      limit: IN_VALUES_MAX,
       attemptsBelow: Number.MAX_SAFE_INTEGER,
     })
     links.push(...page.links)
@@ -89,6 +90,8 @@ async function wholeRows(
   }
 }
 
+const placeText = ({ ordinal, number }: LinkPlace) => `${ordinal} ${number}`
+
 async function compareRows(
   deps: Deps,
   { run, config }: LinkComparison,
@@ -102,13 +105,18 @@ async function compareRows(
     .filter((link) => !isMissing(link))
     .map((link) => (link.row === 'planned' ? { ...link, row: 'unchanged' as const } : link))
   const { send, settled } = await chooseLinks(scene, config.mode, there)
+  // A row whose key no record has now is a difference itself; so are its links.
+  const isLost = ({ state, reason }: LinkOutcome) =>
+    config.mode !== 'link' && state === 'rejected' && reason === 'source_missing'
+  const lost = new Set(settled.filter(isLost).map(placeText))
+  missing.push(...there.filter((link) => lost.has(placeText(link))))
   const groups = new Map<string, LinkToSend[]>()
   for (const one of send) groups.set(one.sourceId, [...(groups.get(one.sourceId) ?? []), one])
-  const outcomes: LinkOutcome[] = [...settled]
+  const outcomes = settled.filter((outcome) => !isLost(outcome))
   const differences = missing.map((link) => missingLink(link, null))
   await forEachConcurrent([...groups], tuning.in_flight, async ([sourceId, group]) => {
     const { edges } = await readEdges(deps, config.object_type, sourceId)
-    const compared = await compareRecord(scene, group, edges)
+    const compared = compareRecord(group, edges)
     outcomes.push(...compared.equal)
     differences.push(...compared.missing.map(({ link }) => missingLink(link, sourceId)))
     // Rows of a source of links may share a record: what the others ask for is not known here.
@@ -125,24 +133,14 @@ async function compareRows(
     await ledger.settleLinks(run, fence, outcomes.slice(at, at + LEDGER_ROWS_MAX), scene.bounds)
 }
 
-async function compareRecord(
-  scene: LinkScene,
-  group: readonly LinkToSend[],
-  edges: readonly ListedEdge[],
-) {
+function compareRecord(group: readonly LinkToSend[], edges: readonly ListedEdge[]) {
   const has = (association: string, id: string) =>
     edges.some((edge) => edge.association === association && edge.targetId === id)
   const equal: LinkOutcome[] = []
   const missing: LinkToSend[] = []
   const named = new Set<string>()
   for (const sent of group) {
-    const { link, sourceId } = sent
-    let { targetId } = sent
-    if (!has(link.association, targetId)) {
-      // The ledger may know a record that is gone by now.
-      const found = await scene.targets(link)?.findAgain(link.target)
-      if (typeof found === 'object') targetId = found.id
-    }
+    const { link, sourceId, targetId } = sent
     named.add(JSON.stringify([link.association, targetId]))
     if (has(link.association, targetId))
       equal.push(unanswered(link, 'unchanged', null, { sourceId, targetId }))
@@ -188,9 +186,10 @@ async function compareKnown(
         bySource.set(link.sourceId, [...(bySource.get(link.sourceId) ?? []), link])
     await forEachConcurrent([...bySource], tuning.in_flight, async ([sourceId, known]) => {
       const { edges } = await readEdges(deps, config.object_type, sourceId)
-      const extra = known.filter(({ association, targetId }) =>
+      const there = known.filter(({ association, targetId }) =>
         edges.some((edge) => edge.association === association && edge.targetId === targetId),
       )
+      const extra = there.length === 0 ? [] : await ofNoOtherKey(deps, scene, run, there)
       const differences = extra.map(({ association, key, targetId }) =>
         extraLink({ association, key, sourceId, targetId: targetId! }),
       )
@@ -204,4 +203,25 @@ async function compareKnown(
     if (isLate()) return isDone
   }
   return true
+}
+
+/** Links of a record without those that rows of another key ask for, which the record has by now. */
+async function ofNoOtherKey(
+  { ledger }: Deps,
+  scene: LinkScene,
+  run: number,
+  links: readonly KnownLink[],
+): Promise<readonly KnownLink[]> {
+  const keys = (await scene.sources.keysOf(links[0]!.sourceId!)).filter((key) => key !== null)
+  const asked = [...(await ledger.knownLinksOf(run, keys)).values()].flat()
+  return links.filter(
+    ({ association, key, targetId }) =>
+      !asked.some(
+        (other) =>
+          other.key !== key &&
+          other.association === association &&
+          other.targetId === targetId &&
+          other.isCompared,
+      ),
+  )
 }

@@ -28,7 +28,12 @@ export async function findRows(
   const fence = await ledger.claimSegment(run, segment)
   const matching = stagedMatchingProperty(config, schema)
   const { origin, orgId, objectType, matchingProperty } = (await ledger.destinationOf(run))!
-  const finder = new RecordFinder(deps, { origin, orgId, objectType, matchingProperty }, matching)
+  const finder = new RecordFinder(
+    deps,
+    run,
+    { origin, orgId, objectType, matchingProperty },
+    matching,
+  )
   const result = { requests: 0, refusedInRow: 0 }
   // Bounded by the items: every pass settles those that it read.
   for (;;) {
@@ -37,8 +42,13 @@ export async function findRows(
     const items = await ledger.nextPlanned(run, segment, choice)
     if (items.length === 0) break
     const keys = items.map(({ key }) => key)
-    const found = await finder.find(keys, await linkedSources(ledger, run, keys))
-    const outcomes = items.map((item) => outcomeOf(item, found.get(item.key)!, matching.name))
+    // No link is made at a hint: the link step looks both ends up.
+    const hints = await finder.hints(keys, await linkedSources(ledger, run, keys))
+    const found = await finder.find(keys.filter((key) => !hints.has(key)))
+    const outcomes = items.map((item) => {
+      const id = hints.get(item.key)
+      return outcomeOf(item, id === undefined ? found.get(item.key)! : { id }, matching.name)
+    })
     await ledger.settleUnanswered(run, segment, fence, outcomes)
     deps.beat(items.length)
     if (clock.now() >= endsAtMs) return { ...result, done: false }

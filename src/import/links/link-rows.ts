@@ -1,7 +1,8 @@
 // The link step of a run: links that are not known to be there are sent, once all rows of the run are. The state of a link is the
 // checkpoint, as that of an item is.
 
-import { ITEM_ATTEMPTS_MAX, LEDGER_ROWS_MAX } from '../../core/limits.ts'
+import { IN_VALUES_MAX } from '../../contract/index.ts'
+import { ITEM_ATTEMPTS_MAX } from '../../core/limits.ts'
 import { isWholeScope } from '../../core/domain/purpose.ts'
 import type { LinkPage, LinkPlace, PlannedLink, Run } from '../../ledger/ledger.ts'
 import { jobOf } from '../../runs/job.ts'
@@ -106,7 +107,8 @@ async function rounds(
   work: Work,
 ): Promise<boolean> {
   const { ledger, clock, tuning, signal } = deps
-  const limit = LEDGER_ROWS_MAX
+  // As many as one look-up has keys: it is not old when they are sent.
+  const limit = IN_VALUES_MAX
   for (let round = 1; round <= ITEM_ATTEMPTS_MAX; round++) {
     await eachPage(
       slice,

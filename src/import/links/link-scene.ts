@@ -50,7 +50,7 @@ export async function readLinkScene(
   const bounds = linkBoundsOf(config, target.definitions)
   return {
     bounds,
-    sources: new RecordFinder(deps, { origin, orgId, objectType, matchingProperty }, matching),
+    sources: new RecordFinder(deps, run, { origin, orgId, objectType, matchingProperty }, matching),
     configured: ({ association, to, by }) =>
       config.links?.find(
         (one) => one.association === association && one.to === to && (one.by ?? null) === by,
@@ -64,6 +64,7 @@ export async function readLinkScene(
       const { type, folds: isFolded } = targetKeyOf({ ...link!, to, by }, target.types, folds)
       const finder = new RecordFinder(
         deps,
+        run,
         { origin, orgId, objectType: to, matchingProperty: by },
         { name: by, type, folds: isFolded },
       )

@@ -1,5 +1,5 @@
-// An end of a link that the service does not find, although the ledger or a look-up had it: it is looked up once more by its key, and
-// the link goes to the record that has the key now.
+// An end of a link that the service does not find, although a look-up had it: it is looked up once more by its key, and the link goes to
+// the record that has the key now.
 
 import type { ServiceFailure } from '../../core/errors.ts'
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
@@ -32,7 +32,7 @@ export function missingEnds(deps: ImportDeps<LinkLedger>, { run, config, scene }
       return { outcome: missingOutcome(link, missing, 'target_missing', { sourceId }) }
     }
     if (asked?.target) return { outcome: refusedLink(sent, 'rejected', failure) }
-    const found = await finder.findAgain(link.target)
+    const found = (await finder.find([link.target])).get(link.target)!
     if (typeof found === 'string' || found.id !== targetId) await noteGone(link.to, targetId)
     if (found === 'none')
       return { outcome: missingOutcome(link, missing, 'target_missing', { sourceId }) }
@@ -47,7 +47,7 @@ export function missingEnds(deps: ImportDeps<LinkLedger>, { run, config, scene }
   const gone = async (sent: LinkToSend, failure: ServiceFailure): Promise<Next> => {
     const { link, missing, sourceId, targetId, asked } = sent
     if (asked?.source) return await target(sent, failure)
-    const found = await scene.sources.findAgain(link.key)
+    const found = (await scene.sources.find([link.key])).get(link.key)!
     if (typeof found === 'string' || found.id !== sourceId)
       await noteGone(config.object_type, sourceId)
     if (found === 'none')

@@ -23,7 +23,19 @@ test.each([
   ['all', 100_000, 100_000],
 ] as const)('%s: of %d links, %d requests read some back', async (verify, links, readBack) => {
   const sync = { mode: 'upsert', verify, missing_rows: 'ignore' } as const
-  expect(await requestsOf(client, sync, { rows: 0, known: 0, links })).toBe(links + readBack)
+  const lookedUp = 2 * Math.ceil(links / 100)
+  expect(await requestsOf(client, sync, { rows: 0, known: 0, links })).toBe(
+    links + lookedUp + readBack,
+  )
+})
+
+test.each([
+  ['their keys', 'svc_domain', 1_020],
+  ['their ids', undefined, 1_010],
+] as const)('links to targets by %s: look-ups of 100 ends', async (_, by, expected) => {
+  const link = { association: 'a', to: 'b', column: 'c', missing: 'park', by } as const
+  const sync = { mode: 'upsert', verify: 'none', missing_rows: 'ignore', links: [link] } as const
+  expect(await requestsOf(client, sync, { rows: 0, known: 0, links: 1_000 })).toBe(expected)
 })
 
 test.each([
