@@ -9,13 +9,17 @@ import {
   keepOwnPlan,
   lookUpChanges,
   makesPlan,
+  openKeys,
   readsAll,
   reviewLimits,
 } from '../src/import/index.ts'
+import { FROM_THE_START, isRecords } from '../src/sources/index.ts'
+import type { Source } from '../src/sources/source.ts'
 import type { ImportScope, ImportStep, ImportWork } from './import-work.ts'
 
 /** Compares what a reconciliation has staged. */
 export async function compareRows(
+  { deps }: ImportWork,
   { row, job, sync, importDeps }: ImportScope,
   { run }: ImportStep,
 ) {
@@ -24,7 +28,15 @@ export async function compareRows(
   if (scope === undefined || row.schema === null)
     throw new SyncError('not_a_reconcile', `Run ${run} is no reconciliation, or not staged`)
   const comparison = { run, config: sync.import, schema: row.schema, scope }
-  const done = await compareRun(importDeps, comparison)
+  const { schema } = row
+  let source: Source | null = null
+  const opening = async () => {
+    source = await deps.openSource(sync, importDeps.signal, FROM_THE_START)
+    return await openKeys(importDeps, sync, { schema, source })
+  }
+  const reads = isRecords(sync.import.from) ? opening : undefined
+  const comparing = compareRun(importDeps, comparison, reads)
+  const done = await comparing.finally(async () => await source?.close())
   const { found } = await ledger.differenceCounts(run)
   const { planned } = await ledger.progress(run)
   logger.info({ run, done, ...found }, 'run_compared')

@@ -162,7 +162,7 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
         return run
       }),
     stageImport: work.connected((scope, input) => stageRun(work, scope, input)),
-    compareImport: work.connected(compareRows),
+    compareImport: work.connected((scope, input) => compareRows(work, scope, input)),
     planImport: work.connected(planRows),
     reviewImport: work.connected((scope) => reviewRows(work, scope)),
     pushSegment: work.connected(pushRows),

@@ -18,9 +18,13 @@ export const SOURCES = [
 export type SourceSettings = SettingsOf<(typeof SOURCES)[number]>
 
 export type { SourceOpeners } from './driver.ts'
+export { FROM_THE_START } from './source.ts'
 
 /** What the source of an import can do. */
 export const sourceOf = (from: SourceSettings): SourceDriver => driverOf(SOURCES, from)
+
+/** Whether rows are the records of a Records Service. */
+export const isRecords = (from: SourceSettings): boolean => 'records' in from
 
 /** Why a source cannot be read in a window, in one sentence for people; null if it can, as far as its settings say. */
 export const windowProblem = (from: SourceSettings): string | null =>

@@ -41,6 +41,21 @@ export type SourceVisibility = Pick<KeyVisibility, 'key' | 'reach' | 'user'> & {
   readonly org: number
 }
 
+/** The records of a Records Service that a source reads, or a part of. */
+export interface SourceRecords {
+  readonly origin: string
+  readonly orgId: number
+  readonly objectType: string
+  /** Whether it reads a part of them, by a filter. */
+  readonly isFiltered: boolean
+  /** The field type of a column by whose values records can be looked up, exactly; null if they cannot. */
+  lookUpType(column: string): string | null
+  /** Rows of records that have one of at most 100 values in such a column, or of all of them, whatever the filter says. */
+  unfiltered(
+    by: { readonly column: string; readonly values: readonly Json[] } | null,
+  ): AsyncIterable<readonly SourceRow[]>
+}
+
 /** Makes the error of one source; the caller throws it. */
 export type SourceFault = (code: string, message: string) => SourceError
 
@@ -63,6 +78,8 @@ export interface Source {
   summary(): SourceSummary
   /** What its key saw, at least, while it was read; only after `chunks` has ended. Left out where a source has no key. */
   visibility?(): SourceVisibility
+  /** The records that it reads; left out where its rows are no records. */
+  readonly records?: SourceRecords
   /** Releases all resources. Safe at any time, and twice. */
   close(): Promise<void>
 }

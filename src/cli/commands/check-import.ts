@@ -7,6 +7,7 @@ import { MappingError, SourceError, SyncError } from '../../core/errors.ts'
 import { countText, formatNumber } from '../../core/format.ts'
 import { ROW_CHARS_MAX } from '../../core/limits.ts'
 import {
+  checkOwnRecords,
   linkBoundsOf,
   loadMapping,
   openNoRows,
@@ -74,6 +75,8 @@ export async function checkImport(
     // Also where the mapping does not fit it: a test says so too.
     checking.read.push({ sync, service: client.origin, target, columns: source.columns })
     const mapping = await loadMapping(sync.name, sync.import, target, source.columns)
+    const home = { origin: client.origin, orgId: target.self.org_id }
+    checkOwnRecords(sync.name, sync.import, source, home)
     const found = await readFirstRows(source, mapping, sync, { ...checking, limit })
     return {
       message: importMessage(sync, source.columns.length),

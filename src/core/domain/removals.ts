@@ -25,7 +25,11 @@ const REMOVAL_STATE = {
     carried: false,
     meaning: 'never written by this sync, left alone',
   },
-  kept: { outcome: 'left', carried: false, meaning: 'of another row or sync too, left alone' },
+  kept: {
+    outcome: 'left',
+    carried: false,
+    meaning: 'of another row or sync too, or in the source still; left alone',
+  },
   changed_since: {
     outcome: 'differs',
     carried: false,

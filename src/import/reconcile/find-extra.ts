@@ -22,6 +22,7 @@ import type {
 import type { ImportDeps } from '../ports.ts'
 import { stepPosition, type StepPosition } from '../step-position.ts'
 import { readAbsentKeys, type AbsentKeys, type HeldKey } from './absent-keys.ts'
+import { stillInSourceText, type KeysOfSource } from '../source-keys.ts'
 import type { ReconcileJob } from './compare-items.ts'
 import { findDoubtful } from './doubtful-keys.ts'
 import { recordVersion, type RecordReading } from './reading.ts'
@@ -43,6 +44,9 @@ interface LeftRecords {
   /** The sync that writes the record too, once for each record. */
   readonly syncs: readonly string[]
   readonly rows: readonly CorrectedRow[]
+  /** Those whose record the source still has, whatever it gave. */
+  readonly inSource: number
+  readonly isFiltered: boolean
   /** Extra records that the key in use does not find, and may not see. */
   readonly hidden: number
   /** Extra records of a key that has another one, or may have. */
@@ -61,7 +65,14 @@ interface Progress {
 export async function findExtra(
   deps: ImportDeps<ExtraLedger>,
   job: ReconcileJob,
-  reading: RecordReading,
+  {
+    reading,
+    openKeys,
+  }: {
+    readonly reading: RecordReading
+    /** Opens the keys of the source; asked for once there is a record without a row. */
+    readonly openKeys: () => Promise<KeysOfSource | null>
+  },
   isLate: () => boolean,
 ): Promise<boolean> {
   const { ledger, signal, tuning } = deps
@@ -71,6 +82,8 @@ export async function findExtra(
     corrected: await stepPosition(ledger, run, 'corrected', { records: 0, named: '' }),
     kept: await stepPosition(ledger, run, 'kept_extra', { hidden: 0, second: 0 }),
   }
+  let opened: ReturnType<typeof openKeys> | null = null
+  const scene = { reading, keysOf: () => (opened ??= openKeys()) }
   // Bounded by the keys: every page goes on after the one before it.
   for (let after = await ledger.loadStepState(run, config.object_type); ;) {
     signal.throwIfAborted()
@@ -79,7 +92,7 @@ export async function findExtra(
     const done = new Map<Slice, LeftRecords>()
     try {
       await forEachConcurrent(slices, tuning.in_flight, async (slice) => {
-        done.set(slice, await recordExtra(deps, job, reading, slice))
+        done.set(slice, await recordExtra(deps, job, scene, slice))
       })
     } finally {
       await keep(deps, job, progress, { page, slices, done })
@@ -100,11 +113,11 @@ export async function findExtra(
 async function recordExtra(
   deps: ImportDeps<ExtraLedger>,
   job: ReconcileJob,
-  reading: RecordReading,
+  { reading, keysOf }: { reading: RecordReading; keysOf: () => Promise<KeysOfSource | null> },
   slice: Slice,
 ): Promise<LeftRecords> {
   const { ledger } = deps
-  const { run, config } = job
+  const { run, config, scope } = job
   const ours = await readAbsentKeys(deps, job, reading, slice)
   // All rows were compared: what one of them was found under is its record, even if another key finds it too.
   const own = await ledger.recordsOfRows(
@@ -118,12 +131,19 @@ async function recordExtra(
     run,
     others.map(({ key }) => key),
   )
-  const extra = others.filter(({ key }) => !brought.has(key))
+  const unread = others.filter(({ key }) => !brought.has(key))
+  // What is deleted needs a proof, also where the form of its key in the source is not known.
+  const isWhole = scope.repair && scope.deleteExtra
+  const keys = unread.length === 0 ? null : await keysOf()
+  const there = (await keys?.have(unread, { isWhole })) ?? new Set()
+  const extra = unread.filter(({ key }) => !there.has(key))
   const differences = extra.map((held) => extraOf(config, held, reading))
   if (extra.length > 0) await ledger.noteDifferences(run, differences, { repaired: false })
   return {
     syncs: [...elsewhere.values()],
     rows: [...brought.values()],
+    inSource: there.size,
+    isFiltered: keys?.records.isFiltered === true,
     hidden: extra.filter(({ record }) => record === null).length,
     second: extra.filter(({ record, isSecond }) => record !== null && isSecond).length,
   }
@@ -140,7 +160,9 @@ async function keep(
   const gap = slices.findIndex((slice) => !done.has(slice))
   const last = gap < 0 ? page.next : (slices[gap - 1]?.at(-1)?.place ?? null)
   for (const slice of gap < 0 ? slices : slices.slice(0, gap)) {
-    const { syncs, rows, hidden, second } = done.get(slice)!
+    const { syncs, rows, hidden, second, inSource, isFiltered } = done.get(slice)!
+    kept.kept.inSource = (kept.kept.inSource ?? 0) + inSource
+    kept.kept.isFiltered ||= isFiltered
     kept.kept.hidden += hidden
     kept.kept.second += second
     for (const sync of syncs) elsewhere.kept[sync] = (elsewhere.kept[sync] ?? 0) + 1
@@ -163,6 +185,9 @@ const warningsOf = ({ elsewhere, corrected, kept: { kept } }: Progress): string[
     ? [
         `extra records that are not deleted, because their key has another record, or may have (${SECOND_RECORD}): ${kept.second}; delete at the service those that are too many`,
       ]
+    : []),
+  ...((kept.inSource ?? 0) > 0
+    ? [stillInSourceText(kept.inSource!, { isFiltered: kept.isFiltered === true })]
     : []),
   ...Object.entries(elsewhere.kept).map(leftText),
   ...(corrected.kept.records > 0 ? [correctedText(corrected.kept)] : []),
@@ -209,6 +234,9 @@ function correctedText({ records, named }: CorrectedRecords): string {
 interface KeptExtra {
   hidden: number
   second: number
+  /** Not in runs of older releases. */
+  inSource?: number
+  isFiltered?: boolean
 }
 
 const extraOf = (

@@ -11,6 +11,7 @@ import { isWholeScope } from '../../core/domain/purpose.ts'
 import type { BeforeImages, LedgerIdentity, Links } from '../../ledger/ledger.ts'
 import { compareLinks } from '../links/compare-links.ts'
 import type { ImportDeps } from '../ports.ts'
+import type { KeysOfSource } from '../source-keys.ts'
 import { ItemComparer, type ReconcileJob } from './compare-items.ts'
 import { noteDeletionView } from './deletion-view.ts'
 import { findExtra, type ExtraLedger } from './find-extra.ts'
@@ -19,11 +20,13 @@ import { recordReading } from './reading.ts'
 /**
  * Compares the planned items of a run that were not compared yet, then looks for what is extra. Returns whether it came to
  * the end before its time was over (`tuning.segment_ms`); what it did is in the ledger.
+ * @param openKeys opens the keys of the source, to ask for those that it gave no row of
  * @throws Blocked, ServiceFailure, QuotaWait: called again, it goes on; MappingError if the matching property no longer exists
  */
 export async function compareRun(
   deps: ImportDeps<ExtraLedger & BeforeImages & LedgerIdentity & Links>,
   job: ReconcileJob,
+  openKeys: () => Promise<KeysOfSource | null> = async () => null,
 ): Promise<boolean> {
   const { ledger, clock, tuning, signal } = deps
   const { run } = job
@@ -51,5 +54,5 @@ export async function compareRun(
   // What the source lacks is known only if all of its rows were read.
   if (!isWholeScope(job.scope)) return true
   if (job.scope.repair && job.scope.deleteExtra) await noteDeletionView(deps, job)
-  return await findExtra(deps, job, reading, isLate)
+  return await findExtra(deps, job, { reading, openKeys }, isLate)
 }

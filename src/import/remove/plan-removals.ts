@@ -21,6 +21,7 @@ import type {
 } from '../../ledger/ledger.ts'
 import { readsAll } from '../run-configs.ts'
 import type { Source } from '../../sources/source.ts'
+import { STILL_IN_SOURCE, stillInSourceText, type KeysOfSource } from '../source-keys.ts'
 import { stepPosition } from '../step-position.ts'
 import type { ImportDeps } from '../ports.ts'
 
@@ -40,6 +41,8 @@ export interface StagedReading {
   /** Whether it is regular, and its source was read whole. */
   readonly isWhole: boolean
   readonly source: Pick<Source, 'stamp'>
+  /** The keys that the source has, beyond what was read; null if that is no source of records. */
+  readonly keys: KeysOfSource | null
 }
 
 export interface PlannedRemovals {
@@ -104,10 +107,14 @@ export async function planRemovals(
   }
   const { counts, keyless } = await planner.end()
   const held = counts.unsent ?? 0
+  const { stillThere } = planner
   return {
     counts,
     warnings: [
       ...(obstacle === null || obstacle === '' ? [] : [`missing_rows: ${obstacle}`]),
+      ...(stillThere > 0
+        ? [`missing_rows: ${stillInSourceText(stillThere, reading.keys!.records)}`]
+        : []),
       ...(held > 0
         ? [
             `missing_rows: nothing was removed (${formatNumber(held)} without a row): ${rows(keyless)} ${keyless === 1 ? 'has' : 'have'} no key that can be read${await keylessText(ledger, run)}, so a record that seems gone may be ${keyless === 1 ? 'its' : 'theirs'}; give ${keyless === 1 ? 'it a key' : 'them keys'} in the source, and the next run looks again`,
@@ -172,11 +179,17 @@ class Planner {
   readonly #deps: ImportDeps<PlanningLedger>
   readonly #reading: StagedReading
   #number = 0
+  #stillThere = 0
   #keyless: number | null = null
 
   constructor(deps: ImportDeps<PlanningLedger>, reading: StagedReading) {
     this.#deps = deps
     this.#reading = reading
+  }
+
+  /** Records without a row whose own record the source still has. */
+  get stillThere(): number {
+    return this.#stillThere
   }
 
   async addAsked(): Promise<void> {
@@ -200,10 +213,12 @@ class Planner {
       const page = await ledger.carriedKeys(run, { earlier, after, limit: LEDGER_ROWS_MAX })
       if (page.length === 0) return
       const still = page.filter(({ cause }) => (cause === 'asked' ? isAsked : isMissing))
-      const state = await this.#stateOfMissing(still.some(({ cause }) => cause === 'missing'))
       await this.#add(
-        still.map((one) => ({ ...one, state: one.cause === 'asked' ? 'planned' : state })),
+        still.flatMap((one) =>
+          one.cause === 'asked' ? [{ ...one, state: 'planned' as const }] : [],
+        ),
       )
+      await this.#addGone(still.filter(({ cause }) => cause === 'missing'))
       after = page.at(-1)!.number
     }
   }
@@ -222,13 +237,12 @@ class Planner {
       const removed =
         names.length === 0 ? new Set() : await ledger.removedSince(run, earlier, names)
       const tracked = page.keys.filter((one) => one.isTracked)
-      const state = await this.#stateOfMissing(tracked.length > 0)
-      await this.#add([
-        ...tracked.map((one) => ({ ...one, cause: 'missing' as const, state })),
-        ...untracked
+      await this.#addGone(tracked)
+      await this.#add(
+        untracked
           .filter(({ key, isWithdrawn }) => !isWithdrawn && !removed.has(key))
           .map((one) => ({ ...one, cause: 'missing' as const, state: 'not_tracked' as const })),
-      ])
+      )
       after = page.next
     }
   }
@@ -236,6 +250,26 @@ class Planner {
   async end(): Promise<{ counts: RemovalCounts; keyless: number }> {
     const counts = await this.#deps.ledger.removalCounts(this.#reading.run)
     return { counts, keyless: this.#keyless ?? 0 }
+  }
+
+  /** Those that the source still has are left. */
+  async #addGone(
+    missing: readonly (Pick<NewRemoval, 'key' | 'recordId'> & {
+      readonly rawKey?: string | null
+    })[],
+  ): Promise<void> {
+    if (missing.length === 0) return
+    const state = await this.#stateOfMissing(true)
+    const there = (await this.#reading.keys?.have(missing)) ?? new Set()
+    this.#stillThere += there.size
+    await this.#add(
+      missing.map(({ key, recordId }) => ({
+        key,
+        recordId,
+        cause: 'missing' as const,
+        state: there.has(key) ? 'kept' : state,
+      })),
+    )
   }
 
   /** A row whose key cannot be read may be that of any record. */
@@ -259,7 +293,7 @@ class Planner {
       recordId,
       cause,
       state,
-      reason: state === 'unsent' ? KEYLESS : null,
+      reason: state === 'unsent' ? KEYLESS : state === 'kept' ? STILL_IN_SOURCE : null,
     }))
     await ledger.addRemovals(run, fence, removals)
   }

@@ -43,6 +43,7 @@ import { foldsCase } from '../mapping/case-folding.ts'
 import { isCaseFoldable } from '../mapping/key.ts'
 import { readTarget } from '../mapping/target.ts'
 import { planRemovals } from '../remove/plan-removals.ts'
+import { checkOwnRecords, KeysOfSource } from '../source-keys.ts'
 import { RowFilter } from './row-filter.ts'
 import { noteSourceVisibility } from './source-visibility.ts'
 import { stagedParts } from './staged-parts.ts'
@@ -137,6 +138,7 @@ async function stageSource(
       deps,
       loadMapping(sync.name, config, target, source.columns, { folds, linkFolds }),
     )
+    checkOwnRecords(sync.name, config, source, destination, reconcile)
     await ledger.bindDestination(run, destination, {
       keyFingerprint: job.keyFingerprint,
       warnings: plan.warnings,
@@ -145,7 +147,9 @@ async function stageSource(
     const bounds = linkBoundsOf(config, target.links?.definitions ?? [])
     const { counts, ...found } = await stageRows(deps, job, { source, plan, last, bounds })
     const { withdrawn = 0, fence } = counts
-    const reading = { run, fence, sync, rows: found.all, withdrawn, isRegular, source }
+    const cleared = plan.cleared()
+    const keys = KeysOfSource.of(deps, source, { config, plan, keyType, folds })
+    const reading = { run, fence, sync, rows: found.all, withdrawn, isRegular, source, keys }
     const planning = planRemovals(deps, { ...reading, isWhole: isRegular && !isIncremental })
     const removals = await withHeartbeat(deps, planning)
     const isWhole = !isRetry && !isOfLinks && !isIncremental && window === null && !reconcile?.where
@@ -168,7 +172,7 @@ async function stageSource(
       carried,
       carriedLinks,
       warnings: [...plan.warnings, ...warnings],
-      cleared: plan.cleared(),
+      cleared,
       removals: removals.counts,
     }
   } finally {

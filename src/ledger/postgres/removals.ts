@@ -35,7 +35,7 @@ const removalsWith = (run: string, key: string) =>
 const WITHDRAWN = `(SELECT true FROM items AS other WHERE ${itemsWith('$2', 'gone.key', 'other')}
   AND other.state = 'withdrawn' LIMIT 1) IS NOT NULL`
 
-const MISSING_SQL = `SELECT gone.key, gone.state = 'withdrawn' OR gone.state = 'superseded' AND ${WITHDRAWN} AS is_withdrawn, ${recordOf('gone.key')}, ${isTracked('gone.key')} AS is_tracked FROM items AS gone
+const MISSING_SQL = `SELECT gone.key, gone.raw_key, gone.state = 'withdrawn' OR gone.state = 'superseded' AND ${WITHDRAWN} AS is_withdrawn, ${recordOf('gone.key')}, ${isTracked('gone.key')} AS is_tracked FROM items AS gone
   WHERE gone.run = $2 AND gone.ordinal > $3 AND gone.ordinal <= $4 AND gone.key IS NOT NULL AND ${isAbsent('gone.key')}
     AND (SELECT true FROM items AS earlier WHERE ${itemsWith('$2', 'gone.key', 'earlier')}
       AND earlier.ordinal::bigint < gone.ordinal LIMIT 1) IS NULL
@@ -109,6 +109,7 @@ export const removalMethods = (db: PostgresDatabase) =>
         keys: rows.map((row) => ({
           ...goneKeyOfRow(row),
           isWithdrawn: row['is_withdrawn'] === true,
+          rawKey: row['raw_key'] === null ? null : String(row['raw_key']),
         })),
         next: after + limit < Number(end?.['last'] ?? 0) ? after + limit : null,
       }

@@ -23,7 +23,7 @@ export interface NewRemoval extends Omit<GoneKey, 'isTracked'> {
   /** Its place among the removals of the run, from 1. */
   readonly number: number
   readonly cause: RemovalCause
-  readonly state: Extract<RemovalState, 'planned' | 'not_tracked' | 'unsent'>
+  readonly state: Extract<RemovalState, 'planned' | 'not_tracked' | 'unsent' | 'kept'>
   readonly reason: string | null
 }
 
@@ -108,8 +108,11 @@ export interface Removals {
     run: number,
     options: LedgerPage & { readonly earlier: number },
   ): Promise<{
-    /** `isWithdrawn`: its row asked for the deletion then. */
-    readonly keys: readonly (GoneKey & { readonly isWithdrawn: boolean })[]
+    /** `isWithdrawn`: its row asked for the deletion then; `rawKey`: how the source had the key, where that was otherwise. */
+    readonly keys: readonly (GoneKey & {
+      readonly isWithdrawn: boolean
+      readonly rawKey: string | null
+    })[]
     readonly next: number | null
   }>
   /** Items of the run above `after` that ask for the deletion of their record, and are tracked. */

@@ -31,7 +31,7 @@ const isPresent = (key: string) =>
 const WITHDRAWN = `EXISTS (SELECT 1 FROM items AS other INDEXED BY items_key
   WHERE other.run = ?2 AND other.key = gone.key AND other.state = 'withdrawn')`
 
-const MISSING_SQL = `SELECT gone.key, gone.state = 'withdrawn' OR gone.state = 'superseded' AND ${WITHDRAWN} AS is_withdrawn, ${recordOf('gone.key')}, ${isTracked('gone.key')} AS is_tracked FROM items AS gone
+const MISSING_SQL = `SELECT gone.key, gone.raw_key, gone.state = 'withdrawn' OR gone.state = 'superseded' AND ${WITHDRAWN} AS is_withdrawn, ${recordOf('gone.key')}, ${isTracked('gone.key')} AS is_tracked FROM items AS gone
   WHERE gone.run = ?2 AND gone.ordinal > ?3 AND gone.ordinal <= ?4 AND gone.key IS NOT NULL AND NOT ${isPresent('gone.key')}
     AND NOT EXISTS (SELECT 1 FROM items AS first INDEXED BY items_key
       WHERE first.run = ?2 AND first.key = gone.key AND first.ordinal < gone.ordinal)
@@ -58,6 +58,7 @@ export const removalMethods = (db: SqliteDatabase) =>
         keys: rows.map((row) => ({
           ...goneKeyOfRow(row),
           isWithdrawn: row['is_withdrawn'] === 1,
+          rawKey: row['raw_key'] === null ? null : String(row['raw_key']),
         })),
         next: after + limit < last ? after + limit : null,
       }

@@ -20,7 +20,14 @@ import { lostVisibility } from '../../core/domain/visibility.ts'
 import { systemClock, type Clock } from '../../core/ports.ts'
 import type { Window } from '../../core/domain/watermark.ts'
 import { singlePass } from '../single-pass.ts'
-import type { Source, SourceFault, SourceRow, SourceSummary, SourceVisibility } from '../source.ts'
+import type {
+  Source,
+  SourceFault,
+  SourceRecords,
+  SourceRow,
+  SourceSummary,
+  SourceVisibility,
+} from '../source.ts'
 import { sourcePages, waitAfter, type RecordsPagesOptions } from './pages.ts'
 import type { RecordsSettings } from './settings.ts'
 
@@ -33,6 +40,7 @@ const NAMES_SHOWN_MAX = 50
 /** The client's operations that a source uses. */
 export type SourceClient = Pick<
   RecordsClient,
+  | 'origin'
   | 'keyFingerprint'
   | 'readSelf'
   | 'readObjectType'
@@ -106,11 +114,52 @@ export async function openRecords(
       }
     },
     visibility: () => seen,
+    records: recordsOf(client, from, { schema, query, org: seen.org, fault }),
     async close() {
       stop.abort()
       await pages.return()
     },
   })
+}
+
+/** The records as a whole: what the filter leaves out is there. */
+function recordsOf(
+  client: SourceClient,
+  { filter }: RecordsSettings['records'],
+  {
+    schema,
+    query,
+    org,
+    fault,
+  }: {
+    readonly schema: ObjectSchema
+    readonly query: RecordsPagesOptions
+    readonly org: number
+    readonly fault: SourceFault
+  },
+): SourceRecords {
+  const { objectType, properties } = query
+  return {
+    origin: client.origin,
+    orgId: org,
+    objectType,
+    isFiltered: filter !== undefined,
+    lookUpType(column) {
+      const property = schema.properties.find(({ name }) => name === column)
+      if (property === undefined || column === ID) return null
+      const { field_type: type, is_multi: isMulti, operators } = property
+      return !isMulti && operators.includes('in') ? type : null
+    },
+    async *unfiltered(by) {
+      const only = by && ({ property: by.column, op: 'in', value: by.values } as FilterNode)
+      let ordinal = 0
+      for await (const page of sourcePages(client, { ...query, filter: only ?? undefined }, fault))
+        yield page.map((record) => {
+          ordinal += 1
+          return { ordinal, line: ordinal, cells: cellsOf(record, properties) }
+        })
+    },
+  }
 }
 
 async function* rowsOf(

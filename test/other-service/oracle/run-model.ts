@@ -178,31 +178,24 @@ export class RunModel {
       if (['rejected', 'failed', 'unsent', 'planned'].includes(row.state))
         return { states: ['unsent'], ends: none }
     }
-    let source = row?.id ?? sync.accepted.get(key)?.id ?? null
-    if (source === null && isLinkMode)
-      source =
-        records(sync.setting.type, key)?.id ?? service.ofKey(sync.setting.type, key)?.id ?? null
-    if (source === null) return { states: [isLinkMode ? missing : 'unsent'], ends: none }
-    const first = this.#firstTarget(link, records)
-    if (typeof first === 'string')
-      return {
-        states: [first === 'several' ? 'rejected' : missing],
-        ends: { source, target: null },
-      }
-    let target: string | null = first.id
+    const { type } = sync.setting
+    const own = isLinkMode ? null : (row?.id ?? sync.accepted.get(key)?.id ?? null)
+    if (own === null && !isLinkMode) return { states: ['unsent'], ends: none }
+    // What is remembered shows only which records are gone.
     const gone: string[] = []
-    if (!service.has(source)) {
-      gone.push(source)
-      source = service.ofKey(sync.setting.type, key)?.id ?? null
-      if (source === null)
-        return { states: [isLinkMode ? missing : 'rejected'], ends: { source, target }, gone }
+    const noteGone = (id: string | null | undefined) => {
+      if (typeof id === 'string' && !service.has(id)) gone.push(id)
     }
-    if (!service.has(target)) {
-      gone.push(target)
-      const again = this.#search(link)
-      if (again.length > 1) return { states: ['rejected'], ends: { source, target: null }, gone }
-      target = again[0]?.id ?? null
-    }
+    noteGone(own ?? records(type, key)?.id)
+    const source = service.ofKey(type, key)?.id ?? null
+    if (source === null)
+      return { states: [isLinkMode ? missing : 'rejected'], ends: { source, target: null }, gone }
+    if (setting.by === 'code') noteGone(records(setting.to, link.target)?.id)
+    const found = setting.by === null ? [{ id: link.target }] : this.#search(link)
+    if (setting.by === null) noteGone(link.target)
+    const [first] = found
+    const target = first !== undefined && service.has(first.id) ? first.id : null
+    if (found.length > 1) return { states: ['rejected'], ends: { source, target: null }, gone }
     return target === null
       ? { states: [missing], ends: { source, target }, gone }
       : { states: ['linked'], ends: { source, target }, gone }
@@ -210,19 +203,6 @@ export class RunModel {
 
   #search({ setting: { to, by }, target }: Link) {
     return by === null ? [] : this.#scene.service.withValue(to, by, target)
-  }
-
-  /** As the ledger has it, else as the service finds it. */
-  #firstTarget(
-    link: Link,
-    records: ReturnType<typeof recordsOf>,
-  ): { id: string } | 'none' | 'several' {
-    const { setting, target } = link
-    if (setting.by === null) return { id: target }
-    const known = setting.by === 'code' ? records(setting.to, target) : null
-    if (known) return known
-    const found = this.#search(link)
-    return found.length > 1 ? 'several' : (found[0] ?? 'none')
   }
 
   /** Records without a row are removed. */

@@ -83,7 +83,7 @@ const without = async (
   type: string,
   of: Promise<Map<string, string[]>>,
   key: string,
-) => void (await scene.client.deleteRecord(type, (await of).get(key)![0]!))
+) => await scene.client.deleteRecord(type, (await of).get(key)![0]!)
 
 type Move = (scene: Made) => Promise<unknown>
 const MOVES: readonly (readonly [string, Move])[] = [
