@@ -29,14 +29,19 @@ export async function compareRows(
     throw new SyncError('not_a_reconcile', `Run ${run} is no reconciliation, or not staged`)
   const comparison = { run, config: sync.import, schema: row.schema, scope }
   const { schema } = row
-  let source: Source | null = null
+  const opened: Source[] = []
   const opening = async () => {
-    source = await deps.openSource(sync, importDeps.signal, FROM_THE_START)
+    const source = await deps.openSource(sync, importDeps.signal, FROM_THE_START)
+    opened.push(source)
     return await openKeys(importDeps, sync, { schema, source })
   }
   const reads = isRecords(sync.import.from) ? opening : undefined
-  const comparing = compareRun(importDeps, comparison, reads)
-  const done = await comparing.finally(async () => await source?.close())
+  let done = false
+  try {
+    done = await compareRun(importDeps, comparison, reads)
+  } finally {
+    for (const source of opened) await source.close()
+  }
   const { found } = await ledger.differenceCounts(run)
   const { planned } = await ledger.progress(run)
   logger.info({ run, done, ...found }, 'run_compared')
