@@ -133,6 +133,16 @@ export const workerSettings = z.strictObject({
     .describe(
       'Where a worker answers `/metrics`, `/healthz` and `/readyz`, `host:port`. Several workers of one machine need one each: `"127.0.0.1:${METRICS_PORT:-9464}"`. Default: nowhere.',
     ),
+  hosts: z
+    .array(
+      z
+        .string()
+        .regex(/^[a-z\d]([\w.-]{0,251}[a-z\d])?$/i, 'expected a name such as `worker.example.com`'),
+    )
+    .optional()
+    .describe(
+      'Names with which programs ask at `listen`, such as `worker.example.com`. An address, a name without a dot and the name of the machine need no entry; another name is refused (421), because a page of the web may have it.',
+    ),
   console: hostPort('expected host:port, such as `127.0.0.1:8088`')
     .optional()
     .describe(

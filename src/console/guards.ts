@@ -94,4 +94,10 @@ function isOwnOrigin(origin: string | null, site: ConsoleSite): boolean {
   )
 }
 
-export const guarded = (reply: FastifyReply): FastifyReply => reply.headers(HEADERS)
+/** Browsers ask a console with a certificate of its own by TLS alone, for half a year. */
+const TLS_ONLY = { 'strict-transport-security': 'max-age=15552000' } as const
+
+export const guarded = (
+  reply: FastifyReply,
+  { scheme }: Pick<ConsoleSite, 'scheme'>,
+): FastifyReply => reply.headers(scheme === 'https' ? { ...HEADERS, ...TLS_ONLY } : HEADERS)

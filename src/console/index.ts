@@ -69,6 +69,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
   const close = async () => {
     streams.close()
     await fastify.close()
+    passwords.close()
     await readings.close()
   }
   try {

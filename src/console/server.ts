@@ -5,6 +5,7 @@ import { basename } from 'node:path'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { isAllowed } from '../core/domain/roles.ts'
 import type { Logger } from '../core/ports.ts'
+import { boundConnections } from '../net/connections.ts'
 import { html, type Markup } from '../report/escape.ts'
 import { addCorrections } from './actions/corrections.ts'
 import { addRecordToday } from './actions/record-today.ts'
@@ -37,6 +38,8 @@ import { TEXT } from './texts.ts'
 import type { TlsPair } from './tls.ts'
 
 const CONNECTIONS_MAX = 512
+/** Connections of one address on which nobody has logged in. */
+const WITHOUT_LOGIN_MAX = 64
 const REQUEST_MAX_MS = 90_000
 const PARAMETER_CHARS_MAX = 2_000
 
@@ -66,9 +69,16 @@ export function buildConsole(
   { site, sessions, passwords, gate, tls, logger }: ServerParts,
 ): FastifyInstance {
   const fastify = serverOf(site, tls)
-  fastify.server.maxConnections = CONNECTIONS_MAX
+  const connections = boundConnections(fastify.server, {
+    listener: 'console',
+    connectionsMax: CONNECTIONS_MAX,
+    unprovedMax: WITHOUT_LOGIN_MAX,
+    provedBy: 'login',
+    isExempt: (address) => site.proxy?.isTrusted(address) ?? false,
+    logger,
+  })
   fastify.addHook('onRequest', async (request, reply) => {
-    guarded(reply)
+    guarded(reply, site)
     const refusal = refusalOf(request, site)
     if (refusal === null) return
     if (refusal.status === 405) reply.header('allow', 'GET, HEAD, POST')
@@ -85,6 +95,7 @@ export function buildConsole(
     const entry = await gate.enter(request, users, isApi(request))
     if (entry.kind !== 'in') return await turnAway(depsOf(request), entry, request, reply)
     visitors.set(request, entry.visitor)
+    connections.prove(request.raw.socket)
     const isOut = request.routeOptions.url === LOGOUT_PATH
     if (request.method === 'POST' && !isOut && !isAllowed(entry.visitor.role, 'operator'))
       return await refuse(depsOf)(request, reply, notAllowed(entry.visitor, 'operator'))
@@ -132,7 +143,7 @@ function serverOf(site: ConsoleSite, tls: TlsPair | null): FastifyInstance {
     routerOptions: { maxParamLength: PARAMETER_CHARS_MAX },
     // Before a request has a route, and our hooks.
     frameworkErrors: (error, request, reply) =>
-      unreadable(request, guarded(reply as unknown as FastifyReply), error.statusCode ?? 400),
+      unreadable(request, guarded(reply as unknown as FastifyReply, site), error.statusCode ?? 400),
     trustProxy: (address: string) => site.proxy?.isTrusted(address) ?? false,
     ...(tls !== null && { https: { ...tls, minVersion: 'TLSv1.2' } }),
   }) as unknown as FastifyInstance

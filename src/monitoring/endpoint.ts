@@ -1,15 +1,21 @@
 // The worker's HTTP endpoint: its metrics, whether it works, and whether it is ready. Promises kept here: it answers within
-// seconds, whatever else hangs; it reveals nothing of rows, keys or messages; a port that is taken is reported at once.
+// seconds, whatever else hangs; it reveals nothing of rows, keys or messages, and nothing to a page of the web; a port that is taken is reported at once.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { SyncError } from '../core/errors.ts'
+import type { Logger } from '../core/ports.ts'
+import { boundConnections } from '../net/connections.ts'
+import { isKnownHost } from '../net/hosts.ts'
 import { withTimeout } from './timeout.ts'
 import type { Metrics } from './metrics.ts'
 
 const CHECK_MAX_MS = 2_000
 const TEMPORAL_PAGE_MAX_MS = 2_000
 const CONNECTIONS_MAX = 50
+const UNPROVED_MAX = 16
+const OTHER_HOST =
+  'asked as another host; expected an address, a name without a dot, or one of worker.hosts'
 const REQUEST_MAX_MS = 10_000
 
 /** Parts that a worker needs: whether each is available. A check that fails, or takes too long, counts as not available. */
@@ -18,6 +24,8 @@ export type ReadinessChecks = Readonly<Record<string, () => boolean | Promise<bo
 export interface EndpointOptions {
   /** `host:port` of the setting `worker.listen`; port 0 takes a free one. */
   readonly listen: string
+  /** Names that it is asked as, besides addresses and names without a dot. */
+  readonly hosts?: readonly string[]
   readonly metrics: Metrics
   /** Updates the gauges; never rejects. */
   collect(): Promise<void>
@@ -26,6 +34,7 @@ export interface EndpointOptions {
   readonly temporalPage: string | null
   /** Longest check, ms. Default 2 s. */
   readonly checkMaxMs?: number
+  readonly logger?: Pick<Logger, 'warn'>
 }
 
 export interface MonitoringEndpoint {
@@ -38,7 +47,13 @@ export interface MonitoringEndpoint {
 export async function openEndpoint(options: EndpointOptions): Promise<MonitoringEndpoint> {
   const { metrics, checks, checkMaxMs = CHECK_MAX_MS } = options
   const server = createServer({ requestTimeout: REQUEST_MAX_MS, headersTimeout: REQUEST_MAX_MS })
-  server.maxConnections = CONNECTIONS_MAX
+  const { logger } = options
+  boundConnections(server, {
+    listener: 'metrics',
+    connectionsMax: CONNECTIONS_MAX,
+    unprovedMax: UNPROVED_MAX,
+    logger,
+  })
 
   const ready = async (): Promise<Record<string, boolean>> => {
     const parts = await Promise.all(
@@ -69,6 +84,8 @@ export async function openEndpoint(options: EndpointOptions): Promise<Monitoring
       response.end(request.method === 'HEAD' ? undefined : body)
     }
     const text = 'text/plain; charset=utf-8'
+    if (!isKnownHost(request.headers.host, options.hosts ?? []))
+      return answer(421, text, `${OTHER_HOST}\n`)
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       response.setHeader('allow', 'GET, HEAD')
       return answer(405, text, 'GET was expected\n')

@@ -41,12 +41,14 @@ export function createMonitor(options: MonitorOptions) {
      * @throws SyncError `listen_failed`
      */
     async listen(at: Pick<EndpointOptions, 'temporalPage' | 'checks'>): Promise<string | null> {
-      const { listen } = config.worker
+      const { listen, hosts = [] } = config.worker
       if (listen === undefined) return null
       endpoint = await openEndpoint({
         ...at,
         listen,
+        hosts,
         metrics,
+        logger,
         collect: syncGauges({ ...options, metrics }),
       })
       logger.info({ address: endpoint.address }, 'worker_listening')

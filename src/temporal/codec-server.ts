@@ -6,6 +6,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import type { PayloadCodec } from '@temporalio/common'
 import { SyncError } from '../core/errors.ts'
+import { boundConnections } from '../net/connections.ts'
 import { payloadFromJson, payloadToJson, type PayloadJson } from './codec.ts'
 
 export interface CodecServerOptions {
@@ -36,7 +37,7 @@ export async function startCodecServer(options: CodecServerOptions) {
   const server = createServer({ requestTimeout: requestMaxMs }, (request, response) => {
     void answer(options, request, response).catch(() => response.destroy())
   })
-  server.maxConnections = 100
+  boundConnections(server, { listener: 'codec server', connectionsMax: 100, unprovedMax: 50 })
   await listen(server, options.port)
   return {
     url: `http://${host}:${(server.address() as AddressInfo).port}`,

@@ -48,12 +48,13 @@ const WORK: Rule = {
 
 const LAYERS: Readonly<Record<string, Rule>> = {
   core: { value: [], packages: [], node: [] },
+  net: { value: [], type: ['core'], packages: [] },
   contract: { value: ['core'], packages: ['zod'], node: [] },
   outbound: { value: ['core'], packages: ['undici'] },
   client: { value: ['core', 'contract', 'outbound'], packages: ['undici'] },
   sqlite: { value: ['core'], packages: ['@photostructure/sqlite'] },
   service: {
-    value: ['core', 'contract', 'sqlite'],
+    value: ['core', 'contract', 'net', 'sqlite'],
     packages: ['fastify', 'zod'],
   },
   conform: {
@@ -101,7 +102,7 @@ const LAYERS: Readonly<Record<string, Rule>> = {
     node: ['node:crypto'],
   },
   temporal: {
-    value: ['core', 'config', 'outbound', 'workflows'],
+    value: ['core', 'config', 'net', 'outbound', 'workflows'],
     type: ['runs', 'ledger'],
     packages: [
       '@temporalio/activity',
@@ -118,7 +119,7 @@ const LAYERS: Readonly<Record<string, Rule>> = {
     packages: [],
   },
   monitoring: {
-    value: ['core', 'config', 'outbound'],
+    value: ['core', 'config', 'net', 'outbound'],
     type: ['ledger', 'runs', 'resources'],
     packages: [],
   },
@@ -155,6 +156,7 @@ const LAYERS: Readonly<Record<string, Rule>> = {
       'corrections',
       'import',
       'monitoring',
+      'net',
       'report',
       'resources',
       'runs',

@@ -2,7 +2,7 @@
 // is remembered has a fixed size, whatever is tried.
 
 import { createHmac, randomBytes } from 'node:crypto'
-import { isIPv6 } from 'node:net'
+import { networkOf } from '../../net/network.ts'
 
 /** Failures that an address, and a name, may have at once; one of them is forgotten each 30 s. */
 export const FAILURES_MAX = { address: 10, name: 30 } as const
@@ -37,18 +37,6 @@ export class LoginLimits {
     this.#addresses.add(networkOf(address), -1, now)
     this.#names.add(name, -1, now)
   }
-}
-
-/** Those of one IPv6 network are one. */
-export function networkOf(address: string): string {
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
-  if (mapped !== undefined) return mapped
-  if (!isIPv6(address)) return address
-  const [head = '', tail = ''] = address.toLowerCase().split('::')
-  const groups = (text: string) => (text === '' ? [] : text.split(':'))
-  const [first, last] = [groups(head), groups(tail)]
-  const middle = Array.from({ length: Math.max(0, 8 - first.length - last.length) }, () => '0')
-  return [...first, ...middle, ...last].slice(0, 4).join(':')
 }
 
 /** Failures by a text. Two texts may share a bucket; nobody outside knows which. */

@@ -1,15 +1,18 @@
 // Whether a name and a password belong together. Promises kept here: the answer to a name that nobody has takes the same work and says the
-// same as that to a wrong password; few are checked at a time.
+// same as that to a wrong password; few are checked at a time; every failure is in the log, whatever way the password came.
 
 import { createHmac, randomBytes } from 'node:crypto'
 import { readSecret, type Config, type Environment } from '../../../config/index.ts'
 import { ConfigError, SyncError } from '../../core/errors.ts'
 import type { Logger } from '../../core/ports.ts'
+import { MinuteLog } from '../../net/minute-log.ts'
+import { networkOf } from '../../net/network.ts'
 import { LoginLimits } from './login-limits.ts'
 import {
   isPasswordOf,
   parsePasswordHash,
   PASSWORD_CHARS_MAX,
+  workOf,
   type PasswordHash,
 } from './password-hash.ts'
 
@@ -25,6 +28,11 @@ const BUSY_MS = 2_000
 const REMEMBERED_MAX = 200
 const NAME_CHARS_MAX = 200
 
+interface GivenLogin {
+  readonly name: string
+  readonly password: string
+}
+
 export type LoginResult =
   | { readonly kind: 'right'; readonly name: string; readonly hash: string }
   | { readonly kind: 'wrong' }
@@ -33,7 +41,7 @@ export type LoginResult =
 
 /** Is checked where there is no hash of the name. */
 const NOBODY = parsePasswordHash(
-  `scrypt:15:8:1:${randomBytes(16).toString('base64url')}:${randomBytes(32).toString('base64url')}`,
+  `scrypt:15:8:3:${randomBytes(16).toString('base64url')}:${randomBytes(32).toString('base64url')}`,
 )!
 
 export class Passwords {
@@ -41,6 +49,7 @@ export class Passwords {
   readonly #now: () => number
   readonly #logger: Logger
   readonly #limits: LoginLimits
+  readonly #failed: MinuteLog
   readonly #secret = randomBytes(32)
   readonly #remembered = new Set<string>()
   #hashes: { readonly of: Users; readonly at: number; readonly byName: Hashes } | null = null
@@ -52,6 +61,7 @@ export class Passwords {
     this.#now = now
     this.#logger = logger
     this.#limits = new LoginLimits(now)
+    this.#failed = new MinuteLog((fields) => logger.warn(fields, 'console_login_failed'), now)
   }
 
   /** @throws ConfigError if a hash cannot be read */
@@ -73,10 +83,29 @@ export class Passwords {
 
   /** @param isProgram whether it asks often: what was right a moment ago is right */
   async check(
-    { name, password }: { readonly name: string; readonly password: string },
+    given: GivenLogin,
     address: string,
     users: Users,
     isProgram = false,
+  ): Promise<LoginResult> {
+    const result = await this.#check(given, address, users, isProgram)
+    // What nobody has as a name may be a password that was typed into the wrong field.
+    const user = Object.hasOwn(users, given.name) ? given.name : null
+    if (result.kind !== 'right')
+      this.#failed.note({ user, address: networkOf(address), why: result.kind })
+    return result
+  }
+
+  /** Writes what the log does not have yet. */
+  close(): void {
+    this.#failed.flush()
+  }
+
+  async #check(
+    { name, password }: GivenLogin,
+    address: string,
+    users: Users,
+    isProgram: boolean,
   ): Promise<LoginResult> {
     if (name.length > NAME_CHARS_MAX || password.length > PASSWORD_CHARS_MAX)
       return { kind: 'wrong' }
@@ -86,7 +115,7 @@ export class Passwords {
       return { kind: 'right', name, hash: hash.text }
     const waits = this.#limits.take(address, name)
     if (waits > 0) return { kind: 'later', ms: waits }
-    const isRight = await this.#checked(password, hash ?? NOBODY)
+    const isRight = await this.#checked(password, hash ?? NOBODY, users)
     if (isRight === null || (isRight && hash !== undefined)) this.#limits.giveBack(address, name)
     if (isRight === null) return { kind: 'later', ms: BUSY_MS }
     if (!isRight || hash === undefined) return { kind: 'wrong' }
@@ -106,13 +135,14 @@ export class Passwords {
   }
 
   /** Null: too many wait. */
-  async #checked(password: string, hash: PasswordHash): Promise<boolean | null> {
+  async #checked(password: string, hash: PasswordHash, users: Users): Promise<boolean | null> {
     if (this.#checking >= CHECKED_AT_ONCE) {
       if (this.#waiting.length >= WAITING_MAX) return null
       await new Promise<void>((resolve) => this.#waiting.push(resolve))
     } else this.#checking++
     try {
-      return await isPasswordOf(password, hash)
+      const known = [...(await this.#all(users)).values(), NOBODY]
+      return await isPasswordOf(password, hash, Math.max(...known.map(workOf)))
     } finally {
       // The next one takes its place.
       const next = this.#waiting.shift()

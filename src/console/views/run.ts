@@ -11,7 +11,7 @@ import { comparisonOf } from '../../report/comparison.ts'
 import { secondsBetween } from '../../report/format.ts'
 import { RUN_REPORT_SCHEMAS } from '../../report/run-report.ts'
 import { readSchemaChanges, schemaChange } from '../../report/schema-changes.ts'
-import { readUndos, verdictWithLaterRuns } from '../../report/later-runs.ts'
+import { readUndos, type UndoOfRun, verdictWithLaterRuns } from '../../report/later-runs.ts'
 import { reportVerdict } from '../../report/verdict.ts'
 import { readPlan } from '../../import/index.ts'
 import { allowedOffers, offeredAction, runOffers } from '../actions/offers.ts'
@@ -108,8 +108,9 @@ async function viewOf(
   const plan = await planOf(ledger, run)
   const isLeft = !(await isNothingLeft(ledger, run))
   const verdict = reportVerdict(run, { books, streams, comparison }, hint)
+  const undos = await readUndos(ledger, run.id)
   const offers = runOffers(run, { plan, streams: streams ?? [] }).filter(
-    ({ action }) => isLeft || action !== 'retry',
+    ({ action }) => (isLeft || action !== 'retry') && (!undos.some(isUndoing) || action !== 'undo'),
   )
   const isRetried = offers.some(({ action }) => action === 'retry')
   return {
@@ -118,12 +119,7 @@ async function viewOf(
     tone: toneOf(run),
     run: mutable({ ...facts, seconds: secondsBetween(run.openedAt, run.closedAt ?? madeAt) }),
     retry_of: facts.retry_of,
-    verdict: mutable(
-      verdictWithLaterRuns(verdict, {
-        isNothingLeft: !isLeft,
-        undos: await readUndos(ledger, run.id),
-      }),
-    ),
+    verdict: mutable(verdictWithLaterRuns(verdict, { isNothingLeft: !isLeft, undos })),
     live: live?.view ?? null,
     steps: stepsOfRun(run, live?.progress ?? null, await ledger.requestTimes(run.id)),
     books: mutable(books),
@@ -141,6 +137,10 @@ async function viewOf(
     log: [...(await readActionLog(ledger, { run: run.id }))],
   }
 }
+
+/** Whether nothing is left for another undo: this one is at work, or has undone the run and was not taken back. */
+const isUndoing = ({ state, takenBackBy }: UndoOfRun): boolean =>
+  LIVE_STATES.includes(state) || (state === 'complete' && takenBackBy === null)
 
 /** Reports are read-only, and what a schema gives is not. */
 export type Mutable<Value> = Value extends readonly (infer Item)[]

@@ -22,10 +22,14 @@ import {
 import type { Key } from '../auth/keys.ts'
 import type { Org } from '../store/org.ts'
 import { Intake, readsBody, type Stats } from './intake.ts'
+import { boundConnections } from '../../net/connections.ts'
 import { RequestRefused } from '../problems.ts'
 import { routable } from './methods.ts'
 import { addRoutes, completeRoutes } from './routes.ts'
 import { createServer, trackConnections, type Tls } from './server.ts'
+
+/** Far more than clients of an org use; a request has its time (`requestTimeoutMs`), and is answered where that is over. */
+const CONNECTIONS = { listener: 'records service', connectionsMax: 8_192, unprovedMax: 2_048 }
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -92,6 +96,7 @@ export function buildApp(directory: Directory, site: () => Site, options: HttpOp
     intake.refuseBytes(socket as Socket, methodUnknown),
   )
   const connections = trackConnections(fastify.server)
+  boundConnections(fastify.server, { ...CONNECTIONS, times: null, logger })
   readBodiesAsBytes(fastify)
   if (latencyMs > 0) fastify.addHook('onRequest', () => directory.clock.sleep(latencyMs))
   addIntake(fastify, intake)

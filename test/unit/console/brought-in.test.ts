@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { API_PATH } from '../../../src/console/api.ts'
 import type { Overview } from '../../../src/console/views/overview.ts'
 import type { RunView } from '../../../src/console/views/run.ts'
-import { importWithRejects, mendedImport, plainNames } from '../report/scenes.ts'
+import { importWithRejects, mendedImport, plainNames, undo } from '../report/scenes.ts'
 import { CONSOLE_CONFIG, openSite } from './site.ts'
 
 it('says so on its page and on the overview, and why it is not retried', async () => {
@@ -46,6 +46,41 @@ it('says so on its page and on the overview, and why it is not retried', async (
     expect(other.actions.map(({ action }) => action)).toEqual(['retry', 'undo'])
     const page = await (await fetch(`${site.url}/runs/${left}`)).text()
     expect(page).toContain('Correct them here')
+  } finally {
+    await site.close()
+  }
+})
+
+it('a run that an undo has undone, or undoes now, offers no other; one that was taken back does', async () => {
+  const site = await openSite({
+    fill: async (ledger) => {
+      const of = (sync: string) => mendedImport(ledger, { ...plainNames, sync })
+      const [written, live, back] = [await of('contacts'), await of('deals'), await of('offers')]
+      await undo(ledger, written)
+      await undo(ledger, live, null, { ...plainNames, sync: 'deals' })
+      const offers = { ...plainNames, sync: 'offers' }
+      await undo(ledger, await undo(ledger, back, 'complete', offers), 'complete', offers)
+      return { written, live, back }
+    },
+  })
+  try {
+    const session = await fetch(`${site.url}${API_PATH}/session`)
+    const { csrf } = (await session.json()) as { csrf: string }
+    const headers = {
+      'x-csrf-token': csrf,
+      cookie: session.headers.get('set-cookie')!.split(';')[0]!,
+    }
+    const again = async (name: string) => {
+      const path = `${site.url}${API_PATH}/runs/${site.runs[name]}`
+      const { actions } = (await (await fetch(path)).json()) as RunView
+      const sent = await fetch(`${path}/undo`, { method: 'POST', headers })
+      const { error } = (await sent.json()) as { error: { code: string } }
+      return [actions.map(({ action }) => action).includes('undo'), sent.status, error.code]
+    }
+    expect(await again('written')).toEqual([false, 409, 'not_possible'])
+    expect(await again('live')).toEqual([false, 409, 'not_possible'])
+    // Offered: it goes as far as the Temporal server, which is away here.
+    expect(await again('back')).toEqual([true, 503, 'temporal_unreachable'])
   } finally {
     await site.close()
   }

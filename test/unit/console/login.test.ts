@@ -2,12 +2,19 @@
 // test/e2e/console-login.test.ts.
 
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { scryptSync } from 'node:crypto'
 import { request } from 'node:http'
+import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { API_PATH } from '../../../src/console/api.ts'
-import { hashPassword } from '../../../src/console/login/password-hash.ts'
+import {
+  hashPassword,
+  isPasswordOf,
+  parsePasswordHash,
+  workOf,
+} from '../../../src/console/login/password-hash.ts'
 import { FAILURES_MAX } from '../../../src/console/login/login-limits.ts'
 import type { RunView } from '../../../src/console/views/run.ts'
 import type { Logger } from '../../../src/core/ports.ts'
@@ -247,6 +254,105 @@ describe('a login', () => {
     expect(log).toContain('console_login_failed')
     expect(log).toContain('"user":"anna"')
     expect(log).not.toMatch(/nobody|wrong password|correct horse/)
+  })
+
+  it.each([
+    ['a form', 'anna', () => login('anna', 'wrong password 2')],
+    ['a form', null, () => login('wrong password 2', '')],
+    ['Basic', 'otto', () => ask(`${API_PATH}/overview`, { headers: basic('otto', 'wrong 22') })],
+    [
+      'Basic',
+      null,
+      () => ask(`${API_PATH}/overview`, { headers: basic('who\u001b[31m', 'wrong 22') }),
+    ],
+    [
+      'Basic',
+      null,
+      () => ask(`${API_PATH}/syncs/deals`, { headers: basic('__proto__', 'wrong 22') }),
+    ],
+    [
+      'Basic',
+      null,
+      () => ask(`${API_PATH}/quota`, { headers: basic('x'.repeat(500), 'wrong 22') }),
+    ],
+    [
+      'Basic',
+      'vera',
+      () => ask(`${API_PATH}/quota`, { headers: basic('vera', 'y'.repeat(1_500)) }),
+    ],
+    [
+      'Basic of a POST',
+      'vera',
+      () => ask(`${API_PATH}${live()}/pause`, { headers: basic('vera', 'wrong 22'), body: '' }),
+    ],
+  ] as const)(
+    'by %s that fails is in the log, with whom (%s) and without what was typed',
+    async (_, user, fail) => {
+      await fail()
+      // Those before have been counted for an earlier test.
+      expect(lines.at(-1)).toBe(
+        `warn console_login_failed ${JSON.stringify({ user, address: '127.0.0.1', why: 'wrong', count: 1 })}`,
+      )
+      expect(lines.join('')).not.toMatch(/wrong password|wrong 22|who|proto|xxx|yyy/)
+    },
+  )
+
+  it('that is not checked any more is in the log too, with a count', async () => {
+    for (let at = 0; at < FAILURES_MAX.address + 5; at++)
+      await ask(`${API_PATH}/overview`, { headers: basic('otto', `wrong ${at}`) })
+    skew += HOUR
+    await ask(`${API_PATH}/overview`, { headers: basic('otto', 'wrong again') })
+    const of = (why: string, count: number) =>
+      `warn console_login_failed ${JSON.stringify({ user: 'otto', address: '127.0.0.1', why, count })}`
+    expect(lines.slice(-5)).toEqual([
+      of('wrong', 1),
+      of('later', 1),
+      of('wrong', FAILURES_MAX.address - 1),
+      of('later', 4),
+      of('wrong', 1),
+    ])
+  })
+
+  it('gets in while one address has more idle connections than there are places', async () => {
+    const { port } = new URL(site.url)
+    const idle = await Promise.all(
+      Array.from(
+        { length: 600 },
+        () =>
+          new Promise<Socket>((resolve) => {
+            const socket = connect({
+              host: '127.0.0.1',
+              port: Number(port),
+              localAddress: '127.0.0.5',
+            })
+            socket.on('error', () => {}).once('connect', () => resolve(socket))
+          }),
+      ),
+    )
+    expect((await login('anna')).sent.status).toBe(303)
+    for (const socket of idle) socket.destroy()
+    expect(lines.filter((line) => line.includes('connections_closed'))).toEqual([
+      'warn connections_closed {"listener":"console","why":"share_of_address","address":"127.0.0.5","count":1}',
+    ])
+  })
+
+  it('takes the same work for every name, also next to a hash of older costs', async () => {
+    const older = parsePasswordHash(`scrypt:15:8:1:${'a'.repeat(22)}:${'b'.repeat(43)}`)!
+    const own = parsePasswordHash(await hashPassword(PASSWORD))!
+    // OWASP: three passes with 32 MiB.
+    expect([own.logN, own.p]).toEqual([15, 3])
+    expect([workOf(older), workOf(own)]).toEqual([2, 6])
+    expect(await isPasswordOf(PASSWORD, own, 9)).toBe(true)
+    expect(await isPasswordOf(PASSWORD, older, 6)).toBe(false)
+    const { salt } = own
+    const key = scryptSync('an older password', salt, 32, {
+      N: 2 ** 15,
+      r: 8,
+      p: 1,
+      maxmem: 2 ** 28,
+    })
+    const text = `scrypt:15:8:1:${salt.toString('base64url')}:${key.toString('base64url')}`
+    expect(await isPasswordOf('an older password', parsePasswordHash(text)!)).toBe(true)
   })
 
   it('is taken from a page of this console alone', async () => {

@@ -46,7 +46,11 @@ it('answers over TLS alone, with a cookie that is sent over TLS alone', async ()
       const at = { host: '127.0.0.1', servername: 'localhost', port: site.port, path: '/login', ca }
       request({ ...at, headers: { host: `localhost:${site.port}` } }, (answer) => {
         answer.resume()
-        resolve([answer.statusCode, String(answer.headers['set-cookie'])])
+        resolve([
+          answer.statusCode,
+          String(answer.headers['set-cookie']),
+          answer.headers['strict-transport-security'],
+        ])
       })
         .on('error', reject)
         .end()
@@ -54,6 +58,7 @@ it('answers over TLS alone, with a cookie that is sent over TLS alone', async ()
     expect(cookies).toEqual([
       200,
       expect.stringMatching(/^__Host-records-sync-\d+=.*; HttpOnly; SameSite=Lax; Secure$/),
+      'max-age=15552000',
     ])
     // In clear, and by a version of TLS that is broken.
     await expect(

@@ -2,7 +2,7 @@
 // real receiver, and that the documents and the dashboard speak of what there is.
 
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer, get as httpGet, type IncomingMessage, type ServerResponse } from 'node:http'
 import net, { type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -474,6 +474,24 @@ describe('health', () => {
     expect(await ask('/')).toMatchObject({ status: 404 })
     expect(await ask('/../../etc/passwd')).toMatchObject({ status: 404 })
     expect(await ask('/metrics', 'POST')).toMatchObject({ status: 405 })
+  })
+
+  test('a page of the web that leads its own name here gets nothing', async () => {
+    const { endpoint } = await open({})
+    const [host, port] = endpoint.address.split(':')
+    const statusOf = (name: string, path: string) =>
+      new Promise((resolve, reject) =>
+        httpGet({ host, port, path, headers: { host: name } }, (answer) => {
+          answer.resume()
+          resolve(answer.statusCode)
+        }).on('error', reject),
+      )
+    for (const path of ['/metrics', '/healthz', '/readyz', '/']) {
+      expect(await statusOf('evil.com', path)).toBe(421)
+      expect(await statusOf(`evil.com:${port}`, path)).toBe(421)
+    }
+    for (const name of ['localhost', `127.0.0.1:${port}`, `worker:${port}`])
+      expect(await statusOf(name, '/metrics')).toBe(200)
   })
 
   test("does without Temporal's own metrics where they cannot be had, and counts that", async () => {

@@ -248,6 +248,27 @@ export async function mendedImport(ledger: Ledger, names = plainNames): Promise<
   return run
 }
 
+/** An undo of a run. @param state null: it is at work */
+export async function undo(
+  ledger: Ledger,
+  of: number,
+  state: 'complete' | null = 'complete',
+  names = plainNames,
+): Promise<number> {
+  const run = await open(
+    ledger,
+    names,
+    'import',
+    { undo: { of, choice: {} } },
+    { purpose: 'undo', of },
+  )
+  await stage(ledger, run, names, numbers(2).map(good))
+  if (state === null) return run
+  await push(ledger, run, names)
+  await end(ledger, run, state)
+  return run
+}
+
 /** A mirror of three tables, one of which failed. */
 export async function mirror(ledger: Ledger, names = plainNames): Promise<number> {
   const run = await open(ledger, names, 'mirror')
