@@ -76,6 +76,7 @@ export const CORRECTION_TEXT = {
   noFile: 'No file was given; expected a CSV file with the rejects of this run.',
   noRows: 'There is no row in the file; expected rows that the download has.',
   fileRefused: 'Nothing of the file was kept:',
+  busy: 'Another file is being read. Nothing of yours was kept; send it again in a few seconds.',
   tooLarge: (bytes: number) =>
     `That is more than ${formatNumber(bytes / 1_048_576)} MiB at once. Keep fewer cells at a time, or send a file of this size by the command.`,
   counts: {

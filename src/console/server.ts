@@ -17,6 +17,7 @@ import {
   type NotDone,
 } from './actions/routes.ts'
 import { API, API_PATH, openApi, type ApiRequest } from './api.ts'
+import { addBodyParsers } from './bodies.ts'
 import type { ConsoleDeps } from './deps.ts'
 import { guarded, refusalOf } from './guards.ts'
 import { LOGGED_OUT, liveMark, type LiveStreams } from './live-streams.ts'
@@ -69,14 +70,7 @@ export function buildConsole(
   { site, sessions, passwords, gate, tls, logger }: ServerParts,
 ): FastifyInstance {
   const fastify = serverOf(site, tls)
-  const connections = boundConnections(fastify.server, {
-    listener: 'console',
-    connectionsMax: CONNECTIONS_MAX,
-    unprovedMax: WITHOUT_LOGIN_MAX,
-    provedBy: 'login',
-    isExempt: (address) => site.proxy?.isTrusted(address) ?? false,
-    logger,
-  })
+  const connections = bounded(fastify, site, logger)
   fastify.addHook('onRequest', async (request, reply) => {
     guarded(reply, site)
     const refusal = refusalOf(request, site)
@@ -100,6 +94,7 @@ export function buildConsole(
     if (request.method === 'POST' && !isOut && !isAllowed(entry.visitor.role, 'operator'))
       return await refuse(depsOf)(request, reply, notAllowed(entry.visitor, 'operator'))
   })
+  addBodyParsers(fastify)
   addAssets(fastify)
   for (const page of PAGES)
     fastify.get(page.path, (request, reply) =>
@@ -133,6 +128,16 @@ export function buildConsole(
   })
   return fastify
 }
+
+const bounded = (fastify: FastifyInstance, site: ConsoleSite, logger: Logger) =>
+  boundConnections(fastify.server, {
+    listener: 'console',
+    connectionsMax: CONNECTIONS_MAX,
+    unprovedMax: WITHOUT_LOGIN_MAX,
+    provedBy: 'login',
+    isExempt: (address) => site.proxy?.isTrusted(address) ?? false,
+    logger,
+  })
 
 function serverOf(site: ConsoleSite, tls: TlsPair | null): FastifyInstance {
   return Fastify({

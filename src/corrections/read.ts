@@ -1,7 +1,8 @@
 // Reads rows back from a spreadsheet. Promises kept here: every change that a person made counts, in any column; a change that
 // only a spreadsheet made does not, except in the column that was in error; each row comes once; memory does not grow with the
-// files.
+// files, and none is read beyond the first row that cannot be one of the run.
 
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Json } from '../core/json.ts'
 import { CSV_RECORD_BYTES_MAX, LEDGER_ROWS_MAX } from '../core/limits.ts'
 import type { SourceRow } from '../sources/source.ts'
@@ -15,6 +16,11 @@ import {
   type SpreadsheetFile,
   type SpreadsheetTable,
 } from './spreadsheet-table.ts'
+
+/** Blank rows that spreadsheets leave at the end of a file. */
+const BLANK_ROWS_MAX = 10_000
+/** Rows that are compared in one step. */
+const ROWS_AT_ONCE = 100
 
 /** Bytes of text after which a page is yielded although it has few rows. */
 const PAGE_BYTES_MAX = 4 * CSV_RECORD_BYTES_MAX
@@ -72,6 +78,7 @@ class Corrections {
   readonly #changed: number[]
   readonly #restored: number[]
   #rows = 0
+  #blank = 0
   #unchanged = 0
 
   constructor(files: readonly SpreadsheetFile[], options: CorrectionsOptions) {
@@ -135,12 +142,19 @@ class Corrections {
     rows: readonly SourceRow[],
   ): Promise<readonly SpreadsheetRow[]> {
     const { run, columns, rawOf } = this.#options
-    const found = rows
-      .filter(({ cells }) => cells.some((cell) => String(cell).trim() !== ''))
-      .map((row) => ({ row, ordinal: this.#ordinalOf(table, row) }))
+    const filled = rows.filter(({ cells }) => cells.some((cell) => String(cell).trim() !== ''))
+    this.#blank += rows.length - filled.length
+    if (this.#blank > BLANK_ROWS_MAX)
+      throw table.fault(
+        'corrections_row',
+        `more than ${BLANK_ROWS_MAX} rows are blank; expected rows that \`rejects ${run}\` writes: delete the blank ones`,
+        { line: rows.at(-1)!.line },
+      )
+    const found = filled.map((row) => ({ row, ordinal: this.#ordinalOf(table, row) }))
     const stored = await rawOf(found.map(({ ordinal }) => ordinal))
     const page: SpreadsheetRow[] = []
-    for (const { row, ordinal } of found) {
+    for (const [at, { row, ordinal }] of found.entries()) {
+      if (at % ROWS_AT_ONCE === 0) await nextTurn()
       const fault = (message: string) => table.fault('corrections_row', message, { line: row.line })
       const old = stored.get(ordinal)
       if (!old)

@@ -1,6 +1,8 @@
-// A file that a spreadsheet saved, as rows under the wanted columns. Promise kept here: the separator is the one with which the
-// row reference is found, and no row is read with a wrong one.
+// A file that a spreadsheet saved, as rows under the wanted columns. Promises kept here: the separator is the one with which the
+// row reference is found, and no row is read with a wrong one; a file is read in steps, between which others get their turn, and no
+// further than it can be what it should be.
 
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { CSV_RECORD_BYTES_MAX } from '../core/limits.ts'
 import { SourceError } from '../core/errors.ts'
 import { decodeText } from '../sources/csv/decode.ts'
@@ -14,6 +16,12 @@ import { compareCells } from './cell-change.ts'
 /** The columns about the error add to the row; and a text in another alphabet is longer in UTF-8. */
 const recordBytesMax = 4 * CSV_RECORD_BYTES_MAX
 const DELIMITERS = [',', ';', '\t']
+/** Bytes of a file in memory that are read in one step. */
+const PIECE_BYTES = 65_536
+/** Columns that a person may add. */
+const ADDED_COLUMNS_MAX = 1_000
+/** Names that are compared in one step. */
+const COMPARED_AT_ONCE = 20_000
 type ReadFile = Pick<InputFile, 'pieces' | 'hasChanged' | 'close'>
 
 /** Codes that a wrong separator, or a wrong use of quotes, leads to. */
@@ -75,13 +83,13 @@ async function tryDelimiter(
     // Excel omits empty cells at the end of a row.
     const dialect = { delimiter, quote: '"', recordBytesMax, shortRows: true }
     const reader = new RecordReader(dialect, fault)
-    const batches = readBatches(file, reader, fault)
+    const batches = readBatches(file, reader, headerLimit(delimiter, wanted, fault), fault)
     // The first batch may be broken after a header that shows whether this is the right delimiter.
     const first = await batches.next().catch((error: unknown) => {
       if (error instanceof SourceError && DIALECT_CODES.includes(error.code)) return error
       throw error
     })
-    const { positions, ignored, doubled } = find(reader.header ?? [], wanted)
+    const { positions, ignored, doubled } = await find(reader.header ?? [], wanted)
     if (!positions.has(needed[0]!)) {
       await file.close()
       return null
@@ -119,15 +127,36 @@ async function tryDelimiter(
 /** What was sent to us stays as it is. */
 const inMemory = (bytes: Buffer): ReadFile => ({
   async *pieces() {
-    yield bytes
+    for (let at = 0; at < bytes.length; at += PIECE_BYTES) {
+      await nextTurn()
+      yield bytes.subarray(at, at + PIECE_BYTES)
+    }
   },
   hasChanged: async () => false,
   close: async () => {},
 })
 
+/** Refuses a header that cannot be that of the file that was written: it is told by its separators before it has ended. */
+function headerLimit(delimiter: string, wanted: readonly string[], fault: CsvFault) {
+  const columnsMax = wanted.length + ADDED_COLUMNS_MAX
+  // Names may have separators in them.
+  const marksMax = wanted.reduce((sum, name) => sum + name.length, columnsMax)
+  let marks = 0
+  return (text: Buffer, header: readonly string[] | undefined): void => {
+    if (header === undefined) marks += text.toString('latin1').split(delimiter).length - 1
+    if (header === undefined ? marks <= marksMax : header.length <= columnsMax) return
+    throw fault(
+      'corrections_header',
+      `the header has more than ${columnsMax} columns; expected those that were written, and at most ${ADDED_COLUMNS_MAX} more`,
+      { line: 1 },
+    )
+  }
+}
+
 async function* readBatches(
   file: ReadFile,
   reader: RecordReader,
+  limit: ReturnType<typeof headerLimit>,
   fault: CsvFault,
 ): AsyncGenerator<TableRows, void, undefined> {
   for await (const text of decodeText(
@@ -136,6 +165,7 @@ async function* readBatches(
     saying(fault),
   )) {
     const rows = await reader.read(text)
+    limit(text, reader.header)
     if (reader.header !== undefined) yield { rows, bytes: text.length }
   }
   yield { rows: await reader.read(undefined), bytes: 0 }
@@ -179,7 +209,7 @@ const unmarked = (name: string): string =>
   /^(?:\uFEFF|ï»¿)/.test(name) ? name.replace(/^(?:\uFEFF|ï»¿)"?|"$/g, '') : name
 
 /** Finds the column of each cell of the header: by its name, else by what a spreadsheet made of the name. */
-function find(header: readonly string[], wanted: readonly string[]) {
+async function find(header: readonly string[], wanted: readonly string[]) {
   const positions = new Map<string, number>()
   let doubled: { name: string; column: number } | undefined
   const names = new Set(wanted)
@@ -193,7 +223,13 @@ function find(header: readonly string[], wanted: readonly string[]) {
   }
   const ignored: string[] = []
   const lacking = wanted.filter((name) => !positions.has(name))
+  let compared = 0
   for (const { name, index } of rest) {
+    compared += lacking.length
+    if (compared > COMPARED_AT_ONCE) {
+      compared = 0
+      await nextTurn()
+    }
     const alike = lacking.filter((other) => compareCells(other, name) !== 'different')
     const only = alike.length === 1 ? alike[0] : undefined
     if (only !== undefined && !positions.has(only)) positions.set(only, index)

@@ -12,8 +12,7 @@ import type { Metrics } from './metrics.ts'
 
 const CHECK_MAX_MS = 2_000
 const TEMPORAL_PAGE_MAX_MS = 2_000
-const CONNECTIONS_MAX = 50
-const UNPROVED_MAX = 16
+const CONNECTIONS = { listener: 'metrics', connectionsMax: 50, unprovedMax: 16 }
 const OTHER_HOST =
   'asked as another host; expected an address, a name without a dot, or one of worker.hosts'
 const REQUEST_MAX_MS = 10_000
@@ -47,13 +46,7 @@ export interface MonitoringEndpoint {
 export async function openEndpoint(options: EndpointOptions): Promise<MonitoringEndpoint> {
   const { metrics, checks, checkMaxMs = CHECK_MAX_MS } = options
   const server = createServer({ requestTimeout: REQUEST_MAX_MS, headersTimeout: REQUEST_MAX_MS })
-  const { logger } = options
-  boundConnections(server, {
-    listener: 'metrics',
-    connectionsMax: CONNECTIONS_MAX,
-    unprovedMax: UNPROVED_MAX,
-    logger,
-  })
+  boundConnections(server, { ...CONNECTIONS, logger: options.logger })
 
   const ready = async (): Promise<Record<string, boolean>> => {
     const parts = await Promise.all(

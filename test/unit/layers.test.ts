@@ -169,7 +169,7 @@ const LAYERS: Readonly<Record<string, Rule>> = {
     value: ['core', 'runs', 'sources'],
     type: ['config', 'ledger'],
     packages: [],
-    node: [],
+    node: ['node:timers/promises'],
   },
   'mapping-tests': {
     value: ['core', 'contract', 'config', 'sources'],

@@ -11,6 +11,7 @@ import {
   leftPages,
   type SpreadsheetFile,
 } from '../../corrections/index.ts'
+import { BodyRefused, FILE_BYTES_MAX, OneAtATime, TYPED_BYTES_MAX } from '../bodies.ts'
 import type { ConsoleDeps } from '../deps.ts'
 import { correctionsMain, correctionsPath, type SentCorrections } from '../pages/corrections.ts'
 import type { DrawnPage } from '../pages/page-route.ts'
@@ -25,9 +26,7 @@ import { valuesFor } from '../values.ts'
 
 const { corrections: words } = TEXT
 
-/** Of 50 rows with all that a page shows of them; of a file. */
-const PAGE_BYTES_MAX = 4 * 1_048_576
-export const FILE_BYTES_MAX = 16 * 1_048_576
+const RETRY_AFTER_S = 10
 const NAME_CHARS_MAX = 100
 
 export function addCorrections(
@@ -35,43 +34,39 @@ export function addCorrections(
   depsOf: (request: FastifyRequest) => ConsoleDeps,
   site: ActionSite,
 ): void {
-  fastify.addContentTypeParser(
-    'multipart/form-data',
-    { parseAs: 'buffer', bodyLimit: PAGE_BYTES_MAX },
-    async (request: FastifyRequest, body: Buffer) => await formOf(request, body),
-  )
   const limited = (bytes: number) => ({
     bodyLimit: bytes,
     errorHandler: async (
-      error: { statusCode?: number },
+      error: Error & { statusCode?: number },
       request: FastifyRequest,
       reply: FastifyReply,
     ) => {
-      if (error.statusCode !== 413) throw error as Error
-      const message = words.tooLarge(bytes)
+      if (error.statusCode !== 413) throw error
+      const message = error instanceof BodyRefused ? error.message : words.tooLarge(bytes)
       return await site.refuse(request, reply, { status: 413, code: 'too_large', message })
     },
   })
-  fastify.post('/runs/:run/corrections', limited(PAGE_BYTES_MAX), (request, reply) =>
+  fastify.post('/runs/:run/corrections', limited(TYPED_BYTES_MAX), (request, reply) =>
     receive(depsOf(request), site, { request, reply }, keepTyped),
   )
-  fastify.post('/runs/:run/corrections/file', limited(FILE_BYTES_MAX), (request, reply) =>
-    receive(depsOf(request), site, { request, reply }, keepFile),
+  const oneFile = new OneAtATime()
+  fastify.post(
+    '/runs/:run/corrections/file',
+    {
+      ...limited(FILE_BYTES_MAX),
+      onRequest: async (request, reply) => {
+        if (oneFile.take(request, reply)) return
+        void reply.header('retry-after', RETRY_AFTER_S)
+        const why = { status: 503, code: 'busy', message: words.busy }
+        return await site.refuse(request, reply, why)
+      },
+    },
+    (request, reply) =>
+      oneFile.run(request, () => receive(depsOf(request), site, { request, reply }, keepFile)),
   )
   fastify.get('/runs/:run/rejects.csv', (request, reply) =>
     download(depsOf(request), site, request, reply),
   )
-}
-
-/** The fields of a form with a file, read as a browser would. */
-async function formOf({ headers }: FastifyRequest, body: Buffer): Promise<object> {
-  const type = headers['content-type'] ?? ''
-  const form = await new Response(new Uint8Array(body), { headers: { 'content-type': type } })
-    .formData()
-    .catch(() => {
-      throw Object.assign(new Error('no form'), { statusCode: 400 })
-    })
-  return Object.fromEntries(form.entries())
 }
 
 interface Exchange {

@@ -13,7 +13,6 @@ import { TEXT } from '../texts.ts'
 import { numberOf } from '../views/run.ts'
 import { carryOut, type Outcome, type Subject } from './carry-out.ts'
 
-const FORM_BYTES_MAX = 16_384
 const FORM_TOKEN = /^[\w-]{16,64}$/
 
 export interface NotDone {
@@ -43,11 +42,6 @@ export function addActions(
   depsOf: (request: FastifyRequest) => ConsoleDeps,
   site: ActionSite,
 ): void {
-  fastify.addContentTypeParser(
-    'application/x-www-form-urlencoded',
-    { parseAs: 'string', bodyLimit: FORM_BYTES_MAX },
-    (_request, body, done) => done(null, Object.fromEntries(new URLSearchParams(String(body)))),
-  )
   fastify.get(`${API_PATH}/session`, (request, reply) => {
     const { name, role } = depsOf(request).visitor!
     const { csrf } = sessionOf(site.sessions, request, reply)

@@ -9,6 +9,8 @@ const CR = 13
 /** Instead of the place where a record ends: its end is not here yet, or it is not plain. */
 const UNFINISHED = -1
 const STRANGE = -2
+/** A long cell with line breaks would be read again with each of its pieces: csv-parse goes on where it was. */
+const BEGUN_MAX = 8
 const BREAK = /[\r\n]/
 const NOT_ASCII = /[\x80-\xff]/
 
@@ -58,6 +60,8 @@ export class PlainRecords {
   #cells: string[] = []
   #hasBreaks = false
   #isStopped = false
+  /** How often the record at the front was read from its beginning, and did not end. */
+  #begun = 0
   #place = {
     header: undefined as readonly string[] | undefined,
     headerLine: 1,
@@ -108,7 +112,9 @@ export class PlainRecords {
         continue
       }
       const end = this.#recordAt(text, at)
-      this.#isStopped = end === STRANGE || (end < 0 && this.#isTooLong(text.length - at))
+      this.#begun = end === UNFINISHED && at === 0 ? this.#begun + 1 : 0
+      const isLong = this.#begun > BEGUN_MAX || this.#isTooLong(text.length - at)
+      this.#isStopped = end === STRANGE || (end < 0 && isLong)
       if (end < 0) break
       const row = this.#note()
       if (row !== null) rows.push(row)
@@ -161,7 +167,10 @@ export class PlainRecords {
       if (at < 0) return at
       const code = text.charCodeAt(at)
       at += 1
-      if (code === this.#delimiter) continue
+      if (code === this.#delimiter) {
+        if (!this.#mayGoOn(cells.length + 1)) return STRANGE
+        continue
+      }
       if (code === CR && at === text.length) return UNFINISHED
       if (code === CR && text.charCodeAt(at) === LF) at += 1
       else if (code !== LF) return STRANGE
@@ -169,6 +178,12 @@ export class PlainRecords {
       const isPlain = this.#dialect.mayHave(cells.length, columns) && !this.#isTooLong(at - start)
       return isPlain ? at : STRANGE
     }
+  }
+
+  /** Whether a record may have that many cells and more. */
+  #mayGoOn(cells: number): boolean {
+    const columns = this.#place.header?.length
+    return columns === undefined || cells <= columns || this.#dialect.mayHave(cells, columns)
   }
 
   /** Reads a cell without quotes. Returns where it ends. */

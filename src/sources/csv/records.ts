@@ -2,11 +2,14 @@
 // dialect accepts ragged rows, and even then the last row is not short: a truncated file ends with an error. Memory is bounded by
 // the longest record that is allowed. Plain records are read here; from the first other one on csv-parse reads.
 
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { CsvError, Parser } from 'csv-parse'
 import type { SourceRow } from '../source.ts'
 import type { CsvFault, CsvPlace } from './faults.ts'
 import { breaksOf, isPlainDialect, PlainRecords, type RecordPlace } from './plain-records.ts'
 
+/** Bytes that csv-parse reads in one step. */
+const PIECE_BYTES = 65_536
 /** Characters that csv-parse may look ahead: a line break after a quote, or a delimiter, in bytes. */
 const LOOK_AHEAD = 16
 
@@ -153,7 +156,11 @@ export class RecordReader {
       await this.#write(Buffer.from(`${cells.join(this.#dialect.delimiter)}\n`))
       this.#progress = 1
     }
-    await this.#write(rest)
+    // A long record comes in one: others get their turn between its parts.
+    for (let at = 0; at < rest.length; at += PIECE_BYTES) {
+      if (at > 0) await nextTurn()
+      await this.#write(rest.subarray(at, at + PIECE_BYTES))
+    }
     this.#checkLength(0)
     return this.#takeRows()
   }

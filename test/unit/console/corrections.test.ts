@@ -4,7 +4,7 @@
 import { request } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { API_PATH } from '../../../src/console/api.ts'
-import { FILE_BYTES_MAX } from '../../../src/console/actions/corrections.ts'
+import { FILE_BYTES_MAX } from '../../../src/console/bodies.ts'
 import type { CorrectionsView } from '../../../src/console/views/corrections.ts'
 import type { Json } from '../../../src/core/json.ts'
 import type { Ledger, Run } from '../../../src/ledger/ledger.ts'

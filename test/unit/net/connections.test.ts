@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs'
 import { createServer, request, type Server } from 'node:http'
-import { createServer as createTlsServer } from 'node:https'
+import { createServer as createTlsServer, request as tlsRequest } from 'node:https'
 import { connect, type AddressInfo, type Socket } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { boundConnections, type ConnectionLimits } from '../../../src/net/connections.ts'
@@ -85,25 +85,20 @@ const send = (port: number, from: string, text: string): Promise<Socket> =>
 /** One answer, on a connection of its own. */
 const answerTo = (port: number, from: string, isTls: boolean): Promise<string> =>
   new Promise((resolve, reject) => {
-    const asked = isTls ? (import('node:https') as Promise<typeof import('node:https')>) : null
-    const ask = (how: typeof request) =>
-      how(
-        {
-          host: '127.0.0.1',
-          port,
-          localAddress: from,
-          agent: false,
-          rejectUnauthorized: false,
-        } as object,
-        (answer) => {
-          let text = ''
-          answer.on('data', (part) => (text += part)).on('end', () => resolve(text))
-        },
-      )
-        .on('error', reject)
-        .end()
-    if (asked === null) ask(request)
-    else void asked.then((https) => ask(https.request))
+    const at = {
+      host: '127.0.0.1',
+      port,
+      localAddress: from,
+      agent: false,
+      rejectUnauthorized: false,
+    }
+    const ask = isTls ? tlsRequest : request
+    ask(at, (answer) => {
+      let text = ''
+      answer.on('data', (part) => (text += part)).on('end', () => resolve(text))
+    })
+      .on('error', reject)
+      .end()
   })
 
 const ORIGINS = {
