@@ -14,6 +14,7 @@ import {
   withKnownCode,
 } from './disposition.ts'
 import type { NoAnswer } from './network-errors.ts'
+import { isRequestId, safeProblem } from './safe-problem.ts'
 import { parseRetryAfter } from './pacer/headers.ts'
 import type { WireAnswer } from './transport.ts'
 
@@ -90,7 +91,7 @@ function problemFailure(named: NamedOperation, answer: WireAnswer, nowMs: number
   const json = jsonOf(answer, 'application/problem+json')
   const parsed = Problem.safeParse(withKnownCode(json, status))
   if (!parsed.success) throw new InvalidResponse('its body is not a problem with a known code')
-  const problem = parsed.data
+  const problem = safeProblem(parsed.data)
   if (problem.status !== status)
     throw new InvalidResponse('its status is not the one of its problem')
   const reason = token(problem.reason)
@@ -108,7 +109,7 @@ function problemFailure(named: NamedOperation, answer: WireAnswer, nowMs: number
     field: problem.field ?? undefined,
     errors: (problem.errors ?? []).map((error) => ({
       field: error.field,
-      reason: token(error.reason) ?? null,
+      reason: error.reason ?? null,
       detail: error.detail,
     })),
     requestId: requestIdOf(answer, problem),
@@ -187,7 +188,7 @@ function requestIdOf({ headers }: WireAnswer, json: unknown): string | undefined
   const told = (json as { request_id?: unknown } | undefined)?.request_id
   const names = Object.keys(headers).filter((name) => name.endsWith('-request-id'))
   const id = typeof told === 'string' ? told : names.length === 1 ? headers[names[0]!] : undefined
-  return id !== undefined && /^[\x21-\x7e]{1,200}$/.test(id) ? id : undefined
+  return id !== undefined && isRequestId(id) ? id : undefined
 }
 
 const PLACES_MAX = 3

@@ -9,6 +9,7 @@ import type { Permit } from '../core/ports.ts'
 import { InvalidResponse } from './decode.ts'
 import { checkRecordMatches } from './match-response.ts'
 import { itemDisposition, withKnownCode } from './disposition.ts'
+import { safeProblem } from './safe-problem.ts'
 import { jsonText } from './json-text.ts'
 
 export interface BatchAnswer {
@@ -98,7 +99,7 @@ function readResult(item: unknown): BatchItemResult {
       isFields(problem) ? withKnownCode(problem, result.status) : null,
     )
     if (!read.success) throw new InvalidResponse('a failed item has no problem')
-    return { ...result, problem: read.data }
+    return { ...result, problem: safeProblem(read.data) }
   }
   // The contract has no member `error`, but its presence contradicts the status.
   if (problem != null || item['error'] != null)

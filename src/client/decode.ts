@@ -3,6 +3,7 @@
 
 import { RecordPage, RecordResponse } from '../contract/index.ts'
 import type { OPERATIONS, Operation, OperationId } from '../contract/index.ts'
+import { safeText } from '../core/safe-text.ts'
 import { isRecordAnswer, isRecordPage } from './record-page.ts'
 
 /** Why an answer is not accepted: what is wrong with it, in our words. */
@@ -50,8 +51,20 @@ export function decodeBySchema<Body>(operation: Operation): Decode<Body> {
       throw new InvalidResponse(`its shape is wrong at /${place.map(placeText).join('/')}`)
     }
     for (const { path, word } of words) put(result.data, path, word)
+    if (operation.tag === 'schema') cleanLabels(result.data)
     return result.data as Body
   }
+}
+
+const LABELS = ['label', 'label_plural', 'description']
+const LABEL_CHARS_MAX = 500
+
+/** What people read of object types and properties, without what steers a terminal. Names and options stay: they are compared. */
+function cleanLabels(node: unknown): void {
+  if (typeof node !== 'object' || node === null) return
+  for (const [name, value] of Object.entries(node))
+    if (typeof value !== 'string') cleanLabels(value)
+    else if (LABELS.includes(name)) (node as Node)[name] = safeText(value, LABEL_CHARS_MAX)
 }
 
 type Path = readonly PropertyKey[]

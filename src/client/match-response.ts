@@ -2,6 +2,7 @@
 // another. Promise kept here: a record, edge or object type with other names than those requested is never returned.
 
 import type { AssociationEdgeWire, OperationId, RecordRepresentation } from '../contract/index.ts'
+import { hasControls } from '../core/safe-text.ts'
 import { InvalidResponse, type BodyOf } from './decode.ts'
 import type { CallParts } from './build-request.ts'
 
@@ -56,6 +57,8 @@ function checkEdge(edge: AssociationEdgeWire, asked: Asked): void {
 
 /** The names stay out of the message: they are the service's. */
 function same(what: string, got: string, asked: string | undefined): void {
+  if (hasControls(got))
+    throw new InvalidResponse(`it holds ${what} with control characters in its name`)
   if (asked === undefined || got === asked) return
   throw new InvalidResponse(`it holds ${what} that was not asked for`)
 }

@@ -1,5 +1,11 @@
 // What a database itself said about a query. It may quote the query and values, so it is kept apart from the error: no log, no
-// failure and no history has it, and only a command that shows it to the person at the terminal asks for it.
+// failure and no history has it, and only a command that shows it to the person at the terminal asks for it. What steers a terminal is
+// taken away here.
+
+import { safeLines } from './safe-text.ts'
+
+const LINES_MAX = 12
+const LINE_CHARS_MAX = 500
 
 const said = new WeakMap<Error, string>()
 
@@ -8,7 +14,7 @@ export function attachDatabaseMessage<Failure extends Error>(
   failure: Failure,
   error: unknown,
 ): Failure {
-  if (error instanceof Error) said.set(failure, error.message)
+  if (error instanceof Error) said.set(failure, safeLines(error.message, LINES_MAX, LINE_CHARS_MAX))
   return failure
 }
 

@@ -1,5 +1,7 @@
 // The only way to turn text into markup. Promise kept here: everything put into a template is text unless a template made it.
 
+import { CONTROL_CHARACTERS } from '../core/safe-text.ts'
+
 /** Markup that a template made. Nothing else can create it. */
 export class Markup {
   readonly #text: string
@@ -41,15 +43,9 @@ const entities: Readonly<Record<string, string>> = {
   '`': '&#96;',
 }
 
-/** The text as a page shows it. */
+/** The text as a page shows it: tabs and new lines stay. */
 export const printable = (text: string): string =>
-  text.replace(
-    // Control characters except tabs and new lines, and those that change the direction of the following text: with them a name
-    // could pretend to be another.
-    // oxlint-disable-next-line no-control-regex -- control characters are what it finds
-    /[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/g,
-    ' ',
-  )
+  text.replace(CONTROL_CHARACTERS, (found) => (found === '\n' || found === '\t' ? found : ' '))
 
 /** Most texts are letters, figures and spaces: they stay as they are. */
 const PLAIN = /^[\w .,:;/#%+=()?!-]*$/

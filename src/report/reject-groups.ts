@@ -3,6 +3,7 @@
 import { mappedColumns } from '../core/domain/mapped-columns.ts'
 import { propertyOfField } from '../core/domain/error-field.ts'
 import { ownValue } from '../core/json.ts'
+import { safeReason } from '../core/safe-text.ts'
 import type { RejectGroup, Run, RunReports } from '../ledger/ledger.ts'
 import { jobOf } from '../runs/job.ts'
 
@@ -24,5 +25,10 @@ export async function readRejectGroups(
       (property === null ? null : (mappedColumns(ownValue(properties, property) ?? {})[0] ?? null))
     )
   }
-  return groups.map((group) => ({ ...group, column: columnOf(group) }))
+  // Rows of an earlier release have reasons as the service gave them.
+  return groups.map((group) => ({
+    ...group,
+    reason: group.reason === null ? null : safeReason(group.reason),
+    column: columnOf(group),
+  }))
 }

@@ -15,7 +15,7 @@ import { filesInDisguise } from '../../worker/machine.ts'
 import { shellWord } from './command-line.ts'
 import { errorLines } from './error-lines.ts'
 import { isOfUsage } from './usage.ts'
-import { createTerminal, safeText, type Terminal } from './terminal.ts'
+import { createTerminal, type Terminal } from './terminal.ts'
 import { printJson } from '../json.ts'
 
 export { connectTemporal, settingsOfParts, temporalOf } from '../../actions/connect.ts'
@@ -106,7 +106,7 @@ export function ownWordsLines(error: unknown, terminal: Pick<Terminal, 'isScreen
   const words = databaseMessage(error) ?? serviceWords(error)
   const lines = words?.split('\n').filter((line) => line.trim() !== '') ?? []
   if (!terminal.isScreen) return lines.length > 0 ? [NOT_SHOWN] : []
-  return lines.slice(0, OWN_LINES_MAX).map((line) => `  ${safeText(line, 500)}`)
+  return lines.slice(0, OWN_LINES_MAX).map((line) => `  ${line}`)
 }
 
 function serviceWords(error: unknown): string | undefined {

@@ -3,6 +3,7 @@
 
 import { Blocked, SyncError } from '../../core/errors.ts'
 import { attachDatabaseMessage } from '../../core/database-message.ts'
+import { safeText } from '../../core/safe-text.ts'
 import {
   isPoolers,
   sqlStateOf,
@@ -106,9 +107,9 @@ export function writeError(error: unknown, place: string, needs: string): unknow
 /** Names only: of the constraint or the column, and of its table. */
 function constraintOf(error: Error): string {
   const { constraint, column, table, schema } = error as Error & Record<string, string | undefined>
-  const where = `${schema}.${table}`
-  if (constraint !== undefined) return `the constraint "${constraint}" of ${where}`
-  return `the column ${where}.${column}, which someone added and which demands a value`
+  const where = safeText(`${schema}.${table}`)
+  if (constraint !== undefined) return `the constraint "${safeText(constraint)}" of ${where}`
+  return `the column ${where}.${safeText(String(column))}, which someone added and which demands a value`
 }
 
 /** The place in the query that the server reports: 1-based characters of the text that was sent. */

@@ -3,11 +3,28 @@
 import { inspect } from 'node:util'
 import { expect, test } from 'vitest'
 import { ownWordsLines } from '../../../src/cli/shared/context.ts'
-import { ServiceFailure } from '../../../src/core/errors.ts'
+import { readAnswer } from '../../../src/client/answers.ts'
+import { OPERATIONS } from '../../../src/contract/index.ts'
+import type { ServiceFailure } from '../../../src/core/errors.ts'
 import { openWarehouse } from '../../../src/warehouses/index.ts'
 
 const elsewhere =
   '  More was said; it may hold values of rows, so it is shown only where standard error is a terminal'
+
+/** The failure of a request that was answered so. */
+function failureOf(problem: object): ServiceFailure {
+  const answer = {
+    status: 422,
+    headers: { 'content-type': 'application/problem+json' },
+    body: Buffer.from(JSON.stringify(problem)),
+  }
+  try {
+    readAnswer({ id: 'readRecord', operation: OPERATIONS.readRecord }, answer, () => null, 0)
+  } catch (error) {
+    return error as ServiceFailure
+  }
+  throw new Error('The answer was taken as a success')
+}
 
 const errorOf = async (query: string): Promise<Error> => {
   const warehouse = await openWarehouse('lake', { duckdb: ':memory:', folder: '/' })
@@ -36,17 +53,18 @@ test.each([
 })
 
 test('what a service says of a request is shown at a terminal, each line once', () => {
-  const error = new ServiceFailure('readRecord: the service answered 422 request_invalid', {
-    kind: 'problem',
-    disposition: 'halt',
-    block: 'contract',
-    outcomeUnknown: false,
+  const problem = {
+    type: 'about:blank',
+    title: 'Unprocessable Content',
+    status: 422,
+    code: 'request_invalid',
     detail: 'a: got "canary"',
     errors: [
       { field: '/a', reason: null, detail: 'a: got "canary"' },
       { field: '/b', reason: null, detail: 'b: \u001b[2J' },
     ],
-  })
+  }
+  const error = failureOf(problem)
   expect(error.message).not.toContain('canary')
   expect(ownWordsLines(error, { isScreen: true })).toEqual(['  a: got "canary"', '  b:  [2J'])
   expect(ownWordsLines(error, { isScreen: false })).toEqual([elsewhere])
