@@ -75,6 +75,8 @@ export interface ServiceOptions {
   synchronous?: Synchronous
   /** Id of the first org, when it is created. Default: random, so that no client takes this service for an earlier one. */
   orgId?: number
+  /** Seals cursors and makes the ids of records, in memory only. Default: random. */
+  secret?: Uint8Array
   faults?: FaultPlan
   /** The result of `readSchemaFile`: types, associations and people of every org. Default: the system's. */
   schema?: OrgSchema
@@ -232,7 +234,9 @@ function openDirectory(
       types: schema.types,
       associations: schema.associations,
       users,
-      ...(file ? { keep: file.keep, cursorSecret: file.cursorSecret() } : {}),
+      ...(file
+        ? { keep: file.keep, secret: file.secret() }
+        : options.secret && { secret: options.secret }),
     })
     if (file) {
       for (const user of users) file.putUser(id, user)

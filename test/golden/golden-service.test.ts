@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import type { OperationId } from '../../src/contract/index.ts'
 import { HANDLERS } from '../../src/service/handlers/index.ts'
 import { startService } from '../../src/service/index.ts'
-import { EXAMPLE_ORG_ID } from '../../src/service/openapi/examples.ts'
+import { EXAMPLE_ORG_ID, EXAMPLE_SECRET } from '../../src/service/openapi/examples.ts'
 import { at, differencesOf, exchanges, filled, type GoldenRequest } from './golden.ts'
 
 interface Answer {
@@ -69,6 +69,7 @@ describe('the service answers as written', () => {
   )('%s', async (_, exchange) => {
     const service = await startService({
       orgId: EXAMPLE_ORG_ID,
+      secret: EXAMPLE_SECRET,
       limitPerMinute: exchange.limit ?? null,
     })
     try {

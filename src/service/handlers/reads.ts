@@ -43,11 +43,12 @@ export const queryRecords: Handler = (call) => {
   return page(call, type, given, body.cursor ?? null)
 }
 
-/** What a cursor carries. */
+/** What a cursor carries. `seq` has the same length for all records: the length of a cursor counts none. */
 interface Listing {
   readonly query: Query
-  readonly after: SortPosition
+  readonly after: { readonly value: SortPosition['value']; readonly seq: string }
 }
+const SEQ_CHARS = String(Number.MAX_SAFE_INTEGER).length
 
 const everything: Query = {
   filter: null,
@@ -70,10 +71,15 @@ async function page(
   const prepared = preparedQuery(query, type, org.hasRates)
   const size = fault === 'short_page' ? Math.ceil(query.limit / 3) : query.limit
   const view = org.view(key, type)
-  const { records, next } = await readPage(view, prepared, size, from?.after ?? null, scan)
+  const after = from && { value: from.after.value, seq: Number(from.after.seq) }
+  const { records, next } = await readPage(view, prepared, size, after, scan)
+  const carried = next && {
+    query,
+    after: { value: next.value, seq: String(next.seq).padStart(SEQ_CHARS, '0') },
+  }
   return {
     status: 200,
-    body: `{"data":[${records.join()}],"pagination":${JSON.stringify(pagination(next && { query, after: next }))}}`,
+    body: `{"data":[${records.join()}],"pagination":${JSON.stringify(pagination(carried))}}`,
   }
 }
 

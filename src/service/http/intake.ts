@@ -1,7 +1,7 @@
 // What happens to a request before its handler: it is counted, limited and logged, and its answer gets the headers that every
 // answer has. Promises kept here: a refusal here comes before the body is read; no token is logged.
 
-import { randomBytes } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from '../../core/ports.ts'
@@ -35,7 +35,7 @@ export interface IntakeOptions {
 
 export class Intake {
   readonly stats: Stats = { requests: 0, byOperation: {}, byStatus: {} }
-  readonly nextId = requestIdMaker()
+  readonly nextId = requestId
   private readonly options: IntakeOptions
 
   constructor(options: IntakeOptions) {
@@ -92,11 +92,8 @@ export class Intake {
   }
 }
 
-function requestIdMaker(): () => string {
-  const start = `req_${randomBytes(6).toString('hex')}`
-  let count = 0
-  return () => `${start}${(count += 1).toString(36).padStart(6, '0')}`
-}
+/** Random: a number would count the requests of others. */
+const requestId = (): string => `req_${randomUUID().replaceAll('-', '')}`
 
 /** Why a request is refused before its body is read: quota, key, path, media types. */
 function refusalOf(request: FastifyRequest, retryAfterS: number | null): RequestRefused | null {

@@ -126,11 +126,20 @@ const notRead = `Answers of ${inMiB(UNREAD_BYTES_MAX)} of this org are not read 
 function countUnread(org: Org, reply: FastifyReply, bytes: number): void {
   if (bytes < COUNTED_BYTES_MIN) return
   org.unreadBytes += bytes
-  const timer = setTimeout(() => reply.raw.destroy(), READING_MS_MAX).unref()
-  reply.raw.once('close', () => {
+  const { socket } = reply.request.raw
+  const timer = setTimeout(() => socket.destroy(), READING_MS_MAX).unref()
+  let isOver = false
+  const end = () => {
+    if (isOver) return
+    isOver = true
     clearTimeout(timer)
+    socket.removeListener('close', end)
     org.unreadBytes -= bytes
-  })
+  }
+  reply.raw.once('close', end)
+  // An answer that waits for others of its connection does not hear that it has broken.
+  socket.once('close', end)
+  if (socket.destroyed) end()
 }
 
 /** A key must still be valid: it may have been revoked while its request was in progress. @throws Refusal 401 */

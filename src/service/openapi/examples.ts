@@ -27,7 +27,9 @@ const written: Readonly<Record<OperationId, readonly GoldenExample[]>> = golden
 
 /** The org of the examples: ids of records begin with it. */
 export const EXAMPLE_ORG_ID = 1742
-export const EXAMPLE_REQUEST_ID = 'req_5f0c7a91b2e4000017'
+/** What the ids of the examples were made with. */
+export const EXAMPLE_SECRET = new Uint8Array(32)
+export const EXAMPLE_REQUEST_ID = 'req_5f0c7a91b2e44f21a8d0c9b37e6a1517'
 
 /** `url` is where the service listens. Its answers hold no more that a caller cannot foresee than the ids of requests. */
 export function examples(url: string): Example[] {

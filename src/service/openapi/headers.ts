@@ -57,7 +57,7 @@ const HEADERS = {
     id: 'Location',
     description: 'Path of the record that was created.',
     schema: { type: 'string', format: 'uri-reference' },
-    example: '/rest/v1/objects/svc_contact/records/rec_1ce_0000004/',
+    example: '/rest/v1/objects/svc_contact/records/rec_1ce_cp3x75pk/',
   },
   'WWW-Authenticate': {
     id: 'WwwAuthenticate',

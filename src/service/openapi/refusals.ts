@@ -120,7 +120,7 @@ export const REFUSALS = {
     ...of('not_found', 404),
     when: 'There is no such record, it was deleted, or the key may not see it.',
     remedy: 'Treat the record as gone.',
-    detail: 'No record "rec_1ce_000000z" of svc_contact',
+    detail: 'No record "rec_1ce_76jjpzqs" of svc_contact',
   },
   association_unknown: {
     ...of('not_found', 404),

@@ -1,8 +1,8 @@
-// Cursors: signed text that carries its query and its position, so that the service keeps no state for a listing.
-// Promise kept here: a cursor that was altered, that belongs to another key or another listing, or that is older than 24 h is
-// refused.
+// Cursors: sealed text that carries its query and its position, so that the service keeps no state for a listing.
+// Promise kept here: nobody can read a cursor, whose position counts the records of others; one that was altered, that belongs to
+// another key or another listing, or that is older than 24 h is refused.
 
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import { CURSOR_LIFETIME_MS } from '../../contract/index.ts'
 import { refused, type RequestRefused } from '../problems.ts'
 
@@ -19,45 +19,50 @@ interface Payload {
   readonly state: unknown
 }
 
+const IV_BYTES = 12
+const TAG_BYTES = 16
+
 export class Cursors {
   private readonly secret: Uint8Array
 
-  /** Without `secret` a new one is made: what an earlier process listed is gone with its memory. */
-  constructor(secret: Uint8Array = randomBytes(32)) {
+  /** @param secret of 32 bytes */
+  constructor(secret: Uint8Array) {
     this.secret = secret
   }
 
   /** `state` is plain JSON: the query and where its page ended. */
   encode(scope: CursorScope, state: unknown, nowMs: number): string {
     const payload: Payload = { scope: tuple(scope), expiresMs: nowMs + CURSOR_LIFETIME_MS, state }
-    const text = Buffer.from(JSON.stringify(payload)).toString('base64url')
-    return `${text}.${this.sign(text).toString('base64url')}`
+    const iv = randomBytes(IV_BYTES)
+    const cipher = createCipheriv('aes-256-gcm', this.secret, iv)
+    const sealed = [iv, cipher.update(JSON.stringify(payload), 'utf8'), cipher.final()]
+    return Buffer.concat([...sealed, cipher.getAuthTag()]).toString('base64url')
   }
 
   /** The state that was encoded for the same scope. @throws Refusal 400 cursor_invalid */
   decode<State>(scope: CursorScope, cursor: string, nowMs: number): State {
-    const [text = '', signature = '', ...rest] = cursor.split('.')
-    const given = Buffer.from(signature, 'base64url')
-    const expected = this.sign(text)
-    // The decoder skips characters that are not base64url: only the exact text that was issued is a cursor.
-    const isIssued = given.toString('base64url') === signature
-    if (
-      rest.length > 0 ||
-      !isIssued ||
-      given.length !== expected.length ||
-      !timingSafeEqual(given, expected)
-    ) {
-      throw notIssued()
-    }
-    const payload = JSON.parse(Buffer.from(text, 'base64url').toString()) as Payload
-    if (payload.scope.join() !== tuple(scope).join()) throw notIssued()
+    const payload = this.opened(cursor)
+    if (payload?.scope.join() !== tuple(scope).join()) throw notIssued()
     if (payload.expiresMs <= nowMs) throw cursorExpired()
-    // We signed it, so it is what was encoded.
+    // We sealed it, so it is what was encoded.
     return payload.state as State
   }
 
-  private sign(text: string): Buffer {
-    return createHmac('sha256', this.secret).update(text).digest()
+  /** Undefined if it is not exactly a text that was issued. */
+  private opened(cursor: string): Payload | undefined {
+    const bytes = Buffer.from(cursor, 'base64url')
+    // The decoder skips characters that are not base64url.
+    if (bytes.length <= IV_BYTES + TAG_BYTES || bytes.toString('base64url') !== cursor) return
+    const decipher = createDecipheriv('aes-256-gcm', this.secret, bytes.subarray(0, IV_BYTES), {
+      authTagLength: TAG_BYTES,
+    })
+    decipher.setAuthTag(bytes.subarray(-TAG_BYTES))
+    try {
+      const text = decipher.update(bytes.subarray(IV_BYTES, -TAG_BYTES))
+      return JSON.parse(Buffer.concat([text, decipher.final()]).toString()) as Payload
+    } catch {
+      return undefined
+    }
   }
 }
 

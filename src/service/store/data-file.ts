@@ -21,7 +21,7 @@ import type { StoredValues } from './slots.ts'
 
 const MIGRATIONS = [
   `
-  -- cursors: what signs them; schema: digest of the object types that all of records was checked against.
+  -- cursors: the secret of cursors and ids; schema: digest of the object types that all of records was checked against.
   CREATE TABLE facts (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT;
 
   -- number: the upper part of records.place.
@@ -139,8 +139,8 @@ export class DataFile {
     return true
   }
 
-  /** The secret that signs cursors; made once, so that a listing can continue after a restart. */
-  cursorSecret(): Uint8Array {
+  /** The secret of cursors and ids; made once, so that a listing can continue after a restart, and no id is given twice. */
+  secret(): Uint8Array {
     if (!this.fact('cursors')) this.putFact('cursors', randomBytes(32))
     return this.fact('cursors')!
   }

@@ -2,6 +2,7 @@
 // Promises kept here: the gates of a write are checked in their order, the object type's rules before the credential's grants;
 // a write is stored as a whole, in memory and in the data file, or not at all.
 
+import { createHmac, randomBytes } from 'node:crypto'
 import { SyncError } from '../../core/errors.ts'
 import type { Clock } from '../../core/ports.ts'
 import type { AssociationWire, WritableOperation } from '../../contract/index.ts'
@@ -13,6 +14,7 @@ import { ADMINISTRATOR, grantOf, type Key, type OrgUser } from '../auth/keys.ts'
 import type { Limiter } from '../limits/limiter.ts'
 import { CREATED_AT, UPDATED_AT, withChange, type ObjectType } from '../schema/object-types.ts'
 import { RequestRefused, refused, notFound, describeValue, unavailable } from '../problems.ts'
+import { RecordIds } from './record-ids.ts'
 import { RecordStore, wholeValues } from './record-store.ts'
 import type { Slot, StoredValues } from './slots.ts'
 import { VisibleRecords, type Viewer } from '../auth/visible-records.ts'
@@ -50,8 +52,11 @@ export interface OrgOptions {
   readonly associations: ReadonlyMap<string, AssociationWire>
   /** In addition to the administrator. */
   readonly users?: readonly OrgUser[]
-  /** Signs the cursors; cursors signed with another secret are refused. */
-  readonly cursorSecret?: Uint8Array
+  /**
+   * Seals the cursors, and makes the ids of records. Default: a new one, because what an earlier process listed is gone with its
+   * memory.
+   */
+  readonly secret?: Uint8Array
   readonly keep?: KeepSteps
 }
 
@@ -72,6 +77,7 @@ export class Org {
   readonly edges = new Edges()
   /** Whether currency values can be compared. */
   hasRates = true
+  private readonly ids: RecordIds
   private readonly keep: KeepSteps | undefined
   private readonly stores = new Map<string, RecordStore>()
   private lastSeq = 0
@@ -82,7 +88,10 @@ export class Org {
     this.id = options.id
     this.clock = options.clock
     this.limiter = options.limiter
-    this.cursors = new Cursors(options.cursorSecret)
+    const { secret = randomBytes(32) } = options
+    const secretFor = (what: string) => createHmac('sha256', secret).update(what).digest()
+    this.cursors = new Cursors(secretFor('cursors'))
+    this.ids = new RecordIds(options.id, secretFor(`ids of ${options.id}`).subarray(0, 16))
     this.types = new Map(options.types)
     this.associations = options.associations
     const users = [ADMINISTRATOR, ...(options.users ?? [])]
@@ -211,9 +220,7 @@ export class Org {
 
   private insert(store: RecordStore, properties: StoredValues): Slot {
     const seq = (this.lastSeq += 1)
-    // Padded, so that the order of ids is the order of creation.
-    const id = `rec_${this.id.toString(36)}_${seq.toString(36).padStart(7, '0')}`
-    const slot = store.insert(seq, id, properties)
+    const slot = store.insert(seq, this.ids.of(seq), properties)
     this.note({ kind: 'stored', slot }, () => store.delete(slot))
     return slot
   }

@@ -72,7 +72,8 @@ async function many(type: string, count: number, properties: object = {}): Promi
     })
     ids.push(...body.data.map((item: { record: { id: string } }) => item.record.id))
   }
-  return ids
+  // Edges are listed in the order of ids.
+  return ids.toSorted()
 }
 
 const edgesPath = (type: string, id: string) => `/objects/${type}/records/${id}/associations/`
@@ -489,10 +490,10 @@ describe('the edges of a record', () => {
     const secret = await made(contact, { svc_private: true }, ben)
     await ben.link(deal, source, dealContact, secret)
     const { body } = await ada.send('GET', edgesPath(deal, source))
-    expect(targetsOf(body.data)).toEqual([...visible, more])
+    expect(targetsOf(body.data)).toEqual([...visible, more].toSorted())
     expect(body.pagination).toEqual({ has_more: false, next_cursor: null })
-    expect(targetsOf(await edgesOf(ben, deal, source))).toEqual([...visible, more, secret])
-    expect(targetsOf(await edgesOf(api, deal, source))).toEqual([...targets, more, secret])
+    expect(targetsOf(await edgesOf(ben, deal, source))).toEqual([...visible, more, secret].toSorted())
+    expect(targetsOf(await edgesOf(api, deal, source))).toEqual([...targets, more, secret].toSorted())
     const narrow = as('ada', { grants: { [deal]: full } })
     expect(await edgesOf(narrow, deal, source)).toEqual([])
   })

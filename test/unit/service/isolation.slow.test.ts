@@ -49,7 +49,7 @@ beforeAll(async () => {
 afterAll(() => api.service.close())
 
 /** The id of a record that never was, as long as the others. */
-const neverId = (org: number) => `rec_${org.toString(36)}_zzzzzzz`
+const neverId = (org: number) => `rec_${org.toString(36)}_zzzzzzzz`
 
 const names = ['object_type', 'id', 'association_type', 'target_id'] as const
 type Names = Record<(typeof names)[number], string>
@@ -492,7 +492,7 @@ describe('two worlds that differ only in what a key cannot see', () => {
   function normal(world: World, asked: string, answer: Answer) {
     const plain = (text: string) =>
       text
-        .replace(/rec_[0-9a-z]+_[0-9a-z]{7}/g, (id) => {
+        .replace(/rec_[0-9a-z]+_[0-9a-z]{8}/g, (id) => {
           if (!world.met.has(id)) world.met.set(id, `<record ${records(world)}>`)
           return world.met.get(id)!
         })

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { EVERY_OPERATION, OPERATIONS, Problem } from '../../../src/contract/index.ts'
 import type { Operation, OperationId } from '../../../src/contract/index.ts'
 import { OPERATION_IDS } from '../../../src/service/handlers/index.ts'
-import { EXAMPLE_ORG_ID, examples } from '../../../src/service/openapi/examples.ts'
+import { EXAMPLE_ORG_ID, EXAMPLE_SECRET, examples } from '../../../src/service/openapi/examples.ts'
 import type { Example } from '../../../src/service/openapi/examples.ts'
 import { DESCRIPTIONS, refusalsOf } from '../../../src/service/openapi/operations.ts'
 import { REFUSALS } from '../../../src/service/openapi/refusals.ts'
@@ -16,7 +16,7 @@ import type { Answer, Api, SendOptions } from './api.ts'
 // oxlint-disable-next-line typescript/no-explicit-any -- tests look into foreign JSON
 type Json = any
 
-const options = { orgId: EXAMPLE_ORG_ID, seedRecords: 3 }
+const options = { orgId: EXAMPLE_ORG_ID, secret: EXAMPLE_SECRET, seedRecords: 3 }
 let api: Api
 let document: Json
 beforeAll(async () => {
@@ -142,7 +142,11 @@ describe('the examples', () => {
   it.each(exampleExchanges.map((each, index) => [each.operation, each.example, index] as const))(
     'are true: %s, %s',
     async (operationId, name, index) => {
-      const fresh = await startApi({ orgId: EXAMPLE_ORG_ID, clock: manualClock() })
+      const fresh = await startApi({
+        orgId: EXAMPLE_ORG_ID,
+        secret: EXAMPLE_SECRET,
+        clock: manualClock(),
+      })
       try {
         for (const { method, path, body } of exampleExchanges[index]!.given ?? []) {
           const answer = await fresh.send(method, path.slice('/rest/v1'.length), { body })
@@ -304,12 +308,12 @@ describe('the refusals', () => {
     ['write_forbidden', 'createRecord', 'POST', contacts, { ...write({}), key: 'reader' }],
     ['path_unknown', null, 'GET', '/nowhere/'],
     ['type_unknown', 'readObjectType', 'GET', '/objects/svc_invoice/'],
-    ['record_unknown', 'readRecord', 'GET', `${contacts}rec_1ce_000000z/`],
+    ['record_unknown', 'readRecord', 'GET', `${contacts}rec_1ce_76jjpzqs/`],
     [
       'association_unknown',
       'associateRecords',
       'PUT',
-      `${contacts}rec_1ce_0000001/associations/svc_employer/`,
+      `${contacts}rec_1ce_5ezrdtjh/associations/svc_employer/`,
       { body: { data: { target_id: 'x' } } },
     ],
     ['method_unsupported', 'readSelf', 'POST', '/self/'],
@@ -373,7 +377,7 @@ describe('the refusals', () => {
       'target_unknown',
       'associateRecords',
       'PUT',
-      `${contacts}rec_1ce_0000001/associations/svc_contact_company/`,
+      `${contacts}rec_1ce_5ezrdtjh/associations/svc_contact_company/`,
       { body: { data: { target_id: 'x' } } },
     ],
     ['service_failed', 'readSelf', 'GET', '/self/'],
@@ -493,7 +497,7 @@ describe('every operation', () => {
     'an unknown record': {
       concerns: names('id'),
       refusals: ['record_unknown'],
-      spoil: (example) => [changed(example, { id: 'rec_1ce_zzzzzzz' })],
+      spoil: (example) => [changed(example, { id: 'rec_1ce_zzzzzzzz' })],
     },
     'a forged cursor': {
       concerns: (operation, id) => names('cursor')(operation) || id === 'queryRecords',
@@ -501,7 +505,7 @@ describe('every operation', () => {
       spoil: (example) => [
         example.operationId === 'queryRecords'
           ? { ...example, body: { cursor: 'forged' } }
-          : changed(example, { id: 'rec_1ce_0000001', cursor: 'forged' }),
+          : changed(example, { id: 'rec_1ce_5ezrdtjh', cursor: 'forged' }),
       ],
     },
     'an unknown matching property': {
