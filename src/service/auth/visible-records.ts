@@ -30,6 +30,11 @@ export class VisibleRecords {
     return this.seesAll() || properties[CREATED_BY] === this.sight.user.id
   }
 
+  /** Whether the key may make the record private, or public: what one user hides, all others lose. */
+  mayHide({ record: { properties } }: Slot): boolean {
+    return this.seesAll() || properties[CREATED_BY] === this.sight.user.id
+  }
+
   /** The reach of a key never changes; but a key never sees more than its creator, who may no longer be an administrator. */
   private seesAll(): boolean {
     return this.sight.reach === 'org' && this.sight.user.admin

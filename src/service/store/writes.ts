@@ -149,6 +149,13 @@ function write(
   if (slot) violations.push(...setTwice(slot, changes, pointer))
   violations.push(...recordTooLarge(slot?.record.properties ?? null, changes, pointer))
   if (violations.length > 0) return { refused: schemaInvalid(violations) }
+  const hidden = hides(changes)
+  const isHidden = slot?.record.properties[PRIVATE] === true
+  if (slot && hidden !== null && hidden !== isHidden && !context.view.mayHide(slot)) {
+    const detail = `${PRIVATE}: only the creator of the record and keys of reach org change it: leave it out`
+    const field = `${pointer}/${PRIVATE}`
+    return { refused: { status: 403, code: 'permission_denied', detail, field } }
+  }
   const taken = takenValue(context.view, slot, changes)
   if (taken) {
     const detail = `Another record holds this value of ${taken.name}, which is unique`

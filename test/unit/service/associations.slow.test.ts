@@ -492,8 +492,12 @@ describe('the edges of a record', () => {
     const { body } = await ada.send('GET', edgesPath(deal, source))
     expect(targetsOf(body.data)).toEqual([...visible, more].toSorted())
     expect(body.pagination).toEqual({ has_more: false, next_cursor: null })
-    expect(targetsOf(await edgesOf(ben, deal, source))).toEqual([...visible, more, secret].toSorted())
-    expect(targetsOf(await edgesOf(api, deal, source))).toEqual([...targets, more, secret].toSorted())
+    expect(targetsOf(await edgesOf(ben, deal, source))).toEqual(
+      [...visible, more, secret].toSorted(),
+    )
+    expect(targetsOf(await edgesOf(api, deal, source))).toEqual(
+      [...targets, more, secret].toSorted(),
+    )
     const narrow = as('ada', { grants: { [deal]: full } })
     expect(await edgesOf(narrow, deal, source)).toEqual([])
   })

@@ -138,12 +138,13 @@ describe('a private record', () => {
     }
   })
 
-  it('vanishes for somebody else who makes it private: the last answer still has it', async () => {
+  it('is made private by its creator alone, and then vanishes for somebody else', async () => {
     const ben = by('ben')
     const record = await newContact(by('ada'))
-    const answer = await ben.update(contact, record.id, { svc_private: true })
-    expect(answer.status).toBe(200)
-    expect(answer.body.data).toMatchObject({ id: record.id, properties: { svc_private: true } })
+    const refused = await ben.update(contact, record.id, { svc_private: true })
+    expectProblem(refused, 403, 'permission_denied')
+    expect(await sights(ben, record)).toEqual(seen)
+    expect((await by('ada').update(contact, record.id, { svc_private: true })).status).toBe(200)
     expect(await sights(ben, record)).toEqual(unseen)
     expectProblem(await ben.update(contact, record.id, { svc_private: false }), 404, 'not_found')
     expect(await sights(by('ada'), record)).toEqual(seen)
