@@ -9,7 +9,8 @@ export const UNBOUND = 'CHANNEL_UNBOUND'
 
 /** What of the driver's connection this looks at. */
 interface Connection {
-  readonly stream: { destroy(error: Error): void }
+  readonly stream: { destroy(): void }
+  emit(event: 'error', error: Error): void
   on(event: string, heard: (message: { readonly mechanisms: readonly string[] }) => void): void
 }
 
@@ -18,10 +19,14 @@ export class BoundClient extends pg.Client {
     super({ ...config, enableChannelBinding: true })
     const { connection } = this as unknown as { connection: Connection }
     let isBound = false
-    const refuse = () =>
-      connection.stream.destroy(
-        Object.assign(new Error('the server offers no channel binding'), { code: UNBOUND }),
-      )
+    const refuse = () => {
+      const error = Object.assign(new Error('the server offers no channel binding'), {
+        code: UNBOUND,
+      })
+      // First of all that the driver hears: an answer of the server may already be there.
+      connection.emit('error', error)
+      connection.stream.destroy()
+    }
     // Before the driver's own listeners, which answer.
     connection.on('authenticationSASL', ({ mechanisms }) => {
       isBound = mechanisms.includes(BOUND)

@@ -6,6 +6,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { openPostgresLedger } from '../../src/ledger/postgres/index.ts'
 import { openPostgresQuota } from '../../src/ledger/postgres/quota.ts'
+import { BoundClient, newClient, UNBOUND } from '../../src/postgres/bound-client.ts'
 import { openWarehouse } from '../../src/warehouses/index.ts'
 import type { MirrorRow, MirrorStream } from '../../src/warehouses/mirror-tables.ts'
 import { openPostgresMirror } from '../../src/warehouses/postgres/mirror.ts'
@@ -283,6 +284,17 @@ describe.each(
     const after = await stranger()
     expect((await after.query({ text: KEPT, rowMode: 'array' })).rows).toEqual(found)
   })
+})
+
+test('a connection that asks for channel binding is refused where there is none, before its password is sent', async () => {
+  const { url, direct } = await place({ name: '', mode: 'transaction' })
+  // One asks for the password as it is, the other one for nothing.
+  for (const connectionString of [direct, url]) {
+    const client = newClient({ connectionString, Client: BoundClient as never })
+    client.on('error', () => {})
+    await expect(client.connect()).rejects.toMatchObject({ code: UNBOUND })
+    await client.end().catch(() => {})
+  }
 })
 
 test('a ledger may be made, and used, where all tables of a database are published', async () => {
