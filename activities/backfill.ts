@@ -3,7 +3,7 @@
 import { nearestWord } from '../src/core/suggest.ts'
 import type { SyncConfig } from '../config/index.ts'
 import type { Window } from '../src/core/domain/watermark.ts'
-import { DEFAULT_IMPORT_TUNING } from '../src/import/index.ts'
+import { DEFAULT_IMPORT_TUNING, overwritingProblem } from '../src/import/index.ts'
 import { windowProblem } from '../src/sources/index.ts'
 import type { SharedDeps } from './deps.ts'
 import { createSharedActivities } from './shared.ts'
@@ -29,6 +29,8 @@ export interface BackfillActivities {
     window: Window | null
     only: readonly string[] | null
     full: boolean
+    /** Left out by releases that did not have it. */
+    overwriteNewer?: boolean
   }): Promise<{ kind: SyncConfig['kind'] | null; problem: string | null }>
 }
 
@@ -67,7 +69,7 @@ export function backfillActivities(deps: BackfillActivityDeps): BackfillActiviti
         })
       }),
 
-    checkBackfill: ({ sync: name, window, only, full }) =>
+    checkBackfill: ({ sync: name, window, only, full, overwriteNewer = false }) =>
       activity(null, DEFAULT_IMPORT_TUNING, async () => {
         const found = findSyncByName(await deps.loadSyncs(), name)
         if ('problem' in found) return { kind: null, problem: found.problem }
@@ -78,7 +80,8 @@ export function backfillActivities(deps: BackfillActivityDeps): BackfillActiviti
           const what = only === null ? 'full' : 'object_types'
           return { kind: sync.kind, problem: `${name} is an import, which has no ${what}` }
         }
-        return { kind: sync.kind, problem: null }
+        const refused = overwriteNewer ? overwritingProblem(sync) : null
+        return { kind: sync.kind, problem: refused && `overwrite_newer: ${refused}` }
       }),
   }
 }

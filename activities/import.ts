@@ -216,7 +216,9 @@ async function stageRun(
     )
   const old = retry && (await shared.runOf(retry.of))
   const kind = { isRetry: retry !== undefined, isOfLinks: links !== undefined }
-  const staging = { run, sync, keyFingerprint, stageFence, window, reconcile, ...kind }
+  const overwritesNewer = await overwrites(shared.runOf, row)
+  const more = { window, reconcile, overwritesNewer }
+  const staging = { run, sync, keyFingerprint, stageFence, ...more, ...kind }
   const { fence, rows, carried, planned, invalid, warnings, removals } = await stage(
     importDeps,
     staging,
@@ -249,6 +251,15 @@ async function stageRun(
     hasLimits: job.plan === undefined && (hasLimits(sync.import) || toRemove > 0),
     ...(sync.import.links && { hasLinks: true as const }),
     ...(toRemove > 0 && { removals: toRemove }),
+  }
+}
+
+/** Whether a backfill was asked to write over newer rows; a retry of its rows does so too. */
+async function overwrites(runOf: (run: number) => Promise<Run>, row: Run): Promise<boolean> {
+  // Bounded: what a run is a retry of has a smaller number.
+  for (let run = row; ; run = await runOf(run.of)) {
+    const { backfill, retry } = jobOf(run, 'import')
+    if (retry === undefined || run.of === null) return backfill?.overwriteNewer === true
   }
 }
 

@@ -36,6 +36,8 @@ const SETTINGS = {
   to: 'day or time before which it ends; nothing: no end',
   object_types: 'of a mirror: a list of those to read; nothing: all of them',
   full: 'of a mirror: true reads everything again',
+  overwrite_newer:
+    'of an import: true also writes rows whose key was accepted with a greater watermark',
 } as const
 
 const nothing = (value: unknown) => (value === '' || value === null ? undefined : value)
@@ -53,6 +55,8 @@ const Moment = z.preprocess(
     .optional(),
 )
 
+const Yes = z.union([z.boolean(), z.stringbool()], { error: 'expected true or false' })
+
 const BackfillInput = z.object({
   sync: z.preprocess(nothing, z.string({ error: 'expected the name of a sync' }).trim().optional()),
   from: Moment,
@@ -66,7 +70,8 @@ const BackfillInput = z.object({
       .min(1, 'expected at least one name')
       .optional(),
   ),
-  full: z.union([z.boolean(), z.stringbool()], { error: 'expected true or false' }).default(false),
+  full: Yes.default(false),
+  overwrite_newer: Yes.default(false),
   tuning: z.record(z.string(), z.unknown()).default({}),
 })
 
@@ -100,6 +105,7 @@ export async function backfill(
   const parsed = BackfillInput.safeParse(given)
   if (!parsed.success) return await refuse(inputIssues(parsed.error))
   const { sync, from, to, object_types: only = null, full, tuning } = parsed.data
+  const over = parsed.data.overwrite_newer && { overwriteNewer: true as const }
   if (sync === undefined) {
     const syncs = await list()
     return { write: syncs.map(templateOf), settings: SETTINGS, syncs }
@@ -115,7 +121,7 @@ export async function backfill(
   const window =
     from === undefined && to === undefined ? null : { from: from ?? null, to: to ?? null }
   const { kind, problem } = await checkBackfill.executeWithOptions({ summary: `check ${sync}` }, [
-    { sync, window, only, full },
+    { sync, window, only, full, ...over },
   ])
   if (kind === null || problem !== null) return await refuse(problem ?? 'there is no such sync')
   const tuned = (kind === 'import' ? TuningInput : MirrorTuningInput).safeParse(tuning)
@@ -123,7 +129,7 @@ export async function backfill(
   // A person who starts a run like this one gets its input, but not its memo.
   if (workflowInfo().memo?.[TEMPLATE_MEMO] === true) return { template: given }
   const job = { sync, tuning: tuned.data, priority: 'backfill' as const }
-  if (kind === 'import') return await runImport(job, { window, only: null })
+  if (kind === 'import') return await runImport(job, { window, only: null, ...over })
   const instants = window && {
     from: window.from === null ? null : parseWindowInstant(window.from),
     to: window.to === null ? null : parseWindowInstant(window.to),

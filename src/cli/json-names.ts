@@ -109,6 +109,7 @@ export const OTHER_JSON_NAMES = [
   'got',
   'grants',
   'groups',
+  'guessed',
   'handling',
   'has_value',
   'hash',

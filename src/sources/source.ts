@@ -13,6 +13,8 @@ export interface SourceRow {
   readonly line: number
   /** For a retry: the ordinal of the row in the original run. */
   readonly of?: number
+  /** The rank of its watermark (core/domain/watermark-rank.ts); left out where it has none. */
+  readonly watermark?: string
   readonly cells: readonly Json[]
 }
 

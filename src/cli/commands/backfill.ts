@@ -4,6 +4,7 @@ import { backfill } from '../../../workflows/names.ts'
 import { findSync, type SyncConfig } from '../../../config/index.ts'
 import { ConfigError } from '../../core/errors.ts'
 import { parseWindowInstant } from '../../core/window-instant.ts'
+import { overwritingProblem } from '../../import/index.ts'
 import { windowProblem } from '../../sources/index.ts'
 import { commandLine } from '../shared/command-line.ts'
 import type { CommandContext } from '../shared/context.ts'
@@ -15,6 +16,7 @@ export interface BackfillOptions {
   readonly to?: string
   readonly objectTypes?: readonly string[]
   readonly full: boolean
+  readonly overwriteNewer?: boolean
   readonly detach: boolean
   readonly local?: boolean
   readonly wait?: boolean
@@ -38,6 +40,8 @@ function checkOptions(sync: SyncConfig, options: BackfillOptions): void {
   const isLimited = from !== null || to !== null
   if (options.full && isLimited)
     throw new ConfigError('--full', 'it reads everything; leave out --from and --to, or --full')
+  const refused = options.overwriteNewer === true ? overwritingProblem(sync) : null
+  if (refused !== null) throw new ConfigError('--overwrite-newer', refused)
   if (sync.kind === 'mirror') return
   const problem = isLimited ? windowProblem(sync.import.from) : null
   if (problem !== null)
@@ -64,6 +68,7 @@ export async function backfillSync(
     ...(to !== undefined && { to }),
     ...(objectTypes !== undefined && { object_types: objectTypes }),
     ...(full && { full }),
+    ...(options.overwriteNewer && { overwrite_newer: true }),
     ...(options.tuning !== undefined && {
       tuning: parseTuning(options.tuning, sync.kind, context.env),
     }),

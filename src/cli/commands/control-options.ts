@@ -22,7 +22,12 @@ export function describeControl(program: Command, execute: Execute): void {
       )
       .option('--to <time>', 'the day or time before which it ends')
       .option('--object-types <names...>', 'of a mirror: only these')
-      .option('--full', 'of a mirror: read everything again', false),
+      .option('--full', 'of a mirror: read everything again', false)
+      .option(
+        '--overwrite-newer',
+        'of an import: also write rows whose key was accepted with a greater watermark',
+        false,
+      ),
   )
     .description('start a run that is limited, and gives way to others; follow it')
     .action(action(async () => (await import('./backfill.ts')).backfillSync))

@@ -17,6 +17,9 @@ export const NOT_VISIBLE = 'not_visible'
 /** Reason of a row whose key has two records at the service, or may have two. */
 export const SECOND_RECORD = 'second_record'
 
+/** Reason of a row whose key was accepted with a greater watermark: a retry looks again. */
+export const ACCEPTED_NEWER = 'accepted_newer'
+
 /** Reasons of rows that no retry takes. */
 export const HELD_BACK_REASONS: readonly string[] = [KEY_CHANGED, NOT_VISIBLE, SECOND_RECORD]
 

@@ -5,7 +5,13 @@ import { excerpt, type DifferenceKind } from '../../core/domain/differences.ts'
 import { CHANGED_BY_OTHERS } from '../../core/domain/protection.ts'
 import { modeEntry, writesRecords } from '../../core/domain/import-modes.ts'
 import type { SparedState } from '../../core/domain/item-states.ts'
-import { KEY_CHANGED, NOT_VISIBLE, SECOND_RECORD } from '../../core/domain/held-back.ts'
+import { isRankAfter } from '../../core/domain/watermark-rank.ts'
+import {
+  ACCEPTED_NEWER,
+  KEY_CHANGED,
+  NOT_VISIBLE,
+  SECOND_RECORD,
+} from '../../core/domain/held-back.ts'
 import { canonicalJson, type Json } from '../../core/json.ts'
 import type { ReconcileScope } from '../../core/domain/purpose.ts'
 import type {
@@ -48,6 +54,9 @@ import { baselineReader, changedBy, wasSent } from './baseline.ts'
 
 const MOVED =
   'the record that this row was written to has another key now; change it back there, or the key in the source'
+
+const NEWER =
+  'a row with the same key and a greater watermark was accepted, which the source does not have now; backfill --overwrite-newer sends this one'
 
 const UNSEEN = 'the record may still be there, and a repair would make a second one'
 
@@ -165,7 +174,8 @@ export class ItemComparer {
     if (spared !== null && (comparison.kind !== null || !isOurs(item, record)))
       return { ...result, ...EQUAL, held: null, spared }
     // What may be hidden is the better reason, since another key shows it.
-    return { ...result, ...comparison, held: comparison.held ?? result.held }
+    const held = comparison.held ?? result.held ?? (comparison.kind && newerOf(item))
+    return { ...result, ...comparison, held }
   }
 
   /** The state of an item whose record the mode of the import does not write; null if it does. */
@@ -301,6 +311,10 @@ export class ItemComparer {
 /** Whether the sync has written the record that the key finds. */
 const isOurs = ({ accepted }: Item, record: RecordRepresentation | null): boolean =>
   record !== null && accepted?.recordId === record.id
+
+/** That a row with a greater watermark was accepted for the key of an item; null if none was. */
+const newerOf = ({ accepted, watermark }: Item): { reason: string; detail: string } | null =>
+  isRankAfter(accepted?.watermark, watermark) ? { reason: ACCEPTED_NEWER, detail: NEWER } : null
 
 /** The JSON text of a value, as much of it as a report shows. */
 const shown = (value: Json | undefined): string | null =>

@@ -15,7 +15,7 @@ import type {
 } from '../../ledger/ledger.ts'
 import type { SourceRow } from '../../sources/source.ts'
 import { linksOfRows } from '../links/map-links.ts'
-import { stagedParts } from './staged-parts.ts'
+import { stagedParts, withWatermark } from './staged-parts.ts'
 import type { MappingPlan } from '../mapping/map.ts'
 import type { ImportDeps } from '../ports.ts'
 
@@ -74,8 +74,10 @@ export async function carryOver(
     after = left.at(-1)!.ordinal
     const mapped = []
     for (const one of left) {
-      const row: SourceRow = { ordinal: 0, line: NO_LINE, cells: await cellsOf(one) }
-      mapped.push({ row, item: plan.map(row) })
+      const { watermark } = one
+      const place = { ordinal: 0, line: NO_LINE, ...(watermark !== undefined && { watermark }) }
+      const row: SourceRow = { ...place, cells: await cellsOf(one) }
+      mapped.push({ row, item: withWatermark(plan.map(row), row) })
     }
     const keys = mapped.flatMap(({ item: { key } }) => (key === null ? [] : [key]))
     const returned = await ledger.stagedKeys(run, keys, { upTo: rows })

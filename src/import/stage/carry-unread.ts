@@ -69,8 +69,9 @@ export async function carryUnread(
     for (const one of page.rows.filter(({ key }) => comes(key))) {
       const ordinal = read + ++carried
       const cells = await cellsOf(one)
-      const { key, payload, hash } = one
-      const item = { ordinal, line: NO_LINE, raw: writeJson(cells), valid: true, key } as const
+      const { key, payload, hash, watermark } = one
+      const place = { ordinal, line: NO_LINE, ...(watermark !== undefined && { watermark }) }
+      const item = { ...place, raw: writeJson(cells), valid: true, key } as const
       items.push({ ...item, payload, hash, ...(isHeld && { held: true as const }) })
       // Links of a corrected row are not read.
       if (!corrected.has(key)) rows.push({ ordinal, line: NO_LINE, cells })

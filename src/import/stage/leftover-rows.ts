@@ -24,9 +24,10 @@ export function openLeftoverRows(
         if (left.length === 0) return
         after = left.at(-1)!.ordinal
         yield left.map((row): SourceRow => {
+          const { ordinal: of, line, watermark, raw: cells } = row
           rows++
-          digest.update(writeJson(row.raw)).update('\n')
-          return { ordinal: rows, line: row.line, of: row.ordinal, cells: row.raw }
+          digest.update(writeJson(cells)).update('\n')
+          return { ordinal: rows, line, of, ...(watermark !== undefined && { watermark }), cells }
         })
       }
     },

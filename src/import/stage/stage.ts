@@ -25,6 +25,7 @@ import type {
   RunReports,
   Runs,
   StageCounts,
+  StagedSource,
   StepStates,
 } from '../../ledger/ledger.ts'
 import { sourceOf } from '../../sources/index.ts'
@@ -46,7 +47,7 @@ import { planRemovals } from '../remove/plan-removals.ts'
 import { checkOwnRecords, KeysOfSource } from '../source-keys.ts'
 import { RowFilter } from './row-filter.ts'
 import { noteSourceVisibility } from './source-visibility.ts'
-import { stagedParts } from './staged-parts.ts'
+import { stagedParts, withWatermark } from './staged-parts.ts'
 import { emptySourceWarning, keyTypeOf, keyWarnings, notComparedText } from './warnings.ts'
 
 type StagingLedger = AcceptedRecords &
@@ -82,6 +83,8 @@ export interface StageJob {
   /** Of the run when this attempt began: one that stood still until a later one had staged the run stages nothing. */
   readonly stageFence: number
   readonly window?: Window | null
+  /** Whether a row is sent over one that was accepted with a greater watermark. */
+  readonly overwritesNewer?: boolean
   /** Of a reconciliation: nothing is believed, and all of the source is read, or the part that is named. */
   readonly reconcile?: ReconcileScope | null
   /** Of a retry: its rows are not those of the source. */
@@ -198,15 +201,7 @@ interface StagedRows {
 /** Reads the source to its end, and takes up what earlier runs left. */
 async function stageRows(
   deps: ImportDeps<StagingLedger>,
-  {
-    run,
-    sync,
-    stageFence,
-    window = null,
-    reconcile = null,
-    isRetry = false,
-    isOfLinks = false,
-  }: StageJob,
+  job: StageJob,
   {
     source,
     plan,
@@ -215,9 +210,10 @@ async function stageRows(
   }: { source: Source; plan: MappingPlan; last: LastReading | null; bounds: LinkBounds },
 ): Promise<StagedRows> {
   const { ledger, tuning } = deps
+  const { run, sync, window = null, reconcile = null, isRetry = false, isOfLinks = false } = job
   // Minutes, where runs of millions of rows have become old.
   await withHeartbeat(deps, ledger.prune(new Date(deps.clock.now() - RETENTION_MS).toISOString()))
-  const fence = await ledger.beginStage(run, source.columns, stageFence)
+  const fence = await ledger.beginStage(run, source.columns, job.stageFence)
   const beat = () => deps.beat()
   const isOfSource = !isRetry && !isOfLinks
   const corrected = isOfSource ? await CorrectedRows.read(ledger, run, beat) : CorrectedRows.none()
@@ -251,6 +247,7 @@ async function stageRows(
       ...(plan.links && { linkBounds: bounds }),
       ...(unread !== null && { unread }),
       ...(keysRepeat && { keysRepeat }),
+      ...watermarksOf(job),
     },
     onSlice,
   )
@@ -264,6 +261,19 @@ async function stageRows(
   const counts = { ...counted, ...(inPart > 0 && { corrected: inPart }) }
   return { all: rows, carried: carried + held, carriedLinks, counts, corrected }
 }
+
+/** A run compares watermarks where its source has one. A reconciliation shows what differs, and holds such rows back itself. */
+const watermarksOf = ({
+  sync: { import: config },
+  window = null,
+  reconcile = null,
+  overwritesNewer: overwrites = false,
+}: StageJob): Pick<StagedSource, 'watermarks'> =>
+  reconcile !== null ||
+  !writesRecords(config.mode) ||
+  !sourceOf(config.from).isIncremental(config.from)
+    ? {}
+    : { watermarks: { overwrites, isWindow: window !== null } }
 
 /** Which row of a key counts is decided by then. Null: the run is of all rows. */
 async function keepPart(
@@ -307,7 +317,7 @@ async function readRows(
     for await (const rows of heartbeatEach(deps, source.chunks(LEDGER_ROWS_MAX, signal))) {
       signal.throwIfAborted()
       filter?.see(rows)
-      const items = rows.map((row) => corrected.staged(plan.map(row)))
+      const items = rows.map((row) => withWatermark(corrected.staged(plan.map(row)), row))
       for (const part of stagedParts(items))
         await writes.start(() => ledger.stageItems(run, fence, part))
       for (const part of slicesOf(linksOfRows(plan, rows, items), LEDGER_ROWS_MAX))

@@ -5,6 +5,7 @@ import { formatNumber } from '../../core/format.ts'
 import { LEDGER_CHARS_MAX, ROW_CHARS_MAX } from '../../core/limits.ts'
 import { partition } from '../../core/slices.ts'
 import type { StagedItem } from '../../ledger/ledger.ts'
+import type { SourceRow } from '../../sources/source.ts'
 
 const charsOf = (item: StagedItem): number =>
   item.raw.length + (item.valid ? item.payload.length : 0)
@@ -23,3 +24,7 @@ export function stagedParts(items: readonly StagedItem[]): readonly (readonly St
   }
   return chars <= LEDGER_CHARS_MAX ? [items] : partition(items, charsOf, LEDGER_CHARS_MAX)
 }
+
+/** The item that a row was mapped to, with the watermark of the row. */
+export const withWatermark = (item: StagedItem, { watermark }: SourceRow): StagedItem =>
+  watermark === undefined ? item : { ...item, watermark }

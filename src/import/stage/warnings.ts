@@ -23,8 +23,8 @@ export async function keyWarnings(
   { counts, isExact }: { counts: StageCounts; isExact: boolean },
 ): Promise<readonly string[]> {
   const { loose, merged, variants } = await ledger.keyCounts(run)
-  const { newer = 0, distrusted = 0 } = counts
-  const superseded = counts.superseded - newer
+  const { newer = 0, older = 0, guessed = 0, unknown = 0, distrusted = 0 } = counts
+  const superseded = counts.superseded - newer - older
   const texts = [
     distrusted > 0 &&
       `${rows(distrusted)} ${distrusted === 1 ? 'is' : 'are'} sent again although the ledger has ${distrusted === 1 ? 'it' : 'them'} as accepted: it was put back from a backup, and the service may hold newer values`,
@@ -36,6 +36,14 @@ export async function keyWarnings(
       }`,
     newer > 0 &&
       `${rows(newer)} left out: a row with the same key that was read later is brought in already, or may be where its answer was lost, and nothing older is written over it`,
+    older > 0 &&
+      `${rows(older)} left out: a row with the same key and a greater watermark was accepted, and nothing older is written over it${
+        guessed > 0
+          ? ` (guessed for ${formatNumber(guessed)} by the watermark that the run which wrote the key began with, because an earlier version kept none)`
+          : ''
+      }; backfill --overwrite-newer sends ${older === 1 ? 'it' : 'them'}`,
+    unknown > 0 &&
+      `${rows(unknown)} sent without knowing whether something newer was accepted for their key: an earlier version wrote it, and kept no watermark`,
     loose > 0 &&
       `${rows(loose)} with a key that has space around it or another form of Unicode: it is sent without, unless the service has a record under that very form only`,
     isExact &&

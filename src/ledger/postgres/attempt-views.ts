@@ -112,3 +112,12 @@ export const KEPT_VIEWS = CONFLICT_VIEWS.replaceAll(
   "('exists', 'absent')",
   "('exists', 'absent', 'kept')",
 )
+
+const isNotOlder = `NOT coalesce(now.watermark > accepted.watermark
+    AND substr(now.watermark, 1, 9) = substr(accepted.watermark, 1, 9), false)`
+
+/** A row that was brought in later may have a smaller watermark, and does not count then. */
+export const WATERMARK_VIEWS = KEPT_VIEWS.replaceAll(
+  'AND accepted.run > now.run AND accepted.hash IS NOT NULL LIMIT 1',
+  `AND accepted.run > now.run AND accepted.hash IS NOT NULL AND ${isNotOlder} LIMIT 1`,
+)

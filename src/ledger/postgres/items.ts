@@ -33,14 +33,14 @@ export const ITEM_DESTINATION = '(SELECT destination FROM runs WHERE id = ($1::i
 
 /** Notes the wanted items as accepted, with `$3` as their baseline hashes; `marks`: which ones a key keeps that has some. */
 export const acceptItemsSql = (marks: string, more = 'normalised = 0'): string => `
-  INSERT INTO accepted (destination, key, record_id, hash, marks, run, normalised)
+  INSERT INTO accepted (destination, key, record_id, hash, marks, run, normalised, watermark)
     SELECT DISTINCT ON (hashtextextended(items.key, 0))
-      ${ITEM_DESTINATION}, items.key, items.record_id, items.hash, wanted.marks, items.run, items.normalised
+      ${ITEM_DESTINATION}, items.key, items.record_id, items.hash, wanted.marks, items.run, items.normalised, items.watermark
     FROM unnest($1::integer[], $2::integer[], $3::text[]) AS wanted (run, ordinal, marks)
       JOIN items ON ${isWanted} ORDER BY hashtextextended(items.key, 0)
   ON CONFLICT (destination, hashtextextended(key, 0)) DO UPDATE
     SET key = excluded.key, record_id = excluded.record_id, hash = excluded.hash, marks = ${marks},
-      ${keepsLast}, run = excluded.run, ${more}`
+      ${keepsLast}, run = excluded.run, watermark = excluded.watermark, ${more}`
 
 /** Forgets what was accepted of the wanted items' keys. */
 export const FORGET_SQL = `

@@ -71,7 +71,7 @@ export const withNewestRaw = `JOIN ${newestReading('now')} AS reading ON true
     WHERE payloads.run = newest.run AND payloads.ordinal = newest.ordinal LIMIT 1) AS last ON true`
 
 /** See `SqlDialect`. */
-export const unreadOf = `SELECT items.run, items.ordinal, items.key, items.hash, kept.raw, kept.payload
+export const unreadOf = `SELECT items.run, items.ordinal, items.key, items.hash, items.watermark, kept.raw, kept.payload
   FROM payloads AS kept JOIN ${itemAt('kept.run', 'kept.ordinal')} AS items ON ${isUnread('items')}
   WHERE kept.run = $2 AND kept.ordinal > $3 AND kept.payload IS NOT NULL
     AND ${isAccepted(

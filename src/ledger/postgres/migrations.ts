@@ -9,6 +9,7 @@
 import { ACTION_TABLE } from './action-table.ts'
 import { SCHEMA_CHANGE_TABLE } from './schema-change-table.ts'
 import { ATTEMPT_VIEWS, CONFLICT_VIEWS, KEPT_VIEWS, SPARING_VIEWS } from './attempt-views.ts'
+import { WATERMARKS } from './watermarks.ts'
 import { LINK_TABLES } from './link-tables.ts'
 
 /** Applied in order, in the ledger's own schema; `schema_version` holds their number. Never edit one that was released. */
@@ -397,4 +398,5 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE project REPLICA IDENTITY FULL;
   ALTER TABLE schema_version REPLICA IDENTITY FULL;
   `,
+  WATERMARKS,
 ]

@@ -1,7 +1,7 @@
 // The row that an item was first read from: the item itself, or the row of the run that a retry, or a retry of a retry, is of.
 // Of two items with one key the one whose row was read later is the newer one, whichever of them was sent last.
 
-import { isBroughtIn } from '../rows/items.ts'
+import { isAfter, isBroughtIn } from '../rows/items.ts'
 import { liveStates } from '../rows/runs.ts'
 
 /** An item by both columns of its key, whatever the planner assumes of the table. */
@@ -31,13 +31,14 @@ export const itemsWith = (run: string, key: string, alias: string): string =>
 export const gaveWayToNewer = `(SELECT true FROM runs AS own
     JOIN runs AS since ON since.sync = own.sync AND since.mode = 'run' AND since.id < own.id
       AND since.id >= (${originOf('items.run', 'items.ordinal')} >> 32) AND since.destination = own.destination
-    JOIN LATERAL (SELECT newer.run, newer.ordinal, newer.state, newer.in_doubt, newer.hash FROM items AS newer
+    JOIN LATERAL (SELECT newer.run, newer.ordinal, newer.state, newer.in_doubt, newer.hash, newer.watermark FROM items AS newer
       WHERE ${itemsWith('since.id', 'items.key', 'newer')} OFFSET 0) AS newer ON true
     WHERE own.id = $1
       AND (${isBroughtIn('newer')} AND (SELECT true FROM accepted
           WHERE accepted.destination = own.destination
             AND hashtextextended(accepted.key, 0) = hashtextextended(items.key, 0) AND accepted.key = items.key)
         OR own.purpose = 'retry' AND newer.in_doubt = 1 AND newer.hash IS DISTINCT FROM items.hash)
+      AND NOT coalesce(${isAfter('items.watermark', 'newer.watermark')}, false)
       AND ${originOf('newer.run', 'newer.ordinal')} > ${originOf('items.run', 'items.ordinal')} LIMIT 1)`
 
 /** The runs since the run `$1`, that is `own`, which are over. */
@@ -52,7 +53,8 @@ const sinceOwn = (which: string): string => `runs AS own
  */
 export const newestReading = (item: string): string => {
   const later = `LATERAL (SELECT found.run, found.ordinal FROM items AS found
-      WHERE ${itemsWith('since.id', `${item}.key`, 'found')} AND found.state <> 'superseded' OFFSET 0) AS later ON true`
+      WHERE ${itemsWith('since.id', `${item}.key`, 'found')} AND found.state <> 'superseded'
+        AND NOT coalesce(${isAfter(`${item}.watermark`, 'found.watermark')}, false) OFFSET 0) AS later ON true`
   return `LATERAL (
     (SELECT later.run, later.ordinal, (later.run::bigint << 32) | later.ordinal AS origin
       FROM ${sinceOwn('since.of_run IS NULL')} JOIN ${later}
@@ -72,7 +74,9 @@ export const isOfOther = (item: string): string => `coalesce((SELECT true FROM i
     WHERE ${itemsWith('accepted.run', 'accepted.key', 'other')} AND ${isBroughtIn('other')}
       AND other.hash IS DISTINCT FROM ${item}.hash LIMIT 1), false)`
 
-/** Whether `accepted` was brought in from a row that was read before that of `item`. */
-export const isOfOlder = (item: string): string => `coalesce((SELECT true FROM items AS brought
+/** Whether `accepted` was brought in from a row that was read before that of `item`, or has a smaller watermark. */
+export const isOfOlder = (
+  item: string,
+): string => `(coalesce(${isAfter(`${item}.watermark`, 'accepted.watermark')}, false) OR coalesce((SELECT true FROM items AS brought
     WHERE ${itemsWith('accepted.run', 'accepted.key', 'brought')} AND ${isBroughtIn('brought')}
-      AND ${originOf('brought.run', 'brought.ordinal')} < ${originOf(`${item}.run`, `${item}.ordinal`)} LIMIT 1), false)`
+      AND ${originOf('brought.run', 'brought.ordinal')} < ${originOf(`${item}.run`, `${item}.ordinal`)} LIMIT 1), false))`

@@ -20,7 +20,7 @@ const isOfItem = (other: string) =>
   `((differences.run::bigint << 32) | differences.ordinal) = ((${other}.run::bigint << 32) | ${other}.ordinal)
     AND differences.ordinal IS NOT NULL`
 
-const UNCOMPARED_SQL = `SELECT items.ordinal, items.key, payload, items.hash, attempts, raw_key, known.*
+const UNCOMPARED_SQL = `SELECT items.ordinal, items.key, payload, items.hash, attempts, raw_key, items.watermark, known.*
   FROM items ${withPayload} LEFT JOIN LATERAL
     (SELECT ${ACCEPTED_COLUMNS}
      FROM accepted WHERE destination = (SELECT destination FROM runs WHERE id = $1)
@@ -36,11 +36,11 @@ const DROP_PAYLOADS_SQL = `DELETE FROM payloads USING unnest($1::integer[], $2::
   WHERE payloads.run = wanted.run AND payloads.ordinal = wanted.ordinal`
 
 /** Of records that the sync has written before: what it kept now is not looked up again while the row stays as it is. */
-const KEEP_SQL = `UPDATE accepted SET hash = item.hash, marks = item.marks,
+const KEEP_SQL = `UPDATE accepted SET hash = item.hash, marks = item.marks, watermark = item.watermark,
     normalised = CASE WHEN accepted.hash = item.hash THEN accepted.normalised ELSE 0 END,
     last_marks = CASE WHEN accepted.run < item.run THEN accepted.marks ELSE accepted.last_marks END,
     last_run = CASE WHEN accepted.run < item.run THEN accepted.run ELSE accepted.last_run END, run = item.run
-  FROM (SELECT items.run, items.key, items.record_id, items.hash, wanted.marks, ${ITEM_DESTINATION} AS destination
+  FROM (SELECT items.run, items.key, items.record_id, items.hash, items.watermark, wanted.marks, ${ITEM_DESTINATION} AS destination
     FROM unnest($1::integer[], $2::integer[], $3::text[]) AS wanted (run, ordinal, marks) JOIN items ON ${isWanted} OFFSET 0) AS item
   WHERE accepted.destination = item.destination AND accepted.key = item.key AND accepted.record_id = item.record_id
     AND hashtextextended(accepted.key, 0) = hashtextextended(item.key, 0)`

@@ -14,18 +14,21 @@ import {
   KEY_COUNT_ROWS,
   KEY_COUNTS,
   decideSlices,
+  floorsOf,
   givenRows,
   hashOfPlace,
   isSentAfterOlder,
   relianceOf,
+  type Floors,
   type Reliance,
   type SliceCounts,
 } from '../rules/staging.ts'
 import type { LinkDecisions } from '../statements/links/staging.ts'
-import { unreadRuns, newestRunElsewhere } from '../statements/origins.ts'
+import { newestRunElsewhere, readingRuns, unreadRuns } from '../statements/origins.ts'
 import { postgresDialect } from './dialect.ts'
 import { checkStageFence } from './fences.ts'
 import { listsOf, unlessNulls } from './items.ts'
+import { giveWayToGreater, noteWatermarks } from './greater-watermarks.ts'
 import { narrowingMethods } from './narrowing.ts'
 import { gaveWayToNewer, itemsWith } from './origins.ts'
 import type { PostgresDatabase, Session, SentStatement } from './session.ts'
@@ -35,9 +38,9 @@ const charsOf = (item: StagedItem): number =>
   item.raw.length + (item.valid ? item.payload.length : 0)
 
 const INSERT_ITEMS_SQL = `INSERT INTO items (run, ordinal, line, of_ordinal, state, key, hash, code, reason, "column", field, value, detail,
-    raw_key, more, answered_key)
+    raw_key, more, answered_key, watermark)
   SELECT $1, * FROM unnest($2::integer[], $3::integer[], $4::integer[], $5::text[], $6::text[], $7::text[],
-    $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[])`
+    $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[])`
 
 const INSERT_PAYLOADS_SQL = `INSERT INTO payloads (run, ordinal, raw, payload)
   SELECT $1, * FROM unnest($2::integer[], $3::text[], $4::text[])`
@@ -87,6 +90,7 @@ function insertItems(run: number, items: readonly StagedItem[]): readonly SentSt
       unlessNulls(items.map((item) => (item.valid ? (item.rawKey ?? null) : null))),
       invalid(({ more }) => (more ? JSON.stringify(more) : null)),
       invalid(({ corrected }) => corrected?.key ?? null),
+      ...listsOf(items, 'watermark'),
     ],
   }
   const payloads = partition(items, charsOf, LEDGER_CHARS_MAX).map((part): SentStatement => ({
@@ -178,15 +182,17 @@ async function decide(
   { first, last }: RunSegment,
   destination: number | null,
   relied: Reliance,
-  source: StagedSource,
+  { source, floors }: { source: StagedSource; floors: Floors },
 ): Promise<SliceCounts> {
   const slice = [run, first, last]
   const newer = await session.run(GIVE_WAY_SQL, slice)
-  const superseded = newer + (source.keysRepeat ? 0 : await session.run(SUPERSEDE_SQL, slice))
+  const repeated = source.keysRepeat ? 0 : await session.run(SUPERSEDE_SQL, slice)
+  const placed = [...slice, destination]
+  const { older, guessed } = await giveWayToGreater(session, placed, source, floors)
+  const superseded = newer + repeated + older
   const unread = relied?.unread ?? null
-  const unchanged = relied
-    ? await leaveUnchanged(session, [...slice, destination], relied, source)
-    : 0
+  const unchanged = relied ? await leaveUnchanged(session, placed, relied, source) : 0
+  const unknown = await noteWatermarks(session, placed, source)
   if (superseded + unchanged > 0)
     await (unread?.become === 'read'
       ? session.run(DROP_READ_SQL, [...slice, destination, unread.runs])
@@ -200,7 +206,8 @@ async function decide(
   const row = await session.one(COUNT_SQL, slice)
   const [planned, invalid] = [Number(row?.['planned']), Number(row?.['invalid'])]
   const withdrawn = Number(row?.['withdrawn'])
-  return { planned, superseded, newer, unchanged, invalid, distrusted, withdrawn }
+  const seldom = { newer, older, guessed, unknown, distrusted }
+  return { planned, superseded, unchanged, invalid, withdrawn, ...seldom }
 }
 
 /** Whether `key` has a record in the destination of the run `$1`. */
@@ -274,10 +281,11 @@ export function stagingMethods(db: PostgresDatabase, links: LinkDecisions) {
         restored: project?.['restored_after'],
         writers: source.unread === undefined ? [] : await db.all(UNREAD_RUNS_SQL, [run]),
       })
+      const floors = source.watermarks ? floorsOf(await db.all(readingRuns, [run]), relied) : null
       const decideSlice = (slice: RunSegment) =>
         db.transaction(async (session) => {
           const destination = await checkStageFence(session, run, fence)
-          return await decide(session, run, slice, destination, relied, source)
+          return await decide(session, run, slice, destination, relied, { source, floors })
         })
       const { segments, counts } = await decideSlices(source, decideSlice, onSlice)
       const linked = await links.decide(run, fence, source, relied, onSlice)

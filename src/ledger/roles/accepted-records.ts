@@ -10,6 +10,8 @@ export interface AcceptedRecord {
   readonly hash: string | null
   readonly marks: string | null
   readonly run: number
+  /** The rank of the row (core/domain/watermark-rank.ts). */
+  readonly watermark?: string
   /** Digest of what was read back, if it differed from what was sent; otherwise null. */
   readonly readBack: string | null
   /** Whether that is the service's own form of what was accepted. */

@@ -18,6 +18,7 @@ export interface LastReading {
 export interface LeftRow {
   readonly ordinal: number
   readonly raw: readonly Json[]
+  readonly watermark?: string
 }
 
 export interface CarriedRow extends LeftRow {

@@ -7,6 +7,8 @@ import type { LedgerPage, PlannedItem } from './outbox.ts'
 
 /** A planned item of a reconciliation, and what was accepted for its key; null if nothing was. */
 export interface UncomparedItem extends PlannedItem {
+  /** The rank of the row (core/domain/watermark-rank.ts). */
+  readonly watermark?: string
   readonly accepted: AcceptedRecord | null
 }
 

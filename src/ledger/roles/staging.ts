@@ -22,7 +22,10 @@ export interface Correction {
 }
 
 /** A row as staging found it. */
-export type StagedItem =
+export type StagedItem = {
+  /** Its rank among the rows of its key in all readings (core/domain/watermark-rank.ts). */
+  readonly watermark?: string
+} & (
   | {
       readonly ordinal: number
       readonly line: number
@@ -53,6 +56,7 @@ export type StagedItem =
       /** Its further errors. */
       readonly more?: readonly CellError[]
     } & CellError)
+)
 
 /** The source of a staged run. */
 export interface StagedSource {
@@ -75,6 +79,13 @@ export interface StagedSource {
   readonly unread?: 'read' | 'plan'
   /** Whether rows with one key stand each for itself, as in a source of links: then none is superseded. Default false. */
   readonly keysRepeat?: boolean
+  /** Left out: a row is sent whatever watermark was accepted for its key. */
+  readonly watermarks?: {
+    /** Whether rows are sent over those that were accepted with a greater watermark. */
+    readonly overwrites: boolean
+    /** Whether it is counted for how many rows that is not known. */
+    readonly isWindow: boolean
+  }
   /** Of an import with links: what the definitions of their associations allow. */
   readonly linkBounds?: LinkBounds
 }
@@ -85,6 +96,12 @@ export interface StageCounts {
   readonly superseded: number
   /** Those of `superseded` that gave way to a newer row of another run: rows of a retry. */
   readonly newer?: number
+  /** Rows within `superseded` whose key was accepted with a greater watermark. */
+  readonly older?: number
+  /** Rows within `older` for which that is guessed, by what the run that wrote their key began with. */
+  readonly guessed?: number
+  /** Rows within `planned` for which it is not known whether something newer was accepted for their key. */
+  readonly unknown?: number
   readonly unchanged: number
   readonly invalid: number
   /** Rows that ask for the deletion of their records. */

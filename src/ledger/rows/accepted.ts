@@ -10,7 +10,7 @@ import type {
   WrittenKey,
 } from '../roles/accepted-records.ts'
 import type { UncomparedItem } from '../roles/reconciliation.ts'
-import { plannedOfRow } from './items.ts'
+import { plannedOfRow, watermarkOf } from './items.ts'
 import { text, type Row } from './values.ts'
 
 /** @param prefix of the names of the columns */
@@ -21,6 +21,9 @@ export const acceptedOfRow = (row: Row, prefix = ''): AcceptedRecord => ({
   marks: text(row[`${prefix}marks`]),
   run: Number(row[`${prefix}run`]),
   readBack: text(row[`${prefix}read_back`]),
+  ...(typeof row[`${prefix}watermark`] === 'string' && {
+    watermark: String(row[`${prefix}watermark`]),
+  }),
   ...(Number(row[`${prefix}normalised`]) === 1 && { normalised: true as const }),
   ...(typeof row[`${prefix}seen`] === 'string' && {
     seen: String(row[`${prefix}seen`]),
@@ -62,13 +65,14 @@ export const recordsColumn = (records: readonly string[]): string | null =>
 
 /** The columns that `uncomparedOfRow` reads of `accepted`. */
 export const ACCEPTED_COLUMNS = `accepted.key AS accepted_key, accepted.record_id AS accepted_record_id, accepted.hash AS accepted_hash,
-  accepted.marks AS accepted_marks, accepted.run AS accepted_run,
+  accepted.marks AS accepted_marks, accepted.run AS accepted_run, accepted.watermark AS accepted_watermark,
   accepted.read_back AS accepted_read_back, accepted.normalised AS accepted_normalised,
   accepted.records AS accepted_records, accepted.seen AS accepted_seen, accepted.read_back_run AS accepted_read_back_run`
 
 /** Of `items` with its payload, and with what was accepted for its key. */
 export const uncomparedOfRow = (row: Row): UncomparedItem => ({
   ...plannedOfRow(row),
+  ...watermarkOf(row),
   accepted: row['accepted_key'] === null ? null : acceptedOfRow(row, 'accepted_'),
 })
 

@@ -1,6 +1,7 @@
 // Rows of `items`, alone or with their payloads, and what statements ask about an item.
 
 import { HELD_BACK_REASONS } from '../../core/domain/held-back.ts'
+import { RANK_HEAD } from '../../core/domain/watermark-rank.ts'
 import type { Purpose } from '../../core/domain/purpose.ts'
 import { parseJson, type Json } from '../../core/json.ts'
 import {
@@ -86,6 +87,10 @@ export const isOfRow = (item: string): string => `${item}.state NOT IN ('withdra
 export const takesPlace = (item: string): string =>
   `(${item}.state <> 'invalid' AND (${item}.state <> 'corrected' OR ${item}.hash IS NOT NULL))`
 
+/** Whether one rank is greater than another one of the same column and order. */
+export const isAfter = (rank: string, other: string): string =>
+  `(${rank} > ${other} AND substr(${rank}, 1, ${RANK_HEAD}) = substr(${other}, 1, ${RANK_HEAD}))`
+
 /** Whether an item's values may be those of its key's record. */
 export const isMapped = (item: string): string => `${item}.state NOT IN ('invalid', 'corrected')`
 
@@ -94,6 +99,9 @@ export const readFirst = (item: string): string => `${item}.line = 0`
 
 /** The columns of a planned item with its payload. */
 export const PLANNED_COLUMNS = 'ordinal, key, payload, hash, attempts, record_id, replayed'
+
+export const watermarkOf = (row: Row): { readonly watermark?: string } =>
+  typeof row['watermark'] === 'string' ? { watermark: row['watermark'] } : {}
 
 /** Of `items` with its payload. */
 export const plannedOfRow = (row: Row): PlannedItem => ({
@@ -165,6 +173,7 @@ export const leftOfRow = (run: number, row: Row): ReportedItem => {
 const leftRowOfRow = (row: Row): LeftRow => ({
   ordinal: Number(row['ordinal']),
   raw: parseJson(String(row['raw'])) as Json[],
+  ...watermarkOf(row),
 })
 
 export const carriedRowOfRow = (row: Row): CarriedRow => ({

@@ -1,6 +1,9 @@
 // Staging decides slice by slice; what it decides, and how slices make segments, is the same in every engine.
 
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
+import { parseJson, writeJson } from '../../core/json.ts'
+import { rankOf } from '../../core/domain/watermark-rank.ts'
+import type { Watermark } from '../../core/domain/watermark.ts'
 import type { ItemState } from '../../core/domain/item-states.ts'
 import type { RunSegment } from '../roles/outbox.ts'
 import type { OnSlice } from '../roles/on-slice.ts'
@@ -57,6 +60,29 @@ export const relianceOf = (
   }
 }
 
+/**
+ * By the number of a run, as JSON, the rank that its reading began with: a row that it wrote was not less, as far as its query keeps to
+ * that. Null: rows have no watermarks.
+ */
+export type Floors = string | null
+
+/** @param rows of `readingRuns`, the newest first */
+export function floorsOf(rows: readonly Row[], relied: Reliance): Floors {
+  const floors: Record<string, string> = {}
+  let running: number[] = []
+  for (const row of rows) {
+    const id = Number(row['id'])
+    const isComplete = Number(row['is_complete']) === 1
+    if (isComplete && id > (relied?.after ?? 0)) {
+      const rank = rankOf(parseJson(String(row['watermark'])) as unknown as Watermark)
+      if (rank !== null) for (const later of running) floors[later] = rank
+      running = []
+    }
+    running.push(id)
+  }
+  return writeJson(floors)
+}
+
 /** The rows that a source gives. */
 export const givenRows = ({ rows, again = 0 }: StagedSource): number => rows - again
 
@@ -91,6 +117,9 @@ export async function decideSlices(
     unchanged: 0,
     invalid: 0,
     newer: 0,
+    older: 0,
+    guessed: 0,
+    unknown: 0,
     distrusted: 0,
     withdrawn: 0,
   }
@@ -111,15 +140,11 @@ export async function decideSlices(
     else if (found.planned > 0) segments.push({ ...slice, planned: found.planned })
     await onSlice()
   }
-  const { newer, distrusted, withdrawn, ...counts } = sum
+  const { planned, superseded, unchanged, invalid, ...seldom } = sum
+  const found = Object.entries(seldom).filter(([, count]) => count > 0)
   return {
     segments,
-    counts: {
-      ...counts,
-      ...(newer > 0 && { newer }),
-      ...(distrusted > 0 && { distrusted }),
-      ...(withdrawn > 0 && { withdrawn }),
-    },
+    counts: { planned, superseded, unchanged, invalid, ...Object.fromEntries(found) },
   }
 }
 
@@ -131,11 +156,11 @@ export async function decideSlices(
 export const keptBelow = (rows: number, planned: unknown, lowest: unknown): number =>
   Math.max(sampleBound(rows, Number(planned)), Number(lowest ?? 0) + 1)
 
-/** The items of a run, by state. */
+/** Counts the items of a run by state. */
 export const LEFT_COUNTS_SQL =
   'SELECT state, count(*) AS items FROM items WHERE run = $1 GROUP BY state'
 
-/** Rows of `LEFT_COUNTS_SQL`. */
+/** Reads the rows of `LEFT_COUNTS_SQL`. */
 export function leftCountsOf(rows: readonly Row[]): LeftCounts {
   const of = (state: ItemState) =>
     Number(rows.find((row) => row['state'] === state)?.['items'] ?? 0)

@@ -61,7 +61,7 @@ export const withNewestRaw = `CROSS JOIN items AS newest ON (newest.run, newest.
   CROSS JOIN payloads AS last ON last.run = newest.run AND last.ordinal = newest.ordinal`
 
 /** See `SqlDialect`. */
-export const unreadOf = `SELECT items.run, items.ordinal, items.key, items.hash, kept.raw, kept.payload
+export const unreadOf = `SELECT items.run, items.ordinal, items.key, items.hash, items.watermark, kept.raw, kept.payload
   FROM payloads AS kept CROSS JOIN items ON items.run = kept.run AND items.ordinal = kept.ordinal
     CROSS JOIN accepted ON accepted.destination = (SELECT destination FROM runs WHERE id = ?1) AND accepted.key = items.key
       AND accepted.run = items.run AND accepted.hash = items.hash

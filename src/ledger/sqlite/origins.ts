@@ -1,7 +1,7 @@
 // The row that an item was first read from: the item itself, or the row of the run that a retry, or a retry of a retry, is of.
 // Of two items with one key the one whose row was read later is the newer one, whichever of them was sent last.
 
-import { isBroughtIn } from '../rows/items.ts'
+import { isAfter, isBroughtIn } from '../rows/items.ts'
 import { liveStates } from '../rows/runs.ts'
 
 /** Run and ordinal of that row in one number, in the order in which rows are read. */
@@ -28,6 +28,7 @@ export const gaveWayToNewer = `EXISTS (SELECT 1 FROM runs AS own
       AND (${isBroughtIn('newer')} AND EXISTS (SELECT 1 FROM accepted
           WHERE accepted.destination = own.destination AND accepted.key = items.key)
         OR own.purpose = 'retry' AND newer.in_doubt = 1 AND newer.hash IS NOT items.hash)
+      AND NOT coalesce(${isAfter('items.watermark', 'newer.watermark')}, 0)
       AND ${originOf('newer.run', 'newer.ordinal')} > ${originOf('items.run', 'items.ordinal')})`
 
 /** The runs since the run `?1`, that is `own`, which are over. */
@@ -42,7 +43,8 @@ const sinceOwn = (which: string): string => `runs AS own
  */
 export const newestReading = (item: string): string => {
   const later = `items AS later INDEXED BY items_key
-      ON later.run = since.id AND later.key = ${item}.key AND later.state <> 'superseded'`
+      ON later.run = since.id AND later.key = ${item}.key AND later.state <> 'superseded'
+        AND NOT coalesce(${isAfter(`${item}.watermark`, 'later.watermark')}, 0)`
   return `(SELECT run, ordinal FROM (
     SELECT * FROM (SELECT later.run, later.ordinal, (later.run << 32) | later.ordinal AS origin
       FROM ${sinceOwn('since.of_run IS NULL')} CROSS JOIN ${later}
@@ -64,9 +66,9 @@ export const isOfOther = (
     WHERE other.run = accepted.run AND other.key = accepted.key AND ${isBroughtIn('other')}
       AND other.hash IS NOT ${item}.hash)`
 
-/** Whether `accepted` was brought in from a row that was read before that of `item`. */
+/** Whether `accepted` was brought in from a row that was read before that of `item`, or has a smaller watermark. */
 export const isOfOlder = (
   item: string,
-): string => `EXISTS (SELECT 1 FROM items AS brought INDEXED BY items_key
+): string => `(coalesce(${isAfter(`${item}.watermark`, 'accepted.watermark')}, 0) OR EXISTS (SELECT 1 FROM items AS brought INDEXED BY items_key
     WHERE brought.run = accepted.run AND brought.key = accepted.key AND ${isBroughtIn('brought')}
-      AND ${originOf('brought.run', 'brought.ordinal')} < ${originOf(`${item}.run`, `${item}.ordinal`)})`
+      AND ${originOf('brought.run', 'brought.ordinal')} < ${originOf(`${item}.run`, `${item}.ordinal`)}))`

@@ -10,14 +10,15 @@ import { insertDifference } from './differences.ts'
 
 const IS_PLANNED = "run = ? AND ordinal = ? AND state = 'planned'"
 
-const ACCEPT_SQL = `INSERT INTO accepted (destination, key, record_id, hash, marks, run, normalised)
-    SELECT runs.destination, items.key, items.record_id, items.hash, ?, runs.id, items.normalised
+const ACCEPT_SQL = `INSERT INTO accepted (destination, key, record_id, hash, marks, run, normalised, watermark)
+    SELECT runs.destination, items.key, items.record_id, items.hash, ?, runs.id, items.normalised, items.watermark
     FROM items JOIN runs ON runs.id = items.run WHERE items.run = ? AND items.ordinal = ?
   ON CONFLICT (destination, key) DO UPDATE SET record_id = excluded.record_id, hash = excluded.hash,
-    marks = excluded.marks, ${keepsLast}, run = excluded.run, normalised = excluded.normalised`
+    marks = excluded.marks, ${keepsLast}, run = excluded.run, normalised = excluded.normalised,
+    watermark = excluded.watermark`
 
 /** Of a record that the sync has written before: what it kept now is not looked up again while the row stays as it is. */
-const KEEP_SQL = `UPDATE accepted SET hash = items.hash, marks = ?1,
+const KEEP_SQL = `UPDATE accepted SET hash = items.hash, marks = ?1, watermark = items.watermark,
     normalised = CASE WHEN accepted.hash = items.hash THEN accepted.normalised ELSE 0 END,
     last_marks = CASE WHEN accepted.run < ?2 THEN accepted.marks ELSE accepted.last_marks END,
     last_run = CASE WHEN accepted.run < ?2 THEN accepted.run ELSE accepted.last_run END, run = ?2
@@ -82,7 +83,7 @@ export const reconciliationMethods = (db: SqliteDatabase): Reconciliation => ({
   async uncompared(run, { after, limit }) {
     return db
       .sql(
-        `SELECT items.ordinal, items.key, payloads.payload, items.hash, items.attempts, items.raw_key, ${ACCEPTED_COLUMNS}
+        `SELECT items.ordinal, items.key, payloads.payload, items.hash, items.attempts, items.raw_key, items.watermark, ${ACCEPTED_COLUMNS}
          FROM items CROSS JOIN payloads ON payloads.run = items.run AND payloads.ordinal = items.ordinal
            LEFT JOIN accepted ON accepted.destination = (SELECT destination FROM runs WHERE id = ?1)
              AND accepted.key = items.key

@@ -36,11 +36,11 @@ const BOOK_ACCEPTED_SQL = `UPDATE items SET state = ?4, attempts = attempts + 1,
 const ACCEPT = bulkStatement(
   '(?, ?)',
   (rows) => `WITH written (ordinal, marks) AS (VALUES ${rows})
-  INSERT INTO accepted (destination, key, record_id, hash, marks, run)
-    SELECT ?, items.key, items.record_id, items.hash, written.marks, items.run
+  INSERT INTO accepted (destination, key, record_id, hash, marks, run, watermark)
+    SELECT ?, items.key, items.record_id, items.hash, written.marks, items.run, items.watermark
     FROM written CROSS JOIN items ON items.run = ? AND items.ordinal = written.ordinal WHERE true
   ON CONFLICT (destination, key) DO UPDATE SET record_id = excluded.record_id, hash = excluded.hash,
-    marks = excluded.marks, normalised = 0, ${keepsLast}, run = excluded.run`,
+    marks = excluded.marks, normalised = 0, ${keepsLast}, run = excluded.run, watermark = excluded.watermark`,
 )
 
 /** As `TAKE_OVER_SQL`, for a stretch of items that wrote a record each. */

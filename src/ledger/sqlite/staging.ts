@@ -12,19 +12,22 @@ import {
   KEY_COUNT_ROWS,
   KEY_COUNTS,
   decideSlices,
+  floorsOf,
   givenRows,
   hashOfPlace,
   isSentAfterOlder,
   relianceOf,
+  type Floors,
   type Reliance,
   type SliceCounts,
 } from '../rules/staging.ts'
 import type { LinkDecisions } from '../statements/links/staging.ts'
-import { unreadRuns, newestRunElsewhere } from '../statements/origins.ts'
+import { newestRunElsewhere, readingRuns, unreadRuns } from '../statements/origins.ts'
 import { bulkStatement } from '../../sqlite/bulk.ts'
 import type { SqliteDatabase, Value } from './database.ts'
 import { sqliteDialect, sqliteText } from './dialect.ts'
 import { checkStageFence } from './fences.ts'
+import { giveWayToGreater, noteWatermarks } from './greater-watermarks.ts'
 import { narrowingMethods } from './narrowing.ts'
 import { gaveWayToNewer } from './origins.ts'
 import { deleteWork } from './work.ts'
@@ -34,36 +37,37 @@ const INSERT_VALID = bulkStatement(
   (rows) => `INSERT INTO items (run, ordinal, line, state, key, hash) VALUES ${rows}`,
 )
 
-/** Of a retry, or with a key that is sent in another form. */
+/** Rows of a retry, with a key that is sent in another form, or with a watermark. */
 const INSERT_VALID_OF = bulkStatement(
-  "(?1, ?, ?, 'planned', ?, ?, ?, ?)",
+  "(?1, ?, ?, 'planned', ?, ?, ?, ?, ?)",
   (rows) =>
-    `INSERT INTO items (run, ordinal, line, state, key, hash, of_ordinal, raw_key) VALUES ${rows}`,
+    `INSERT INTO items (run, ordinal, line, state, key, hash, of_ordinal, raw_key, watermark) VALUES ${rows}`,
 )
 
 /** Rows that are only read back. */
 const INSERT_HELD = bulkStatement(
-  "(?1, ?, ?, 'unchanged', ?, ?)",
-  (rows) => `INSERT INTO items (run, ordinal, line, state, key, hash) VALUES ${rows}`,
+  "(?1, ?, ?, 'unchanged', ?, ?, ?)",
+  (rows) => `INSERT INTO items (run, ordinal, line, state, key, hash, watermark) VALUES ${rows}`,
 )
 
 /** Rows that ask for the deletion of their records. */
 const INSERT_WITHDRAWN = bulkStatement(
-  "(?1, ?, ?, ?, 'withdrawn', ?)",
-  (rows) => `INSERT INTO items (run, ordinal, line, of_ordinal, state, key) VALUES ${rows}`,
+  "(?1, ?, ?, ?, 'withdrawn', ?, ?)",
+  (rows) =>
+    `INSERT INTO items (run, ordinal, line, of_ordinal, state, key, watermark) VALUES ${rows}`,
 )
 
 const INSERT_INVALID = bulkStatement(
-  "(?1, ?, ?, ?, 'invalid', ?, 'row_invalid', ?, ?, ?, ?, ?, ?)",
+  "(?1, ?, ?, ?, 'invalid', ?, 'row_invalid', ?, ?, ?, ?, ?, ?, ?)",
   (rows) =>
-    `INSERT INTO items (run, ordinal, line, of_ordinal, state, key, code, reason, "column", field, value, detail, more) VALUES ${rows}`,
+    `INSERT INTO items (run, ordinal, line, of_ordinal, state, key, code, reason, "column", field, value, detail, more, watermark) VALUES ${rows}`,
 )
 
 /** Rows of which a correction stands. */
 const INSERT_CORRECTED = bulkStatement(
-  "(?1, ?, ?, ?, 'corrected', ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+  "(?1, ?, ?, ?, 'corrected', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
   (rows) =>
-    `INSERT INTO items (run, ordinal, line, of_ordinal, state, key, reason, "column", field, value, detail, more, hash, answered_key) VALUES ${rows}`,
+    `INSERT INTO items (run, ordinal, line, of_ordinal, state, key, reason, "column", field, value, detail, more, watermark, hash, answered_key) VALUES ${rows}`,
 )
 
 const INSERT_PAYLOADS = bulkStatement(
@@ -119,6 +123,8 @@ const DROP_READ_SQL = dropSql(`AND (items.state = 'superseded' OR NOT ${isUnread
 
 const UNREAD_RUNS_SQL = sqliteText(unreadRuns("json_extract(before.config, '$.import.verify')"))
 
+const FLOORS_SQL = sqliteText(readingRuns)
+
 const DISTRUSTED_SQL = `SELECT count(*) AS items FROM items WHERE ${SLICE} AND EXISTS (${ACCEPTED} AND accepted.run <= ?4)`
 
 const COUNT_SQL = `SELECT count(*) FILTER (WHERE state = 'planned') AS planned, count(*) FILTER (WHERE state = 'invalid') AS invalid,
@@ -146,14 +152,17 @@ function decide(
   run: number,
   { first, last }: RunSegment,
   relied: Reliance,
-  source: StagedSource,
+  { source, floors }: { source: StagedSource; floors: Floors },
 ): SliceCounts {
   const slice = [run, first, last] as const
   const [supersede, giveWay] = [db.sql(SUPERSEDE_SQL), db.sql(GIVE_WAY_SQL)]
   const newer = giveWay.run(...slice).changes
-  const superseded = newer + (source.keysRepeat ? 0 : supersede.run(...slice).changes)
+  const repeated = source.keysRepeat ? 0 : supersede.run(...slice).changes
+  const { older, guessed } = giveWayToGreater(db, slice, source, floors)
+  const superseded = newer + repeated + older
   const unread = relied?.unread ?? null
   const unchanged = relied ? leaveUnchanged(db, slice, relied, source) : 0
+  const unknown = noteWatermarks(db, slice, source)
   if (superseded + unchanged > 0) {
     if (unread?.become === 'read') db.sql(DROP_READ_SQL).run(...slice, JSON.stringify(unread.runs))
     else db.sql(DROP_SQL).run(...slice)
@@ -165,7 +174,8 @@ function decide(
   const row = db.sql(COUNT_SQL).get(...slice)
   const [planned, invalid] = [Number(row?.['planned']), Number(row?.['invalid'])]
   const withdrawn = Number(row?.['withdrawn'])
-  return { planned, superseded, newer, unchanged, invalid, distrusted, withdrawn }
+  const seldom = { newer, older, guessed, unknown, distrusted }
+  return { planned, superseded, unchanged, invalid, withdrawn, ...seldom }
 }
 
 // oxlint-disable-next-line max-lines-per-function -- a table of methods, none of them long
@@ -215,17 +225,19 @@ export function stagingMethods(db: SqliteDatabase, links: LinkDecisions) {
       const invalid: Value[][] = []
       const payloads: Value[][] = []
       for (const item of items) {
-        const { ordinal, line, key, of = null } = item
-        if (item.valid && item.withdrawn) withdrawn.push([ordinal, line, of, key])
+        const { ordinal, line, key, of = null, watermark = null } = item
+        if (item.valid && item.withdrawn) withdrawn.push([ordinal, line, of, key, watermark])
         else if (item.valid) {
           const { hash, rawKey = null } = item
-          if (item.held) held.push([ordinal, line, key, hash])
-          else if (of === null && rawKey === null) valid.push([ordinal, line, key, hash])
-          else validOf.push([ordinal, line, key, hash, of, rawKey])
+          if (item.held) held.push([ordinal, line, key, hash, watermark])
+          else if (of === null && rawKey === null && watermark === null)
+            valid.push([ordinal, line, key, hash])
+          else validOf.push([ordinal, line, key, hash, of, rawKey, watermark])
         } else {
           const { reason, column, field, value, detail, more } = item
           const further = more ? JSON.stringify(more) : null
-          const found = [ordinal, line, of, key, reason, column, field, value, detail, further]
+          const place = [ordinal, line, of, key, reason, column, field, value, detail]
+          const found = [...place, further, watermark]
           const { corrected: by } = item
           if (by) corrected.push([...found, hashOfPlace(item.key, by), by.key])
           else invalid.push(found)
@@ -258,10 +270,11 @@ export function stagingMethods(db: SqliteDatabase, links: LinkDecisions) {
         restored: project?.['restored_after'],
         writers: source.unread === undefined ? [] : db.sql(UNREAD_RUNS_SQL).all(run),
       })
+      const floors = source.watermarks ? floorsOf(db.sql(FLOORS_SQL).all(run), relied) : null
       const decideSlice = async (slice: RunSegment) => {
         const counts = db.transaction(() => {
           checkStageFence(db, run, fence)
-          return decide(db, run, slice, relied, source)
+          return decide(db, run, slice, relied, { source, floors })
         })
         await yieldToOthers()
         return counts

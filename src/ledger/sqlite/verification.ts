@@ -37,11 +37,11 @@ const BOOK_READ_SQL = `UPDATE items SET verified = ?1, normalised = ?6, ${noted(
     record_id = coalesce(record_id, ?3)
   WHERE run = ?4 AND ordinal = ?5`
 
-const ACCEPT_READ_SQL = `INSERT INTO accepted (destination, key, record_id, hash, marks, run)
-    SELECT runs.destination, items.key, items.record_id, items.hash, ?, runs.id
+const ACCEPT_READ_SQL = `INSERT INTO accepted (destination, key, record_id, hash, marks, run, watermark)
+    SELECT runs.destination, items.key, items.record_id, items.hash, ?, runs.id, items.watermark
     FROM items JOIN runs ON runs.id = items.run WHERE items.run = ? AND items.ordinal = ?
   ON CONFLICT (destination, key) DO UPDATE SET record_id = excluded.record_id, hash = excluded.hash,
-    marks = ${marksOnceVerified}, normalised = 0, ${keepsLast}, run = excluded.run`
+    marks = ${marksOnceVerified}, normalised = 0, ${keepsLast}, run = excluded.run, watermark = excluded.watermark`
 
 const NOTE_READ_SQL = `UPDATE accepted SET hash = CASE WHEN ?5 THEN hash END, read_back = ?3, seen = ?4, read_back_run = ?1, normalised = ?5
   WHERE destination = ${DESTINATION} AND key = ${ITEM_KEY}`

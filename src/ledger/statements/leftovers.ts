@@ -36,7 +36,7 @@ export function leftoverStatements(db: StatementRunner, dialect: SqlDialect) {
     async leftRows(run, { after, limit, keysRepeat = false }) {
       // Payloads first: a closed run has only those of rows that were not accepted.
       const { rows } = await db.page(
-        `SELECT own.ordinal, last.run, last.raw
+        `SELECT own.ordinal, last.run, last.raw, ${keysRepeat ? 'now' : 'newest'}.watermark
          FROM ${leftOf('payloads', 'kept.ordinal > $2')} ${keysRepeat ? withRaw : withNewestRaw}
          WHERE now.key IS NOT NULL AND last.raw IS NOT NULL ORDER BY own.ordinal LIMIT $3`,
         [run, after, limit],
@@ -67,7 +67,7 @@ export function leftoverStatements(db: StatementRunner, dialect: SqlDialect) {
     async retryRows(run, { rows, codes, reasons, correction }, { after, limit }) {
       // A closed run has payloads only of rows that were not accepted, and corrections of some of these.
       const isCorrected = correction !== undefined
-      const text = `SELECT own.ordinal, own.line, ${isCorrected ? 'own.raw' : 'last.raw'}
+      const text = `SELECT own.ordinal, own.line, now.watermark, ${isCorrected ? 'own.raw' : 'last.raw'}
         FROM ${leftOf(
           isCorrected ? 'corrections' : 'payloads',
           `kept.ordinal BETWEEN $2 AND $3 ${isCorrected ? 'AND kept.correction = $7' : ''}`,

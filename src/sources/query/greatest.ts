@@ -7,6 +7,7 @@ import {
   type ColumnOrder,
   type Watermark,
 } from '../../core/domain/watermark.ts'
+import { rankOf } from '../../core/domain/watermark-rank.ts'
 import type { SourceFault } from '../source.ts'
 
 /**
@@ -34,13 +35,16 @@ export function greatestValue(
       `column ${name} cannot be the watermark; expected numbers, dates, times or texts, cast it in the query`,
     )
   // A previous text value cannot be compared with numbers.
+  const cellOf = (cells: readonly Json[]): string | null => {
+    const cell = cells[index] ?? null
+    return cell === null ? null : String(cell)
+  }
   let greatest = last?.order === order ? last.value : null
   return {
     /** Processes a row, 1-based in the answer. A NULL changes nothing. @throws SourceError query_watermark */
     see(row: number, cells: readonly Json[]): void {
-      const cell = cells[index] ?? null
-      if (cell === null) return
-      const value = String(cell)
+      const value = cellOf(cells)
+      if (value === null) return
       const expected = watermarkProblem(order, value)
       if (expected !== undefined)
         throw fault(
@@ -48,6 +52,11 @@ export function greatestValue(
           `row ${row}, column ${name}: the value cannot be the watermark; expected ${expected}`,
         )
       if (greatest === null || isGreater(order, value, greatest)) greatest = value
+    },
+    /** The rank of a row; undefined if its value has no place in the order. */
+    rank(cells: readonly Json[]): string | undefined {
+      const value = cellOf(cells)
+      return value === null ? undefined : (rankOf({ column, order, value }) ?? undefined)
     },
     /** Where the next reading starts; null if there was no value yet. */
     watermark: (): Watermark | null =>

@@ -48,13 +48,13 @@ export async function openQuery(
       ? greatestValue(from.watermark.column, reading, resumesFrom(from, extent), fault)
       : null
     // A window's result does not move the starting point of the next reading.
-    const next = extent.window ? null : greatest
+    const isMoved = extent.window === null
     return singlePass({
       columns: reading.columns,
       fault,
       async *read(rowsMax, stop) {
         try {
-          return yield* rowsOf(reading, next, rowsMax, stop)
+          return yield* rowsOf(reading, { greatest, isMoved }, rowsMax, stop)
         } catch (error) {
           stop?.throwIfAborted()
           throw ours(error)
@@ -70,10 +70,11 @@ export async function openQuery(
 
 async function* rowsOf(
   reading: Reading,
-  greatest: ReturnType<typeof greatestValue> | null,
+  watermark: { greatest: ReturnType<typeof greatestValue> | null; isMoved: boolean },
   rowsMax: number,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<readonly SourceRow[], SourceSummary, undefined> {
+  const { greatest, isMoved } = watermark
   // The digest covers the cells, a line each: a query has no bytes of its own.
   const digest = createHash('sha256').update(`${canonicalJson(reading.columns)}\n`)
   let rows = 0
@@ -82,12 +83,13 @@ async function* rowsOf(
     yield chunk.map((cells) => {
       digest.update(`${canonicalJson(cells)}\n`)
       rows++
-      greatest?.see(rows, cells)
-      return { ordinal: rows, line: rows, cells }
+      if (isMoved) greatest?.see(rows, cells)
+      const rank = greatest?.rank(cells)
+      return { ordinal: rows, line: rows, ...(rank !== undefined && { watermark: rank }), cells }
     })
   }
-  const watermark = greatest?.watermark()
-  return { rows, digest: digest.digest('hex'), ...(watermark && { watermark }) }
+  const reached = isMoved ? greatest?.watermark() : null
+  return { rows, digest: digest.digest('hex'), ...(reached && { watermark: reached }) }
 }
 
 /** Each column has a name of its own. @throws SourceError query_header */

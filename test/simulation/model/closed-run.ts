@@ -155,6 +155,7 @@ export function judgeClosedRun(
       `(iii) run ${run.id}: the source has ${read.length} rows, and the ledger ${items.length}`,
     )
   links.judgeClosed(run, items, since)
+  if (source.sync.query !== null) incremental.judgeAges(run, read, items)
   const isClean = run.state === 'complete'
   for (const [at, item] of items.entries()) {
     const row = read[at]!
@@ -163,6 +164,7 @@ export function judgeClosedRun(
       ...(sync.asks || approvals.isApplying(run) || item.reason === MOVED ? ['conflict'] : []),
       // The service itself has changed what it takes.
       ...(world.refusesMore(run.opened_at) || isSetAside(sync, item) ? ['rejected'] : []),
+      ...(sync.query !== null && item.reason === 'accepted_newer' ? ['superseded'] : []),
     ]
     if (!right.includes(item.state))
       violate(

@@ -6,7 +6,7 @@ import type { QueryReading } from '../world/queries.ts'
 import type { World } from '../world/world.ts'
 import type { RunRow } from './judge.ts'
 import type { Row } from './sources.ts'
-import { cursorOf, INITIAL, isGreater } from './tables.ts'
+import { cursorOf, INITIAL, isGreater, type TableRow } from './tables.ts'
 
 type Violate = (what: string) => void
 
@@ -48,6 +48,7 @@ interface Unread {
 
 /** A row as a run since the last complete one has read it. */
 interface Newer extends Pick<Item, 'state' | 'verified'> {
+  readonly source_digest: string | null
   readonly raw: string | null
 }
 
@@ -58,6 +59,11 @@ export class IncrementalJudge {
   readonly #world: World
   readonly #violate: Violate
   readonly #reached = new Map<string, Reached[]>()
+  /** By destination and key: what a complete run has brought in last. */
+  readonly #accepted = new Map<
+    string,
+    { readonly run: RunRow; readonly column: QueryScene['column']; readonly cursor: string }
+  >()
   /** By sync and key, the newest of each. */
   readonly #unread = new Map<string, Unread>()
 
@@ -98,6 +104,42 @@ export class IncrementalJudge {
     if (!isWindow) this.#note(run, last, { reading, items, rows })
     return rows
   }
+
+  /** (i) No row goes over one of its key that is known as accepted with a greater cursor. */
+  judgeAges(
+    run: RunRow,
+    rows: readonly Row[],
+    items: readonly Pick<Item, 'ordinal' | 'state'>[],
+  ): void {
+    const reading = this.#world.readings.findLast(
+      (one) => one.sync === run.sync && one.digest === run.source_digest,
+    )!
+    for (const [at, { ordinal, state }] of items.entries()) {
+      const row = rows[at] as TableRow
+      const place = `${run.sync} ${run.org_id} ${run.origin} ${row.code}`
+      const cursor = cursorOf(reading.column, row)
+      const known = this.#accepted.get(place)
+      const isKnown = known?.column === reading.column && !this.#isTouched(row.code, known.run, run)
+      const isOlder = isKnown && isGreater(reading.column, known.cursor, cursor)
+      if (isOlder && ['created', 'updated'].includes(state))
+        this.#violate(
+          `(i) run ${run.id} is ${run.state}: row ${ordinal} went over a newer one, which run ${known.run.id} has brought in`,
+        )
+      if (['created', 'updated', 'unchanged'].includes(state))
+        this.#accepted.set(place, { run, column: reading.column, cursor })
+    }
+  }
+
+  /** Whether a run between two others, of which this judge does not know what it read, may have changed what is accepted for a key. */
+  #isTouched = (code: string, from: RunRow, to: RunRow): boolean =>
+    this.#world.query(
+      `SELECT 1 FROM items JOIN runs ON runs.id = items.run WHERE runs.sync = ? AND runs.id > ? AND runs.id < ?
+       AND trim(items.key) = ? LIMIT 1`,
+      from.sync,
+      from.id,
+      to.id,
+      code,
+    ).length > 0
 
   /** The complete run that a run goes on from; null: it begins with `initial`. */
   #lastOf(run: RunRow): Reached | null {
@@ -145,7 +187,8 @@ export class IncrementalJudge {
         if (returned.has(code)) this.#violate(`(iii) run ${run.id}: row ${ordinal} comes twice`)
         return this.#readAs(run.sync, code, unread)
       }
-      const newer = last === null ? undefined : this.#newer(code, last.run, run)
+      const found = last === null ? undefined : this.#newer(code, last.run, run)
+      const newer = found !== undefined && this.#isOlder(found, code, last!) ? undefined : found
       const isLeft = last?.mayCome.has(code) === true && (newer === undefined || mayBeLeft(newer))
       if (!isLeft || returned.has(code))
         this.#violate(`(iii) run ${run.id}: row ${ordinal} comes again, and was not left over`)
@@ -164,7 +207,7 @@ export class IncrementalJudge {
   /** How a run between two others has read a row last; not what it has carried over, or tried again, itself. */
   #newer = (code: string, from: RunRow, to: RunRow): Newer | undefined =>
     this.#world.query<Newer>(
-      `SELECT items.state, items.verified, payloads.raw FROM items JOIN runs ON runs.id = items.run
+      `SELECT items.state, items.verified, payloads.raw, runs.source_digest FROM items JOIN runs ON runs.id = items.run
          LEFT JOIN destinations ON destinations.id = runs.destination
          LEFT JOIN payloads ON payloads.run = items.run AND payloads.ordinal = items.ordinal
        WHERE runs.sync = ? AND runs.id > ? AND runs.id < ? AND mode = 'run' AND purpose IN ('sync', 'backfill', 'reconcile')
@@ -177,6 +220,23 @@ export class IncrementalJudge {
       to.origin!,
       code,
     )[0]
+
+  /** Whether a later reading of a key has a smaller cursor than the row that was left over: it does not stand for that. */
+  #isOlder({ source_digest: digest }: Newer, code: string, last: Reached): boolean {
+    const rowIn = (rows: readonly Row[]) =>
+      rows.findLast((row) => row.code === code) as TableRow | undefined
+    const left = rowIn(last.rows)
+    const reading = this.#world.readings.findLast(
+      (one) => one.sync === last.run.sync && one.digest === digest,
+    )
+    const read = reading && rowIn(reading.rows)
+    return (
+      left !== undefined &&
+      read !== undefined &&
+      reading?.column === last.column &&
+      isGreater(last.column, cursorOf(last.column, left), cursorOf(last.column, read))
+    )
+  }
 
   /** The row of a table that has these cells. */
   #readAs(sync: string, code: string, { raw }: Pick<Newer, 'raw'>): Row | undefined {

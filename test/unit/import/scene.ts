@@ -9,6 +9,7 @@ import { DefaultLogger } from '@temporalio/worker'
 import { onTestFinished } from 'vitest'
 import { importActivities, type ImportActivityDeps } from '../../../activities/import.ts'
 import { OutcomeUnknown, RecordsClient } from '../../../src/client/index.ts'
+import type { BackfillLimits } from '../../../src/core/domain/backfill.ts'
 import type { Difference } from '../../../src/core/domain/differences.ts'
 import { ServiceFailure } from '../../../src/core/errors.ts'
 import { silentLogger, systemClock, type Clock } from '../../../src/core/ports.ts'
@@ -74,6 +75,8 @@ export interface RunOptions {
   readonly beforeClose?: () => Promise<unknown>
   /** The plan that it applies. */
   readonly plan?: number
+  /** A backfill is limited to these. */
+  readonly limits?: BackfillLimits
   /** Called before a person decides about what waits. */
   readonly beforeVerdict?: () => Promise<unknown>
   /** Whether a person approves what waits. */
@@ -287,10 +290,16 @@ export async function importSceneOn<Service extends SceneService>(
         }
       }
     }
-    const run = await call(activities.openImport, { sync: sync.name, task, plan: options.plan })
+    const run = await call(activities.openImport, {
+      sync: sync.name,
+      task,
+      limits: options.limits ?? null,
+      plan: options.plan,
+    })
     const step = { run, tuning: { segment_ms: 60_000, in_flight: 4, ...options.tuning } }
     const scope = task && 'reconcile' in task ? task.reconcile : null
-    const staged = await call(activities.stageImport, step)
+    const window = options.limits?.window ?? null
+    const staged = await call(activities.stageImport, { ...step, window })
     let isReviewDue = staged.hasLimits
     if (staged.makesPlan)
       for (let done = false; !done;) ({ done } = await call(activities.planImport, step))
