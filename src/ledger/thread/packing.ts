@@ -171,6 +171,8 @@ interface StagedColumns {
   readonly keys: readonly string[]
   readonly payloads: readonly string[]
   readonly hashes: readonly string[]
+  /** Null: none of the rows has one. */
+  readonly watermarks: readonly (string | undefined)[] | null
 }
 
 const isUsualStaged = (item: StagedItem): boolean =>
@@ -194,21 +196,28 @@ const packStaged = (items: readonly StagedItem[]): Packed<StagedItem, StagedColu
         keys: some.map(({ key }) => key),
         payloads: some.map(({ payload }) => payload),
         hashes: some.map(({ hash }) => hash),
+        watermarks: some.some(({ watermark }) => watermark !== undefined)
+          ? some.map(({ watermark }) => watermark)
+          : null,
       }
     },
   )
 
 const unpackStaged = (packed: ReturnType<typeof packStaged>): StagedItem[] =>
-  unpackRows(packed, ({ ordinals, lines, raws, keys, payloads, hashes }) =>
-    ordinals.map((ordinal, index) => ({
-      ordinal,
-      line: lines[index]!,
-      raw: raws[index]!,
-      valid: true,
-      key: keys[index]!,
-      payload: payloads[index]!,
-      hash: hashes[index]!,
-    })),
+  unpackRows(packed, ({ ordinals, lines, raws, keys, payloads, hashes, watermarks }) =>
+    ordinals.map((ordinal, index) => {
+      const watermark = watermarks?.[index]
+      return {
+        ordinal,
+        line: lines[index]!,
+        raw: raws[index]!,
+        valid: true,
+        key: keys[index]!,
+        payload: payloads[index]!,
+        hash: hashes[index]!,
+        ...(watermark !== undefined && { watermark }),
+      }
+    }),
   )
 
 /** How what a method is given, and what it gives back, crosses: what is not named crosses as it is. */

@@ -62,6 +62,7 @@ const staged = rowsOf(
     of: seldom(fc.nat()),
     rawKey: seldom(texts),
     withdrawn: seldom(fc.constant(true as const)),
+    watermark: fc.option(texts, { nil: undefined }),
   }),
 ) as unknown as fc.Arbitrary<StagedItem[]>
 
