@@ -33,7 +33,7 @@ export interface Verdict {
   readonly isApproved: boolean
 }
 
-const PLAN_SHOWN = /plan (\d+) \(([0-9a-f]{12})\)/
+const PLAN_SHOWN = /plan (?:of run )?(\d+) \(([0-9a-f]{12})\)/
 const ASKING = ['sync', 'backfill', 'retry']
 
 const textsOf = (json: string | null): Values | null =>
