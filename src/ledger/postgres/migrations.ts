@@ -9,6 +9,7 @@
 import { ACTION_TABLE } from './action-table.ts'
 import { SCHEMA_CHANGE_TABLE } from './schema-change-table.ts'
 import { ATTEMPT_VIEWS, CONFLICT_VIEWS, KEPT_VIEWS, SPARING_VIEWS } from './attempt-views.ts'
+import { REPLICA_IDENTITY } from './replica-identity.ts'
 import { WATERMARKS } from './watermarks.ts'
 import { LINK_TABLES } from './link-tables.ts'
 
@@ -391,12 +392,6 @@ export const MIGRATIONS: readonly string[] = [
   `,
   ACTION_TABLE,
   SCHEMA_CHANGE_TABLE,
-  `
-  -- Where all tables of a database are published, one without a primary key may be changed only so. Keys of rows fit no index.
-  ALTER TABLE accepted REPLICA IDENTITY FULL;
-  ALTER TABLE known_links REPLICA IDENTITY FULL;
-  ALTER TABLE project REPLICA IDENTITY FULL;
-  ALTER TABLE schema_version REPLICA IDENTITY FULL;
-  `,
+  REPLICA_IDENTITY,
   WATERMARKS,
 ]
