@@ -3,7 +3,7 @@
 
 import type { ImportSync } from '../../config/index.ts'
 import type { RecordRepresentation } from '../client/index.ts'
-import { ServiceFailure } from '../core/errors.ts'
+import { isGone } from '../core/errors.ts'
 import { createClients, type ActionPlace } from './place.ts'
 
 const ANSWER_MAX_MS = 20_000
@@ -23,7 +23,7 @@ export async function readRecordNow(
       maxWaitMs: ANSWER_MAX_MS,
     })
   } catch (error) {
-    if (error instanceof ServiceFailure && error.status === 404) return null
+    if (isGone(error)) return null
     throw error
   } finally {
     await connections.close()

@@ -49,7 +49,8 @@ export function readAnswer<Body>(
 ): Success<Body> {
   const { status } = answer
   try {
-    if (status >= 300 && status < 400) throw new InvalidResponse('redirects are not followed')
+    if (status >= 300 && status < 400)
+      throw new InvalidResponse('redirects are not followed', redirectedTo(named, answer))
     if (status < 200 || status >= 300) throw problemFailure(named, answer, nowMs)
     const schema = schemaOf(named.operation, status)
     if (schema === undefined) throw new InvalidResponse('its status is not one of this operation')
@@ -62,8 +63,23 @@ export function readAnswer<Body>(
   } catch (error) {
     if (error instanceof ServiceFailure) throw error
     // Anything else that a hostile body can cause, such as nesting too deep for a schema, also counts as a reason.
-    const why = error instanceof InvalidResponse ? error.message : 'it cannot be read'
+    const why = error instanceof InvalidResponse ? error : new InvalidResponse('it cannot be read')
     throw invalidResponseFailure(named, answer, why, nowMs)
+  }
+}
+
+/** The id of the record that a read of another one is redirected to; none for any other address. */
+function redirectedTo(
+  { id, recordId }: NamedOperation,
+  { headers }: WireAnswer,
+): string | undefined {
+  const found = /\/records\/([^/?#]+)\/?(?:[?#].*)?$/.exec(headers['location'] ?? '')?.[1]
+  if (id !== 'readRecord' || found === undefined) return undefined
+  try {
+    const other = decodeURIComponent(found)
+    return other === recordId ? undefined : other
+  } catch {
+    return undefined
   }
 }
 
@@ -80,6 +96,7 @@ export function noAnswerFailure(named: NamedOperation, error: NoAnswer): Service
     kind: error.kind === 'distrusted' ? 'distrusted' : 'no_answer',
     disposition: error.kind === 'barred' ? 'halt' : 'retry',
     block: 'service',
+    mayBeSize: error.mayBeSent,
     outcomeUnknown: named.operation.writes !== null && error.mayBeSent,
     isExplained: error.isExplained,
   })
@@ -100,6 +117,7 @@ function problemFailure(named: NamedOperation, answer: WireAnswer, nowMs: number
   const said = `the service answered ${status} ${words}${placesOf(problem)}${aboutOf(named, status)}`
   return failureOf(named, `${said}${tooLarge}`, {
     kind: 'problem',
+    mayBeSize: status >= 500 || problem.code === 'timeout',
     ...requestDisposition(operation, status, problem),
     outcomeUnknown:
       operation.writes !== null && status !== TOO_LARGE && IS_OUTCOME_UNKNOWN[problem.code],
@@ -121,7 +139,7 @@ function problemFailure(named: NamedOperation, answer: WireAnswer, nowMs: number
 function invalidResponseFailure(
   named: NamedOperation,
   answer: WireAnswer,
-  why: string,
+  { message: why, otherId }: InvalidResponse,
   nowMs: number,
 ): ServiceFailure {
   const { status } = answer
@@ -132,6 +150,8 @@ function invalidResponseFailure(
   return failureOf(named, words, {
     kind: 'distrusted',
     ...unverifiedTreatment(named.operation, status),
+    otherId,
+    mayBeSize: status >= 500 || why === TORN,
     outcomeUnknown: named.operation.writes !== null && !isTooLarge,
     status,
     requestId: requestIdOf(answer, undefined),
@@ -141,12 +161,18 @@ function invalidResponseFailure(
 }
 
 const TOO_LARGE_WORDS = 'the request is too large'
+const TORN = 'it is not complete JSON'
 
 type Facts = ConstructorParameters<typeof ServiceFailure>[1]
 
 /** The only place that makes the failure of a request: a request that must not be sent again never gets `retry`. */
-function failureOf({ id, operation }: NamedOperation, words: string, facts: Facts): ServiceFailure {
+function failureOf(
+  { id, operation, type }: NamedOperation,
+  words: string,
+  told: Facts,
+): ServiceFailure {
   const message = `${id}: ${words}`
+  const facts = { ...told, objectType: type }
   if (!facts.outcomeUnknown || operation.replay) return new ServiceFailure(message, facts)
   const doubt = 'it may have been carried out, and is not sent again'
   return new OutcomeUnknown(`${message}; ${doubt}`, { ...facts, disposition: 'halt' })
@@ -171,13 +197,17 @@ function jsonOf({ headers, body }: WireAnswer, mediaType: string): object {
   if (!isUtf8(body)) throw new InvalidResponse('it is not UTF-8')
   let json: unknown
   try {
-    json = parseJson(textOf(body))
+    json = parseJson(textOf(withoutMark(body)))
   } catch {
-    throw new InvalidResponse('it is not complete JSON')
+    throw new InvalidResponse(TORN)
   }
   if (!isJsonObject(json)) throw new InvalidResponse('it is not a JSON object')
   return json
 }
+
+/** RFC 8259 section 8.1 lets a reader leave a byte order mark out. */
+export const withoutMark = (body: Buffer): Buffer =>
+  body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf ? body.subarray(3) : body
 
 /** A text of UTF-8. By way of UTF-16 it takes half the time, unless it is ASCII. */
 const textOf = (body: Buffer): string =>

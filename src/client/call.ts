@@ -265,6 +265,8 @@ async function sendWith(
 /** How long to wait before a read that failed this way is retried, ms; null if a retry does not help. */
 function waitAfter(error: unknown, failures: number): number | null {
   if (!(error instanceof ServiceFailure) || error.disposition !== 'retry') return null
+  // Too long, as a rule: it would be so again.
+  if (error.kind === 'distrusted' && error.status === undefined) return null
   const { retryAfterMs = 0 } = error
   if (retryAfterMs > RETRY_AFTER_MAX_MS) return null
   const longest = RETRY_WAITS_MS[Math.min(failures, RETRY_WAITS_MS.length - 1)]!

@@ -35,15 +35,15 @@ import { foreignOrgFailure } from './key-orgs.ts'
 import { batchItems, deleted, writeSingly, written, type WriteItem } from './single-writes.ts'
 import type { CallParts } from './build-request.ts'
 import { clientParts, type ClientOptions } from './options.ts'
+import { PageSize } from './page-size.ts'
 import { eachAggregatePage, eachPage, onePage } from './pages.ts'
+import { pagesDeps, readablePages, type ReadablePage } from './record-pages.ts'
 
 /** Options of the methods that send several requests: each request takes a permit of its own. */
 export type ListingOptions = Omit<RequestOptions, 'permit'>
-/** What a listing may choose (specification section 4). */
+/** What a listing may choose: `next_cursor` of the previous page, and the properties, by default all that can be read. */
 export interface ListSelection {
-  /** `next_cursor` of the previous page. */
   readonly cursor?: string | undefined
-  /** Names of the properties to return. Default: every readable one. */
   readonly properties?: readonly string[] | undefined
 }
 type Pages<Page> = AsyncGenerator<Page, void, undefined>
@@ -145,7 +145,7 @@ export class RecordsClient {
     })
   }
 
-  /** Version, OpenAPI document and documentation; needs no key. */
+  /** Version and the addresses of the documents; needs no key. */
   async readRoot(options?: RequestOptions): Promise<BodyOf<'readRoot'>['data']> {
     return (await this.call('readRoot', {}, options)).body.data
   }
@@ -206,13 +206,16 @@ export class RecordsClient {
     return (await this.call('queryRecords', parts, options)).body
   }
 
-  /** Every page of the records that match, until `has_more` is false. */
-  recordPages(type: string, query: QueryBody = {}, options?: ListingOptions): Pages<RecordPage> {
-    return eachPage(
-      (cursor) =>
-        this.queryRecords(type, { ...query, ...(cursor && { cursor }) }, onePage(options)),
-      query.cursor ?? undefined,
-    )
+  /** Every page of the records that match, smaller where it must be, and past what cannot be read. */
+  recordPages(
+    type: string,
+    query: QueryBody = {},
+    options: ListingOptions & { readonly size?: PageSize } = {},
+  ): Pages<ReadablePage> {
+    const { size = new PageSize(query.limit), ...each } = options
+    // Twice at least: a page that fails once may not be too large.
+    const one = onePage({ ...each, retries: Math.max(1, each.retries ?? this.deps.retries) })
+    return readablePages(pagesDeps(this, type, one), query, size)
   }
 
   /** One page of groups; `aggregatePages` reads them all. */

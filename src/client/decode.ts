@@ -7,7 +7,14 @@ import { safeText } from '../core/safe-text.ts'
 import { isRecordAnswer, isRecordPage } from './record-page.ts'
 
 /** Why an answer is not accepted: what is wrong with it, in our words. */
-export class InvalidResponse extends Error {}
+export class InvalidResponse extends Error {
+  /** The id of the record that the answer leads to, in place of the one that was asked for. */
+  readonly otherId: string | undefined
+  constructor(message: string, otherId?: string) {
+    super(message)
+    this.otherId = otherId
+  }
+}
 
 type Output<Schema> = Schema extends { readonly _output: infer Value } ? Value : undefined
 type Responses<Id extends OperationId> = (typeof OPERATIONS)[Id]['responses']

@@ -75,9 +75,10 @@ function codeOfStatus(status: number): ProblemCode | undefined {
   return PROBLEM_CODES.find((code) => (CODE_STATUSES[code] as readonly number[]).includes(status))
 }
 
-/** The body of a problem. If it has no code, or one outside the closed set, its status decides. */
+/** The body of a problem. If it has no code, or one outside the closed set, its status decides; `gone` is `not_found`. */
 export function withKnownCode(problem: object, status: number): object {
   const { code } = problem as { readonly code?: unknown }
+  if (code === 'gone') return { ...problem, code: 'not_found' }
   const isOpen = code === undefined || typeof code === 'string'
   if (!isOpen || (PROBLEM_CODES as readonly unknown[]).includes(code)) return problem
   return { ...problem, code: codeOfStatus(status) }

@@ -21,6 +21,7 @@ export interface ListingPage {
 export async function* eachPage<P extends ListingPage>(
   read: (cursor: string | undefined) => Promise<P>,
   from?: string,
+  objectType?: string,
 ): AsyncGenerator<P, void, undefined> {
   let cursor = from
   let emptyInRow = 0
@@ -40,10 +41,10 @@ export async function* eachPage<P extends ListingPage>(
     emptyInRow = isNew ? 0 : emptyInRow + 1
     if (emptyInRow >= EMPTY_PAGES_MAX) {
       const kind = page.data.length === 0 ? 'empty pages' : 'pages with nothing new'
-      throw standstill(`${EMPTY_PAGES_MAX} ${kind} in a row`)
+      throw standstill(`${EMPTY_PAGES_MAX} ${kind} in a row`, objectType)
     }
     const next = page.pagination.next_cursor!
-    if (next === cursor || next === mark) throw standstill('a cursor came back')
+    if (next === cursor || next === mark) throw standstill('a cursor came back', objectType)
     if (count === moveMarkAt) {
       mark = next
       moveMarkAt *= 2
@@ -78,8 +79,9 @@ export async function* eachAggregatePage(
   }
 }
 
-const standstill = (what: string) =>
+const standstill = (what: string, objectType?: string) =>
   new ServiceFailure(`The listing does not end: ${what}`, {
+    objectType,
     kind: 'distrusted',
     disposition: 'halt',
     block: 'contract',

@@ -9,7 +9,7 @@ import { namesOf } from '../core/register.ts'
 export const CODE_STATUSES = {
   unauthenticated: [401],
   request_invalid: [422, 400, 405, 406, 413, 415, 431],
-  not_found: [404],
+  not_found: [404, 410],
   permission_denied: [403],
   conflict: [409],
   rate_limited: [429],
@@ -75,6 +75,7 @@ const titles: Readonly<Record<StatusOf<ProblemCode>, string>> = {
   406: 'Not Acceptable',
   408: 'Request Timeout',
   409: 'Conflict',
+  410: 'Gone',
   413: 'Content Too Large',
   415: 'Unsupported Media Type',
   422: 'Unprocessable Content',

@@ -242,6 +242,12 @@ export class ServiceFailure extends SyncError {
   readonly reason: string | undefined
   readonly field: string | undefined
   readonly errors: readonly FieldFault[]
+  /** The object type that the request was about; none of a failure that is about the service, the key or the org. */
+  readonly objectType: string | undefined
+  /** Of an answer for a record's id that leads to another record, as after a merge: the id of that one. */
+  readonly otherId: string | undefined
+  /** Whether a page of fewer records may be answered: it was too long, torn, late, or failed at the service. */
+  readonly mayBeSize: boolean
   readonly requestId: string | undefined
   /** From `Retry-After`, on 429 and 503. */
   readonly retryAfterMs: number | undefined
@@ -269,6 +275,9 @@ export class ServiceFailure extends SyncError {
     this.reason = facts.reason
     this.field = facts.field
     this.errors = facts.errors ?? []
+    this.objectType = facts.objectType
+    this.otherId = facts.otherId
+    this.mayBeSize = facts.mayBeSize ?? false
     this.requestId = facts.requestId
     this.retryAfterMs = facts.retryAfterMs
     this.detail = facts.detail
@@ -279,6 +288,16 @@ export class ServiceFailure extends SyncError {
 /** Whether nothing was sent because the key cannot be read, or cannot be used. */
 export const isOfKey = (error: unknown): boolean =>
   error instanceof ServiceFailure && error.kind === 'no_answer' && error.block === 'auth'
+
+/** Whether the service itself says that what was asked for is not there: specification section 7 leaves the status of it open. */
+export const isNotFound = (error: unknown): error is ServiceFailure =>
+  error instanceof ServiceFailure &&
+  error.kind === 'problem' &&
+  (error.status === 404 || error.status === 410 || error.problemCode === 'not_found')
+
+/** Whether a read of a record shows that its id is one of a record no more: it is not there, or the answer leads to another. */
+export const isGone = (error: unknown): error is ServiceFailure =>
+  isNotFound(error) || (error instanceof ServiceFailure && error.otherId !== undefined)
 
 /**
  * A request that was not sent, because it waited for too long: what it would write may be out of date by now. It was certainly

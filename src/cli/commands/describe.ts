@@ -3,7 +3,7 @@
 
 import { placedService, type Config } from '../../../config/index.ts'
 import type { RecordsClient } from '../../client/index.ts'
-import { ConfigError, ServiceFailure, SyncError } from '../../core/errors.ts'
+import { ConfigError, isNotFound, ServiceFailure, SyncError } from '../../core/errors.ts'
 import { nearestWord, suggestWord } from '../../core/suggest.ts'
 import { unknownName } from '../../core/unknown-name.ts'
 import { createClients, EXIT, type CommandContext } from '../shared/context.ts'
@@ -171,7 +171,7 @@ async function readType(
   type: string,
 ): Promise<DescribedType> {
   const schema = await client.readObjectType(type, ask).catch((error: unknown) => {
-    if (!(error instanceof ServiceFailure && error.status === 404)) throw error
+    if (!isNotFound(error)) throw error
     const names = types.map(({ name }) => name)
     // Where one argument is given, it may be a connection that is written wrong.
     const isConnection = nearestWord(type, [...names, connection]) === connection

@@ -7,6 +7,7 @@ import { OPERATIONS, usualRequest } from '../../contract/index.ts'
 import type { OperationId, RequestForm } from '../../contract/index.ts'
 import type { Clock, Logger } from '../../core/ports.ts'
 import type { Address } from '../address.ts'
+import { withoutMark } from '../answers.ts'
 import { NoAnswer } from '../network-errors.ts'
 import type { Transport, WireAnswer } from '../transport.ts'
 import { unlessAborted } from '../unless-aborted.ts'
@@ -187,7 +188,7 @@ async function getJson(transport: Transport, origin: string, path: string): Prom
   if (status !== 200) return unread(`status ${status}`, status === 429 || status >= 500)
   try {
     if (!isUtf8(body)) return unread('it is not UTF-8', false)
-    return { json: JSON.parse(body.toString('utf8')) as unknown, url: origin + path }
+    return { json: JSON.parse(withoutMark(body).toString('utf8')) as unknown, url: origin + path }
   } catch {
     return unread('it is not complete JSON', false)
   }

@@ -88,7 +88,11 @@ const notBelieved: Record<string, AnswerParts & { block?: string }> = {
   'half of the JSON': { body: good.slice(0, -4), block: 'contract' },
   'an empty body': { body: '', block: 'contract' },
   'a list': { body: '[]', block: 'contract' },
-  'a byte order mark': { body: `\uFEFF${good}`, block: 'contract' },
+  'two byte order marks': { body: `\uFEFF\uFEFF${good}`, block: 'contract' },
+  'a byte order mark of UTF-16': {
+    body: Buffer.from(`\uFEFF${good}`, 'utf16le'),
+    block: 'contract',
+  },
   'bytes that are not UTF-8': {
     body: Buffer.from(good.replace('rec_1', '\xff'), 'latin1'),
     block: 'contract',
@@ -104,6 +108,18 @@ const notBelieved: Record<string, AnswerParts & { block?: string }> = {
   'a wrong shape': { body: { data: { id: 7 } }, block: 'contract' },
   'an unknown success': { status: 202, type: 'application/json', body: good, block: 'contract' },
 }
+
+test.each([
+  ['a success', good, 200, 'application/json'],
+  ['a problem', JSON.stringify(problem(404, 'not_found')), 404, 'application/problem+json'],
+  ['with another letter', good.replace('rec_1', 'ré'), 200, 'application/json'],
+])('%s that begins with a byte order mark is read', async (_, body, status, type) => {
+  const wire = await startWire(always({ status, type, body: `\uFEFF${body}` }))
+  const answer = read(clientOf(wire.url))
+  if (status === 404) expect((await failureOf(answer)).problemCode).toBe('not_found')
+  else if (body === good) expect(await answer).toMatchObject({ id: 'rec_1' })
+  else expect((await failureOf(answer)).otherId).toBe('ré')
+})
 
 describe('not believed', () => {
   test.each(Object.entries(notBelieved))('%s', async (_, { block = 'service', ...answer }) => {
