@@ -16,6 +16,8 @@ export interface SourceRow {
   /** The rank of its watermark (core/domain/watermark-rank.ts); left out where it has none. */
   readonly watermark?: string
   readonly cells: readonly Json[]
+  /** Why its values could not be read; left out of a row that was. */
+  readonly unread?: string
 }
 
 /** Which rows of a source are read. */

@@ -1,7 +1,7 @@
 // How a link is settled, and what an answer says of it.
 
 import type { LinkState } from '../../core/domain/link-states.ts'
-import type { ServiceFailure } from '../../core/errors.ts'
+import { isNotFound, type ServiceFailure } from '../../core/errors.ts'
 import type { LinkMapping } from '../../../config/index.ts'
 import type { LinkOutcome, PlannedLink } from '../../ledger/ledger.ts'
 import { mayBeOfOneRow } from '../push/refusals.ts'
@@ -100,7 +100,7 @@ export function meaningOfFailure(
     const fields = [field, ...errors.map((error) => error.field)]
     if (status === 422 && fields.some((one) => /(?:^|\/)target_id$/.test(one ?? '')))
       return 'target'
-    if (status === 404) return 'gone'
+    if (isNotFound(failure)) return 'gone'
     if (status === 500) return 'fails'
     if (disposition === 'reject' || mayBeOfOneRow(failure)) return 'link'
   }

@@ -7,7 +7,7 @@ import type {
   ObjectSchema,
   OperationId,
 } from '../../contract/index.ts'
-import { ServiceFailure, type MappingProblem } from '../../core/errors.ts'
+import { isNotFound, type MappingProblem } from '../../core/errors.ts'
 import { suggestNearest, suggestWord } from '../../core/suggest.ts'
 import type { ImportConfig, LinkMapping } from '../../../config/index.ts'
 import type { LinkBounds } from '../../ledger/ledger.ts'
@@ -40,7 +40,7 @@ export async function readLinkTarget(
   for (const { to } of links) {
     if (types.has(to)) continue
     const type = await client.readObjectType(to, options).catch((error: unknown) => {
-      if (error instanceof ServiceFailure && error.status === 404) return null
+      if (isNotFound(error)) return null
       throw error
     })
     if (type !== null) types.set(to, type)

@@ -1,6 +1,6 @@
 // The links of one record, as the service lists them.
 
-import { ServiceFailure } from '../../core/errors.ts'
+import { isNotFound } from '../../core/errors.ts'
 import { heartbeatEach } from '../../runs/heartbeat.ts'
 import type { ImportDeps } from '../ports.ts'
 
@@ -29,8 +29,7 @@ export async function readEdges(
       if (++pages >= PAGES_MAX) return { edges, isWhole: false }
     }
   } catch (error) {
-    if (error instanceof ServiceFailure && error.kind === 'problem' && error.status === 404)
-      return { edges: [], isWhole: true }
+    if (isNotFound(error)) return { edges: [], isWhole: true }
     throw error
   }
   return { edges, isWhole: true }

@@ -6,7 +6,7 @@ import type { PropertyWire } from '../../contract/index.ts'
 import { MappingError, type MappingProblem } from '../../core/errors.ts'
 import { writesRecords } from '../../core/domain/import-modes.ts'
 import { canonicalJson, writeJson, type Json } from '../../core/json.ts'
-import { OPTIONS_KEPT_MAX, REPORT_VALUE_CHARS_MAX } from '../../core/limits.ts'
+import { OPTIONS_KEPT_MAX } from '../../core/limits.ts'
 import { mappedColumns } from '../../core/domain/mapped-columns.ts'
 import type { ImportConfig } from '../../../config/index.ts'
 import type { CellError, RunSchema, StagedItem } from '../../ledger/ledger.ts'
@@ -18,6 +18,7 @@ import { compileLinks, type LinksOfRow } from '../links/map-links.ts'
 import { checkOutputs, checkPhone, compileSteps } from './check-transformation.ts'
 import { coerceColumn, compileColumn, isEmpty, type Column } from './columns.ts'
 import { itemKey, normaliseValue } from './key.ts'
+import { cut, rowFault } from './row-faults.ts'
 import {
   checkCleared,
   checkDeleteWhen,
@@ -29,9 +30,6 @@ import {
 } from './target.ts'
 import { loadTools, NO_TOOLS, type MappingTools } from './tools.ts'
 import { typeOfProperty } from './types.ts'
-
-/** Reason of a row with another number of cells than its source has columns. */
-const ROW_RAGGED = 'row_ragged'
 
 /** A compiled mapping. */
 export interface MappingPlan {
@@ -53,9 +51,6 @@ interface Constant {
   readonly member: string
   readonly value: Json
 }
-
-const cut = (text: string): string =>
-  text.length > REPORT_VALUE_CHARS_MAX ? `${text.slice(0, REPORT_VALUE_CHARS_MAX)}…` : text
 
 /** SHA-256 of `text`, the first 128 bits, in hex. */
 export const textHash = (text: string): string => digestOf('sha256', text, 'hex').slice(0, 32)
@@ -209,9 +204,8 @@ class RowMapper {
     const { ordinal, line, cells } = row
     const texts = cells.map(cellJson)
     const raw = `[${texts.join(',')}]`
-    // Cells of such a row may be under wrong columns: none of them is read, not even the key.
-    if (cells.length !== this.#sourceColumns.length)
-      return this.#invalid(row, raw, null, [raggedRow(row, this.#sourceColumns.length)])
+    const fault = rowFault(row, this.#sourceColumns.length)
+    if (fault !== null) return this.#invalid(row, raw, null, [fault])
     if (this.#asksDeletion?.(row)) return this.#withdrawn(row, raw)
     const members = [...this.#constantMembers]
     const wrong: CellError[] = []
@@ -363,21 +357,6 @@ const ofRow = ({ of }: SourceRow) => (of === undefined ? {} : { of })
 /** The first value of a list; else the value itself. */
 const single = (value: Json): Json | undefined =>
   Array.isArray(value) ? (value[0] as Json | undefined) : value
-
-/** What is wrong with a row of another length than the header. */
-const raggedRow = ({ cells }: SourceRow, expected: number): CellError => {
-  const found = cells.length === 1 ? '1 cell' : `${cells.length} cells`
-  const surplus = cells.slice(expected).map((cell) => sourceCellText(cell ?? ''))
-  return {
-    reason: ROW_RAGGED,
-    column: null,
-    field: null,
-    value: surplus.length === 0 ? null : cut(surplus.map(quoted).join(',')),
-    detail: `the row has ${found}; expected ${expected}, as in the header`,
-  }
-}
-
-const quoted = (text: string): string => `"${text.replaceAll('"', '""')}"`
 
 /** Whether `missing_rows` writes the property. */
 const isCleared = ({ missing_rows: missing }: ImportConfig, name: string): boolean =>

@@ -2,7 +2,7 @@
 // collected, so that a person mends them all at once.
 
 import type { FieldTypeWire, ObjectSchema, PropertyWire, Self } from '../../contract/index.ts'
-import { MappingError, ServiceFailure, type MappingProblem } from '../../core/errors.ts'
+import { isNotFound, MappingError, type MappingProblem } from '../../core/errors.ts'
 import {
   modeEntry,
   modeOfOperation,
@@ -66,7 +66,7 @@ export async function readTarget(
   const schema = await deps.client
     .readObjectType(objectType, options)
     .catch(async (error: unknown) => {
-      if (!(error instanceof ServiceFailure && error.status === 404)) throw error
+      if (!isNotFound(error)) throw error
       const readable = (await deps.client.listObjectTypes(options)).map(({ name }) => name)
       throw new MappingError(sync, [
         {

@@ -7,7 +7,7 @@ import {
   type RecordRepresentation,
 } from '../../contract/index.ts'
 import { canonicalDecimal } from '../../core/decimal.ts'
-import { ServiceFailure } from '../../core/errors.ts'
+import { isGone } from '../../core/errors.ts'
 import { canonicalJson, parseJson, type Json } from '../../core/json.ts'
 import { slicesOf } from '../../core/slices.ts'
 import { numberFromDecimal } from '../../core/lossless-number.ts'
@@ -128,8 +128,7 @@ export async function readRecordById(
   try {
     return await withHeartbeat(deps, reading)
   } catch (error) {
-    if (error instanceof ServiceFailure && error.status === 404 && error.kind === 'problem')
-      return null
+    if (isGone(error)) return null
     throw error
   }
 }

@@ -12,9 +12,9 @@ import {
   type ObjectSchema,
   type RecordRepresentation,
 } from '../../contract/index.ts'
-import type { RecordsClient } from '../../client/index.ts'
-import { ServiceFailure, SourceError } from '../../core/errors.ts'
-import { joinSome } from '../../core/format.ts'
+import type { Aside, RecordsClient } from '../../client/index.ts'
+import { isNotFound, SourceError } from '../../core/errors.ts'
+import { formatNumber, joinSome } from '../../core/format.ts'
 import { canonicalJson, type Json } from '../../core/json.ts'
 import { lostVisibility } from '../../core/domain/visibility.ts'
 import { systemClock, type Clock } from '../../core/ports.ts'
@@ -28,7 +28,7 @@ import type {
   SourceSummary,
   SourceVisibility,
 } from '../source.ts'
-import { sourcePages, waitAfter, type RecordsPagesOptions } from './pages.ts'
+import { sourcePages, waitAfter, type RecordsPagesOptions, type SourcePage } from './pages.ts'
 import type { RecordsSettings } from './settings.ts'
 
 /** The column of the record's id. A property of this name cannot be a column as well. */
@@ -153,17 +153,28 @@ function recordsOf(
     async *unfiltered(by) {
       const only = by && ({ property: by.column, op: 'in', value: by.values } as FilterNode)
       let ordinal = 0
-      for await (const page of sourcePages(client, { ...query, filter: only ?? undefined }, fault))
-        yield page.map((record) => {
+      for await (const page of sourcePages(
+        client,
+        { ...query, filter: only ?? undefined },
+        fault,
+      )) {
+        const [first] = page.aside
+        if (first !== undefined)
+          throw fault(
+            'records_unread',
+            `${unreadText(first)}, so it is not known which records are gone; nothing is removed`,
+          )
+        yield page.records.map((record) => {
           ordinal += 1
           return { ordinal, line: ordinal, cells: cellsOf(record, properties) }
         })
+      }
     },
   }
 }
 
 async function* rowsOf(
-  pages: AsyncIterable<readonly RecordRepresentation[]>,
+  pages: AsyncIterable<SourcePage>,
   properties: readonly string[],
   rowsMax: number,
   signal: AbortSignal | undefined,
@@ -172,9 +183,19 @@ async function* rowsOf(
   let ordinal = 0
   let waiting: SourceRow[] = []
   let waitingChars = 0
-  for await (const page of pages) {
+  for await (const { records, aside } of pages) {
     signal?.throwIfAborted()
-    for (const record of page) {
+    for (const one of aside) {
+      ordinal += 1
+      hash.update(`unread ${one.what}\n`)
+      waiting.push({
+        ordinal,
+        line: ordinal,
+        cells: unreadCells(one, properties),
+        unread: unreadText(one),
+      })
+    }
+    for (const record of records) {
       const cells = cellsOf(record, properties)
       const text = canonicalJson(cells)
       hash.update(text).update('\n')
@@ -191,6 +212,14 @@ async function* rowsOf(
   if (waiting.length > 0) yield waiting
   return { rows: ordinal, digest: hash.digest('hex') }
 }
+
+const unreadCells = ({ id }: Aside, names: readonly string[]): Json[] => [
+  id,
+  ...names.map(() => null),
+]
+
+const unreadText = ({ what, records, why }: Aside): string =>
+  `${records === 1 ? 'the record' : `${formatNumber(records)} records`} could not be read: ${what} (${why})`
 
 /** A property that the service leaves out has no value. */
 const cellsOf = ({ id, properties }: RecordRepresentation, names: readonly string[]): Json[] => [
@@ -223,7 +252,7 @@ async function readType(
   try {
     return await client.readObjectType(objectType, options)
   } catch (error) {
-    if (!(error instanceof ServiceFailure) || error.status !== 404) throw error
+    if (!isNotFound(error)) throw error
   }
   const types = await client.listObjectTypes(options)
   throw fault(

@@ -10,7 +10,7 @@ import {
   type QueryBody,
   type RecordRepresentation,
 } from '../../contract/index.ts'
-import type { RecordsClient } from '../../client/index.ts'
+import { PageSize, type Aside, type RecordsClient } from '../../client/index.ts'
 import { ServiceFailure } from '../../core/errors.ts'
 import type { Clock } from '../../core/ports.ts'
 import type { SourceFault } from '../source.ts'
@@ -33,6 +33,12 @@ export interface RecordsPagesOptions {
   readonly retryWaitsMs: readonly number[]
 }
 
+/** Records, and what was set aside before them. */
+export interface SourcePage {
+  readonly records: readonly RecordRepresentation[]
+  readonly aside: readonly Aside[]
+}
+
 /**
  * @throws SourceError records_query, records_cursor; ServiceFailure if a page fails after its last wait, or permanently;
  *   QuotaWait; the signal's reason
@@ -41,13 +47,14 @@ export async function* sourcePages(
   client: Pick<RecordsClient, 'recordPages'>,
   asked: RecordsPagesOptions,
   fault: SourceFault,
-): AsyncGenerator<readonly RecordRepresentation[], void, undefined> {
+): AsyncGenerator<SourcePage, void, undefined> {
   const { objectType, filter, by, signal, clock, retryWaitsMs } = asked
   const properties = [...new Set([...asked.properties, ...(by === null ? [] : [by])])]
   const within = (node: FilterNode): QueryBody => ({
     filter: allFilter([...(filter ? [filter] : []), node])!,
   })
-  const options = { signal, priority: 'import', maxWaitMs: WAIT_MAX_MS, retries: 0 } as const
+  const size = new PageSize()
+  const options = { signal, priority: 'import', maxWaitMs: WAIT_MAX_MS, retries: 0, size } as const
   let query: QueryBody = { ...(filter && { filter }), ...(by !== null && { sorts: sortedBy(by) }) }
   /** Null before the first record: whether what has no value is sorted before the rest. */
   let hasNoneFirst: boolean | null = null
@@ -68,16 +75,16 @@ export async function* sourcePages(
     const asking = client.recordPages(objectType, { ...query, properties, cursor }, options)
     try {
       let next: QueryBody | null = null
-      for await (const { data, pagination } of asking) {
+      for await (const { data, pagination, aside = [], query: own } of asking) {
         pages += 1
         failures = 0
         if (by !== null && data.length > 0)
           hasNoneFirst ??= textOf(data[0]!.properties[by]) === null
         next = pagination.has_more ? (goOn?.(data) ?? null) : null
-        query = next ?? query
+        query = next ?? own ?? query
         cursor = next === null ? (pagination.next_cursor ?? null) : null
         // One that has changed since is as it was before.
-        yield data.filter(({ id }) => !read.has(id))
+        yield { records: data.filter(({ id }) => !read.has(id)), aside }
         read = new Set(data.map(({ id }) => id))
         if (next !== null) break
       }
