@@ -2,6 +2,7 @@
 // concurrently: what one of them records leaves the rows of the others alone, and the run is `blocked` for as long as one waits for
 // approval.
 
+import { Context } from '@temporalio/activity'
 import { Blocked, MirrorInvalid, SyncError, type MappingProblem } from '../src/core/errors.ts'
 import { parseOrgRef, type OrgRef } from '../src/core/domain/org-ref.ts'
 import type { Priority } from '../src/core/ports.ts'
@@ -12,6 +13,7 @@ import {
   checkTablesHolder,
   DEFAULT_MIRROR_TUNING,
   edgesStream,
+  typeFailure,
   withTableHeartbeat,
   withVisibilityCheck,
   type MirrorClient,
@@ -85,7 +87,15 @@ export class MirrorWork {
     step: MirrorStep & { readonly stream: StreamRef },
     body: (deps: MirrorDeps<Ledger>, scope: MirrorScope) => Promise<Result>,
   ): Promise<Result> {
-    return this.#run(step, false, body, ({ message }) =>
+    const { attempt } = Context.current().info
+    const ofType: typeof body = async (deps, scope) => {
+      try {
+        return await body(deps, scope)
+      } catch (error) {
+        throw await typeFailure(error, step.stream.name, { attempt, client: deps.client })
+      }
+    }
+    return this.#run(step, false, ofType, ({ message }) =>
       this.noteStream(step.run, step.stream, { state: 'failed', message }),
     )
   }

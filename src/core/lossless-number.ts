@@ -3,7 +3,7 @@
 
 import { canonicalDecimal, exactDouble, plainDigits, trimTrailingZeros } from './decimal.ts'
 
-const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
+export const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 
 /** A JSON number, as its text. `String(number)` and `JSON.stringify` give the text. */
 export class LosslessNumber {

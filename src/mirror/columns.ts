@@ -5,7 +5,7 @@ import type { PropertyWire } from '../contract/index.ts'
 import { isCalendarDay } from '../core/calendar.ts'
 import { canonicalDecimal, decimalOfNumber } from '../core/decimal.ts'
 import { canonicalJson, isJsonObject, type Json } from '../core/json.ts'
-import { LosslessNumber, plainDecimal, digitCounts } from '../core/lossless-number.ts'
+import { JSON_NUMBER, LosslessNumber, plainDecimal, digitCounts } from '../core/lossless-number.ts'
 import { fitsDecimal } from '../core/domain/mirror.ts'
 import type {
   ColumnType,
@@ -16,6 +16,7 @@ import type {
   MirrorValue,
 } from '../warehouses/mirror-tables.ts'
 import { parseInstant } from './instant.ts'
+import { countValue, noValues, type ReadValues, type ValueCounts } from './value-forms.ts'
 
 /** By the name of a field type. */
 const HOLDS: ReadonlyMap<string, ColumnType['holds']> = new Map([
@@ -73,6 +74,7 @@ type Converter<Form> = (value: Json) => Form | undefined
 /** The cells of one property. */
 interface Reading {
   readonly property: string
+  readonly counts: ValueCounts
   /** Whether every JavaScript object has a member of that name. */
   readonly isInherited: boolean
   readonly columns: readonly { readonly index: number; readonly convert: Converter<MirrorCell> }[]
@@ -84,17 +86,25 @@ interface RecordLike {
   readonly properties: { readonly [property: string]: Json }
 }
 
+interface RowOptions {
+  readonly version: string | null
+  /** Takes what was read of each property, while it is counted. */
+  readonly values?: ReadValues
+  readonly isCounted?: () => boolean
+}
+
 /**
  * Makes the rows of a stream's live columns. `version` is the property of modification times: its instant to the microsecond, or
  * null if the record has no valid one.
  */
 export function compileRow(
   stream: Pick<MirrorStream, 'columns'>,
-  { version }: { readonly version: string | null },
+  { version, values = {}, isCounted = () => false }: RowOptions,
 ): (record: RecordLike) => MirrorRow {
   const live = stream.columns.filter((column) => column.live)
   const readings: Reading[] = [...columnsByProperty(live)].map(([property, columns]) => ({
     property,
+    counts: property in Object.prototype ? noValues() : (values[property] ??= noValues()),
     isInherited: property in Object.prototype,
     columns: columns.map((column) => ({
       index: live.indexOf(column),
@@ -105,10 +115,12 @@ export function compileRow(
   return ({ id, properties }) => {
     const cells: MirrorCell[] = none.slice()
     let misfits: Record<string, Json> | null = null
-    for (const { property, isInherited, columns } of readings) {
+    const isCounting = isCounted()
+    for (const { property, counts, isInherited, columns } of readings) {
       if (isInherited && !Object.hasOwn(properties, property)) continue
       const value = properties[property]
       if (value === undefined || value === null) continue
+      let misfit: Json | null = null
       for (const { index, convert } of columns) {
         const cell = convert(value)
         if (cell !== undefined) {
@@ -118,9 +130,10 @@ export function compileRow(
         for (const other of columns) cells[other.index] = null
         // Without a prototype: the service may call a property `__proto__`.
         misfits ??= Object.create(null) as Record<string, Json>
-        misfits[property] = value
+        misfits[property] = misfit = value
         break
       }
+      if (isCounting) countValue(counts, misfit)
     }
     return {
       id,
@@ -156,10 +169,16 @@ function listOf(one: Converter<MirrorValue>): Converter<readonly MirrorValue[]> 
   }
 }
 
+/** Many services write every value as a text. */
+const BOOLEANS: ReadonlyMap<Json, boolean> = new Map([
+  ['true', true],
+  ['false', false],
+])
+
 const CONVERTERS: Readonly<Record<ColumnType['holds'], Converter<MirrorValue>>> = {
   text: asText,
   decimal: ofNumber,
-  boolean: (value) => (typeof value === 'boolean' ? value : undefined),
+  boolean: (value) => (typeof value === 'boolean' ? value : BOOLEANS.get(value)),
   date: asDate,
   instant: asInstant,
   json: (value) => {
@@ -186,7 +205,8 @@ function asAmount(value: Json | undefined): string | undefined {
   return decimal === null ? undefined : bounded(decimal)
 }
 
-function ofNumber(value: Json): string | undefined {
+function ofNumber(given: Json): string | undefined {
+  const value = typeof given === 'string' ? numberOfText(given) : given
   if (value instanceof LosslessNumber) {
     const decimal = plainDecimal(value)
     return decimal === null ? undefined : bounded(decimal)
@@ -195,6 +215,10 @@ function ofNumber(value: Json): string | undefined {
   if (Number.isSafeInteger(value)) return String(value)
   return Number.isFinite(value) ? bounded(decimalOfNumber(value)) : undefined
 }
+
+/** A text that is a number as JSON writes it. */
+const numberOfText = (text: string): Json =>
+  JSON_NUMBER.test(text) ? new LosslessNumber(text) : text
 
 const bounded = (decimal: string): string | undefined =>
   fitsDecimal(decimal) ? decimal : undefined

@@ -3,6 +3,7 @@
 // that went back during the run is noticed.
 
 import { formatNumber } from '../core/format.ts'
+import { asideSurplus, unknownAside } from './aside.ts'
 import { readChanges } from './changes.ts'
 import { CONFIRM_MAX, confirmGone, deleteApproved } from './deletions.ts'
 import { lostSinceLastRun, otherThanListed, storeVisibility } from './last-visibility.ts'
@@ -21,6 +22,7 @@ export async function compareCounts(work: RecordsWork): Promise<StreamResult | u
   const { deps, position, schema, reader, merger, account, stream } = work
   const count = async () => {
     await merger.flush()
+    position.asideSurplus = await asideSurplus(work)
     const surplus = account.compare(
       await reader.count(schema.name),
       await deps.tables.count(stream),
@@ -81,12 +83,14 @@ async function surplusOfRead(work: RecordsWork): Promise<number> {
 const writtenOf = ({ run: { tally } }: StreamPosition): number =>
   tally.inserted + tally.changed + tally.deleted
 
-/** Rows that a person wants to stay, less those that the warehouse cannot hold. */
-const expectedOf = ({ kept, unfit = 0 }: StreamPosition): number => kept - unfit
+/** Rows that a person wants to stay, less those that the warehouse cannot hold, and what records that cannot be read make. */
+const expectedOf = ({ kept, unfit = 0, asideSurplus: aside = 0 }: StreamPosition): number =>
+  kept - unfit + aside
 
 /** Whether the reason for the difference is known, and a search would find nothing. */
 function isKnown(position: StreamPosition, surplus: number): boolean {
   const expected = expectedOf(position)
+  if (surplus < expected && surplus >= expected - unknownAside(position)) return true
   if (expected > 0 ? surplus > 0 && surplus <= expected : surplus === expected) return true
   return surplus === position.unexplained && !position.run.full
 }
@@ -101,6 +105,9 @@ function judge({ position, account }: RecordsWork, surplus: number, moved: numbe
   if (position.run.full) position.unexplained = 0
   if (surplus === 0) return
   const expected = expectedOf(position)
+  // The account names them.
+  const { asideSurplus: aside = 0 } = position
+  if (surplus <= aside && surplus >= aside - unknownAside(position) && expected === aside) return
   if (expected > 0 && surplus > 0 && surplus <= expected)
     return account.differ(`${formatNumber(rows)} rows stay whose deletion was rejected`)
   // Each run that knows of them reports them.

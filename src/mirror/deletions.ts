@@ -21,7 +21,7 @@ const UNASKED_ROWS = 10
 const DRIFT = 0.01
 const DRIFT_ROWS = 10
 
-/** Asks for each of the ids, and merges the records that exist. Returns the others. */
+/** Asks for each of the ids, and merges the records that exist. Returns those that are gone; what cannot be read is neither. */
 export async function confirmGone(work: RecordsWork, ids: readonly string[]): Promise<string[]> {
   const { deps, type, reader, merger } = work
   const gone: string[] = []
@@ -29,7 +29,7 @@ export async function confirmGone(work: RecordsWork, ids: readonly string[]): Pr
     const askedAt = reader.now()
     const record = await reader.record(type, id)
     if (record === null) gone.push(id)
-    else {
+    else if (record !== undefined) {
       work.count(1)
       await merger.take([work.rowOf(record)], askedAt, () => {})
     }

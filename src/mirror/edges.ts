@@ -18,10 +18,14 @@ import { Merger } from './merger.ts'
 import type { MirrorDeps, StreamResult } from './ports.ts'
 import { addMerge } from './position.ts'
 import { Reader } from './reader.ts'
+import { asideText } from './stream-account.ts'
 import { edgesStream, openedRun } from './streams.ts'
+import { tableIds } from './table-ids.ts'
 import { textStream } from './text-table.ts'
 import type { RecordsJob } from './records-work.ts'
 
+/** Edges of a record that are read from the table together. */
+const ROWS_PAGE = 1_000
 const COLUMNS = ['association', 'source_id', 'target_id']
 
 /** Works on the edges of a type until they are done, or the activity's time is over. @throws as `mirrorRecords` */
@@ -238,6 +242,7 @@ class Edges {
 
   async #rowsOf(reader: Reader, id: string): Promise<MirrorRow[]> {
     const edges = await reader.edges(this.#parts.source.name, id)
+    if (edges === undefined) return await this.#rowsAsBefore(reader, id)
     const rows = edges
       .filter(({ association_type: association }) => this.#named.has(association))
       .map(({ association_type: association, target_id: target }) => ({
@@ -247,6 +252,19 @@ class Edges {
         misfits: null,
       }))
     this.#position.run.tally.read += rows.length
+    return rows
+  }
+
+  /** Those of a record whose edges cannot be read: merged again, they count as seen and stay. */
+  async #rowsAsBefore({ unread }: Reader, id: string): Promise<MirrorRow[]> {
+    const { tables } = this.#deps
+    const { stream } = this.#parts
+    this.#differ(asideText({ [id]: unread.get(id)! }))
+    const rows: MirrorRow[] = []
+    const owners = { column: 'source_id', values: [id] }
+    for await (const ids of tableIds(tables, stream, { limit: ROWS_PAGE, owners }))
+      for (const { id: edge, version, cells, misfits } of await tables.rows(stream, ids))
+        rows.push({ id: edge, version, cells, misfits })
     return rows
   }
 

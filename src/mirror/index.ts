@@ -1,5 +1,6 @@
 // The mirror's public face: what the activities call, and the types of what crosses Temporal.
 
+export { typeFailure } from './type-failure.ts'
 export { closeMirror } from './close.ts'
 export { checkTablesHolder, discoverStreams, type DiscoverJob } from './discover.ts'
 export {

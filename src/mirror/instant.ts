@@ -2,21 +2,23 @@
 
 import { isCalendarDay } from '../core/calendar.ts'
 
+/** RFC 3339, with the offsets of ISO 8601 without a colon, or without minutes. */
 const INSTANT =
-  /^(\d{4})-(\d\d)-(\d\d)[Tt]([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.(\d{1,12}))?([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/
+  /^(\d{4})-(\d\d)-(\d\d)[Tt ]([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.(\d{1,12}))?(?:[Zz]|([+-](?:[01]\d|2[0-3]))(?::?([0-5]\d))?)$/
 
 /**
- * `2026-01-31T08:15:00.5Z`, or null if `value` is no RFC 3339 time with an offset, of the years 1 to 9999. Digits beyond the
+ * `2026-01-31T08:15:00.5Z`, or null if `value` is no time with an offset, of the years 1 to 9999. Digits beyond the
  * sixth are cut off; `exact` refuses them, unless they are zero.
  */
 export function parseInstant(value: unknown, exact = false): string | null {
   if (typeof value !== 'string') return null
   const match = INSTANT.exec(value)
   if (!match) return null
-  const [, year, month, day, hour, minute, second, digits = '', offset] = match
+  const [, year, month, day, hour, minute, second, digits = '', hours, minutes = '00'] = match
   if (exact && !/^0*$/.test(digits.slice(6))) return null
   const time = `${hour}:${minute}:${second}`
-  const ms = Date.parse(`${year}-${month}-${day}T${time}${offset!.toUpperCase()}`)
+  const offset = hours === undefined ? 'Z' : `${hours}:${minutes}`
+  const ms = Date.parse(`${year}-${month}-${day}T${time}${offset}`)
   if (Number.isNaN(ms) || !isCalendarDay(Number(year), Number(month), Number(day))) return null
   const utc = new Date(ms).toISOString()
   // An offset may lead out of the years 1 to 9999.

@@ -6,6 +6,8 @@ import { zeroCounts } from '../core/register.ts'
 import type { KeyVisibility } from '../core/domain/visibility.ts'
 import type { Window } from '../core/domain/watermark.ts'
 import type { MergeCounts } from '../warehouses/mirror-tables.ts'
+import type { Unread } from './reader.ts'
+import type { ReadValues } from './value-forms.ts'
 
 /** A range of a listing: records whose `by` is in `[from, to)`, or that have none. Null is no bound. */
 export interface ListingRange {
@@ -103,6 +105,12 @@ export interface StreamRunState {
   said?: string[]
   /** Whether the table is known not to be what the service has, and the run could not mend it. */
   differs?: boolean
+  /** Whether it has asked for the records that earlier runs set aside. */
+  hasAskedAgain?: boolean
+  /** What was read of each property. */
+  values?: ReadValues
+  /** Ids of records that are gone, and of those that the service answers with instead. */
+  merged?: Record<string, string>
   /** Absent if there is none. */
   window?: WindowPosition
 }
@@ -129,6 +137,12 @@ export interface StreamPosition {
   unexplained?: number
   /** Records of the last complete listing whose ids the warehouse cannot hold. */
   unfit?: number
+  /** Properties whose columns have nothing since the last complete listing, because no value fits, and the sentence that says so. */
+  unfilled?: Record<string, string>
+  /** Records that could not be read, by id: each run asks for them again. */
+  aside?: Record<string, Unread>
+  /** By how many rows the table has more because of them. */
+  asideSurplus?: number
   /** When the service was last asked: the clock of another worker may be behind. */
   askedAt?: string
   /** Of the last read that came to its end: everything that changed before it is in the table. */

@@ -10,8 +10,8 @@ import {
   type QueryBody,
   type RecordRepresentation,
 } from '../contract/index.ts'
-import type { RequestOptions } from '../client/index.ts'
-import { ServiceFailure } from '../core/errors.ts'
+import { mayBeSize, PageSize, type Aside, type RequestOptions } from '../client/index.ts'
+import { isGone, ServiceFailure } from '../core/errors.ts'
 import type { Json } from '../core/json.ts'
 import { withHeartbeat } from '../runs/heartbeat.ts'
 import { formatInstant } from './instant.ts'
@@ -44,9 +44,17 @@ export type ReaderDeps = Pick<
 export const isCursorRefused = (error: unknown): boolean =>
   error instanceof ServiceFailure && error.reason === 'cursor_invalid'
 
-/** Whether the service itself answered that there is no such record. */
-const isGone = (error: unknown): boolean =>
-  error instanceof ServiceFailure && error.status === 404 && error.kind === 'problem'
+/** Why a record was set aside, and whether the service lists it. */
+export interface Unread {
+  readonly why: string
+  readonly isListed: boolean
+  /** Of records whose ids are not known: how many, and the filter that they match. */
+  readonly records?: number
+  readonly within?: FilterNode
+}
+
+/** Records of a stream that may be set aside: with more of them, the stream fails. */
+const UNREAD_MAX = 100
 
 /** @throws ServiceFailure where the answer has no count */
 function countOf(type: string, value: unknown): number {
@@ -65,6 +73,10 @@ function countOf(type: string, value: unknown): number {
 export class Reader {
   /** Requests sent since the start. */
   requests = 0
+  /** Records that could not be read, by id. */
+  readonly unread = new Map<string, Unread>()
+  /** Ids that lead to another record, and the id of that one. */
+  readonly merged = new Map<string, string>()
   /** The last time that `now` returned, here or in another worker before. */
   #latest: string | null = null
   readonly #deps: ReaderDeps
@@ -106,6 +118,8 @@ export class Reader {
     goOn: GoOn = () => null,
   ): AsyncGenerator<ReadPage, void, undefined> {
     const { client, beat } = this.#deps
+    const size = new PageSize(body.limit)
+    const options = { ...this.#options, size, onSend: () => void this.requests++ }
     let asked = body
     let cursor = body.cursor ?? null
     let before: readonly RecordRepresentation[] = []
@@ -113,20 +127,17 @@ export class Reader {
     let failures = 0
     // Bounded: each pass yields a page, or is one of the waits in a row.
     for (;;) {
-      const pages = client.recordPages(type, { ...asked, cursor }, this.#options)
+      const pages = client.recordPages(type, { ...asked, cursor }, options)
       try {
         for (;;) {
           const askedAt = this.now()
-          this.requests++
           const step = await withHeartbeat(this.#deps, pages.next())
-          if (step.done === true) {
-            this.requests--
-            return
-          }
+          if (step.done === true) return
           failures = 0
-          const { data, pagination } = step.value
+          const { data, pagination, aside = [], query = asked } = step.value
+          for (const one of aside) this.#takeAside(one)
           const next = pagination.has_more ? goOn(data) : null
-          asked = next ?? asked
+          asked = next ?? query
           const following = pagination.next_cursor ?? null
           cursor = next === null ? following : null
           beat(data.length)
@@ -147,6 +158,11 @@ export class Reader {
         await pages.return()
       }
     }
+  }
+
+  #takeAside({ what, id, records, within, why }: Aside): void {
+    const unread = { why, isListed: true, ...(id === null && { records }) }
+    this.unread.set(what, { ...unread, ...(within !== null && { within }) })
   }
 
   /** Records that match, by the service's own count. */
@@ -190,7 +206,7 @@ export class Reader {
     return this.ask((options) => this.#deps.client.aggregateRecords(type, body, options))
   }
 
-  /** The lowest or highest value of a property; null if no record has one. */
+  /** The lowest or highest value of a property; null if no record has one, or the one that has it cannot be read. */
   async edge(type: string, property: string, direction: 'asc' | 'desc'): Promise<unknown> {
     const body: QueryBody = {
       filter: { property, op: 'is_null', value: false },
@@ -200,22 +216,57 @@ export class Reader {
     }
     const { data } = await this.ask((options) =>
       this.#deps.client.queryRecords(type, body, options),
-    )
+    ).catch(async (error: unknown) => {
+      if (!mayBeSize(error)) throw error
+      // Where the service counts nothing either, it is away.
+      await this.count(type)
+      return { data: [] }
+    })
     return data[0]?.properties[property] ?? null
   }
 
-  /** The record, or null if the service answers that there is none. */
-  async record(type: string, id: string): Promise<RecordRepresentation | null> {
+  /**
+   * The record; null if the id is one of a record no more; undefined if its record was set aside. An answer that leads to another
+   * record counts if a second one leads to the same.
+   */
+  async record(
+    type: string,
+    id: string,
+    isListed = false,
+  ): Promise<RecordRepresentation | null | undefined> {
+    if (this.unread.has(id)) return undefined
+    let other: string | undefined
     try {
-      return await this.ask((options) => this.#deps.client.readRecord(type, id, options))
+      return await this.ask((options) =>
+        this.#deps.client.readRecord(type, id, options).catch((error: unknown) => {
+          const leadsTo = error instanceof ServiceFailure ? error.otherId : undefined
+          if (leadsTo === undefined || leadsTo !== other) {
+            other = leadsTo
+            throw error
+          }
+          this.merged.set(id, leadsTo)
+          return null
+        }),
+      )
     } catch (error) {
-      if (isGone(error)) return null
-      throw error
+      if (isGone(error) && error.otherId === undefined) return null
+      await this.#setAside(type, id, isListed, error)
+      return undefined
     }
   }
 
-  /** The edges of a record; none if the service answers that it is gone. */
-  async edges(type: string, id: string): Promise<AssociationEdgeWire[]> {
+  /** Throws the failure of a record if it is not about this record alone. */
+  async #setAside(type: string, id: string, isListed: boolean, error: unknown): Promise<void> {
+    const isOfRecord =
+      error instanceof ServiceFailure && error.objectType !== undefined && error.block !== 'auth'
+    if (!isOfRecord || this.unread.size >= UNREAD_MAX) throw error
+    // Where the service answers nothing else either, it is away.
+    if (error.block === 'service') await this.count(type)
+    this.unread.set(id, { why: error.message.replace(/^\w+: /, ''), isListed })
+  }
+
+  /** The edges of a record; none if the service answers that it is gone; undefined if the record was set aside. */
+  async edges(type: string, id: string): Promise<AssociationEdgeWire[] | undefined> {
     const { client } = this.#deps
     const edges: AssociationEdgeWire[] = []
     try {
@@ -229,7 +280,8 @@ export class Reader {
       })
     } catch (error) {
       if (isGone(error)) return []
-      throw error
+      await this.#setAside(type, id, true, error)
+      return undefined
     }
     return edges
   }

@@ -124,7 +124,12 @@ export function beginRecordsWork(
     account,
     modified,
     by,
-    rowOf: compileRow(stream, { version: modified?.name ?? null }),
+    rowOf: compileRow(stream, {
+      version: modified?.name ?? null,
+      values: (position.run.values ??= {}),
+      // A listing shows each record once; what is read after it, again.
+      isCounted: () => !position.run.full || position.run.phase === 'list',
+    }),
     count: (records) => {
       position.run.tally.read += records
     },

@@ -1,18 +1,21 @@
 // The records of one object type, from the state of their stream on. The position holds the next phase (position.ts), so that any
 // worker can continue after any failure.
 
-import { Blocked, SyncError } from '../core/errors.ts'
+import { SyncError } from '../core/errors.ts'
 import { LISTED_ALWAYS_MAX } from '../core/domain/mirror.ts'
+import { askAgain } from './aside.ts'
 import { changesFrom, readChanges } from './changes.ts'
 import { compareCounts, readMeanwhile } from './compare-counts.ts'
 import { earlierInstant, formatInstant, isLater } from './instant.ts'
 import { recordsVisibility } from './last-visibility.ts'
 import { beginListing, beginWindow, continueListing } from './listing.ts'
 import type { StreamResult } from './ports.ts'
+import { EndlessListing } from './read-limit.ts'
 import type { StreamPhase } from './position.ts'
 import { liveColumns, type RecordsWork } from './records-work.ts'
 import { clockWentBackText, earliestChange } from './service-clock.ts'
 import { sweepDeletions } from './sweep.ts'
+import { noValues } from './value-forms.ts'
 import { checkWentBack } from './went-back.ts'
 
 /** Times that changes are read again from an earlier time, because the service's clock went back during the read. */
@@ -23,6 +26,7 @@ export async function runRecords(work: RecordsWork): Promise<StreamResult> {
   const { deps, position, merger, account } = work
   try {
     await account.note()
+    await askAgain(work)
     if (position.run.phase === 'compare') await readMeanwhile(work)
     // Bounded: every pass moves on to a later phase, or returns.
     for (;;) {
@@ -36,7 +40,7 @@ export async function runRecords(work: RecordsWork): Promise<StreamResult> {
     }
   } catch (error) {
     // A listing that does not end begins again when the service is asked again.
-    if (error instanceof Blocked && error.reason === 'contract') forgetListing(work)
+    if (error instanceof EndlessListing) forgetListing(work)
     // A run that only waits keeps what it read; a cancelled one does not.
     if (!deps.signal.aborted && !(error instanceof SyncError && error.code === 'fence_lost'))
       await merger
@@ -98,6 +102,7 @@ async function list(
     position.clock = { at, aheadMs: deps.client.clockAheadMs() }
     position.columns = columns
     position.unfit = 0
+    for (const counts of Object.values(position.run.values ?? {})) Object.assign(counts, noValues())
     position.listedAt = null
   }
   const listing = position.listing!
@@ -131,6 +136,10 @@ async function listWindow(work: RecordsWork): Promise<StreamResult | undefined> 
 async function changes(work: RecordsWork): Promise<StreamResult | undefined> {
   const { job, schema, position, modified, reader, account } = work
   if (modified !== null) {
+    if (position.unfilled?.[modified.name] !== undefined)
+      account.say(
+        `no time of ${modified.name} can be read, so what changed is not known, and every run reads all records`,
+      )
     const isWhole = position.run.reached === null
     const beganAt = reader.now()
     const from = await readAllChanges(work, modified.name)

@@ -2,12 +2,13 @@
 // warehouse, with the rows; the figures in the ledger, for people. A sentence that was reported stays until the run ends, whichever
 // worker continues.
 
-import { formatNumber, joinTexts } from '../core/format.ts'
+import { countText, formatNumber, joinSome, joinTexts } from '../core/format.ts'
 import type { StreamBooks } from '../ledger/ledger.ts'
 import type { MergeCounts, MirrorStream } from '../warehouses/mirror-tables.ts'
 import type { MirrorDeps } from './ports.ts'
 import { addMerge, type StreamPosition } from './position.ts'
 import type { Reader } from './reader.ts'
+import { misfitText } from './value-forms.ts'
 
 /** Sentences of a run, at most. */
 const SAID_MAX = 10
@@ -17,7 +18,7 @@ export interface AccountParts {
   readonly stream: MirrorStream
   readonly fence: number
   readonly position: StreamPosition
-  readonly reader: Pick<Reader, 'requests' | 'latest'>
+  readonly reader: Pick<Reader, 'requests' | 'latest' | 'unread' | 'merged'>
 }
 
 export class StreamAccount {
@@ -73,6 +74,8 @@ export class StreamAccount {
   /** The position now, as text; the caller stores it. */
   snapshot(): string {
     this.#countRequests()
+    this.#noteAside()
+    this.#noteUnfilled()
     const { latest } = this.#parts.reader
     if (latest !== null) this.position.askedAt = latest
     return (this.#stored = JSON.stringify(this.position))
@@ -94,10 +97,14 @@ export class StreamAccount {
   /** Writes the figures into the ledger. */
   async note(): Promise<void> {
     this.#countRequests()
+    this.#noteAside()
+    this.#noteUnfilled()
     const { run, counted } = this.position
     // The count of all records does not apply to a window.
     const known = run.window ? null : counted
     const state = this.#state()
+    const { aside = {}, unfilled = {} } = this.position
+    const hasMissed = Object.keys({ ...aside, ...unfilled }).length > 0
     await this.#deps.ledger.noteStream(this.#parts.run, {
       stream: this.#parts.stream.name,
       table: this.#parts.stream.table,
@@ -106,15 +113,60 @@ export class StreamAccount {
       ...run.tally,
       ...this.#books,
       serviceCount: this.#books.serviceCount ?? known,
-      differs: run.differs ?? (state === 'complete' && !run.window ? false : null),
+      differs: hasMissed || (run.differs ?? (state === 'complete' && !run.window ? false : null)),
       message: this.#message(),
     })
   }
 
   #message(): string | null {
-    const { tally, said = [] } = this.position.run
+    const { run, aside = {} } = this.position
+    const { tally, said = [], merged = {} } = run
     const reverted = tally.reverted === 0 ? null : revertedText(tally.reverted)
-    return joinTexts(this.#asked, reverted, ...said)
+    return joinTexts(
+      this.#asked,
+      reverted,
+      mergedText(merged),
+      asideText(aside),
+      joinSome(this.#misfits(), NAMED_MAX, '; '),
+      ...said,
+    )
+  }
+
+  /** Which properties have values that do not fit. */
+  #misfits(): string[] {
+    const { run, unfilled = {} } = this.position
+    const { values = {} } = run
+    const texts = new Map(Object.entries(unfilled))
+    for (const column of this.#parts.stream.columns) {
+      const text =
+        column.live && values[column.property] && misfitText(column, values[column.property]!)
+      if (text && !texts.has(column.property)) texts.set(column.property, text)
+    }
+    return [...texts.values()]
+  }
+
+  /** A complete listing shows which columns get nothing at all; one value that fits ends that. */
+  #noteUnfilled(): void {
+    const { position } = this
+    const { run } = position
+    if (run.window) return
+    if (run.full) position.unfilled = {}
+    for (const [property, counts] of Object.entries(run.values ?? {})) {
+      if (counts.fit > 0) delete position.unfilled?.[property]
+      if (!run.full || counts.fit > 0) continue
+      const column = this.#parts.stream.columns.find((one) => one.live && one.property === property)
+      const text = column && misfitText(column, counts)
+      if (text) position.unfilled![property] = text
+    }
+  }
+
+  /** Takes over what the reader found of single records. */
+  #noteAside(): void {
+    const { position } = this
+    const { unread, merged } = this.#parts.reader
+    if (unread.size > 0) position.aside = { ...position.aside, ...Object.fromEntries(unread) }
+    if (merged.size > 0)
+      position.run.merged = { ...position.run.merged, ...Object.fromEntries(merged) }
   }
 
   #countRequests(): void {
@@ -127,6 +179,24 @@ export class StreamAccount {
     if (phase === 'done') return 'complete'
     return ['list', 'changes', 'window'].includes(phase) ? 'pulling' : 'sweeping'
   }
+}
+
+/** Records that are named, at most. */
+const NAMED_MAX = 5
+
+function mergedText(merged: Readonly<Record<string, string>>): string | null {
+  const pairs = Object.entries(merged).map(([id, other]) => `${id} (now ${other})`)
+  return pairs.length === 0
+    ? null
+    : `${countText(pairs.length, 'record')} gone, because the service answers with another one: ${joinSome(pairs, NAMED_MAX)}`
+}
+
+export function asideText(aside: NonNullable<StreamPosition['aside']>): string {
+  const each = Object.entries(aside).map(([id, { why }]) => `${id} (${why})`)
+  if (each.length === 0) return ''
+  const records = Object.values(aside).reduce((sum, one) => sum + (one.records ?? 1), 0)
+  const [are, rows] = records === 1 ? ['was', 'its row stays'] : ['were', 'their rows stay']
+  return `${countText(records, 'record')} could not be read and ${are} set aside, ${rows} as before; the next run asks again: ${joinSome(each, NAMED_MAX)}`
 }
 
 const revertedText = (rows: number): string =>

@@ -1,7 +1,7 @@
 // One stream of a run: prepares and claims its table, and works on it.
 
 import type { ObjectSchema } from '../contract/index.ts'
-import { Blocked, ServiceFailure, SyncError } from '../core/errors.ts'
+import { Blocked, isNotFound, SyncError } from '../core/errors.ts'
 import { BOOK_TABLES } from '../core/domain/mirror.ts'
 import type { MirrorStream } from '../warehouses/mirror-tables.ts'
 import { checkDefinitionsName } from './definitions.ts'
@@ -74,7 +74,7 @@ export async function readType(
   try {
     return await reader.ask((options) => deps.client.readObjectType(type, options))
   } catch (error) {
-    if (!(error instanceof ServiceFailure) || error.status !== 404) throw error
+    if (!isNotFound(error)) throw error
     throw new SyncError(
       'mirror_type',
       `Object type ${type} is not there any more, or the key cannot read it; its table stays as it is`,

@@ -38,7 +38,7 @@ export async function sweepDeletions(
       if (wait) return wait
     } else if (gone.length < asked.length) {
       account.differ(
-        `two listings lacked ${share}, but ${asked.length - gone.length} of ${asked.length} of their records that were asked for are there: ${stay}`,
+        `two listings lacked ${share}, but ${asked.length - gone.length} of ${asked.length} of their records that were asked for are there, or cannot be read: ${stay}`,
       )
     } else if (!(await leavesEnough(work, missing))) {
       account.differ(

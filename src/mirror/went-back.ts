@@ -2,6 +2,7 @@
 // that the table has in the same span of time. During the run: rows that it has read hold later versions than their records have at
 // its end. A few of those are asked for. Promise kept here: the run that notices it reports it, and the next run reads everything, of all types.
 
+import type { QueryBody } from '../contract/index.ts'
 import { confirmGone } from './deletions.ts'
 import type { MirrorTables } from '../warehouses/mirror-tables.ts'
 import { isLater } from './instant.ts'
@@ -56,22 +57,19 @@ async function lackedOfNewest(
   const lowest = last?.version
   if (!lowest) return []
   const bound = (op: 'gte' | 'lte', value: string) => ({ property: modified, op, value })
-  const { data } = await reader.ask((options) =>
-    deps.client.queryRecords(
-      type,
-      {
-        filter:
-          upTo === undefined
-            ? bound('gte', lowest)
-            : { $and: [bound('gte', lowest), bound('lte', upTo)] },
-        sorts: [{ property: modified, direction: 'desc' }],
-        properties: [modified],
-        limit: LISTED_MAX,
-      },
-      options,
-    ),
-  )
-  const listed = new Set(data.map(({ id }) => id))
+  const listed = new Set<string>()
+  const query: QueryBody = {
+    filter:
+      upTo === undefined
+        ? bound('gte', lowest)
+        : { $and: [bound('gte', lowest), bound('lte', upTo)] },
+    sorts: [{ property: modified, direction: 'desc' }],
+    properties: [modified],
+  }
+  for await (const { records } of reader.pages(type, query)) {
+    for (const { id } of records) listed.add(id)
+    if (listed.size >= LISTED_MAX) break
+  }
   return ids.filter((id) => !listed.has(id))
 }
 

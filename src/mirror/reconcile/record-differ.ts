@@ -111,7 +111,7 @@ export class RecordDiffer {
         const askedAt = reader.now()
         const record = await reader.record(schema.name, held.id)
         if (record === null) this.#takeExtra(held)
-        else this.#take(record, held, { askedAt, isSure: true })
+        else if (record !== undefined) this.#take(record, held, { askedAt, isSure: true })
       })
       await this.#commitIfMany()
     }
@@ -130,7 +130,8 @@ export class RecordDiffer {
         if (record === null) {
           if (row === undefined || row.isDeleted) equal.push(id)
           else this.#takeExtra(row)
-        } else if (this.#take(record, row, { askedAt, isSure: true })) equal.push(id)
+        } else if (record !== undefined && this.#take(record, row, { askedAt, isSure: true }))
+          equal.push(id)
       })
     }
     await this.commit()

@@ -1,5 +1,6 @@
 // The state of a stream's reconciliation, stored in the ledger, so that another worker can continue. Losing it costs only requests.
 
+import type { Unread } from '../reader.ts'
 import { EMPTY_TALLY, type RunTally } from '../position.ts'
 
 /** A range of the partition key: values in `[from, to)`; null is no bound. Instants to the millisecond. */
@@ -29,6 +30,8 @@ export interface ReconcileState {
   /** Records that changed since the mirror ran last. */
   pending: number
   serviceCount: number | null
+  /** Records that could not be read, by id. */
+  unread?: Record<string, Unread>
   tally: RunTally
 }
 

@@ -15,6 +15,7 @@ import { tableIds } from '../table-ids.ts'
 import type { StreamJob, StreamResult } from '../ports.ts'
 import { addMerge, parsePosition, type StreamPosition } from '../position.ts'
 import { Reader } from '../reader.ts'
+import { asideText } from '../stream-account.ts'
 import { compileRow } from '../columns.ts'
 import { readType } from '../stream.ts'
 import { compareInstants, createRowComparer } from './compare.ts'
@@ -313,6 +314,9 @@ class Reconciliation {
     const { deps, run, stream, schema, reader } = this.#work
     const { phase, how, serviceCount, tally } = this.#state
     tally.requests = this.#requestsBefore + reader.requests
+    const unread = { ...this.#state.unread, ...Object.fromEntries(reader.unread) }
+    this.#state.unread = unread
+    const differs = Object.keys(unread).length > 0
     const working = phase === 'look' ? 'pulling' : phase === 'mend' ? 'sweeping' : 'complete'
     await deps.ledger.noteStream(run, {
       ...waitingStream(schema.name),
@@ -322,17 +326,19 @@ class Reconciliation {
       ...tally,
       ...this.#table,
       serviceCount,
+      ...(differs && { differs }),
       message: this.#message(),
     })
   }
 
   #message(): string | null {
-    const { pending, how, axis } = this.#state
+    const { pending, how, axis, unread = {} } = this.#state
     const [records, comes, was] =
       pending === 1 ? ['record', 'it comes', 'it was'] : ['records', 'they come', 'they were']
     const then = this.#job.scope.repair ? `${was} read too` : `${comes} with its next run`
     return joinTexts(
       this.#asked,
+      asideText(unread),
       this.#less,
       this.#other,
       pending === 0

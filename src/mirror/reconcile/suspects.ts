@@ -50,7 +50,7 @@ export async function confirmSuspects(
   const rest = unsure.filter(({ record }) => !now.has(record.id))
   await forEachConcurrent(rest, deps.tuning.readers, async ({ record: { id } }) => {
     const record = await reader.record(schema.name, id)
-    if (record !== null) now.set(id, record)
+    if (record) now.set(id, record)
   })
   const held = await rowsById(
     work,
