@@ -21,6 +21,9 @@ import type { SourceFault } from '../source.ts'
  */
 const WAIT_MAX_MS = 300_000
 
+/** More than a page: as many records as a query may repeat. */
+const RECENT_MAX = 200
+
 export interface RecordsPagesOptions {
   readonly objectType: string
   readonly filter: FilterNode | undefined
@@ -65,8 +68,8 @@ export async function* sourcePages(
     return within(fromValue(by!, value))
   }
   const goOn = by === null ? null : byLastValue({ by, from: null, queryFrom, read: textOf })
-  /** Ids of the page before. */
-  let read: ReadonlySet<string> = new Set()
+  /** Ids that were read last: what the next query repeats may come in smaller pages. */
+  let read: readonly string[] = []
   let cursor: string | null = null
   let pages = 0
   let failures = 0
@@ -84,8 +87,10 @@ export async function* sourcePages(
         query = next ?? own ?? query
         cursor = next === null ? (pagination.next_cursor ?? null) : null
         // One that has changed since is as it was before.
-        yield { records: data.filter(({ id }) => !read.has(id)), aside }
-        read = new Set(data.map(({ id }) => id))
+        const known = new Set(read)
+        const records = data.filter(({ id }) => !known.has(id))
+        yield { records, aside }
+        read = [...read, ...records.map(({ id }) => id)].slice(-RECENT_MAX)
         if (next !== null) break
       }
       if (next !== null) continue
