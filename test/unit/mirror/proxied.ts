@@ -48,12 +48,18 @@ export const problemOf = (status: number, code: string, more: object = {}): Give
     ...more,
   })
 
+async function readGiven(answer: http.IncomingMessage): Promise<Given> {
+  const got: Buffer[] = []
+  for await (const part of answer) got.push(part as Buffer)
+  return { status: answer.statusCode!, headers: { ...answer.headers }, body: Buffer.concat(got) }
+}
+
 export async function startProxied(options: ServiceOptions = {}): Promise<ProxiedService> {
   const service = await startService(options)
   const up = new URL(service.url)
   const rules: ProxyRules = {}
   const log: Asked[] = []
-  const server = http.createServer(async (request, response) => {
+  const pass = async (request: http.IncomingMessage, response: http.ServerResponse) => {
     const parts: Buffer[] = []
     for await (const part of request) parts.push(part as Buffer)
     const asked = {
@@ -83,20 +89,14 @@ export async function startProxied(options: ServiceOptions = {}): Promise<Proxie
     const headers = { ...request.headers, host: up.host }
     const passed = http.request(
       { host: up.hostname, port: up.port, path: asked.url, method: asked.method, headers },
-      async (answer) => {
-        const got: Buffer[] = []
-        for await (const part of answer) got.push(part as Buffer)
-        const answered: Given = {
-          status: answer.statusCode!,
-          headers: { ...answer.headers },
-          body: Buffer.concat(got),
-        }
-        send(rules.after?.(asked, answered) ?? answered)
+      (answer) => {
+        void readGiven(answer).then((answered) => send(rules.after?.(asked, answered) ?? answered))
       },
     )
     passed.on('error', () => response.destroy())
     passed.end(asked.body)
-  })
+  }
+  const server = http.createServer((request, response) => void pass(request, response))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
   const close = async () => {

@@ -424,3 +424,35 @@ describe('in a window', () => {
     expect(source.summary().watermark).toBeUndefined()
   })
 })
+
+test('what was set aside is a row that is unread, and none is missing', async () => {
+  const { client } = await scene(150)
+  const aside = [
+    { what: 'rec_a', id: 'rec_a', records: 1, within: null, why: 'the answer is too long' },
+    { what: 'what has t from A to before B', id: null, records: 3, within: null, why: 'it failed' },
+  ]
+  let isFirst = true
+  const through = Object.assign(Object.create(client) as typeof client, {
+    recordPages: async function* (...asked: Parameters<typeof client.recordPages>) {
+      for await (const page of client.recordPages(...asked)) {
+        const own = isFirst ? { ...page, aside } : page
+        isFirst = false
+        yield own
+      }
+    },
+  })
+  const source = await openRecords(through, from({ properties: ['code'] }))
+  const rows: { cells: readonly Json[]; unread?: string }[] = []
+  for await (const chunk of source.chunks(1_000)) rows.push(...chunk)
+  expect(rows.filter(({ unread }) => unread !== undefined)).toMatchObject([
+    {
+      cells: ['rec_a', null],
+      unread: 'the record could not be read: rec_a (the answer is too long)',
+    },
+    {
+      cells: [null, null],
+      unread: '3 records could not be read: what has t from A to before B (it failed)',
+    },
+  ])
+  expect(rows).toHaveLength(152)
+})
