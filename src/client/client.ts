@@ -1,7 +1,7 @@
 // The client of the Records Service: one method per operation, each a thin wrapper of `call`, which the contract's table drives.
 // Promise kept here: what a method returns is a valid answer as a whole; every other outcome is an error with a disposition.
 
-import { BATCH_ITEMS_MAX, OPERATIONS } from '../contract/index.ts'
+import { BATCH_ITEMS_MAX, OPERATIONS, PageSize } from '../contract/index.ts'
 import type {
   AggregateBody,
   AggregateData,
@@ -35,7 +35,6 @@ import { foreignOrgFailure } from './key-orgs.ts'
 import { batchItems, deleted, writeSingly, written, type WriteItem } from './single-writes.ts'
 import type { CallParts } from './build-request.ts'
 import { clientParts, type ClientOptions } from './options.ts'
-import { PageSize } from './page-size.ts'
 import { eachAggregatePage, eachPage, onePage } from './pages.ts'
 import { pagesDeps, readablePages, type ReadablePage } from './record-pages.ts'
 

@@ -1,7 +1,7 @@
 // The public face of the client, a library of its own: `import { RecordsClient } from 'records-sync/client'`.
 // Its documentation: docs/client.md.
 
-export { mayBeSize, PageSize } from './page-size.ts'
+export { mayBeSize, PageSize } from '../contract/index.ts'
 export type { Aside, ReadablePage } from './record-pages.ts'
 export { RecordsClient, type ListSelection, type ListingOptions } from './client.ts'
 export type { BodyOf } from './decode.ts'

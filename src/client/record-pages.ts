@@ -3,6 +3,10 @@
 
 import {
   allFilter,
+  mayBeSize,
+  PageSize,
+  type AggregateBody,
+  type AggregateData,
   type FilterNode,
   type QueryBody,
   type RecordPage,
@@ -10,8 +14,6 @@ import {
 } from '../contract/index.ts'
 import { isGone, ServiceFailure } from '../core/errors.ts'
 import type { RequestOptions } from './call.ts'
-import type { RecordsClient } from './client.ts'
-import { mayBeSize, PageSize } from './page-size.ts'
 import { eachPage } from './pages.ts'
 
 /** What was set aside: a record, or those between two times, whose ids are not known. */
@@ -39,8 +41,19 @@ interface PagesDeps {
   count(filter: FilterNode): Promise<number>
 }
 
+/** The client's operations that pages need. */
+interface PagesClient {
+  queryRecords(type: string, query: QueryBody, options: RequestOptions): Promise<RecordPage>
+  readRecord(type: string, id: string, options: RequestOptions): Promise<RecordRepresentation>
+  aggregateRecords(
+    type: string,
+    aggregate: AggregateBody,
+    options: RequestOptions,
+  ): Promise<AggregateData>
+}
+
 export const pagesDeps = (
-  client: Pick<RecordsClient, 'queryRecords' | 'readRecord' | 'aggregateRecords'>,
+  client: PagesClient,
   type: string,
   options: RequestOptions,
 ): PagesDeps => ({

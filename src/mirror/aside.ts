@@ -7,7 +7,7 @@ import type { StreamPosition } from './position.ts'
 import type { RecordsWork } from './records-work.ts'
 
 /** Asks for those of earlier runs. */
-export async function askAgain(work: RecordsWork): Promise<void> {
+export async function askAsideAgain(work: RecordsWork): Promise<void> {
   const { deps, type, reader, merger, position } = work
   const { run, aside = {} } = position
   if (run.window !== undefined || run.hasAskedAgain === true) return

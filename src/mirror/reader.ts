@@ -3,14 +3,16 @@
 // every request is counted, and each wait for an answer sends heartbeats, whatever the answer is.
 
 import {
+  mayBeSize,
   newRecordsOf,
+  PageSize,
   type AssociationEdgeWire,
   type FilterNode,
   type GoOn,
   type QueryBody,
   type RecordRepresentation,
 } from '../contract/index.ts'
-import { mayBeSize, PageSize, type Aside, type RequestOptions } from '../client/index.ts'
+import type { Aside, RequestOptions } from '../client/index.ts'
 import { isGone, ServiceFailure } from '../core/errors.ts'
 import type { Json } from '../core/json.ts'
 import { withHeartbeat } from '../runs/heartbeat.ts'

@@ -3,7 +3,7 @@
 
 import { SyncError } from '../core/errors.ts'
 import { LISTED_ALWAYS_MAX } from '../core/domain/mirror.ts'
-import { askAgain } from './aside.ts'
+import { askAsideAgain } from './aside.ts'
 import { changesFrom, readChanges } from './changes.ts'
 import { compareCounts, readMeanwhile } from './compare-counts.ts'
 import { earlierInstant, formatInstant, isLater } from './instant.ts'
@@ -26,7 +26,7 @@ export async function runRecords(work: RecordsWork): Promise<StreamResult> {
   const { deps, position, merger, account } = work
   try {
     await account.note()
-    await askAgain(work)
+    await askAsideAgain(work)
     if (position.run.phase === 'compare') await readMeanwhile(work)
     // Bounded: every pass moves on to a later phase, or returns.
     for (;;) {

@@ -5,12 +5,13 @@ import {
   allFilter,
   byLastValue,
   fromValue,
+  PageSize,
   sortedBy,
   type FilterNode,
   type QueryBody,
   type RecordRepresentation,
 } from '../../contract/index.ts'
-import { PageSize, type Aside, type RecordsClient } from '../../client/index.ts'
+import type { Aside, RecordsClient } from '../../client/index.ts'
 import { ServiceFailure } from '../../core/errors.ts'
 import type { Clock } from '../../core/ports.ts'
 import type { SourceFault } from '../source.ts'

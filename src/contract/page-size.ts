@@ -1,8 +1,8 @@
 // How many records a page is asked for. Promise kept here: a page that is too long, torn or late, or that the service fails at again and
 // again, is asked for with half as many records, down to one; later pages have more again.
 
-import { PAGE_LIMIT_MAX } from '../contract/index.ts'
 import { ServiceFailure } from '../core/errors.ts'
+import { PAGE_LIMIT_MAX } from './limits.ts'
 
 /** Pages in a row after which a smaller size is doubled. */
 const GROW_AFTER = 4
