@@ -138,9 +138,10 @@ export class StreamAccount {
     const { values = {} } = run
     const texts = new Map(Object.entries(unfilled))
     for (const column of this.#parts.stream.columns) {
-      const text =
-        column.live && values[column.property] && misfitText(column, values[column.property]!)
-      if (text && !texts.has(column.property)) texts.set(column.property, text)
+      const { property, live } = column
+      const isRead = live && Object.hasOwn(values, property) && !texts.has(property)
+      const text = isRead ? misfitText(column, values[property]!) : null
+      if (text !== null) texts.set(property, text)
     }
     return [...texts.values()]
   }
