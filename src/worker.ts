@@ -13,16 +13,13 @@ import {
 } from '@temporalio/worker'
 import { createActivities, type Activities, type ActivityDeps } from '../activities/index.ts'
 import {
-  findSync,
   loadConfig,
   nameEnvironment,
   placedMapping,
   readLedgerPlace,
   readSigningKey,
   type GroupConfig,
-  type SyncConfig,
 } from '../config/index.ts'
-import { importSync, mirrorSync } from '../workflows/names.ts'
 import {
   ACTIVITY_KINDS,
   SHARED_QUEUE,
@@ -30,9 +27,9 @@ import {
   type ShortActivities,
 } from '../workflows/queues.ts'
 import { createClientRegistry } from './resources/client-registry.ts'
-import { ConfigError, LedgerError } from './core/errors.ts'
 import { systemClock, type Logger } from './core/ports.ts'
-import { isSameLedger, openLedger, openQuotaStore } from './ledger/open.ts'
+import { openLedger, openQuotaStore } from './ledger/open.ts'
+import { upgradeLedger } from './ledger/upgrade.ts'
 import { createMirrorOpener, createSourceOpeners } from './resources/openers.ts'
 import { createMonitor } from './monitoring/monitor.ts'
 import { temporalPageOnFreePort } from './monitoring/temporal-page.ts'
@@ -61,6 +58,7 @@ import { signalRunState } from './temporal/state-signal.ts'
 import { startHealthChecks, type HealthChecks } from './temporal/health-checks.ts'
 import { connectWorker } from './temporal/worker.ts'
 import { serveConsole } from './worker/console.ts'
+import { syncLoader } from './worker/load-sync.ts'
 import { boundHeap, letYoungGrow } from './worker/heap.ts'
 import { requireMachine } from './worker/machine.ts'
 import { temporaryProblem } from './warehouses/duckdb/temporary.ts'
@@ -131,19 +129,6 @@ async function isAnswering(connection: NativeConnection): Promise<boolean> {
   return true
 }
 
-/** @throws ConfigError if there is no such sync, or another workflow runs it */
-function syncOfKind(
-  config: Parameters<typeof findSync>[0],
-  name: string,
-  kind: SyncConfig['kind'],
-): SyncConfig {
-  const sync = findSync(config, name)
-  if (sync.kind === kind) return sync
-  const workflow = sync.kind === 'import' ? importSync : mirrorSync
-  const message = `it is ${sync.kind === 'import' ? 'an import' : 'a mirror'}, which the workflow ${workflow} runs; "records-sync run ${name}" starts the right one`
-  throw new ConfigError(config.file, [{ path: `syncs.${name}`, message }])
-}
-
 /**
  * Connects, and starts to work.
  * @throws SyncError `machine_too_small`, ConfigError, LedgerError, what `connectWorker` and `listen` of the monitor throw, before anything is polled
@@ -181,6 +166,8 @@ async function openParts(options: WorkerOptions, onClose: OnClose) {
   const config = await loadConfig(configFile, env)
   const ledgerPlace = await readLedgerPlace(config.ledger, env)
   const signingKey = await readSigningKey(config.ledger, env)
+  const upgraded = await upgradeLedger(ledgerPlace)
+  if (upgraded !== null) logger.warn({ ...upgraded }, 'ledger_upgraded')
   const books = await openLedger(ledgerPlace, { signingKey, thread: true })
   onClose(() => books.close())
   const monitor = createMonitor({
@@ -239,7 +226,7 @@ export function activityDeps(
   parts: Pick<Parts, 'ledger' | 'ledgerPlace' | 'monitor' | 'connections' | 'client' | 'project'>,
 ): ActivityDeps {
   const { configFile, env, logger } = options
-  const { ledger, ledgerPlace, monitor, connections, client, project } = parts
+  const { ledger, monitor, connections, client, project } = parts
   const openers = createSourceOpeners(options, connections.connect)
   return {
     ledger,
@@ -259,16 +246,7 @@ export function activityDeps(
       }),
       monitor.runs,
     ]),
-    loadSync: async (name, kind) => {
-      const now = await loadConfig(configFile, env)
-      // Commands would look for the run in one ledger, and this worker keep it in another.
-      if (!isSameLedger(await readLedgerPlace(now.ledger, env), ledgerPlace))
-        throw new LedgerError(
-          'ledger_other',
-          `${configFile} names another ledger than ${ledger.place}, which this worker has open: start the worker again, or put the setting back`,
-        )
-      return syncOfKind(now, name, kind)
-    },
+    loadSync: syncLoader({ configFile, env }, parts),
     placed: async (error) => await placedMapping(error, configFile, env),
     loadSyncs: async () => Object.values((await loadConfig(configFile, env)).syncs),
     loadGroups: () => loadConfig(configFile, env),

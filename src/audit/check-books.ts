@@ -11,6 +11,7 @@ import {
   sumOfStates,
   type Books,
   type LinkState,
+  wholeBooks,
 } from '../core/domain/books.ts'
 import { REMOVAL_STATES } from '../core/domain/removals.ts'
 import {
@@ -34,7 +35,7 @@ export async function checkBooks(
   nowMs: number,
   report: ReportProblem,
 ): Promise<'booked' | 'pruned' | 'wrong'> {
-  const { counts } = run
+  const counts = run.counts && wholeBooks(run.counts)
   if (counts === null) {
     report('books_altered', 'it is closed and has no books: the counts of its states were removed')
     return 'wrong'

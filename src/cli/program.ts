@@ -189,6 +189,10 @@ function describeRun({ program, execute, action }: Parts): void {
         'of an import: apply this plan (plan SYNC --diff): send what it has, or nothing',
         wholeNumber(1, 1_000_000_000),
       )
+      .option(
+        '--new-ledger',
+        'start from nothing in an empty ledger, although another one has runs of the sync',
+      )
       .addOption(
         new Option(
           '--priority <priority>',
@@ -288,6 +292,21 @@ function describeOperate({ program, execute, action }: Parts): void {
     .argument('<file>')
     .description('a whole copy of a SQLite ledger, also while workers write it')
     .action(action(async () => (await import('./commands/ledger-backup.ts')).ledgerBackup))
+  ledgerCommand
+    .command('move')
+    .option(
+      '--from <place>',
+      "where the ledger was: a file, or the variable with the URL of a PostgreSQL ('${NAME}')",
+    )
+    .option('--from-schema <schema>', 'its schema there', 'records_sync')
+    .option('--cancel', 'take a move back that has not ended: the old ledger is used again', false)
+    .description('move a whole ledger to the place that the configuration names now')
+    .action(action(async () => (await import('./commands/ledger-move.ts')).ledgerMove))
+  ledgerCommand
+    .command('upgrade')
+    .option('--no-backup', 'without a copy of the SQLite file beside it')
+    .description('bring a ledger of an older release to this one')
+    .action(action(async () => (await import('./commands/ledger-upgrade.ts')).ledgerUpgrade))
   ledgerCommand
     .command('export')
     .argument('<folder>')

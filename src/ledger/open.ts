@@ -4,7 +4,10 @@ import { realpathSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { QuotaStore } from '../core/ports.ts'
 import { POSTGRES_MIN } from '../postgres/version.ts'
+import type { SetUp } from '../sqlite/migrate.ts'
 import type { Ledger } from './ledger.ts'
+import type { MoveStore } from './move/store.ts'
+import { resolveConnection } from './postgres/connection.ts'
 import type { LedgerWatch } from './watch.ts'
 
 export { LedgerWatch } from './watch.ts'
@@ -22,6 +25,8 @@ export async function openLedger(
   place: LedgerPlace,
   options: {
     readonly readOnly?: boolean
+    /** Whether an older ledger is upgraded. Default: a new one is made, and an older one refused. */
+    readonly setUp?: SetUp
     readonly signingKey?: string | null
     /** Whether a SQLite file is used by a thread of its own: for work that goes on meanwhile. */
     readonly thread?: boolean
@@ -60,6 +65,32 @@ export async function ledgerEngine(
   }
   const { postgresVersion } = await import('./postgres/engine.ts')
   return { engine: `PostgreSQL ${await postgresVersion(place)}`, min: String(POSTGRES_MIN) }
+}
+
+/** A ledger as its move sees it. @param setUp `new`: one is made where there is none @throws LedgerError */
+export async function openMoveStore(
+  place: LedgerPlace,
+  setUp: 'never' | 'new',
+): Promise<MoveStore> {
+  if ('sqlite' in place) {
+    const { openSqliteMove } = await import('./sqlite/move.ts')
+    return openSqliteMove(place.sqlite, setUp)
+  }
+  const { openPostgresMove } = await import('./postgres/move.ts')
+  return await openPostgresMove(place, setUp)
+}
+
+/** Whether another process has a ledger's file open. @throws LedgerError */
+export async function isLedgerOpen(path: string): Promise<boolean> {
+  const { isFileInUse } = await import('../sqlite/in-use.ts')
+  return isFileInUse(path)
+}
+
+/** For messages: without the user and the password of a URL. */
+export function ledgerPlaceText(place: LedgerPlace): string {
+  if ('sqlite' in place) return place.sqlite
+  const resolved = resolveConnection(place)
+  return 'problem' in resolved ? `PostgreSQL (schema ${place.schema})` : resolved.place
 }
 
 /** Whether two settings name the same ledger, with any user and password. */

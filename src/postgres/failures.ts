@@ -24,6 +24,9 @@ export function sqlStateOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : ''
 }
 
+/** SQLSTATE of a write to a ledger that was moved. */
+export const MOVED_STATE = 'RSMOV'
+
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : '')
 
 /** Two transactions conflicted: the one that failed can be run again as a whole. */
@@ -121,6 +124,8 @@ export function toLedgerError(error: unknown, place: string, subject: PostgresSu
       'offers no channel binding (SCRAM-SHA-256-PLUS); take `channel_binding=require` out of its URL, or write `prefer`',
     )
   if (message.startsWith('Cannot use a pool')) return fail('closed', 'was closed')
+  // Our own trigger, which refuses the write.
+  if (code === MOVED_STATE) return subject.fail(`${subject.code}_moved`, message, 'ledger')
   if (code === '53100') return fail('full', 'has no room left on its disk; free some space', 'disk')
   if (code === '58030') return fail('io', 'could not be read or written: its disk failed', 'disk')
   if (code.startsWith('28') || message.startsWith('SASL'))

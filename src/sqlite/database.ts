@@ -15,7 +15,7 @@ import { countHardLinks, isMountedAlone } from './file-identity.ts'
 import { FileWatch } from './file-watch.ts'
 import { LockPatience } from './lock-patience.ts'
 import { LogLimit, type LogLimitOptions } from './log-limit.ts'
-import { checkEngine, migrate, sizeOf } from './migrate.ts'
+import { checkEngine, migrate, sizeOf, type SetUp } from './migrate.ts'
 import { makePrivate } from './private-file.ts'
 
 export type { FileSubject } from './failures.ts'
@@ -82,6 +82,8 @@ export type Synchronous = (typeof SYNCHRONOUS)[number]
 
 export interface FileOptions {
   readonly readOnly?: boolean
+  /** Default: an older file is upgraded, and a new one made. One that is only read stays as it is. */
+  readonly setUp?: SetUp
   /**
    * What a power cut does: `full` loses nothing that was stored, `normal`, the default, may lose the last writes, `off` may also
    * damage the file.
@@ -97,9 +99,9 @@ export interface FileOptions {
 function checkPlace(
   path: string,
   subject: FileSubject,
-  { readOnly, mountInfo }: FileOptions,
+  { readOnly, setUp, mountInfo }: FileOptions,
 ): void {
-  if (readOnly && !existsSync(path))
+  if ((readOnly || setUp === 'never') && !existsSync(path))
     throw subject.fail(
       `${subject.code}_missing`,
       `There is no ${subject.noun} at ${path} yet; ${subject.hints.missing}`,
@@ -129,7 +131,7 @@ function checkPlace(
 function connect(
   path: string,
   subject: FileSubject,
-  { readOnly = false, synchronous = 'normal', log: logOptions }: FileOptions,
+  { readOnly = false, setUp = 'upgrade', synchronous = 'normal', log: logOptions }: FileOptions,
 ): { db: DatabaseSyncInstance; counter: ChangeCounter | null; log: LogLimit | null } {
   let db: DatabaseSyncInstance | null = null
   try {
@@ -142,7 +144,7 @@ function connect(
     }
     const log = readOnly ? null : new LogLimit(path, db, logOptions)
     db.exec('PRAGMA cache_size = -32768')
-    migrate(db, path, readOnly, subject)
+    migrate(db, path, readOnly ? 'never' : setUp, subject)
     const counter = readOnly ? null : new ChangeCounter(path, db, subject.whenRestored)
     return { db, counter, log }
   } catch (error) {

@@ -11,6 +11,8 @@ export interface FileSubject {
   readonly code: string
   /** What to do if there is no file yet, or one that an older release made; both end a sentence. */
   readonly hints: { readonly missing: string; readonly older: string }
+  /** A table that the file has since its first version: one with other tables alone is of another program. */
+  readonly firstTable?: string
   /** Applied in order; `user_version` holds the number of those applied. */
   readonly migrations: readonly string[]
   /** A statement that is run once in a backup that takes the file's place (`backup.ts`), when it is opened for writing. */
@@ -50,12 +52,17 @@ export const isFull = (error: unknown): boolean =>
 const textOf = (error: unknown): string =>
   error instanceof Error ? `${'code' in error ? String(error.code) : ''} ${error.message}` : ''
 
+/** What our own trigger says that refuses a write. */
+const FENCED = /records-sync: (.+)/
+
 /** The error in our words; a message of the driver goes no further than this. */
 export function toFileError(error: unknown, path: string, subject: FileSubject): SyncError {
   const fail = (what: string, sentence: string, reason: 'file' | 'disk' = 'file') =>
     subject.fail(`${subject.code}_${what}`, `The ${subject.noun} ${path} ${sentence}`, reason)
   if (error instanceof SyncError) return error
   const text = textOf(error)
+  const [, fenced] = FENCED.exec(text) ?? []
+  if (fenced !== undefined) return subject.fail(`${subject.code}_moved`, fenced, 'file')
   const number = resultOf(error) & 0xff
   if (isFull(error)) return fail('full', 'has no room left on its disk; free some space', 'disk')
   if (number === 8 || /readonly|read-only/i.test(text))

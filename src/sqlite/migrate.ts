@@ -35,12 +35,30 @@ export function checkEngine(db: DatabaseSyncInstance, subject: FileSubject): voi
   }
 }
 
-/** Applies the migrations that the file lacks. */
+/** Whether a file is made where there is none (`new`), an older one is brought to this release as well (`upgrade`), or neither. */
+export type SetUp = 'never' | 'new' | 'upgrade'
+
+/** The number of migrations that were applied; 0 where there is no file, or an empty one. */
+export function fileVersion(path: string): number {
+  if (sizeOf(path) <= 0) return 0
+  let db: DatabaseSyncInstance | null = null
+  try {
+    db = new DatabaseSync(path, { readOnly: true, timeout: 10_000 })
+    return readHeader(db, 'user_version')
+  } catch {
+    // Who opens it says what is wrong with it.
+    return 0
+  } finally {
+    db?.close()
+  }
+}
+
+/** Applies the migrations that the file lacks, as far as it may. */
 export function migrate(
   db: DatabaseSyncInstance,
   path: string,
-  readOnly: boolean,
-  { migrations, noun, code, hints, fail }: FileSubject,
+  setUp: SetUp,
+  { migrations, noun, code, hints, firstTable, fail }: FileSubject,
 ): void {
   const readVersion = (): number => {
     const version = readHeader(db, 'user_version')
@@ -51,13 +69,30 @@ export function migrate(
       'file',
     )
   }
-  if (readVersion() === migrations.length) return
-  if (readOnly)
+  const version = readVersion()
+  if (version === migrations.length) return
+  const tables = "count(*) FROM sqlite_schema WHERE type = 'table'"
+  const isOther = (name: string) =>
+    Number(readValue(db, tables)) > 0 &&
+    Number(readValue(db, `${tables} AND name = '${name}'`)) === 0
+  if (firstTable !== undefined && isOther(firstTable))
+    throw fail(
+      `${code}_foreign`,
+      `The file ${path} is the database of another program, and no ${noun}`,
+      'file',
+    )
+  if (version === 0 && setUp === 'never')
+    throw fail(
+      `${code}_${sizeOf(path) === 0 ? 'older' : 'missing'}`,
+      sizeOf(path) === 0
+        ? `The ${noun} ${path} is empty: nothing has set it up yet, or it was emptied. If it was in use, stop every process that has it open and put a backup in its place; otherwise ${hints.missing}`
+        : `There is no ${noun} in ${path} yet; ${hints.missing}`,
+      'file',
+    )
+  if (version > 0 && setUp !== 'upgrade')
     throw fail(
       `${code}_older`,
-      sizeOf(path) === 0
-        ? `The ${noun} ${path} is empty: nothing has set it up yet, or it was emptied. If it was in use, stop every process that has it open and put a backup in its place; otherwise ${hints.older}`
-        : `The ${noun} ${path} has not been set up by this release yet; ${hints.older}`,
+      `The ${noun} ${path} is of an older release (schema version ${version}; this one has ${migrations.length}); ${hints.older}`,
       'file',
     )
   db.exec('BEGIN IMMEDIATE')

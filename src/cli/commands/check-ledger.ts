@@ -2,18 +2,25 @@
 
 import { accessSync, constants, existsSync } from 'node:fs'
 import { dirname, relative } from 'node:path'
-import type { Config } from '../../../config/index.ts'
+import { readLedgerPlace, type Config } from '../../../config/index.ts'
 import { LedgerError } from '../../core/errors.ts'
+import { requireOwnLedger } from '../../dev/known-ledgers.ts'
 import type { CommandContext } from '../shared/context.ts'
 
 /** @throws LedgerError */
 export async function checkLedger(
-  context: Pick<CommandContext, 'findLedger'>,
-  { ledger: settings, file: configFile }: Pick<Config, 'ledger' | 'file'>,
+  context: Pick<CommandContext, 'findLedger' | 'env'>,
+  config: Pick<Config, 'ledger' | 'file' | 'syncs'>,
 ): Promise<{ message: string }> {
+  const { ledger: settings, file: configFile } = config
   if ('sqlite' in settings) checkWritable(settings.sqlite)
   const ledger = await context.findLedger()
-  await ledger?.close()
+  try {
+    const place = await readLedgerPlace(settings, context.env)
+    await requireOwnLedger(config, { place, ledger, syncs: Object.keys(config.syncs) })
+  } finally {
+    await ledger?.close()
+  }
   const place =
     'sqlite' in settings
       ? relative(dirname(configFile), settings.sqlite)

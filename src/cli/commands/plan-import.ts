@@ -2,7 +2,8 @@
 // looked up, and it is kept. Nothing is written to the service.
 
 import { systemClock, type BulkPriority } from '../../core/ports.ts'
-import type { ImportSync } from '../../../config/index.ts'
+import { readLedgerPlace, type ImportSync } from '../../../config/index.ts'
+import { requireOwnLedger } from '../../dev/known-ledgers.ts'
 import type { RecordsClient } from '../../client/index.ts'
 import { readsAll, requestsOf, reviewLimits, stage, type ImportDeps } from '../../import/index.ts'
 import type { Ledger, Run, RunReports, Runs } from '../../ledger/ledger.ts'
@@ -43,10 +44,13 @@ export async function planImport(
   options: PlanOptions,
 ): Promise<number> {
   const { terminal } = context
+  const config = await context.loadConfig()
   const ledger = await context.openLedger({ readOnly: false })
   let run: Run | null = null
   let isKept = false
   try {
+    const place = await readLedgerPlace(config.ledger, context.env)
+    await requireOwnLedger(config, { place, ledger, syncs: [sync.name] })
     run = await openPlan(ledger, sync)
     const deps = planDeps(ledger, parts.client)
     const { diff, sample, limitRequests } = options

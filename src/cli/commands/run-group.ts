@@ -27,6 +27,7 @@ import { leftByParts, printQuestion } from '../shared/leave.ts'
 import { createLocalWait, waitsForPerson } from '../shared/local-wait.ts'
 import type { LocalParts } from '../shared/local.ts'
 import { notStarted } from '../shared/not-started.ts'
+import { startWithLedger } from '../shared/ledger-start.ts'
 import { requireServices } from '../shared/preflight.ts'
 import { groupToJson, readAccounts, reportGroup, type GroupRef } from '../shared/report-group.ts'
 import { requireWorker } from '../../actions/project.ts'
@@ -69,6 +70,8 @@ export async function runGroup(
     tuning: parseGroupTuning(options.tuning, context.env),
     line: commandLine(['run', ...names, ...(names.length === 0 ? ['--all'] : [])], options),
   }
+  const syncs = plan.members.map(({ sync }) => sync)
+  await startWithLedger(context, config, { syncs, beginsAnew: options.newLedger })
   const parts = findParts(context.configFile)
   const dev = !options.detach && parts?.pid === process.ppid ? parts.command : null
   if (options.local || dev !== null) return await runLocally(context, job, dev)

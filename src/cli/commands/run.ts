@@ -37,6 +37,7 @@ import { isOver, leftByParts, printLeft, printQuestion, stopParts } from '../sha
 import { createLocalWait, waitsForPerson } from '../shared/local-wait.ts'
 import { askAgain } from '../shared/ask-again.ts'
 import { RunQuotas } from '../shared/run-quota.ts'
+import { startWithLedger } from '../shared/ledger-start.ts'
 import { requireServices } from '../shared/preflight.ts'
 import type { LocalParts } from '../shared/local.ts'
 import { reportEnd } from '../shared/report-end.ts'
@@ -101,7 +102,10 @@ export async function run(
   })
 }
 
-interface StartOptions extends Pick<RunOptions, 'detach' | 'local' | 'wait' | 'beginMaxMs'> {
+interface StartOptions extends Pick<
+  RunOptions,
+  'detach' | 'local' | 'wait' | 'beginMaxMs' | 'newLedger'
+> {
   /** Whether a run that holds the sync is followed instead. Default: never. */
   isFollowed?(held: Run): boolean
 }
@@ -115,6 +119,8 @@ export async function startRun(
 ): Promise<number> {
   if (options.wait && options.detach)
     throw new ConfigError('--wait', 'it waits for a decision; leave --detach out')
+  const { sync } = job
+  await startWithLedger(context, config, { syncs: [sync.name], beginsAnew: options.newLedger })
   const parts = findParts(context.configFile)
   const dev = !options.detach && parts?.pid === process.ppid ? parts.command : null
   if (!options.local && dev === null) {

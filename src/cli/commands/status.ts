@@ -2,6 +2,8 @@
 
 import { countRejects, LIVE_STATES } from '../../core/domain/books.ts'
 import { sparedText } from '../../core/domain/spared.ts'
+import { readLedgerPlace } from '../../../config/index.ts'
+import { otherLedgerText } from '../../dev/known-ledgers.ts'
 import type { QuotaStore } from '../../core/ports.ts'
 import type { Ledger, Run } from '../../ledger/ledger.ts'
 import { readRunAccount, type RunAccount } from '../../report/account.ts'
@@ -124,7 +126,10 @@ export async function status(context: CommandContext): Promise<number> {
       run: each.run && heldUpRun(each.run, held.get(each.run.id) ?? null),
     }))
     const lock = ledger === null ? null : await ledgerLock(config)
-    const lost = ledger === null ? lostLedgerText(config) : null
+    const place = await readLedgerPlace(config.ledger, context.env)
+    const known = { place, ledger, syncs: Object.keys(config.syncs) }
+    const lost =
+      (ledger === null ? lostLedgerText(config) : null) ?? (await otherLedgerText(config, known))
     if (lost !== null) context.terminal.err(context.terminal.style('yellow', lost))
     if (context.json)
       printJson(

@@ -13,6 +13,8 @@ export interface RunOptions {
   readonly wait?: boolean
   /** How long a worker may take to open the run, ms; default 60 s. */
   readonly beginMaxMs?: number
+  /** A new beginning in an empty ledger, although another one has runs of the project. */
+  readonly newLedger?: boolean | undefined
   /** A JSON object of `tuning` settings. */
   readonly tuning?: string | undefined
   /** What the run is to others that share the org's quota. Default: what it is, an import or a mirror. */

@@ -4,6 +4,7 @@
 
 import type { PoolClient } from 'pg'
 import { decodeStoredText } from '../../core/stored-text.ts'
+import type { SetUp } from '../../sqlite/migrate.ts'
 import { isLost, sqlStateOf } from '../../postgres/failures.ts'
 import { Clients, LATEST } from './clients.ts'
 import { resolveConnection, type Connection } from './connection.ts'
@@ -19,11 +20,11 @@ import type {
 import { setUp } from './set-up.ts'
 import type { StatementValue } from '../statements/engine.ts'
 
-/** Opens (and, unless `readOnly`, creates and migrates) the schema of `connection`. */
+/** Opens the schema of `connection`, and makes it unless `readOnly`; `setUp: 'upgrade'` migrates an older one. */
 export async function openPostgresDatabase(
   connection: Connection,
   subject: ErrorSubject,
-  { readOnly = false }: { readOnly?: boolean } = {},
+  { readOnly = false, setUp: mayBe = 'new' }: { readOnly?: boolean; setUp?: SetUp } = {},
 ): Promise<PostgresDatabase> {
   const resolved = resolveConnection(connection)
   if ('problem' in resolved)
@@ -65,7 +66,7 @@ export async function openPostgresDatabase(
     close: () => clients.close(),
   }
   try {
-    await setUp(database, schema, readOnly, subject)
+    await setUp(database, schema, readOnly ? 'never' : mayBe, subject)
   } catch (error) {
     await database.close()
     throw error

@@ -1,9 +1,12 @@
 // The PostgreSQL ledger: one schema of a database, any number of processes on any number of machines.
 
 import { systemClock, type Clock } from '../../core/ports.ts'
+import type { SetUp } from '../../sqlite/migrate.ts'
 import type { Ledger } from '../ledger.ts'
+import { checkUsable, UNUSABLE } from '../move/note.ts'
 import { actionStatements } from '../statements/actions.ts'
 import { archiveStatements } from '../statements/archive.ts'
+import { beginningStatements } from '../statements/beginning.ts'
 import { linkClosing } from '../statements/links/closing.ts'
 import { linkMethods } from '../statements/links/index.ts'
 import { linkDecisions } from '../statements/links/staging.ts'
@@ -29,17 +32,23 @@ import { postgresTransactions } from './transactions.ts'
 import { verificationMethods } from './verification.ts'
 
 /**
- * Opens the ledger in a PostgreSQL database, created and migrated if needed.
+ * Opens the ledger in a PostgreSQL database, and makes it unless `readOnly`; `setUp: 'upgrade'` migrates an older one.
  * @param options.signingKey signs the manifests of closed runs; null: they are not signed
  * @throws LedgerError if it cannot be reached or used, or is of another release
  */
 export async function openPostgresLedger(
   connection: Connection,
-  options: { readOnly?: boolean; clock?: Clock; signingKey?: string | null } = {},
+  options: { readOnly?: boolean; setUp?: SetUp; clock?: Clock; signingKey?: string | null } = {},
 ): Promise<Ledger> {
   const clock = options.clock ?? systemClock
   const now = () => new Date(clock.now()).toISOString()
   const db = await openPostgresDatabase(connection, subject, options)
+  try {
+    checkUsable(db.place, await db.one(UNUSABLE))
+  } catch (error) {
+    await db.close()
+    throw error
+  }
   const transactions = postgresTransactions(db)
   const runner = { ...pagedRunner(db), ...transactions }
   return {
@@ -47,6 +56,7 @@ export async function openPostgresLedger(
     ...sharedMethods(runner, postgresDialect),
     ...actionStatements(runner, postgresDialect, now),
     ...schemaHistoryStatements(runner, postgresDialect, now),
+    ...beginningStatements(runner, now),
     ...archiveStatements(runner, exportSelects(db)),
     ...runMethods(db, now),
     ...stagingMethods(db, linkDecisions(transactions, postgresLinkSql)),

@@ -7,6 +7,7 @@
 // part of the hash in the indexes by key and by record, and the ordinal in them is of another type.
 
 import { ACTION_TABLE } from './action-table.ts'
+import { MOVE_TABLE } from './move-table.ts'
 import { SCHEMA_CHANGE_TABLE } from './schema-change-table.ts'
 import { ATTEMPT_VIEWS, CONFLICT_VIEWS, KEPT_VIEWS, SPARING_VIEWS } from './attempt-views.ts'
 import { REPLICA_IDENTITY } from './replica-identity.ts'
@@ -394,4 +395,5 @@ export const MIGRATIONS: readonly string[] = [
   SCHEMA_CHANGE_TABLE,
   REPLICA_IDENTITY,
   WATERMARKS,
+  MOVE_TABLE,
 ]

@@ -1,6 +1,7 @@
 // A schema of the ledger's own: created, migrated and checked. `schema_version` holds the number of migrations applied.
 
 import { systemClock } from '../../core/ports.ts'
+import type { SetUp } from '../../sqlite/migrate.ts'
 import type { PostgresDatabase, Session, ErrorSubject } from './session.ts'
 import { MIGRATIONS } from './migrations.ts'
 import { POSTGRES_MIN } from '../../postgres/version.ts'
@@ -38,7 +39,7 @@ async function alone(session: Session, schema: string, tooLate: () => Error): Pr
 export async function setUp(
   db: PostgresDatabase,
   schema: string,
-  readOnly: boolean,
+  mayBe: SetUp,
   { noun, code, fail }: ErrorSubject,
 ): Promise<void> {
   const refuse = (what: string, message: string) => fail(`${code}_${what}`, message, 'ledger')
@@ -65,13 +66,13 @@ export async function setUp(
   }
   const version = check(await versionOf(db, schema))
   if (version === MIGRATIONS.length) return
-  if (readOnly)
-    throw version === 0
-      ? refuse('missing', `There is no ${noun} at ${db.place} yet; it is made by the first run`)
-      : refuse(
-          'older',
-          `The ${noun} ${db.place} has not been set up by this release yet; run a sync first`,
-        )
+  if (version === 0 && mayBe === 'never')
+    throw refuse('missing', `There is no ${noun} at ${db.place} yet; it is made by the first run`)
+  if (version > 0 && mayBe !== 'upgrade')
+    throw refuse(
+      'older',
+      `The ${noun} ${db.place} is of an older release (schema version ${version}; this one has ${MIGRATIONS.length}); \`records-sync ledger upgrade\` brings it to this one (a backup is yours to make: pg_dump --schema=${schema})`,
+    )
   await db.transaction(async (session) => {
     await alone(session, schema, () =>
       refuse(

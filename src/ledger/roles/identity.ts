@@ -16,4 +16,9 @@ export interface LedgerIdentity {
    * than what the service holds: a run does not rely on it, and a watermark reached until then does not count.
    */
   restoredAfter(): Promise<number>
+
+  /** Whether it has a run, was filled by a move, or was said to be a new beginning. */
+  hasBegun(): Promise<boolean>
+  /** Says that it is a new beginning, whatever other ledgers the project has had. */
+  beginAnew(): Promise<void>
 }

@@ -8,6 +8,7 @@ import {
   type FileSubject,
 } from '../../sqlite/database.ts'
 import { PathWatch } from '../../sqlite/file-watch.ts'
+import { checkUsable, UNUSABLE } from '../move/note.ts'
 import { MIGRATIONS } from './migrations.ts'
 
 export type { SqliteDatabase, SqliteRow, Statement, Value } from '../../sqlite/database.ts'
@@ -18,7 +19,11 @@ const RESTORE =
 const subject: FileSubject = {
   noun: 'ledger',
   code: 'ledger',
-  hints: { missing: 'it is made by the first run', older: 'run a sync first' },
+  hints: {
+    missing: 'it is made by the first run',
+    older: '`records-sync ledger upgrade` brings it to this one, with a backup',
+  },
+  firstTable: 'runs',
   migrations: MIGRATIONS,
   whenRestored:
     'UPDATE project SET restored_after = (SELECT max(0, coalesce(max(id), 0)) FROM runs)',
@@ -31,11 +36,24 @@ const subject: FileSubject = {
 }
 
 /**
- * Opens (and, unless `readOnly`, creates and migrates) the file at `path`. What it has stored, it has after a power cut too: what a
+ * Opens the file at `path`, and makes it unless `readOnly`; `setUp: 'upgrade'` migrates an older one. What it has stored, it has after a power cut too: what a
  * request was about, and that a run exists, is known to Temporal and to the service by then. @throws LedgerError
  */
-export function openLedgerDatabase(path: string, options: FileOptions = {}): SqliteDatabase {
-  return open(path, subject, { synchronous: 'full', ...options })
+export function openLedgerDatabase(
+  path: string,
+  {
+    isMoved = false,
+    ...options
+  }: FileOptions & { /** For the move of a ledger itself. */ readonly isMoved?: boolean } = {},
+): SqliteDatabase {
+  const db = open(path, subject, { synchronous: 'full', setUp: 'new', ...options })
+  try {
+    if (!isMoved) checkUsable(path, db.sql(UNUSABLE).get())
+    return db
+  } catch (error) {
+    db.close()
+    throw error
+  }
 }
 
 /** @throws LedgerError by its `check`, once another file is at `path` */

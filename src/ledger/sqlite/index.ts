@@ -1,9 +1,11 @@
 // The SQLite ledger: one file, several processes of one machine.
 
 import { systemClock, type Clock } from '../../core/ports.ts'
+import type { SetUp } from '../../sqlite/migrate.ts'
 import type { Ledger } from '../ledger.ts'
 import { actionStatements } from '../statements/actions.ts'
 import { archiveStatements } from '../statements/archive.ts'
+import { beginningStatements } from '../statements/beginning.ts'
 import { linkClosing } from '../statements/links/closing.ts'
 import { linkMethods } from '../statements/links/index.ts'
 import { linkDecisions } from '../statements/links/staging.ts'
@@ -26,13 +28,13 @@ import { sqliteTransactions } from './transactions.ts'
 import { verificationMethods } from './verification.ts'
 
 /**
- * Opens the ledger file at `path`, created and migrated if needed.
+ * Opens the ledger file at `path`, and makes it unless `readOnly`; `setUp: 'upgrade'` migrates an older one.
  * @param options.signingKey signs the manifests of closed runs; null: they are not signed
  * @throws LedgerError if it cannot be opened, is damaged, or is of another release
  */
 export function openSqliteLedger(
   path: string,
-  options: { readOnly?: boolean; clock?: Clock; signingKey?: string | null } = {},
+  options: { readOnly?: boolean; setUp?: SetUp; clock?: Clock; signingKey?: string | null } = {},
 ): Ledger {
   return ledgerOn(openLedgerDatabase(path, options), options)
 }
@@ -52,6 +54,7 @@ export function ledgerOn(
     ...shared,
     ...actionStatements(runner, sqliteDialect, now),
     ...schemaHistoryStatements(runner, sqliteDialect, now),
+    ...beginningStatements(runner, now),
     ...archiveStatements(runner, exportSelect),
     ...runMethods(db, now),
     ...stagingMethods(db, linkDecisions(transactions, sqliteLinkSql)),

@@ -2,6 +2,7 @@
 // docs/ledger.md, stable, to be queried with SQL.
 
 import { ACTION_TABLE } from './action-table.ts'
+import { MOVE_TABLE } from './move-table.ts'
 import { SCHEMA_CHANGE_TABLE } from './schema-change-table.ts'
 import { ATTEMPT_VIEWS, CONFLICT_VIEWS, KEPT_VIEWS, SPARING_VIEWS } from './attempt-views.ts'
 import { WATERMARKS } from './watermarks.ts'
@@ -370,4 +371,5 @@ export const MIGRATIONS: readonly string[] = [
   ACTION_TABLE,
   SCHEMA_CHANGE_TABLE,
   WATERMARKS,
+  MOVE_TABLE,
 ]

@@ -170,6 +170,11 @@ export class History {
     for (let step = 0; step < steps; step++) {
       const sync =
         step < this.#syncs.length && often(0.6) ? this.#syncs[step]! : one(...this.#syncs)
+      if (this.#options.move !== undefined && step > 0) {
+        await this.#process.stop()
+        await this.#options.move()
+        await this.#process.start()
+      }
       if (often(0.8)) sync.rows.change()
       await this.#run(sync)
       if (often(0.5)) this.#others.work(1 + below(3)).forEach(tell)

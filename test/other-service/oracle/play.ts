@@ -6,7 +6,8 @@ import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { runAudit } from '../../../src/audit/index.ts'
 import type { Ledger } from '../../../src/ledger/ledger.ts'
-import { openLedger, type LedgerPlace } from '../../../src/ledger/open.ts'
+import { moveLedger } from '../../../src/ledger/move/move.ts'
+import { openLedger, openMoveStore, type LedgerPlace } from '../../../src/ledger/open.ts'
 import { HANG_MS } from '../../hang.ts'
 import { startPostgres } from '../../postgres.ts'
 
@@ -37,15 +38,23 @@ export interface HistoryOptions {
   readonly prefix: string
   readonly kills: boolean
   openLedger(): Promise<Ledger>
+  /** Moves the ledger elsewhere, while nobody has it open. Left out: it stays. */
+  readonly move?: (() => Promise<void>) | undefined
   /** Told what happens, line by line. */
   tell(line: string): void
+}
+
+/** Where the ledger is now. */
+interface LedgerAt {
+  place: LedgerPlace
+  readonly move?: () => Promise<void>
 }
 
 /** Plays one history. Returns how many workers were killed. */
 type Play = (options: HistoryOptions) => Promise<number>
 
 /** Plays a history. Returns how many workers were killed, or why it failed. */
-async function played(play: Play, seed: number, place: LedgerPlace): Promise<number | string> {
+async function played(play: Play, seed: number, at: LedgerAt): Promise<number | string> {
   const folder = mkdtempSync(join(tmpdir(), 'records-sync-history-'))
   const told: string[] = []
   try {
@@ -54,7 +63,8 @@ async function played(play: Play, seed: number, place: LedgerPlace): Promise<num
       folder,
       prefix: `h${seed}-`,
       kills: seed % 2 === 0,
-      openLedger: () => openLedger(place),
+      openLedger: () => openLedger(at.place),
+      move: at.move,
       tell: (line) => void told.push(line),
     })
   } catch (error) {
@@ -81,18 +91,58 @@ async function audited(place: LedgerPlace): Promise<string[]> {
   return findings
 }
 
-async function playAll(play: Play, seeds: readonly number[], newPlace: () => Promise<LedgerPlace>) {
+class Killed extends Error {}
+
+/** A ledger that is moved to the place that comes next, in two goes now and then, as if the first one was killed. */
+function moving(first: LedgerPlace, nextPlace: () => Promise<LedgerPlace>): LedgerAt {
+  let moves = 0
+  const at = {
+    place: first,
+    async move() {
+      const to = await nextPlace()
+      const source = await openMoveStore(at.place, 'never')
+      const target = await openMoveStore(to, 'new')
+      const now = () => new Date().toISOString()
+      try {
+        let pages = 0
+        const page: typeof source.page = async (...given) => {
+          if (++pages > 5) throw new Killed()
+          return await source.page(...given)
+        }
+        if (moves++ % 2 === 0)
+          await moveLedger({ ...source, page }, target, { now }).catch((error: unknown) => {
+            if (!(error instanceof Killed)) throw error
+          })
+        await moveLedger(source, target, { now })
+      } finally {
+        await source.close()
+        await target.close()
+      }
+      at.place = to
+    },
+  }
+  return at
+}
+
+async function playAll(
+  play: Play,
+  seeds: readonly number[],
+  newPlace: () => Promise<LedgerPlace>,
+  nextPlace?: () => Promise<LedgerPlace>,
+) {
   const failed: string[] = []
   let kills = 0
   let histories = 0
-  let place = await newPlace()
+  const open = async (): Promise<LedgerAt> =>
+    nextPlace === undefined ? { place: await newPlace() } : moving(await newPlace(), nextPlace)
+  let at = await open()
   // Bounded: every second history kills, and none without an end.
   for (let index = 0; index < seeds.length || kills < killsMin; index++) {
     if (index > 0 && index % BLOCK === 0) {
-      failed.push(...(await audited(place)))
-      place = await newPlace()
+      failed.push(...(await audited(at.place)))
+      at = await open()
     }
-    const one = await played(play, seeds[index] ?? first + index, place)
+    const one = await played(play, seeds[index] ?? first + index, at)
     histories++
     if (typeof one === 'number') kills += one
     else {
@@ -101,7 +151,7 @@ async function playAll(play: Play, seeds: readonly number[], newPlace: () => Pro
     }
     if (failed.length >= FAILED_MAX) break
   }
-  failed.push(...(await audited(place)))
+  failed.push(...(await audited(at.place)))
   return { failed: failed.join('\n\n'), histories, kills }
 }
 
@@ -143,5 +193,29 @@ export function testHistories(
     }))
     print('PostgreSQL', numbers)
     expect(failed).toBe('')
+  })
+}
+
+/** Histories whose ledger moves between SQLite and PostgreSQL while they are played. */
+export function testMovedHistories(name: string, play: Play, usual: number): void {
+  const seeds = seedsOf(usual)
+  const timeout = Math.max(2 * HANG_MS, 2 * seeds.length * HISTORY_MS)
+  it(`${name}, moved to and fro, ${seeds.length} seeds from ${seeds[0]}`, { timeout }, async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'records-sync-ledgers-'))
+    const postgres = await startPostgres()
+    onTestFinished(async () => {
+      await postgres.stop()
+      rmSync(folder, { recursive: true, force: true })
+    })
+    const url = await postgres.newDatabase()
+    let places = 0
+    const next = async (): Promise<LedgerPlace> =>
+      ++places % 2 === 0
+        ? { url, schema: `moved_${places}` }
+        : { sqlite: join(folder, `${places}.db`) }
+    const { failed, ...numbers } = await playAll(play, seeds, next, next)
+    process.stdout.write(`${name}, moved: ${JSON.stringify({ ...numbers, places })}\n`)
+    expect(failed).toBe('')
+    expect(places).toBeGreaterThan(seeds.length)
   })
 }

@@ -218,6 +218,11 @@ export class WriterHistory {
     if (often(SERVICE_KILLED)) this.#outages.rate = one(0.02, 0.05, 0.15)
     const moves = 4 + below(6)
     for (let move = 0; move < moves; move++) {
+      if (this.#options.move !== undefined && move > 0) {
+        await this.#process.stop()
+        await this.#options.move()
+        await this.#process.start()
+      }
       await this.#move()
       if (often(0.6)) this.#work(1 + below(2))
     }

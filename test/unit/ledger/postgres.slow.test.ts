@@ -60,7 +60,7 @@ afterEach(async () => {
   handles = []
 })
 
-async function open(options: { readOnly?: boolean } = {}): Promise<Ledger> {
+async function open(options: { readOnly?: boolean; setUp?: 'upgrade' } = {}): Promise<Ledger> {
   const ledger = await openPostgresLedger({ url, schema }, options)
   handles.push(ledger)
   return ledger
@@ -156,7 +156,10 @@ describe('opening', () => {
        RESET search_path`,
     )
     expect(await errorOf(open({ readOnly: true }))).toMatchObject({ code: 'ledger_older' })
-    const ledger = await open()
+    expect((await errorOf(open())).message).toMatch(
+      /of an older release \(schema version 1; this one has \d+\); `records-sync ledger upgrade` brings it to this one/,
+    )
+    const ledger = await open({ setUp: 'upgrade' })
     expect(await ledger.run(1)).toMatchObject({ sync: 'contacts', kind: 'import' })
     const purposes = await Promise.all([1, 2, 3].map(async (id) => (await ledger.run(id))?.purpose))
     expect(purposes).toEqual(['sync', 'backfill', 'sync'])
@@ -171,7 +174,7 @@ describe('opening', () => {
        CREATE TABLE schema_version (version integer NOT NULL); INSERT INTO schema_version VALUES (${before});
        CREATE VIEW ours AS SELECT run, mended_by, raw FROM rejects; RESET search_path`,
     )
-    await open()
+    await open({ setUp: 'upgrade' })
     expect((await outside.query(`SELECT * FROM ${schema}.ours`)).rows).toEqual([])
   })
 

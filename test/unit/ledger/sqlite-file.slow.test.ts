@@ -171,7 +171,7 @@ describe('opening', () => {
     await writeFile(path, '')
     expect(await errorOf(() => openSqliteLedger(path, { readOnly: true }))).toMatchObject({
       code: 'ledger_older',
-      message: `The ledger ${path} is empty: nothing has set it up yet, or it was emptied. If it was in use, stop every process that has it open and put a backup in its place; otherwise run a sync first`,
+      message: `The ledger ${path} is empty: nothing has set it up yet, or it was emptied. If it was in use, stop every process that has it open and put a backup in its place; otherwise it is made by the first run`,
     })
   })
 
@@ -204,12 +204,15 @@ describe('opening', () => {
       },
     })
     const execLate = (sql: string) => {
-      if (sql === 'BEGIN IMMEDIATE') migrate(other, path, false, { ...subject, migrations: newer })
+      if (sql === 'BEGIN IMMEDIATE')
+        migrate(other, path, 'upgrade', { ...subject, migrations: newer })
       db.exec(sql)
     }
-    expect(() => migrate(waiting, path, false, subject)).toThrow(/schema version 2; this release/)
+    expect(() => migrate(waiting, path, 'upgrade', subject)).toThrow(
+      /schema version 2; this release/,
+    )
     // It is the newer release's still.
-    migrate(other, path, false, { ...subject, migrations: newer })
+    migrate(other, path, 'upgrade', { ...subject, migrations: newer })
     db.close()
     other.close()
   })
@@ -218,7 +221,7 @@ describe('opening', () => {
     const before = MIGRATIONS.indexOf(ATTEMPT_VIEWS)
     outside(`${MIGRATIONS.slice(0, before).join(';')}; PRAGMA user_version = ${before};
       CREATE VIEW ours AS SELECT run, mended_by, raw FROM rejects`)
-    await openSqliteLedger(path).close()
+    await openSqliteLedger(path, { setUp: 'upgrade' }).close()
     outside('SELECT * FROM ours')
   })
 
@@ -230,7 +233,11 @@ describe('opening', () => {
           ('contacts', 'import', 'run', 'complete', 'w', 'r', '"text"', '2026-01-31T08:15:00.000Z')`)
     const read = await errorOf(() => openSqliteLedger(path, { readOnly: true }))
     expect(read.code).toBe('ledger_older')
-    const ledger = openSqliteLedger(path)
+    const written = await errorOf(() => openSqliteLedger(path))
+    expect(written.message).toBe(
+      `The ledger ${path} is of an older release (schema version 1; this one has ${MIGRATIONS.length}); \`records-sync ledger upgrade\` brings it to this one, with a backup`,
+    )
+    const ledger = openSqliteLedger(path, { setUp: 'upgrade' })
     expect(await ledger.run(1)).toMatchObject({ sync: 'contacts', kind: 'import' })
     const purposes = await Promise.all([1, 2, 3].map(async (id) => (await ledger.run(id))?.purpose))
     expect(purposes).toEqual(['sync', 'backfill', 'sync'])
@@ -294,7 +301,7 @@ describe('for reading only', () => {
   it('does not set a file up', async () => {
     outside('CREATE TABLE theirs (id INTEGER)')
     expect(await errorOf(() => openSqliteLedger(path, { readOnly: true }))).toMatchObject({
-      code: 'ledger_older',
+      code: 'ledger_foreign',
     })
   })
 
