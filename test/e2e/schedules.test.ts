@@ -643,8 +643,9 @@ ${Object.entries(times)
     const isPaused = async () =>
       (await client.schedule.getHandle(`sync:idle:${id}`).describe()).state.paused
     await expect.poll(isPaused, SOON).toBe(true)
-    const active = { state: 'active', next: expect.stringMatching(/^\d{4}-.*Z$/) }
-    expect(await told()).toEqual([active, { state: 'paused', next: null }])
+    const taken = { began: 0, overlapped: 0, missed: 0 }
+    const active = { state: 'active', next: expect.stringMatching(/^\d{4}-.*Z$/), taken }
+    expect(await told()).toEqual([active, { state: 'paused', next: null, taken }])
     const { code, out } = await tell(false)
     expect(code).toBe(0)
     expect(out.filter((line) => line.includes('by itself'))).toEqual([
