@@ -37,7 +37,7 @@ onEachLedger('approve: plan', () => {
     const end = await scene.run({ approves: true, noteWait })
     const plan = (await readPlan(scene.ledger, end.run))!
     expect(said).toEqual([
-      `230 rows wait for approval: every run of the sync asks; plan ${end.run} (${plan.digest.slice(0, 12)}): 228 create, 1 update, 1 equal`,
+      `230 rows wait for approval: every run of the sync asks; plan of run ${end.run} (${plan.digest.slice(0, 12)}): 228 create, 1 update, 1 equal`,
     ])
     expect(end.state).toBe('complete')
     expect(end.books.states).toMatchObject({ created: 228, updated: 1, unchanged: 1 })
@@ -113,7 +113,7 @@ describe('rules', () => {
     const { said, noteWait } = waits()
     await scene.run({ noteWait })
     expect(said[0]).toMatch(
-      /^40 rows wait for approval: 2 of them change a record, the limit updates_max is 1; 92\.5 % of them are new records, the limit creates_max_percent is 90; plan 1 \(\w{12}\): 37 create, 2 update, 1 equal$/,
+      /^40 rows wait for approval: 2 of them change a record, the limit updates_max is 1; 92\.5 % of them are new records, the limit creates_max_percent is 90; plan of run 1 \(\w{12}\): 37 create, 2 update, 1 equal$/,
     )
   })
 
