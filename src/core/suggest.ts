@@ -32,11 +32,13 @@ const plain = (word: string): string =>
 /** Letters that one word must share with another one that it contains. */
 const PART_CHARS_MIN = 4
 
-/** The longest word that contains `word`, or that `word` contains: `Telefon` for `Telefonnummer`. */
+/** The longest word that has `word` as half of its letters, or is half of `word`: `Telefon` for `Telefonnummer`. */
 function partOf(word: string, words: readonly string[]): string | undefined {
   const found = words.filter((candidate) => {
     const [short, long] = [plain(candidate), word].toSorted((a, b) => a.length - b.length)
-    return short!.length >= PART_CHARS_MIN && long!.includes(short!)
+    return (
+      short!.length >= PART_CHARS_MIN && short!.length * 2 >= long!.length && long!.includes(short!)
+    )
   })
   return found.toSorted((a, b) => b.length - a.length)[0]
 }
