@@ -10,7 +10,6 @@ import { heartbeatEach, withHeartbeat } from '../runs/heartbeat.ts'
 import type { ImportConfig, ImportSync, PropertyMapping } from '../../config/index.ts'
 import type { RunSchema } from '../ledger/ledger.ts'
 import type { Source, SourceRecords } from '../sources/source.ts'
-import { isCaseFoldable } from './mapping/key.ts'
 import { loadMapping, type MappingPlan } from './mapping/map.ts'
 import { readTarget } from './mapping/target.ts'
 import { stagedMatchingProperty } from './mapping/types.ts'
@@ -25,15 +24,17 @@ export const STILL_IN_SOURCE = 'still_in_source'
 export const stillInSourceText = (records: number, { isFiltered }: { isFiltered: boolean }) =>
   `${records === 1 ? '1 record without a row is left as it is' : `${records} records without a row are left as they are`}: the source still has ${records === 1 ? 'its record' : 'their records'}, ${isFiltered ? 'outside its filter' : 'which its listing left out'}`
 
+/** Types whose values have one form. A text may have space around it or be decomposed, and no look-up finds all its forms. */
+const ONE_FORM = new Set(['number', 'boolean', 'date', 'datetime'])
+
 /** Keys of all records of a source that are kept in memory, as hashes. */
 const KEYS_MAX = 4_000_000
 
 export interface MappedSource {
   readonly config: ImportConfig
   readonly plan: Pick<MappingPlan, 'map'>
-  /** The type of the matching property, and whether the service takes capitals and small letters of it for the same. */
+  /** The type of the matching property. */
   readonly keyType: string
-  readonly folds: boolean
 }
 
 /** Settings of a mapping that leave the values of its column as they are. */
@@ -69,7 +70,7 @@ export async function openKeys(
     deps,
     loadMapping(sync.name, { ...config, links: undefined }, target, source.columns, { folds }),
   )
-  return KeysOfSource.of(deps, source, { config, plan, keyType, folds })
+  return KeysOfSource.of(deps, source, { config, plan, keyType })
 }
 
 export class KeysOfSource {
@@ -98,15 +99,15 @@ export class KeysOfSource {
   }
 
   /**
-   * Those of at most 1,000 keys that the source has a record of: looked up 100 a request; where the service may hold a key in another
-   * form, all records of a filtered source are read, once.
+   * Those of at most 1,000 keys that the source has a record of: looked up 100 a request. A text that is not found may be there in
+   * another form, so all records of a filtered source are read then, once.
    * @param given.rawKey the form in which the source had the key @param isWhole whether the form is not known
    */
   async have(
     given: readonly { readonly key: string; readonly rawKey?: string | null }[],
     { isWhole = false } = {},
   ): Promise<ReadonlySet<string>> {
-    const { config, keyType, folds } = this.#mapped
+    const { config, keyType } = this.#mapped
     const column = plainColumn(config)
     const type = column === null ? null : this.records.lookUpType(column)
     const found = new Set<string>()
@@ -119,7 +120,7 @@ export class KeysOfSource {
         await this.#read({ column: column!, values: part }, (key) => void found.add(key))
     }
     const left = given.filter(({ key }) => !found.has(key))
-    const isExact = type === keyType && !isWhole && !(folds && isCaseFoldable(keyType))
+    const isExact = type === keyType && !isWhole && ONE_FORM.has(keyType)
     if (left.length === 0 || isExact || !this.records.isFiltered) return found
     this.#all ??= this.#readAll()
     const all = await this.#all

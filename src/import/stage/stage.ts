@@ -151,7 +151,7 @@ async function stageSource(
     const { counts, ...found } = await stageRows(deps, job, { source, plan, last, bounds })
     const { withdrawn = 0, fence } = counts
     const cleared = plan.cleared()
-    const keys = KeysOfSource.of(deps, source, { config, plan, keyType, folds })
+    const keys = KeysOfSource.of(deps, source, { config, plan, keyType })
     const reading = { run, fence, sync, rows: found.all, withdrawn, isRegular, source, keys }
     const planning = planRemovals(deps, { ...reading, isWhole: isRegular && !isIncremental })
     const removals = await withHeartbeat(deps, planning)

@@ -24,7 +24,10 @@ interface Key {
   readonly matching: string
   keyOf(properties: Record<string, unknown>, id: string): string
 }
-const text = (value: unknown) => String([value].flat()[0] ?? '')
+const text = (value: unknown) =>
+  String([value].flat()[0] ?? '')
+    .normalize('NFC')
+    .trim()
 const small = (value: unknown) => text(value).toLowerCase()
 
 const KEYS: Readonly<Record<string, Key>> = {
@@ -109,6 +112,10 @@ const MOVES: readonly (readonly [string, Move])[] = [
     (world) => world.set('P3', { [ID]: 'P9', [EMAIL]: mail('P9'), [STATE]: 'out' }),
   ],
   ['one is emptied of what the filter asks for', (world) => world.set('P1', { [STATE]: null })],
+  [
+    'one leaves the filter, with space around its key',
+    (world) => world.set('P4', { [STATE]: 'out', [ID]: ' P4\u00a0' }),
+  ],
   [
     'one leaves the filter, its address in other capitals',
     (world) => world.set('P4', { [STATE]: 'out', [EMAIL]: ['p4@EXAMPLE.ORG'] }),
