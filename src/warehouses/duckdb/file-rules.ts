@@ -1,6 +1,7 @@
 // Which files a query may read: those in the folders of its warehouse, and never one that contains a secret.
 
-import { open, realpath, stat } from 'node:fs/promises'
+import { closeSync, openSync, readSync } from 'node:fs'
+import { realpath, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { SyncError } from '../../core/errors.ts'
@@ -62,7 +63,7 @@ async function checkOne(
       isPrivate,
       'expected data files; one whose name, or folder, begins with a point is none',
     )
-  if (found.inode !== null && (await holdsKey(file)))
+  if (found.inode !== null && holdsKey(file))
     throw refusedQuery(isPrivate, 'expected data files; one with a private key is none')
   // A backup, or any other copy, whatever its name.
   if (found.inode !== null && isLedgerFile(file))
@@ -98,16 +99,20 @@ const LOOKED_AT = 65_536
 const PRIVATE_KEY = /-----BEGIN [A-Z0-9 ]*PRIVATE KEY|^PuTTY-User-Key-File-/m
 
 /** Whether a file begins with a private key in text form, or with what comes before one: the key of a copy has any name. */
-async function holdsKey(path: string): Promise<boolean> {
-  const file = await open(path).catch(() => null)
-  if (file === null) return false
+function holdsKey(path: string): boolean {
+  let file: number
   try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(LOOKED_AT), 0, LOOKED_AT, 0)
+    file = openSync(path, 'r')
+  } catch {
+    return false
+  }
+  try {
+    const buffer = Buffer.alloc(LOOKED_AT)
     // One character for each byte; UTF-16, as some editors save it, has a zero next to each.
-    const text = buffer.toString('latin1', 0, bytesRead)
+    const text = buffer.toString('latin1', 0, readSync(file, buffer, 0, LOOKED_AT, 0))
     return PRIVATE_KEY.test(text) || PRIVATE_KEY.test(text.replaceAll('\0', ''))
   } finally {
-    await file.close()
+    closeSync(file)
   }
 }
 
