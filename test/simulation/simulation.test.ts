@@ -13,7 +13,7 @@ import { drawPlan, type Plan } from './search/plan.ts'
 import { prepareSimulator, type Prepared } from './search/prepare.ts'
 import { search } from './search/search.ts'
 
-const { RECORDS_SYNC_HISTORIES = '300', RECORDS_SYNC_SEED, RECORDS_SYNC_PLANTED } = process.env
+const { RECORDS_SYNC_HISTORIES = '60', RECORDS_SYNC_SEED, RECORDS_SYNC_PLANTED } = process.env
 const firstSeed = Number(RECORDS_SYNC_SEED ?? 80_000)
 const long = { timeout: 6 * HANG_MS }
 
