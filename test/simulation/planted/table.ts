@@ -825,8 +825,8 @@ export const PLANTED: readonly PlantedBug[] = [
     'outbox',
     'the-ledger-does-not-wait-for-the-disk',
     'src/ledger/sqlite/database.ts',
-    "{ synchronous: 'full', ...options }",
-    "{ synchronous: 'normal', ...options }",
+    "{ synchronous: 'full', setUp: 'new', ...options }",
+    "{ synchronous: 'normal', setUp: 'new', ...options }",
   ),
   bug(
     'links',
