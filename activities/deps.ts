@@ -21,6 +21,8 @@ export interface SharedDeps {
   readonly watch: RunObserver
   /** The error, with its places in the configuration file if it is one of a mapping. Default: as it is. */
   placed?(error: unknown): Promise<unknown>
+  /** What the services of a sync announce of the end of their APIs, in words. Default: nothing. */
+  announced?(sync: SyncConfig): Promise<readonly string[]>
   /** Of the worker. */
   readonly env?: Readonly<Record<string, string | undefined>>
 }

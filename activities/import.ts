@@ -343,7 +343,7 @@ const settle = ({ deps, waits }: ImportWork, run: Run, env: ImportEnv): Promise<
 
 async function close(work: ImportWork, env: ImportEnv, { run, ending }: Input<'closeImport'>) {
   const { ledger, logger } = work.deps
-  const { runOf, report, manifestOf } = work.shared
+  const { runOf, report, manifestOf, noteAnnounced } = work.shared
   const row = await runOf(run)
   // A retry of a close that was already recorded.
   if (!LIVE_STATES.includes(row.state) && row.counts) {
@@ -355,6 +355,7 @@ async function close(work: ImportWork, env: ImportEnv, { run, ending }: Input<'c
   const findings = isFinished
     ? await finishImport((await work.scopeOf(run, env)).importDeps, row)
     : await settle(work, row, env).then(() => null)
+  const announced = await noteAnnounced(row)
   // Minutes for millions of rows.
   const { mode } = jobOf(row, 'import').sync.import
   const { purpose } = row
@@ -365,7 +366,8 @@ async function close(work: ImportWork, env: ImportEnv, { run, ending }: Input<'c
   const differences = findings
     ? sumOfDifferences(findings.left)
     : countKnownDifferent(closed.books) || null
-  await report(row, { to: closed.state, books: closed.books, message: closed.message, differences })
+  const { state: to, books, message } = closed
+  await report(row, { to, books, message, differences, announced })
   const manifest = await manifestOf(row)
   logger.info({ run, state: closed.state, ...closed.books.states, manifest }, 'run_closed')
   const found = findings && {

@@ -121,7 +121,7 @@ async function close(
   signal: AbortSignal,
 ): ReturnType<MirrorActivities['closeMirror']> {
   const { ledger, logger } = deps
-  const { runOf, report, manifestOf } = shared
+  const { runOf, report, manifestOf, noteAnnounced } = shared
   const row = await runOf(run)
   // A retry of a close that was already recorded.
   if (!LIVE_STATES.includes(row.state))
@@ -132,11 +132,12 @@ async function close(
     const { to, schema } = sync.mirror
     await recheckTables(ledger, run, () => deps.openMirrorTables(to, schema, signal))
   }
+  const announced = await noteAnnounced(row)
   const { state, message, counts } = isReconcile
     ? await closeReconcile(ledger, run, ending)
     : { ...(await closeMirror(ledger, run, ending)), counts: null }
   const differences = counts && sumOfDifferences(counts.left)
-  await report(row, { to: state, message, differences })
+  await report(row, { to: state, message, differences, announced })
   const manifest = await manifestOf(row)
   logger.info({ run, state, manifest }, 'run_closed')
   return { state, message, manifest }

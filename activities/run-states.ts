@@ -3,12 +3,13 @@
 import { SyncError, type BlockReason } from '../src/core/errors.ts'
 import { LIVE_STATES, type RunState } from '../src/core/domain/books.ts'
 import type { Run } from '../src/ledger/ledger.ts'
+import { jobOf } from '../src/runs/job.ts'
 import { runChange, type RunChange } from '../src/runs/observers.ts'
 import type { SharedDeps } from './deps.ts'
 
 export type RunStates = ReturnType<typeof runStates>
 
-export function runStates({ ledger, logger, watch }: SharedDeps) {
+export function runStates({ ledger, logger, watch, announced }: SharedDeps) {
   /** @throws SyncError `run_unknown` */
   const runOf = async (id: number): Promise<Run> => {
     const run = await ledger.run(id)
@@ -44,6 +45,13 @@ export function runStates({ ledger, logger, watch }: SharedDeps) {
       const run = await runOf(id)
       if (LIVE_STATES.includes(run.state)) return run
       throw new SyncError('run_closed', `Run ${id} is ${run.state}; nothing more can be done in it`)
+    },
+
+    /** Warns a run that closes of what its services announce. What cannot be read is worth no failure. */
+    async noteAnnounced(run: Run): Promise<readonly string[]> {
+      const texts = (await announced?.(jobOf(run).sync).catch(() => [])) ?? []
+      if (texts.length > 0) await ledger.addWarnings(run.id, texts)
+      return texts
     },
 
     /** Digest of the manifest that a closed run was sealed with; null if it has none. */

@@ -169,6 +169,7 @@ export const NOTIFICATION_KINDS = {
   skipped:
     'a sync of a group did not begin, because one that it is `after` did not end well: docs/groups.md',
   recovered: 'a run goes on, or the first one that succeeds after one that did not',
+  deprecated: 'a service announces the end of the API that a run uses, or that day has come',
 } as const satisfies Record<string, string | null>
 
 export type NotificationKind = keyof typeof NOTIFICATION_KINDS

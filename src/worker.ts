@@ -26,6 +26,7 @@ import {
   taskQueueOf,
   type ShortActivities,
 } from '../workflows/queues.ts'
+import { connectionsOf, deprecatedText, readDeprecations } from './resources/deprecations.ts'
 import { createClientRegistry } from './resources/client-registry.ts'
 import { systemClock, type Logger } from './core/ports.ts'
 import { openLedger, openQuotaStore } from './ledger/open.ts'
@@ -212,6 +213,7 @@ async function openParts(options: WorkerOptions, onClose: OnClose) {
     monitor,
     temporalPage,
     connections,
+    quotas,
     shared,
     client,
     project,
@@ -223,10 +225,13 @@ type Parts = Awaited<ReturnType<typeof openParts>>
 /** What activities work with, of the parts of a process. */
 export function activityDeps(
   options: Pick<WorkerOptions, 'configFile' | 'env' | 'logger'>,
-  parts: Pick<Parts, 'ledger' | 'ledgerPlace' | 'monitor' | 'connections' | 'client' | 'project'>,
+  parts: Pick<
+    Parts,
+    'ledger' | 'ledgerPlace' | 'monitor' | 'connections' | 'quotas' | 'client' | 'project'
+  >,
 ): ActivityDeps {
   const { configFile, env, logger } = options
-  const { ledger, monitor, connections, client, project } = parts
+  const { ledger, monitor, connections, quotas, client, project } = parts
   const openers = createSourceOpeners(options, connections.connect)
   return {
     ledger,
@@ -248,6 +253,12 @@ export function activityDeps(
     ]),
     loadSync: syncLoader({ configFile, env }, parts),
     placed: async (error) => await placedMapping(error, configFile, env),
+    announced: async (sync) => {
+      const current = await loadConfig(configFile, env)
+      const { deprecation } = connections
+      const found = await readDeprecations(current, connectionsOf(sync), quotas, deprecation)
+      return found.map((one) => deprecatedText(one, systemClock.now()))
+    },
     loadSyncs: async () => Object.values((await loadConfig(configFile, env)).syncs),
     loadGroups: () => loadConfig(configFile, env),
     connect: connections.connect,

@@ -258,6 +258,8 @@ async function sendWith(
     date: headers['date'],
     rateLimit: headers['ratelimit'],
     rateLimitPolicy: headers['ratelimit-policy'],
+    deprecation: headers['deprecation'],
+    sunset: headers['sunset'],
   })
   return answer
 }

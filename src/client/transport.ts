@@ -54,6 +54,8 @@ export interface TransportOptions {
 /** Opens a connection to an origin. */
 export type Connect = buildConnector.connector
 
+/** Answers may have several of these headers; of any other one, several are as good as none. */
+const MAY_REPEAT: readonly string[] = ['deprecation', 'sunset']
 const CONNECT_TIMEOUT_MS = 10_000
 /** A longer timer would fire at once. */
 const TIMEOUT_MAX_MS = 2 ** 31 - 1
@@ -195,6 +197,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     for (const name of Object.keys(headers)) {
       const value = headers[name]
       if (typeof value === 'string') single[name] = value
+      else if (value !== undefined && MAY_REPEAT.includes(name)) single[name] = value.join(', ')
     }
     this.headers = single
   }

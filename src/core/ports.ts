@@ -64,6 +64,9 @@ export interface Answer {
   readonly rateLimit?: string | undefined
   /** `RateLimit-Policy`, of the same draft. */
   readonly rateLimitPolicy?: string | undefined
+  /** `Deprecation` and `Sunset`: an end of the API that the service announces. */
+  readonly deprecation?: string | undefined
+  readonly sunset?: string | undefined
 }
 
 /** The right to send one request. Exactly one of the three methods is called, once. */

@@ -115,10 +115,16 @@ function requestMetrics(
     'Requests that are left, as the last answer to this worker said.',
   )
 
+  const sunset = gauge(
+    'api_sunset_timestamp_seconds',
+    'When the API of a connection ends, as its service announces; 0 where it announces an end without a day.',
+  )
+
   return {
     observer: {
-      answered(connection, { priority, status, limit, remaining }) {
+      answered(connection, { priority, status, limit, remaining, deprecation }) {
         requests.add({ connection, priority, status: status === null ? 'none' : String(status) })
+        if (deprecation !== null) sunset.set({ connection }, (deprecation.sunsetMs ?? 0) / 1_000)
         if (status !== null) lastAnswers.set(connection, { limit, remaining, atMs: clock.now() })
       },
       waited(connection, { priority, ms }) {

@@ -12,7 +12,7 @@ const MESSAGE_CHARS_MAX = 500
 
 /** The JSON that is posted; `text` is what Slack and Mattermost show. */
 export function notificationBody(news: News, event: NotificationKind, clock: Clock) {
-  const { change, rejects, differences } = news
+  const { change, rejects, differences, announced } = news
   const { sync, kind, run, to: state, reason, workflowId } = change
   return {
     text: textOf(news, event),
@@ -22,7 +22,7 @@ export function notificationBody(news: News, event: NotificationKind, clock: Clo
     run,
     state,
     reason,
-    message: messageOf(change),
+    message: event === 'deprecated' ? announced.join('; ') : messageOf(change),
     rejects,
     differences,
     workflow: workflowId,
@@ -31,7 +31,10 @@ export function notificationBody(news: News, event: NotificationKind, clock: Clo
   }
 }
 
-function textOf({ change, rejects, differences }: News, event: NotificationKind): string {
+function textOf(
+  { change, rejects, differences, announced }: News,
+  event: NotificationKind,
+): string {
   const { sync, run, reason } = change
   const message = messageOf(change)
   const why = message === null ? '' : `: ${message}`
@@ -53,9 +56,13 @@ function textOf({ change, rejects, differences }: News, event: NotificationKind)
     skipped: `did not begin${where}${why}`,
     differences: differs,
     recovered: change.to === 'running' ? `goes on${where}` : `succeeded again${where}`,
+    deprecated: `uses an API that ends${where}`,
   } satisfies Record<NotificationKind, string>
   // In Slack these characters make links and mention people.
-  return `${sync} ${says[event]}`.replaceAll('<', '‹').replaceAll('>', '›')
+  return [`${sync} ${says[event]}`, ...announced]
+    .join('; ')
+    .replaceAll('<', '‹')
+    .replaceAll('>', '›')
 }
 
 /** `3 rejected rows`, `2 rejected rows or links`, `1 rejected link`. */

@@ -26,6 +26,8 @@ export interface News {
   readonly rejects: number | null
   /** Records known to differ; null if they were not counted. */
   readonly differences: number | null
+  /** Ends of their APIs that the services announce, and that the run before did not warn of. */
+  readonly announced: readonly string[]
 }
 
 export class RunNews {
@@ -44,6 +46,26 @@ export class RunNews {
    * @param wentOn whether the run continued lately, and that is not reported yet
    */
   async of(change: RunChange, wentOn: boolean): Promise<News | null> {
+    const news = await this.#ofState(change, wentOn)
+    const announced = await this.#announcedFirst(change)
+    if (announced.length === 0) return news
+    return {
+      ...(news ?? newsOf(change)()),
+      events: [...(news?.events ?? []), 'deprecated'],
+      announced,
+    }
+  }
+
+  async #announcedFirst({ run, sync, to, purpose, announced }: RunChange) {
+    const isTold = isComplete(to) || to === 'failed'
+    if (announced.length === 0 || run === null || !isTold || !REGULAR_PURPOSES.includes(purpose))
+      return []
+    const previous = await previousRuns(this.#ledger, sync, run)
+    const before = previous.find(({ state }) => state !== 'skipped')
+    return announced.filter((text) => before?.warnings.includes(text) !== true)
+  }
+
+  async #ofState(change: RunChange, wentOn: boolean): Promise<News | null> {
     const { run, sync, from, to, reason, message } = change
     const news = newsOf(change)
     if (run === null) {
@@ -132,6 +154,7 @@ function newsOf(change: RunChange) {
     events,
     rejects,
     differences,
+    announced: [],
   })
 }
 

@@ -12,20 +12,22 @@ import {
   type SecretSource,
 } from '../../config/index.ts'
 import { Pacer, parseLimit, RecordsClient, type ClientOptions } from '../client/index.ts'
+import { readDeprecation, type Deprecation } from '../client/deprecation.ts'
 import { isKeyForm, keyFormText } from '../client/key.ts'
 import { CaUnusable, ConfigError, SyncError } from '../core/errors.ts'
 import { orgRefText, type OrgRef } from '../core/domain/org-ref.ts'
 import type { KeyVisibility } from '../core/domain/visibility.ts'
 import { readCa } from '../outbound/pem.ts'
 import type { ConfigRef } from './openers.ts'
-import type {
-  AcquireOptions,
-  Answer,
-  Logger,
-  Permit,
-  Priority,
-  Quota,
-  QuotaStore,
+import {
+  systemClock,
+  type AcquireOptions,
+  type Answer,
+  type Logger,
+  type Permit,
+  type Priority,
+  type Quota,
+  type QuotaStore,
 } from '../core/ports.ts'
 
 /** How long the question whose key this is may delay a connection; the next connection asks it again. */
@@ -44,6 +46,8 @@ export interface RequestObserver {
       readonly status: number | null
       readonly limit: number | null
       readonly remaining: number | null
+      /** An end of the API that the answer announces. */
+      readonly deprecation: Deprecation | null
     },
   ): void
   /** A request has waited for the quota, whether it was then sent or not. */
@@ -121,6 +125,8 @@ export function createClientRegistry(options: ClientRegistryOptions) {
       const client = home === null ? known.client : known.client.forHome(home, sight)
       return { client, keyFingerprint }
     },
+    /** What the newest answers to this process announce; null if nothing, or there were none. */
+    deprecation: (name: string): Deprecation | null => clients.get(name)?.quota.deprecation ?? null,
     async close() {
       for (const { client } of clients.values()) await client.close()
       await pacers?.close()
@@ -193,6 +199,7 @@ interface Connection {
 /** The pacer of a connection, which changes with its key; `watch` is called for every request. */
 class CurrentQuota implements Quota {
   pacer: Pacer
+  deprecation: Deprecation | null = null
   private readonly connection: string
   private readonly watch: RequestObserver | undefined
 
@@ -204,19 +211,23 @@ class CurrentQuota implements Quota {
 
   async acquire(options: AcquireOptions = {}): Promise<Permit> {
     const { connection, watch } = this
-    if (!watch) return await this.pacer.acquire(options)
     const { priority = 'interactive' } = options
     const since = performance.now()
     const permit = await this.pacer.acquire(options).finally(() => {
-      watch.waited(connection, { priority, ms: performance.now() - since })
+      watch?.waited(connection, { priority, ms: performance.now() - since })
     })
-    const end = (answer: Answer | null) =>
-      watch.answered(connection, {
+    const end = (answer: Answer | null) => {
+      const { deprecation: field, sunset } = answer ?? {}
+      const deprecation = readDeprecation(field, sunset, systemClock.now())
+      this.deprecation = deprecation ?? this.deprecation
+      watch?.answered(connection, {
         priority,
         status: answer?.status ?? null,
         limit: parseLimit(answer?.limit),
         remaining: parseLimit(answer?.remaining),
+        deprecation,
       })
+    }
     return {
       observe(answer) {
         permit.observe(answer)

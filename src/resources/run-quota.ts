@@ -12,7 +12,7 @@ import type { Run } from '../ledger/ledger.ts'
 import type { LiveProgress } from '../report/live-progress.ts'
 
 /** What is known of a quota is worth no failure: null where it cannot be read. */
-async function orUnknown<Result>(work: () => Promise<Result>): Promise<Result | null> {
+export async function orUnknown<Result>(work: () => Promise<Result>): Promise<Result | null> {
   try {
     return await work()
   } catch (error) {

@@ -23,11 +23,19 @@ export interface RunChange {
   readonly books: Books | null
   /** For a run that ended: records that it knows to differ. Null if they were not counted, or none differs. */
   readonly differences: number | null
+  /** For a run that ended: ends of their APIs that its services announce. */
+  readonly announced: readonly string[]
   readonly workflowId: string
 }
 
 /** What most changes leave out. */
-export const NO_CHANGE = { reason: null, message: null, books: null, differences: null } as const
+export const NO_CHANGE = {
+  reason: null,
+  message: null,
+  books: null,
+  differences: null,
+  announced: [],
+} as const
 
 /** The change of a run to another state. */
 export const runChange = (

@@ -463,6 +463,7 @@ describe('the keeper', () => {
     books: null,
     purpose: 'sync',
     differences: null,
+    announced: [],
     workflowId: `import-${sync}-2026-01-01T00:00:00Z`,
     ...more,
   })

@@ -210,7 +210,7 @@ test('whoever watches is told of every request once: how it ended, what it told 
   await expect(aborted).rejects.toThrow('enough')
   service.setDown(true)
   await expect(client.listObjectTypes({ retries: 0 })).rejects.toThrow()
-  const told = { connection: 'one', priority: 'interactive', limit: 6_000 }
+  const told = { deprecation: null, connection: 'one', priority: 'interactive', limit: 6_000 }
   const none = { limit: null, remaining: null }
   expect(ends).toEqual([
     { ...told, status: 200, remaining: expect.any(Number) },

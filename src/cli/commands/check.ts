@@ -10,6 +10,7 @@ import {
   type Config,
   type MirrorSync,
 } from '../../../config/index.ts'
+import { deprecationText, type Deprecation } from '../../client/deprecation.ts'
 import type { RecordsClient } from '../../client/index.ts'
 import { SyncError } from '../../core/errors.ts'
 import { systemClock } from '../../core/ports.ts'
@@ -263,14 +264,16 @@ async function checkServices(
 ): Promise<void> {
   const { findings } = checking
   const quotas = await findQuotas(context)
-  const { connect, close } = await createClients(context, 'check', quotas)
+  const { connect, close, deprecation } = await createClients(context, 'check', quotas)
   /** The first connection of each org. */
   const firstOf = new Map<string, string>()
   try {
     for (const name of Object.keys(config.connections))
       await findings.examine(connectionSubject(name), async () =>
         connect(name)
-          .then((found) => checkConnection(context, config, name, { ...found, firstOf }))
+          .then((found) =>
+            checkConnection(context, config, name, { ...found, firstOf, deprecation }),
+          )
           .catch(async (error: unknown) => {
             throw await placedService(error, name, context.configFile, context.env)
           }),
@@ -311,15 +314,21 @@ async function checkConnection(
     client,
     keyFingerprint,
     firstOf,
-  }: Awaited<ReturnType<Connect>> & { readonly firstOf: Map<string, string> },
+    deprecation,
+  }: Awaited<ReturnType<Connect>> & {
+    readonly firstOf: Map<string, string>
+    readonly deprecation: (name: string) => Deprecation | null
+  },
 ): Promise<CheckFindings> {
   const self = await client.readSelf()
   const types = await client.listObjectTypes()
   const resolution = await client.resolution()
+  const announced = deprecation(name)
   return {
     message: `${client.origin}${throughText(proxyFor(client.origin, env))}, org ${self.org_id}, key#${keyFingerprint}, reach ${self.reach}, ${types.length} object types`,
     warnings: [
       ...resolution.warnings,
+      ...(announced ? [deprecationText(announced, systemClock.now())] : []),
       ...quotaConflicts(config, name, `${client.origin} org ${self.org_id}`, firstOf),
     ],
     operations: operationRows(resolution),

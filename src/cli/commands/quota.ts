@@ -2,6 +2,7 @@
 // `--open` lets the next request go that a Retry-After holds back.
 
 import type { Config } from '../../../config/index.ts'
+import { deprecationToJson } from '../../client/deprecation.ts'
 import { OrgQuota } from '../../client/pacer/org-quota.ts'
 import { readQuotaView, type QuotaView } from '../../client/pacer/view.ts'
 import { BATCH_ITEMS_MAX } from '../../contract/index.ts'
@@ -114,6 +115,7 @@ function quotaToJson(view: QuotaView) {
     closed_until: view.closedUntilMs === null ? null : iso(view.closedUntilMs),
     closed_for_long: view.isClosedForLong,
     refuses_all: refusalsToJson(view),
+    deprecation: deprecationToJson(view.deprecation),
     reserve_percent: percentOfShare(view.reserve),
     last_minute: view.lastMinute,
     users: view.users.map((user) => ({

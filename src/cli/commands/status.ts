@@ -2,7 +2,14 @@
 
 import { countRejects, LIVE_STATES } from '../../core/domain/books.ts'
 import { sparedText } from '../../core/domain/spared.ts'
-import { readLedgerPlace } from '../../../config/index.ts'
+import { readLedgerPlace, type Config, type SyncConfig } from '../../../config/index.ts'
+import { deprecationToJson } from '../../client/deprecation.ts'
+import {
+  connectionsOf,
+  deprecatedText,
+  readDeprecations,
+  type DeprecatedConnection,
+} from '../../resources/deprecations.ts'
 import { otherLedgerText } from '../../dev/known-ledgers.ts'
 import type { QuotaStore } from '../../core/ports.ts'
 import type { Ledger, Run } from '../../ledger/ledger.ts'
@@ -108,6 +115,21 @@ function leftCells({ run, account, progress, rejectsLeft }: SyncStatus) {
     .with(STATE, left === 0 ? `${cells[STATE]}, mended` : cells[STATE]!)
 }
 
+/** Ends of their APIs that the services of the configured syncs announce. */
+async function deprecationsOf(context: CommandContext, config: Config) {
+  const store = await findQuotas(context)
+  try {
+    return await readDeprecations(config, Object.keys(config.connections), store)
+  } finally {
+    await store?.close()
+  }
+}
+
+const deprecationsToJson = (sync: SyncConfig, all: readonly DeprecatedConnection[]) =>
+  all
+    .filter(({ connection }) => connectionsOf(sync).includes(connection))
+    .map(({ connection, deprecation }) => ({ connection, ...deprecationToJson(deprecation) }))
+
 type SyncStatus = Awaited<ReturnType<typeof readStatuses>>[number]
 
 /** Every configured sync with its latest run, and the reconciliation since. */
@@ -125,6 +147,7 @@ export async function status(context: CommandContext): Promise<number> {
       ...each,
       run: each.run && heldUpRun(each.run, held.get(each.run.id) ?? null),
     }))
+    const deprecated = ledger === null ? [] : await deprecationsOf(context, config)
     const lock = ledger === null ? null : await ledgerLock(config)
     const place = await readLedgerPlace(config.ledger, context.env)
     const known = { place, ledger, syncs: Object.keys(config.syncs) }
@@ -137,6 +160,7 @@ export async function status(context: CommandContext): Promise<number> {
         syncs.map((each) => ({
           ...statusToJson(each),
           ledger_locked_by: lock?.holder ?? null,
+          deprecations: deprecationsToJson(config.syncs[each.sync]!, deprecated),
           ...(isAtWork(each) && { nobody_works: idle !== null }),
           schedule: scheduleToJson(config, each.sync, schedules),
         })),
@@ -145,8 +169,14 @@ export async function status(context: CommandContext): Promise<number> {
       printStatuses(context, syncs, lost === null ? 'never run' : 'not known')
       const idleLines = idle === null ? [] : syncs.filter(isAtWork).map(idleText(context, idle))
       for (const line of syncs.flatMap(sparedLines)) context.terminal.out(line)
-      for (const line of [...lockLines(lock), ...idleLines, ...scheduleLines(context, schedules)])
-        context.terminal.out(context.terminal.style('yellow', line))
+      const ends = deprecated.map((one) => deprecatedText(one, Date.now()))
+      const lines = [
+        ...lockLines(lock),
+        ...idleLines,
+        ...scheduleLines(context, schedules),
+        ...ends,
+      ]
+      for (const line of lines) context.terminal.out(context.terminal.style('yellow', line))
     }
     return EXIT.done
   } finally {

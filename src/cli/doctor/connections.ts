@@ -4,9 +4,10 @@ import { hostname } from 'node:os'
 import { basename, dirname, relative } from 'node:path'
 import { placedService, secretRemedy, type Config } from '../../../config/index.ts'
 import { UNLIMITED_PER_MINUTE } from '../../client/pacer/memory.ts'
+import { deprecationText, type Deprecation } from '../../client/deprecation.ts'
 import type { Self } from '../../contract/index.ts'
 import { countText, formatNumber } from '../../core/format.ts'
-import { silentLogger, type QuotaStore } from '../../core/ports.ts'
+import { silentLogger, systemClock, type QuotaStore } from '../../core/ports.ts'
 import { ServiceFailure } from '../../core/errors.ts'
 import { findParts } from '../../dev/parts.ts'
 import { proxyFor, throughText } from '../../outbound/proxy.ts'
@@ -74,6 +75,7 @@ export function connectionProbes(
           keyFinding(name, self, place, names),
           quotaFinding(name, heard.get(name), config.connections[name]!.quota.reserve),
           clockFinding(name, client.clockAheadMs()),
+          ...deprecationFindings(name, registry.deprecation(name), systemClock.now()),
         ]
       } catch (error) {
         return [await failure(context, config, name, error)]
@@ -156,6 +158,17 @@ export function clockFinding(name: string, aheadMs: number | null): DoctorFindin
     `${elapsedText(offMs)} ${way} this machine's. Up to 1 min harms nothing; above, --from and --to of a backfill, and times in reports, are off by it, and certificates may count as expired`,
     'Set the clock that is wrong: here with timedatectl set-ntp true. Runs lose nothing: mirrors reckon with it',
   )
+}
+
+/** An end of the API that the service announces. @param found null: it announces none */
+export function deprecationFindings(
+  name: string,
+  found: Deprecation | null,
+  nowMs: number,
+): DoctorFinding[] {
+  if (found === null) return []
+  const [text, remedy = ''] = deprecationText(found, nowMs).split('. ')
+  return [finding('warning', `api ${name}`, text!, remedy)]
 }
 
 async function failure(

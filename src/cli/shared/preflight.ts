@@ -4,6 +4,7 @@
 import { placedService, type Config, type SyncConfig } from '../../../config/index.ts'
 import { isOfKey, SyncError } from '../../core/errors.ts'
 import { findParts } from '../../dev/parts.ts'
+import { connectionsOf } from '../../resources/deprecations.ts'
 import { createClients, type CommandContext } from './context.ts'
 import { withinDev } from './command-line.ts'
 import { devCommand, isOfDev } from './dev-service.ts'
@@ -42,13 +43,6 @@ function byConnection(syncs: readonly SyncConfig[]): ReadonlyMap<string, string>
   for (const sync of syncs)
     for (const name of connectionsOf(sync)) if (!first.has(name)) first.set(name, sync.name)
   return first
-}
-
-/** Those that it reads or writes. */
-function connectionsOf(sync: SyncConfig): readonly string[] {
-  if (sync.kind === 'mirror') return [sync.mirror.from]
-  const { from, to } = sync.import
-  return ['records' in from ? from.records.connection : to, to]
 }
 
 async function refusal(

@@ -2,6 +2,7 @@
 // Promise kept here: no line is longer than the width that was asked for, but for a single long word.
 
 import { UNLIMITED_PER_MINUTE } from '../../client/pacer/memory.ts'
+import { deprecationText } from '../../client/deprecation.ts'
 import type { QuotaView } from '../../client/pacer/view.ts'
 import { BATCH_ITEMS_MAX } from '../../contract/index.ts'
 import { BULK_PRIORITIES, PRIORITIES, type Priority } from '../../core/ports.ts'
@@ -138,6 +139,8 @@ function factsOf(view: QuotaView, { nowMs }: Screen): Fact[] {
     const text = `${percentOfShare(reserve)} %: ${kept} ${minute} are kept for people and other applications`
     facts.push({ label: 'reserve', text })
   }
+  if (view.deprecation !== null)
+    facts.push({ label: 'api', text: deprecationText(view.deprecation, nowMs), style: 'yellow' })
   const { requests, refused, unavailable } = totals
   const since = `since ${utc(totals.sinceMs, nowMs)}`
   facts.push({ label: 'requests', text: `${formatNumber(requests)} ${since}` })

@@ -5,6 +5,7 @@
 import { BULK_PRIORITIES, PRIORITIES } from '../../core/ports.ts'
 import type { Answer, BulkPriority, Priority } from '../../core/ports.ts'
 import { FairShares, type Weights } from './fair-shares.ts'
+import { readDeprecation, type Deprecation } from '../deprecation.ts'
 import { parseDraftFields, parseLimit, parseRetryAfter } from './headers.ts'
 import { PacerState } from './state.ts'
 import { RefusalStreak } from './refusals.ts'
@@ -65,6 +66,8 @@ const CLOCK_SET_BACK_S = 5
 const STALE_S = 2
 /** How soon to ask again if another priority, of another process, is next. */
 const YIELD_S = 0.1
+/** What an answer has announced counts for so long, if later ones do not: they may be of other operations. */
+const ANNOUNCED_S = 86_400
 
 interface Kept {
   readonly version: number
@@ -78,6 +81,12 @@ interface Kept {
   /** Left out by earlier versions, as the next one is. */
   readonly refusals?: object
   readonly minutes?: MinutesText
+  readonly announced?: Announced | null
+}
+
+/** The newest announcement of an end of the API, and when it was heard, in seconds. */
+interface Announced extends Deprecation {
+  readonly at: number
 }
 
 /** Requests since a time, in ms. */
@@ -95,6 +104,7 @@ export class OrgQuota {
   readonly totals: RequestTotals
   refusals: RefusalStreak
   minutes: Minutes
+  announced: Announced | null
   settings: QuotaSettings
   private lastId: number
   /** Set if this is one process's own copy: its ids must differ from those of the row. */
@@ -110,6 +120,7 @@ export class OrgQuota {
     this.totals = kept?.totals ?? { sinceMs: t * 1_000, requests: 0, refused: 0, unavailable: 0 }
     this.refusals = RefusalStreak.restore(kept?.refusals ?? {})
     this.minutes = new Minutes(kept?.minutes)
+    this.announced = kept?.announced ?? null
     this.lastId = kept?.lastId ?? 0
     this.at = kept?.at ?? t
   }
@@ -210,6 +221,7 @@ export class OrgQuota {
       at: this.time(nowMs),
       refusals: this.refusals,
       minutes: this.minutes.toJSON(),
+      ...(this.announced && { announced: this.announced }),
     }
     return JSON.stringify(kept)
   }
@@ -228,12 +240,19 @@ export class OrgQuota {
     const sentAt = Math.min(sentMs / 1_000, endedAt)
     const seen = seenOf(end, endedMs)
     this.pacer.onAnswer(id, seen, sentAt, endedAt, t)
+    this.hear(end, t)
     if (end.status === 429) this.refusals.refused(sentAt, endedAt, seen.retryAfter)
     else this.refusals.answered(sentAt)
     this.minutes.add(end.status === 429 ? null : priorityOf(id), t)
     if (end.status === 429) this.totals.refused++
     else if (end.status === 503) this.totals.unavailable++
     else this.users.used(user.id, priorityOf(id), t)
+  }
+
+  private hear({ deprecation, sunset }: Answer, t: number): void {
+    const found = readDeprecation(deprecation, sunset, t * 1_000)
+    if (found !== null) this.announced = { ...found, at: t }
+    else if (this.announced && t - this.announced.at > ANNOUNCED_S) this.announced = null
   }
 
   /** Seconds. If the clock is set back a little, time stops; if by more, what was learned belongs to another time. */

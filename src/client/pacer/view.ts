@@ -1,6 +1,7 @@
 // An org's quota for display, read from its row.
 
 import { BULK_PRIORITIES, type BulkPriority } from '../../core/ports.ts'
+import type { Deprecation } from '../deprecation.ts'
 import { OrgQuota, type RequestTotals } from './org-quota.ts'
 import { UNLIMITED_PER_MINUTE, type LimiterModelName } from './memory.ts'
 import type { Consumers } from './consumers.ts'
@@ -32,6 +33,8 @@ export interface QuotaView {
     /** What the newest one asked for; null if it did not say. */
     readonly retryAfterMs: number | null
   } | null
+  /** An end of the API that the service has announced lately. */
+  readonly deprecation: Deprecation | null
   /** Share of the limit that is left to others. */
   readonly reserve: number
   /** Accepted requests; those of others are estimated. */
@@ -72,6 +75,7 @@ export function readQuotaView(org: string, state: string, nowMs: number): QuotaV
     closedUntilMs: isClosed ? seen.gate * 1_000 : null,
     isClosedForLong: isShut,
     refusals: refusalsOf(quota),
+    deprecation: deprecationOf(quota),
     reserve,
     lastMinute: { ours: seen.ours, others: seen.others },
     users,
@@ -103,6 +107,9 @@ function refusalsOf({ refusals }: OrgQuota): QuotaView['refusals'] {
     }
   )
 }
+
+const deprecationOf = ({ announced }: OrgQuota): Deprecation | null =>
+  announced && { sinceMs: announced.sinceMs, sunsetMs: announced.sunsetMs }
 
 /** Minutes that so many requests take; null if unknown, 0 if nothing limits. */
 export function forecastMinutes(

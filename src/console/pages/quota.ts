@@ -127,6 +127,7 @@ function strip(org: OrgQuotaView): Markup {
       org.refuses_since !== null &&
       html`<p class="warn">${TEXT.quotaRefuses} ${timeOf(org.refuses_since, 'short')}</p>`
     }
+    ${org.announced !== null && html`<p class="warn">${org.announced}</p>`}
     ${
       org.refused > 0 &&
       html`<p class="soft small">

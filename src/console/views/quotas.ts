@@ -1,6 +1,7 @@
 // The quota of each org, from the rows that all processes share, and what the live runs still ask of it. Asks no service.
 
 import { z } from 'zod'
+import { deprecationText } from '../../client/deprecation.ts'
 import { UNLIMITED_PER_MINUTE } from '../../client/pacer/memory.ts'
 import { readQuotaView, type QuotaView } from '../../client/pacer/view.ts'
 import { PRIORITIES, type QuotaStore } from '../../core/ports.ts'
@@ -30,6 +31,7 @@ export const orgQuota = z
     reserve: z.number().describe('Share of the limit that is left to others, 0 to 1.'),
     closed_until: timeOrNull.describe('A Retry-After that is in force.'),
     refuses_since: timeOrNull.describe('If the service refuses every request: since when.'),
+    announced: textOrNull.describe('An end of the API that the service announces.'),
     users: z.array(z.object({ name: text, last_minute: count, waiting: count })),
     requests: count.describe('All since `since`.'),
     refused: count.describe('Of them refused with 429.'),
@@ -100,13 +102,14 @@ export async function readQuotas(store: QuotaStore): Promise<OrgQuotaView[]> {
   const views: OrgQuotaView[] = []
   for (const { org, state } of orgs)
     // The row of a key counts until its org is known; what is left of it then means nothing.
-    if ((await store.orgOfKey(org)) === null) views.push(viewOf(readQuotaView(org, state, nowMs)))
+    if ((await store.orgOfKey(org)) === null)
+      views.push(viewOf(readQuotaView(org, state, nowMs), nowMs))
   return views
 }
 
 const iso = (ms: number): string => new Date(ms).toISOString()
 
-function viewOf(view: QuotaView): OrgQuotaView {
+function viewOf(view: QuotaView, nowMs: number): OrgQuotaView {
   const { limitPerMinute: limit, lastMinute, refusals, totals } = view
   const sum = (counts: Readonly<Record<string, number>>) =>
     PRIORITIES.reduce((total, priority) => total + (counts[priority] ?? 0), 0)
@@ -120,6 +123,7 @@ function viewOf(view: QuotaView): OrgQuotaView {
     reserve: view.reserve,
     closed_until: view.closedUntilMs === null ? null : iso(view.closedUntilMs),
     refuses_since: refusals && iso(refusals.sinceMs),
+    announced: view.deprecation && deprecationText(view.deprecation, nowMs),
     users: view.users
       .map(({ name, lastMinute: used, waiting }) => ({
         name,

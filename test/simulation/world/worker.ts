@@ -132,7 +132,7 @@ export class Worker {
       const project = await projectOf(books)
       const deps = activityDeps(
         { configFile, env, logger },
-        { ledger, ledgerPlace, monitor, connections, client, project },
+        { ledger, ledgerPlace, monitor, connections, quotas, client, project },
       )
       this.#useWarehouse(deps, connections.connect)
       const isAlone = { isAlone: true, mayOpen: async () => true }

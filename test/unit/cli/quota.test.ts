@@ -154,6 +154,7 @@ test('--json has everything, in requests and times of ISO 8601', async () => {
         closed_until: null,
         closed_for_long: false,
         refuses_all: null,
+        deprecation: null,
         reserve_percent: 20,
         last_minute: { ours: expect.any(Number), others: 0 },
         users: [{ name: 'worker 1 on a', last_seen: time, last_minute: counts, waiting: counts }],

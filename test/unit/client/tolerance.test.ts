@@ -1,7 +1,9 @@
 // What the client puts up with, because the specification leaves it open or lets it grow (sections 2.7, 2.8, 4.5, 7, 9).
 
-import { describe, expect, test } from 'vitest'
-import type { Logger } from '../../../src/core/ports.ts'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { silentLogger, type Logger } from '../../../src/core/ports.ts'
 import { always, clientOf, failureOf, oneRecord, problem, record, startWire } from './wire.ts'
 import type { AnswerParts } from './wire.ts'
 
@@ -255,4 +257,20 @@ test.each([
   await failureOf(client.readRecord('svc_contact', 'rec_1'))
   await client.readRecord('svc_contact', 'rec_1')
   expect(warned).toEqual([[fields, 'service_deprecated']])
+})
+
+test('several Deprecation headers count as one with several values', async () => {
+  const server = createServer((_, response) => {
+    response.setHeader('Deprecation', ['@1893456000', '@1688169599'])
+    response.end('{}')
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  const warned: object[] = []
+  const logger = { ...silentLogger, warn: (fields: object) => void warned.push(fields) }
+  const { port } = server.address() as AddressInfo
+  const client = clientOf(`http://127.0.0.1:${port}`, { logger })
+  await failureOf(client.readRecord('svc_contact', 'rec_1'))
+  await client.close()
+  expect(warned).toContainEqual({ deprecation: '@1893456000, @1688169599', sunset: null })
 })

@@ -144,7 +144,7 @@ test('whoever is told', async () => {
   expect(notifications).toEqual({
     ops: {
       url: { env: 'SLACK_URL' },
-      on: ['blocked', 'failed', 'rejects', 'differences', 'skipped', 'recovered'],
+      on: ['blocked', 'failed', 'rejects', 'differences', 'skipped', 'recovered', 'deprecated'],
       rejects_max: 0,
     },
     boss: {

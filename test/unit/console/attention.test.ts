@@ -59,6 +59,7 @@ const org: OrgQuotaView = {
   reserve: 0,
   closed_until: null,
   refuses_since: null,
+  announced: null,
   users: [],
   requests: 40,
   refused: 0,
@@ -128,4 +129,10 @@ it('the quota has its last hour by minute and kind, and what each live run still
   } finally {
     await site.close()
   }
+})
+
+it('an end of the API that the service announces stands next to its quota', () => {
+  expect(String(quotaStrips([org]))).not.toContain('announces')
+  const text = String(quotaStrips([{ ...org, announced: 'its service announces <an end>' }]))
+  expect(text).toContain('<p class="warn">its service announces &lt;an end&gt;</p>')
 })

@@ -410,7 +410,13 @@ describe('what is read when the page is asked for', () => {
 
   test('does not say what the quota was once', async () => {
     const { metrics, page, pass } = scene({ syncHealth: () => Promise.resolve(null) })
-    const end = { priority: 'import', status: 200, limit: 600, remaining: 17 } as const
+    const end = {
+      priority: 'import',
+      status: 200,
+      limit: 600,
+      remaining: 17,
+      deprecation: null,
+    } as const
     metrics.requests.answered('crm', end)
     metrics.requests.answered('crm', { ...end, status: null, limit: null, remaining: null })
     metrics.requests.waited('crm', { priority: 'import', ms: 1_500 })
@@ -588,6 +594,7 @@ describe('notifications', () => {
     books: null,
     purpose: 'sync',
     differences: null,
+    announced: [],
     workflowId: 'w',
     ...more,
   })
@@ -630,7 +637,15 @@ describe('notifications', () => {
     const time = testClock()
     const metrics = createMetrics(time.clock)
     const defaults = {
-      on: ['blocked', 'failed', 'rejects', 'differences', 'skipped', 'recovered'] as const,
+      on: [
+        'blocked',
+        'failed',
+        'rejects',
+        'differences',
+        'skipped',
+        'recovered',
+        'deprecated',
+      ] as const,
       rejects_max: 0,
     }
     const names = Object.keys(urls)
@@ -782,6 +797,37 @@ describe('notifications', () => {
     expect(await tell('failed', 0, 'x')).toEqual(['failed'])
     expect(await tell('skipped', 0, 'skipped: after companies')).toEqual(['skipped'])
     expect(await tell('failed', 0, 'x')).toEqual(['failed'])
+  })
+
+  test('tell an announced end of an API once for the same words, alone or with other news', async () => {
+    const hook = await receiver(accepts)
+    const { changed, ledger } = await scene({ ops: hook.url })
+    const tell = async (state: RunState, rejected: number, ...announced: string[]) => {
+      const before = hook.received.length
+      const { id } = await openRun(ledger)
+      await ledger.addWarnings(id, announced)
+      await ledger.closeRun(id, { state, message: null, books: books(rejected) })
+      await changed(change({ run: id, to: state, books: books(rejected), announced }))
+      return hook.received.slice(before).map(({ body }) => [body['event'], body['text']])
+    }
+    const soon = 'connection crm: it ends on <2030-01-01>'
+    expect(await tell('complete', 0)).toEqual([])
+    expect(await tell('complete', 0, soon)).toEqual([
+      [
+        'deprecated',
+        expect.stringMatching(
+          /^contacts uses an API that ends \(run 2\); connection crm: it ends on ‹2030-01-01›$/,
+        ),
+      ],
+    ])
+    expect(await tell('complete', 0, soon)).toEqual([])
+    expect(await tell('complete_with_rejects', 3, soon, 'it has come')).toEqual([
+      ['rejects', expect.stringMatching(/; it has come$/)],
+    ])
+    expect(await tell('failed', 0, 'it has come', 'other')).toEqual([
+      ['failed', expect.stringMatching(/^contacts failed.*; other$/)],
+    ])
+    expect(await tell('cancelled', 0, 'another')).toEqual([])
   })
 
   test('tell what a reconciliation left different; a retry says nothing new of its rejects', async () => {
