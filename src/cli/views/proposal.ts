@@ -6,22 +6,15 @@ import { safeText, table, wrapped } from '../shared/terminal.ts'
 
 export function proposalLines(proposal: Proposal, columns: readonly string[]): string[] {
   const { key, properties, open, left } = proposal
-  const rows = columns.flatMap((column) => {
-    const name = safeText(column, 40)
-    return [
-      ...properties
-        .filter((one) => one.column === column)
-        .map(({ property, reason }) => [
-          name,
-          property === key?.property ? `${property} (key)` : property,
-          reason,
-        ]),
-      ...open
-        .filter((one) => one.column === column)
-        .map(({ property, reason }) => [name, `${property} ?`, reason]),
-      ...left.filter((one) => one.column === column).map(({ reason }) => [name, '–', reason]),
-    ]
-  })
+  const found = new Map<string, [what: string, reason: string][]>(columns.map((name) => [name, []]))
+  for (const { column, property, reason } of properties)
+    found.get(column)?.push([property === key?.property ? `${property} (key)` : property, reason])
+  for (const { column, property, reason } of open)
+    found.get(column)?.push([`${property} ?`, reason])
+  for (const { column, reason } of left) found.get(column)?.push(['–', reason])
+  const rows = [...found].flatMap(([column, all]) =>
+    all.map((cells) => [safeText(column, 40), ...cells]),
+  )
   return [
     ...wrapped(`Object type ${proposal.objectType}: ${proposal.typeReason}`, 0, 80),
     ...(key === null

@@ -76,12 +76,14 @@ export function assignColumns(
     taken.set(pair.property.name, pair)
     byColumn.set(pair.column, pair)
   }
+  const best = new Map<ColumnFacts, Pair>()
+  for (const pair of ranked) if (!best.has(pair.column)) best.set(pair.column, pair)
   const units = new Set([...byColumn.values()].map(({ reading }) => reading.settings.unit_column))
   return {
     pairs: columns.flatMap((column) => byColumn.get(column) ?? []),
     left: columns
       .filter((column) => !byColumn.has(column) && !units.has(column.name))
-      .map((column) => leftColumn(column, ranked, taken)),
+      .map((column) => leftColumn(column, best.get(column), taken)),
   }
 }
 
@@ -130,10 +132,9 @@ function pairByValues(
 
 function leftColumn(
   column: ColumnFacts,
-  ranked: readonly Pair[],
+  pair: Pair | undefined,
   taken: ReadonlyMap<string, Pair>,
 ): Assignment['left'][number] {
-  const pair = ranked.find((one) => one.column === column)
   if (pair === undefined) return { column, reason: 'no property has such a name' }
   const { property } = pair
   const other = taken.get(property.name)

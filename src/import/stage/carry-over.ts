@@ -33,7 +33,10 @@ export function cellFinder(
   columns: readonly string[],
   last: LastReading | null,
 ) {
-  const placesIn = (theirs: readonly string[]) => columns.map((column) => theirs.indexOf(column))
+  const placesIn = (theirs: readonly string[]) => {
+    const places = new Map(theirs.map((column, place) => [column, place]))
+    return columns.map((column) => places.get(column) ?? -1)
+  }
   const placesOf = new Map(last === null ? [] : [[last.run, placesIn(last.columns)]])
   return async ({ run, raw }: CarriedRow): Promise<Json[]> => {
     let places = placesOf.get(run)

@@ -2,6 +2,7 @@
 // exactly one row with its line, or the reading ends with an error that says where and what was expected.
 
 import { CSV_RECORD_BYTES_MAX } from '../../core/limits.ts'
+import { tooManyColumns } from '../columns.ts'
 import { SourceError } from '../../core/errors.ts'
 import { singlePass } from '../single-pass.ts'
 import type { Source, SourceRow } from '../source.ts'
@@ -236,6 +237,9 @@ function headerOf(reader: RecordReader, fault: CsvFault): readonly string[] {
       { line, column: first },
     )
   }
+  const tooMany = tooManyColumns('the header', header.length)
+  if (tooMany !== null) throw fault('csv_header', tooMany, { line })
+  const seen = new Map<string, number>()
   header.forEach((name, index) => {
     const column = index + 1
     if (name.trim() === '')
@@ -243,13 +247,14 @@ function headerOf(reader: RecordReader, fault: CsvFault): readonly string[] {
         line,
         column,
       })
-    const earlier = header.indexOf(name)
-    if (earlier !== index)
+    const earlier = seen.get(name)
+    if (earlier !== undefined)
       throw fault(
         'csv_header',
-        `columns ${earlier + 1} and ${column} of the header have the same name; expected each name once`,
+        `columns ${earlier} and ${column} of the header have the same name; expected each name once`,
         { line, column },
       )
+    seen.set(name, column)
   })
   return header
 }

@@ -6,6 +6,7 @@ import { Blocked, SourceError, SyncError } from '../../core/errors.ts'
 import { canonicalJson } from '../../core/json.ts'
 import { copyDatabaseMessage } from '../../core/database-message.ts'
 import type { Reading, Warehouse } from '../../warehouses/warehouse.ts'
+import { tooManyColumns } from '../columns.ts'
 import { singlePass } from '../single-pass.ts'
 import {
   FROM_THE_START,
@@ -96,6 +97,8 @@ async function* rowsOf(
 export function checkColumns(columns: readonly string[], fault: SourceFault): void {
   if (columns.length === 0)
     throw fault('query_header', 'the answer has no columns; expected at least one')
+  const tooMany = tooManyColumns('the answer', columns.length)
+  if (tooMany !== null) throw fault('query_header', tooMany)
   const seen = new Map<string, number>()
   columns.forEach((name, index) => {
     const column = index + 1
