@@ -7,6 +7,7 @@ import { CSV_RECORD_BYTES_MAX } from '../core/limits.ts'
 import { SourceError } from '../core/errors.ts'
 import { decodeText } from '../sources/csv/decode.ts'
 import { csvFaults, type CsvFault } from '../sources/csv/faults.ts'
+import { foreignFile } from '../sources/csv/foreign.ts'
 import { openFile, type InputFile } from '../sources/csv/file.ts'
 import { RecordReader } from '../sources/csv/records.ts'
 import type { SourceRow } from '../sources/source.ts'
@@ -26,7 +27,6 @@ type ReadFile = Pick<InputFile, 'pieces' | 'hasChanged' | 'close'>
 
 /** Codes that a wrong separator, or a wrong use of quotes, leads to. */
 const DIALECT_CODES = ['csv_quote', 'csv_quote_unclosed', 'csv_ragged_row', 'csv_row_too_long']
-const WORKBOOK = Buffer.from('PK\u0003\u0004')
 
 /** A file by its path, or its bytes with a name for messages. */
 export type SpreadsheetFile = string | { readonly name: string; readonly bytes: Buffer }
@@ -159,11 +159,7 @@ async function* readBatches(
   limit: ReturnType<typeof headerLimit>,
   fault: CsvFault,
 ): AsyncGenerator<TableRows, void, undefined> {
-  for await (const text of decodeText(
-    notWorkbook(file.pieces(), fault),
-    undefined,
-    saying(fault),
-  )) {
+  for await (const text of decodeText(onlyCsv(file.pieces(), fault), undefined, saying(fault))) {
     const rows = await reader.read(text)
     limit(text, reader.header)
     if (reader.header !== undefined) yield { rows, bytes: text.length }
@@ -176,17 +172,15 @@ async function* readBatches(
     )
 }
 
-async function* notWorkbook(
+async function* onlyCsv(
   pieces: AsyncIterable<Buffer>,
   fault: CsvFault,
 ): AsyncGenerator<Buffer, void, undefined> {
   let isFirst = true
   for await (const piece of pieces) {
-    if (isFirst && piece.subarray(0, WORKBOOK.length).equals(WORKBOOK))
-      throw fault(
-        'corrections_workbook',
-        'this is a workbook, such as .xlsx or .ods; expected CSV: save the sheet as "CSV UTF-8"',
-      )
+    const found = isFirst ? foreignFile(piece) : null
+    if (found !== null)
+      throw fault('corrections_workbook', `this is ${found.what}; expected CSV: ${found.toDo}`)
     isFirst = false
     yield piece
   }

@@ -4,6 +4,7 @@
 import { ConfigError, type Issue } from '../core/errors.ts'
 import { suggestNearest } from '../core/suggest.ts'
 import { openCsv } from '../sources/csv/index.ts'
+import { marksOf } from '../sources/csv/settings.ts'
 import { sourceOf } from '../sources/index.ts'
 import type { SourceRow } from '../sources/source.ts'
 import {
@@ -42,8 +43,8 @@ export async function readTestFile(
   first: number,
 ): Promise<MappingTest[]> {
   const { from } = tested.sync.import
-  const { delimiter, quote, encoding } = 'csv' in from ? from : {}
-  const source = await openCsv({ path: file, delimiter, quote, encoding, ragged: 'refuse' })
+  const marks = marksOf('csv' in from ? from : {})
+  const source = await openCsv({ path: file, ...marks, ragged: 'refuse' })
   try {
     const layout = layoutOf(tested, file, source.columns)
     const tests: MappingTest[] = []

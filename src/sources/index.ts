@@ -1,6 +1,7 @@
 // The register of sources: a source is its folder and its line here. Settings, checks and openers follow from what it states.
 
 import { SourceError } from '../core/errors.ts'
+import { mappedColumns } from '../core/domain/mapped-columns.ts'
 import { driverOf, type SettingsOf } from '../settings/choice.ts'
 import { csv } from './csv/driver.ts'
 import type { SourceDriver, SourceOpeners } from './driver.ts'
@@ -37,8 +38,14 @@ export const windowProblem = (from: SourceSettings): string | null =>
 export async function openSource(
   {
     name,
-    import: { from },
-  }: { readonly name: string; readonly import: { readonly from: SourceSettings } },
+    import: { from, properties = {} },
+  }: {
+    readonly name: string
+    readonly import: {
+      readonly from: SourceSettings
+      readonly properties?: Readonly<Record<string, Parameters<typeof mappedColumns>[0]>>
+    }
+  },
   openers: SourceOpeners,
   signal?: AbortSignal,
   extent = FROM_THE_START,
@@ -46,7 +53,17 @@ export async function openSource(
   const problem = extent.window === null ? null : windowProblem(from)
   if (problem !== null)
     throw new SourceError('source_window', `Sync "${name}" cannot be read in a window: ${problem}`)
-  return await sourceOf(from).open(name, from, openers, extent, signal)
+  const source = await sourceOf(from).open(name, from, openers, extent, signal)
+  const names = Object.values(properties).flatMap(mappedColumns)
+  const line = names.every((column) => source.columns.includes(column))
+    ? null
+    : (source.lineWith?.(names) ?? null)
+  if (line === null || line === 1) return source
+  await source.close()
+  throw new SourceError(
+    'csv_header',
+    `Sync "${name}": its mapping names columns that the header lacks, and line ${line} of the file has them all; write \`header: ${line}\` under \`from\``,
+  )
 }
 
 /**

@@ -69,6 +69,8 @@ export interface Source {
   readonly columns: readonly string[]
   /** What a person should know before the rows are used, one line each. */
   readonly warnings?: readonly string[]
+  /** The line of a file that has all of these names of columns; null if none has. Left out where there are no lines. */
+  lineWith?(names: readonly string[]): number | null
   /**
    * All rows, in chunks of at most `rowsMax`. Read at most once.
    * @throws SourceError with line and column if the source is not well formed

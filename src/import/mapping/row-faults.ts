@@ -31,12 +31,13 @@ const unreadRow = (detail: string): CellError => ({
 const raggedRow = ({ cells }: SourceRow, expected: number): CellError => {
   const found = cells.length === 1 ? '1 cell' : `${cells.length} cells`
   const surplus = cells.slice(expected).map((cell) => sourceCellText(cell ?? ''))
+  const isPaddable = surplus.every((text) => text.trim() === '')
   return {
     reason: ROW_RAGGED,
     column: null,
     field: null,
     value: surplus.length === 0 ? null : cut(surplus.map(quoted).join(',')),
-    detail: `the row has ${found}; expected ${expected}, as in the header`,
+    detail: `the row has ${found}; expected ${expected}, as in the header${isPaddable ? '; `ragged: pad` under `from` reads such rows' : ''}`,
   }
 }
 

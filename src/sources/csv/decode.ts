@@ -4,7 +4,8 @@
 import { isAscii, isUtf8 } from 'node:buffer'
 import { byteOrderMark, unfinishedBytes, wideEncoding } from './bytes.ts'
 import { excerptOf, type CsvFault } from './faults.ts'
-import { isWestern, OTHER_ENCODINGS } from './western.ts'
+import { encodingLabel } from './settings.ts'
+import { isWestern, otherEncodings } from './western.ts'
 
 const ENCODINGS = ['utf-8', 'utf-16le', 'windows-1252', 'iso-8859-1'] as const
 const EMPTY = Buffer.alloc(0)
@@ -26,7 +27,7 @@ function encodingHint(text: Buffer): string {
   const wide = wideEncoding(text)
   if (wide !== null) return looksLike(wide)
   if (isWestern(text)) return looksLike('windows-1252')
-  return `; it may be ${OTHER_ENCODINGS}: write the one that shows names as they are as \`encoding\` under \`from\``
+  return `; it may be ${otherEncodings(text)}: write the one that shows names as they are as \`encoding\` under \`from\``
 }
 
 /** Converts pieces to UTF-8; `undefined` is the end of the input. `null`: some byte does not fit. */
@@ -38,7 +39,7 @@ type Step = (piece: Buffer | undefined) => Buffer | null
  */
 export function encodingOf(label: string, fault: CsvFault): string {
   try {
-    return new TextDecoder(label, { fatal: true }).encoding
+    return new TextDecoder(encodingLabel(label), { fatal: true }).encoding
   } catch {
     throw fault(
       'csv_encoding_unknown',

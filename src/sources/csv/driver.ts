@@ -11,15 +11,23 @@ export const csv = sourceDriver({
   defaults: { delimiter: ',', quote: '"', ragged: 'reject' },
   hasUnits: false,
   isLocal: true,
-  check({ delimiter, quote, sql, tables, ragged }, complain) {
+  check({ delimiter, quote, escape, sql, tables, ragged }, complain) {
     if (quote !== null && (delimiter ?? ',') === (quote ?? '"'))
       complain([], 'expected two different characters as `delimiter` and `quote`')
+    if (escape !== undefined && quote === null)
+      complain(
+        ['escape'],
+        '`escape` is for quotes inside cells in quotes; remove `quote: null`',
+        'key',
+      )
+    if (escape !== undefined && (escape === (quote ?? '"') || escape === (delimiter ?? ',')))
+      complain(['escape'], 'expected another character than `delimiter` and `quote`')
     if (sql === undefined && tables !== undefined)
       complain(['tables'], '`tables` are for the query of `sql`; add it, or remove `tables`', 'key')
     if (sql !== undefined && ragged === 'reject')
       complain(
         ['ragged'],
-        'a row with too few or too many cells has no place in a table, so `sql` needs `ragged: refuse`; remove `ragged`',
+        'a row with too few or too many cells has no place in a table, so `sql` needs `ragged: refuse` or `ragged: pad`',
       )
     if (isJsonObject(tables) && Object.hasOwn(tables, 'rows'))
       complain(

@@ -2,10 +2,12 @@
 // what is certain is said, and the file is read as it is configured all the same (decision 80).
 
 import { isAscii } from 'node:buffer'
+import { LinesAbove } from './lines.ts'
 import type { CsvSettings } from './settings.ts'
 import { sniffCsv } from './sniff.ts'
 
-type Dialect = Pick<CsvSettings, 'delimiter' | 'encoding' | 'quote'>
+type Dialect = Pick<CsvSettings, 'delimiter' | 'encoding' | 'quote'> &
+  Partial<Pick<CsvSettings, 'header'>>
 
 /** Errors that a wrong delimiter, or a wrong quote, leads to. */
 const OF_DELIMITER = [
@@ -18,10 +20,33 @@ const OF_DELIMITER = [
 ]
 const OF_TEXT = ['csv_encoding', 'csv_nul']
 
+/** Errors that quotes lead to which another setting reads. */
+const OF_QUOTES = ['csv_quote', 'csv_quote_unclosed']
+
+/** The setting that reads the quotes of a file whose quotes are wrong; else nothing. */
+export function quotesHint(
+  code: string,
+  head: Buffer,
+  { delimiter = ',', quote = '"', escape, skip_space: skips = false }: Partial<CsvSettings>,
+): string {
+  if (!OF_QUOTES.includes(code) || quote === null) return ''
+  const text = head.toString('latin1')
+  if (escape === undefined && text.includes(`\\${quote}`))
+    return `; \`escape: "\\\\"\` under \`from\` reads quotes with a backslash before them`
+  const [mark, limit] = [quote, delimiter].map((one) => `\\u${hexOf(one)}`)
+  const isSpaced = new RegExp(`${limit}[ \\t]+${mark}|${mark}[ \\t]+${limit}`).test(text)
+  if (skips || !isSpaced || delimiter === '\t') return ''
+  return '; `skip_space: true` under `from` reads quotes with space between them and the delimiter'
+}
+
+const hexOf = (character: string): string => character.charCodeAt(0).toString(16).padStart(4, '0')
+
 /** `; ";" looks like the delimiter: …`, if an error of this code may come from a wrong delimiter; else nothing. */
 export function delimiterHint(code: string, head: Buffer, settings: Dialect): string {
   if (![...OF_DELIMITER, ...OF_TEXT].includes(code)) return ''
-  const { delimiter, unsure } = sniffCsv(head, settings.quote)
+  const { header } = settings
+  const lines = new LinesAbove(typeof header === 'number' ? header - 1 : 0)
+  const { delimiter, unsure } = sniffCsv(lines.skip(head), settings.quote)
   if (unsure.includes('delimiter') || delimiter === (settings.delimiter ?? ',')) return ''
   const shown = JSON.stringify(delimiter)
   return `; ${shown} looks like the delimiter: write \`delimiter: ${shown}\` under \`from\``

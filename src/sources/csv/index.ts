@@ -8,17 +8,21 @@ import { singlePass } from '../single-pass.ts'
 import type { Source, SourceRow } from '../source.ts'
 import { decodeText, encodingOf } from './decode.ts'
 import { atColumn, csvFaults, excerptOf, withHint, type CsvFault } from './faults.ts'
-import { Footer, footerWarnings } from './footer.ts'
+import { escapesDoubled } from './escapes.ts'
+import { footerWarnings } from './footer.ts'
+import { requireCsv } from './foreign.ts'
 import { openFile, type InputFile } from './file.ts'
-import { delimiterHint, encodingWarnings } from './hints.ts'
+import { delimiterHint, encodingWarnings, quotesHint } from './hints.ts'
+import { lineWith, LinesAbove, withoutEndMark, withoutSeparatorLine } from './lines.ts'
 import { RecordReader, type Dialect } from './records.ts'
+import { columnNames, numberedColumns } from './column-names.ts'
+import type { RowRules } from './data-rows.ts'
+import { RuledRows } from './ruled-rows.ts'
 import type { CsvSettings } from './settings.ts'
-import { SEPARATOR_LINE, sniffCsv, SNIFFED_BYTES_MAX } from './sniff.ts'
+import { sniffCsv, SNIFFED_BYTES_MAX } from './sniff.ts'
 
 /** Codes of a wrong byte: the text before that byte has been read. */
 const TEXT_CODES = ['csv_encoding', 'csv_nul']
-
-const SEPARATOR_LINE_MAX = 16
 
 /** The bytes of LF and CR. */
 const LINE_BREAKS = [10, 13]
@@ -26,58 +30,43 @@ const LINE_BREAKS = [10, 13]
 /** Bytes of text after which a chunk is yielded although it has few rows. */
 const CHUNK_BYTES_MAX = 4 * CSV_RECORD_BYTES_MAX
 
-export interface CsvOptions {
+export interface CsvOptions extends Partial<Omit<CsvSettings, 'csv' | 'sql' | 'tables'>> {
   /** The file: CSV, or CSV in gzip (detected by its first bytes). */
   readonly path: string
-  /** One character. Default `,`. */
-  readonly delimiter?: string | undefined
-  /** One character; a quote inside a quoted cell is doubled. null: quotes mean nothing. Default `"`. */
-  readonly quote?: string | null | undefined
-  /**
-   * `utf-8`, `utf-16le`, `windows-1252`, `iso-8859-1` (the same as windows-1252) or another label of the WHATWG Encoding
-   * Standard. Default: from the byte order mark, else UTF-8.
-   */
-  readonly encoding?: string | undefined
-  /**
-   * What happens to a row with too few or too many cells: `reject` yields it as it is, `refuse` ends the reading. A last row with
-   * too few cells always ends it: the file may be truncated. Default `reject`.
-   */
-  readonly ragged?: CsvSettings['ragged']
-  /** Rows at the end that are no data: none has two values, nor as many cells as the header. Default: 0. */
-  readonly footer?: number | undefined
-  /** Cells that mean no value: they are read as empty ones. Default: none. */
-  readonly nulls?: readonly string[] | undefined
   /** Bytes of one record, without delimiters and quotes. Default CSV_RECORD_BYTES_MAX. */
   readonly recordBytesMax?: number | undefined
 }
 
 /**
  * Opens a CSV file and reads its header. An empty line is not a row; lines end in LF, CRLF or CR.
- * @throws SourceError csv_missing, csv_not_a_file, csv_unreadable, csv_options, csv_encoding_unknown, csv_empty, csv_header, and
+ * @throws SourceError csv_missing, csv_not_a_file, csv_unreadable, csv_options, csv_encoding_unknown, csv_empty, csv_foreign, csv_header, and
  *   those of reading: csv_ragged_row, csv_quote, csv_quote_unclosed, csv_row_too_long, csv_encoding, csv_nul, csv_gzip,
  *   csv_footer, csv_changed
  */
 export async function openCsv(options: CsvOptions): Promise<Source> {
   const fault = csvFaults(options.path)
   const reader = new RecordReader(dialectOf(options, fault), fault)
+  const warnings: string[] = []
   if (options.encoding !== undefined) encodingOf(options.encoding, fault)
   const file = await openFile(options.path, fault)
-  const reading: Reading = { file, reader, options, head: [], fault }
+  const reading: Reading = { file, reader, options, head: [], warnings, fault }
   try {
     const batches = readBatches(reading)
     const first = await batches.next()
-    const columns = headerOf(reader, fault)
+    const { columns } = namesOf(reading)
     // The wrong bytes of a first piece are reported before its columns are compared: they come from one mistake.
     const second = isReadable(reading) ? null : await batches.next()
     const rows = [first, second].flatMap((batch) =>
       batch === null || batch.done === true ? [] : batch.value.rows,
     )
+    warnings.push(
+      ...encodingWarnings(headOf(reading), options.encoding),
+      ...footerWarnings(options.footer ?? 0),
+    )
     return singlePass({
       columns,
-      warnings: [
-        ...encodingWarnings(headOf(reading), options.encoding),
-        ...footerWarnings(options.footer ?? 0),
-      ],
+      warnings,
+      lineWith: (names) => lineWith(headOf(reading), names, options),
       fault,
       async *read(rowsMax, signal) {
         if (!Number.isSafeInteger(rowsMax) || rowsMax < 1)
@@ -102,6 +91,8 @@ interface Reading {
   readonly options: CsvOptions
   /** The first pieces of the text. */
   readonly head: Buffer[]
+  /** Of the file; those on its rows are added behind the last one. */
+  readonly warnings: string[]
   readonly fault: CsvFault
 }
 
@@ -154,65 +145,60 @@ async function* inChunks(
 
 /** The first step reads up to the header, every further step one piece. */
 async function* readBatches(reading: Reading): AsyncGenerator<Batch, void, undefined> {
-  const { file, reader, options, fault } = reading
-  const footer = new Footer(options.footer ?? 0, fault)
-  const nulls = new Set(options.nulls)
-  const requireWhole = (rows: readonly SourceRow[]) => {
-    if (options.ragged === 'refuse') reader.requireWhole(rows)
-  }
-  const dataOf = (read: readonly SourceRow[]) => {
-    const rows = footer.pass(read)
-    requireWhole(rows)
-    return withoutNulls(rows, nulls)
-  }
+  const { file, reader, options, fault, warnings } = reading
+  const rules = new RuledRows(() => namesOf(reading), options, fault)
   try {
-    let isFirst = true
     let hasBreak = false
-    for await (const text of decodeText(piecesOf(reading), options.encoding, fault)) {
-      const rows = await reader.read(isFirst ? withoutSeparatorLine(text) : text)
-      isFirst = false
+    for await (const text of textsOf(reading)) {
+      const records = await reader.read(text)
       if (text.length > 0) hasBreak = LINE_BREAKS.includes(text.at(-1)!)
-      if (reader.header !== undefined) yield { rows: dataOf(rows), bytes: text.length }
+      if (reader.header !== undefined) yield { rows: rules.rowsOf(records), bytes: text.length }
     }
-    yield { rows: dataOf(await reader.read(undefined)), bytes: 0 }
-    const columns = reader.header?.length
-    if (columns !== undefined)
-      footer.end({ columns, hasBreak, requireWhole: (row) => requireWhole([row]) })
+    const last = await reader.read(undefined)
+    if (reader.header === undefined) return
+    yield { rows: rules.rowsOf(last), bytes: 0 }
+    rules.end(hasBreak)
+    warnings.push(...rules.warnings())
   } catch (error) {
     // If the file changed meanwhile, errors in a mix of two versions are not worth reporting.
     if (await file.hasChanged()) throw changed(fault)
     if (!(error instanceof SourceError)) throw error
     const isText = TEXT_CODES.includes(error.code)
     const placed = isText ? atColumn(error, fault, await reader.columnAtEnd()) : error
-    throw withHint(placed, delimiterHint(placed.code, headOf(reading), options))
+    const { code } = placed
+    const hint = delimiterHint(code, headOf(reading), options)
+    throw withHint(placed, hint || quotesHint(code, headOf(reading), options))
   }
   if (await file.hasChanged()) throw changed(fault)
 }
 
-function withoutNulls(
-  rows: readonly SourceRow[],
-  nulls: ReadonlySet<string>,
-): readonly SourceRow[] {
-  if (nulls.size === 0) return rows
-  const cellOf = (cell: SourceRow['cells'][number]) => (nulls.has(cell as string) ? '' : cell)
-  return rows.map((row) => ({ ...row, cells: row.cells.map(cellOf) }))
+/** The text of the records: without what stands before the header, with quotes doubled, and without the end mark of DOS. */
+async function* textsOf(reading: Reading): AsyncGenerator<Buffer, void, undefined> {
+  const { options, fault } = reading
+  const { escape, quote = '"', delimiter = ',', header } = options
+  const isEscaped = escape !== undefined && quote !== null
+  const escapes = isEscaped ? escapesDoubled({ delimiter, quote, escape }) : null
+  const above = new LinesAbove(typeof header === 'number' ? header - 1 : 0)
+  let isFirst = true
+  const texts = withoutEndMark(decodeText(piecesOf(reading), options.encoding, fault))
+  for await (const text of texts) {
+    const read = above.skip(isFirst ? withoutSeparatorLine(text) : text)
+    isFirst = false
+    yield escapes === null ? read : escapes(read)
+  }
+  const rest = escapes?.(undefined)
+  if (rest !== undefined && rest.length > 0) yield rest
 }
 
 /** The pieces of the file; keeps the first ones. */
-async function* piecesOf({ file, head }: Reading): AsyncGenerator<Buffer, void, undefined> {
+async function* piecesOf({ file, head, fault }: Reading): AsyncGenerator<Buffer, void, undefined> {
   let bytes = 0
   for await (const piece of file.pieces()) {
+    if (bytes === 0) requireCsv(piece, fault)
     if (bytes < SNIFFED_BYTES_MAX) head.push(piece)
     bytes += piece.length
     yield piece
   }
-}
-
-/** `sep=;` in the first line is for spreadsheets alone. Its line stays, as an empty one, so that lines keep their numbers. */
-function withoutSeparatorLine(text: Buffer): Buffer {
-  const start = text.subarray(0, SEPARATOR_LINE_MAX).toString('latin1')
-  const length = SEPARATOR_LINE.exec(start)?.[0].length ?? 0
-  return text.subarray(length)
 }
 
 function changed(fault: CsvFault): SourceError {
@@ -222,46 +208,34 @@ function changed(fault: CsvFault): SourceError {
   )
 }
 
-function headerOf(reader: RecordReader, fault: CsvFault): readonly string[] {
-  const header = reader.header
-  if (header === undefined)
-    throw fault('csv_empty', 'the file is empty; expected a header with the names of the columns')
+/** The columns of a file whose header is read. */
+function namesOf({ reader, options, fault }: Reading): Omit<RowRules, 'ragged' | 'nulls'> {
+  const first = reader.header
+  const { header } = options
+  if (first === undefined)
+    throw fault(
+      'csv_empty',
+      typeof header === 'number'
+        ? `the file ends before line ${header}, which names the columns as \`header: ${header}\` says`
+        : 'the file is empty; expected a header with the names of the columns',
+    )
+  const width = first.length
+  const tooMany = tooManyColumns('the header', width)
+  if (tooMany !== null) throw fault('csv_header', tooMany, { line: reader.headerLine })
+  if (header === 'none') return { columns: numberedColumns(width), width, header: null }
   const line = reader.headerLine
-  const named = header.findLastIndex((name) => name.trim() !== '') + 1
-  if (named > 0 && named < header.length) {
-    const [first, last] = [named + 1, header.length]
-    const which = first === last ? `column ${first} has` : `columns ${first} to ${last} have`
+  if (header !== undefined && line !== header)
     throw fault(
       'csv_header',
-      `the header ends with a delimiter: ${which} no name; expected a name, or no delimiter at the end of the header and of each row`,
-      { line, column: first },
+      `line ${header} names the columns, as \`header: ${header}\` says, and it is blank; the next one that is not is line ${line}`,
+      { line: header },
     )
-  }
-  const tooMany = tooManyColumns('the header', header.length)
-  if (tooMany !== null) throw fault('csv_header', tooMany, { line })
-  const seen = new Map<string, number>()
-  header.forEach((name, index) => {
-    const column = index + 1
-    if (name.trim() === '')
-      throw fault('csv_header', `column ${column} of the header has no name; expected one`, {
-        line,
-        column,
-      })
-    const earlier = seen.get(name)
-    if (earlier !== undefined)
-      throw fault(
-        'csv_header',
-        `columns ${earlier} and ${column} of the header have the same name; expected each name once`,
-        { line, column },
-      )
-    seen.set(name, column)
-  })
-  return header
+  return { columns: columnNames(first, fault, line), width, header: first }
 }
 
 function dialectOf(options: CsvOptions, fault: CsvFault): Dialect {
   const { delimiter = ',', quote = '"', recordBytesMax = CSV_RECORD_BYTES_MAX } = options
-  const { ragged = 'reject' } = options
+  const { header, skip_space: skipSpace = false } = options
   if (!isMark(delimiter))
     throw fault(
       'csv_options',
@@ -277,8 +251,8 @@ function dialectOf(options: CsvOptions, fault: CsvFault): Dialect {
       'csv_options',
       `recordBytesMax is ${recordBytesMax}; expected a whole number above 0`,
     )
-  const footer = { hasFooter: (options.footer ?? 0) > 0 }
-  return { delimiter, quote, recordBytesMax, raggedRows: ragged === 'reject', ...footer }
+  const marks = { delimiter, quote, recordBytesMax, skipSpace }
+  return { ...marks, raggedRows: true, isHeadless: header === 'none' }
 }
 
 function isMark(text: string): boolean {

@@ -3,7 +3,7 @@
 
 import { openCsv } from './index.ts'
 import { csvFaults } from './faults.ts'
-import type { CsvSettings } from './settings.ts'
+import { marksOf, type CsvMarks } from './settings.ts'
 
 /** Rows of a file, all of which are kept in memory. */
 const ROWS_MAX = 100_000
@@ -17,11 +17,11 @@ const CHUNK_ROWS = 1_000
  */
 export async function readCsvPairs(
   path: string,
-  { delimiter, quote, encoding }: Pick<CsvSettings, 'delimiter' | 'quote' | 'encoding'>,
+  marks: Partial<CsvMarks>,
   same: (text: string) => string,
 ): Promise<ReadonlyMap<string, string | null>> {
   const fault = csvFaults(path)
-  const source = await openCsv({ path, delimiter, quote, encoding, ragged: 'refuse' })
+  const source = await openCsv({ path, ...marksOf(marks), ragged: 'refuse' })
   try {
     const { columns } = source
     if (columns.length !== 2)

@@ -28,6 +28,8 @@ export interface PlainDialect {
   readonly recordBytesMax: number
   /** Whether a record may have that many cells. */
   readonly mayHave: (cells: number, columns: number) => boolean
+  /** Whether the first record is a row as well. Default: no. */
+  readonly isHeadless?: boolean
 }
 
 /** How far the records are read. */
@@ -37,8 +39,6 @@ export interface RecordPlace {
   readonly ordinal: number
   /** Of the next record, or of an empty line before it. */
   readonly line: number
-  /** The last row, if it has too few cells. */
-  readonly lastShort: SourceRow | undefined
 }
 
 /** Whether the marks are one byte each. */
@@ -67,7 +67,6 @@ export class PlainRecords {
     headerLine: 1,
     ordinal: 0,
     line: 1,
-    lastShort: undefined as SourceRow | undefined,
   }
 
   constructor(dialect: PlainDialect) {
@@ -148,12 +147,10 @@ export class PlainRecords {
     if (place.header === undefined) {
       place.header = cells
       place.headerLine = line
-      return null
+      if (this.#dialect.isHeadless !== true) return null
     }
     place.ordinal += 1
-    const row = { ordinal: place.ordinal, line, cells }
-    place.lastShort = cells.length < place.header.length ? row : undefined
-    return row
+    return { ordinal: place.ordinal, line, cells }
   }
 
   /** Reads the record at `start`. Returns where the next one begins. */

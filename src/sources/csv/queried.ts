@@ -12,6 +12,7 @@ import type { Source, SourceFault, SourceRow, SourceSummary } from '../source.ts
 import { csvFaults, type CsvFault } from './faults.ts'
 import { joinStamps } from './file.ts'
 import { openCsv, type CsvOptions } from './index.ts'
+import { marksOf } from './settings.ts'
 
 /** The table of the file. */
 export const ROWS = 'rows'
@@ -36,9 +37,7 @@ export async function openQueriedCsv(
   openTables: (place: string, instead: string) => Promise<TextTables>,
   signal?: AbortSignal,
 ): Promise<Source> {
-  const { delimiter, quote, encoding } = options
-  const files = Object.entries(tables)
-  const others = files.map(([name, path]) => ({ name, path, delimiter, quote, encoding }))
+  const others = Object.entries(tables).map(([name, path]) => ({ name, path, ...marksOf(options) }))
   const fault: SourceFault = (code, message) =>
     new SourceError(code, `${options.path}: the query over it: ${message}`)
   const opened: OpenedTable[] = []
@@ -49,8 +48,9 @@ export async function openQueriedCsv(
   }
   try {
     // Rows of another length have no place in a table.
-    for (const file of [{ ...options, name: ROWS }, ...others])
-      opened.push(await openTable({ ...file, ragged: 'refuse' }))
+    const ragged = options.ragged === 'pad' ? 'pad' : 'refuse'
+    opened.push(await openTable({ ...options, name: ROWS, ragged }))
+    for (const file of others) opened.push(await openTable({ ...file, ragged: 'refuse' }))
     const named = [ROWS, ...Object.keys(tables)].join(', ')
     database = await openTables(
       options.path,
@@ -64,14 +64,17 @@ export async function openQueriedCsv(
     const columns = reading.columns.filter((_, index) => index !== line)
     checkColumns(columns, fault)
     const [rows] = opened
+    const found = () => opened.flatMap(({ source }) => source.warnings ?? [])
+    const warnings = found()
     return singlePass({
       columns,
-      warnings: opened.flatMap(({ source }) => source.warnings ?? []),
+      warnings,
       fault,
       async *read(rowsMax, stop) {
         try {
           for (const { name, source } of opened)
             await database!.fill(name, cellsOf(name, source, stop))
+          warnings.splice(0, warnings.length, ...found())
           return yield* answerOf(reading, { line, opened, sql, fault }, rowsMax, stop)
         } catch (error) {
           stop?.throwIfAborted()

@@ -1,6 +1,5 @@
 // Parses text into rows with their lines. Promise kept here: a row is whole and has as many cells as the header, unless the
-// dialect accepts ragged rows, and even then the last row is not short: a truncated file ends with an error. Memory is bounded by
-// the longest record that is allowed. Plain records are read here; from the first other one on csv-parse reads.
+// dialect accepts ragged rows. Memory is bounded by the longest record that is allowed. Plain records are read here; from the first other one on csv-parse reads.
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { CsvError, Parser } from 'csv-parse'
@@ -20,10 +19,12 @@ export interface Dialect {
   readonly recordBytesMax: number
   /** Whether a record may have fewer cells than the header, as spreadsheets omit empty cells at its end. Default: no. */
   readonly shortRows?: boolean
-  /** Whether rows with too few or too many cells are yielded as they are, except a last one with too few. Default: no. */
+  /** Whether rows with too few or too many cells are yielded as they are. Default: no. */
   readonly raggedRows?: boolean
-  /** Whether the last rows are no data, and may have any number of cells. Default: no. */
-  readonly hasFooter?: boolean
+  /** Whether the first record is a row as well, of a file that does not name its columns. Default: no. */
+  readonly isHeadless?: boolean
+  /** Whether white space next to a delimiter is no part of a cell. Default: no. */
+  readonly skipSpace?: boolean
 }
 
 /** csv-parse in array mode. Overrides its `push`: a queue of objects between the parser and this file would only cost time. */
@@ -31,8 +32,8 @@ class RowParser extends Parser {
   header: readonly string[] | undefined
   headerLine = 1
   rows: SourceRow[] = []
-  /** The last row, if it has too few cells. */
-  lastShort: SourceRow | undefined
+  /** Whether the first record is a row as well. */
+  isHeadless = false
   #ordinal = 0
   #line = 1
   #linesSeen = 0
@@ -41,10 +42,9 @@ class RowParser extends Parser {
   #isStandIn = false
 
   /** Goes on where other records were read. If one was the header, the next has as many cells, and is not used. */
-  goOn({ header, headerLine, ordinal, line, lastShort }: RecordPlace): void {
+  goOn({ header, headerLine, ordinal, line }: RecordPlace): void {
     this.header = header
     this.headerLine = headerLine
-    this.lastShort = lastShort
     this.#ordinal = ordinal
     this.#line = line
     this.#isStandIn = header !== undefined
@@ -66,14 +66,12 @@ class RowParser extends Parser {
       this.#blanksSeen = blanks
       return true
     }
-    if (this.header === undefined) {
+    const isFirst = this.header === undefined
+    if (isFirst) {
       this.header = cells
       this.headerLine = line
-    } else {
-      const row = { ordinal: (this.#ordinal += 1), line, cells }
-      this.rows.push(row)
-      this.lastShort = cells.length < this.header.length ? row : undefined
     }
+    if (!isFirst || this.isHeadless) this.rows.push({ ordinal: (this.#ordinal += 1), line, cells })
     // csv-parse counts a CRLF inside quotes as two lines; its count only shows whether there is any break to look for.
     const plain = lines - this.#linesSeen === 1 + blanks - this.#blanksSeen
     this.#line = line + 1 + (plain ? 0 : breaksOf(cells))
@@ -104,21 +102,21 @@ export class RecordReader {
       record_delimiter: ['\r\n', '\n', '\r'],
       skip_empty_lines: true,
       max_record_size: dialect.recordBytesMax,
-      relax_column_count: dialect.raggedRows === true || dialect.hasFooter === true,
+      relax_column_count: dialect.raggedRows === true,
       relax_column_count_less: dialect.shortRows === true,
+      trim: dialect.skipSpace === true,
     })
+    this.#parser.isHeadless = dialect.isHeadless === true
     // Every error also reaches the callback of the call that caused it.
     this.#parser.on('error', () => {})
-    const { raggedRows, hasFooter, shortRows } = dialect
+    const { raggedRows, shortRows } = dialect
     const plain = {
       ...dialect,
       mayHave: (cells: number, columns: number) =>
-        cells === columns ||
-        raggedRows === true ||
-        hasFooter === true ||
-        (shortRows === true && cells < columns),
+        cells === columns || raggedRows === true || (shortRows === true && cells < columns),
     }
-    this.#plain = isPlainDialect(plain) ? new PlainRecords(plain) : null
+    const isPlain = isPlainDialect(plain) && dialect.skipSpace !== true
+    this.#plain = isPlain ? new PlainRecords(plain) : null
   }
 
   /** The first record; undefined until one was read. */
@@ -168,8 +166,6 @@ export class RecordReader {
   async #parse(piece: Buffer | undefined): Promise<readonly SourceRow[]> {
     await this.#write(piece)
     this.#checkLength(piece?.length ?? 0)
-    const { raggedRows, hasFooter } = this.#dialect
-    if (piece === undefined && raggedRows === true && hasFooter !== true) this.#checkLast()
     return this.#takeRows()
   }
 
@@ -189,35 +185,6 @@ export class RecordReader {
       if (piece === undefined) parser.end(done)
       else parser.write(piece, done)
     })
-  }
-
-  /** @throws SourceError csv_ragged_row if one of them has another number of cells than the header */
-  requireWhole(rows: readonly SourceRow[]): void {
-    const expected = this.header?.length ?? 0
-    const ragged = rows.find((row) => row.cells.length !== expected)
-    if (ragged !== undefined) throw this.#ragged(ragged.cells.length, ragged.line)
-  }
-
-  #ragged(found: number, line: number): Error {
-    const expected = this.header?.length ?? 0
-    return this.#fault(
-      'csv_ragged_row',
-      `the row has ${cells(found)}; expected ${expected}, as in the header`,
-      { line, column: Math.min(expected, found) + 1 },
-    )
-  }
-
-  /** @throws SourceError csv_ragged_row if the last row has too few cells: no later row shows that the file is complete */
-  #checkLast(): void {
-    const row = this.#parser.lastShort
-    if (row === undefined) return
-    const expected = this.header?.length ?? 0
-    const found = row.cells.length
-    throw this.#fault(
-      'csv_ragged_row',
-      `the last row has ${cells(found)}; expected ${expected}, as in the header (was the file cut off? \`footer: 1\` under \`from\` says that the last row is no data, and more that several are not)`,
-      { line: row.line, column: found + 1 },
-    )
   }
 
   /**
@@ -264,7 +231,11 @@ export class RecordReader {
     const quote = this.#dialect.quote ?? ''
     switch (error.code) {
       case 'CSV_RECORD_INCONSISTENT_FIELDS_LENGTH':
-        return this.#ragged((error['record'] as readonly string[]).length, line)
+        return raggedRow(this.#fault, {
+          found: (error['record'] as readonly string[]).length,
+          expected: this.header?.length ?? 0,
+          line,
+        })
       case 'CSV_INVALID_CLOSING_QUOTE':
         return this.#fault(
           'csv_quote',
@@ -291,6 +262,16 @@ export class RecordReader {
   }
 }
 
-function cells(count: number): string {
-  return count === 1 ? '1 cell' : `${count} cells`
+/** The error for a row with another number of cells than there are columns. @param why behind the counts */
+export function raggedRow(
+  fault: CsvFault,
+  row: { readonly found: number; readonly expected: number; readonly line: number },
+  { what = 'the row', why = '' }: { readonly what?: string; readonly why?: string } = {},
+): Error {
+  const { found, expected, line } = row
+  return fault(
+    'csv_ragged_row',
+    `${what} has ${found === 1 ? '1 cell' : `${found} cells`}; expected ${expected}, as in the header${why}`,
+    { line, column: Math.min(expected, found) + 1 },
+  )
 }

@@ -3,7 +3,7 @@
 
 import { isAscii, isUtf8 } from 'node:buffer'
 import { byteOrderMark, unfinishedBytes, wideEncoding } from './bytes.ts'
-import { isWestern, OTHER_ENCODINGS } from './western.ts'
+import { isWestern, otherEncodings } from './western.ts'
 
 /** More bytes than these are not looked at. */
 export const SNIFFED_BYTES_MAX = 65_536
@@ -92,7 +92,7 @@ function guessEncoding(sample: Buffer, isCut: boolean): Guess {
     isSure,
     reason: isSure
       ? 'its bytes are not UTF-8, and all are letters and signs of windows-1252'
-      : `its bytes are not UTF-8, and windows-1252 gives odd letters: it may be ${OTHER_ENCODINGS}`,
+      : `its bytes are not UTF-8, and windows-1252 gives odd letters: it may be ${otherEncodings(whole)}`,
   }
 }
 

@@ -1,13 +1,13 @@
 // Whether bytes are a text in windows-1252. Every byte sequence nearly is one, so this looks at which letters stand where: Western
 // text does not have a sign between letters, nor a capital within a word of small ones.
 
+const LF = 10
 /** Bytes that have no character in windows-1252. */
 const UNDEFINED = [0x81, 0x8d, 0x8f, 0x90, 0x9d]
 /** Of the characters above ASCII, so many may be odd. */
 const ODD_MAX = 0.02
 
-/** What a text may be that is neither UTF-8 nor certainly windows-1252, for people. */
-export const OTHER_ENCODINGS = 'windows-1250, windows-1251, macintosh or another'
+const OTHER_ENCODINGS = 'windows-1250, windows-1251, macintosh or another'
 
 const isAsciiSmall = (byte: number | undefined): boolean =>
   byte !== undefined && byte >= 0x61 && byte <= 0x7a
@@ -53,4 +53,62 @@ function oddShareIn1252(text: Buffer): number {
 
 /** Whether the text is certainly one in windows-1252: all its bytes have characters there, and hardly any is odd. */
 export const isWestern = (text: Buffer): boolean =>
-  !text.some((byte) => byte === 0 || UNDEFINED.includes(byte)) && oddShareIn1252(text) <= ODD_MAX
+  !text.some((byte) => byte === 0 || UNDEFINED.includes(byte)) &&
+  oddShareIn1252(text) <= ODD_MAX &&
+  !isInPairs(text)
+
+/** Whether most bytes above ASCII come in pairs that no letter of ASCII stands before, as in encodings of East Asia. */
+function isInPairs(text: Buffer): boolean {
+  let pairs = 0
+  let others = 0
+  let isBehindPair = false
+  for (let at = 0; at < text.length; at++) {
+    const [byte, next] = [text[at]!, text[at + 1]]
+    if (!isAboveAscii(byte)) {
+      isBehindPair = false
+      continue
+    }
+    // Second bytes of some encodings are letters and signs of ASCII; those of words are letters too.
+    const isInWord =
+      (!isBehindPair && isAsciiLetter(text[at - 1])) ||
+      (isLetterIn1252(byte) && isAsciiLetter(next))
+    isBehindPair = !isInWord && (next ?? 0) >= 0x40
+    if (isBehindPair) pairs++
+    else others++
+    if (isBehindPair) at++
+  }
+  return pairs > others
+}
+
+/** In the order of preference: each with what is common in a text of it, and hardly in one of the others. */
+const EAST_ASIAN: readonly (readonly [label: string, common: RegExp])[] = [
+  ['shift_jis', /[\u3040-\u30ff\uff66-\uff9f]/g],
+  ['euc-jp', /[\u3040-\u30ff]/g],
+  ['euc-kr', /[\uac00-\ud7a3]/g],
+  ['gb18030', /[\u4e00-\u9fa5]/g],
+  ['big5', /[\u4e00-\u9fa5]/g],
+]
+
+/** The encodings of East Asia that the text may be in, the likelier first. */
+function eastAsian(text: Buffer): readonly string[] {
+  if (!isInPairs(text)) return []
+  // A piece of a file may end within a character.
+  const lines = text.subarray(0, text.lastIndexOf(LF) + 1 || text.length)
+  return EAST_ASIAN.flatMap(([label, common]) => {
+    try {
+      const read = new TextDecoder(label, { fatal: true }).decode(lines)
+      const letters = read.match(/[^\0-\x7f]/g)?.length ?? 0
+      return [{ label, share: (read.match(common)?.length ?? 0) / letters }]
+    } catch {
+      return []
+    }
+  })
+    .toSorted((one, other) => other.share - one.share)
+    .map(({ label }) => label)
+}
+
+/** What a text may be that is neither UTF-8 nor certainly windows-1252, for people. */
+export function otherEncodings(text: Buffer): string {
+  const found = eastAsian(text)
+  return found.length > 0 ? `${found.join(', ')} or another` : OTHER_ENCODINGS
+}

@@ -354,7 +354,7 @@ describe('refused, with file, line and what was expected', () => {
 
   test('a workbook, an old encoding, a broken row', async () => {
     expect(
-      await complaint([await put('book.csv', 'PK\u0003\u0004 and so on')], columns, left),
+      await complaint([await put('book.csv', 'PK\u0003\u0004 xl/workbook.xml')], columns, left),
     ).toBe(
       'book.csv: this is a workbook, such as .xlsx or .ods; expected CSV: save the sheet as "CSV UTF-8"',
     )

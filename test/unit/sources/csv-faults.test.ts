@@ -26,18 +26,7 @@ describe('the content of a CSV file', () => {
       ['nothing', '', 'csv_empty', undefined, undefined, /expected a header/],
       ['blank lines only', '\n\r\n\n', 'csv_empty', undefined, undefined, /expected a header/],
       ['a byte order mark only', '\ufeff', 'csv_empty', undefined, undefined, /expected a header/],
-      ['a duplicate name', '\na,b,a\n', 'csv_header', 2, 3, /columns 1 and 3/],
-      ['an empty name', 'a,,c\n', 'csv_header', 1, 2, /column 2 .* no name/],
-      ['a name of spaces', 'a,"  "\n', 'csv_header', 1, 2, /column 2 .* no name/],
-      [
-        'a delimiter at the end of the header',
-        'a,b,\n1,2,\n',
-        'csv_header',
-        1,
-        3,
-        /: the header ends with a delimiter: column 3 has no name; expected a name, or no/,
-      ],
-      ['several of them', 'a,, ,\n', 'csv_header', 1, 2, /columns 2 to 4 have no name/],
+      ['names of spaces', '\n,"  ",\n', 'csv_header', 2, 1, /names no column.*`header: N`/],
       [
         'a short row',
         `a,b,c\n1,2,3\n1,${SECRET}\n`,
@@ -105,7 +94,7 @@ describe('the content of a CSV file', () => {
       ],
       [
         'no encoding that is known',
-        Buffer.from('a,b\n1,\x81\x8d\n1,2\n', 'latin1'),
+        Buffer.from('a,b\n1,\x81\n1,2\n', 'latin1'),
         'csv_encoding',
         2,
         2,

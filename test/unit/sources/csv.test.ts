@@ -72,8 +72,8 @@ describe('rows of a CSV file', () => {
     expect(await rowsOf('a,b\n1,2\r\n3,4\r5,6')).toEqual(['2: 1|2', '3: 3|4', '4: 5|6'])
   })
 
-  it('of one column may be an empty cell in quotes; an empty line is no row', async () => {
-    expect(await rowsOf('a\n""\n\nx\n')).toEqual(['2: ', '4: x'])
+  it('of one column is none if its cell is empty, with quotes or without; an empty line is no row', async () => {
+    expect(await rowsOf('a\n""\n\nx\n')).toEqual(['4: x'])
   })
 
   it('come in filled chunks of at most rowsMax', async () => {
