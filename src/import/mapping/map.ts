@@ -18,7 +18,7 @@ import { compileLinks, type LinksOfRow } from '../links/map-links.ts'
 import { checkOutputs, checkPhone, compileSteps } from './check-transformation.ts'
 import { coerceColumn, compileColumn, isEmpty, type Column } from './columns.ts'
 import { itemKey, normaliseValue } from './key.ts'
-import { cut, rowFault } from './row-faults.ts'
+import { cut, rowFault, totalsRow, TotalsRows } from './row-faults.ts'
 import {
   checkCleared,
   checkDeleteWhen,
@@ -171,6 +171,7 @@ class RowMapper {
   readonly #isKeyNumber: boolean
   readonly #constantKey: string | null
   readonly #asksDeletion: ((row: SourceRow) => boolean) | null
+  readonly #totals = new TotalsRows()
   #cleared = 0
 
   constructor(
@@ -244,6 +245,8 @@ class RowMapper {
           wrong.push(this.#keyError(column, row))
           continue
         }
+        if (this.#totals.see(found))
+          return this.#invalid(row, raw, null, [totalsRow(column.name, sent)])
         key = found
         // What is one key for us is one value on the wire.
         if (!this.#isKeyNumber) sent = normaliseValue(sent)

@@ -1,6 +1,8 @@
 // What is wrong with a row as a whole: none of its cells is read.
 
+import type { Json } from '../../core/json.ts'
 import { REPORT_VALUE_CHARS_MAX } from '../../core/limits.ts'
+import { isOfWords, isTotalsWord } from '../../core/totals.ts'
 import type { CellError } from '../../ledger/ledger.ts'
 import type { SourceRow } from '../../sources/source.ts'
 import { sourceCellText } from './coerce.ts'
@@ -9,6 +11,9 @@ import { sourceCellText } from './coerce.ts'
 const ROW_RAGGED = 'row_ragged'
 /** Reason of a row whose record the service could not be brought to show. */
 const ROW_UNREAD = 'row_unread'
+
+/** Reason of a row whose key is a word of totals. */
+const ROW_OF_TOTALS = 'row_of_totals'
 
 export const cut = (text: string): string =>
   text.length > REPORT_VALUE_CHARS_MAX ? `${text.slice(0, REPORT_VALUE_CHARS_MAX)}…` : text
@@ -42,3 +47,26 @@ const raggedRow = ({ cells }: SourceRow, expected: number): CellError => {
 }
 
 const quoted = (text: string): string => `"${text.replaceAll('"', '""')}"`
+
+/** Finds lines of totals by their keys, where those above them are no words. */
+export class TotalsRows {
+  #rows = 0
+  #hasWords = false
+
+  /** Whether the row of a key is certainly one. */
+  see(key: string): boolean {
+    if (isTotalsWord(key)) return this.#rows > 0 && !this.#hasWords
+    this.#rows++
+    this.#hasWords ||= isOfWords(key)
+    return false
+  }
+}
+
+export const totalsRow = (column: string, key: Json): CellError => ({
+  reason: ROW_OF_TOTALS,
+  column,
+  field: null,
+  value: cut(sourceCellText(key)),
+  detail:
+    'its key is a word for a total, and the keys above it are none: `footer: 1` under `from` leaves the last row of a file out',
+})

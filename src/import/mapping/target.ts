@@ -13,7 +13,7 @@ import { joinSome } from '../../core/format.ts'
 import { isJsonObject, ownValue } from '../../core/json.ts'
 import { joinWords, nearestWord, suggestWord } from '../../core/suggest.ts'
 import type { ImportConfig, ImportSync, PropertyMapping } from '../../../config/index.ts'
-import { mappedColumns } from '../../core/domain/mapped-columns.ts'
+import { mappedColumns, sharing } from '../../core/domain/mapped-columns.ts'
 import { COERCIONS, dateFormatPattern, readWithoutType } from './coerce.ts'
 import { readLinkTarget, type LinkDefinitions } from '../links/link-target.ts'
 import { itemKey } from './key.ts'
@@ -140,6 +140,14 @@ export function checkTargetType(
 const near = (name: string, names: readonly string[]): string => {
   const found = nearestWord(name, names)
   return found === undefined ? '' : `; did you mean \`${visible(found)}\`?`
+}
+
+/** The columns that share the name, else one with a name that is near. */
+function sharedName(name: string, columns: readonly string[]): string {
+  const shared = sharing(name, columns).map((column) => `\`${column}\``)
+  return shared.length === 0
+    ? near(name, columns)
+    : `: ${shared.length} columns have this name; write ${joinSome(shared, COLUMNS_SHOWN)}`
 }
 
 const namesOf = ({ schema }: Target): string[] =>
@@ -298,7 +306,7 @@ export function checkProperty(
     for (const column of [mapping[setting] ?? []].flat())
       if (!source.columns.includes(column))
         wrong(
-          `column "${column}" (for ${name}) is not in the source${near(column, source.columns)}`,
+          `column "${column}" (for ${name}) is not in the source${sharedName(column, source.columns)}`,
           setting,
         )
   if (!property) return null

@@ -45,10 +45,3 @@ export function columnNames(header: readonly string[], fault: CsvFault, line: nu
   })
   return names
 }
-
-/** The columns that share a name, where a mapping names none of them alone. */
-export const sharing = (name: string, columns: readonly string[]): readonly string[] =>
-  columns.includes(`${name}#2`) ? columns.filter((one) => isNumbered(one, name)) : []
-
-const isNumbered = (column: string, name: string): boolean =>
-  column.startsWith(`${name}#`) && /^\d+$/.test(column.slice(name.length + 1))

@@ -41,7 +41,7 @@ function oddShareIn1252(text: Buffer): number {
     all += 1
     const before = text[at - 1]
     const after = text[at + 1]
-    const isInWord = isLetter(before) && isLetter(after)
+    const isInWord: boolean = isLetter(before) && isLetter(after)
     const isOdd = isLetterIn1252(byte)
       ? (isCapitalIn1252(byte) && (isAsciiSmall(before) || (isInWord && isAsciiSmall(after)))) ||
         OF_OTHER_LANGUAGES.includes(byte)
@@ -69,7 +69,7 @@ function isInPairs(text: Buffer): boolean {
       continue
     }
     // Second bytes of some encodings are letters and signs of ASCII; those of words are letters too.
-    const isInWord =
+    const isInWord: boolean =
       (!isBehindPair && isAsciiLetter(text[at - 1])) ||
       (isLetterIn1252(byte) && isAsciiLetter(next))
     isBehindPair = !isInWord && (next ?? 0) >= 0x40

@@ -665,8 +665,16 @@ describe('a row with other cells than the source has columns', () => {
   const mappings: Mappings = { svc_external_id: { column: 'id' }, svc_name: { column: 'name' } }
   const { plan } = mapRow(mappings, { id: '1', name: 'Ada', note: '' })
   it.each([
-    [['7', 'Ada'], 'the row has 2 cells; expected 3, as in the header', null],
-    [['7'], 'the row has 1 cell; expected 3, as in the header', null],
+    [
+      ['7', 'Ada'],
+      'the row has 2 cells; expected 3, as in the header; `ragged: pad` under `from` reads such rows',
+      null,
+    ],
+    [
+      ['7'],
+      'the row has 1 cell; expected 3, as in the header; `ragged: pad` under `from` reads such rows',
+      null,
+    ],
     [
       ['7', 'Ada', 'x', 'say "so"', ''],
       'the row has 5 cells; expected 3, as in the header',

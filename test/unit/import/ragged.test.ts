@@ -32,7 +32,13 @@ test('of 50 rows two are ragged: they alone are set aside, and corrected they ar
   expect(
     items.map(({ line, reason, value, detail, raw }) => [line, reason, value, detail, raw]),
   ).toEqual([
-    [11, 'row_ragged', null, 'the row has 2 cells; expected 3, as in the header', ['c-10', 'n10']],
+    [
+      11,
+      'row_ragged',
+      null,
+      'the row has 2 cells; expected 3, as in the header; `ragged: pad` under `from` reads such rows',
+      ['c-10', 'n10'],
+    ],
     [
       21,
       'row_ragged',
