@@ -15,9 +15,13 @@ export RECORDS_SYNC_BREAKAGES="${RECORDS_SYNC_BREAKAGES:-1}"
 export RECORDS_SYNC_SEQUENCES="${RECORDS_SYNC_SEQUENCES:-50}"
 # Properties with all their cases.
 export RECORDS_SYNC_FULL_RUNS="${RECORDS_SYNC_FULL_RUNS:-1}"
+# Histories of the oracles and the simulator, and all planted bugs that have a plan.
+export RECORDS_SYNC_HISTORIES="${RECORDS_SYNC_HISTORIES:-500}"
+export RECORDS_SYNC_PLANTED="${RECORDS_SYNC_PLANTED:-all}"
 if [ $# -eq 0 ]; then
   set -- test/faults/kill.test.ts test/faults/kill-all.test.ts test/faults/mirror-kill.test.ts test/faults/service-kill.test.ts \
     test/faults/stand-still.test.ts test/faults/workers.test.ts test/twin/twin.test.ts test/other-service/random.test.ts \
+    test/other-service/oracle.test.ts test/other-service/two-writers.test.ts test/simulation/simulation.test.ts \
     test/unit/client/pacing-simulation.slow.test.ts test/unit/conform/broken.slow.test.ts \
     test/suites/mirror-tables-duckdb.test.ts test/suites/mirror-tables-postgres.test.ts \
     test/suites/ledger- $(grep -rl --include='*.test.ts' "/runs.ts'" test/unit)

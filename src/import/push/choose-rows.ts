@@ -20,7 +20,7 @@ import { createItemHasher } from '../verify/baseline-hashes.ts'
 import type { PropertyValues } from '../verify/look-up.ts'
 import { SEVERAL_RECORDS } from '../verify/read-back.ts'
 import { answerReader } from './answered.ts'
-import { doubtedRowReader, isSentOnce, type Choice } from './doubted-rows.ts'
+import { doubtedRowReader, type Choice } from './doubted-rows.ts'
 import { aimedAt, rowFinder, type FoundRow } from './found-records.ts'
 import { doubtReader } from './left-in-doubt.ts'
 import { blankOutcome } from './outcome.ts'
@@ -106,7 +106,6 @@ export class RowChooser {
   ): Promise<readonly PlannedItem[]> {
     const known = given.map((one): PlannedItem => this.#looks.get(one)?.item ?? one)
     const items = known.map((item): PlannedItem => (isLost ? { ...item, isReplayed: true } : item))
-    const sentOnce = new Set(known.filter(isSentOnce).map(({ ordinal }) => ordinal))
     const doubted = await this.#leftInDoubt(items)
     const isMaybeMade = this.#job.config.mode === 'create' && items.some(isMaybeWritten)
     const isCompared = doubted.size > 0 || isMaybeMade
@@ -127,9 +126,7 @@ export class RowChooser {
       const outcome = left.get(ordinal) ?? (isNamed ? this.#doneOf(row) : null)
       return outcome ? [row.item, outcome] : this.#choiceOf(row, doubted)
     })
-    const again = await this.#readDoubted(found.filter(isAgain), ({ ordinal }) =>
-      sentOnce.has(ordinal),
-    )
+    const again = await this.#readDoubted(found.filter(isAgain))
     await this.#settle(
       [...choices, ...again].flatMap(([, outcome]) => outcome ?? []),
       items,

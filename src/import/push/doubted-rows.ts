@@ -28,10 +28,6 @@ export const MAYBE_WRITTEN = 'an earlier request for this row had no answer; it 
 /** A row, and its outcome if it is not sent. */
 export type Choice = readonly [PlannedItem, ItemOutcome | null]
 
-/** Whether the row has had one sending at most. */
-export const isSentOnce = ({ attempts, isReplayed }: PlannedItem): boolean =>
-  attempts <= 1 && isReplayed !== true
-
 /** What is known of rows by other means. */
 interface Means {
   readonly readChanges: (rows: readonly FoundRow[]) => Promise<readonly RowChange[]>
@@ -128,20 +124,13 @@ function rowReaders(
   const holdsOf = holdingReader({ config, schema })
   const isWrittenOf = writtenReader({ config, schema })
 
-  const lookedOf = (
-    row: FoundRow,
-    {
-      image,
-      isSentOnce,
-    }: { readonly image: BeforeImage | undefined; readonly isSentOnce: boolean },
-  ) => {
+  const lookedOf = (row: FoundRow, image: BeforeImage | undefined) => {
     const as = asImaged(row.item, image)
     const sent = as === row.item ? row.item.sent : payloadProperties(as)
     const holds = holdsOf(row, sent, image)
-    // Of several sendings it is not known which one was carried out.
     const madeId = madeIdOf(row, image)
-    const isAlone = isSentOnce && madeId === undefined
-    const isWritten = holds === 'other' && isAlone && isWrittenOf(row, sent, image)
+    // Each earlier sending was followed by a look-up, so a value of ours came from one of them, whichever it was.
+    const isWritten = holds === 'other' && madeId === undefined && isWrittenOf(row, sent, image)
     return { row, image, sent, marks: as.marks, holds, isWritten, madeId }
   }
 
@@ -186,21 +175,16 @@ export function doubtedRowReader(
   { ledger }: ImportDeps<BeforeImages>,
   job: StagedImport,
   { readChanges, readChanged, conflictsOf, choiceOf, doneAs }: Means,
-): (
-  rows: readonly FoundRow[],
-  isSentOnce: (item: Pick<PlannedItem, 'ordinal'>) => boolean,
-) => Promise<readonly Choice[]> {
+): (rows: readonly FoundRow[]) => Promise<readonly Choice[]> {
   const { run, config } = job
   const { lookedOf, choose } = rowReaders(job, { choiceOf, doneAs })
   const formsOf = formReader(job)
 
-  return async (rows, isSentOnce) => {
+  return async (rows) => {
     if (rows.length === 0) return []
     const ordinals = rows.map(({ item }) => item.ordinal)
     const images = await ledger.imagesOf(run, ordinals)
-    const looked = rows.map((row) =>
-      lookedOf(row, { image: images.get(row.item.ordinal), isSentOnce: isSentOnce(row.item) }),
-    )
+    const looked = rows.map((row) => lookedOf(row, images.get(row.item.ordinal)))
     const written = new Set(
       looked.filter(({ isWritten }) => isWritten).map(({ row }) => row.item.ordinal),
     )

@@ -30,6 +30,8 @@ export function ledgerTemplate(): string {
   const db = new DatabaseSync(template)
   // The same project in all histories, on any machine.
   db.exec("UPDATE project SET id = 'simulate'")
+  // The ledger's own connection ends with its statements, so the last one to close may not empty the log; only the file is copied.
+  db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
   db.close()
   return template
 }

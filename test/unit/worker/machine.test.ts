@@ -5,11 +5,10 @@ import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { expect, onTestFinished, test } from 'vitest'
-import { toApplicationFailure } from '../../../activities/failure.ts'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { needFindings, temporaryFinding } from '../../../src/cli/doctor/machine.ts'
 import { silentLogger } from '../../../src/core/ports.ts'
-import { temporaryFolder, temporaryProblem } from '../../../src/warehouses/duckdb/temporary.ts'
+import { temporaryProblem } from '../../../src/warehouses/duckdb/temporary.ts'
 import {
   filesInDisguise,
   machineNeeds,
@@ -128,7 +127,11 @@ test('each fault of TMPDIR has its command', async () => {
   await chmod(made, 0o700)
 })
 
-test('a run that needs a missing TMPDIR waits, blocked by the disk', () => {
+test('a run that needs a missing TMPDIR waits, blocked by the disk', async () => {
+  // Another test of this process may have made the folder, which is kept.
+  vi.resetModules()
+  const { temporaryFolder } = await import('../../../src/warehouses/duckdb/temporary.ts')
+  const { toApplicationFailure } = await import('../../../activities/failure.ts')
   const before = process.env['TMPDIR']
   process.env['TMPDIR'] = '/no/such/folder'
   onTestFinished(() => {
