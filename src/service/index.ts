@@ -13,6 +13,7 @@ import { FAULT_KINDS, Faults, type FaultPlan } from './limits/faults.ts'
 import type { Site } from './handlers/handler.ts'
 import { buildApp, type App } from './http/app.ts'
 import type { Stats } from './http/intake.ts'
+import { KeylessQuota } from './limits/keyless.ts'
 import { LIMIT_MODELS, createLimiter, type LimitModel } from './limits/limiter.ts'
 import { openApiDocument } from './openapi/index.ts'
 import { SYSTEM_SCHEMA, type OrgSchema } from './schema/schema-file.ts'
@@ -244,7 +245,7 @@ function openDirectory(
     }
     return org
   }
-  const directory = new Directory({ clock, anonymous: limiter(), newOrg, file })
+  const directory = new Directory({ clock, keyless: new KeylessQuota(limiter), newOrg, file })
   if (!isChecked) file?.putChecked(digest)
   file?.putTypeNames([...schema.types.keys()])
   if (directory.all().length === 0) directory.addOrg(options.orgId ?? randomInt(100_000, 2 ** 31))

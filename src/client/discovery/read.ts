@@ -1,15 +1,18 @@
 // Reads the service's OpenAPI document, once per client, before the first operation. Promises kept here: the request goes without
 // the key, to the configured origin only; a document that cannot be read costs a warning and never an operation, unless the service
-// does not answer at all.
+// does not answer at all, or asks to wait for it: operations wait then, because the usual requests may be wrong ones.
 
 import { isUtf8 } from 'node:buffer'
 import { OPERATIONS, usualRequest } from '../../contract/index.ts'
 import type { OperationId, RequestForm } from '../../contract/index.ts'
+import { QuotaWait } from '../../core/errors.ts'
+import { QUOTA_WAIT_MAX_MS } from '../../core/limits.ts'
 import type { Clock, Logger } from '../../core/ports.ts'
 import type { Address } from '../address.ts'
 import { withoutMark } from '../answers.ts'
 import { NoAnswer } from '../network-errors.ts'
 import type { Transport, WireAnswer } from '../transport.ts'
+import { parseRetryAfter } from '../pacer/headers.ts'
 import { unlessAborted } from '../unless-aborted.ts'
 import { readOverrides, resolveOperations, unresolved } from './index.ts'
 import type { RequestOverrides, Resolution } from './index.ts'
@@ -18,9 +21,12 @@ import { ownMember } from './schema-view.ts'
 export interface Discovery {
   /**
    * The request of an operation; waits for the document if that may change it.
-   * @throws NoAnswer if the service cannot be reached @throws the signal's reason
+   * @throws NoAnswer if the service cannot be reached
+   * @throws QuotaWait if the service asks to wait for long until it gives the document
+   * @throws the signal's reason
    */
   operation(id: OperationId, signal?: AbortSignal): Promise<RequestForm>
+  /** @throws QuotaWait likewise */
   resolution(): Promise<Resolution>
 }
 
@@ -39,6 +45,8 @@ const DOCUMENT_TIMEOUT_MS = 10_000
 const READ_AGAIN_MS = 60_000
 /** How often it is requested if the connection ends each time. */
 const TRIES_MAX = 3
+/** The shortest wait after a 429. */
+const ASKED_MIN_MS = 1_000
 /** Readings in a row without an answer until the usual requests are used, if the service answers elsewhere. */
 const UNANSWERED_MAX = 3
 
@@ -48,6 +56,8 @@ interface Outcome {
   readonly resolution: Resolution
   /** The service could not be reached: no operation would get further. */
   readonly noConnection: NoAnswer | null
+  /** Until when the service refuses to give the document, ms; null if it does not. */
+  readonly refusedUntilMs: number | null
 }
 
 interface Unread {
@@ -58,6 +68,8 @@ interface Unread {
   readonly isTorn?: boolean
   /** There was no answer in time. */
   readonly isLate?: boolean
+  /** It was refused with 429: what the service asks to wait, ms. */
+  readonly askedToWaitMs?: number
 }
 
 /** @throws SyncError `client_option_invalid` for an override that is not valid */
@@ -86,26 +98,33 @@ export function createDiscovery(deps: DiscoveryDeps): Discovery {
         ? resolveOperations(reading.json, overrides, { url: reading.url, prefix: address.prefix })
         : unresolved(given, `no OpenAPI document: ${reading.why}`)
     const silence = await silenceOf(reading)
-    const { noConnection = silence } = 'why' in reading ? reading : {}
-    if (noConnection !== null) untilMs = 0
+    const { noConnection = silence, askedToWaitMs = null } = 'why' in reading ? reading : {}
+    const refusedUntilMs = askedToWaitMs === null ? null : clock.now() + askedToWaitMs
+    if (refusedUntilMs !== null) {
+      sinceMs = clock.now()
+      untilMs = refusedUntilMs
+    } else if (noConnection !== null) untilMs = 0
     else if ('why' in reading && reading.mayChange) {
       sinceMs = clock.now()
       untilMs = sinceMs + READ_AGAIN_MS
     }
     const { warnings } = resolution
-    if (noConnection === null && warnings.length > 0)
+    if (noConnection === null && refusedUntilMs === null && warnings.length > 0)
       logger.warn({ warnings }, 'operations_resolved')
-    return { resolution, noConnection }
+    return { resolution, noConnection, refusedUntilMs }
   }
   /** A clock that was set back says nothing of how long it has been. */
   const isOver = (nowMs: number) => nowMs >= untilMs || nowMs < sinceMs
-  const outcome = () => {
+  const outcome = async () => {
     if (current === null || isOver(clock.now())) {
       untilMs = Infinity
       sinceMs = -Infinity
       current = discover()
     }
-    return current
+    const found = await current
+    const { refusedUntilMs } = found
+    if (refusedUntilMs !== null) throw new QuotaWait(Math.max(1, refusedUntilMs - clock.now()))
+    return found
   }
   return {
     async resolution() {
@@ -129,14 +148,26 @@ const isSilent = (reading: Reading): reading is Unread =>
   'why' in reading &&
   (reading.isTorn === true || reading.isLate === true || reading.noConnection !== undefined)
 
-const readRoot = ({ transport, address: { origin, prefix } }: DiscoveryDeps): Promise<Reading> =>
-  getJson(transport, origin, prefix + usualRequest('readRoot').path)
+const readRoot = (deps: DiscoveryDeps): Promise<Reading> =>
+  getJson(deps, deps.address.origin, deps.address.prefix + usualRequest('readRoot').path)
 
-/** A connection that ends in the middle is no reason to do without the document: a service that restarts has it again soon. */
+/**
+ * A connection that ends in the middle is no reason to do without the document: a service that restarts has it again soon. Nor is a
+ * refusal with 429, whoever has used the quota up: the document is asked for again when the service says.
+ */
 async function readAgain(deps: DiscoveryDeps, form: { readonly path: string }): Promise<Reading> {
-  for (let tries = 1; ; tries++) {
+  let torn = 0
+  let waitedMs = 0
+  // Bounded: each turn is torn, or waits for a second at least.
+  for (;;) {
     const reading = await readDocument(deps, form)
-    if ('json' in reading || !reading.isTorn || tries >= TRIES_MAX) return reading
+    if ('json' in reading) return reading
+    const { isTorn, askedToWaitMs } = reading
+    if (askedToWaitMs !== undefined) {
+      waitedMs += askedToWaitMs
+      if (waitedMs > QUOTA_WAIT_MAX_MS) return reading
+      await deps.clock.sleep(askedToWaitMs)
+    } else if (!isTorn || (torn += 1) >= TRIES_MAX) return reading
   }
 }
 
@@ -145,13 +176,12 @@ async function readDocument(
   deps: DiscoveryDeps,
   { path }: { readonly path: string },
 ): Promise<Reading> {
-  const { transport, address } = deps
-  const { origin, prefix } = address
-  const get = (target: string) => getJson(transport, origin, target)
+  const { origin, prefix } = deps.address
+  const get = (target: string) => getJson(deps, origin, target)
   const first = await get(prefix + path)
   if ('json' in first || first.mayChange) return first
   const root = await readRoot(deps)
-  if (!('json' in root)) return first
+  if (!('json' in root)) return 'askedToWaitMs' in root ? root : first
   const told = ownMember(ownMember(root.json, 'data'), 'openapi_url')
   if (typeof told !== 'string' || !URL.canParse(told, root.url)) return first
   const url = new URL(told, root.url)
@@ -160,7 +190,11 @@ async function readDocument(
   return await get(url.pathname + url.search)
 }
 
-async function getJson(transport: Transport, origin: string, path: string): Promise<Reading> {
+async function getJson(
+  { transport, clock }: Pick<DiscoveryDeps, 'transport' | 'clock'>,
+  origin: string,
+  path: string,
+): Promise<Reading> {
   const unread = (why: string, mayChange: boolean): Unread => ({ why, mayChange })
   let answer: WireAnswer
   try {
@@ -184,8 +218,13 @@ async function getJson(transport: Transport, origin: string, path: string): Prom
     const why = `no answer within ${DOCUMENT_TIMEOUT_MS / 1_000} s`
     return { ...unread(why, true), isLate: true }
   }
-  const { status, body } = answer
-  if (status !== 200) return unread(`status ${status}`, status === 429 || status >= 500)
+  const { status, headers, body } = answer
+  if (status === 429) {
+    const askedMs = parseRetryAfter(headers['retry-after'], clock.now(), headers['date'])
+    const askedToWaitMs = Math.max(ASKED_MIN_MS, askedMs ?? 0)
+    return { ...unread('status 429', true), askedToWaitMs }
+  }
+  if (status !== 200) return unread(`status ${status}`, status >= 500)
   try {
     if (!isUtf8(body)) return unread('it is not UTF-8', false)
     return { json: JSON.parse(withoutMark(body).toString('utf8')) as unknown, url: origin + path }

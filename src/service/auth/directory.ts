@@ -7,7 +7,7 @@ import type { DataFile } from '../store/data-file.ts'
 import type { Faults } from '../limits/faults.ts'
 import { ADMINISTRATOR, hashOfHeader, newKey, sha256 } from './keys.ts'
 import type { Grants, Key, Reach } from './keys.ts'
-import type { Limiter } from '../limits/limiter.ts'
+import type { KeylessQuota } from '../limits/keyless.ts'
 import type { Org } from '../store/org.ts'
 
 export interface KeyOptions {
@@ -23,8 +23,8 @@ export interface KeyOptions {
 
 export interface DirectoryOptions {
   readonly clock: Clock
-  /** Callers without a key share this one: they cannot use up an org's quota. */
-  readonly anonymous: Limiter
+  /** Of callers without a key: they cannot use up an org's quota. */
+  readonly keyless: KeylessQuota
   /** Makes an org by its id. */
   readonly newOrg: (id: number) => Org
   /** Keys, users and orgs are read from it again whenever another process has changed it. */
@@ -33,7 +33,7 @@ export interface DirectoryOptions {
 
 export class Directory {
   readonly clock: Clock
-  readonly anonymous: Limiter
+  readonly keyless: KeylessQuota
   faults: Faults | null = null
   private readonly newOrg: (id: number) => Org
   private readonly file: DataFile | null
@@ -44,7 +44,7 @@ export class Directory {
 
   constructor(options: DirectoryOptions) {
     this.clock = options.clock
-    this.anonymous = options.anonymous
+    this.keyless = options.keyless
     this.newOrg = options.newOrg
     this.file = options.file
     this.readFile()
@@ -100,9 +100,8 @@ export class Directory {
 
   /** Requests per minute of each org; null: no request is refused. */
   setLimit(limitPerMinute: number | null): void {
-    for (const limiter of [...this.all().map((org) => org.limiter), this.anonymous]) {
-      limiter.setLimit(limitPerMinute)
-    }
+    for (const { limiter } of this.all()) limiter.setLimit(limitPerMinute)
+    this.keyless.setLimit(limitPerMinute)
   }
 
   /** @throws SyncError service_options */

@@ -53,8 +53,10 @@ export class Intake {
     request.presented = fingerprintOfHeader(request.headers.authorization)
     request.key = caller?.key ?? null
     request.org = caller?.org ?? null
-    const limiter = caller?.org.limiter ?? directory.anonymous
-    const verdict = limiter.take(directory.clock.now())
+    const nowMs = directory.clock.now()
+    const verdict =
+      caller?.org.limiter.take(nowMs) ??
+      directory.keyless.take(request.raw.socket.remoteAddress, nowMs)
     reply.headers(standardHeaders(request.id, verdict, announced))
     reply.raw.once('close', () => this.end(request, reply))
     return refusalOf(request, verdict.retryAfterS)
@@ -64,7 +66,7 @@ export class Intake {
   refuseBytes(socket: Socket, facts: RefusalFacts): void {
     const { directory, site, announced, logger } = this.options
     const requestId = this.nextId()
-    const verdict = directory.anonymous.take(directory.clock.now())
+    const verdict = directory.keyless.take(socket.remoteAddress, directory.clock.now())
     refuseRaw(socket, site(), facts, requestId, standardHeaders(requestId, verdict, announced))
     logger?.info({ status: facts.status, request_id: requestId }, 'service_no_request')
   }
