@@ -35,6 +35,7 @@ export {
   type ImportDeps,
   type ImportTuning,
 } from './ports.ts'
+export { evidenceText, doubtOf, type Evidence } from './proposal/evidence.ts'
 export {
   proposeImport,
   withAnswer,

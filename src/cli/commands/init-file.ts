@@ -8,7 +8,13 @@ import { basename, dirname, resolve } from 'node:path'
 import { draftConfig, type DraftImport, type ImportConfig } from '../../../config/index.ts'
 import type { RecordsClient } from '../../client/index.ts'
 import { ConfigError, SyncError } from '../../core/errors.ts'
-import { compileMapping, proposeImport, type Proposal, type Target } from '../../import/index.ts'
+import {
+  evidenceText,
+  loadMapping,
+  proposeImport,
+  type Proposal,
+  type Target,
+} from '../../import/index.ts'
 import { startService } from '../../service/index.ts'
 import { EXIT, type CommandContext } from '../shared/context.ts'
 import type { Asker } from '../shared/questions.ts'
@@ -71,7 +77,7 @@ export async function initFromFile(
     const taken = Object.keys(existing?.config.syncs ?? {})
     const draft = draftOf(context, { file, sample, place, proposal, taken })
     const target = targets.find(({ schema }) => schema.name === proposal.objectType)!
-    compileMapping(draft.sync, importOf(draft), target, sample.columns)
+    await loadMapping(draft.sync, importOf(draft), target, sample.columns)
     if (existing === null) {
       writeConfig(configFile, draftConfig(draft), umask)
       await requireReadable(context)
@@ -235,7 +241,7 @@ function draftOf(
   const drafted = (isOpen: boolean) => (one: Proposal['open'][number]) => ({
     property: one.property,
     mapping: { column: one.column, ...one.settings },
-    comment: one.reason,
+    comment: one.evidence ? `${one.reason}; ${evidenceText(one.evidence)}` : one.reason,
     isOpen,
   })
   return {

@@ -5,16 +5,19 @@ import type { PropertyWire } from '../../contract/index.ts'
 import type { Target } from '../mapping/target.ts'
 import { fittingShare, type ColumnFacts } from './columns.ts'
 import { cellTypeOf } from './cell-type.ts'
-import { readingOf } from './property-reading.ts'
-import { FITS_MIN, type Hints, type CellReading } from './reading.ts'
+import { doubtOf, type Evidence } from './evidence.ts'
+import { readingOf, type PropertyReading } from './property-reading.ts'
+import { FITS_MIN, type Hints } from './reading.ts'
 import {
   matchNames,
   NAME_SCORE_MIN,
+  saysMore,
   takeName,
   takePropertyNames,
   wordsOfType,
-  type NameMatch,
+  type TakenName,
 } from './words.ts'
+import { areTurnedAlike } from './other-meanings.ts'
 
 /** A column that may go to a property. */
 export interface Pair {
@@ -23,7 +26,11 @@ export interface Pair {
   readonly score: number
   /** Why the two belong together. */
   readonly reason: string
-  readonly reading: CellReading
+  readonly reading: PropertyReading
+  /** That of the reading, and what the name may mean besides. */
+  readonly evidence: Evidence
+  /** Why it waits for a person; null: it is active. */
+  readonly doubt: string | null
 }
 
 export interface Assignment {
@@ -63,11 +70,10 @@ export function assignColumns(
   const found = columns.flatMap((column) => {
     const name = takeName(column.name, typeWords)
     return properties.flatMap(
-      ({ property, names }) =>
-        pairOf(column, property, matchNames(name, names), { target, hints }) ?? [],
+      ({ property, names }) => pairOf(column, property, { name, names }, { target, hints }) ?? [],
     )
   })
-  const ranked = found.toSorted((a, b) => b.score - a.score)
+  const ranked = withRivals(found).toSorted((a, b) => b.score - a.score)
   const taken = new Map<string, Pair>()
   const byColumn = new Map<ColumnFacts, Pair>()
   for (const pair of ranked) {
@@ -78,12 +84,22 @@ export function assignColumns(
   }
   const best = new Map<ColumnFacts, Pair>()
   for (const pair of ranked) if (!best.has(pair.column)) best.set(pair.column, pair)
+  /** Whether the column would have a property, if its name did not say the contrary, another time or another person. */
+  const isTurnedAway = ({ name }: ColumnFacts): boolean => {
+    const { turns, ...rest } = takeName(name, typeWords)
+    return (
+      turns.size > 0 &&
+      properties.some(({ names }) =>
+        names.some((one) => matchNames({ ...rest, turns: one.turns }, [one]) !== null),
+      )
+    )
+  }
   const units = new Set([...byColumn.values()].map(({ reading }) => reading.settings.unit_column))
   return {
     pairs: columns.flatMap((column) => byColumn.get(column) ?? []),
     left: columns
       .filter((column) => !byColumn.has(column) && !units.has(column.name))
-      .map((column) => leftColumn(column, best.get(column), taken)),
+      .map((column) => leftColumn(column, best.get(column), taken, isTurnedAway(column))),
   }
 }
 
@@ -103,23 +119,64 @@ function obstacleOf({ property, column, reading }: Pair): string | null {
 function pairOf(
   column: ColumnFacts,
   property: PropertyWire,
-  name: NameMatch | null,
+  { name: taken, names }: { readonly name: TakenName; readonly names: readonly TakenName[] },
   { target, hints }: { readonly target: Target; readonly hints: Hints },
 ): Pair | null {
-  if (name === null) return pairByValues(column, property, target, hints)
+  const name = matchNames(taken, names)
+  if (name === null) return pairByValues(column, property, taken, names, { target, hints })
   const reading = readingOf(property, column, target, hints)
   const hasForm =
     !FORMLESS.has(cellTypeOf(property, target.fieldTypes).type) && reading.fits >= FITS_MIN
-  const { score, reason } = name
-  return { column, property, reading, reason, score: score + (hasForm ? VALUES_BONUS : 0) }
+  const { score, reason, unlike } = name
+  const isChosen = property.options.length > 0 && reading.fits >= BY_VALUES_MIN
+  const isNamed = unlike.length === 0 || (isChosen && column.distinct > 1)
+  return paired(column, property, reading, {
+    reason,
+    score: score + (hasForm ? VALUES_BONUS : 0),
+    others: isNamed ? [] : ['the names are only similar'],
+    isNamed,
+  })
+}
+
+function paired(
+  column: ColumnFacts,
+  property: PropertyWire,
+  reading: PropertyReading,
+  {
+    reason,
+    score,
+    others,
+    isNamed,
+  }: Pick<Pair, 'reason' | 'score'> & Pick<Evidence, 'others'> & { readonly isNamed: boolean },
+): Pair {
+  const evidence = { ...reading.evidence, others: [...others, ...reading.evidence.others] }
+  const doubt = doubtOf(evidence, isNamed)
+  return { column, property, reading, reason, score, evidence, doubt }
+}
+
+const BY_VALUES_REASON = 'by its values'
+
+/** Where values alone speak for a column, another one with such values is as likely. */
+function withRivals(found: readonly Pair[]): Pair[] {
+  const placeOf = ({ property, score }: Pair) => `${score} ${property.name}`
+  const counts = new Map<string, number>()
+  for (const pair of found) counts.set(placeOf(pair), (counts.get(placeOf(pair)) ?? 0) + 1)
+  return found.map((pair) => {
+    if (pair.reason !== BY_VALUES_REASON || counts.get(placeOf(pair)) === 1) return pair
+    const others = [...pair.evidence.others, 'another column has such values too']
+    const evidence = { ...pair.evidence, others }
+    return { ...pair, evidence, doubt: doubtOf(evidence, false) }
+  })
 }
 
 function pairByValues(
   column: ColumnFacts,
   property: PropertyWire,
-  target: Target,
-  hints: Hints,
+  name: TakenName,
+  names: readonly TakenName[],
+  { target, hints }: { readonly target: Target; readonly hints: Hints },
 ): Pair | null {
+  if (!names.some(({ turns }) => areTurnedAlike(name.turns, turns))) return null
   const { type } = cellTypeOf(property, target.fieldTypes)
   const form = Object.hasOwn(BY_VALUES, type) ? BY_VALUES[type] : undefined
   const isChoice = property.options.length > 1 && column.distinct > 1
@@ -127,18 +184,30 @@ function pairByValues(
   const reading = readingOf(property, column, target, hints)
   if (reading.fits < BY_VALUES_MIN) return null
   const score = form?.score ?? BY_OPTIONS_SCORE
-  return { column, property, reading, score, reason: 'by its values' }
+  const others = saysMore(name) ? ['its name says more, which may be another thing'] : []
+  return paired(column, property, reading, {
+    reason: BY_VALUES_REASON,
+    score,
+    others,
+    isNamed: false,
+  })
 }
 
 function leftColumn(
   column: ColumnFacts,
   pair: Pair | undefined,
   taken: ReadonlyMap<string, Pair>,
+  isTurnedAway: boolean,
 ): Assignment['left'][number] {
-  if (pair === undefined) return { column, reason: 'no property has such a name' }
+  if (pair === undefined) return { column, reason: isTurnedAway ? TURNED_TEXT : NAMELESS_TEXT }
   const { property } = pair
   const other = taken.get(property.name)
-  if (other) return { column, reason: getsText(property.name, other.column.name) }
+  const isRival = pair.reason !== BY_VALUES_REASON && obstacleOf(pair) === null
+  if (other)
+    return {
+      column,
+      reason: isRival ? getsText(property.name, other.column.name) : NAMELESS_TEXT,
+    }
   const reason = `${property.name} ${obstacleOf(pair)}`
   const isOpen = property.writability === 'create_only' || column.filled === 0
   const isPossible = isOpen && property.writability !== 'read_only' && pair.score >= NAME_SCORE_MIN
@@ -147,6 +216,9 @@ function leftColumn(
     ? { column, reason: column.filled === 0 ? 'every cell is empty' : reason, pair }
     : { column, reason: column.filled === 0 ? 'every cell is empty' : reason }
 }
+
+const NAMELESS_TEXT = 'no property has such a name'
+const TURNED_TEXT = 'its name says the contrary, another time, or whose else it is'
 
 export const getsText = (property: string, column: string): string =>
   `${property} gets column ${JSON.stringify(column)}`

@@ -3,6 +3,8 @@
 import type { Json } from '../../core/json.ts'
 import { sourceCellText } from '../mapping/coerce.ts'
 import { isBlank } from '../mapping/cell-parts.ts'
+import { changedCells, type CellChange } from './cell-change.ts'
+import { guardOf } from './guards.ts'
 
 /** The first rows of a source. */
 export interface SourceSample {
@@ -18,40 +20,59 @@ export interface ColumnFacts {
   readonly filled: number
   /** Different values, by what counts as one key: trimmed, in the composed form of Unicode. */
   readonly distinct: number
-  /** The first different values that are not blank, each with its number of rows. */
+  /** The first different values that are not blank, each with its number of rows: readings are tried on them. */
   readonly values: ReadonlyMap<string, number>
+  /** All of them: the evidence for a reading comes from these. */
+  readonly all: ReadonlyMap<string, number>
+  /** What the cells have around them, which is in none of the values; null: nothing. */
+  readonly guard: CellChange | null
 }
 
-/** Different values of a column that are looked at. */
+/** Different values of a column that each reading is tried on. */
 const VALUES_MAX = 500
 
 export function columnFacts({ columns, rows }: SourceSample): ColumnFacts[] {
   return columns.map((name, index) => {
-    const values = new Map<string, number>()
-    const distinct = new Set<string>()
+    const cells = new Map<string, number>()
     let filled = 0
     for (const row of rows) {
       const cell = row[index] ?? null
       const text = cell === null ? '' : sourceCellText(cell)
       if (isBlank(text)) continue
       filled += 1
-      distinct.add(text.trim().normalize('NFC'))
-      const count = values.get(text)
-      if (count !== undefined || values.size < VALUES_MAX) values.set(text, (count ?? 0) + 1)
+      cells.set(text, (cells.get(text) ?? 0) + 1)
     }
-    return { name, rows: rows.length, filled, distinct: distinct.size, values }
+    const guard = guardOf(cells)
+    const all = guard === null ? cells : changedCells(cells, guard)
+    const distinct = new Set([...all.keys()].map((text) => text.trim().normalize('NFC')))
+    return { name, rows: rows.length, filled, distinct: distinct.size, ...tried(all), guard }
   })
+}
+
+const tried = (all: Counts) => ({ all, values: new Map([...all].slice(0, VALUES_MAX)) })
+
+/** The column as it is after a change of its cells. */
+export const changedColumn = (facts: ColumnFacts, change: CellChange): ColumnFacts => ({
+  ...facts,
+  ...tried(changedCells(facts.all, change)),
+})
+
+type Counts = ReadonlyMap<string, number>
+
+/** How many rows have a value that fits, and how many one that does not. */
+export function countRows(
+  values: Counts,
+  fits: (value: string) => boolean,
+): { readonly for: number; readonly against: number } {
+  const count = { for: 0, against: 0 }
+  for (const [value, rows] of values) count[fits(value) ? 'for' : 'against'] += rows
+  return count
 }
 
 /** The share of the rows looked at whose value fits. */
 export function fittingShare({ values }: ColumnFacts, fits: (value: string) => boolean): number {
-  let all = 0
-  let fitting = 0
-  for (const [value, rows] of values) {
-    all += rows
-    if (fits(value)) fitting += rows
-  }
-  return all === 0 ? 0 : fitting / all
+  const count = countRows(values, fits)
+  return count.for === 0 ? 0 : count.for / (count.for + count.against)
 }
 
 /** Whether some value fits. */

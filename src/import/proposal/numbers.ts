@@ -32,9 +32,11 @@ const DECIMAL = {
   ',': /^[+-]?(?:[\d.]*,(?:\d{1,2}|\d{4,})|0+,\d{3})$/,
 }
 
-/** A sign of a currency, a percent sign or a code, before or behind digits. */
+/** A sign of a currency, a percent sign or a code, before or behind digits; a minus is none. */
 const SYMBOL =
-  /^[+-]?\s*([^\s\d.,+()'’\u2010-\u2015\u2212]{1,3})\s*[\d.,+-]|\d[.,]?-?\s*([^\s\d.,+()'’\u2010-\u2015\u2212]{1,3})$/u
+  /^[+-]?\s*([^\s\d.,+()'’\u2010-\u2015\u2212-]{1,3})\s*[\d.,+-]|\d[.,]?-?\s*([^\s\d.,+()'’\u2010-\u2015\u2212-]{1,3})$/u
+/** Signs and codes of currencies; any other mark, such as `<` or `%`, may change the value. */
+const MONEY = /^(?:\p{L}{0,2}\p{Sc}|[A-Z]{3}|kr|kč|zł|ft|fr|lei|sfr|rs|元|円|원)$/iu
 /** `5k` and `3 Mio` are not 5 and 3: a mark that multiplies is no sign to leave out. */
 const MULTIPLE = /^(?:[kmbt]|bn|mn|mio|mil|mrd|mld|tsd|tds|crs?|cr|lac|[千万億亿兆萬])\p{Sc}?$/iu
 
@@ -59,8 +61,15 @@ export function numberReading(
   hints: Hints,
   noun: string,
 ): CellReading {
-  const symbol = symbolOf(facts)
+  const found = symbolOf(facts)
+  const isMoney = found !== undefined && MONEY.test(found)
+  const isPlain = isMoney || MARKS.some((marks) => trial(marks) >= FITS_MIN)
+  const symbol = isMoney || !isPlain ? found : undefined
   const sign = symbol === undefined ? {} : { symbol }
+  const doubt =
+    isPlain || symbol === undefined
+      ? {}
+      : { doubt: `the sign ${symbol} may change what a number means` }
   const tried = MARKS.map((marks) => ({ marks, fits: trial({ ...marks, ...sign }) }))
   const fits = Math.max(...tried.map((one) => one.fits))
   if (fits < FITS_MIN) return { settings: {}, fits, what: '', problem: numberProblem(facts, noun) }
@@ -69,6 +78,7 @@ export function numberReading(
     settings: { ...marks, ...sign },
     fits,
     what: wordsOf(noun, { ...marks, ...sign }),
+    ...doubt,
   })
   const mark = ([',', '.'] as const).find(
     (one) =>

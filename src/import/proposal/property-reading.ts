@@ -6,9 +6,11 @@ import type { PropertyWire } from '../../contract/index.ts'
 import { coerceColumn, compileColumn } from '../mapping/columns.ts'
 import { isUnit } from '../mapping/units.ts'
 import type { Target } from '../mapping/target.ts'
-import { hasValue, fittingShare, type ColumnFacts } from './columns.ts'
+import { changedColumn, countRows, hasValue, fittingShare, type ColumnFacts } from './columns.ts'
 import { dateReading } from './dates.ts'
+import type { Evidence } from './evidence.ts'
 import { cellTypeOf } from './cell-type.ts'
+import { negativeForm } from './negatives.ts'
 import { numberReading, symbolOf } from './numbers.ts'
 import { timeReading } from './times.ts'
 import { wordsOfName } from './words.ts'
@@ -16,7 +18,6 @@ import { domainOf } from '../mapping/domain.ts'
 import { booleanReading } from './booleans.ts'
 import {
   FITS_MIN,
-  KIND_MIN,
   type Hints,
   type CellReading,
   type ReadingSettings,
@@ -37,29 +38,57 @@ const SHAPES: Readonly<
   url: { fits: (value) => URL_TEXT.test(value), expected: 'http or https URLs' },
 }
 
+/** How a column would be read, and what the rows say of that. */
+export interface PropertyReading extends CellReading {
+  readonly evidence: Evidence
+}
+
 export function readingOf(
   property: PropertyWire,
-  facts: ColumnFacts,
+  column: ColumnFacts,
   target: Target,
   hints: Hints,
-): CellReading {
+): PropertyReading {
   const fieldType = target.fieldTypes.find(({ name }) => name === property.field_type)
   const { type, setting } = cellTypeOf(property, target.fieldTypes)
-  const trial = trialOf(property, facts, target, type)
+  const negative = NUMERIC.has(type) && !column.guard ? negativeForm(column.all) : null
+  const facts = negative === null ? column : changedColumn(column, negative)
+  const fitsWith = fitterOf(property, facts, target, type)
+  const tried: ((value: string) => boolean)[] = []
+  const trial: Trial = (settings) => {
+    const fits = fitsWith(settings)
+    tried.push(fits)
+    return fittingShare(facts, fits)
+  }
   const found = readingOfType(
     type,
     { property, facts, hints, units: new Set(fieldType?.units) },
     (settings) => trial({ ...setting, ...settings }),
   )
   const { question } = found
+  const { unit_column: unitColumn, ...plain } = { ...setting, ...found.settings }
+  const fits = fitsWith({
+    ...plain,
+    ...(unitColumn !== undefined && { unit: someUnit(fieldType?.units) }),
+  })
+  const { for: fitting, against: misfits } = countRows(facts.all, fits)
+  const isReadOtherwise = (value: string) => !fits(value) && tried.some((one) => one(value))
+  const against = misfits === 0 ? 0 : countRows(facts.all, isReadOtherwise).for
+  const others = [question?.text, found.doubt, negative?.text].filter((one) => one !== undefined)
+  const given = { ...setting, ...facts.guard?.settings, ...negative?.settings }
   return {
     ...found,
-    settings: { ...setting, ...found.settings },
+    settings: { ...given, ...found.settings },
+    evidence: { for: fitting, against, unread: misfits - against, others },
     ...(question && {
-      question: { ...question, answers: question.answers.map((one) => ({ ...setting, ...one })) },
+      question: { ...question, answers: question.answers.map((one) => ({ ...given, ...one })) },
     }),
   }
 }
+
+const NUMERIC = new Set(['number', 'integer', 'currency'])
+
+const someUnit = (units: Iterable<string> | undefined): string => [...(units ?? [])][0] ?? 'EUR'
 
 function readingOfType(
   type: string,
@@ -99,7 +128,12 @@ function readingOfType(
 }
 
 /** Reads the values as a run would, and checks what the service would. */
-function trialOf(property: PropertyWire, facts: ColumnFacts, target: Target, type: string): Trial {
+function fitterOf(
+  property: PropertyWire,
+  facts: ColumnFacts,
+  target: Target,
+  type: string,
+): (settings: ReadingSettings) => (value: string) => boolean {
   const shape = Object.hasOwn(SHAPES, type) ? SHAPES[type] : undefined
   const options = new Set<unknown>(property.options.map(({ value }) => value))
   return (settings) => {
@@ -110,13 +144,13 @@ function trialOf(property: PropertyWire, facts: ColumnFacts, target: Target, typ
       map: null,
       phones: null,
     })
-    return fittingShare(facts, (value) => {
+    return (value) => {
       const coerced = coerceColumn(column, { ordinal: 1, line: 1, cells: [value] }, value)
       if (!coerced.ok) return false
       const parts = [coerced.value].flat()
       if (options.size > 0 && !parts.every((one) => options.has(one))) return false
       return shape === undefined || parts.every((one) => shape.fits(String(one)))
-    })
+    }
   }
 }
 
@@ -160,11 +194,7 @@ function listReading(
   )
   const reading = { ...best, what }
   if (best.fits >= FITS_MIN) return reading
-  const isMarked = fittingShare(facts, (value) => value.startsWith("'")) >= KIND_MIN
-  const why = isMarked
-    ? ', and the cells begin with an apostrophe, as a spreadsheet marks texts'
-    : ''
-  return { ...reading, problem: expectedText(property, type) + why }
+  return { ...reading, problem: expectedText(property, type) }
 }
 
 const WHAT: Readonly<Record<string, string>> = {
@@ -191,7 +221,7 @@ function currencyReading(
   hints: Hints,
   units: ReadonlySet<string>,
 ): CellReading {
-  const some = [...units][0] ?? 'EUR'
+  const some = someUnit(units)
   const amounts = numberReading(
     facts,
     (settings) => trial({ ...settings, unit: some }),

@@ -7,6 +7,7 @@ import type { Target } from '../mapping/target.ts'
 import { assignColumns, getsText, type Assignment, type Pair } from './assignment.ts'
 import { columnFacts, fittingShare, type ColumnFacts, type SourceSample } from './columns.ts'
 import { showsDayFirst } from './dates.ts'
+import type { Evidence } from './evidence.ts'
 import { keyCandidates, type KeyCandidate } from './matching.ts'
 import { showsDecimal } from './numbers.ts'
 import type { Hints, Question, ReadingSettings } from './reading.ts'
@@ -17,6 +18,8 @@ export interface ProposedProperty {
   readonly column: string
   readonly settings: ReadingSettings
   readonly reason: string
+  /** Undefined for a key that its values alone speak for. */
+  readonly evidence?: Evidence
 }
 
 /** A mapping that only a person can decide on. */
@@ -170,8 +173,8 @@ function composed(
     otherKeys,
     nearKeys: key === null ? nearKeysOf(columns, assignment, target) : [],
     properties: [
-      ...(key === null ? [] : [keyProperty(key, assignment)]),
-      ...others.filter(({ reading }) => reading.question === undefined).map(proposedOf),
+      ...(key === null ? [] : [keyProperty(key, assignment, columns)]),
+      ...others.filter(({ doubt }) => doubt === null).map(proposedOf),
     ],
     open: [...others.flatMap(openOf), ...rest.open],
     left: [
@@ -222,12 +225,18 @@ function restOf(
   return { open, left: others }
 }
 
-function keyProperty({ property, column }: KeyCandidate, { pairs }: Assignment): ProposedProperty {
+function keyProperty(
+  { property, column }: KeyCandidate,
+  { pairs }: Assignment,
+  columns: readonly ColumnFacts[],
+): ProposedProperty {
   const pair = pairs.find((one) => one.property.name === property && one.column.name === column)
-  return pair ? proposedOf(pair) : { property, column, settings: {}, reason: 'the key of the rows' }
+  if (pair) return proposedOf(pair)
+  const settings = columns.find(({ name }) => name === column)?.guard?.settings ?? {}
+  return { property, column, settings, reason: 'the key of the rows' }
 }
 
-function proposedOf({ property, column, reading, reason }: Pair): ProposedProperty {
+function proposedOf({ property, column, reading, reason, evidence }: Pair): ProposedProperty {
   const { settings, fits, what } = reading
   const percent = Math.floor(fits * 100)
   const share = fits < 1 ? `${percent} % are ${what || 'accepted'}` : what
@@ -235,16 +244,27 @@ function proposedOf({ property, column, reading, reason }: Pair): ProposedProper
     property: property.name,
     column: column.name,
     settings,
-    reason: [reason, ...(share === '' ? [] : [share])].join('; '),
+    reason: [reason, ...(share === '' ? [] : [share]), ...guardText(column)].join('; '),
+    evidence,
   }
 }
 
+const guardText = ({ guard }: ColumnFacts): string[] =>
+  guard === null ? [] : ['without the guard of a spreadsheet around the cells']
+
 function openOf(pair: Pair): OpenProperty[] {
-  const { question } = pair.reading
-  if (question === undefined) return []
-  const { text, hint } = question
-  const reason = hint === undefined ? text : `${text}: ${hint}`
-  return [{ ...proposedOf(pair), reason, question }]
+  const { doubt, reading } = pair
+  if (doubt === null) return []
+  const proposed = proposedOf(pair)
+  const question: Question = reading.question ?? {
+    about: 'whether',
+    text: doubt,
+    answers: [reading.settings],
+  }
+  const { hint } = question
+  const why = reading.question ? '' : `${proposed.reason}; `
+  const reason = `${why}${doubt}${hint === undefined ? '' : `: ${hint}`}`
+  return [{ ...proposed, reason, question }]
 }
 
 const keyReasonOf = (key: KeyCandidate, columns: readonly ColumnFacts[]): string =>

@@ -14,14 +14,17 @@ export type ReadingSettings = Pick<
   | 'decimal'
   | 'thousands'
   | 'symbol'
+  | 'pattern'
+  | 'template'
+  | 'else'
   | 'true'
   | 'false'
 >
 
-/** What only a person knows. */
+/** What only a person knows. `whether`: the one answer, or none. */
 export interface Question {
   /** A unit is any code of a currency, a zone any name of one; the others have the answers to choose from. */
-  readonly about: 'days' | 'marks' | 'unit' | 'zone'
+  readonly about: 'days' | 'marks' | 'unit' | 'zone' | 'whether'
   readonly text: string
   /** What a person does with the line that waits; left out where its comment says enough. */
   readonly hint?: string
@@ -35,6 +38,8 @@ export interface CellReading {
   /** What the values are, in words; empty for texts. */
   readonly what: string
   readonly question?: Question
+  /** What else the values may be, which no answer chooses from. */
+  readonly doubt?: string
   /** Why the values cannot be read, where they cannot. */
   readonly problem?: string
 }

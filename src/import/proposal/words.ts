@@ -1,18 +1,22 @@
 // What names of columns, properties and object types mean: `Vorname`, `FirstName` and `svc_first_name` mean the same. Known are the
-// words of common exports in English and German, some in French and Spanish; a name with other words is compared word by word.
+// words of common exports in English and German, some in French, Spanish, Japanese, Hindi and Arabic; a name with other words is compared
+// word by word.
 
-/** Phrases of one meaning, as `wordsOfName` makes them. */
+import { folded } from './folded.ts'
+import { areTurnedAlike, turnsOf, type Turn } from './other-meanings.ts'
+
+/** Phrases of one meaning. */
 const MEANINGS: readonly (readonly string[])[] = [
-  'first name|firstname|given name|forename|vorname|prenom|nombre|rufname',
-  'last name|lastname|surname|family name|nachname|familienname|apellido|apellidos|nom|zuname',
-  'email|e mail|mail|email address|e mail address|emailadresse|e mail adresse|mailadresse|mail adresse|correo|courriel',
-  'phone|phone number|telephone|telephone number|tel|tel nr|telefon|telefonnummer|telefon nr|telefono|rufnummer|festnetz',
-  'mobile|mobile phone|mobile number|cell|cell phone|handy|handynummer|mobil|mobiltelefon|mobilnummer',
-  'birthday|birthdate|birth date|date birth|dob|born|geburtstag|geburtsdatum|geb datum|geboren|geb|date naissance|fecha nacimiento',
-  'job title|jobtitle|title|titel|position|role|job|occupation|funktion|rolle|berufsbezeichnung|beruf|stellenbezeichnung|stelle|poste|cargo',
+  'first name|firstname|given name|forename|vorname|prenom|nombre|rufname|名|पहला नाम|प्रथम नाम|الاسم الأول',
+  'last name|lastname|surname|family name|nachname|familienname|apellido|apellidos|nom|zuname|姓|उपनाम|अंतिम नाम|اسم العائلة',
+  'email|mail|email address|emailadresse|email adresse|mailadresse|mail adresse|adresse email|adresse mail|correo|correo electrónico|courriel|メール|メールアドレス|eメール|电子邮件|邮箱|이메일|ईमेल|ईमेल पता|البريد الإلكتروني|بريد إلكتروني',
+  'phone|phone number|telephone|telephone number|tel|tel nr|telefon|telefonnummer|telefon nr|telefono|numéro de téléphone|rufnummer|festnetz|電話|電話番号|电话|전화번호|फ़ोन|फोन|फ़ोन नंबर|दूरभाष|الهاتف|هاتف|رقم الهاتف',
+  'mobile|mobile phone|mobile number|cell|cell phone|handy|handynummer|mobil|mobiltelefon|mobiltelefonnummer|mobilfunknummer|mobilnummer|携帯電話|携帯番号',
+  'birthday|birthdate|birth date|date birth|dob|born|geburtstag|geburtsdatum|geb datum|geboren|geb|date naissance|fecha nacimiento|生年月日|जन्म तिथि|تاريخ الميلاد',
+  'job title|jobtitle|jobtitel|title|titel|position|role|job|occupation|funktion|rolle|berufsbezeichnung|beruf|stellenbezeichnung|stelle|poste|cargo',
   'website|web site|homepage|url|web|webseite|internet|www|site web|sitio web|website url',
   'notes|note|comment|comments|remark|remarks|description|bemerkung|bemerkungen|notiz|notizen|kommentar|anmerkung|anmerkungen|beschreibung',
-  'external id|id|key|uid|uuid|guid|record id|external key|external number|externe id|customer id|customer no|customer nr|customer number|kundennummer|kundennr|firmennummer|firmennr|kontaktnummer|auftragsnummer|angebotsnummer|vorgangsnummer|kunden nr|kunden id|kunden nummer|client id|member id|mitgliedsnummer|mitglieds nr|nummer|number|nr|no|identifier|ident',
+  'external id|id|key|uid|uuid|guid|record id|external key|external number|externe id|customer id|customer no|customer nr|customer number|kundennummer|kundennr|firmennummer|firmennr|kontaktnummer|auftragsnummer|angebotsnummer|vorgangsnummer|kunden nr|kunden id|kunden nummer|client id|member id|顧客番号|会員番号|顧客id|客户编号|ग्राहक संख्या|ग्राहक आईडी|رقم العميل|numéro client|numéro de client|número de cliente|mitgliedsnummer|mitglieds nr|nummer|number|nr|no|identifier|ident',
   'company|company name|organization|associated company|organization name|organisation|account|account name|firma|firmenname|unternehmen|employer|arbeitgeber|entreprise|societe|empresa',
   'name|full name|display name|firmenname|projektname|bezeichnung|title|titel|betreff|subject',
   'domain|domain name|company domain|email domain|web domain',
@@ -22,16 +26,16 @@ const MEANINGS: readonly (readonly string[])[] = [
   'budget|planned budget|plan budget',
   'close date|closing date|closed|expected close date|abschlussdatum|abschluss|abgeschlossen',
   'founded|founded date|foundation date|year founded|grundung|gegrundet|grundungsdatum',
-  'lifecycle stage|lifecycle|customer stage|contact stage|lebenszyklus|lebenszyklusphase',
+  'lifecycle stage|lifecycle|customer stage|contact stage|lebenszyklus|lebenszyklusphase|lifecycle phase',
   'stage|phase|deal stage|pipeline stage|verkaufsphase|stufe',
   'status|state|zustand',
   'priority|prio|prioritat|dringlichkeit',
   'tags|tag|labels|label|keywords|schlagworte|schlagworter|stichworte|gruppen|groups|segments|etiketten',
-  'subscribed|subscriber|newsletter|newsletter subscribed|opt|opted|marketing consent|consent|email opt|mailing|abonniert|abonnent|einwilligung|accepts email marketing|accepts marketing|email marketing|marketing status|marketing contact status|email subscriber status',
+  'subscribed|subscriber|newsletter|newsletter subscribed|opt|opted|marketing consent|consent|email opt|mailing|abonniert|abonnent|einwilligung|accepts email marketing|accepts marketing|email marketing|marketing status|marketing contact status|email subscriber status|購読|購読中|メルマガ|abonné|suscrito',
   'last contacted|last contact|last contact date|last activity|last activity date|letzter kontakt|zuletzt kontaktiert|kontaktiert',
-  'owner|record owner|account manager|betreuer|besitzer|inhaber|verantwortlich|zustandig|owner id',
+  'owner|record owner|account manager|betreuer|besitzer|inhaber|verantwortlich|verantwortlicher|kontaktverantwortlicher|zustandig|owner id|担当者',
   'score|lead score|rating|points|punkte|punktzahl|bewertung',
-  'source|lead source|original source|origin|quelle|herkunft|leadquelle',
+  'source|lead source|original source|origin|quelle|ursprungliche quelle|herkunft|leadquelle',
   'due|due date|deadline|fallig|falligkeit|falligkeitsdatum|frist',
   'completed|completed date|done|erledigt|erledigt',
   'body|text|content|message|inhalt|nachricht',
@@ -60,7 +64,7 @@ const KINDS: readonly (readonly string[])[] = [
 
 /** Words that say nothing of a name, and currencies, which say how its amounts are meant. */
 const FILLERS = new Set(
-  'the a an is has was of at on in for to and or der die das des dem am im in vom von zum zur und ist hat de la le el del d l eur usd gbp chf euro utc gmt'.split(
+  'the a an is has of at on in for to and or der die das des dem am im in vom von zum zur und ist hat de la le el del d l eur usd gbp chf jpy cad aud sek nok dkk pln czk inr cny brl mxn euro utc gmt'.split(
     ' ',
   ),
 )
@@ -75,24 +79,25 @@ const NAME_CHARS_MAX = 200
 
 /** The words of a name, in small letters without accents: `E-Mail-Adresse` has three, `FirstName` two. */
 export function wordsOfName(name: string): readonly string[] {
-  const words = name
+  const spaced = name
     .slice(0, NAME_CHARS_MAX)
     .replace(/__c$/, '')
     .replaceAll(/(\p{Ll}|\d)(\p{Lu})/gu, '$1 $2')
     .replaceAll(/(\p{Lu})(\p{Lu}\p{Ll})/gu, '$1 $2')
-    .toLowerCase()
-    .replaceAll('ß', 'ss')
-    .normalize('NFKD')
-    .replaceAll(/\p{M}/gu, '')
-    .split(/[^\p{L}\p{N}]+/u)
+  const all = folded(spaced)
+    .replaceAll(/(?<![\p{L}\p{N}])e[- _]?mail(?=s?(?![\p{L}\p{N}]))/gu, 'email')
+    .split(/[^\p{L}\p{M}\p{N}]+/u)
     .filter((word) => word !== '')
-  const telling = words.filter((word) => !FILLERS.has(word))
-  return telling.length === 0 ? words : telling
+  const telling = all.filter((word) => !FILLERS.has(word))
+  return telling.length === 0 ? all : telling
 }
 
 const meanings = new Map<string, Set<number>>()
 for (const [index, group] of MEANINGS.entries())
-  for (const phrase of group) meanings.set(phrase, (meanings.get(phrase) ?? new Set()).add(index))
+  for (const listed of group) {
+    const phrase = wordsOfName(listed).join(' ')
+    meanings.set(phrase, (meanings.get(phrase) ?? new Set()).add(index))
+  }
 
 const NO_MEANING: ReadonlySet<number> = new Set()
 
@@ -101,6 +106,8 @@ const meaningsOf = (phrase: string): ReadonlySet<number> =>
   meanings.get(phrase) ?? meanings.get(phrase.replace(/[sn]$/, '')) ?? NO_MEANING
 
 const [IDENTIFIER] = meaningsOf('external id')
+const [PHONE] = meaningsOf('phone')
+const [MOBILE] = meaningsOf('mobile')
 
 /** The words that a kind of records goes by, with those that mean the same. */
 export function wordsOfType(
@@ -136,6 +143,8 @@ const bareName = (name: string, prefix: string): string =>
 export interface NameMatch {
   readonly score: number
   readonly reason: string
+  /** Words that only one of the names has, and that may be of another thing: none in names that mean the same. */
+  readonly unlike: readonly string[]
 }
 
 /** Below this, names have nothing in common. */
@@ -148,6 +157,7 @@ export interface TakenName {
   /** The phrase without words for the kind of records: in a file of contacts `Contact name` is `Name`. */
   readonly bare: string
   readonly meanings: ReadonlySet<number>
+  readonly turns: ReadonlySet<Turn>
 }
 
 export function takeName(name: string, typeWords: ReadonlySet<string>): TakenName {
@@ -158,7 +168,7 @@ export function takeName(name: string, typeWords: ReadonlySet<string>): TakenNam
   // In a file of companies `Company` is its name.
   const own = rest.length === 0 && phrase !== 'newsletter' ? meaningsOf('name') : NO_MEANING
   const meanings = new Set([...meaningsOf(phrase), ...meaningsOf(bare), ...own])
-  return { words, phrase, bare, meanings }
+  return { words, phrase, bare, meanings, turns: turnsOf(words) }
 }
 
 /** A property's name, with and without what every name of a service begins with, and its label. */
@@ -178,18 +188,40 @@ export function matchNames(column: TakenName, property: readonly TakenName[]): N
 }
 
 function matchName(ours: TakenName, theirs: TakenName): NameMatch {
-  if (ours.words.length === 0) return { score: 0, reason: '' }
+  const none: NameMatch = { score: 0, reason: '', unlike: [] }
+  if (ours.words.length === 0 || !areTurnedAlike(ours.turns, theirs.turns)) return none
   const isSame = ours.words.join('') === theirs.words.join('')
-  if (isSame) return { score: 1, reason: 'same name' }
-  if (ours.bare === theirs.bare) return { score: 0.9, reason: 'same name' }
+  if (isSame) return { score: 1, reason: 'same name', unlike: [] }
+  if (ours.bare === theirs.bare) return { score: 0.9, reason: 'same name', unlike: [] }
   if ([...ours.meanings].some((meaning) => theirs.meanings.has(meaning)))
-    return { score: 0.85, reason: 'the name means the same' }
+    return { score: 0.85, reason: 'the name means the same', unlike: [] }
+  if (isMobile(ours) && theirs.meanings.has(PHONE!))
+    return { score: 0.6, reason: 'a kind of phone', unlike: [] }
   const weight = Math.max(
     sharedWeight(ours.words, theirs.words),
     sharedWeight(ours.bare.split(' '), theirs.bare.split(' ')),
   )
-  return { score: 0.7 * weight, reason: 'a similar name' }
+  const [a, b] = [ours.bare.split(' '), theirs.bare.split(' ')]
+  const unlike = [
+    ...a.filter((word) => !theirs.words.includes(word)),
+    ...b.filter((word) => !ours.words.includes(word)),
+  ]
+  return { score: 0.7 * weight, reason: 'a similar name', unlike: unlike.filter(mayDiffer) }
 }
+
+const isMobile = ({ meanings: all }: TakenName): boolean => all.has(MOBILE!)
+
+/** Words that make no other thing of a name: which of several phones it is, or that it is a number. */
+const HARMLESS = new Set(
+  '1 one primary main principal haupt work business office home private personal direct mobile cell number no nr nummer address adresse value wert contact customer client kontakt kunde kunden full legal display default preferred current aktuell field geschaftlich privat dienstlich pro professionnel'.split(
+    ' ',
+  ),
+)
+
+/** Whether a name that is not known has several words: one of them may say that it is another thing. */
+export const saysMore = ({ words }: TakenName): boolean => words.length > 1 && words.some(mayDiffer)
+
+const mayDiffer = (word: string): boolean => !HARMLESS.has(word)
 
 /** The weight of the words that both have, of all their words. */
 function sharedWeight(ours: readonly string[], theirs: readonly string[]): number {

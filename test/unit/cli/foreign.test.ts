@@ -38,7 +38,7 @@ const cases: [string, Expected][] = [
     {
       key: 'external_id=Contact ID',
       from: ', encoding: windows-1252, footer: 5',
-      mapped: 'external_id first_name last_name job_title email birthday',
+      mapped: 'external_id first_name last_name job_title email phone birthday',
       settings: { birthday: { format: 'M/D/YYYY' } },
       open: 'source',
     },
@@ -77,8 +77,12 @@ const cases: [string, Expected][] = [
     'customers_export.csv',
     {
       key: 'external_id=Customer ID',
-      mapped: 'external_id first_name last_name email subscribed notes tags',
-      settings: { tags: { split: ',' } },
+      mapped: 'external_id first_name last_name email subscribed phone notes tags',
+      settings: {
+        external_id: { pattern: "^'(?<v>[+=@-].*|[\\d.,]+)$" },
+        phone: { pattern: "^'(?<v>[+=@-].*|[\\d.,]+)$" },
+        tags: { split: ',' },
+      },
       open: 'lifetime_value',
     },
   ],

@@ -511,7 +511,11 @@ it('nothing is proposed where no column fits', () => {
 })
 
 it.each([
-  ['E-Mail-Adresse', 'e mail adresse'],
+  ['E-Mail-Adresse', 'email adresse'],
+  ['EMailAddress', 'email address'],
+  ['E-mail 1 - Value', 'email 1 value'],
+  ['ईमेल पता', 'ईमेल पता'],
+  ['メールアドレス', 'メールアドレス'],
   ['FirstName', 'first name'],
   ['IDNumber', 'id number'],
   ['Straße / Nr.', 'strasse nr'],

@@ -1,0 +1,360 @@
+// What `init` may guess and what it leaves to a person: signs, parentheses, guards of a spreadsheet, names that say the contrary or name
+// somebody else. Each variant has the line that is active, or that none is.
+
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import { proposeImport, type Proposal, type Target } from '../../../src/import/index.ts'
+import { readSchemaFile } from '../../../src/service/index.ts'
+import { fieldTypes } from './proposal-scene.ts'
+
+const schemaFile = fileURLToPath(new URL('../../fixtures/files/schema.json', import.meta.url))
+const targets: readonly Target[] = [...readSchemaFile(schemaFile).types.values()]
+  .filter(({ schema }) => schema.writable_operations.includes('create'))
+  .map(({ schema }) => ({ self: { org_id: 1, reach: 'org' }, schema, fieldTypes }))
+
+/** The proposal for contacts with a key, and one more column of these cells. */
+function proposedFor(name: string, cells: readonly string[]): Proposal {
+  const columns = ['Customer ID', 'Vorname', name]
+  const rows = cells.map((cell, at) => [`K${at + 1}`, `N${at}`, cell])
+  return proposeImport({ columns, rows }, targets, { name: 'contacts' })!
+}
+
+/** `property settings` of the column, active or waiting; null: neither. */
+function lineOf(list: Proposal['properties'] | Proposal['open'], column: string): string | null {
+  const found = list.find((one) => one.column === column)
+  return found === undefined
+    ? null
+    : `${found.property.replace(/^svc_/, '')} ${JSON.stringify(found.settings).replaceAll('"', '')}`
+}
+
+const shown = (name: string, cells: readonly string[]) => {
+  const { properties, open } = proposedFor(name, cells)
+  return { active: lineOf(properties, name), waits: lineOf(open, name) }
+}
+
+const TRAILING = '{pattern:^(?<n>[^-]*\\\\d[^-.,]*)-(?<c>[^\\\\d-]*)$,template:-{n}{c}'
+
+describe('amounts', () => {
+  it.each<[string, string, string[], string | null]>([
+    ['below zero, before', 'Score', ['-5', '7', '-8'], 'score {}'],
+    ['with plus', 'Score', ['+5', '+7'], 'score {}'],
+    [
+      'German, with €',
+      'Revenue',
+      ['1.234,50 €', '-950,00 €'],
+      'revenue {decimal:,,thousands:.,symbol:€,unit:EUR}',
+    ],
+    [
+      'French, with €',
+      'Revenue',
+      ['-1 234,50 €', '950,00 €'],
+      'revenue {decimal:,,thousands: ,symbol:€,unit:EUR}',
+    ],
+    [
+      'minus behind the sign',
+      'Revenue (USD)',
+      ['$-1200.00', '$2000.00'],
+      'revenue {symbol:$,unit:USD}',
+    ],
+    [
+      'minus before the sign',
+      'Revenue (USD)',
+      ['-$1200.00', '$2000.00'],
+      'revenue {symbol:$,unit:USD}',
+    ],
+    ['a code', 'Revenue', ['CHF 12.50', 'CHF -3.00'], 'revenue {symbol:CHF,unit:CHF}'],
+    ['yen', 'Revenue (JPY)', ['¥1,200', '¥3,400,500'], 'revenue {thousands:,,symbol:¥,unit:JPY}'],
+    [
+      'one wrong cell',
+      'Score',
+      [...Array.from({ length: 9 }, (_, at) => `${at}`), '1oo'],
+      'score {}',
+    ],
+  ])('%s: active', (_, name, cells, active) => {
+    expect(shown(name, cells)).toEqual({ active, waits: null })
+  })
+
+  it.each<[string, string, string[], string | null]>([
+    [
+      'minus behind',
+      'Revenue (EUR)',
+      ['1200.00-', '50.00-', '2000.00'],
+      `revenue ${TRAILING},else:keep,unit:EUR}`,
+    ],
+    [
+      'minus behind, thousands',
+      'Revenue (EUR)',
+      ['1,200.00-', '50.00-', '2,000.00'],
+      `revenue ${TRAILING},else:keep,thousands:,,unit:EUR}`,
+    ],
+    [
+      'minus behind, German',
+      'Revenue (EUR)',
+      ['1.200,00-', '50,00-'],
+      `revenue ${TRAILING},decimal:,,thousands:.,unit:EUR}`,
+    ],
+    [
+      'minus behind, all',
+      'Revenue (EUR)',
+      ['50.00-', '60.00-', '70.00-'],
+      `revenue ${TRAILING},unit:EUR}`,
+    ],
+    ['minus behind, numbers', 'Score', ['5-', '7-'], `score ${TRAILING}}`],
+    [
+      'minus behind and €',
+      'Revenue',
+      ['50,00- €', '7,00 €'],
+      `revenue ${TRAILING},else:keep,decimal:,,symbol:€,unit:EUR}`,
+    ],
+    [
+      'parentheses',
+      'Score',
+      ['(30)', '45'],
+      'score {pattern:^(?<a>[^\\\\d()]*)\\\\((?<n>[^()]*\\\\d[^()]*)\\\\)(?<c>[^\\\\d()]*)$,template:-{a}{n}{c},else:keep}',
+    ],
+    [
+      'parentheses with $',
+      'Revenue (USD)',
+      ['($30.00)', '$45.00'],
+      'revenue {pattern:^(?<a>[^\\\\d()]*)\\\\((?<n>[^()]*\\\\d[^()]*)\\\\)(?<c>[^\\\\d()]*)$,template:-{a}{n}{c},else:keep,symbol:$,unit:USD}',
+    ],
+    [
+      'U+2212',
+      'Score',
+      ['−5', '7'],
+      'score {pattern:^(?<a>[^\\\\d\\\\x{2012}-\\\\x{2015}\\\\x{2212}]*)[\\\\x{2012}-\\\\x{2015}\\\\x{2212}](?<n>.*\\\\d.*)$,template:-{a}{n},else:keep}',
+    ],
+    ['less than', 'Score', ['<5', '<10'], 'score {symbol:<}'],
+    ['about', 'Score', ['~50', '~60'], 'score {symbol:~}'],
+    ['a number sign', 'Score', ['#5', '#6'], 'score {symbol:#}'],
+    ['percent', 'Score', ['12%', '5%'], 'score {symbol:%}'],
+    ['a footnote', 'Score', ['5*', '7*'], 'score {symbol:*}'],
+    ['degrees', 'Score', ['5°', '7°'], 'score {symbol:°}'],
+    ['debit', 'Revenue (EUR)', ['30.00 DR', '50.00 DR'], 'revenue {symbol:DR,unit:EUR}'],
+  ])('%s: waits', (_, name, cells, waits) => {
+    expect(shown(name, cells)).toEqual({ active: null, waits })
+  })
+
+  it.each<[string, string, string[]]>([
+    ['credit and debit', 'Revenue (EUR)', ['1200.00 CR', '30.00 DR']],
+    ['triangles', 'Revenue (JPY)', ['▲1,200', '△500', '3,400']],
+    ['thousands as a letter', 'Score', ['5k', '7k']],
+    ['at least', 'Score', ['5+', '7+']],
+    ['two kinds of minus', 'Score', ['5-', '(7)', '3-']],
+    ['Arabic digits', 'Score', ['٥', '٧']],
+  ])('%s: left out', (_, name, cells) => {
+    expect(shown(name, cells)).toEqual({ active: null, waits: null })
+  })
+
+  it('a minus behind in a late row makes the line wait', () => {
+    const cells = Array.from({ length: 900 }, (_, at) => `€${at}.50`)
+    expect(shown('Revenue', [...cells, '€9.50-'])).toMatchObject({ active: null })
+  })
+})
+
+describe('names', () => {
+  const yesNo = ['yes', 'no', 'no']
+  it.each([
+    'Not subscribed',
+    'Opt-out',
+    'Opt Out',
+    'opt_out',
+    'OptOut',
+    'Opt-in (declined)',
+    'Was subscribed',
+    'Subscribed before',
+    'Unsubscribed',
+    'No newsletter',
+    'Never subscribed',
+    'Newsletter cancelled',
+    'Subscription revoked',
+    'Do not subscribe',
+    'Nicht abonniert',
+    'Newsletter abbestellt',
+    'Kein Newsletter',
+    'Vom Newsletter abgemeldet',
+    'Newsletter gekündigt',
+    'Einwilligung widerrufen',
+    'Non abonné',
+    'Désabonné',
+    'Pas de newsletter',
+    'No suscrito',
+    'Newsletter: baja',
+    'Suscripción cancelada',
+    '購読停止',
+    '未購読',
+    'メルマガ拒否',
+    '退订',
+    'सदस्यता समाप्त',
+    'غير مشترك',
+    'отписан',
+  ])('%s is no consent', (name) => {
+    expect(shown(name, yesNo)).toEqual({ active: null, waits: null })
+  })
+
+  it.each([
+    ['Subscribed', 'subscribed'],
+    ['Newsletter', 'subscribed'],
+    ['Accepts email marketing', 'subscribed'],
+    ['Abonniert', 'subscribed'],
+    ['Abonné', 'subscribed'],
+    ['購読', 'subscribed'],
+    ['Opt in', 'opt_in'],
+  ])('%s is %s', (name, property) => {
+    expect(shown(name, yesNo)).toEqual({ active: `${property} {}`, waits: null })
+  })
+
+  const mails = ['a@example.com', 'b@example.com', 'c@example.com']
+  it.each([
+    'Partner Email',
+    'Spouse Email',
+    'Referrer Email',
+    'Referred by (email)',
+    'Sales rep email',
+    'Owner Email',
+    'Manager E-Mail',
+    'Invoice Email',
+    'Billing E-mail',
+    'Former email',
+    'Old Email',
+    'Previous e-mail address',
+    'Parent email',
+    "Mother's e-mail",
+    'Assistant email',
+    'Created by (email)',
+    'Rechnungs-E-Mail',
+    'Rechnungsmail',
+    'Alte E-Mail',
+    'E-Mail (alt)',
+    'E-Mail Vertriebler',
+    'Ehemalige Mailadresse',
+    'Partnermail',
+    'Kontaktverantwortlicher',
+    'E-mail du conjoint',
+    'E-mail de facturation',
+    'Ancien e-mail',
+    'Correo de facturación',
+    'Correo anterior',
+    '旧メールアドレス',
+    '請求先メールアドレス',
+    '紹介者メール',
+    '担当者メール',
+    'पुराना ईमेल',
+    'अभिभावक ईमेल',
+    'بريد الشريك',
+  ])('%s is not the address of the contact', (name) => {
+    expect(shown(name, mails)).toEqual({ active: null, waits: null })
+  })
+
+  it.each([
+    'Email',
+    'E-Mail',
+    'E-Mail-Adresse',
+    'Work email',
+    'Primary E-mail',
+    'E-mail 1 - Value',
+    'Adresse e-mail',
+    'Correo electrónico',
+    'メールアドレス',
+    'ईमेल',
+    'البريد الإلكتروني',
+    'Verteiler',
+  ])('%s is the address of the contact', (name) => {
+    expect(shown(name, mails)).toMatchObject({ waits: null })
+    expect(shown(name, mails).active).toMatch(/^email /)
+  })
+
+  it.each([
+    'Email campaign',
+    'Email Helpdesk',
+    'Adresse der Filiale',
+    'Company Email',
+    'E-mail 2 - Value',
+  ])('%s waits', (name) => {
+    expect(shown(name, mails)).toEqual({ active: null, waits: 'email {}' })
+  })
+
+  it('of two columns with addresses and names that say nothing, none is taken', () => {
+    const columns = ['Customer ID', 'Eins', 'Zwei']
+    const rows = [0, 1, 2].map((at) => [`K${at}`, `a${at}@example.com`, `b${at}@example.com`])
+    const { properties } = proposeImport({ columns, rows }, targets, { name: 'contacts' })!
+    expect(properties.map(({ column }) => column)).toEqual(['Customer ID'])
+  })
+
+  const phones = ['+49 30 123456', '+49 30 123457', '+49 30 123458']
+  it.each([
+    'Emergency phone',
+    'Assistant Phone',
+    'Notfalltelefon',
+    "Téléphone d'urgence",
+    'Teléfono de emergencia',
+    '緊急連絡先電話番号',
+    'आपातकालीन फ़ोन',
+    'هاتف الطوارئ',
+    'Old phone',
+  ])('%s is not the number of the contact', (name) => {
+    expect(shown(name, phones)).toEqual({ active: null, waits: null })
+  })
+
+  it.each(['Previous Score', 'Old score', 'Vorherige Punkte'])('%s is not the score', (name) => {
+    expect(shown(name, ['1', '2', '3'])).toEqual({ active: null, waits: null })
+  })
+
+  it.each([
+    ['Jobtitel', ['Leitung', 'Einkauf', 'Vertrieb'], 'job_title {}'],
+    ['Mobiltelefonnummer', phones, 'phone {}'],
+    ['Lifecycle-Phase', ['lead', 'customer', 'lead'], 'lifecycle_stage {}'],
+  ])('%s is known', (name, cells, active) => {
+    expect(shown(name, cells)).toEqual({ active, waits: null })
+  })
+
+  it('a reason names a property only where the cells would fit it', () => {
+    const columns = ['Customer ID', 'E-Mail', 'Kontaktverantwortlicher']
+    const rows = [0, 1, 2].map((at) => [`K${at}`, `a${at}@example.com`, `o${at % 2}@example.com`])
+    const { left } = proposeImport({ columns, rows }, targets, { name: 'contacts' })!
+    expect(left.map(({ reason }) => reason).join()).not.toContain('svc_email gets')
+  })
+})
+
+describe('guards of a spreadsheet', () => {
+  const FORMULA = '{pattern:^=\\(?<v>.*)\\$'
+  it.each<[string, string, string[], string]>([
+    ['zip, all', 'Zip', ['="01569"', '="10115"', '="00042"'], `zip ${FORMULA}}`],
+    ['zip, some', 'Zip', ['="01569"', '10115', ''], `zip ${FORMULA},else:keep}`],
+    ['zip, apostrophes', 'Zip', ["'01569", "'10115"], "zip {pattern:^'(?<v>[+=@-].*|[\\\\d.,]+)$}"],
+    [
+      'zip, some apostrophes',
+      'Zip',
+      ["'01569", '10115'],
+      "zip {pattern:^'(?<v>[+=@-].*|[\\\\d.,]+)$,else:keep}",
+    ],
+    [
+      'phones',
+      'Phone',
+      ["'+49 30 1234", "'+49 30 1235"],
+      "phone {pattern:^'(?<v>[+=@-].*|[\\\\d.,]+)$}",
+    ],
+    ['names, all', 'Last name', ["'Meyer", "'Ross"], "last_name {pattern:^'(?<v>.*)$}"],
+    [
+      'names of the Netherlands',
+      'Last name',
+      ["'t Hooft", 'Meyer', "'s Gravesande"],
+      'last_name {}',
+    ],
+    ['numbers', 'Score', ['="5"', '="7"'], `score ${FORMULA}}`],
+  ])('%s', (_, name, cells, active) => {
+    expect(shown(name, cells)).toEqual({ active, waits: null })
+  })
+
+  it('keys count without their guard', () => {
+    const columns = ['Customer ID', 'Vorname']
+    const rows = [
+      ['="0012"', 'A'],
+      ['="0013"', 'B'],
+      ['0014', 'C'],
+    ]
+    const { key, properties } = proposeImport({ columns, rows }, targets, { name: 'contacts' })!
+    expect(key).toMatchObject({ property: 'svc_external_id', column: 'Customer ID' })
+    expect(properties[0]!.settings).toEqual({ pattern: '^="(?<v>.*)"$', else: 'keep' })
+  })
+})
