@@ -1,10 +1,11 @@
 // The register of sources: a source is its folder and its line here. Settings, checks and openers follow from what it states.
 
 import { SourceError } from '../core/errors.ts'
-import { mappedColumns } from '../core/domain/mapped-columns.ts'
+import { mappedColumns, namedColumns, type NamesColumns } from '../core/domain/mapped-columns.ts'
 import { driverOf, type SettingsOf } from '../settings/choice.ts'
 import { csv } from './csv/driver.ts'
 import type { SourceDriver, SourceOpeners } from './driver.ts'
+import { withNames } from './named-columns.ts'
 import { query } from './query/driver.ts'
 import { records } from './records/driver.ts'
 import { FROM_THE_START, type Source } from './source.ts'
@@ -38,27 +39,26 @@ export const windowProblem = (from: SourceSettings): string | null =>
 export async function openSource(
   {
     name,
-    import: { from, properties = {} },
+    import: config,
   }: {
     readonly name: string
-    readonly import: {
-      readonly from: SourceSettings
-      readonly properties?: Readonly<Record<string, Parameters<typeof mappedColumns>[0]>>
-    }
+    readonly import: NamesColumns & { readonly from: SourceSettings }
   },
   openers: SourceOpeners,
   signal?: AbortSignal,
   extent = FROM_THE_START,
 ): Promise<Source> {
+  const { from } = config
   const problem = extent.window === null ? null : windowProblem(from)
   if (problem !== null)
     throw new SourceError('source_window', `Sync "${name}" cannot be read in a window: ${problem}`)
   const source = await sourceOf(from).open(name, from, openers, extent, signal)
-  const names = Object.values(properties).flatMap(mappedColumns)
-  const line = names.every((column) => source.columns.includes(column))
+  const named = withNames(source, namedColumns(config))
+  const names = Object.values(config.properties ?? {}).flatMap(mappedColumns)
+  const line = names.every((column) => named.columns.includes(column))
     ? null
     : (source.lineWith?.(names) ?? null)
-  if (line === null || line === 1) return source
+  if (line === null || line === 1) return named
   await source.close()
   throw new SourceError(
     'csv_header',

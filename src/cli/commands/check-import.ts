@@ -20,11 +20,13 @@ import type { Source, SourceRow } from '../../sources/source.ts'
 import type { CommandContext, createClients } from '../shared/context.ts'
 import type { OperationRow } from '../views/operations.ts'
 import { shownRow, type ShownRow } from '../views/first-rows.ts'
-import { firstRows, firstRowsWarnings } from './check-rows.ts'
+import { firstRows, firstRowsWarnings, invalidRows, mostlyInvalidText } from './check-rows.ts'
 import { sharedLinks, sharedProperties } from './check-shared.ts'
 
 export interface CheckFindings {
   readonly message: string
+  /** Whether most rows of an import would be set aside. */
+  readonly isMostlyInvalid?: boolean
   readonly warnings?: readonly string[]
   /** Of a connection: how each operation is requested. */
   readonly operations?: readonly OperationRow[]
@@ -78,14 +80,16 @@ export async function checkImport(
     const home = { origin: client.origin, orgId: target.self.org_id }
     checkOwnRecords(sync.name, sync.import, source, home)
     const found = await readFirstRows(source, mapping, sync, { ...checking, limit })
+    const { failed, warnings } = found
     return {
-      message: importMessage(sync, source.columns.length),
+      isMostlyInvalid: failed !== null,
+      message: failed ?? importMessage(sync, source.columns.length),
       warnings: [
         ...(source.warnings ?? []),
         ...mapping.warnings,
         ...sharedProperties(config, sync),
         ...sharedLinks(config, sync, linkBoundsOf(sync.import, target.links?.definitions ?? [])),
-        ...found,
+        ...warnings,
       ],
     }
   } catch (error) {
@@ -113,7 +117,7 @@ async function readFirstRows(
   mapping: Awaited<ReturnType<typeof loadMapping>>,
   { name, import: config }: ImportSync,
   { rowsWanted, rows, limit }: ImportsRead & { readonly limit: QueryLimit },
-): Promise<readonly string[]> {
+): ReturnType<typeof firstRowsWarnings> {
   const { columns } = source
   const wanted = rows.length + rowsWanted
   const note = (chunk: readonly SourceRow[]) => {
@@ -125,10 +129,13 @@ async function readFirstRows(
     return await firstRowsWarnings(source, mapping, note, limit.signal).catch((error: unknown) => {
       const over = limit.over(error)
       if (over === null) throw error
-      return [over]
+      return { warnings: [over], failed: null }
     })
-  if (rowsWanted > 0) note(await firstRows(source, rowsWanted))
-  return []
+  const first = rowsWanted > 0 ? await firstRows(source, rowsWanted) : []
+  const tried = invalidRows(first, mapping)
+  const warnings = mapping.notes()
+  note(first)
+  return { warnings, failed: mostlyInvalidText(tried, first.length === rowsWanted) }
 }
 
 /** A row with less text than this is mapped only where it is shown: none of its values can make it too large. */

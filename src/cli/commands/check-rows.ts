@@ -9,28 +9,39 @@ const ROWS_MAX = 200_000
 const CHUNK_ROWS = 1_000
 
 /** Makes items of rows, as a run does. */
-type Mapping = Pick<ReturnType<typeof compileMapping>, 'map'>
+type Mapping = Pick<ReturnType<typeof compileMapping>, 'map' | 'notes'>
 
-/** The warning where no row of so many can be sent; `isPart`: they are the first of more. */
-export function noneValidText(rows: number, isPart = false): string {
-  const some = `all ${isPart ? 'of the first ' : ''}${formatNumber(rows)} rows`
-  const all = rows === 1 ? 'the only row' : some
+/** What is said where so many rows cannot be sent; `isPart`: they are the first of more. */
+export function noneValidText(rows: number, { of = rows, isPart = false } = {}): string {
+  const among = `${isPart ? 'the first ' : ''}${formatNumber(of)} rows`
+  const some =
+    rows === of ? `all ${isPart ? 'of ' : ''}${among}` : `${formatNumber(rows)} of ${among}`
+  const all = of === 1 ? 'the only row' : some
   return `${all} would be set aside as invalid`
 }
 
-/** What is wrong with most of the rows, if something is wrong with all of them; else null. */
-function mostWrong(rows: readonly SourceRow[], mapping: Mapping): string | null {
+/** How many of the rows are invalid, and what is wrong with most of these. */
+export function invalidRows(rows: readonly SourceRow[], mapping: Mapping) {
   const found = new Map<string, number>()
+  let invalid = 0
   for (const row of rows) {
     const item = mapping.map(row)
-    if (item.valid) return null
+    if (item.valid) continue
+    invalid += 1
     const where = item.column === null ? '' : ` in ${item.column}`
     const text = `${item.reason}${where}: ${item.detail}`
     found.set(text, (found.get(text) ?? 0) + 1)
   }
   const [most] = [...found].toSorted(([, a], [, b]) => b - a)
-  return most?.[0] ?? null
+  return { rows: rows.length, invalid, most: most?.[0] ?? '' }
 }
+
+/** That more than half of the rows are invalid, in words; null if they are not. */
+export const mostlyInvalidText = (
+  { rows, invalid, most }: ReturnType<typeof invalidRows>,
+  isPart: boolean,
+): string | null =>
+  invalid * 2 > rows ? `${noneValidText(invalid, { of: rows, isPart })}, most often ${most}` : null
 
 /** The first rows, as many as there are up to `count`. */
 export async function firstRows(source: Source, count: number): Promise<readonly SourceRow[]> {
@@ -43,7 +54,7 @@ export async function firstRows(source: Source, count: number): Promise<readonly
 }
 
 /**
- * What a person should know of the first rows.
+ * What a person should know of the first rows. `failed`: why a run of the file is no use.
  * @param note gets the rows that are read, in chunks
  * @throws SourceError if the file ends before them and is not well formed
  */
@@ -52,34 +63,29 @@ export async function firstRowsWarnings(
   mapping: Mapping,
   note: (rows: readonly SourceRow[]) => void = () => {},
   signal?: AbortSignal,
-): Promise<readonly string[]> {
+): Promise<{ readonly warnings: readonly string[]; readonly failed: string | null }> {
   let rows = 0
   let ragged = 0
   let first: number | undefined
-  let tried: { readonly rows: number; readonly wrong: string | null } | undefined
+  let tried: (ReturnType<typeof invalidRows> & { readonly notes: readonly string[] }) | undefined
   for await (const chunk of source.chunks(CHUNK_ROWS, signal)) {
     for (const { cells, line } of chunk) {
       if (cells.length === source.columns.length) continue
       ragged += 1
       first ??= line
     }
+    // Rows that are shown are mapped once more, and not counted again.
+    tried ??= { ...invalidRows(chunk, mapping), notes: mapping.notes() }
     note(chunk)
-    tried ??= { rows: chunk.length, wrong: mostWrong(chunk, mapping) }
     rows += chunk.length
     if (rows >= ROWS_MAX) break
   }
-  if (rows === 0) return ['the source has no rows']
+  if (tried === undefined) return { warnings: ['the source has no rows'], failed: null }
   const among = rows >= ROWS_MAX ? ` of the first ${formatNumber(rows)}` : ''
   const those = ragged === 1 ? '1 row has' : `${formatNumber(ragged)} rows have`
-  return [
-    ...(tried && tried.wrong !== null ? [triedText(tried.rows, rows, tried.wrong)] : []),
-    ...(ragged === 0
-      ? []
-      : [
-          `${those}${among} too few or too many cells, the first on line ${first}: set aside as row_ragged`,
-        ]),
-  ]
+  const raggedText = `${those}${among} too few or too many cells, the first on line ${first}: set aside as row_ragged`
+  return {
+    warnings: [...tried.notes, ...(ragged === 0 ? [] : [raggedText])],
+    failed: mostlyInvalidText(tried, tried.rows < rows),
+  }
 }
-
-const triedText = (tried: number, rows: number, wrong: string): string =>
-  `${noneValidText(tried, tried < rows)}, most often ${wrong}`

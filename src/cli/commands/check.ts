@@ -187,7 +187,9 @@ export async function check(context: CommandContext, options: CheckOptions): Pro
     for (const finding of findings.all) printFinding(context.terminal, finding, options.operations)
     printFirstRows(context.terminal, rows)
   }
-  return ok ? EXIT.done : EXIT.usage
+  if (ok) return EXIT.done
+  const isOfRows = (finding: Finding) => finding.ok || finding.isMostlyInvalid === true
+  return findings.all.every(isOfRows) ? EXIT.rejects : EXIT.usage
 }
 
 /** Writes what was read for the tests of mappings. @throws SyncError if it is not that of every import: a file that was there stays */
@@ -231,7 +233,8 @@ class Findings {
   async examine(subject: string, work: () => Promise<CheckFindings>): Promise<void> {
     const { configFile, env, json, terminal } = this.#context
     try {
-      this.all.push({ subject, ok: true, warnings: [], ...(await work()) })
+      const found = await work()
+      this.all.push({ subject, ok: found.isMostlyInvalid !== true, warnings: [], ...found })
     } catch (caught) {
       const all = caught instanceof AggregateError ? (caught.errors as unknown[]) : [caught]
       const errors = await Promise.all(all.map((one) => placedMapping(one, configFile, env)))

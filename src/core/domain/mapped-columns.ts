@@ -15,3 +15,29 @@ export const sharing = (name: string, columns: readonly string[]): readonly stri
 
 const isNumbered = (column: string, name: string): boolean =>
   column.startsWith(`${name}#`) && /^\d+$/.test(column.slice(name.length + 1))
+
+/** What of an import names columns of its source. */
+export interface NamesColumns {
+  readonly properties?: Readonly<
+    Record<
+      string,
+      Parameters<typeof mappedColumns>[0] & { readonly unit_column?: string | undefined }
+    >
+  >
+  readonly delete_when?: { readonly column: string } | undefined
+  readonly links?: readonly { readonly column: string }[] | undefined
+}
+
+/** All columns that an import names. */
+export const namedColumns = ({
+  properties = {},
+  delete_when: when,
+  links = [],
+}: NamesColumns): readonly string[] => [
+  ...Object.values(properties).flatMap((mapping) => [
+    ...mappedColumns(mapping),
+    ...(mapping.unit_column === undefined ? [] : [mapping.unit_column]),
+  ]),
+  ...(when === undefined ? [] : [when.column]),
+  ...links.map(({ column }) => column),
+]

@@ -3,14 +3,15 @@
 
 import type { ObjectSchema } from '../../contract/index.ts'
 import type { Json } from '../../core/json.ts'
+import { isBlank, lookOf } from '../../core/look.ts'
 import { LINK_TARGET_CHARS_MAX, REPORT_VALUE_CHARS_MAX } from '../../core/limits.ts'
 import type { ImportConfig, LinkMapping } from '../../../config/index.ts'
 import type { StagedItem, StagedLink } from '../../ledger/ledger.ts'
 import type { SourceRow } from '../../sources/source.ts'
 import { sourceCellText, type Coerced } from '../mapping/coerce.ts'
-import { isBlank, partsOf } from '../mapping/cell-parts.ts'
+import { partsOf } from '../mapping/cell-parts.ts'
 import { compileColumn } from '../mapping/columns.ts'
-import { itemKey, normaliseText } from '../mapping/key.ts'
+import { itemKey } from '../mapping/key.ts'
 import type { Target } from '../mapping/target.ts'
 import type { LinkDefinitions } from './link-target.ts'
 
@@ -121,7 +122,7 @@ function reader(
 const notAKey = (expected: string): ReadKey => ({ ok: false, reason: 'not_a_key', expected })
 
 function readId(part: Json): ReadKey {
-  const id = normaliseText(sourceCellText(part))
+  const id = lookOf(sourceCellText(part))
   const isId = id !== '' && id.length <= ID_CHARS_MAX && !/[\p{Cc}\s]/u.test(id)
   return isId ? { key: id } : notAKey(`a record id, at most ${ID_CHARS_MAX} characters`)
 }

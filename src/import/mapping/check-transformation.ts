@@ -1,11 +1,11 @@
 // What is wrong with the transformations of a mapping: found once, before the first row, also of what `map` and `default` send.
 
+import { isBlank, lookOf } from '../../core/look.ts'
 import { suggestWord } from '../../core/suggest.ts'
 import type { PropertyMapping } from '../../../config/index.ts'
-import { isBlank, partsOf } from './cell-parts.ts'
+import { partsOf } from './cell-parts.ts'
 import type { Column } from './columns.ts'
 import { COERCIONS, READ_AS } from './coerce.ts'
-import { composed } from './key.ts'
 import { compilePattern, type Extract } from './patterns.ts'
 import type { CellMap, MappingTools } from './tools.ts'
 import { beforeMap, withAffixes } from './transform.ts'
@@ -60,17 +60,17 @@ function mapOf(
   let entry = 0
   for (const [from, to] of entries) {
     entry++
-    const key = composed(from)
+    const key = lookOf(from)
     const met = beforeMap(mapping, from)
     const where = isFile ? `entry ${entry} of the file of map` : `\`${from}\` in map`
     const place = isFile ? ['map'] : ['map', from]
     if (met !== key)
       wrong(
-        `${where} of ${name} is never met: ${mapping.case === undefined ? 'cells are trimmed' : `\`case: ${mapping.case}\` changes cells`} before they are looked up${isFile ? '' : `; write \`${met}\``}`,
+        `${where} of ${name} is never met: \`case: ${mapping.case}\` changes cells before they are looked up${isFile ? '' : `; write \`${met}\``}`,
         ...place,
       )
     else if (map.has(key))
-      wrong(`${where} of ${name} is there twice, in two forms of Unicode`, ...place)
+      wrong(`${where} of ${name} is there twice, in two forms that look the same`, ...place)
     map.set(key, to !== null && isBlank(to) ? null : to)
   }
   return map

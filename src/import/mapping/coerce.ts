@@ -4,6 +4,8 @@
 import { isCalendarDay, isIsoDay } from '../../core/calendar.ts'
 import { decimalOfNumber, exactDouble } from '../../core/decimal.ts'
 import { canonicalJson, isJsonObject, parseJson, type Json } from '../../core/json.ts'
+import { EMAIL_PATTERN, hasEmail, isEmail } from '../../core/email.ts'
+import { hasUnseen, lookOf, withoutUnseen } from '../../core/look.ts'
 import { LosslessNumber, plainDecimal, numberFromDecimal } from '../../core/lossless-number.ts'
 import type { PropertyMapping } from '../../../config/index.ts'
 import { decimalOfCell } from './amounts.ts'
@@ -111,12 +113,14 @@ function wordsOf({
 }
 
 const asBoolean: Coercion = (cell, { mapping }) => {
-  const text = cell.trim().toLowerCase()
+  const meant = (word: string) => lookOf(word).toLowerCase()
+  const text = meant(cell)
   const { yes, no } = wordsOf(mapping)
-  if (yes.some((word) => word.toLowerCase() === text)) return value(true)
-  if (no.some((word) => word.toLowerCase() === text)) return value(false)
+  if (yes.some((word) => meant(word) === text)) return value(true)
+  if (no.some((word) => meant(word) === text)) return value(false)
   const expected = `one of ${[...yes, ...no].join(', ')}`
-  const isWord = ['y', 'n', 't', 'f', 'on', 'off'].includes(text)
+  // Programs write `1.0` where a column of numbers has gaps.
+  const isWord = /^(?:[yntf]|on|off|[01]\.0+)$/.test(text)
   return refuse(
     'not_a_boolean',
     isWord ? `${expected}; \`true:\` and \`false:\` of the mapping name other words` : expected,
@@ -189,9 +193,11 @@ const ISO_DAY = dateFormatPattern('YYYY-MM-DD')!
 
 const asEmail: Coercion = (cell) => {
   const text = cell.trim()
-  return /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(text)
-    ? value(text)
-    : refuse('not_an_email', 'an e-mail address such as name@example.com')
+  if (isEmail(text)) return value(text)
+  const inside = hasEmail(text)
+    ? `, and nothing else; \`pattern: '${EMAIL_PATTERN}'\` of the mapping reads the one in it`
+    : ''
+  return refuse('not_an_email', `an e-mail address such as name@example.com${inside}`)
 }
 
 const asDomain: Coercion = (cell) => {
@@ -203,8 +209,16 @@ const asDomain: Coercion = (cell) => {
 
 const asOption: Coercion = (cell, { options }) => {
   const text = cell.trim()
-  if (options.size === 0 || options.has(text)) return value(text)
-  const labelled = [...options].flatMap(([option, label]) => (label === text ? [option] : []))
+  if (options.size === 0) return value(withoutUnseen(text).trim())
+  if (options.has(text)) return value(text)
+  const look = lookOf(text)
+  const of = (meant: (option: string, label: string) => string) =>
+    [...options].flatMap(([option, label]) =>
+      lookOf(meant(option, label)) === look ? [option] : [],
+    )
+  const [option, other] = of((one) => one)
+  if (option !== undefined && other === undefined) return value(option)
+  const labelled = of((_, label) => label)
   if (labelled.length === 1) return value(labelled[0]!)
   if (labelled.length > 1)
     return refuse(
@@ -258,6 +272,15 @@ export const COERCIONS: Readonly<Record<string, Coercion>> = {
   user: asTrimmed,
 }
 
+/** Coercions that take a cell as it is: free texts keep what cannot be seen, and options are compared by how they look. */
+const TAKEN_AS_IT_IS: ReadonlySet<Coercion> = new Set([asText, asJson, asOption])
+
+const isReadByLook = (coercion: Coercion): boolean => !TAKEN_AS_IT_IS.has(coercion)
+
+/** Whether characters of a cell are left out because nobody sees them. */
+export const leavesOut = (coercion: Coercion, cell: Json): boolean =>
+  typeof cell === 'string' && (isReadByLook(coercion) || coercion === asOption) && hasUnseen(cell)
+
 const byShape: Readonly<Record<string, Coercion>> = {
   string: asText,
   number: asNumber,
@@ -272,7 +295,8 @@ const byShape: Readonly<Record<string, Coercion>> = {
  * no separator, a boolean no words, an `{amount, unit}` no other unit, and a list of one is that one.
  */
 export function coerceCell(coercion: Coercion, cell: Json, context: CoercionContext): Coerced {
-  if (typeof cell === 'string') return coercion(cell, context)
+  if (typeof cell === 'string')
+    return coercion(isReadByLook(coercion) ? withoutUnseen(cell) : cell, context)
   const { mapping, valueType } = context
   if (coercion === asJson) return shaped(cell, valueType)
   if (Array.isArray(cell)) {

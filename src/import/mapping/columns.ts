@@ -2,14 +2,16 @@
 
 import type { PropertyWire } from '../../contract/index.ts'
 import type { Json } from '../../core/json.ts'
+import { isBlank } from '../../core/look.ts'
 import { mappedColumns } from '../../core/domain/mapped-columns.ts'
 import type { EmptyPolicy, PropertyMapping } from '../../../config/index.ts'
 import type { SourceRow } from '../../sources/source.ts'
-import { isBlank, partsOf } from './cell-parts.ts'
+import { partsOf } from './cell-parts.ts'
 import {
   coerceCell,
   coercionFor,
   jsonShapeOf,
+  leavesOut,
   READ_AS,
   sourceCellText,
   type CoercionContext,
@@ -36,6 +38,8 @@ export interface Column {
   readonly member: string
   readonly split: string | undefined
   coerce(cell: Json, unit: string | null): Coerced
+  /** Whether characters of a cell are left out because nobody sees them. */
+  readonly leavesOut: (cell: Json) => boolean
 }
 
 /** What a column is compiled with, next to its mapping. */
@@ -75,6 +79,7 @@ export function compileColumn(
     empty: mapping.empty ?? empty,
     member: `${JSON.stringify(property.name)}:`,
     split: mapping.split,
+    leavesOut: (cell) => leavesOut(coercion, cell),
     coerce: (cell, unit) =>
       coerceCell(
         coercion,

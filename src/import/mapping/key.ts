@@ -3,6 +3,7 @@
 
 import { canonicalDecimal, decimalOfNumber } from '../../core/decimal.ts'
 import type { Json } from '../../core/json.ts'
+import { composed, lookOf } from '../../core/look.ts'
 import { LosslessNumber, canonicalNumber } from '../../core/lossless-number.ts'
 
 /** Types whose values may mean the same in capitals and in small letters; whether they do, the service shows (folding.ts). */
@@ -10,21 +11,11 @@ const foldable = new Set(['email', 'url'])
 
 export const isCaseFoldable = (fieldType: string): boolean => foldable.has(fieldType)
 
-/** From here on characters may have another composed form; a text without any is in it. */
-const MAY_COMPOSE = /[\u0300-\uffff]/
-
-/** `normalize('NFC')`, which costs more than all else that is done to a text, for those that it may change. */
-export const composed = (text: string): string =>
-  MAY_COMPOSE.test(text) ? text.normalize('NFC') : text
-
-/** A text of a matching value as it is sent: trimmed, and in the composed form of Unicode. */
-export const normaliseText = (text: string): string => composed(text.trim())
-
 /** The text in small letters. Folding can leave a letter and its accent apart that have a composed form: J with a caron has none. */
 export const foldCase = (text: string): string => composed(text.toLowerCase())
 
 /**
- * The canonical text of a matching value: trimmed, NFC, numbers as canonical decimals; e-mails and urls in small letters if
+ * The canonical text of a matching value: how it looks, numbers as canonical decimals; e-mails and urls in small letters if
  * `folds`. Null if the value cannot be a key: empty, not a scalar, or not exactly one value.
  */
 export function itemKey(
@@ -38,7 +29,7 @@ export function itemKey(
   if (value instanceof LosslessNumber) return canonicalNumber(value.text)
   if (typeof value === 'boolean') return String(value)
   if (typeof value !== 'string') return null
-  const text = normaliseText(value)
+  const text = lookOf(value)
   if (text === '') return null
   if (fieldType === 'number') return canonicalDecimal(text) ?? text
   return folds && isCaseFoldable(fieldType) ? foldCase(text) : text
@@ -47,5 +38,5 @@ export function itemKey(
 /** A matching value as it is sent. */
 export function normaliseValue(value: Json): Json {
   if (Array.isArray(value)) return value.map((part) => normaliseValue(part as Json))
-  return typeof value === 'string' ? normaliseText(value) : value
+  return typeof value === 'string' ? lookOf(value) : value
 }

@@ -19,6 +19,7 @@ import { checkOutputs, checkPhone, compileSteps } from './check-transformation.t
 import { coerceColumn, compileColumn, isEmpty, type Column } from './columns.ts'
 import { itemKey, normaliseValue } from './key.ts'
 import { cut, rowFault, totalsRow, TotalsRows } from './row-faults.ts'
+import { RowNotes } from './row-notes.ts'
 import {
   checkCleared,
   checkDeleteWhen,
@@ -43,6 +44,8 @@ export interface MappingPlan {
   readonly links: LinksOfRow | null
   /** How many cells so far would clear a property. */
   cleared(): number
+  /** What a person should know of the rows so far, one line each. */
+  notes(): readonly string[]
 }
 
 /** A property that has the same value in every row. */
@@ -112,6 +115,7 @@ export function compileMapping(
     map: (row) => rows.map(row),
     links: links && compileLinks(config, { ...target, links }, sourceColumns, linkFolds),
     cleared: () => rows.cleared,
+    notes: () => rows.notes,
   }
 }
 
@@ -173,6 +177,7 @@ class RowMapper {
   readonly #asksDeletion: ((row: SourceRow) => boolean) | null
   readonly #totals = new TotalsRows()
   #cleared = 0
+  readonly #notes = new RowNotes()
 
   constructor(
     config: ImportConfig,
@@ -199,6 +204,10 @@ class RowMapper {
 
   get cleared(): number {
     return this.#cleared
+  }
+
+  get notes(): readonly string[] {
+    return this.#notes.texts(this.#matching.name)
   }
 
   map(row: SourceRow): StagedItem {
@@ -239,6 +248,7 @@ class RowMapper {
         continue
       }
       let sent = coerced.value
+      this.#notes.see(column, cell!)
       if (column.property === this.#matching) {
         const found = this.#keyOf(sent)
         if (found === null) {
@@ -247,7 +257,7 @@ class RowMapper {
         }
         if (this.#totals.see(found))
           return this.#invalid(row, raw, null, [totalsRow(column.name, sent)])
-        key = found
+        key = this.#notes.seenKey(found)
         // What is one key for us is one value on the wire.
         if (!this.#isKeyNumber) sent = normaliseValue(sent)
         const before = single(coerced.value)

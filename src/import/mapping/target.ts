@@ -11,6 +11,7 @@ import {
 } from '../../core/domain/import-modes.ts'
 import { joinSome } from '../../core/format.ts'
 import { isJsonObject, ownValue } from '../../core/json.ts'
+import { lookOf, spelled } from '../../core/look.ts'
 import { joinWords, nearestWord, suggestWord } from '../../core/suggest.ts'
 import type { ImportConfig, ImportSync, PropertyMapping } from '../../../config/index.ts'
 import { mappedColumns, sharing } from '../../core/domain/mapped-columns.ts'
@@ -138,6 +139,9 @@ export function checkTargetType(
 
 /** `; did you mean …?` if a word is near; the list of valid names is given once. */
 const near = (name: string, names: readonly string[]): string => {
+  const same = names.filter((one) => lookOf(one) === lookOf(name))
+  if (same.length > 1)
+    return `; it has ${same.length} that look the same: ${joinWords(same.map(spelled))}`
   const found = nearestWord(name, names)
   return found === undefined ? '' : `; did you mean \`${visible(found)}\`?`
 }
@@ -232,9 +236,7 @@ const COLUMNS_SHOWN = 50
 
 /** The name of a column; quoted if it has more than letters, digits and single spaces. */
 const visible = (name: string): string =>
-  /^[\p{L}\p{N}_.-]+(?: [\p{L}\p{N}_.-]+)*$/u.test(name)
-    ? name
-    : JSON.stringify(name).replaceAll(/\p{Cf}/gu, escaped)
+  /^[\p{L}\p{N}_.-]+(?: [\p{L}\p{N}_.-]+)*$/u.test(name) ? name : spelled(JSON.stringify(name))
 
 /**
  * The columns of a source, and the delimiter if it seems to be the wrong one: another one cuts the only column, or finds columns that
@@ -262,9 +264,6 @@ function whatItHas({ columns }: SourceShape, { from, properties }: ImportConfig)
       : ''
   return `it has: ${joinSome(columns.map(visible), COLUMNS_SHOWN)}${hint}`
 }
-
-const escaped = (character: string): string =>
-  `\\u${character.codePointAt(0)!.toString(16).padStart(4, '0')}`
 
 /** Names each unit of a mapping that amounts cannot have, and the setting that it is in. */
 function checkUnits(

@@ -4,10 +4,10 @@
 
 import { joinSome } from '../../core/format.ts'
 import { isJsonObject, type Json } from '../../core/json.ts'
+import { isBlank, lookOf } from '../../core/look.ts'
 import type { PropertyMapping } from '../../../config/index.ts'
-import { isBlank, partsOf, trimmed } from './cell-parts.ts'
+import { partsOf, trimmed } from './cell-parts.ts'
 import { sourceCellText, type Coerced } from './coerce.ts'
-import { composed } from './key.ts'
 import { MATCHED_CHARS_MAX, type Extract } from './patterns.ts'
 import { titleCase } from './title-case.ts'
 import type { CellMap } from './tools.ts'
@@ -45,8 +45,8 @@ export const isTrimmed = (mapping: PropertyMapping): boolean =>
 
 /** What the steps before `map` make of a text that `pattern` does not change: a key of `map` that is otherwise is never met. */
 export const beforeMap = (mapping: PropertyMapping, text: string): string => {
-  const bare = isTrimmed(mapping) ? trimmed(text) : text
-  return composed(mapping.case === undefined ? bare : CASES[mapping.case](bare))
+  const look = lookOf(text)
+  return lookOf(mapping.case === undefined ? look : CASES[mapping.case](look))
 }
 
 /** What stands around a text in the end. */
@@ -81,7 +81,7 @@ function stepsOf({ mapping, extract, map }: TransformationParts): Step[] {
         : `one of ${joinSome(keys, KEYS_SHOWN)}`,
     )
     steps.push((text) => {
-      const found = map.get(composed(text))
+      const found = map.get(lookOf(text))
       return found === undefined ? unknown(text, unlisted) : found
     })
   }

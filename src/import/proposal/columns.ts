@@ -1,8 +1,8 @@
 // What the first rows of a source show of each of its columns.
 
 import type { Json } from '../../core/json.ts'
+import { isBlank, lookOf } from '../../core/look.ts'
 import { sourceCellText } from '../mapping/coerce.ts'
-import { isBlank } from '../mapping/cell-parts.ts'
 import { changedCells, type CellChange } from './cell-change.ts'
 import { guardOf } from './guards.ts'
 
@@ -18,7 +18,7 @@ export interface ColumnFacts {
   readonly rows: number
   /** Rows whose cell is not blank. */
   readonly filled: number
-  /** Different values, by what counts as one key: trimmed, in the composed form of Unicode. */
+  /** Different values, by what counts as one key: how they look. */
   readonly distinct: number
   /** The first different values that are not blank, each with its number of rows: readings are tried on them. */
   readonly values: ReadonlyMap<string, number>
@@ -44,7 +44,7 @@ export function columnFacts({ columns, rows }: SourceSample): ColumnFacts[] {
     }
     const guard = guardOf(cells)
     const all = guard === null ? cells : changedCells(cells, guard)
-    const distinct = new Set([...all.keys()].map((text) => text.trim().normalize('NFC')))
+    const distinct = new Set([...all.keys()].map((text) => lookOf(text)))
     return { name, rows: rows.length, filled, distinct: distinct.size, ...tried(all), guard }
   })
 }

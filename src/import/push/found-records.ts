@@ -1,7 +1,7 @@
 // What a look-up by key shows of rows: those whose mode does not write each of them, and those whose answer was lost.
 
 import type { RecordRepresentation } from '../../contract/index.ts'
-import { canonicalJson, type Json } from '../../core/json.ts'
+import type { Json } from '../../core/json.ts'
 import type { PlannedItem } from '../../ledger/ledger.ts'
 import { propertyTypes, stagedMatchingProperty } from '../mapping/types.ts'
 import type { ImportDeps, StagedImport } from '../ports.ts'
@@ -35,8 +35,7 @@ function recordOf(
   property: string,
 ): RecordRepresentation | null {
   const [exact] = [sent[property] ?? []].flat() as Json[]
-  const id = exact === undefined ? undefined : found.byValue.get(canonicalJson(exact))
-  return found.byId.get(id ?? '') ?? found.get(key) ?? null
+  return found.writtenAs(exact) ?? found.get(key) ?? null
 }
 
 export const NO_BASELINE = { before: null, held: '' }

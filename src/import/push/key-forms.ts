@@ -1,4 +1,4 @@
-// Rows whose key has space around it in the source, or another form of Unicode. They are sent by their key; but a record that
+// Rows whose key looks otherwise in the source: space around it, unseen characters, another form of Unicode. They are sent by their key; but a record that
 // exists only under the form of the row, which earlier versions sent, is found by that form only.
 
 import { writeJson, type Json } from '../../core/json.ts'

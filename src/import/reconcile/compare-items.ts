@@ -37,6 +37,7 @@ import {
   propertyTypes,
   type MatchingProperty,
 } from '../mapping/types.ts'
+import { itemKey } from '../mapping/key.ts'
 import { otherRecordsOf, otherRecordsReader } from '../other-records.ts'
 import type { ImportDeps, StagedImport } from '../ports.ts'
 import { createItemHasher } from '../verify/baseline-hashes.ts'
@@ -129,13 +130,17 @@ export class ItemComparer {
         if (records !== null) notes.push({ key: item.key, records })
         const writer = writers.get(item.key) ?? null
         const looked = { several, hidden, writer, protectionOf }
-        const { image, ...comparison } = await this.#compareOne(item, found.get(item.key), looked)
+        const [exact] = [item.sent[this.#matching.name]].flat()
+        const record = found.writtenAs(exact) ?? found.get(item.key)
+        const { image, ...comparison } = await this.#compareOne(item, record, looked)
         compared.push(comparison)
         if (image) images.push(image)
       }
     } finally {
       const { ledger } = this.#deps
       if (notes.length > 0) await ledger.noteRecordsOfKeys(run, notes)
+      const alike = lookAlikes(items, found)
+      if (alike.length > 0) await ledger.addWarnings(run, alike)
       await ledger.recordImages(run, images)
       if (compared.length > 0) await ledger.recordCompared(run, compared)
     }
@@ -256,8 +261,10 @@ export class ItemComparer {
     const typeOf = this.#typeOf
     const { sent } = item
     const now = properties as PropertyValues
-    const differing = differingFields(sent, now, typeOf).filter((field) =>
-      isWrittenProperty(config, field),
+    const { name, type, folds } = this.#matching
+    const isOfKey = itemKey(now[name], type, folds) === item.key
+    const differing = differingFields(sent, now, typeOf).filter(
+      (field) => isWrittenProperty(config, field) && !(isOfKey && field === name),
     )
     const row = { item, recordId: id, held: now }
     /** With what is known of properties that the row leaves out. */
@@ -307,6 +314,20 @@ export class ItemComparer {
     return { stream: this.#job.config.object_type, key, ordinal, recordId }
   }
 }
+
+/** Pairs of a page that a warning names. */
+const NAMED_MAX = 5
+
+/** Records whose keys look the same, although the service takes them for different: one of them was compared. */
+const lookAlikes = (items: readonly Item[], found: Found): string[] =>
+  items
+    .map(({ key }) => [...(found.several.has(key) ? [] : (found.ofKey.get(key)?.keys() ?? []))])
+    .filter((ids) => ids.length > 1)
+    .slice(0, NAMED_MAX)
+    .map(
+      (ids) =>
+        `the records ${ids.join(' and ')} have keys that look the same, so they are one key for the sync, and one of them was compared; delete at the service what is too many`,
+    )
 
 /** Whether the sync has written the record that the key finds. */
 const isOurs = ({ accepted }: Item, record: RecordRepresentation | null): boolean =>

@@ -19,7 +19,6 @@ import type {
   StepStates,
 } from '../../ledger/ledger.ts'
 import { withHeartbeat } from '../../runs/heartbeat.ts'
-import { foldCase } from '../mapping/key.ts'
 import { REPEATED_LOOKS_MAX } from '../../core/domain/look-ups.ts'
 import { lookLimit, sendUntil } from '../push/fresh-look.ts'
 import { sendIfRunIsOpen } from '../push/send-deadline.ts'
@@ -28,7 +27,7 @@ import { lookUpKeys, readRecordById } from '../verify/look-up.ts'
 import type { ImportDeps, StagedImport } from '../ports.ts'
 import { checkDeletionView } from './deletion-view.ts'
 import { deletionsInFlight } from './deletions-in-flight.ts'
-import { keysOfOpenRows } from './open-keys.ts'
+import { keysOfOpenRows, openForm } from './open-keys.ts'
 import { recordDeleted } from './record-deleted.ts'
 import { recordReading, recordVersion, type RecordReading } from './reading.ts'
 
@@ -111,7 +110,7 @@ export async function deleteExtra(
     const ofRows = listed.filter(({ recordId }) => own.has(recordId))
     if (ofRows.length > 0) await ledger.dropExtra(run, ofRows)
     const others = listed.filter(({ recordId }) => !own.has(recordId))
-    const unclear = others.filter(({ key }) => openKeys?.has(foldCase(key)))
+    const unclear = others.filter(({ key }) => openKeys?.has(openForm(key)))
     const clear = others.filter((record) => !unclear.includes(record))
     reading ??= clear.length > 0 ? await recordReading(deps, job) : null
     const answered: ExtraRecord[] = []

@@ -17,7 +17,7 @@ import type {
   StepStates,
 } from '../../ledger/ledger.ts'
 import { hiddenFrom } from '../key-view.ts'
-import { foldCase } from '../mapping/key.ts'
+import { openForm } from '../reconcile/open-keys.ts'
 import type { MatchingProperty } from '../mapping/types.ts'
 import type { ImportDeps, StagedImport } from '../ports.ts'
 import { lookUpKeys, readRecordById, type Found, type PropertyValues } from '../verify/look-up.ts'
@@ -185,7 +185,7 @@ function unprovenBy(
   if ((accepted.records ?? []).length > 0) return unclear('second_record')
   if (accepted.hash === null || accepted.marks === null) return unclear('write_unproven')
   if (accepted.run <= restored) return unclear('restored_ledger')
-  return openKeys.has(foldCase(key)) ? unclear('row_not_taken') : null
+  return openKeys.has(openForm(key)) ? unclear('row_not_taken') : null
 }
 
 /** Null if the record is as it was left. */

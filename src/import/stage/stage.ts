@@ -160,7 +160,7 @@ async function stageSource(
     const read = { run, sync: sync.name, rows: isWhole ? found.all : null }
     const isExact = isCaseFoldable(keyType) && !folds
     const warnings = [
-      ...(source.warnings ?? []),
+      ...(source.warnings ?? []).concat(plan.notes()),
       ...(seen ? await noteSourceVisibility(ledger, read, seen) : []),
       ...(await withHeartbeat(deps, keyWarnings(ledger, run, { counts, isExact }))),
       ...found.corrected.warnings(),

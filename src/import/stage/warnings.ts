@@ -31,7 +31,7 @@ export async function keyWarnings(
     superseded > 0 &&
       `${rows(superseded)} superseded: a later row has the same key${
         merged > 0
-          ? `, ${formatNumber(merged)} of them written otherwise (space around it, or another form of Unicode)`
+          ? `, ${formatNumber(merged)} of them written otherwise (space around it, characters that cannot be seen, or another form of Unicode)`
           : ''
       }`,
     newer > 0 &&
@@ -45,7 +45,7 @@ export async function keyWarnings(
     unknown > 0 &&
       `${rows(unknown)} sent without knowing whether something newer was accepted for their key: an earlier version wrote it, and kept no watermark`,
     loose > 0 &&
-      `${rows(loose)} with a key that has space around it or another form of Unicode: it is sent without, unless the service has a record under that very form only`,
+      `${rows(loose)} with a key that has space around it, characters that cannot be seen, or another form of Unicode: it is sent without, unless the service has a record under that very form only`,
     isExact &&
       variants > 0 &&
       `${rows(variants)} with a key that differs from another one in capitals only: the service does not show that it takes them for the same, so each has a record of its own`,

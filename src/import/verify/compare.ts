@@ -4,7 +4,8 @@
 import { canonicalDecimal, decimalOfNumber, trimTrailingZeros } from '../../core/decimal.ts'
 import { canonicalJson, isJsonObject, ownValue, type Json } from '../../core/json.ts'
 import { LosslessNumber } from '../../core/lossless-number.ts'
-import { foldCase, normaliseText } from '../mapping/key.ts'
+import { composed } from '../../core/look.ts'
+import { foldCase } from '../mapping/key.ts'
 
 const URL_PARTS = /^([a-z][a-z0-9+.-]*:\/\/)?([^/?#@]*@)?([^/?#]*)(.*)$/is
 
@@ -36,7 +37,7 @@ export function canonicalValue(
   if (typeof value === 'number') return decimalOfNumber(value)
   if (value instanceof LosslessNumber) return canonicalJson(value)
   if (typeof value === 'boolean') return String(value)
-  const text = normaliseText(String(value))
+  const text = composed(String(value).trim())
   if (fieldType === 'number') return canonicalDecimal(text) ?? text
   if (fieldType === 'datetime') {
     // JavaScript's times end with milliseconds; what a text has beyond them counts as well.

@@ -33,6 +33,12 @@ export class Found extends Map<string, RecordRepresentation> {
   reads = 0
   /** When the first of them was sent, ms since 1970: what others have changed since then, it need not show. Infinity without any. */
   askedAt = Infinity
+
+  /** The record whose value of the matching property is written as this one; null if there is none. */
+  writtenAs(value: Json | undefined): RecordRepresentation | null {
+    const id = value === undefined ? undefined : this.byValue.get(canonicalJson(value))
+    return this.byId.get(id ?? '') ?? null
+  }
 }
 
 /** The properties of an item's payload. */
@@ -93,7 +99,13 @@ export async function lookUpKeys(
   names: readonly string[],
 ): Promise<Found> {
   const values = keys.flatMap((key) => valueOfKey(key, matching.type))
-  return await findValues(deps, config, matching, values, names)
+  const found = await findValues(deps, config, matching, values, names)
+  // Earlier versions had keys in forms that are none now: only the record that is written so is theirs.
+  for (const key of keys) {
+    const record = found.has(key) ? null : found.writtenAs(key)
+    if (record !== null) found.set(key, record).ofKey.set(key, new Map([[record.id, record]]))
+  }
+  return found
 }
 
 /** Which of the texts of a property the service holds, as it holds them. */
@@ -104,7 +116,9 @@ export async function lookUpValues(
   values: readonly Json[],
 ): Promise<ReadonlySet<string>> {
   const found = await findValues(deps, config, matching, values, [matching.name])
-  const held = [...found.values()].flatMap((record) => [record.properties[matching.name]].flat())
+  const held = [...found.byId.values()].flatMap((record) =>
+    [record.properties[matching.name]].flat(),
+  )
   return new Set(held.map(String))
 }
 

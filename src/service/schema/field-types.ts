@@ -2,6 +2,8 @@
 // Promise kept here: a stored value is always in its one normal form, so equal values are equal text.
 
 import { decimalOfNumber } from '../../core/decimal.ts'
+import { isEmail } from '../../core/email.ts'
+import { withoutUnseen } from '../../core/look.ts'
 import type { FieldTypeWire, FilterOperator } from '../../contract/index.ts'
 import { parseDate, parseDatetime } from './calendar.ts'
 import { CURRENCY_UNITS, compareMoney, parseMoney, type CurrencyValue } from './currency.ts'
@@ -29,8 +31,9 @@ const substring: FilterOperator[] = ['contains', 'not_contains', 'contains_any',
 const textual: FilterOperator[] = [...presence, 'starts_with', 'ends_with', ...substring]
 
 const asString = (raw: unknown) => (typeof raw === 'string' ? raw : undefined)
-const asEmail = (raw: unknown) => (typeof raw === 'string' ? raw.trim().toLowerCase() : undefined)
-const asTrimmed = (raw: unknown) => (typeof raw === 'string' ? raw.trim() : undefined)
+const asTrimmed = (raw: unknown) =>
+  typeof raw === 'string' ? withoutUnseen(raw).trim() : undefined
+const asEmail = (raw: unknown) => asTrimmed(raw)?.toLowerCase()
 const asBoolean = (raw: unknown) => (typeof raw === 'boolean' ? raw : undefined)
 const byText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
 const byNumber = (a: number, b: number) => a - b
@@ -38,9 +41,7 @@ const byBoolean = (a: boolean, b: boolean) => Number(a) - Number(b)
 
 function parseEmail(raw: unknown): string | undefined {
   const text = asEmail(raw)
-  if (text === undefined || !/^[^\s@]{1,64}@[^\s@]{1,255}$/.test(text)) return undefined
-  const domain = text.slice(text.indexOf('@') + 1)
-  return /^[^.].*\.[^.]+$/.test(domain) ? text : undefined
+  return text !== undefined && isEmail(text) ? text : undefined
 }
 
 function parsePhone(raw: unknown): string | undefined {

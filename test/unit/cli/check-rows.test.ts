@@ -20,6 +20,7 @@ const source = (cells: readonly string[][]): Source => ({
 
 /** Takes rows whose second cell is a number. */
 const mapping: Parameters<typeof firstRowsWarnings>[1] = {
+  notes: () => [],
   map({ ordinal, line, cells: [key, sum] }) {
     const place = { ordinal, line, raw: '' }
     if (/^\d+$/.test(String(sum)))
@@ -30,25 +31,29 @@ const mapping: Parameters<typeof firstRowsWarnings>[1] = {
   },
 }
 
+const cells = (bad: number, good = 0) =>
+  Array.from({ length: bad + good }, (_, at) => [`${at}`, at < bad ? 'x' : '7'])
+
 it.each([
-  [3, 'all 3 rows would be set aside as invalid, most often not_a_number in sum: expected'],
-  [1, 'the only row would be set aside as invalid, most often not_a_number in sum: expected'],
-  [1_200, 'all of the first 1,000 rows would be set aside as invalid, most often not_a'],
-])('says that none of %d rows can be sent', async (rows, expected) => {
-  const cells = Array.from({ length: rows }, (_, at) => [`${at}`, 'x'])
-  const [warning, ...more] = await firstRowsWarnings(source(cells), mapping)
-  expect(warning).toContain(expected)
-  expect(more).toEqual([])
+  [3, 0, 'all 3 rows would be set aside as invalid, most often not_a_number in sum: expected'],
+  [1, 0, 'the only row would be set aside as invalid, most often not_a_number in sum: expected'],
+  [1_200, 0, 'all of the first 1,000 rows would be set aside as invalid, most often not_a'],
+  [2, 1, '2 of 3 rows would be set aside as invalid, most often not_a_number in sum: expected'],
+  [501, 900, '501 of the first 1,000 rows would be set aside as invalid, most often not_a_number'],
+])('fails where %d rows cannot be sent and %d can', async (bad, good, expected) => {
+  const { failed, warnings } = await firstRowsWarnings(source(cells(bad, good)), mapping)
+  expect(failed).toContain(expected)
+  expect(warnings).toEqual([])
 })
 
-it('says nothing where one row can be sent', async () => {
-  expect(
-    await firstRowsWarnings(
-      source([
-        ['1', 'x'],
-        ['2', '7'],
-      ]),
-      mapping,
-    ),
-  ).toEqual([])
+it.each([
+  [0, 1],
+  [1, 1],
+  [500, 500],
+  [500, 900],
+])('passes where %d rows cannot be sent and %d can', async (bad, good) => {
+  expect(await firstRowsWarnings(source(cells(bad, good)), mapping)).toEqual({
+    failed: null,
+    warnings: [],
+  })
 })

@@ -66,7 +66,7 @@ test('UTF-8 that is configured as Windows-1252 is warned of by both', async () =
   }
 })
 
-test('spaces and capitals in a header are seen, and the column is suggested as it is written', async () => {
+test('capitals in a header are seen, and the column is suggested as it is written', async () => {
   const run = await project(' ID ,name\n1,Ada\n')
   for (const [code, text] of await run('')) {
     expect(code).toBe(2)
@@ -74,5 +74,38 @@ test('spaces and capitals in a header are seen, and the column is suggested as i
       'column "id" (for svc_external_id) is not in the source; did you mean `" ID "`?',
     )
   }
-  expect((await run('', '" ID "')).map(([code]) => code)).toEqual([0, 0])
+  for (const column of ['" ID "', 'ID'])
+    expect((await run('', column)).map(([code]) => code)).toEqual([0, 0])
+})
+
+test.each([
+  ['id\u200b', 'id'],
+  ['\ufeffi\u00add', 'id'],
+  [' id', 'id'],
+  ['id\u00a0', 'id'],
+  ['pre\u0301nom', '"prénom"'],
+  ['prénom', '"pre\u0301nom"'],
+  ['Nu\u0308mero', '"Nümero"'],
+  ['First\u00a0Name', 'First Name'],
+  ['First Name', '"First\u00a0Name"'],
+  ['First\u202fName', 'First Name'],
+  ['\u202aFirst Name\u202c', 'First Name'],
+  ['E\u2011Mail\u200e', 'E\u2011Mail'],
+  ['\u2067שם\u2069', 'שם'],
+])('the header %j is the column %s, and it is said', async (header, column) => {
+  const run = await project(`${header},name\n1,Ada\n`)
+  for (const [code, text] of await run('', column)) {
+    expect(code).toBe(0)
+    expect(text).toContain('warning: the header has spaces, characters that cannot be seen, or')
+  }
+})
+
+test('two columns that look the same are none of them, and the message tells them apart', async () => {
+  const run = await project('id\u200b,name, id\n1,Ada,2\n')
+  for (const [code, text] of await run('')) {
+    expect(code).toBe(2)
+    expect(text).toContain('it has 2 that look the same: `id\\u200b`, ` id`')
+  }
+  const exact = await project('id,name,id\u200b\n1,Ada,2\n')
+  expect((await exact('')).map(([code]) => code)).toEqual([0, 0])
 })

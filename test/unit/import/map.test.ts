@@ -733,7 +733,7 @@ describe('a source that was read with a wrong delimiter', () => {
   })
   it('shows what is around a name, and guesses no delimiter of several columns', () => {
     expect(said([' id ', 'first name', 'i\u200bd', 'a;b'])).toBe(
-      'column "id" (for svc_external_id) is not in the source; did you mean `" id "`?; it has: " id ", first name, "i\\u200bd", "a;b"',
+      'column "id" (for svc_external_id) is not in the source; it has 2 that look the same: ` id `, `i\\u200bd`; it has: " id ", first name, "i\\u200bd", "a;b"',
     )
   })
 })

@@ -13,7 +13,8 @@ import { compileMapping, loadMapping } from '../../../src/import/mapping/map.ts'
 import { MATCHED_CHARS_MAX, PATTERN_STEPS_MAX } from '../../../src/import/mapping/patterns.ts'
 import type { Target } from '../../../src/import/mapping/target.ts'
 import { titleCase } from '../../../src/import/mapping/title-case.ts'
-import { isBlank, trimmed } from '../../../src/import/mapping/cell-parts.ts'
+import { isBlank } from '../../../src/core/look.ts'
+import { trimmed } from '../../../src/import/mapping/cell-parts.ts'
 
 const property = (name: string, field_type: string, more: Partial<PropertyWire> = {}) => ({
   name,
@@ -281,8 +282,11 @@ describe('what is wrong with a mapping', () => {
       { column: 'a', case: 'lower', map: { DE: 'x' } },
       'map.DE: `DE` in map of text is never met: `case: lower` changes cells before they are looked up; write `de`',
     ],
-    [{ column: 'a', map: { ' x': 'y' } }, 'cells are trimmed before they are looked up; write `x`'],
-    [{ column: 'a', map: { é: 'x', 'e\u0301': 'y' } }, 'is there twice, in two forms of Unicode'],
+    [{ column: 'a', map: { ' x': 'y', 'x\u200b': 'z' } }, 'two forms that look the same'],
+    [
+      { column: 'a', map: { é: 'x', 'e\u0301': 'y' } },
+      'is there twice, in two forms that look the same',
+    ],
     [{ columns: ['a', 'c'] }, 'columns: column "c" (for text) is not in the source'],
   ])('%j', async (mapping, expected) => {
     const problems = await problemsOf('text', mapping)
