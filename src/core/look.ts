@@ -49,7 +49,7 @@ export const composed = (text: string): string =>
   MAY_COMPOSE.test(text) ? text.normalize('NFC') : text
 
 /** The one form of all texts that look the same: trimmed, composed, with plain spaces, without what cannot be seen. */
-export const lookOf = (text: string): string =>
+export const seenText = (text: string): string =>
   ASCII.test(text) ? text.trim() : composed(withoutUnseen(text).replace(SPACES, ' ').trim())
 
 /** What another text must be called to be told apart: characters that look like others, or like nothing, by their numbers. */

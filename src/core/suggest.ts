@@ -1,6 +1,6 @@
 // The word that a person probably meant, and the words that were possible.
 
-import { lookOf } from './look.ts'
+import { seenText } from './look.ts'
 
 /** Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`. */
 function distance(a: string, b: string): number {
@@ -24,7 +24,7 @@ function distance(a: string, b: string): number {
 const wordCharsMax = 64
 
 /** Without what people do not see of a word, or do not care for: how it looks, in small letters. */
-const plain = (word: string): string => lookOf(word).toLowerCase()
+const plain = (word: string): string => seenText(word).toLowerCase()
 
 /** Letters that one word must share with another one that it contains. */
 const PART_CHARS_MIN = 4

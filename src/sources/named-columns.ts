@@ -2,7 +2,7 @@
 // that look the same are none.
 
 import { joinWords } from '../core/suggest.ts'
-import { lookOf } from '../core/look.ts'
+import { seenText } from '../core/look.ts'
 import type { Source } from './source.ts'
 
 /** The source with each column called as in `names`, where it looks the same and no other one does. */
@@ -11,10 +11,10 @@ export function withNames(source: Source, names: readonly string[]): Source {
   if (source.records !== undefined) return source
   const { columns } = source
   const wanted = new Map(
-    names.filter((name) => !columns.includes(name)).map((name) => [lookOf(name), name]),
+    names.filter((name) => !columns.includes(name)).map((name) => [seenText(name), name]),
   )
   if (wanted.size === 0) return source
-  const looks = columns.map(lookOf)
+  const looks = columns.map(seenText)
   const named = columns.map((column, index) => {
     const isAlone = looks.indexOf(looks[index]!) === looks.lastIndexOf(looks[index]!)
     return isAlone ? (wanted.get(looks[index]!) ?? column) : column

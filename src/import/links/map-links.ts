@@ -3,7 +3,7 @@
 
 import type { ObjectSchema } from '../../contract/index.ts'
 import type { Json } from '../../core/json.ts'
-import { isBlank, lookOf } from '../../core/look.ts'
+import { isBlank, seenText } from '../../core/look.ts'
 import { LINK_TARGET_CHARS_MAX, REPORT_VALUE_CHARS_MAX } from '../../core/limits.ts'
 import type { ImportConfig, LinkMapping } from '../../../config/index.ts'
 import type { StagedItem, StagedLink } from '../../ledger/ledger.ts'
@@ -122,7 +122,7 @@ function reader(
 const notAKey = (expected: string): ReadKey => ({ ok: false, reason: 'not_a_key', expected })
 
 function readId(part: Json): ReadKey {
-  const id = lookOf(sourceCellText(part))
+  const id = seenText(sourceCellText(part))
   const isId = id !== '' && id.length <= ID_CHARS_MAX && !/[\p{Cc}\s]/u.test(id)
   return isId ? { key: id } : notAKey(`a record id, at most ${ID_CHARS_MAX} characters`)
 }

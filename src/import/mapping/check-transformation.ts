@@ -1,6 +1,6 @@
 // What is wrong with the transformations of a mapping: found once, before the first row, also of what `map` and `default` send.
 
-import { isBlank, lookOf } from '../../core/look.ts'
+import { isBlank, seenText } from '../../core/look.ts'
 import { suggestWord } from '../../core/suggest.ts'
 import type { PropertyMapping } from '../../../config/index.ts'
 import { partsOf } from './cell-parts.ts'
@@ -60,7 +60,7 @@ function mapOf(
   let entry = 0
   for (const [from, to] of entries) {
     entry++
-    const key = lookOf(from)
+    const key = seenText(from)
     const met = beforeMap(mapping, from)
     const where = isFile ? `entry ${entry} of the file of map` : `\`${from}\` in map`
     const place = isFile ? ['map'] : ['map', from]

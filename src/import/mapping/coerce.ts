@@ -5,7 +5,7 @@ import { isCalendarDay, isIsoDay } from '../../core/calendar.ts'
 import { decimalOfNumber, exactDouble } from '../../core/decimal.ts'
 import { canonicalJson, isJsonObject, parseJson, type Json } from '../../core/json.ts'
 import { EMAIL_PATTERN, hasEmail, isEmail } from '../../core/email.ts'
-import { hasUnseen, lookOf, withoutUnseen } from '../../core/look.ts'
+import { hasUnseen, seenText, withoutUnseen } from '../../core/look.ts'
 import { LosslessNumber, plainDecimal, numberFromDecimal } from '../../core/lossless-number.ts'
 import type { PropertyMapping } from '../../../config/index.ts'
 import { decimalOfCell } from './amounts.ts'
@@ -113,7 +113,7 @@ function wordsOf({
 }
 
 const asBoolean: Coercion = (cell, { mapping }) => {
-  const meant = (word: string) => lookOf(word).toLowerCase()
+  const meant = (word: string) => seenText(word).toLowerCase()
   const text = meant(cell)
   const { yes, no } = wordsOf(mapping)
   if (yes.some((word) => meant(word) === text)) return value(true)
@@ -211,10 +211,10 @@ const asOption: Coercion = (cell, { options }) => {
   const text = cell.trim()
   if (options.size === 0) return value(withoutUnseen(text).trim())
   if (options.has(text)) return value(text)
-  const look = lookOf(text)
+  const look = seenText(text)
   const of = (meant: (option: string, label: string) => string) =>
     [...options].flatMap(([option, label]) =>
-      lookOf(meant(option, label)) === look ? [option] : [],
+      seenText(meant(option, label)) === look ? [option] : [],
     )
   const [option, other] = of((one) => one)
   if (option !== undefined && other === undefined) return value(option)

@@ -3,7 +3,7 @@
 
 import { canonicalDecimal, decimalOfNumber } from '../../core/decimal.ts'
 import type { Json } from '../../core/json.ts'
-import { composed, lookOf } from '../../core/look.ts'
+import { composed, seenText } from '../../core/look.ts'
 import { LosslessNumber, canonicalNumber } from '../../core/lossless-number.ts'
 
 /** Types whose values may mean the same in capitals and in small letters; whether they do, the service shows (folding.ts). */
@@ -29,7 +29,7 @@ export function itemKey(
   if (value instanceof LosslessNumber) return canonicalNumber(value.text)
   if (typeof value === 'boolean') return String(value)
   if (typeof value !== 'string') return null
-  const text = lookOf(value)
+  const text = seenText(value)
   if (text === '') return null
   if (fieldType === 'number') return canonicalDecimal(text) ?? text
   return folds && isCaseFoldable(fieldType) ? foldCase(text) : text
@@ -38,5 +38,5 @@ export function itemKey(
 /** A matching value as it is sent. */
 export function normaliseValue(value: Json): Json {
   if (Array.isArray(value)) return value.map((part) => normaliseValue(part as Json))
-  return typeof value === 'string' ? lookOf(value) : value
+  return typeof value === 'string' ? seenText(value) : value
 }

@@ -11,7 +11,7 @@ import {
 } from '../../core/domain/import-modes.ts'
 import { joinSome } from '../../core/format.ts'
 import { isJsonObject, ownValue } from '../../core/json.ts'
-import { lookOf, spelled } from '../../core/look.ts'
+import { seenText, spelled } from '../../core/look.ts'
 import { joinWords, nearestWord, suggestWord } from '../../core/suggest.ts'
 import type { ImportConfig, ImportSync, PropertyMapping } from '../../../config/index.ts'
 import { mappedColumns, sharing } from '../../core/domain/mapped-columns.ts'
@@ -139,7 +139,7 @@ export function checkTargetType(
 
 /** `; did you mean …?` if a word is near; the list of valid names is given once. */
 const near = (name: string, names: readonly string[]): string => {
-  const same = names.filter((one) => lookOf(one) === lookOf(name))
+  const same = names.filter((one) => seenText(one) === seenText(name))
   if (same.length > 1)
     return `; it has ${same.length} that look the same: ${joinWords(same.map(spelled))}`
   const found = nearestWord(name, names)

@@ -3,7 +3,7 @@
 
 import { SourceError, type MappingProblem } from '../../core/errors.ts'
 import type { ImportConfig } from '../../../config/index.ts'
-import { lookOf } from '../../core/look.ts'
+import { seenText } from '../../core/look.ts'
 import { readPairs } from '../../sources/index.ts'
 import type { PatternLibrary } from './patterns.ts'
 import type { PhoneLibrary } from './phones.ts'
@@ -35,7 +35,7 @@ export async function loadTools({ from, properties }: ImportConfig): Promise<Map
   const read = new Map<string, Promise<CellMap>>()
   for (const [name, { map }] of mappings) {
     if (typeof map !== 'string') continue
-    const reading = read.get(map) ?? readPairs(map, from, lookOf)
+    const reading = read.get(map) ?? readPairs(map, from, seenText)
     read.set(map, reading)
     try {
       files.set(name, await reading)

@@ -4,7 +4,7 @@
 
 import { joinSome } from '../../core/format.ts'
 import { isJsonObject, type Json } from '../../core/json.ts'
-import { isBlank, lookOf } from '../../core/look.ts'
+import { isBlank, seenText } from '../../core/look.ts'
 import type { PropertyMapping } from '../../../config/index.ts'
 import { partsOf, trimmed } from './cell-parts.ts'
 import { sourceCellText, type Coerced } from './coerce.ts'
@@ -45,8 +45,8 @@ export const isTrimmed = (mapping: PropertyMapping): boolean =>
 
 /** What the steps before `map` make of a text that `pattern` does not change: a key of `map` that is otherwise is never met. */
 export const beforeMap = (mapping: PropertyMapping, text: string): string => {
-  const look = lookOf(text)
-  return lookOf(mapping.case === undefined ? look : CASES[mapping.case](look))
+  const look = seenText(text)
+  return seenText(mapping.case === undefined ? look : CASES[mapping.case](look))
 }
 
 /** What stands around a text in the end. */
@@ -81,7 +81,7 @@ function stepsOf({ mapping, extract, map }: TransformationParts): Step[] {
         : `one of ${joinSome(keys, KEYS_SHOWN)}`,
     )
     steps.push((text) => {
-      const found = map.get(lookOf(text))
+      const found = map.get(seenText(text))
       return found === undefined ? unknown(text, unlisted) : found
     })
   }

@@ -1,7 +1,7 @@
 // What the first rows of a source show of each of its columns.
 
 import type { Json } from '../../core/json.ts'
-import { isBlank, lookOf } from '../../core/look.ts'
+import { isBlank, seenText } from '../../core/look.ts'
 import { sourceCellText } from '../mapping/coerce.ts'
 import { changedCells, type CellChange } from './cell-change.ts'
 import { guardOf } from './guards.ts'
@@ -44,7 +44,7 @@ export function columnFacts({ columns, rows }: SourceSample): ColumnFacts[] {
     }
     const guard = guardOf(cells)
     const all = guard === null ? cells : changedCells(cells, guard)
-    const distinct = new Set([...all.keys()].map((text) => lookOf(text)))
+    const distinct = new Set([...all.keys()].map((text) => seenText(text)))
     return { name, rows: rows.length, filled, distinct: distinct.size, ...tried(all), guard }
   })
 }

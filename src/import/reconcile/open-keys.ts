@@ -4,14 +4,14 @@
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
 import { OPEN_STATES, REJECT_STATES, type ItemState } from '../../core/domain/books.ts'
 import type { RunReports } from '../../ledger/ledger.ts'
-import { lookOf } from '../../core/look.ts'
+import { seenText } from '../../core/look.ts'
 import { foldCase } from '../mapping/key.ts'
 
 /** States of rows whose record is not known, or not by an answer. */
 const UNSETTLED_STATES: readonly ItemState[] = [...REJECT_STATES, ...OPEN_STATES]
 
 /** The form in which a key of a row may be that of a record: a service, or an earlier version, may have written it otherwise. */
-export const openForm = (key: string): string => foldCase(lookOf(key))
+export const openForm = (key: string): string => foldCase(seenText(key))
 
 /** Keys of rows whose record is not known, in their open form. */
 export async function keysOfOpenRows(

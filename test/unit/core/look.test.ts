@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { hasUnseen, isBlank, lookOf, spelled, withoutUnseen } from '../../../src/core/look.ts'
+import { hasUnseen, isBlank, seenText, spelled, withoutUnseen } from '../../../src/core/look.ts'
 import { runs } from '../../runs.ts'
 import { UNSEEN } from './unseen.ts'
 
@@ -11,7 +11,7 @@ const code = (text: string) => `U+${text.codePointAt(0)!.toString(16)}`
 describe.each(UNSEEN.map((unseen) => [code(unseen), unseen]))('%s', (_, unseen) => {
   it('is taken away before, in and behind a text, and said', () => {
     for (const text of [`${unseen}ZW1`, `Z${unseen}W1`, `ZW1${unseen}`, `ZW1${unseen}${unseen}`]) {
-      expect(lookOf(text)).toBe('ZW1')
+      expect(seenText(text)).toBe('ZW1')
       expect(withoutUnseen(text)).toBe('ZW1')
       expect(hasUnseen(text)).toBe(true)
     }
@@ -19,7 +19,7 @@ describe.each(UNSEEN.map((unseen) => [code(unseen), unseen]))('%s', (_, unseen) 
 
   it('alone is nothing, and has a number that tells it apart', () => {
     expect(isBlank(` ${unseen}\t`)).toBe(true)
-    expect(lookOf(unseen)).toBe('')
+    expect(seenText(unseen)).toBe('')
     expect(spelled(`a${unseen}`)).toBe(`a\\u${code(unseen).slice(2).padStart(4, '0')}`)
   })
 })
@@ -33,7 +33,7 @@ it.each([
   ['Hangul in parts', '\u1112\u1161\u11ab', '한'],
   ['space around a hidden space', '\u00a0\u200b a \u200b', 'a'],
 ])('%s looks as usual', (_, text, look) => {
-  expect(lookOf(text)).toBe(look)
+  expect(seenText(text)).toBe(look)
 })
 
 it.each([
@@ -48,7 +48,7 @@ it.each([
   ['capitals', 'Ab'],
   ['another alphabet', 'аbc'],
 ])('%s stays', (_, text) => {
-  expect(lookOf(text)).toBe(text)
+  expect(seenText(text)).toBe(text)
   expect(hasUnseen(text)).toBe(false)
 })
 
@@ -68,8 +68,8 @@ it('of a look is that look, wherever such characters are', () => {
   )
   fc.assert(
     fc.property(fc.array(unit), (parts) => {
-      const look = lookOf(parts.join(''))
-      expect(lookOf(look)).toBe(look)
+      const look = seenText(parts.join(''))
+      expect(seenText(look)).toBe(look)
       expect(isBlank(parts.join(''))).toBe(look === '')
     }),
     { numRuns: runs(2_000) },
