@@ -242,13 +242,12 @@ class RowMapper {
         }
         continue
       }
-      const coerced = coerceColumn(column, row, cell!)
+      const coerced = coerceColumn(column, row, this.#notes.seen(column, cell!))
       if (!coerced.ok) {
         wrong.push(this.#cellError(column, row, coerced))
         continue
       }
       let sent = coerced.value
-      this.#notes.see(column, cell!)
       if (column.property === this.#matching) {
         const found = this.#keyOf(sent)
         if (found === null) {
@@ -260,8 +259,7 @@ class RowMapper {
         key = this.#notes.seenKey(found)
         // What is one key for us is one value on the wire.
         if (!this.#isKeyNumber) sent = normaliseValue(sent)
-        const before = single(coerced.value)
-        if (typeof before === 'string' && before !== single(sent)) rawKey = before
+        rawKey = otherForm(single(coerced.value), single(sent))
       }
       const isAsRead = column.change === null && sent === cell
       members.push(column.member + (isAsRead ? texts[column.index]! : writeJson(sent)))
@@ -370,6 +368,10 @@ const ofRow = ({ of }: SourceRow) => (of === undefined ? {} : { of })
 /** The first value of a list; else the value itself. */
 const single = (value: Json): Json | undefined =>
   Array.isArray(value) ? (value[0] as Json | undefined) : value
+
+/** A key as the source has it, where it is sent otherwise. */
+const otherForm = (raw: Json | undefined, sent: Json | undefined): string | null =>
+  typeof raw === 'string' && raw !== sent ? raw : null
 
 /** Whether `missing_rows` writes the property. */
 const isCleared = ({ missing_rows: missing }: ImportConfig, name: string): boolean =>

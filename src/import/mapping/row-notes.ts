@@ -13,10 +13,14 @@ export class RowNotes {
   #wholeKeys = 0
   #hasFractions = false
 
-  /** A cell that was read. */
-  see({ property: { name }, leavesOut }: Pick<Column, 'property' | 'leavesOut'>, cell: Json): void {
+  /** A cell that is read, as it is given. */
+  seen(
+    { property: { name }, leavesOut }: Pick<Column, 'property' | 'leavesOut'>,
+    cell: Json,
+  ): Json {
     if (Array.isArray(cell) ? (cell as readonly Json[]).some(leavesOut) : leavesOut(cell))
       this.#unseen.set(name, (this.#unseen.get(name) ?? 0) + 1)
+    return cell
   }
 
   /** The key of a row, as it is given. */
