@@ -27,10 +27,13 @@ export interface DraftImport {
     readonly delimiter?: string
     readonly encoding?: string
     readonly quote?: null
+    readonly header?: 'none'
     readonly footer?: number
     readonly nulls?: readonly string[]
   }
   readonly csvComment: string
+  /** What `from` would be if guesses hold that wait for a person; null: none does. */
+  readonly csvWaiting: { readonly csv: DraftImport['csv']; readonly comment: string } | null
   readonly objectType: string
   readonly typeComment: string
   readonly matchingProperty: string
@@ -76,6 +79,13 @@ export function draftSync(draft: DraftImport): string[] {
     `${sync}:`,
     '  import:',
     ...commented('    ', `from: ${flowText(csv)}`, draft.csvComment),
+    ...(draft.csvWaiting === null
+      ? []
+      : commented(
+          '    # ',
+          `from: ${flowText(draft.csvWaiting.csv)}`,
+          `${draft.csvWaiting.comment}: this line instead of the one above, if that is right`,
+        )),
     `    to: ${quoted(to)}`,
     ...commented('    ', `object_type: ${scalarText(draft.objectType)}`, draft.typeComment),
     ...commented(

@@ -35,7 +35,8 @@ export {
   type ImportDeps,
   type ImportTuning,
 } from './ports.ts'
-export { evidenceText, doubtOf, type Evidence } from './proposal/evidence.ts'
+export { doubtOf, evidenceText, type Evidence } from './proposal/evidence.ts'
+export { headerDoubt } from './proposal/header.ts'
 export {
   proposeImport,
   withAnswer,

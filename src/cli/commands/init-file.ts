@@ -23,6 +23,7 @@ import { proposalLines, sampleText } from '../views/proposal.ts'
 import { addToConfig, connectionFor, freeName, readExisting } from './init-add.ts'
 import { askProposal, askService, keyWish } from './init-questions.ts'
 import { reportInit } from './init-report.ts'
+import { settledSample } from './init-dialect.ts'
 import { readCsvSample, type CsvSample } from './init-sample.ts'
 import {
   DEV_PLACE,
@@ -63,7 +64,7 @@ export async function initFromFile(
   const { terminal, configFile } = context
   const say = (line: string) => terminal.err(line)
   const existing = existsSync(configFile) ? await readExisting(context, resolve(file)) : null
-  const sample = await readCsvSample(file)
+  const first = await readCsvSample(file)
   const place = existing
     ? await connectionFor(context, existing, options, { asker, say })
     : { ...(await newPlace(context, options, asker)), connection: 'crm', isNew: true }
@@ -73,6 +74,7 @@ export async function initFromFile(
       if (terminal.isScreen) terminal.live(line)
     })
     terminal.endLive()
+    const sample = await settledSample(file, first, targets, { asker, say })
     const proposal = await decide(context, { file, sample, targets, options, asker })
     const taken = Object.keys(existing?.config.syncs ?? {})
     const draft = draftOf(context, { file, sample, place, proposal, taken })
@@ -87,7 +89,7 @@ export async function initFromFile(
     }
     const { client } = opened
     const isAdded = existing !== null
-    return await reportInit(context, { file, proposal, draft, client, place, isAdded })
+    return await reportInit(context, { file, sample, proposal, draft, client, place, isAdded })
   } finally {
     terminal.endLive()
     await opened.close()
@@ -188,6 +190,8 @@ async function decide(
     )
   const out = (line: string) => (json ? terminal.err(line) : terminal.out(line))
   out(sampleText(safeText(file, 200), sample) + (sample.reason === '' ? '' : ` (${sample.reason})`))
+  for (const warning of sample.warnings) out(`warning: ${warning}`)
+  if (sample.waiting !== null) out(`waits: ${sample.waiting.reason}`)
   const show = (proposal: Proposal) => proposalLines(proposal, sample.columns).forEach(out)
   const proposal = asker
     ? await askProposal(asker, out, first, { sample, targets, wishes, show })
@@ -234,6 +238,7 @@ function draftOf(
 ): DraftImport {
   const { objectType, typeReason, otherTypes, key, keyReason, otherKeys } = proposal
   const [otherType] = otherTypes
+  const csv = settingPath(resolve(file), dirname(context.configFile))
   const also = otherKeys
     .slice(0, OTHER_KEYS_MAX)
     .map((other) => `${other.property} from ${JSON.stringify(other.column)}`)
@@ -251,8 +256,12 @@ function draftOf(
     keyComment: place.url === null ? 'written by "records-sync dev"' : '',
     to: place.connection,
     sync: freeName(syncName(file), taken),
-    csv: { csv: settingPath(resolve(file), dirname(context.configFile)), ...sample.dialect },
+    csv: { csv, ...sample.dialect },
     csvComment: sample.reason,
+    csvWaiting:
+      sample.waiting === null
+        ? null
+        : { csv: { csv, ...sample.waiting.dialect }, comment: sample.waiting.reason },
     objectType,
     typeComment: `${typeReason}${otherType ? `; of ${otherType.name} ${otherType.columns}` : ''}`,
     matchingProperty: key!.property,

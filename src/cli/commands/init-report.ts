@@ -12,12 +12,14 @@ import type { ServicePlace } from './init-service.ts'
 import { plan } from './plan.ts'
 import { planImport } from './plan-import.ts'
 import { printJson } from '../json.ts'
+import type { CsvSample } from './init-sample.ts'
 
 /** A plan reads all of a file: that of a larger one is made when a person asks for it. */
 const PLANNED_BYTES_MAX = 67_108_864
 
 export interface Written {
   readonly file: string
+  readonly sample: CsvSample
   readonly proposal: Proposal
   readonly draft: DraftImport
   readonly client: RecordsClient
@@ -35,7 +37,7 @@ export async function reportInit(context: CommandContext, written: Written): Pro
       ...context,
       terminal: { ...terminal, out: (line = '') => void lines.push(line) },
     }
-    const code = isTooLarge(written) ? EXIT.done : await planOf(quiet, written)
+    const code = noPlanText(context, written) ? EXIT.done : await planOf(quiet, written)
     const { properties, open, left, objectType, key } = proposal
     printJson(terminal, {
       config: configFile,
@@ -58,19 +60,28 @@ export async function reportInit(context: CommandContext, written: Written): Pro
       : `Wrote ${configFile}: ${count}`,
   )
   terminal.out('')
-  const code = isTooLarge(written) ? sayLarge(context, draft) : await planOf(context, written)
+  const noPlan = noPlanText(context, written)
+  if (noPlan !== null) terminal.out(noPlan)
+  const code = noPlan === null ? await planOf(context, written) : EXIT.done
   terminal.out('')
   for (const line of nextSteps(context, written)) terminal.out(line)
   return code
 }
 
-const isTooLarge = ({ file }: Written): boolean => statSync(file).size > PLANNED_BYTES_MAX
+/** Settings without which the file is refused, or read otherwise. */
+const NEEDED = ['encoding', 'delimiter'] as const
 
-function sayLarge({ terminal, hint }: CommandContext, { sync }: DraftImport): number {
-  terminal.out(
-    `The file is large: ${hint(`plan ${sync}`)} reads all of it, and says what a run would do`,
-  )
-  return EXIT.done
+/** Why no plan is made; null: it is. */
+function noPlanText(
+  { hint, configFile }: CommandContext,
+  { file, sample: { dialect, waiting }, draft: { sync } }: Written,
+): string | null {
+  const open = NEEDED.find((name) => waiting?.dialect[name] !== dialect[name] && waiting !== null)
+  if (open !== undefined)
+    return `No plan yet: until you have decided on the ${open}, in the line "# from:" of ${basename(configFile)}, the file cannot be read`
+  return statSync(file).size > PLANNED_BYTES_MAX
+    ? `The file is large: ${hint(`plan ${sync}`)} reads all of it, and says what a run would do`
+    : null
 }
 
 /** The plan, with the service that the configuration names, or the one like that of `records-sync dev`. */
@@ -96,9 +107,12 @@ async function planOf(context: CommandContext, { draft, client, place }: Written
 /** Commands that do what they say in this folder as it is now. */
 function nextSteps(
   { hint, configFile }: CommandContext,
-  { proposal, draft, place }: Written,
+  { proposal, sample, draft, place }: Written,
 ): string[] {
-  const look = proposal.open.length > 0 ? '; lines that begin with "# " wait for you' : ''
+  const look =
+    proposal.open.length > 0 || sample.waiting !== null
+      ? '; lines that begin with "# " wait for you'
+      : ''
   const [run, what] =
     place.url === null
       ? [`dev -- run ${draft.sync}`, 'with a Records Service of its own, to try it on']

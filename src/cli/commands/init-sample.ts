@@ -1,12 +1,14 @@
 // The first rows of a CSV file, read as a run would read them, with the delimiter and the encoding that its first bytes show.
 
 import { resolve } from 'node:path'
-import { SourceError, SyncError } from '../../core/errors.ts'
+import { SourceError } from '../../core/errors.ts'
+import { formatNumber } from '../../core/format.ts'
 import type { DraftImport } from '../../../config/index.ts'
-import type { SourceSample } from '../../import/index.ts'
+import { doubtOf, type Evidence, type SourceSample } from '../../import/index.ts'
 import { readHead } from '../../sources/csv/head.ts'
 import { openCsv } from '../../sources/csv/index.ts'
 import { sniffCsv } from '../../sources/csv/sniff.ts'
+import { damagedRows, endsWithTotals, nullWords } from './init-cells.ts'
 
 /** Enough to see repeated keys, and soon read. */
 const ROWS_MAX = 10_000
@@ -20,6 +22,10 @@ export interface CsvSample extends SourceSample {
   readonly dialect: Dialect
   /** Why, in a few words; empty if all is the default. */
   readonly reason: string
+  /** What `from` would need if guesses hold that are not certain, and the sample was read with; null: all are. */
+  readonly waiting: { readonly dialect: Dialect; readonly reason: string } | null
+  /** What a person should know of the rows, one line each. */
+  readonly warnings: readonly string[]
   readonly isWhole: boolean
   /** Rows with too few or too many cells, which are not in the sample. */
   readonly ragged: number
@@ -27,10 +33,33 @@ export interface CsvSample extends SourceSample {
   readonly notes: number
 }
 
+/** A setting that the file seems to need. */
+export interface DialectGuess {
+  readonly settings: Dialect
+  readonly reason: string
+  readonly evidence: Evidence
+}
+
+const guessed = (settings: Dialect, reason: string, others: readonly string[] = []) => ({
+  settings,
+  reason,
+  evidence: { for: 0, against: 0, unread: 0, others },
+})
+
+const allOf = (guesses: readonly DialectGuess[]): Dialect =>
+  Object.assign({}, ...guesses.map(({ settings }) => settings)) as Dialect
+
+const reasonOf = (guesses: readonly DialectGuess[]): string =>
+  guesses
+    .map(({ reason }) => reason)
+    .filter((one) => one !== '')
+    .join('; ')
+
 /**
+ * @param chosen what a person has said already, which needs no guess
  * @throws SourceError as a run would, and csv_rows if the file has a header and no rows
  */
-export async function readCsvSample(path: string): Promise<CsvSample> {
+export async function readCsvSample(path: string, chosen: Dialect = {}): Promise<CsvSample> {
   const file = resolve(path)
   const head = await readHead(file)
   if (/^\W{0,3}sep=./i.test(head.subarray(0, 16).toString('latin1')))
@@ -39,44 +68,96 @@ export async function readCsvSample(path: string): Promise<CsvSample> {
       `${file}:1: this line, \`sep=\`, is for Excel alone; remove it: the first line names the columns`,
       { line: 1 },
     )
-  const guess = sniffCsv(head)
-  const isDefault = guess.byteOrderMark || guess.encoding === 'utf-8'
-  const dialect = {
-    ...(guess.delimiter !== ',' && { delimiter: guess.delimiter }),
-    ...(!isDefault && { encoding: guess.encoding }),
-  }
-  const reasons = [
-    ...('delimiter' in dialect || guess.unsure.includes('delimiter')
-      ? [guess.reasons.delimiter]
-      : []),
-    ...('encoding' in dialect || guess.unsure.includes('encoding') ? [guess.reasons.encoding] : []),
-  ]
-  const { rows, more } = await readAsItCan(file, dialect)
-  const nulls = nullsOf(rows.rows)
-  if (nulls.length === 0)
-    return { ...rows, dialect: more.dialect, reason: [...reasons, ...more.reasons].join('; ') }
-  const found = { ...more.dialect, nulls }
-  const why = `${nulls.join(' and ')} in a cell means no value`
+  const first = [...marksOf(head, chosen), guessed(chosen, '')]
+  const { rows, more } = await readAsItCan(file, allOf(first))
+  const shape = [...first, ...more]
+  const nulls = nullGuesses(rows)
+  const totals = chosen.footer === undefined ? totalsGuess(rows, allOf(shape)) : []
+  const guesses = [...shape, ...nulls, ...totals]
+  const read = nulls.length === 0 ? rows : await firstRows(file, allOf([...shape, ...nulls]))
+  const certain = guesses.filter(({ evidence }) => doubtOf(evidence, true) === null)
   return {
-    ...(await firstRows(file, found)),
-    dialect: found,
-    reason: [...reasons, ...more.reasons, why].join('; '),
+    ...read,
+    rows: totals.length === 0 ? read.rows : read.rows.slice(0, -1),
+    dialect: allOf(certain),
+    reason: reasonOf(certain),
+    waiting:
+      certain.length === guesses.length
+        ? null
+        : {
+            dialect: allOf(guesses),
+            reason: reasonOf(guesses.filter((one) => !certain.includes(one))),
+          },
+    warnings: [...read.warnings, ...damageWarnings(read)],
   }
 }
 
-interface Found {
-  readonly dialect: Dialect
-  readonly reasons: readonly string[]
+function nullGuesses(sample: SourceSample): DialectGuess[] {
+  const words = nullWords(sample)
+  const certain = words.filter((one) => one.isCertain).map(({ word }) => word)
+  const doubted = words.filter((one) => !one.isCertain)
+  const named = doubted.map(({ word, rows }) => `${word} in ${formatNumber(rows)} rows`).join(', ')
+  return [
+    ...(certain.length > 0
+      ? [guessed({ nulls: certain }, `${certain.join(' and ')} in a cell means no value`)]
+      : []),
+    ...(doubted.length > 0
+      ? [
+          guessed(
+            { nulls: [...certain, ...doubted.map(({ word }) => word)] },
+            `${named} may mean no value`,
+            ['a word may be a value'],
+          ),
+        ]
+      : []),
+  ]
+}
+
+const totalsGuess = (sample: SourceSample & { isWhole: boolean }, { footer = 0 }: Dialect) =>
+  sample.isWhole && endsWithTotals(sample)
+    ? [
+        guessed({ footer: footer + 1 }, 'the last row looks like totals, and no data', [
+          'it may be a row of data',
+        ]),
+      ]
+    : []
+
+function damageWarnings(sample: SourceSample): string[] {
+  const rows = damagedRows(sample)
+  return rows === 0
+    ? []
+    : [
+        `${formatNumber(rows)} ${rows === 1 ? 'row has' : 'rows have'} letters that were damaged before: UTF-8 was read as windows-1252 when the file was made. Export it again as UTF-8`,
+      ]
+}
+
+/** Delimiter and encoding, by the first bytes. */
+function marksOf(head: Buffer, chosen: Dialect): DialectGuess[] {
+  const guess = sniffCsv(head)
+  const { delimiter, encoding, unsure, reasons } = guess
+  const others = (what: 'delimiter' | 'encoding') => (unsure.includes(what) ? [reasons[what]] : [])
+  const isDefault = guess.byteOrderMark || encoding === 'utf-8'
+  const found: DialectGuess[] = []
+  if (chosen.delimiter === undefined && (delimiter !== ',' || unsure.includes('delimiter')))
+    found.push(guessed({ delimiter }, reasons.delimiter, others('delimiter')))
+  if (chosen.encoding === undefined && (!isDefault || unsure.includes('encoding'))) {
+    found.push(
+      isDefault
+        ? guessed({}, reasons.encoding)
+        : guessed({ encoding }, reasons.encoding, others('encoding')),
+    )
+  }
+  return found
 }
 
 /** The rows, with what it takes to read a report with notes at its end, or quotes that mean nothing. */
 async function readAsItCan(file: string, dialect: Dialect) {
   const first = await attempt(() => firstRows(file, dialect))
-  if (!(first instanceof SourceError)) return { rows: first, more: { dialect, reasons: [] } }
+  if (!(first instanceof SourceError)) return { rows: first, more: [] }
   for (const find of [footerOf, quotesOf]) {
     const more = await find(file, dialect, first)
-    const rows = more && (await attempt(() => firstRows(file, more.dialect)))
-    if (more && rows && !(rows instanceof SourceError)) return { rows, more }
+    const rows = more && (await attempt(() => firstRows(file, { ...dialect, ...more.settings })))
+    if (more && rows && !(rows instanceof SourceError)) return { rows, more: [more] }
   }
   throw first
 }
@@ -98,15 +179,15 @@ async function footerOf(
   file: string,
   dialect: Dialect,
   { code }: SourceError,
-): Promise<Found | null> {
+): Promise<DialectGuess | null> {
   if (code !== 'csv_ragged_row') return null
   const read = await attempt(() => firstRows(file, { ...dialect, footer: FOOTER_MIN }))
   if (read instanceof SourceError || read.columns.length < 2) return null
   const footer = read.notes + FOOTER_MIN
-  return {
-    dialect: { ...dialect, footer },
-    reasons: [`the last ${footer} rows have one cell each, as the notes of a report: no data`],
-  }
+  return guessed(
+    { footer },
+    `the last ${footer} rows have one cell each, as the notes of a report: no data`,
+  )
 }
 
 /** Where no name of a column is in quotes, those in cells may be part of them. */
@@ -114,28 +195,20 @@ async function quotesOf(
   file: string,
   dialect: Dialect,
   { code }: SourceError,
-): Promise<Found | null> {
+): Promise<DialectGuess | null> {
   if (!['csv_quote', 'csv_quote_unclosed'].includes(code)) return null
   const plain = { ...dialect, quote: null }
   const read = await attempt(() => firstRows(file, plain))
   if (read instanceof SourceError || read.columns.some((name) => name.includes('"'))) return null
   if (read.ragged > 0) return null
-  return {
-    dialect: plain,
-    reasons: ['quotes inside cells are not doubled, so all of them are part of their cells'],
-  }
-}
-
-/** Words of databases for no value; `NULL` may be a name once. */
-function nullsOf(rows: SourceSample['rows']): string[] {
-  const count = (text: string) => rows.flat().filter((cell) => cell === text).length
-  return [...(count('\\N') > 0 ? ['\\N'] : []), ...(count('NULL') > 1 ? ['NULL'] : [])]
+  return guessed(
+    { quote: null },
+    'quotes inside cells are not doubled, so all of them are part of their cells',
+  )
 }
 
 async function firstRows(path: string, dialect: CsvSample['dialect']) {
-  const source = await openCsv({ path, ...dialect }).catch((error: unknown) => {
-    throw withHint(error)
-  })
+  const source = await openCsv({ path, ...dialect })
   try {
     const { columns } = source
     const rows: SourceSample['rows'][number][] = []
@@ -159,19 +232,8 @@ async function firstRows(path: string, dialect: CsvSample['dialect']) {
         'csv_rows',
         `${path}: the file has no row with a cell for each column; expected some, to see what the columns hold`,
       )
-    return { columns, rows, ragged, notes, isWhole }
+    return { columns, rows, ragged, notes, isWhole, warnings: source.warnings ?? [] }
   } finally {
     await source.close()
   }
-}
-
-/** An index of pandas is the usual column without a name. */
-function withHint(error: unknown): unknown {
-  const isNameless =
-    error instanceof SyncError && /column 1 of the header has no name/.test(error.message)
-  if (!isNameless) return error
-  return new SyncError(
-    error.code,
-    `${error.message} (is it the index of pandas? \`to_csv(…, index=False)\` leaves it out)`,
-  )
 }

@@ -218,6 +218,19 @@ const HARMLESS = new Set(
   ),
 )
 
+/** Whether a name is one of these, means the same as one, or is of an identifier. */
+export function isKnownName(
+  name: string,
+  properties: readonly { readonly name: string; readonly label: string }[],
+  prefix: string,
+): boolean {
+  const taken = takeName(name, new Set())
+  if (taken.meanings.size > 0 || namesIdentifier(name)) return true
+  return properties.some((one) =>
+    takePropertyNames(one, prefix, new Set()).some((other) => other.phrase === taken.phrase),
+  )
+}
+
 /** Whether a name that is not known has several words: one of them may say that it is another thing. */
 export const saysMore = ({ words }: TakenName): boolean => words.length > 1 && words.some(mayDiffer)
 

@@ -3,7 +3,7 @@
 
 import { isAscii, isUtf8 } from 'node:buffer'
 import { byteOrderMark, unfinishedBytes, wideEncoding } from './bytes.ts'
-import { isWestern, otherEncodings } from './western.ts'
+import { isWestern, likelyEncoding, otherEncodings } from './western.ts'
 
 /** More bytes than these are not looked at. */
 export const SNIFFED_BYTES_MAX = 65_536
@@ -88,7 +88,7 @@ function guessEncoding(sample: Buffer, isCut: boolean): Guess {
     }
   const isSure = isWestern(whole)
   return {
-    value: 'windows-1252',
+    value: isSure ? 'windows-1252' : likelyEncoding(whole),
     isSure,
     reason: isSure
       ? 'its bytes are not UTF-8, and all are letters and signs of windows-1252'

@@ -107,8 +107,30 @@ function eastAsian(text: Buffer): readonly string[] {
     .map(({ label }) => label)
 }
 
-/** What a text may be that is neither UTF-8 nor certainly windows-1252, for people. */
+/** Of the letters of Cyrillic, so many are in the upper half, and next to each other; of second bytes of pairs, a third is not. */
+const UPPER_MIN = 0.9
+const JOINED_MIN = 0.8
+
+function isInWords(text: Buffer): boolean {
+  const isUpper = (byte: number | undefined) => byte !== undefined && byte >= 0xc0
+  const high = [...text.keys()].filter((at) => isAboveAscii(text[at]))
+  const upper = high.filter((at) => isUpper(text[at]))
+  const joined = upper.filter((at) => isUpper(text[at - 1]) || isUpper(text[at + 1]))
+  return upper.length >= high.length * UPPER_MIN && joined.length >= high.length * JOINED_MIN
+}
+
+/** What a text may be that is neither UTF-8 nor certainly windows-1252, the likelier first. */
+const candidates = (text: Buffer): readonly string[] => [
+  ...(isInWords(text) ? ['windows-1251'] : []),
+  ...eastAsian(text),
+]
+
+/** The encoding that is likeliest for such a text. */
+export const likelyEncoding = (text: Buffer): string => candidates(text)[0] ?? 'windows-1250'
+
+/** What such a text may be, for people. */
 export function otherEncodings(text: Buffer): string {
-  const found = eastAsian(text)
-  return found.length > 0 ? `${found.join(', ')} or another` : OTHER_ENCODINGS
+  const found = candidates(text)
+  const isKnown = found.some((one) => one !== 'windows-1251')
+  return isKnown ? `${found.join(', ')} or another` : OTHER_ENCODINGS
 }

@@ -105,7 +105,7 @@ test('what it cannot do it says, and writes nothing', async () => {
     [rows, { objectType: 'svc_contacts' }, /did you mean `svc_contact`\?/],
     [write('other.csv', 'qwe,rtz\n1,2\n'), {}, /no column fits a property of project, svc_call/],
     [write('head.csv', 'id,name\n'), {}, /has no row/],
-    [write('pandas.csv', ',name\n0,A\n'), {}, /index=False/],
+    [write('pandas.csv', ',name\n0,A\n'), {}, /no column says which record/],
     ['nowhere.csv', {}, /there is no such file/],
   ]
   for (const [file, options, message] of cases) {

@@ -15,6 +15,10 @@ const base: DraftImport = {
   sync: 'contacts',
   csv: { csv: './contacts.csv', delimiter: ';', encoding: 'windows-1252' },
   csvComment: '`;` gives 4 columns, in the header and in 100 % of the rows',
+  csvWaiting: {
+    csv: { csv: './Kunden.csv', delimiter: ';', encoding: 'windows-1250', nulls: ['#N/A'] },
+    comment: 'it may be windows-1250 or another',
+  },
   objectType: 'svc_contact',
   typeComment: '9 of 12 columns fit, and the name of the file',
   matchingProperty: 'svc_external_id',

@@ -101,12 +101,12 @@ describe('encoding', () => {
     [Buffer.from('id,name\n1,Zoë\n', 'utf16le'), 'utf-16le'],
     [Buffer.from('id,name\n1,Zoë\n', 'utf16le').swap16(), 'utf-16be'],
     // Windows-1251, and German of an old Macintosh and of DOS.
-    [latin1('id,name\n1,\xcc\xee\xf1\xea\xe2\xe0\n'), 'windows-1252?'],
-    [latin1('id,name\n1,M\x9fller\n2,J\x8arg\n'), 'windows-1252?'],
-    [latin1('id,name\n1,M\x81ller\n2,J\x94rg\n'), 'windows-1252?'],
-    [latin1('id,name\n1,Wa\xb3\xeasa\n'), 'windows-1252?'],
+    [latin1('id,name\n1,\xcc\xee\xf1\xea\xe2\xe0\n'), 'windows-1251?'],
+    [latin1('id,name\n1,M\x9fller\n2,J\x8arg\n'), 'windows-1250?'],
+    [latin1('id,name\n1,M\x81ller\n2,J\x94rg\n'), 'windows-1250?'],
+    [latin1('id,name\n1,Wa\xb3\xeasa\n'), 'windows-1250?'],
     // Japanese in Shift_JIS.
-    [latin1('id,name\n1,\x82\xb1\x82\xf1\x82\xc9\n'), 'windows-1252?'],
+    [latin1('id,name\n1,\x82\xb1\x82\xf1\x82\xc9\n'), 'shift_jis?'],
     // More than one, and no text.
     [Buffer.concat([Buffer.from('id,name\n1,Zoë é ü\n'), latin1('2,Zo\xeb\n')]), 'utf-8?'],
     [Buffer.from('id,name\n1,A\0B\n'), 'utf-8?'],
