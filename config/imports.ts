@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { IMPORT_MODES, modeMeaning } from '../src/core/domain/import-modes.ts'
 import type { Json } from '../src/core/json.ts'
+import { isZone, zoneProblem } from '../src/core/time-zone.ts'
 import { choiceOf } from '../src/settings/choice.ts'
 import {
   betweenNumbers,
@@ -46,16 +47,6 @@ function isDateFormat(format: string): boolean {
   )
 }
 
-export function isZone(name: string): boolean {
-  if (/^[+-]/.test(name)) return /^[+-](?:[01]\d|2[0-3]):[0-5]\d$/.test(name)
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: name })
-    return true
-  } catch {
-    return false
-  }
-}
-
 export const mappingSettings = z.strictObject({
   column: textSetting()
     .optional()
@@ -94,7 +85,7 @@ export const mappingSettings = z.strictObject({
     ),
   zone: z
     .string()
-    .refine(isZone, 'expected a time zone such as `Europe/Berlin`, `UTC` or `+01:00`')
+    .refine(isZone, { error: ({ input }) => zoneProblem(String(input)) })
     .optional()
     .describe(
       'Time zone of times that name none. A time that its clocks show twice or never is refused. Default: such times are refused.',

@@ -3,7 +3,6 @@
 export { serviceProblem } from './connections.ts'
 export { reachProblem } from './console.ts'
 export { draftConfig, draftConnection, draftSync, type DraftImport } from './draft.ts'
-export { isZone } from './imports.ts'
 export { placeOfEntry, withEntries, writtenService } from './extend.ts'
 export { CONFIG_FILE, loadConfig } from './load.ts'
 export { placedMapping, placedService, placeOfKey } from './places.ts'

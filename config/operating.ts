@@ -1,7 +1,8 @@
 // Settings for the operation of a project: schedules, the Temporal server, workers, notifications.
 
 import { z } from 'zod'
-import { CRON_EXPECTED, isCron, isTimeZone, parseEvery } from '../src/core/domain/schedule.ts'
+import { CRON_EXPECTED, isCron, parseEvery } from '../src/core/domain/schedule.ts'
+import { isZoneName, zoneProblem } from '../src/core/time-zone.ts'
 import { marked } from '../src/settings/marks.ts'
 import {
   betweenNumbers,
@@ -46,7 +47,7 @@ export const scheduleSettings = z.union([
         .describe('Cron line: minute, hour, day of the month, month, day of the week.'),
       time_zone: z
         .string()
-        .refine(isTimeZone, 'expected a time zone such as `Europe/Berlin`')
+        .refine(isZoneName, { error: ({ input }) => zoneProblem(String(input), false) })
         .optional()
         .describe(
           'Time zone that the cron line is read in, such as `Europe/Berlin`. Default: UTC.',

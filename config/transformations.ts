@@ -74,11 +74,11 @@ export const transformationSettings = {
   phone: z
     .string()
     .regex(
-      /^(?:[A-Z]{2}|international)$/,
-      'expected a country code of ISO 3166 such as `DE`, or `international` where every number begins with +',
+      /^(?:[A-Z]{2}(?: (?:national|international))?|international)$/,
+      'expected a country code of ISO 3166 such as `DE`, alone or as `DE national` or `DE international`, or `international` where every number begins with +',
     )
     .optional()
     .describe(
-      'Country of telephone numbers that name none, a code of ISO 3166 such as `DE`; `international`: every number begins with +. Numbers are sent in the form of E.164, such as `+49301234567`. Default: numbers are sent as they are.',
+      'Country of telephone numbers that name none, a code of ISO 3166 such as `DE`; `international`: every number begins with +. A number without + that may also be one whose + a spreadsheet took away, such as 491701234567, is set aside; `DE national` or `DE international` says which of both it is. Numbers are sent in the form of E.164, such as `+49301234567`. Default: numbers are sent as they are.',
     ),
 }

@@ -1,7 +1,8 @@
 // What `records-sync init` asks a person: little, and each with its guess.
 
 import { existsSync, writeFileSync } from 'node:fs'
-import { isZone, secretOrigin, type SecretSource } from '../../../config/index.ts'
+import { secretOrigin, type SecretSource } from '../../../config/index.ts'
+import { isZone, zoneProblem } from '../../core/time-zone.ts'
 import { isKeyForm, keyFormText } from '../../client/key.ts'
 import { SyncError } from '../../core/errors.ts'
 import { suggestWord } from '../../core/suggest.ts'
@@ -207,7 +208,7 @@ const askZone = (
     if (zone === '') return { value: null }
     return isZone(zone)
       ? { value: { ...settings, zone } }
-      : { message: 'expected a time zone such as Europe/Berlin, UTC or +01:00' }
+      : { message: zoneProblem(zone).replaceAll('`', '') }
   })
 }
 

@@ -83,15 +83,3 @@ function isField(field: string, { min, max, names }: (typeof FIELDS)[number]): b
     return isIn(first) && isIn(last) && first <= last
   })
 }
-
-/** Whether a text names a time zone, written as Temporal wants it: `Europe/Berlin`, not `europe/berlin`. */
-export function isTimeZone(text: string): boolean {
-  try {
-    const { timeZone } = new Intl.DateTimeFormat('en', { timeZone: text }).resolvedOptions()
-    const isSame = timeZone.toLowerCase() === text.toLowerCase()
-    // For an old name of another zone, only the capitals that all names have are known.
-    return isSame ? timeZone === text : /^[A-Z][^/]*(\/[A-Z][^/]*)*$/.test(text)
-  } catch {
-    return false
-  }
-}

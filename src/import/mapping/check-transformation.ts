@@ -8,6 +8,7 @@ import type { Column } from './columns.ts'
 import { COERCIONS, READ_AS } from './coerce.ts'
 import { compilePattern, type Extract } from './patterns.ts'
 import type { CellMap, MappingTools } from './tools.ts'
+import { phoneSetting } from './phones.ts'
 import { beforeMap, withAffixes } from './transform.ts'
 
 /** Complains about a setting of the mapping. */
@@ -130,9 +131,10 @@ export function checkPhone(
       'phone',
     )
   const countries: readonly string[] = tools.phones.getCountries()
-  if (phone !== 'international' && !countries.includes(phone))
+  const { country } = phoneSetting(phone)
+  if (country !== null && !countries.includes(country))
     wrong(
-      `phone ${phone} of ${name} is no country with telephone numbers${suggestWord(phone, countries, 'countries')}`,
+      `phone ${country} of ${name} is no country with telephone numbers${suggestWord(country, countries, 'countries')}`,
       'phone',
     )
 }

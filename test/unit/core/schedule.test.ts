@@ -2,13 +2,7 @@
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import {
-  everyText,
-  isCron,
-  isTimeZone,
-  parseEvery,
-  scheduleText,
-} from '../../../src/core/domain/schedule.ts'
+import { everyText, isCron, parseEvery, scheduleText } from '../../../src/core/domain/schedule.ts'
 
 const spaces = fc.string({ unit: fc.constantFrom(' ', '\t'), maxLength: 3 })
 
@@ -147,26 +141,6 @@ describe('a cron line', () => {
   ])('is not %j', (line) => {
     expect(isCron(line)).toBe(false)
   })
-})
-
-describe('a time zone', () => {
-  it('is any that this machine knows, written as it is', () => {
-    for (const zone of Intl.supportedValuesOf('timeZone')) {
-      expect([zone, isTimeZone(zone)]).toEqual([zone, true])
-      expect([zone, isTimeZone(zone.toLowerCase())]).toEqual([zone, false])
-    }
-  })
-
-  it.each(['UTC', 'Asia/Kolkata', 'US/Pacific', 'Etc/GMT+5', 'EST'])('is %s', (zone) => {
-    expect(isTimeZone(zone)).toBe(true)
-  })
-
-  it.each(['', 'utc', 'gmt', '+01:00', 'Europe/Nowhere', 'Asia/kolkata', 'CET ', 'Local'])(
-    'is not %j: Temporal would refuse it',
-    (zone) => {
-      expect(isTimeZone(zone)).toBe(false)
-    },
-  )
 })
 
 it('a schedule is said in words', () => {
