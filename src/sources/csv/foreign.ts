@@ -9,6 +9,7 @@ const EXPORT = 'export it as CSV'
 
 type Foreign = readonly [start: RegExp, what: string, toDo: string]
 
+/* oxlint-disable no-control-regex -- files of bytes begin with control characters */
 /** By bytes, read as Latin-1. The first that fits counts. */
 const BINARY: readonly Foreign[] = [
   [
@@ -34,7 +35,7 @@ const BINARY: readonly Foreign[] = [
   [/^Rar!\x1a\x07/, 'a RAR archive', 'unpack it'],
   [/^(?:\x89PNG\r|GIF8[79]a|\xff\xd8\xff)/, 'a picture', EXPORT],
 ]
-
+/* oxlint-enable no-control-regex */
 /** By text. A name of a column may begin with any of the marks alone. */
 const TEXT: readonly Foreign[] = [
   [
