@@ -4,7 +4,7 @@ import type { ImportSync } from '../../config/index.ts'
 import { countText } from '../core/format.ts'
 import { approvalText } from '../core/domain/limit-exceeded.ts'
 import { removalMeaning, REMOVAL_STATES } from '../core/domain/removals.ts'
-import type { UndoPlan } from '../import/index.ts'
+import { sendsAgain, type UndoPlan } from '../import/index.ts'
 import type { Run } from '../ledger/ledger.ts'
 
 /** What becomes of the records of the run, and of what hangs on them; what there is none of is left out, but for the first three. */
@@ -49,14 +49,27 @@ export const nothingLeft = (run: Pick<Run, 'id'>, { warnings }: Pick<UndoPlan, '
 export const undoAsks = ({ excesses, restored }: UndoPlan): string | null =>
   excesses.length === 0 ? null : `The run asks first: ${approvalText(restored, excesses)}`
 
-/** What the next run does about it, in a sentence; none where it does nothing, and where an undo gives back what the source had. */
-export const nextRunTexts = (
-  { name }: Pick<ImportSync, 'name'>,
+/** Says what later runs do about it, a sentence each; none where they do nothing, and where an undo gives back what the source had. */
+export function nextRunTexts(
+  sync: Pick<ImportSync, 'name' | 'import'>,
   { purpose }: Pick<Run, 'purpose'>,
-  { restored, deleted }: UndoPlan,
-): readonly string[] =>
-  restored + deleted === 0 || purpose === 'undo'
-    ? []
-    : [
-        `The next run of ${name} sends ${countText(restored + deleted, 'row')} again, if its source still has them so: change the source first`,
-      ]
+  { restored, deleted, made }: UndoPlan,
+): readonly string[] {
+  if (purpose === 'undo') return []
+  const { name } = sync
+  const rows = countText(restored + deleted, 'row')
+  const command = sendsAgain(sync)
+  const next =
+    command === null
+      ? `The next run of ${name} sends ${rows} again, if its source still has them so: change the source first`
+      : `The next run of ${name} reads on from its watermark, and sends again only rows that have this very value. To send ${rows} again: records-sync ${command}`
+  const removes = made > 0 && (sync.import.missing_rows ?? 'ignore') !== 'ignore'
+  return [
+    ...(restored + deleted > 0 ? [next] : []),
+    ...(removes
+      ? [
+          `The next run of ${name} removes ${countText(made, 'record')} again, if its source still lacks them (missing_rows): change the source first`,
+        ]
+      : []),
+  ]
+}

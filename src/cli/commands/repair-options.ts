@@ -36,7 +36,7 @@ export function describeRepair(program: Command, execute: Execute): void {
       .option('-y, --yes', 'do not ask; for scripts', false)
       .option(
         '--pause-schedule',
-        'pause the schedule of the sync, which would send the rows again',
+        'pause the schedule of the sync, whose runs may send the rows again',
         false,
       ),
   )

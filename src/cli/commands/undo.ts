@@ -9,6 +9,7 @@ import type { UndoChoice, UndoTask } from '../../core/domain/purpose.ts'
 import { parseRows } from '../../core/domain/row-list.ts'
 import {
   isPart,
+  sendsAgain,
   textHash,
   undoProblem,
   type UndoneChange,
@@ -234,7 +235,7 @@ function noteNextRun(
   const texts = nextRunTexts(sync, run, plan)
   for (const text of texts) terminal.err(text)
   if (texts.length === 0) return
-  if (sync.schedule !== undefined && !isPaused)
+  if (sync.schedule !== undefined && !isPaused && sendsAgain(sync) === null)
     terminal.err(
       `The schedule of ${sync.name} is on, and begins that run; --pause-schedule pauses it (${hint(`schedules resume ${sync.name}`)} resumes it)`,
     )

@@ -10,7 +10,7 @@ import {
 } from '../../actions/undo-facts.ts'
 import { makeUndoPlan } from '../../actions/undo-plan.ts'
 import { SyncError } from '../../core/errors.ts'
-import { undoProblem, type UndoPlan } from '../../import/index.ts'
+import { sendsAgain, undoProblem, type UndoPlan } from '../../import/index.ts'
 import type { Run } from '../../ledger/ledger.ts'
 import { html } from '../../report/escape.ts'
 import type { ConsoleDeps } from '../deps.ts'
@@ -55,7 +55,7 @@ const notCounted = (why: string): ConfirmFacts => ({
 export function undoShown(
   plan: UndoPlan,
   run: Pick<Run, 'id' | 'purpose'>,
-  { name, schedule }: Pick<ImportSync, 'name' | 'schedule'>,
+  sync: Pick<ImportSync, 'name' | 'schedule' | 'import'>,
 ): ConfirmFacts {
   const isPossible = isUndoPossible(plan)
   const asks = undoAsks(plan)
@@ -63,8 +63,8 @@ export function undoShown(
     ? [
         ...plan.warnings,
         ...(asks === null ? [] : [asks]),
-        ...nextRunTexts({ name }, run, plan),
-        ...(schedule === undefined ? [] : [TEXT.undoSchedule]),
+        ...nextRunTexts(sync, run, plan),
+        ...(sync.schedule === undefined || sendsAgain(sync) !== null ? [] : [TEXT.undoSchedule]),
       ]
     : [nothingLeft(run, plan)]
   return {

@@ -20,6 +20,9 @@ export const SECOND_RECORD = 'second_record'
 /** Reason of a row whose key was accepted with a greater watermark: a retry looks again. */
 export const ACCEPTED_NEWER = 'accepted_newer'
 
+/** Reason of a row that was left over, and that a later reading of its source lacks or withdraws. */
+export const GONE_FROM_SOURCE = 'gone_from_source'
+
 /** Reasons of rows that no retry takes. */
 export const HELD_BACK_REASONS: readonly string[] = [KEY_CHANGED, NOT_VISIBLE, SECOND_RECORD]
 

@@ -21,6 +21,7 @@ import type {
 } from '../../ledger/ledger.ts'
 import { readsAll } from '../run-configs.ts'
 import type { Source } from '../../sources/source.ts'
+import type { CorrectedRows } from '../stage/corrected-rows.ts'
 import { STILL_IN_SOURCE, stillInSourceText, type KeysOfSource } from '../source-keys.ts'
 import { stepPosition } from '../step-position.ts'
 import type { ImportDeps } from '../ports.ts'
@@ -41,6 +42,8 @@ export interface StagedReading {
   /** Whether it is regular, and its source was read whole. */
   readonly isWhole: boolean
   readonly source: Pick<Source, 'stamp'>
+  /** Rows that the source has as they were before they were corrected. */
+  readonly corrected: Pick<CorrectedRows, 'keys'>
   /** The keys that the source has, beyond what was read; null if that is no source of records. */
   readonly keys: KeysOfSource | null
 }
@@ -104,6 +107,7 @@ export async function planRemovals(
     const reason = otherSource(sync.import, earlier)
     await (await factsOf(ledger, run)).keep({ reason, stamp: reading.source.stamp?.() ?? null })
     await planner.addMissing(earlier.id)
+    await planner.addMade(earlier.id)
   }
   const { counts, keyless } = await planner.end()
   const held = counts.unsent ?? 0
@@ -247,6 +251,23 @@ class Planner {
     }
   }
 
+  /** Records that runs since have written, whose rows that reading need not have had. */
+  async addMade(earlier: number): Promise<void> {
+    const { ledger } = this.#deps
+    const { run } = this.#reading
+    // Bounded by what is accepted: every stretch goes on behind the one before it.
+    for (let after: string | null = null; ;) {
+      const page: Awaited<ReturnType<Removals['madeKeys']>> = await ledger.madeKeys(run, {
+        earlier,
+        after,
+        limit: LEDGER_ROWS_MAX,
+      })
+      await this.#addGone(page.keys)
+      if (page.next === null) return
+      after = page.next
+    }
+  }
+
   async end(): Promise<{ counts: RemovalCounts; keyless: number }> {
     const counts = await this.#deps.ledger.removalCounts(this.#reading.run)
     return { counts, keyless: this.#keyless ?? 0 }
@@ -254,10 +275,12 @@ class Planner {
 
   /** Those that the source still has are left. */
   async #addGone(
-    missing: readonly (Pick<NewRemoval, 'key' | 'recordId'> & {
+    found: readonly (Pick<NewRemoval, 'key' | 'recordId'> & {
       readonly rawKey?: string | null
     })[],
   ): Promise<void> {
+    const { corrected } = this.#reading
+    const missing = found.filter(({ key }) => !corrected.keys.has(key))
     if (missing.length === 0) return
     const state = await this.#stateOfMissing(true)
     const there = (await this.#reading.keys?.have(missing)) ?? new Set()

@@ -148,34 +148,33 @@ async function stageSource(
       schema: plan.schema,
     })
     const bounds = linkBoundsOf(config, target.links?.definitions ?? [])
-    const { counts, ...found } = await stageRows(deps, job, { source, plan, last, bounds })
+    const found = await stageRows(deps, job, { source, plan, last, bounds })
+    const { counts, all: rows, corrected, carried, carriedLinks } = found
     const { withdrawn = 0, fence } = counts
-    const cleared = plan.cleared()
     const keys = KeysOfSource.of(deps, source, { config, plan, keyType })
-    const reading = { run, fence, sync, rows: found.all, withdrawn, isRegular, source, keys }
-    const planning = planRemovals(deps, { ...reading, isWhole: isRegular && !isIncremental })
-    const removals = await withHeartbeat(deps, planning)
+    const reading = { run, fence, sync, rows, withdrawn, isRegular, source, keys, corrected }
+    const planned = planRemovals(deps, { ...reading, isWhole: isRegular && !isIncremental })
+    const removals = await withHeartbeat(deps, planned)
     const isWhole = !isRetry && !isOfLinks && !isIncremental && window === null && !reconcile?.where
     const seen = isRetry ? undefined : source.visibility?.()
-    const read = { run, sync: sync.name, rows: isWhole ? found.all : null }
+    const read = { run, sync: sync.name, rows: isWhole ? rows : null }
     const isExact = isCaseFoldable(keyType) && !folds
     const warnings = [
       ...(source.warnings ?? []).concat(plan.notes()),
       ...(seen ? await noteSourceVisibility(ledger, read, seen) : []),
       ...(await withHeartbeat(deps, keyWarnings(ledger, run, { counts, isExact }))),
-      ...found.corrected.warnings(),
-      ...(isWhole && found.all === 0 ? await emptySourceWarning(ledger, sync.name, run) : []),
+      ...corrected.warnings(),
+      ...(isWhole && rows === 0 ? await emptySourceWarning(ledger, sync.name, run) : []),
       ...removals.warnings,
       ...notComparedText(config),
     ]
     await ledger.addWarnings(run, warnings)
-    const { carried, carriedLinks } = found
     return {
       ...counts,
       carried,
       carriedLinks,
       warnings: [...plan.warnings, ...warnings],
-      cleared,
+      cleared: plan.cleared(),
       removals: removals.counts,
     }
   } finally {
@@ -247,6 +246,7 @@ async function stageRows(
       ...(plan.links && { linkBounds: bounds }),
       ...(unread !== null && { unread }),
       ...(keysRepeat && { keysRepeat }),
+      ...(isRetry && { isRetry }),
       ...watermarksOf(job),
     },
     onSlice,

@@ -23,8 +23,8 @@ export async function keyWarnings(
   { counts, isExact }: { counts: StageCounts; isExact: boolean },
 ): Promise<readonly string[]> {
   const { loose, merged, variants } = await ledger.keyCounts(run)
-  const { newer = 0, older = 0, guessed = 0, unknown = 0, distrusted = 0 } = counts
-  const superseded = counts.superseded - newer - older
+  const { newer = 0, gone = 0, older = 0, guessed = 0, unknown = 0, distrusted = 0 } = counts
+  const superseded = counts.superseded - newer - gone - older
   const texts = [
     distrusted > 0 &&
       `${rows(distrusted)} ${distrusted === 1 ? 'is' : 'are'} sent again although the ledger has ${distrusted === 1 ? 'it' : 'them'} as accepted: it was put back from a backup, and the service may hold newer values`,
@@ -36,6 +36,8 @@ export async function keyWarnings(
       }`,
     newer > 0 &&
       `${rows(newer)} left out: a row with the same key that was read later is brought in already, or may be where its answer was lost, and nothing older is written over it`,
+    gone > 0 &&
+      `${rows(gone)} left out: a later reading of the source ${gone === 1 ? 'lacks it, or asks for the deletion of its record' : 'lacks them, or asks for the deletion of their records'}; put ${gone === 1 ? 'the row' : 'the rows'} back into the source, and a run sends ${gone === 1 ? 'it' : 'them'}`,
     older > 0 &&
       `${rows(older)} left out: a row with the same key and a greater watermark was accepted, and nothing older is written over it${
         guessed > 0
@@ -43,7 +45,7 @@ export async function keyWarnings(
           : ''
       }; backfill --overwrite-newer sends ${older === 1 ? 'it' : 'them'}`,
     unknown > 0 &&
-      `${rows(unknown)} sent without knowing whether something newer was accepted for their key: an earlier version wrote it, and kept no watermark`,
+      `${rows(unknown)} sent without knowing whether something newer was accepted for their key: no watermark is kept of what was, because an earlier version, another source or a row without a value wrote it`,
     loose > 0 &&
       `${rows(loose)} with a key that has space around it, characters that cannot be seen, or another form of Unicode: it is sent without, unless the service has a record under that very form only`,
     isExact &&

@@ -4,7 +4,7 @@
 
 import { createHash } from 'node:crypto'
 import type { RecordRepresentation } from '../../contract/index.ts'
-import { ownValue, writeJson } from '../../core/json.ts'
+import { ownValue } from '../../core/json.ts'
 import { RETENTION_MS } from '../../core/limits.ts'
 import type { RemovalCounts } from '../../core/domain/removals.ts'
 import type {
@@ -18,11 +18,9 @@ import type {
   RunReports,
   Runs,
   StageCounts,
-  StagedItem,
 } from '../../ledger/ledger.ts'
 import { withHeartbeat } from '../../runs/heartbeat.ts'
 import { itemKey } from '../mapping/key.ts'
-import { textHash } from '../mapping/map.ts'
 import { readTarget, type Target } from '../mapping/target.ts'
 import { propertyTypes, stagedMatchingProperty } from '../mapping/types.ts'
 import type { ImportDeps } from '../ports.ts'
@@ -32,13 +30,17 @@ import {
   lookUpItems,
   lookUpKeys,
   readRecordById,
-  valueOfKey,
   type Found,
   type PropertyValues,
 } from '../verify/look-up.ts'
 import { changedFields } from '../verify/as-written.ts'
-import type { PropertyChange } from '../changes/image-changes.ts'
-import { changedProperties, changedSince, payloadOf } from './restorable.ts'
+import { changedProperties, changedSince } from './restorable.ts'
+import {
+  restoredRow,
+  watermarkOnceUndone,
+  type Restored,
+  type RestoredValues,
+} from './restored-row.ts'
 import { undoWarnings, type UndoFindings } from './undo-warnings.ts'
 import type { ReportChanges } from './undone-change.ts'
 import { bindUndo, checkUndoRights, type UndoJob } from './bind-undo.ts'
@@ -98,13 +100,6 @@ export async function stageUndo(
 const ROW_COLUMN = 'row'
 /** Keys that are looked up in one request. */
 const LOOKED_UP_MAX = 100
-
-interface Restored {
-  readonly item: StagedItem
-  readonly image: BeforeImage
-  /** Of a record that gets values back. */
-  readonly changes: readonly PropertyChange[]
-}
 
 /** Looks rows up, and stages them. */
 class UndoStager {
@@ -194,11 +189,11 @@ class UndoStager {
       const found = await lookUpKeys(this.#deps, sync.import, this.#matching, keys, names)
       // One whose key has a record by now is sent as well, and left: that is looked up once more.
       const missing = page.filter(({ key }) => (found.ofKey.get(key)?.size ?? 0) === 0)
-      const staged = page.map(({ number, key, before }) => {
+      const staged = page.map(({ number, key, before, watermark }) => {
         const held = Object.entries(valuesOf(before)).filter(([, value]) => value !== null)
         const values = Object.fromEntries(held)
         const item = { ordinal: number, line: 0, key }
-        return this.#staged(item, { recordId: null, values, expected: null })
+        return this.#staged(item, { recordId: null, values, expected: null, watermark })
       })
       for (const part of stagedParts(staged.map(({ item }) => item)))
         await ledger.stageItems(run, this.#fence, part)
@@ -313,12 +308,19 @@ class UndoStager {
     // The look-up asks for the forms that the images have; those of an undo have none.
     const record = shown ?? (other !== null && this.#hasKey(other, item.key) ? other : undefined)
     const held = (record?.properties ?? {}) as PropertyValues
-    const { of } = this.#job.task
+    const {
+      of,
+      choice: { properties },
+    } = this.#job.task
     const writer = { accepted, of, image }
     const changed = changedSince({ sent: only(sent), held }, writer, this.#typeOf)
     const back = new Set(changedFields(only(before), held, this.#typeOf))
     const left = names.filter((name) => !changed.has(name) || !back.has(name))
     const key = this.#keyIn(held) ?? this.#keyIn(before) ?? this.#keyIn(sent) ?? {}
+    const isWhole = accepted !== null && properties === undefined
+    const watermark = isWhole
+      ? await watermarkOnceUndone(this.#deps.ledger, accepted, { of, image })
+      : accepted?.watermark
     if (record === undefined) {
       if (other !== null) {
         counts.kept++
@@ -337,10 +339,17 @@ class UndoStager {
           after: before[property] ?? null,
         }))
       if (changes.length > 0) counts.restored++
-      const staged = { recordId, values: only(before, left), expected: only(held, left), key }
+      const staged = {
+        recordId,
+        values: only(before, left),
+        expected: only(held, left),
+        key,
+        watermark,
+      }
       return { ...this.#staged(item, staged), changes }
     }
-    return this.#staged(item, { recordId, values: only(before), expected: only(sent), key })
+    const staged = { recordId, values: only(before), expected: only(sent), key, watermark }
+    return this.#staged(item, staged)
   }
 
   /** The value of the matching property among others, as it is there; null if there is none. */
@@ -361,35 +370,10 @@ class UndoStager {
     return [properties[name] ?? []].flat().some((value) => itemKey(value, type, folds) === key)
   }
 
-  #staged(
-    { ordinal: row, line, key }: Pick<UndoneRow['item'], 'ordinal' | 'line' | 'key'>,
-    {
-      recordId,
-      values,
-      expected,
-      key: held = {},
-    }: {
-      readonly recordId: string | null
-      /** The key in the form that its record has; left out if the values have it. */
-      readonly key?: PropertyValues
-      readonly values: PropertyValues
-      /** Null: there is no record. */
-      readonly expected: PropertyValues | null
-    },
-  ): Restored {
-    const [keyValue = key] = valueOfKey(key, this.#matching.type)
-    const name = this.#matching.name
-    const payload = payloadOf({ [name]: keyValue, ...held, ...values })
-    const ordinal = ++this.#rows
-    const hash = textHash(payload)
-    this.#digest.update(`${row} ${hash}\n`)
-    const before = expected === null ? null : writeJson(expected)
-    const verdict = expected === null ? 'create' : 'update'
-    const image = { verdict, before, sent: writeJson(values) } as const
-    return {
-      item: { ordinal, line, raw: writeJson([row]), valid: true, key, payload, hash },
-      image: { ordinal, recordId, ...image },
-      changes: [],
-    }
+  #staged(row: Parameters<typeof restoredRow>[0], values: RestoredValues): Restored {
+    const place = { ordinal: ++this.#rows, matching: this.#matching }
+    const staged = restoredRow(row, values, place)
+    this.#digest.update(`${row.ordinal} ${staged.item.hash}\n`)
+    return staged
   }
 }

@@ -4,11 +4,23 @@
 import type { ImportSync } from '../../../config/index.ts'
 import type { UndoTask } from '../../core/domain/purpose.ts'
 import type { Removals, Runs } from '../../ledger/ledger.ts'
+import { sourceOf, windowProblem } from '../../sources/index.ts'
 import { jobOf } from '../../runs/job.ts'
 
 /** Whether a part of a run was chosen: then what it has deleted stays so. */
 export const isPart = ({ rows, where, properties }: UndoTask['choice']): boolean =>
   (rows ?? where ?? properties) !== undefined
+
+/** The command that sends rows again which were undone; null: the next run does, because it reads all of its source. */
+export function sendsAgain({
+  name,
+  import: { from },
+}: Pick<ImportSync, 'name' | 'import'>): string | null {
+  if (!sourceOf(from).isIncremental(from)) return null
+  return windowProblem(from) === null
+    ? `backfill ${name} --from DAY --to DAY`
+    : `reconcile ${name} --repair`
+}
 
 /** @param now the sync as it is configured now: the connection, and with it the key, is of now */
 export async function undoneSync(

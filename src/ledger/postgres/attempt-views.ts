@@ -121,3 +121,9 @@ export const WATERMARK_VIEWS = KEPT_VIEWS.replaceAll(
   'AND accepted.run > now.run AND accepted.hash IS NOT NULL LIMIT 1',
   `AND accepted.run > now.run AND accepted.hash IS NOT NULL AND ${isNotOlder} LIMIT 1`,
 )
+
+/** The same where a later reading of the source may lack a row that is taken again. */
+export const GONE_VIEWS = WATERMARK_VIEWS.replaceAll(
+  "attempt.state IN ('exists', 'absent', 'kept')",
+  "(attempt.state IN ('exists', 'absent', 'kept') OR coalesce(attempt.reason, '') = 'gone_from_source')",
+)

@@ -3,6 +3,7 @@
 import type { SqlDialect } from '../statements/engine.ts'
 import { withPayload } from './items.ts'
 import { leftOf, unreadOf, withNewestRaw, withRaw } from './left.ts'
+import { originOf } from './origins.ts'
 import { correctedMetAgain, correctedByRetry } from './corrections.ts'
 
 export const postgresDialect: SqlDialect = {
@@ -16,6 +17,9 @@ export const postgresDialect: SqlDialect = {
   listAt: (place) => `${place}::text[]`,
   contains: (text, place) => `strpos(${text}, CAST(${place} AS text)) > 0`,
   isOneOf: (text, place) => `${text} = ANY (${place}::text[])`,
+  textIn: (place, name) => `((${place}::json ->> (${name})::text) COLLATE "C")`,
+  configured: (run, path) => `(${run}.config::json #>> '{${path.join(',')}}')`,
+  originOf,
   eachOf: (json) => `json_array_elements(${json}::json) AS each`,
   leftOf,
   withRaw,

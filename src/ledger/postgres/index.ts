@@ -53,7 +53,7 @@ export async function openPostgresLedger(
   const runner = { ...pagedRunner(db), ...transactions }
   return {
     place: db.place,
-    ...sharedMethods(runner, postgresDialect),
+    ...sharedMethods(runner, postgresLinkSql),
     ...actionStatements(runner, postgresDialect, now),
     ...schemaHistoryStatements(runner, postgresDialect, now),
     ...beginningStatements(runner, now),

@@ -43,6 +43,14 @@ export const postgresLinkSql: LinkSql = {
     table: `items AS ${alias}`,
     on: itemsWith(run, key, alias),
   }),
+  removalsOfKey: (alias, run, key) => ({
+    table: `removals AS ${alias}`,
+    on: itemsWith(run, key, alias),
+  }),
+  withdrawnOfKey: (alias, destination, key) => ({
+    table: `withdrawn_keys AS ${alias}`,
+    on: `${alias}.destination = ${destination} AND ${is(`${alias}.key`, key)}`,
+  }),
   acceptedOfKey: (alias, destination, key) => ({
     table: `accepted AS ${alias}`,
     on: `${alias}.destination = ${destination} AND ${is(`${alias}.key`, key)}`,

@@ -11,7 +11,7 @@ import { MOVE_TABLE } from './move-table.ts'
 import { SCHEMA_CHANGE_TABLE } from './schema-change-table.ts'
 import { ATTEMPT_VIEWS, CONFLICT_VIEWS, KEPT_VIEWS, SPARING_VIEWS } from './attempt-views.ts'
 import { REPLICA_IDENTITY } from './replica-identity.ts'
-import { WATERMARKS } from './watermarks.ts'
+import { WATERMARKS, WATERMARKS_BEFORE } from './watermarks.ts'
 import { LINK_TABLES } from './link-tables.ts'
 
 /** Applied in order, in the ledger's own schema; `schema_version` holds their number. Never edit one that was released. */
@@ -396,4 +396,5 @@ export const MIGRATIONS: readonly string[] = [
   REPLICA_IDENTITY,
   WATERMARKS,
   MOVE_TABLE,
+  WATERMARKS_BEFORE,
 ]

@@ -35,8 +35,14 @@ const removalsWith = (run: string, key: string) =>
 const WITHDRAWN = `(SELECT true FROM items AS other WHERE ${itemsWith('$2', 'gone.key', 'other')}
   AND other.state = 'withdrawn' LIMIT 1) IS NOT NULL`
 
-const MISSING_SQL = `SELECT gone.key, gone.raw_key, gone.state = 'withdrawn' OR gone.state = 'superseded' AND ${WITHDRAWN} AS is_withdrawn, ${recordOf('gone.key')}, ${isTracked('gone.key')} AS is_tracked FROM items AS gone
-  WHERE gone.run = $2 AND gone.ordinal > $3 AND gone.ordinal <= $4 AND gone.key IS NOT NULL AND ${isAbsent('gone.key')}
+/** The keys that the reading had, and those that its corrected rows were brought in with. */
+const readWith = (key: string, where: string) => `SELECT ordinal, state, ${key} FROM items
+    WHERE run = $2 AND ordinal > $3 AND ordinal <= $4 ${where}`
+const READ = `(${readWith('key, raw_key', '')}
+  UNION ALL ${readWith('answered_key AS key, NULL AS raw_key', "AND state = 'corrected' AND answered_key IS DISTINCT FROM key")})`
+
+const MISSING_SQL = `SELECT gone.key, gone.raw_key, gone.state = 'withdrawn' OR gone.state = 'superseded' AND ${WITHDRAWN} AS is_withdrawn, ${recordOf('gone.key')}, ${isTracked('gone.key')} AS is_tracked FROM ${READ} AS gone
+  WHERE gone.key IS NOT NULL AND ${isAbsent('gone.key')}
     AND (SELECT true FROM items AS earlier WHERE ${itemsWith('$2', 'gone.key', 'earlier')}
       AND earlier.ordinal::bigint < gone.ordinal LIMIT 1) IS NULL
     AND (SELECT true FROM removals WHERE ${removalsWith('$1', 'gone.key')} LIMIT 1) IS NULL
@@ -48,7 +54,8 @@ const SINCE_SQL = `SELECT asked.key FROM unnest($3::text[]) AS asked (key)
     WHERE runs.id >= $2 AND ($1 < 0 OR runs.id < $1) AND runs.destination = ${DESTINATION} LIMIT 1)`
 
 const SETTLE_SQL = `UPDATE removals SET state = settled.state, record_id = coalesce(settled.record_id, removals.record_id),
-    http_status = settled.http_status, code = settled.code, reason = settled.reason, detail = settled.detail
+    http_status = settled.http_status, code = settled.code, reason = settled.reason, detail = settled.detail,
+    watermark = (SELECT accepted.watermark FROM accepted WHERE accepted.destination = ${DESTINATION} AND ${hasKey('removals.key')} LIMIT 1)
   FROM unnest($2::integer[], $3::text[], $4::text[], $5::integer[], $6::text[], $7::text[], $8::text[])
     AS settled (number, state, record_id, http_status, code, reason, detail)
   WHERE removals.run = $1 AND removals.number = settled.number AND removals.state IN (${openRemovalStates})

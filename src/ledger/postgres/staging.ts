@@ -19,19 +19,21 @@ import {
   hashOfPlace,
   isSentAfterOlder,
   relianceOf,
-  type Floors,
+  type Decision,
   type Reliance,
   type SliceCounts,
 } from '../rules/staging.ts'
 import type { LinkDecisions } from '../statements/links/staging.ts'
+import { newerRows } from '../statements/newer-rows.ts'
 import { newestRunElsewhere, readingRuns, unreadRuns } from '../statements/origins.ts'
 import { postgresDialect } from './dialect.ts'
 import { checkStageFence } from './fences.ts'
 import { listsOf, unlessNulls } from './items.ts'
-import { giveWayToGreater, noteWatermarks } from './greater-watermarks.ts'
+import { postgresLinkSql } from './link-sql.ts'
 import { narrowingMethods } from './narrowing.ts'
 import { gaveWayToNewer, itemsWith } from './origins.ts'
 import type { PostgresDatabase, Session, SentStatement } from './session.ts'
+import { within } from './transactions.ts'
 import { deleteWork } from './work.ts'
 
 const charsOf = (item: StagedItem): number =>
@@ -151,7 +153,8 @@ const DROP_SQL = dropSql('')
 /** An item that is unchanged and has its payload is read back. */
 const DROP_READ_SQL = dropSql(`AND (state = 'superseded' OR NOT ${isUnreadOf('$5')})`)
 
-const UNREAD_RUNS_SQL = unreadRuns("(before.config::json #>> '{import,verify}')")
+const UNREAD_RUNS_SQL = unreadRuns(postgresDialect)
+const NEWER = newerRows(postgresLinkSql)
 
 const COUNT_SQL = `SELECT count(*) FILTER (WHERE state = 'planned') AS planned, count(*) FILTER (WHERE state = 'invalid') AS invalid,
     count(*) FILTER (WHERE state = 'withdrawn') AS withdrawn
@@ -179,20 +182,23 @@ function leaveUnchanged(
 async function decide(
   session: Session,
   run: number,
-  { first, last }: RunSegment,
+  segment: RunSegment,
   destination: number | null,
   relied: Reliance,
-  { source, floors }: { source: StagedSource; floors: Floors },
+  { source, floors, readings }: Decision,
 ): Promise<SliceCounts> {
-  const slice = [run, first, last]
+  const slice = [run, segment.first, segment.last]
   const newer = await session.run(GIVE_WAY_SQL, slice)
   const repeated = source.keysRepeat ? 0 : await session.run(SUPERSEDE_SQL, slice)
   const placed = [...slice, destination]
-  const { older, guessed } = await giveWayToGreater(session, placed, source, floors)
-  const superseded = newer + repeated + older
+  const gone =
+    readings === null ? 0 : await within(session, NEWER.goneFromSource(run, segment, readings))
+  const found = NEWER.giveWayToGreater(run, segment, source, floors)
+  const { older, guessed } = await within(session, found)
+  const superseded = newer + repeated + gone + older
   const unread = relied?.unread ?? null
   const unchanged = relied ? await leaveUnchanged(session, placed, relied, source) : 0
-  const unknown = await noteWatermarks(session, placed, source)
+  const unknown = await within(session, NEWER.noteWatermarks(run, segment, source))
   if (superseded + unchanged > 0)
     await (unread?.become === 'read'
       ? session.run(DROP_READ_SQL, [...slice, destination, unread.runs])
@@ -206,7 +212,7 @@ async function decide(
   const row = await session.one(COUNT_SQL, slice)
   const [planned, invalid] = [Number(row?.['planned']), Number(row?.['invalid'])]
   const withdrawn = Number(row?.['withdrawn'])
-  const seldom = { newer, older, guessed, unknown, distrusted }
+  const seldom = { newer, gone, older, guessed, unknown, distrusted }
   return { planned, superseded, unchanged, invalid, withdrawn, ...seldom }
 }
 
@@ -282,10 +288,17 @@ export function stagingMethods(db: PostgresDatabase, links: LinkDecisions) {
         writers: source.unread === undefined ? [] : await db.all(UNREAD_RUNS_SQL, [run]),
       })
       const floors = source.watermarks ? floorsOf(await db.all(readingRuns, [run]), relied) : null
+      const readings = source.isRetry
+        ? (await db.all(NEWER.readings, [run])).map((row) => Number(row['id']))
+        : null
       const decideSlice = (slice: RunSegment) =>
         db.transaction(async (session) => {
           const destination = await checkStageFence(session, run, fence)
-          return await decide(session, run, slice, destination, relied, { source, floors })
+          return await decide(session, run, slice, destination, relied, {
+            source,
+            floors,
+            readings,
+          })
         })
       const { segments, counts } = await decideSlices(source, decideSlice, onSlice)
       const linked = await links.decide(run, fence, source, relied, onSlice)

@@ -36,7 +36,11 @@ async function carryOut(
     : { rows: [], changes: await session.run(own, all) }
 }
 
-async function within<Result>(session: Session, steps: Transaction<Result>): Promise<Result> {
+/** Steps as a part of a transaction that is open. */
+export async function within<Result>(
+  session: Session,
+  steps: Transaction<Result>,
+): Promise<Result> {
   let step = steps.next()
   while (!step.done) step = steps.next(await carryOut(session, step.value))
   return step.value

@@ -27,6 +27,8 @@ export interface BeforeImage {
   readonly marks?: string | null
   /** JSON object of what the answer to the row showed of its record (src/import/changes/after-write.ts); null if nothing. */
   readonly after?: string | null
+  /** The watermark that was accepted for the key right before, as the ledger knew it; empty if nothing was. It is not given. */
+  readonly watermark?: string
 }
 
 /** The same with what became of the item. */

@@ -57,6 +57,8 @@ export interface RemovedImage {
   readonly number: number
   readonly key: string
   readonly before: string
+  /** That of what was accepted for the key until then. */
+  readonly watermark?: string
 }
 
 /** How one removal is settled. `planned`: it is sent once more. */
@@ -115,6 +117,14 @@ export interface Removals {
     })[]
     readonly next: number | null
   }>
+  /**
+   * Keys that a run after `earlier` has written, and that no item of this run has, and no removal of it: of a stretch of what is accepted,
+   * behind `after`. `next` is where the next stretch begins; null at the end.
+   */
+  madeKeys(
+    run: number,
+    options: { readonly earlier: number; readonly after: string | null; readonly limit: number },
+  ): Promise<{ readonly keys: readonly GoneKey[]; readonly next: string | null }>
   /** Items of the run above `after` that ask for the deletion of their record, and are tracked. */
   askedKeys(
     run: number,

@@ -79,6 +79,8 @@ export interface StagedSource {
   readonly unread?: 'read' | 'plan'
   /** Whether rows with one key stand each for itself, as in a source of links: then none is superseded. Default false. */
   readonly keysRepeat?: boolean
+  /** Whether its rows are those that another run left over. */
+  readonly isRetry?: boolean
   /** Left out: a row is sent whatever watermark was accepted for its key. */
   readonly watermarks?: {
     /** Whether rows are sent over those that were accepted with a greater watermark. */
@@ -96,6 +98,8 @@ export interface StageCounts {
   readonly superseded: number
   /** Those of `superseded` that gave way to a newer row of another run: rows of a retry. */
   readonly newer?: number
+  /** Rows within `superseded` that a later reading of their source lacks or withdraws: rows of a retry. */
+  readonly gone?: number
   /** Rows within `superseded` whose key was accepted with a greater watermark. */
   readonly older?: number
   /** Rows within `older` for which that is guessed, by what the run that wrote their key began with. */

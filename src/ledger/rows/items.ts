@@ -1,6 +1,6 @@
 // Rows of `items`, alone or with their payloads, and what statements ask about an item.
 
-import { HELD_BACK_REASONS } from '../../core/domain/held-back.ts'
+import { GONE_FROM_SOURCE, HELD_BACK_REASONS } from '../../core/domain/held-back.ts'
 import { RANK_HEAD } from '../../core/domain/watermark-rank.ts'
 import type { Purpose } from '../../core/domain/purpose.ts'
 import { parseJson, type Json } from '../../core/json.ts'
@@ -34,10 +34,13 @@ export const doneStates = sqlList([...ACCEPTED_STATES, ...SPARED_STATES, 'withdr
 export const isLeft = (item: string): string =>
   `(${item}.state IN (${sqlList(REJECT_STATES)}) OR ${item}.verified NOT IN ('equal', 'overwritten'))`
 
-/** Whether an attempt is done with its row: the service has it as it was sent, or the mode of the import does not write it. */
+/**
+ * Whether an attempt is done with its row: the service has it as it was sent, the mode of the import does not write it, or its source lacks
+ * it by now.
+ */
 export const isDone = (item: string): string =>
   `(${item}.state IN (${acceptedStates}) AND coalesce(${item}.verified, 'equal') = 'equal'
-    OR ${item}.state IN (${sqlList(SPARED_STATES)}))`
+    OR ${item}.state IN (${sqlList(SPARED_STATES)}) OR coalesce(${item}.reason, '') = '${GONE_FROM_SOURCE}')`
 
 /** Whether a retry takes an item. */
 export const isRetried = (item: string): string =>

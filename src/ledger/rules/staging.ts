@@ -66,6 +66,14 @@ export const relianceOf = (
  */
 export type Floors = string | null
 
+/** Everything that a slice is decided by. */
+export interface Decision {
+  readonly source: StagedSource
+  readonly floors: Floors
+  /** Of a retry: runs whose missing rows count as gone. Null: rows do not give way to them. */
+  readonly readings: readonly number[] | null
+}
+
 /** @param rows of `readingRuns`, the newest first */
 export function floorsOf(rows: readonly Row[], relied: Reliance): Floors {
   const floors: Record<string, string> = {}
@@ -117,6 +125,7 @@ export async function decideSlices(
     unchanged: 0,
     invalid: 0,
     newer: 0,
+    gone: 0,
     older: 0,
     guessed: 0,
     unknown: 0,

@@ -114,3 +114,9 @@ export const WATERMARK_VIEWS = KEPT_VIEWS.replaceAll(
   'WHERE accepted.run > now.run AND accepted.hash IS NOT NULL',
   `WHERE accepted.run > now.run AND accepted.hash IS NOT NULL AND ${isNotOlder}`,
 )
+
+/** The same where a later reading of the source may lack a row that is taken again. */
+export const GONE_VIEWS = WATERMARK_VIEWS.replaceAll(
+  "attempt.state IN ('exists', 'absent', 'kept')",
+  "(attempt.state IN ('exists', 'absent', 'kept') OR coalesce(attempt.reason, '') = 'gone_from_source')",
+)

@@ -4,6 +4,7 @@ import { LEDGER_CHARS_MAX } from '../../core/limits.ts'
 import type { SqlDialect, StatementRunner, StatementValue } from '../statements/engine.ts'
 import type { SqliteDatabase } from './database.ts'
 import { leftOf, unreadOf, withNewestRaw, withRaw } from './left.ts'
+import { originOf } from './origins.ts'
 import { correctedMetAgain, correctedByRetry } from './corrections.ts'
 
 export const sqliteDialect: SqlDialect = {
@@ -17,6 +18,9 @@ export const sqliteDialect: SqlDialect = {
   listAt: (place) => place,
   contains: (text, place) => `instr(${text}, ${place}) > 0`,
   isOneOf: (text, place) => `${text} IN (SELECT value FROM json_each(${place}))`,
+  textIn: (place, name) => `json_extract(${place}, '$."' || ${name} || '"')`,
+  configured: (run, path) => `json_extract(${run}.config, '$.${path.join('.')}')`,
+  originOf,
   eachOf: (json) => `json_each(${json}) AS each`,
   leftOf,
   withRaw,

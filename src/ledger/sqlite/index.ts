@@ -48,7 +48,7 @@ export function ledgerOn(
   const now = () => new Date(clock.now()).toISOString()
   const transactions = sqliteTransactions(db)
   const runner = { ...statementRunner(db), ...transactions }
-  const shared = sharedMethods(runner, sqliteDialect)
+  const shared = sharedMethods(runner, sqliteLinkSql)
   return {
     place: db.path,
     ...shared,

@@ -24,6 +24,14 @@ export const sqliteLinkSql: LinkSql = {
     table: `items AS ${alias} INDEXED BY items_key`,
     on: `${alias}.run = ${run} AND ${alias}.key = ${key}`,
   }),
+  removalsOfKey: (alias, run, key) => ({
+    table: `removals AS ${alias} INDEXED BY removals_key`,
+    on: `${alias}.run = ${run} AND ${alias}.key = ${key}`,
+  }),
+  withdrawnOfKey: (alias, destination, key) => ({
+    table: `withdrawn_keys AS ${alias}`,
+    on: `${alias}.destination = ${destination} AND ${alias}.key = ${key}`,
+  }),
   acceptedOfKey: (alias, destination, key) => ({
     table: `accepted AS ${alias}`,
     on: `${alias}.destination = ${destination} AND ${alias}.key = ${key}`,

@@ -5,7 +5,7 @@ import { ACTION_TABLE } from './action-table.ts'
 import { MOVE_TABLE } from './move-table.ts'
 import { SCHEMA_CHANGE_TABLE } from './schema-change-table.ts'
 import { ATTEMPT_VIEWS, CONFLICT_VIEWS, KEPT_VIEWS, SPARING_VIEWS } from './attempt-views.ts'
-import { WATERMARKS } from './watermarks.ts'
+import { WATERMARKS, WATERMARKS_BEFORE } from './watermarks.ts'
 import { LINK_TABLES } from './link-tables.ts'
 
 /** Applied in order; `user_version` holds the number of those applied. Never edit one that was released. */
@@ -372,4 +372,5 @@ export const MIGRATIONS: readonly string[] = [
   SCHEMA_CHANGE_TABLE,
   WATERMARKS,
   MOVE_TABLE,
+  WATERMARKS_BEFORE,
 ]

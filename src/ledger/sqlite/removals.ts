@@ -27,12 +27,20 @@ const isTracked = (key: string) =>
 const isPresent = (key: string) =>
   `EXISTS (SELECT 1 FROM items AS own INDEXED BY items_key WHERE own.run = ?1 AND own.key = ${key})`
 
+const WATERMARK_OF_KEY = `(SELECT accepted.watermark FROM accepted WHERE destination = ${DESTINATION} AND accepted.key = removals.key)`
+
 /** Of several rows of a key that the reading had, the last one says what it asks for. */
 const WITHDRAWN = `EXISTS (SELECT 1 FROM items AS other INDEXED BY items_key
   WHERE other.run = ?2 AND other.key = gone.key AND other.state = 'withdrawn')`
 
-const MISSING_SQL = `SELECT gone.key, gone.raw_key, gone.state = 'withdrawn' OR gone.state = 'superseded' AND ${WITHDRAWN} AS is_withdrawn, ${recordOf('gone.key')}, ${isTracked('gone.key')} AS is_tracked FROM items AS gone
-  WHERE gone.run = ?2 AND gone.ordinal > ?3 AND gone.ordinal <= ?4 AND gone.key IS NOT NULL AND NOT ${isPresent('gone.key')}
+/** The keys that the reading had, and those that its corrected rows were brought in with. */
+const readWith = (key: string, where: string) => `SELECT ordinal, state, ${key} FROM items
+    WHERE run = ?2 AND ordinal > ?3 AND ordinal <= ?4 ${where}`
+const READ = `(${readWith('key, raw_key', '')}
+  UNION ALL ${readWith('answered_key AS key, NULL AS raw_key', "AND state = 'corrected' AND answered_key IS DISTINCT FROM key")})`
+
+const MISSING_SQL = `SELECT gone.key, gone.raw_key, gone.state = 'withdrawn' OR gone.state = 'superseded' AND ${WITHDRAWN} AS is_withdrawn, ${recordOf('gone.key')}, ${isTracked('gone.key')} AS is_tracked FROM ${READ} AS gone
+  WHERE gone.key IS NOT NULL AND NOT ${isPresent('gone.key')}
     AND NOT EXISTS (SELECT 1 FROM items AS first INDEXED BY items_key
       WHERE first.run = ?2 AND first.key = gone.key AND first.ordinal < gone.ordinal)
     AND NOT EXISTS (SELECT 1 FROM removals INDEXED BY removals_key WHERE removals.run = ?1 AND removals.key = gone.key)
@@ -151,7 +159,8 @@ export const removalMethods = (db: SqliteDatabase) =>
 
     async settleRemovals(run, fence, outcomes) {
       const settle = db.sql(
-        `UPDATE removals SET state = ?3, record_id = coalesce(?4, record_id), http_status = ?5, code = ?6, reason = ?7, detail = ?8
+        `UPDATE removals SET state = ?3, record_id = coalesce(?4, record_id), http_status = ?5, code = ?6, reason = ?7, detail = ?8,
+           watermark = ${WATERMARK_OF_KEY}
          WHERE run = ?1 AND number = ?2 AND state IN (${openRemovalStates})`,
       )
       const forget = db.sql(`DELETE FROM accepted WHERE destination = ${DESTINATION} AND key = ?2`)

@@ -17,19 +17,21 @@ import {
   hashOfPlace,
   isSentAfterOlder,
   relianceOf,
-  type Floors,
+  type Decision,
   type Reliance,
   type SliceCounts,
 } from '../rules/staging.ts'
 import type { LinkDecisions } from '../statements/links/staging.ts'
+import { newerRows } from '../statements/newer-rows.ts'
 import { newestRunElsewhere, readingRuns, unreadRuns } from '../statements/origins.ts'
 import { bulkStatement } from '../../sqlite/bulk.ts'
 import type { SqliteDatabase, Value } from './database.ts'
 import { sqliteDialect, sqliteText } from './dialect.ts'
 import { checkStageFence } from './fences.ts'
-import { giveWayToGreater, noteWatermarks } from './greater-watermarks.ts'
+import { sqliteLinkSql } from './link-sql.ts'
 import { narrowingMethods } from './narrowing.ts'
 import { gaveWayToNewer } from './origins.ts'
+import { within } from './transactions.ts'
 import { deleteWork } from './work.ts'
 
 const INSERT_VALID = bulkStatement(
@@ -121,9 +123,11 @@ const DROP_SQL = dropSql('')
 /** An item that is unchanged and has its payload is read back. */
 const DROP_READ_SQL = dropSql(`AND (items.state = 'superseded' OR NOT ${isUnreadOf('?4')})`)
 
-const UNREAD_RUNS_SQL = sqliteText(unreadRuns("json_extract(before.config, '$.import.verify')"))
+const UNREAD_RUNS_SQL = sqliteText(unreadRuns(sqliteDialect))
 
 const FLOORS_SQL = sqliteText(readingRuns)
+const NEWER = newerRows(sqliteLinkSql)
+const READINGS_SQL = sqliteText(NEWER.readings)
 
 const DISTRUSTED_SQL = `SELECT count(*) AS items FROM items WHERE ${SLICE} AND EXISTS (${ACCEPTED} AND accepted.run <= ?4)`
 
@@ -150,19 +154,20 @@ function leaveUnchanged(
 function decide(
   db: SqliteDatabase,
   run: number,
-  { first, last }: RunSegment,
+  segment: RunSegment,
   relied: Reliance,
-  { source, floors }: { source: StagedSource; floors: Floors },
+  { source, floors, readings }: Decision,
 ): SliceCounts {
-  const slice = [run, first, last] as const
+  const slice = [run, segment.first, segment.last] as const
   const [supersede, giveWay] = [db.sql(SUPERSEDE_SQL), db.sql(GIVE_WAY_SQL)]
   const newer = giveWay.run(...slice).changes
   const repeated = source.keysRepeat ? 0 : supersede.run(...slice).changes
-  const { older, guessed } = giveWayToGreater(db, slice, source, floors)
-  const superseded = newer + repeated + older
+  const gone = readings === null ? 0 : within(db, NEWER.goneFromSource(run, segment, readings))
+  const { older, guessed } = within(db, NEWER.giveWayToGreater(run, segment, source, floors))
+  const superseded = newer + repeated + gone + older
   const unread = relied?.unread ?? null
   const unchanged = relied ? leaveUnchanged(db, slice, relied, source) : 0
-  const unknown = noteWatermarks(db, slice, source)
+  const unknown = within(db, NEWER.noteWatermarks(run, segment, source))
   if (superseded + unchanged > 0) {
     if (unread?.become === 'read') db.sql(DROP_READ_SQL).run(...slice, JSON.stringify(unread.runs))
     else db.sql(DROP_SQL).run(...slice)
@@ -174,7 +179,7 @@ function decide(
   const row = db.sql(COUNT_SQL).get(...slice)
   const [planned, invalid] = [Number(row?.['planned']), Number(row?.['invalid'])]
   const withdrawn = Number(row?.['withdrawn'])
-  const seldom = { newer, older, guessed, unknown, distrusted }
+  const seldom = { newer, gone, older, guessed, unknown, distrusted }
   return { planned, superseded, unchanged, invalid, withdrawn, ...seldom }
 }
 
@@ -271,10 +276,16 @@ export function stagingMethods(db: SqliteDatabase, links: LinkDecisions) {
         writers: source.unread === undefined ? [] : db.sql(UNREAD_RUNS_SQL).all(run),
       })
       const floors = source.watermarks ? floorsOf(db.sql(FLOORS_SQL).all(run), relied) : null
+      const readings = source.isRetry
+        ? db
+            .sql(READINGS_SQL)
+            .all(run)
+            .map((row) => Number(row['id']))
+        : null
       const decideSlice = async (slice: RunSegment) => {
         const counts = db.transaction(() => {
           checkStageFence(db, run, fence)
-          return decide(db, run, slice, relied, { source, floors })
+          return decide(db, run, slice, relied, { source, floors, readings })
         })
         await yieldToOthers()
         return counts

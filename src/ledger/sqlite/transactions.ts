@@ -6,6 +6,7 @@ import type {
   Given,
   TransactionStep,
   StepResult,
+  Transaction,
   TransactionRunner,
 } from '../statements/transaction.ts'
 import type { SqliteDatabase, Value } from './database.ts'
@@ -55,13 +56,15 @@ function carryOut(
   return { rows, changes }
 }
 
+/** Steps as a part of a transaction that is open. */
+export function within<Result>(db: SqliteDatabase, steps: Transaction<Result>): Result {
+  let step = steps.next()
+  while (!step.done) step = steps.next(carryOut(db, step.value))
+  return step.value
+}
+
 export const sqliteTransactions = (db: SqliteDatabase): TransactionRunner => ({
   async transact(work) {
-    return db.transaction(() => {
-      const steps = work()
-      let step = steps.next()
-      while (!step.done) step = steps.next(carryOut(db, step.value))
-      return step.value
-    })
+    return db.transaction(() => within(db, work()))
   },
 })

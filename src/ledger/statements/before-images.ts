@@ -5,9 +5,10 @@ import { noVerdicts, type RowVerdict } from '../../core/domain/row-changes.ts'
 import { WRITTEN_STATES, type ItemState } from '../../core/domain/item-states.ts'
 import { KEPT_REASONS } from '../../core/domain/protection.ts'
 import type { BeforeImage, BeforeImages, ImagedItem } from '../roles/before-images.ts'
-import { PLANNED_COLUMNS, plannedOfRow } from '../rows/items.ts'
+import { PLANNED_COLUMNS, plannedOfRow, watermarkOf } from '../rows/items.ts'
 import { sqlList, text, type Row } from '../rows/values.ts'
 import { COLUMN_MAX, type SqlDialect, type StatementRunner } from './engine.ts'
+import { DESTINATION, type LinkSql } from './link-sql.ts'
 
 const imageOfRow = (row: Row): BeforeImage => ({
   ordinal: Number(row['ordinal']),
@@ -22,6 +23,7 @@ const imageOfRow = (row: Row): BeforeImage => ({
   ...(Number(row['written_over']) > 0 && { writtenOver: Number(row['written_over']) }),
   ...(row['marks'] !== null && { marks: String(row['marks']) }),
   ...(row['after'] !== null && { after: String(row['after']) }),
+  ...watermarkOf(row),
 })
 
 const imagedOfRow = (row: Row): ImagedItem => ({
@@ -81,22 +83,28 @@ export const thereBeforeSql = (join: string) => `SELECT count(*) AS items
     AND (items.replayed = 1 OR coalesce(items.http_status, 0) NOT BETWEEN 200 AND 299)
     AND image.verdict = 'update' AND image."before" IS NOT NULL`
 
+/** The watermark that was accepted for the key of `items`; empty where nothing was, and its row has one. */
+const watermarkBefore = (sql: LinkSql): string => {
+  const { table, on } = sql.acceptedOfKey('held', DESTINATION, 'items.key')
+  return `CASE WHEN (SELECT 1 FROM ${table} WHERE ${on}) IS NOT NULL THEN (SELECT held.watermark FROM ${table} WHERE ${on})
+    WHEN items.watermark IS NOT NULL THEN '' END`
+}
+
 const IMAGE_COLUMNS = `image.ordinal, image.verdict, image.record_id, image."before", image.sent,
-  image.kept, image.kept_values, image.written_over, image.marks, image."after"`
+  image.kept, image.kept_values, image.written_over, image.marks, image."after", image.watermark`
 
 // oxlint-disable-next-line max-lines-per-function -- a table of methods, none of them long
-export const beforeImageStatements = (
-  db: StatementRunner,
-  { contains, eachOf, isOneOf, list, join, withPayload }: SqlDialect,
-) =>
-  ({
+export const beforeImageStatements = (db: StatementRunner, sql: LinkSql) => {
+  const { contains, eachOf, isOneOf, list, join, withPayload } = sql
+  const watermark = watermarkBefore(sql)
+  return {
     async recordImages(run, images, { again = false, isWritten = false } = {}) {
       if (images.length === 0) return
       await db.run(
-        `INSERT INTO before_images (run, ordinal, verdict, record_id, "before", sent, kept, kept_values, written_over, marks)
+        `INSERT INTO before_images (run, ordinal, verdict, record_id, "before", sent, kept, kept_values, written_over, marks, watermark)
            SELECT items.run, items.ordinal, each.value ->> 'verdict', each.value ->> 'recordId', each.value ->> 'before',
              each.value ->> 'sent', each.value ->> 'kept', coalesce(CAST(each.value ->> 'keptValues' AS integer), 0),
-             coalesce(CAST(each.value ->> 'writtenOver' AS integer), 0), each.value ->> 'marks'
+             coalesce(CAST(each.value ->> 'writtenOver' AS integer), 0), each.value ->> 'marks', ${watermark}
            FROM ${eachOf('$2')} ${join} items ON items.run = $1
              AND items.ordinal = CAST(each.value ->> 'ordinal' AS integer)
              AND ${isWritten ? writtenItems : again ? "items.state IN ('planned', 'sent')" : "items.state = 'planned' AND items.replayed = 0"}
@@ -171,4 +179,5 @@ export const beforeImageStatements = (
       )
       return rows.map(plannedOfRow)
     },
-  }) satisfies BeforeImages
+  } satisfies BeforeImages
+}

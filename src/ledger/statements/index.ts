@@ -1,6 +1,7 @@
 // The methods of a ledger whose statements are the same in every engine.
 
-import type { SqlDialect, StatementRunner } from './engine.ts'
+import type { StatementRunner } from './engine.ts'
+import type { LinkSql } from './link-sql.ts'
 import { beforeImageStatements } from './before-images.ts'
 import { differenceStatements } from './differences.ts'
 import { leftoverStatements } from './leftovers.ts'
@@ -14,7 +15,7 @@ import { runStatements } from './runs.ts'
 import { streamStatements } from './streams.ts'
 import { syncStatements } from './syncs.ts'
 
-export const sharedMethods = (db: StatementRunner, dialect: SqlDialect) => ({
+export const sharedMethods = (db: StatementRunner, dialect: LinkSql) => ({
   ...runStatements(db, dialect),
   ...syncStatements(db, dialect),
   ...leftoverStatements(db, dialect),

@@ -24,6 +24,10 @@ export interface LinkSql extends SqlDialect {
   linksOfEnd(alias: string, run: string, own: string, end: LinkEndColumn): FoundRows
   /** The items of a run with a key. */
   itemsOfKey(alias: string, run: string, key: string): FoundRows
+  /** The removals of a run with a key. */
+  removalsOfKey(alias: string, run: string, key: string): FoundRows
+  /** The watermark of the last row of a key that asked for the deletion of its record. */
+  withdrawnOfKey(alias: string, destination: string, key: string): FoundRows
   /** What is accepted for a key. */
   acceptedOfKey(alias: string, destination: string, key: string): FoundRows
   /** What is known of the edge of `own`. */

@@ -42,11 +42,12 @@ export const endedRuns = (dialect: Pick<SqlDialect, 'join'>): string => `SELECT 
 /**
  * The runs of the destination of the run `$1` that may not have read back all that they wrote: they ended before, or were not to. What
  * they have read is noted in their items.
- * @param verify of a run, as SQL
  */
-export const unreadRuns = (verify: string): string => `SELECT before.id
+export const unreadRuns = ({
+  configured,
+}: Pick<SqlDialect, 'configured'>): string => `SELECT before.id
   FROM runs AS own JOIN runs AS before ON before.sync = own.sync AND before.mode = 'run' AND before.id < own.id
     AND before.destination = own.destination
   WHERE own.id = $1 AND before.batches > 0
-    AND (before.state NOT IN (${completeStates}) OR coalesce(${verify}, '') <> 'all')
+    AND (before.state NOT IN (${completeStates}) OR coalesce(${configured('before', ['import', 'verify'])}, '') <> 'all')
   ORDER BY before.id DESC LIMIT ${UNREAD_RUNS_MAX}`

@@ -2,15 +2,17 @@
 
 import type { Removals } from '../roles/removals.ts'
 import {
+  goneKeyOfRow,
   IS_TRACKED,
   openRemovalStates,
   removalCountsOfRows,
   removalGroupOfRow,
   reportedRemovalOfRow,
 } from '../rows/removals.ts'
-import { writtenStates } from '../rows/items.ts'
+import { watermarkOf, writtenStates } from '../rows/items.ts'
 import { completeStates } from '../rows/runs.ts'
-import type { SqlDialect, StatementRunner } from './engine.ts'
+import type { StatementRunner } from './engine.ts'
+import { DESTINATION, exists, type LinkSql } from './link-sql.ts'
 
 export const REMOVAL_COUNTS_SQL =
   'SELECT state, count(*) AS records FROM removals WHERE run = $1 GROUP BY state'
@@ -25,17 +27,37 @@ export const IS_OLD_READING = `(purpose <> 'sync' OR state NOT IN (${completeSta
   OR (SELECT count(*) FROM runs AS next WHERE next.destination = runs.destination AND next.id > runs.id
         AND next.mode = 'run' AND next.purpose = 'sync' AND next.state IN (${completeStates})) > 0)`
 
+/** A stretch of what is accepted in the destination of the run `$1`, of `$3` keys; behind the place `$4`. */
+const madeText = (sql: LinkSql) => {
+  const place = sql.hashed('accepted.key')
+  const lacks = `NOT ${exists(sql.itemsOfKey('own', '$1', 'accepted.key'))}
+    AND NOT ${exists(sql.removalsOfKey('planned', '$1', 'accepted.key'))}`
+  const text = (
+    where: string,
+  ) => `SELECT key, record_id, 1 AS is_tracked, CAST(${place} AS text) AS place,
+      CASE WHEN run > $2 AND ${IS_TRACKED} AND ${lacks} THEN 1 ELSE 0 END AS is_made
+    FROM accepted WHERE destination = ${DESTINATION} ${where} ORDER BY ${place} LIMIT $3`
+  return { first: text(''), next: text(`AND ${place} > $4`) }
+}
+
 // oxlint-disable-next-line max-lines-per-function -- a table of methods, none of them long
-export const removalStatements = (
-  db: StatementRunner,
-  {
-    list,
-    isOneOf,
-    collate,
-    ofAllRuns,
-  }: Pick<SqlDialect, 'list' | 'isOneOf' | 'collate' | 'ofAllRuns'>,
-) =>
-  ({
+export const removalStatements = (db: StatementRunner, sql: LinkSql) => {
+  const { list, isOneOf, collate, ofAllRuns } = sql
+  const made = madeText(sql)
+  return {
+    async madeKeys(run, { earlier, after, limit }) {
+      const rows = await db.all(after === null ? made.first : made.next, [
+        run,
+        earlier,
+        limit,
+        ...(after === null ? [] : [after]),
+      ])
+      return {
+        keys: rows.filter((row) => Number(row['is_made']) === 1).map(goneKeyOfRow),
+        next: rows.length < limit ? null : String(rows.at(-1)!['place']),
+      }
+    },
+
     async previousReading(run) {
       const earlier = await db.one(
         `SELECT id, rows_read FROM runs WHERE mode = 'run' AND purpose = 'sync' AND state IN (${completeStates})
@@ -87,7 +109,7 @@ export const removalStatements = (
 
     async removedImages(run, { after, limit }) {
       const { rows } = await db.page(
-        `SELECT number AS ordinal, key, "before" FROM removals
+        `SELECT number AS ordinal, key, "before", watermark FROM removals
          WHERE run = $1 AND number > $2 AND state = 'removed' AND "before" IS NOT NULL ORDER BY number LIMIT $3`,
         [run, after, limit],
         'before',
@@ -96,6 +118,7 @@ export const removalStatements = (
         number: Number(row['ordinal']),
         key: String(row['key']),
         before: String(row['before']),
+        ...watermarkOf(row),
       }))
     },
 
@@ -110,4 +133,5 @@ export const removalStatements = (
         next: rows.length < limit ? null : Number(rows.at(-1)!['number']),
       }
     },
-  }) satisfies Partial<Removals>
+  } satisfies Partial<Removals>
+}

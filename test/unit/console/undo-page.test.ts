@@ -1,6 +1,7 @@
 // The page that asks before an undo has the facts of the command: none is left out, and none is another one.
 
 import { expect, it } from 'vitest'
+import type { ImportConfig, ImportSync } from '../../../config/index.ts'
 import { undoFacts } from '../../../src/actions/undo-facts.ts'
 import { undoShown } from '../../../src/console/actions/undo-counts.ts'
 import type { UndoPlan } from '../../../src/import/index.ts'
@@ -27,8 +28,11 @@ const plan = (more: Partial<UndoPlan> = {}): UndoPlan => ({
   ...more,
 })
 
-const shownOf = (of: UndoPlan, purpose: 'sync' | 'undo' = 'sync') =>
-  html`${undoShown(of, { id: 14, purpose }, { name: 'people' }).shown}`.toString()
+const people = (more: Partial<ImportConfig> = {}) =>
+  ({ name: 'people', import: { from: { csv: 'people.csv' }, ...more } }) as unknown as ImportSync
+
+const shownOf = (of: UndoPlan, purpose: 'sync' | 'undo' = 'sync', sync = people()) =>
+  html`${undoShown(of, { id: 14, purpose }, sync).shown}`.toString()
 
 it('has every fact that the command has', () => {
   const of = plan({
@@ -57,12 +61,31 @@ it('says nothing of a next run that has nothing to do about it', () => {
   expect(shownOf(plan({ restored: 3 }), 'undo')).not.toContain('The next run')
 })
 
-it('says why nothing is left', () => {
-  const { isPossible } = undoShown(
-    plan({ kept: 2 }),
-    { id: 14, purpose: 'sync' },
-    { name: 'people' },
+it('names the command that sends rows again where the query reads on from its watermark', () => {
+  const watermark = { column: 'at', initial: '0' }
+  const incremental = (query: string, schedule?: object) =>
+    shownOf(plan({ restored: 2 }), 'sync', {
+      ...people({ from: { query, warehouse: 'lake', watermark } as ImportConfig['from'] }),
+      ...(schedule && { schedule }),
+    } as ImportSync)
+  const windowed = incremental('SELECT 1 WHERE at >= :watermark AND at >= :from AND at < :to', {
+    every: '1h',
+  })
+  expect(windowed).toContain('reads on from its watermark')
+  expect(windowed).toContain('To send 2 rows again: records-sync backfill people --from DAY --to')
+  expect(windowed).not.toContain('begins that run')
+  expect(incremental('SELECT 1 WHERE at >= :watermark')).toContain(
+    'records-sync reconcile people --repair',
   )
+})
+
+it('says that records which are made again are removed again', () => {
+  const removing = people({ missing_rows: 'delete' })
+  expect(shownOf(plan({ made: 3 }), 'sync', removing)).toContain('removes 3 records again')
+})
+
+it('says why nothing is left', () => {
+  const { isPossible } = undoShown(plan({ kept: 2 }), { id: 14, purpose: 'sync' }, people())
   expect(isPossible).toBe(false)
   const shown = shownOf(plan({ kept: 2 }))
   expect(shown).toContain('nothing of it is left to be undone')
