@@ -12,6 +12,7 @@ import type { StreamResult } from './ports.ts'
 import type { StreamPosition } from './position.ts'
 import { createRange, rangeFilter } from './ranges.ts'
 import type { RecordsWork } from './records-work.ts'
+import { misfitText } from './value-forms.ts'
 import { checkNewest } from './went-back.ts'
 
 /** Times that a difference is examined while the service changes. */
@@ -19,6 +20,7 @@ const ROUNDS_MAX = 3
 
 /** Does the phase, the last one. Undefined if it is over. */
 export async function compareCounts(work: RecordsWork): Promise<StreamResult | undefined> {
+  await noteEmptied(work)
   const { deps, position, schema, reader, merger, account, stream } = work
   const count = async () => {
     await merger.flush()
@@ -64,6 +66,22 @@ export async function compareCounts(work: RecordsWork): Promise<StreamResult | u
   const isWhole = surplus === 0 && (position.run.full || work.modified !== null)
   if (isWhole || lostSinceLastRun(sight, position) === null) storeVisibility(position, sight)
   return undefined
+}
+
+/** A run that read changes alone looks into the table, where it has read values of a property and none of them fits. */
+async function noteEmptied({ deps, position, stream, merger }: RecordsWork): Promise<void> {
+  const { full, values = {} } = position.run
+  if (full) return
+  for (const column of stream.columns) {
+    const counts = Object.hasOwn(values, column.property) ? values[column.property]! : null
+    const isKnown = position.unfilled?.[column.property] !== undefined
+    if (!column.live || column.part !== 'value' || isKnown) continue
+    const text = counts === null || counts.fit > 0 ? null : misfitText(column, counts)
+    if (text === null) continue
+    await merger.flush()
+    if (await deps.tables.hasValues(stream, column.name)) continue
+    position.unfilled = { ...position.unfilled, [column.property]: text }
+  }
 }
 
 /**

@@ -37,6 +37,13 @@ export function comparedVerdict(
       meaning: `${comparison.equal === null ? '' : `${countText(comparison.equal, 'record is', 'records are')} equal. `}${keptDifferText(comparison.kept)}, as the settings of the sync ask.${limits}`,
       next: rejects,
     }
+  if (found === 0 && run.kind === 'mirror' && run.state === 'complete_with_differences')
+    return {
+      tone: 'look',
+      words: 'No record differs',
+      meaning: `The tables lack something all the same: ${run.message ?? 'see the object types'}.${limits}`,
+      next: rejects,
+    }
   if (found === 0)
     return {
       tone: settled,

@@ -210,6 +210,8 @@ export interface MirrorTables {
     stream: MirrorStream,
     within?: InstantRange,
   ): Promise<{ readonly rows: number; readonly misfits: number }>
+  /** Whether a present row has a value in a column, by its name. */
+  hasValues(stream: MirrorStream, column: string): Promise<boolean>
   /**
    * Counts present rows, grouped by their values of some columns (names; at least one), in no order. Values are in the forms of
    * `rows`, and differ if their JSON texts differ: whatever collation a person gave a column, case, accents and spaces

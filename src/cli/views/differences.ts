@@ -31,6 +31,8 @@ function withoutDifference(run: Compared): string {
     return `  What was compared is equal on both sides; ${countText(parked, 'link')} ${parked === 1 ? 'is parked: its target does' : 'are parked: their targets do'} not exist yet.`
   if (isEqual(run) && run.kept !== null)
     return `  Both sides are equal but for what is kept: ${keptDifferText(run.kept)}.`
+  if (isEqual(run) && run.kind === 'mirror' && run.state === 'complete_with_differences')
+    return '  No record differs, as far as they were compared; the message says what the tables lack.'
   if (isEqual(run)) return '  Both sides are equal, as far as they were compared.'
   if (isComplete(run.state)) return '  No row was compared.'
   return LIVE_STATES.includes(run.state)
@@ -46,7 +48,11 @@ export function printRunDifferences(
 ): void {
   if (sumOfDifferences(found) === 0) {
     const text = withoutDifference(run)
-    const isWell = isEqual(run) && run.kept === null && (run.links?.states.parked ?? 0) === 0
+    const isWell =
+      isEqual(run) &&
+      run.state === 'complete' &&
+      run.kept === null &&
+      (run.links?.states.parked ?? 0) === 0
     terminal.out(isWell ? terminal.style('green', text) : text)
     return
   }

@@ -116,6 +116,10 @@ function checkSchema(schema: ObjectSchema, stream: MirrorStream, config: MirrorC
   )
 }
 
+/** @param why what a mirror's run has said of the column */
+const notComparedText = (why: string): string =>
+  `${why}; its column has nothing, so its values are left out and not compared`
+
 /** Ids of a table that are read together. */
 const IDS_PAGE = 10_000
 
@@ -138,6 +142,8 @@ class Reconciliation {
   readonly #less: string | null
   /** Why the key may see other records than were listed. */
   readonly #other: string | null
+  /** Columns that have nothing, because no value fits, a sentence each. */
+  readonly #unfilled: readonly string[]
   #table: Pick<StreamBooks, 'tableCount' | 'misfits'> = { tableCount: null, misfits: null }
   #refused: string | null = null
   #asked: string | null = null
@@ -153,6 +159,7 @@ class Reconciliation {
     this.#endsAtMs = deps.clock.now() + deps.tuning.stream_ms
     this.#less = lostSinceLastRun(job.sight, position)
     this.#other = otherThanListed(job.sight, position)
+    this.#unfilled = Object.values(position.unfilled ?? {}).map(notComparedText)
     const mark = key.kind === 'modified' ? position.watermark : position.listedAt
     // Two keys may count the same number of records and see different ones.
     const isRead = job.scope.full || this.#other !== null
@@ -316,7 +323,7 @@ class Reconciliation {
     tally.requests = this.#requestsBefore + reader.requests
     const unread = { ...this.#state.unread, ...Object.fromEntries(reader.unread) }
     this.#state.unread = unread
-    const differs = Object.keys(unread).length > 0
+    const differs = Object.keys(unread).length > 0 || this.#unfilled.length > 0
     const working = phase === 'look' ? 'pulling' : phase === 'mend' ? 'sweeping' : 'complete'
     await deps.ledger.noteStream(run, {
       ...waitingStream(schema.name),
@@ -339,6 +346,7 @@ class Reconciliation {
     return joinTexts(
       this.#asked,
       asideText(unread),
+      ...this.#unfilled,
       this.#less,
       this.#other,
       pending === 0

@@ -65,6 +65,20 @@ export async function countRows(
   return { rows: Number(row![0]), misfits: Number(row![1]) }
 }
 
+export async function hasValues(
+  session: MirrorSession,
+  stream: MirrorStream,
+  name: string,
+): Promise<boolean> {
+  const [column] = columnsNamed(stream, [name])
+  const rows = await session
+    .statement()
+    .ask(
+      `SELECT 1 FROM ${tableOf(session, stream)} WHERE ${PRESENT} AND ${quoteIdentifier(column!.name)} IS NOT NULL LIMIT 1`,
+    )
+  return rows.length > 0
+}
+
 export async function readGroups(
   session: MirrorSession,
   stream: MirrorStream,

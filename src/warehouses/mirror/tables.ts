@@ -15,6 +15,7 @@ import {
 } from './catalogue.ts'
 import {
   countRows,
+  hasValues,
   deleteRows,
   readGroups,
   readIds,
@@ -65,6 +66,7 @@ export function sqlMirrorTables(driver: MirrorDriver): MirrorTables {
         return await deleteRows(session, stream, deletion)
       }),
     count: (...asked) => read((session) => countRows(session, ...asked)),
+    hasValues: (...asked) => read((session) => hasValues(session, ...asked)),
     groups: (...asked) => read((session) => readGroups(session, ...asked)),
     ids: (...asked) => read((session) => readIds(session, ...asked)),
     newestIds: (...asked) => read((session) => readNewestIds(session, ...asked)),

@@ -124,6 +124,17 @@ export function readingTests(place: OpenPlace): void {
       }
     })
 
+    it('know whether a column has a value in a row that is there', async () => {
+      const scene = await bornScene(place)
+      expect(await scene.tables.hasValues(contacts, 'born')).toBe(true)
+      expect(await scene.tables.hasValues(contacts, 'owner')).toBe(false)
+      const { fence } = await scene.tables.claim(contacts.name)
+      const ids = Array.from({ length: 10 }, (_, minute) => `${minute}`)
+      const deletion = { before: at(99), ids, how: 'soft', at: at(99) } as const
+      await scene.tables.delete(contacts, fence, 'p', deletion)
+      expect(await scene.tables.hasValues(contacts, 'born')).toBe(false)
+    })
+
     it('of a column with any instant of the calendar', async () => {
       const scene = await sceneOf(place)
       const borns = ['0001-01-01T00:00:00Z', '1969-12-31T23:59:59.999999Z', '9999-12-31T23:59:59Z']

@@ -7,7 +7,13 @@ import { noDifferences } from '../../../src/core/domain/differences.ts'
 import { emptyStates, LINK_STATES, type RunState } from '../../../src/core/domain/books.ts'
 import { zeroCounts } from '../../../src/core/register.ts'
 
-const said = (state: RunState, compared: number, parked = 0, kept = 0): string => {
+const said = (
+  state: RunState,
+  compared: number,
+  parked = 0,
+  kept = 0,
+  kind: 'import' | 'mirror' = 'import',
+): string => {
   const states = { ...emptyStates(), unchanged: compared, kept }
   const counts = kept === 0 ? null : { values: kept, rows: kept, reasons: { changed: kept } }
   const links = { read: parked, replaced: 0, states: { ...zeroCounts(LINK_STATES), parked } }
@@ -21,7 +27,7 @@ const said = (state: RunState, compared: number, parked = 0, kept = 0): string =
   }
   printRunDifferences(
     terminal,
-    { kind: 'import', state, states, links, kept: counts },
+    { kind, state, states, links, kept: counts },
     {
       found: noDifferences(),
       left: noDifferences(),
@@ -42,6 +48,12 @@ test.each<[RunState, number, RegExp]>([
   expect(said(state, compared)).toMatch(text)
   if (!(state === 'complete' && compared > 0))
     expect(said(state, compared)).not.toContain('are equal, as far')
+})
+
+test('a mirror whose tables lack something is not equal', () => {
+  const text = said('complete_with_differences', 0, 0, 0, 'mirror')
+  expect(text).toMatch(/No record differs.*the message says what the tables lack/)
+  expect(text).not.toContain('equal')
 })
 
 test('parked links are named next to what is equal', () => {

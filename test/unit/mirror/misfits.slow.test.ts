@@ -50,6 +50,58 @@ test('a column that gets nothing is named by every run until a value fits', asyn
   expect([after.state, after.message]).toEqual(['complete', null])
 })
 
+/** Contacts with a score, each changed at the service. */
+async function touch(s: Awaited<ReturnType<typeof mirrorSceneOn<ProxiedService>>>) {
+  const scored = s.service
+    .records(CONTACT)
+    .filter(({ properties }) => properties['svc_score'] != null)
+  for (const { id } of scored)
+    await s.client.updateRecord(CONTACT, id, { svc_notes: `touched ${id}` })
+  return scored
+}
+
+test('a column that runs of changes alone empty is named by each of them, and by a reconciliation', async () => {
+  const s = await mirrorSceneOn(() => startProxied({ seedRecords: 120 }))
+  expect((await s.run()).state).toBe('complete')
+  const spoil = () =>
+    changed(s.service, (values) => {
+      if (values['svc_score'] != null) values['svc_score'] = 'high'
+    })
+  spoil()
+  const [first, ...others] = await touch(s)
+  const said = `svc_contact: svc_score: none of ${others.length + 1} values is a number: they are texts`
+  for (let again = 0; again < 3; again++) {
+    const run = await s.run()
+    expect([run.state, run.message]).toEqual(['complete_with_differences', said])
+  }
+  for (const scope of [{}, { full: true }, { sample: 5 }]) {
+    const compared = await s.reconcile({ scope })
+    expect([compared.state, compared.message]).toEqual([
+      'complete_with_differences',
+      `${said}; its column has nothing, so its values are left out and not compared`,
+    ])
+  }
+  // One value that fits ends it.
+  delete s.service.rules.after
+  await s.client.updateRecord(CONTACT, first!.id, { svc_score: 7 })
+  const after = await s.run()
+  expect(after.state).toBe('complete')
+})
+
+test('a run of changes with some values that do not fit leaves the others in the column, and is complete', async () => {
+  const s = await mirrorSceneOn(() => startProxied({ seedRecords: 120 }))
+  await s.run()
+  const { id } = s.service
+    .records(CONTACT)
+    .find(({ properties }) => properties['svc_score'] != null)!
+  changed(s.service, (values) => {
+    if (values['svc_notes'] === 'alone') values['svc_score'] = 'high'
+  })
+  await s.client.updateRecord(CONTACT, id, { svc_notes: 'alone' })
+  const run = await s.run()
+  expect(run.state).toBe('complete')
+})
+
 test('some values that do not fit are named, and the run is complete', async () => {
   const s = await mirrorSceneOn(() => startProxied({ seedRecords: 120 }))
   const { id } = s.service
