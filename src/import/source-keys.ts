@@ -3,6 +3,7 @@
 
 import { IN_VALUES_MAX } from '../contract/index.ts'
 import { MappingError } from '../core/errors.ts'
+import { STILL_IN_SOURCE } from '../core/domain/held-back.ts'
 import { orgRefText } from '../core/domain/org-ref.ts'
 import type { ReconcileScope } from '../core/domain/purpose.ts'
 import { slicesOf } from '../core/slices.ts'
@@ -17,12 +18,9 @@ import type { ImportDeps } from './ports.ts'
 import { keyTypeOf } from './stage/warnings.ts'
 import { valueOfKey } from './verify/look-up.ts'
 
-/** Reason of a record that is left as it is, because the source has a record of its key. */
-export const STILL_IN_SOURCE = 'still_in_source'
-
 /** Why records without a row are left as they are, in words. */
 export const stillInSourceText = (records: number, { isFiltered }: { isFiltered: boolean }) =>
-  `${records === 1 ? '1 record without a row is left as it is' : `${records} records without a row are left as they are`}: the source still has ${records === 1 ? 'its record' : 'their records'}, ${isFiltered ? 'outside its filter' : 'which its listing left out'}`
+  `${records === 1 ? '1 record without a row is left as it is' : `${records} records without a row are left as they are`} (${STILL_IN_SOURCE}): the source still has ${records === 1 ? 'its record' : 'their records'}, ${isFiltered ? 'outside its filter' : 'which its listing left out'}`
 
 /** Types whose values have one form. A text may have space around it or be decomposed, and no look-up finds all its forms. */
 const ONE_FORM = new Set(['number', 'boolean', 'date', 'datetime'])

@@ -23,6 +23,9 @@ export const ACCEPTED_NEWER = 'accepted_newer'
 /** Reason of a row that was left over, and that a later reading of its source lacks or withdraws. */
 export const GONE_FROM_SOURCE = 'gone_from_source'
 
+/** Reason of a record without a row that is left as it is, because the source has its key still. */
+export const STILL_IN_SOURCE = 'still_in_source'
+
 /** Reasons of rows that no retry takes. */
 export const HELD_BACK_REASONS: readonly string[] = [KEY_CHANGED, NOT_VISIBLE, SECOND_RECORD]
 

@@ -24,6 +24,7 @@ import { stepPosition, type StepPosition } from '../step-position.ts'
 import { readAbsentKeys, type AbsentKeys, type HeldKey } from './absent-keys.ts'
 import { stillInSourceText, type KeysOfSource } from '../source-keys.ts'
 import type { ReconcileJob } from './compare-items.ts'
+import { Rejects } from './rejects.ts'
 import { findDoubtful } from './doubtful-keys.ts'
 import { recordVersion, type RecordReading } from './reading.ts'
 
@@ -47,6 +48,8 @@ interface LeftRecords {
   /** Those whose record the source still has, whatever it gave. */
   readonly inSource: number
   readonly isFiltered: boolean
+  /** Those that a row may be of which the run could not take: it has their key, or none that can be read. */
+  readonly ofRejects: number
   /** Extra records that the key in use does not find, and may not see. */
   readonly hidden: number
   /** Extra records of a key that has another one, or may have. */
@@ -83,7 +86,8 @@ export async function findExtra(
     kept: await stepPosition(ledger, run, 'kept_extra', { hidden: 0, second: 0 }),
   }
   let opened: ReturnType<typeof openKeys> | null = null
-  const scene = { reading, keysOf: () => (opened ??= openKeys()) }
+  const rejects = new Rejects(ledger, run)
+  const scene = { reading, rejects, keysOf: () => (opened ??= openKeys()) }
   // Bounded by the keys: every page goes on after the one before it.
   for (let after = await ledger.loadStepState(run, config.object_type); ;) {
     signal.throwIfAborted()
@@ -101,7 +105,11 @@ export async function findExtra(
     if (page.next === null) {
       const doubtful = await findDoubtful(deps, job, reading)
       if (doubtful.length > 0) await ledger.noteDifferences(run, doubtful, { repaired: false })
-      await ledger.addWarnings(run, [...warningsOf(progress), ...doubtfulText(doubtful.length)])
+      await ledger.addWarnings(run, [
+        ...warningsOf(progress),
+        ...(await rejects.warnings(progress.kept.kept.ofRejects ?? 0)),
+        ...doubtfulText(doubtful.length),
+      ])
       return true
     }
     after = page.next
@@ -113,7 +121,15 @@ export async function findExtra(
 async function recordExtra(
   deps: ImportDeps<ExtraLedger>,
   job: ReconcileJob,
-  { reading, keysOf }: { reading: RecordReading; keysOf: () => Promise<KeysOfSource | null> },
+  {
+    reading,
+    rejects,
+    keysOf,
+  }: {
+    reading: RecordReading
+    rejects: Rejects
+    keysOf: () => Promise<KeysOfSource | null>
+  },
   slice: Slice,
 ): Promise<LeftRecords> {
   const { ledger } = deps
@@ -131,7 +147,9 @@ async function recordExtra(
     run,
     others.map(({ key }) => key),
   )
-  const unread = others.filter(({ key }) => !brought.has(key))
+  const absent = others.filter(({ key }) => !brought.has(key))
+  const ofRejects = absent.length === 0 ? new Set() : await rejects.mayBeOf(absent)
+  const unread = absent.filter(({ key }) => !ofRejects.has(key))
   // What is deleted needs a proof, also where the form of its key in the source is not known.
   const isWhole = scope.repair && scope.deleteExtra
   const keys = unread.length === 0 ? null : await keysOf()
@@ -144,6 +162,7 @@ async function recordExtra(
     rows: [...brought.values()],
     inSource: there.size,
     isFiltered: keys?.records.isFiltered === true,
+    ofRejects: ofRejects.size,
     hidden: extra.filter(({ record }) => record === null).length,
     second: extra.filter(({ record, isSecond }) => record !== null && isSecond).length,
   }
@@ -160,9 +179,10 @@ async function keep(
   const gap = slices.findIndex((slice) => !done.has(slice))
   const last = gap < 0 ? page.next : (slices[gap - 1]?.at(-1)?.place ?? null)
   for (const slice of gap < 0 ? slices : slices.slice(0, gap)) {
-    const { syncs, rows, hidden, second, inSource, isFiltered } = done.get(slice)!
+    const { syncs, rows, hidden, second, inSource, isFiltered, ofRejects } = done.get(slice)!
     kept.kept.inSource = (kept.kept.inSource ?? 0) + inSource
     kept.kept.isFiltered ||= isFiltered
+    kept.kept.ofRejects = (kept.kept.ofRejects ?? 0) + ofRejects
     kept.kept.hidden += hidden
     kept.kept.second += second
     for (const sync of syncs) elsewhere.kept[sync] = (elsewhere.kept[sync] ?? 0) + 1
@@ -236,6 +256,7 @@ interface KeptExtra {
   second: number
   /** Not in runs of older releases. */
   inSource?: number
+  ofRejects?: number
   isFiltered?: boolean
 }
 

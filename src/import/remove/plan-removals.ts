@@ -2,6 +2,7 @@
 // not, and those whose rows ask for it. Promises kept here: only a complete reading is compared with a complete one; a source that
 // shrank to nothing is refused; nothing is sent yet.
 
+import { STILL_IN_SOURCE } from '../../core/domain/held-back.ts'
 import { SourceError } from '../../core/errors.ts'
 import { formatNumber } from '../../core/format.ts'
 import { canonicalJson, type Json } from '../../core/json.ts'
@@ -22,7 +23,7 @@ import type {
 import { readsAll } from '../run-configs.ts'
 import type { Source } from '../../sources/source.ts'
 import type { CorrectedRows } from '../stage/corrected-rows.ts'
-import { STILL_IN_SOURCE, stillInSourceText, type KeysOfSource } from '../source-keys.ts'
+import { stillInSourceText, type KeysOfSource } from '../source-keys.ts'
 import { stepPosition } from '../step-position.ts'
 import type { ImportDeps } from '../ports.ts'
 
@@ -132,7 +133,10 @@ export async function planRemovals(
 const NAMED_MAX = 5
 
 /** The first of them, such as ` (row 7, line 8)`; empty if none of the first rejects is one. */
-async function keylessText(ledger: RunReports, run: number): Promise<string> {
+export async function keylessText(
+  ledger: Pick<RunReports, 'report'>,
+  run: number,
+): Promise<string> {
   const page = { after: 0, limit: LEDGER_ROWS_MAX }
   const rejects = await ledger.report(run, { states: ['invalid'], ...page })
   const named = rejects

@@ -28,7 +28,14 @@ const image = (ordinal: number, more: Partial<BeforeImage> = {}): BeforeImage =>
   sent: '{"name":"b"}',
   ...more,
 })
-const unkept = { kept: null, kept_values: 0, written_over: 0, marks: null, after: null }
+const unkept = {
+  kept: null,
+  kept_values: 0,
+  written_over: 0,
+  marks: null,
+  after: null,
+  watermark: null,
+}
 const created = (ordinal: number) =>
   image(ordinal, { verdict: 'create', recordId: null, before: null })
 
