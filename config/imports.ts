@@ -1,6 +1,7 @@
 // Settings of an import: where its rows come from, where they go, and what each property gets.
 
 import { z } from 'zod'
+import { dateFormatProblem, EPOCHS, isLanguage } from '../src/core/date-format.ts'
 import { IMPORT_MODES, modeMeaning } from '../src/core/domain/import-modes.ts'
 import type { Json } from '../src/core/json.ts'
 import { isZone, zoneProblem } from '../src/core/time-zone.ts'
@@ -36,16 +37,11 @@ export const CELL_TYPES = [
   'domain',
 ] as const
 
-/** Exactly YYYY, one of MM and M, one of DD and D. */
-function isDateFormat(format: string): boolean {
-  const parts = format.match(/YYYY|MM|DD|M|D/g) ?? []
-  return (
-    parts
-      .map((part) => part[0])
-      .toSorted()
-      .join('') === 'DMY'
-  )
-}
+const dateFormat = () =>
+  z.string().superRefine((format, context) => {
+    const message = dateFormatProblem(format)
+    if (message !== null) context.addIssue({ code: 'custom', message })
+  })
 
 export const mappingSettings = z.strictObject({
   column: textSetting()
@@ -77,11 +73,29 @@ export const mappingSettings = z.strictObject({
     .optional()
     .describe('Column that holds the ISO 4217 code. Not with `unit`.'),
   format: z
-    .string()
-    .refine(isDateFormat, 'expected YYYY, MM (or M) and DD (or D), once each, such as `DD.MM.YYYY`')
+    .union([dateFormat(), z.array(dateFormat()).min(1, 'expected at least one format')], {
+      error: 'expected a format such as `DD.MM.YYYY`, or a list of formats',
+    })
     .optional()
     .describe(
-      'How dates are written, and the days of times. Default: `YYYY-MM-DD`. A date with midnight behind it is `YYYY-MM-DD 00:00:00`.',
+      'How dates are written, and the days of times: `DD.MM.YYYY`, `D-MMM-YY`, `MMMM D, YYYY`. Of a list of formats each is tried; a cell that two of them read as different days is set aside. Default: `YYYY-MM-DD`. A date with midnight behind it is `YYYY-MM-DD 00:00:00`.',
+    ),
+  window: betweenNumbers(1, 9_900)
+    .int('expected a whole number')
+    .optional()
+    .describe(
+      'First of the 100 years that two digits (`YY`) stand for: `1950` for 1950 to 2049. Needed with `YY`.',
+    ),
+  language: z
+    .string()
+    .refine(isLanguage, 'expected a language such as `de` or `pt-BR`')
+    .optional()
+    .describe('Language of the names of months (`MMM`, `MMMM`). Default: `en`.'),
+  epoch: z
+    .enum(EPOCHS)
+    .optional()
+    .describe(
+      'What cells count that are numbers: `s` or `ms` since 1970, for times; `spreadsheet`, for dates, the days of spreadsheets: 31182 is 1985-05-15. Default: cells are no numbers.',
     ),
   zone: z
     .string()
@@ -106,6 +120,12 @@ export const mappingSettings = z.strictObject({
     .optional()
     .describe(
       'Sign that a number may have before or behind it, such as `€` or `%`. Default: none.',
+    ),
+  negative: z
+    .enum(['parentheses', 'trailing'])
+    .optional()
+    .describe(
+      'How negative numbers may be written besides `-30`: `(30)`, or `30-`. Default: in no other way.',
     ),
   true: textList()
     .optional()

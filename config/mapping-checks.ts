@@ -1,5 +1,6 @@
 // What the settings of one mapping mean for each other, as far as neither the service nor the source is needed to know it.
 
+import { hasMonthName, hasShortYear } from '../src/core/date-format.ts'
 import { isJsonObject, type JsonObject } from '../src/core/json.ts'
 import { joinWords } from '../src/core/suggest.ts'
 import type { Complain, Path } from '../src/settings/marks.ts'
@@ -57,6 +58,7 @@ export function checkMapping(
   const { decimal = '.' } = mapping
   if (has('thousands') && mapping['thousands'] === decimal)
     complain('thousands', 'expected two different characters as `decimal` and `thousands`')
+  checkDates(checked, path, mapping)
   const yes = wordsOf(mapping['true'])
   if (wordsOf(mapping['false']).some((word) => yes.includes(word)))
     complain('false', 'a word means both true and false; keep it in one of the lists')
@@ -68,6 +70,25 @@ export function checkMapping(
     )
   if (has('column') !== has('columns') && !has('value'))
     checkTransformation(checked, path, mapping, isMatching)
+}
+
+function checkDates(checked: Checked, path: Path, mapping: JsonObject): void {
+  const { has, complain } = settingsOf(checked, path, mapping)
+  const formats = [mapping['format'] ?? []].flat().filter((one) => typeof one === 'string')
+  const isShort = formats.some(hasShortYear)
+  if (isShort && !has('window'))
+    complain(
+      'format',
+      '`YY` needs `window`, the first of the 100 years that two digits stand for: add `window: 1950` for 1950 to 2049',
+    )
+  if (has('window') && !isShort)
+    complain('window', '`window` is for years of two digits, `YY` in `format`; remove it', 'key')
+  if (has('language') && !formats.some(hasMonthName))
+    complain('language', '`language` is for `MMM` or `MMMM` in `format`; remove it', 'key')
+  if (has('epoch') && has('format'))
+    complain('format', 'expected `epoch` or `format`, not both', 'key')
+  if (has('epoch') && has('zone'))
+    complain('zone', '`epoch` counts from one time in all zones; remove `zone`', 'key')
 }
 
 function checkTransformation(

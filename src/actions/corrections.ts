@@ -4,6 +4,7 @@
 import {
   rawRows,
   readCorrections,
+  rejectsDelimiter,
   type CorrectionsAccount,
   type SpreadsheetFile,
   type SpreadsheetRow,
@@ -33,6 +34,7 @@ export async function keepCorrectionFiles(
     const corrections = readCorrections(files, {
       run: run.id,
       columns: run.sourceColumns ?? [],
+      delimiter: rejectsDelimiter(run),
       rawOf: (ordinals) => rawRows(ledger, run.id, ordinals),
     })
     let correction: number | null = null

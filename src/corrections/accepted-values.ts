@@ -2,6 +2,7 @@
 // staged, and from how the mapping reads the cell.
 
 import type { ImportConfig, PropertyMapping } from '../../config/index.ts'
+import { exampleDay } from '../core/date-format.ts'
 import type { PropertyFacts } from '../ledger/ledger.ts'
 
 /** Options listed at most. */
@@ -12,12 +13,6 @@ function some(words: readonly string[]): string {
   const rest = words.length - optionsShown
   return rest > 0 ? `${words.slice(0, optionsShown).join(', ')} and ${rest} more` : words.join(', ')
 }
-
-/** 2026-01-31 in a given format, such as `31.01.2026`. */
-const exampleDay = (format: string): string =>
-  format.replaceAll(/YYYY|MM|DD|M|D/g, (part) =>
-    part === 'YYYY' ? '2026' : part.startsWith('M') ? '1'.padStart(part.length, '0') : '31',
-  )
 
 /** One value: what it is, and an example if there is one. */
 function valueOf(
@@ -50,16 +45,26 @@ function valueOf(
       return { words: `one of ${some([...yes, ...no])}`, example: yes[0]! }
     }
     case 'date': {
-      const format = mapping.format ?? 'YYYY-MM-DD'
-      return { words: `a day as ${format}`, example: exampleDay(format) }
+      if (mapping.epoch !== undefined)
+        return { words: 'a number of days, as spreadsheets count them', example: '31182' }
+      const formats = [mapping.format ?? 'YYYY-MM-DD'].flat()
+      return {
+        words: `a day as ${formats.join(' or ')}`,
+        example: exampleDay(formats[0]!, mapping),
+      }
     }
     case 'domain':
       return { words: 'a domain', example: 'example.com' }
     case 'datetime':
+      if (mapping.epoch !== undefined)
+        return {
+          words: `${mapping.epoch === 's' ? 'seconds' : 'milliseconds'} since 1970`,
+          example: mapping.epoch === 's' ? '1614592800' : '1614592800000',
+        }
       if (mapping.zone !== undefined)
         return {
           words: `a time of ${mapping.zone}`,
-          example: `${exampleDay(mapping.format ?? 'YYYY-MM-DD')} 08:15:00`,
+          example: `${exampleDay([mapping.format ?? 'YYYY-MM-DD'].flat()[0]!, mapping)} 08:15:00`,
         }
       return { words: 'a time with its zone', example: '2026-01-31T08:15:00+01:00' }
     case 'email':

@@ -58,6 +58,8 @@ export interface CorrectionsOptions {
   readonly run: number
   /** Its columns (`Run.sourceColumns`). */
   readonly columns: readonly string[]
+  /** With which its rejects are written. Default: a comma. */
+  readonly delimiter?: string
   /** The rows of at most 1,000 ordinals as the ledger holds them, without those that are not left. */
   readonly rawOf: (ordinals: readonly number[]) => Promise<ReadonlyMap<number, readonly Json[]>>
 }
@@ -134,7 +136,8 @@ class Corrections {
 
   #open(file: SpreadsheetFile): Promise<SpreadsheetTable> {
     const { row, column } = this.#names
-    return openTable(file, [...this.#options.columns, ...Object.values(this.#names)], [row, column])
+    const { columns, delimiter } = this.#options
+    return openTable(file, [...columns, ...Object.values(this.#names)], [row, column], delimiter)
   }
 
   async #correct(

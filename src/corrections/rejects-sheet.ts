@@ -29,6 +29,14 @@ export const rejectDetail = (item: ReportedItem, { mode }: Pick<ImportConfig, 'm
 export const rejectReason = (item: ReportedItem): string =>
   item.reason ?? item.code ?? (item.inDoubt ? IN_DOUBT : item.state)
 
+/** That of the source, with which the programs of its owners open such files. */
+export function rejectsDelimiter(run: Parameters<typeof jobOf>[0]): string {
+  const { from } = jobOf(run, 'import').sync.import
+  return 'csv' in from && from.delimiter !== undefined && from.delimiter !== '"'
+    ? from.delimiter
+    : ','
+}
+
 /**
  * How the rows of a run are written. `header` and `line` return lines of CSV; `propertyOf` returns the property that an error is
  * about, null if it is about the whole record.
@@ -43,8 +51,9 @@ export function createRejectsSheet(
   const names = rejectColumnNames(columns)
   const schema = new Map(Object.entries(run.schema ?? {}))
   const accepted = new Map<string, string>()
+  const delimiter = rejectsDelimiter(run)
   const lineOf = (cells: readonly (Json | undefined)[]) =>
-    `${cells.map((cell) => csvCell(cellText(cell), exact)).join(',')}\n`
+    `${cells.map((cell) => csvCell(cellText(cell), exact)).join(delimiter)}\n`
 
   const isMapped = (property: string) => Object.hasOwn(config.properties, property)
   const propertyOf = ({ field }: ReportedItem): string | null => propertyOfField(field, isMapped)

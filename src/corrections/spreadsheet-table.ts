@@ -50,16 +50,17 @@ export interface SpreadsheetTable {
 
 /**
  * Opens a file and reads its header.
- * @param wanted names of columns @param needed the required ones among them
+ * @param wanted names of columns @param needed the required ones among them @param written the delimiter that it was written with
  * @throws SourceError corrections_header, corrections_workbook, and those of CSV files
  */
 export async function openTable(
   file: SpreadsheetFile,
   wanted: readonly string[],
   needed: readonly string[],
+  written = ',',
 ): Promise<SpreadsheetTable> {
   const fault = csvFaults(fileNameOf(file))
-  for (const delimiter of DELIMITERS) {
+  for (const delimiter of new Set([written, ...DELIMITERS])) {
     const table = await tryDelimiter(file, delimiter, wanted, needed, fault)
     if (table) return table
   }

@@ -3,36 +3,32 @@
 import { SyncError } from '../core/errors.ts'
 import { decimalOfNumber } from '../core/decimal.ts'
 import type { Json } from '../core/json.ts'
+import { INFINITE_TIME, NOT_FINITE } from '../core/not-a-cell.ts'
 
 /** Converts one value that is not NULL to a cell. @throws NoCell */
 export type CellOf<Value> = (value: Value) => Json
 
-/** A value that cannot be a cell; thrown by a `CellOf`, which knows neither row nor column. */
+/** A value that cannot be a cell; its message is the text that stands for it. */
 export class NoCell extends Error {}
 
 /** `17`, `0.1`, never with an exponent; the shortest text of this double. */
 export function numberCell(value: number): string {
-  if (!Number.isFinite(value)) throw new NoCell('NaN or infinite; expected a finite number')
+  if (!Number.isFinite(value)) throw new NoCell(NOT_FINITE)
   return decimalOfNumber(value)
 }
 
 /** For an infinite instant, which both databases have. */
 export function infiniteCell(): NoCell {
-  return new NoCell('infinite; expected a time of the calendar')
+  return new NoCell(INFINITE_TIME)
 }
 
 /** `2026-01-31 08:15:00.5` as `2026-01-31T08:15:00.5Z`. */
 export const instantCell = (text: string): string => `${text.replace(' ', 'T')}Z`
 
-/**
- * The cells of a row, 1-based in the answer.
- * @throws SyncError `query_value` for a value that cannot be a cell
- */
+/** The cells of a row. A value that cannot be a cell is the text that stands for it, so that it stops no other one. */
 export function rowCells<Value>(
   values: readonly (Value | null)[],
   cells: readonly CellOf<Value>[],
-  columns: readonly string[],
-  row: number,
 ): Json[] {
   return values.map((value, index) => {
     if (value === null) return null
@@ -40,10 +36,7 @@ export function rowCells<Value>(
       return cells[index]!(value)
     } catch (error) {
       if (!(error instanceof NoCell)) throw error
-      throw new SyncError(
-        'query_value',
-        `row ${row}, column ${JSON.stringify(columns[index]!)}: the value is ${error.message}; leave it out, or make it NULL, in the query`,
-      )
+      return error.message
     }
   })
 }

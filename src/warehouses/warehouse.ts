@@ -45,7 +45,8 @@ export interface Reading {
    * - dates `YYYY-MM-DD`, times `HH:MM:SS[.ffffff]`, timestamps `YYYY-MM-DDTHH:MM:SS[.ffffff]Z`, always in UTC;
    * - lists: an array of cells; structs, maps and what is nested in lists: JSON text;
    * - everything else: the text that the warehouse gives.
-   * @throws SyncError `query_value` for a value that is no number or no time (NaN, infinity); as `read`
+   * - a value that is no number or no time (NaN, infinity): a text of `core/not-a-cell.ts`.
+   * @throws SyncError as `read`
    */
   chunks(rowsMax: number): AsyncIterable<readonly (readonly Json[])[]>
 }

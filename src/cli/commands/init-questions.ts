@@ -190,7 +190,7 @@ async function askOpen(
 
 /** What an answer says, in a word or two. */
 function nameOfAnswer({ format, thousands, decimal = '.' }: OpenProperty['settings']): string {
-  if (format !== undefined) return format
+  if (format !== undefined) return [format].flat().join(', ')
   return thousands === undefined
     ? `"${decimal}" is the decimal mark`
     : `"${thousands}" separates thousands`

@@ -5,7 +5,7 @@
 import { canonicalDecimal, isCanonicalDecimal } from '../../core/decimal.ts'
 import type { PropertyMapping } from '../../../config/index.ts'
 
-export type NumberForm = Pick<PropertyMapping, 'decimal' | 'thousands' | 'symbol'>
+export type NumberForm = Pick<PropertyMapping, 'decimal' | 'thousands' | 'symbol' | 'negative'>
 
 /** What may stand for a separator that is written as a space or an apostrophe. */
 const SAME: Readonly<Record<string, string>> = { ' ': ' \\u00a0\\u202f', "'": "'\\u2019" }
@@ -40,11 +40,25 @@ function plainText(text: string): string {
 /** Without its sign and its separators of thousands; null if it has separators in other places. */
 export function bareNumber(cell: string, form: NumberForm): string | null {
   const { thousands, decimal = '.', symbol } = form
-  const text = symbol === undefined ? cell.trim() : withoutSymbol(cell.trim(), symbol)
+  const written = cell.trim().replaceAll(MINUS, '-')
+  const signed = signFirst(written, form)
+  const bare = symbol === undefined ? signed : withoutSymbol(signed, symbol)
+  // The sign may stand inside of the symbol, as in `$(30)` and `30- €`.
+  const text = symbol === undefined || signed !== written ? bare : signFirst(bare, form)
   if (thousands === undefined) return text
   const { marks, grouped } = patternsOf(thousands, decimal)
   if (!marks.test(text)) return text
   return grouped.test(text) ? text.replaceAll(new RegExp(marks, 'g'), '') : null
+}
+
+/** The minus of typography. */
+const MINUS = '\u2212'
+
+/** `(30)` and `30-` as `-30`, where the mapping allows it; a number that has a sign already stays. */
+function signFirst(text: string, { negative }: NumberForm): string {
+  const form = negative === 'parentheses' ? /^\(([^()+-]*)\)$/ : /^([^()+-]*)-$/
+  const [, number] = (negative === undefined ? null : form.exec(text)) ?? []
+  return number === undefined ? text : `-${number.trim()}`
 }
 
 const patterns = new Map<string, { readonly marks: RegExp; readonly grouped: RegExp }>()
@@ -55,7 +69,10 @@ function patternsOf(thousands: string, decimal: string) {
   let found = patterns.get(name)
   if (found === undefined) {
     const mark = `[${SAME[thousands] ?? `\\${thousands}`}]`
-    const groups = String.raw`[1-9]\d{0,2}(?:${mark}\d{3})+`
+    const plain = String.raw`[1-9]\d{0,2}(?:${mark}\d{3})+`
+    // Lakhs and crores, as India writes them: 12,34,567.
+    const indian = String.raw`[1-9]\d?(?:,\d{2})+,\d{3}`
+    const groups = thousands === ',' ? `(?:${plain}|${indian})` : plain
     found = {
       marks: new RegExp(mark),
       grouped: new RegExp(String.raw`^[+-]?${groups}(?:[${decimal}]\d*)?$`),

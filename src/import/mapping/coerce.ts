@@ -1,7 +1,6 @@
 // Cells become property values: one table, by field type. Nothing is guessed, rounded or cut: what does not fit exactly
 // is refused with what was expected. `Number('')`, `Date.parse` and binary floats never decide.
 
-import { isCalendarDay, isIsoDay } from '../../core/calendar.ts'
 import { decimalOfNumber, exactDouble } from '../../core/decimal.ts'
 import { canonicalJson, isJsonObject, parseJson, type Json } from '../../core/json.ts'
 import { EMAIL_PATTERN, hasEmail, isEmail } from '../../core/email.ts'
@@ -9,9 +8,9 @@ import { hasUnseen, seenText, withoutUnseen } from '../../core/look.ts'
 import { LosslessNumber, plainDecimal, numberFromDecimal } from '../../core/lossless-number.ts'
 import type { PropertyMapping } from '../../../config/index.ts'
 import { decimalOfCell } from './amounts.ts'
+import { asDate, asDatetime } from './days.ts'
 import { domainOf } from './domain.ts'
 import { allowedForms, numberAdvice } from './number-advice.ts'
-import { isIsoTime, readTime } from './times.ts'
 import { isUnit, meantUnit } from './units.ts'
 
 /** What a coercion needs to know of the property. */
@@ -26,7 +25,12 @@ export interface CoercionContext {
 }
 
 export type Coerced =
-  | { readonly ok: true; readonly value: Json }
+  | {
+      readonly ok: true
+      readonly value: Json
+      /** Of a time: it was finer than records keep it. */
+      readonly isCut?: true
+    }
   | {
       readonly ok: false
       readonly reason: string
@@ -126,70 +130,6 @@ const asBoolean: Coercion = (cell, { mapping }) => {
     isWord ? `${expected}; \`true:\` and \`false:\` of the mapping name other words` : expected,
   )
 }
-
-const formats = new Map<string, RegExp>()
-
-/** A day and a month of one or two digits, and nothing that parts them: 111 in `DM` is the 1st of November and the 11th of January. */
-const LOOSE = /(?<!D)D(?!D)[YMD\d]*(?<!M)M(?!M)|(?<!M)M(?!M)[YMD\d]*(?<!D)D(?!D)/
-
-/** The pattern of a date format, with named groups; null if a part is missing or doubled, or not certain. */
-export function dateFormatPattern(format: string): RegExp | null {
-  const known = formats.get(format)
-  if (known) return known
-  const parts: Record<string, string> = {
-    YYYY: '(?<year>\\d{4})',
-    MM: '(?<month>\\d{2})',
-    DD: '(?<day>\\d{2})',
-    M: '(?<month>\\d{1,2})',
-    D: '(?<day>\\d{1,2})',
-  }
-  if (LOOSE.test(format)) return null
-  const seen: string[] = []
-  const source = format.replace(/YYYY|MM|DD|M|D|[^A-Za-z]|[A-Za-z]/g, (token) => {
-    const part = parts[token]
-    if (!part) return token.replace(/[.*+?^${}()|[\]\\/-]/g, '\\$&')
-    seen.push(token[0]!)
-    return part
-  })
-  if (seen.toSorted().join('') !== 'DMY') return null
-  const pattern = new RegExp(`^${source}$`)
-  formats.set(format, pattern)
-  return pattern
-}
-
-const two = (number: number) => String(number).padStart(2, '0')
-
-const asDate: Coercion = (cell, { mapping }) => {
-  const format = mapping.format ?? 'YYYY-MM-DD'
-  if (format === 'YYYY-MM-DD' && isIsoDay(cell)) return value(cell)
-  const groups = dateFormatPattern(format)?.exec(cell.trim())?.groups
-  const [year, month, day] = [
-    Number(groups?.['year']),
-    Number(groups?.['month']),
-    Number(groups?.['day']),
-  ]
-  if (!groups || !isCalendarDay(year, month, day))
-    return refuse('not_a_date', `a day of the calendar as ${format}`)
-  return value(`${String(year).padStart(4, '0')}-${two(month)}-${two(day)}`)
-}
-
-const asDatetime: Coercion = (cell, { mapping: { format, zone } }) => {
-  if (format === undefined && isIsoTime(cell)) return value(cell)
-  const days = format === undefined ? null : dateFormatPattern(format)
-  const time = readTime(cell.trim(), days ?? ISO_DAY, zone)
-  if (time !== null) return value(time)
-  const day = (format ?? 'YYYY-MM-DD')
-    .replace('YYYY', '2026')
-    .replace(/MM?/, '01')
-    .replace(/DD?/, '31')
-  const expected =
-    zone === undefined
-      ? `a time with its zone, such as ${day}T08:15:00Z or ${day}T08:15:00+01:00; \`zone:\` of the mapping names that of times without one`
-      : `a time such as ${day} 08:15:00, which the clocks of ${zone} show once; another one with its zone, such as ${day}T08:15:00+01:00`
-  return refuse('not_a_datetime', expected)
-}
-
-const ISO_DAY = dateFormatPattern('YYYY-MM-DD')!
 
 const asEmail: Coercion = (cell) => {
   const text = cell.trim()
@@ -311,7 +251,13 @@ export function coerceCell(coercion: Coercion, cell: Json, context: CoercionCont
     const decimal = plainDecimal(cell)
     if (decimal !== null) return value(numberFromDecimal(decimal))
   }
-  const unset = { thousands: undefined, symbol: undefined, true: undefined, false: undefined }
+  const unset = {
+    thousands: undefined,
+    symbol: undefined,
+    negative: undefined,
+    true: undefined,
+    false: undefined,
+  }
   const plain = { ...mapping, decimal: '.' as const, ...unset }
   if (coercion !== asCurrency || !isJsonObject(cell))
     return coercion(sourceCellText(cell), { ...context, mapping: plain })

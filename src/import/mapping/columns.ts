@@ -101,10 +101,12 @@ export function coerceColumn(column: Column, row: SourceRow, cell: Json): Coerce
   const unitCell = column.unitIndex < 0 ? null : sourceCellText(row.cells[column.unitIndex] ?? '')
   if (!column.property.is_multi) return column.coerce(cell, unitCell)
   const values: Json[] = []
+  let isCut = false
   for (const part of partsOf(cell, column.split)) {
     const coerced = column.coerce(part, unitCell)
     if (!coerced.ok) return coerced
+    isCut ||= coerced.isCut === true
     values.push(coerced.value)
   }
-  return { ok: true, value: values }
+  return { ok: true, value: values, ...(isCut && { isCut }) }
 }

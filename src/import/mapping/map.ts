@@ -6,6 +6,7 @@ import type { PropertyWire } from '../../contract/index.ts'
 import { MappingError, type MappingProblem } from '../../core/errors.ts'
 import { writesRecords } from '../../core/domain/import-modes.ts'
 import { canonicalJson, writeJson, type Json } from '../../core/json.ts'
+import { isNotACell } from '../../core/not-a-cell.ts'
 import { OPTIONS_KEPT_MAX } from '../../core/limits.ts'
 import { mappedColumns } from '../../core/domain/mapped-columns.ts'
 import type { ImportConfig } from '../../../config/index.ts'
@@ -18,6 +19,7 @@ import { compileLinks, type LinksOfRow } from '../links/map-links.ts'
 import { checkOutputs, checkPhone, compileSteps } from './check-transformation.ts'
 import { coerceColumn, compileColumn, isEmpty, type Column } from './columns.ts'
 import { itemKey, normaliseValue } from './key.ts'
+import { SeenCells } from './seen-cells.ts'
 import { cut, rowFault, totalsRow, TotalsRows } from './row-faults.ts'
 import { RowNotes } from './row-notes.ts'
 import {
@@ -176,6 +178,7 @@ class RowMapper {
   readonly #constantKey: string | null
   readonly #asksDeletion: ((row: SourceRow) => boolean) | null
   readonly #totals = new TotalsRows()
+  readonly #cells = new SeenCells()
   #cleared = 0
   readonly #notes = new RowNotes()
 
@@ -207,7 +210,7 @@ class RowMapper {
   }
 
   get notes(): readonly string[] {
-    return this.#notes.texts(this.#matching.name)
+    return [...this.#notes.texts(this.#matching.name), ...this.#cells.texts()]
   }
 
   map(row: SourceRow): StagedItem {
@@ -225,6 +228,10 @@ class RowMapper {
     // A row reports all of its errors at once, so that a person mends them at once.
     for (const column of this.#columns) {
       let cell = cells[column.index] ?? null
+      if (isNotACell(cell)) {
+        wrong.push(this.#cellError(column, row, NOT_A_CELL))
+        continue
+      }
       if (column.change !== null) {
         const changed = column.change(cells)
         if (!changed.ok) {
@@ -247,6 +254,7 @@ class RowMapper {
         wrong.push(this.#cellError(column, row, coerced))
         continue
       }
+      this.#cells.see(column, cell!, coerced)
       let sent = coerced.value
       if (column.property === this.#matching) {
         const found = this.#keyOf(sent)
@@ -356,6 +364,13 @@ function deletionReader(
   const index = columns.indexOf(when.column)
   const texts: ReadonlySet<string> = new Set(when.equals.map((text) => text.trim()))
   return ({ cells }) => texts.has(sourceCellText(cells[index] ?? '').trim())
+}
+
+/** Of a query: the database has such values, and no property does. */
+const NOT_A_CELL: Refused = {
+  ok: false,
+  reason: 'not_a_value',
+  expected: 'a finite number, or a time of the calendar',
 }
 
 type Refused = Extract<Coerced, { readonly ok: false }>

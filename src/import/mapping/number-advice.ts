@@ -4,11 +4,14 @@
 import type { PropertyMapping } from '../../../config/index.ts'
 import { decimalOfCell, type NumberForm } from './amounts.ts'
 
+const NEGATIVES = { parentheses: '(30)', trailing: '30-' }
+
 /** What else a cell may have, behind `such as 1234.50`; empty: nothing. */
-export const allowedForms = ({ symbol, thousands }: NumberForm): string =>
+export const allowedForms = ({ symbol, thousands, negative }: NumberForm): string =>
   [
     ...(thousands === undefined ? [] : [`with \`${thousands}\` between thousands or without`]),
     ...(symbol === undefined ? [] : [`with \`${symbol}\` or without`]),
+    ...(negative === undefined ? [] : [`negative as ${NEGATIVES[negative]} or -30`]),
   ].join(', ')
 
 /** From few settings to many: the first that reads a cell says what it takes. */
@@ -35,8 +38,9 @@ export function numberAdvice(cell: string, mapping: PropertyMapping): string {
   const symbols = mapping.symbol === undefined ? symbolsIn(cell, mapping) : [mapping.symbol]
   const isStated = (mapping.decimal ?? thousands) !== undefined
   const tried = isStated ? [{ decimal: mapping.decimal, thousands }] : MARKS
+  const negative = mapping.negative ?? negativeIn(cell)
   for (const symbol of symbols) {
-    const forms = tried.map((marks) => ({ ...marks, symbol }))
+    const forms = tried.map((marks) => ({ ...marks, symbol, negative }))
     const readings = new Map<string, NumberForm>()
     for (const form of forms) {
       const number = decimalOfCell(cell, form)
@@ -59,6 +63,14 @@ const beginsWithZero = (cell: string, form: NumberForm): boolean =>
   decimalOfCell(cell.replace(/\d/, '1'), form) !== null &&
   /^\D*0/.test(cell)
 
+/** How the cell seems to say that it is negative. */
+const negativeIn = (cell: string): NumberForm['negative'] =>
+  /^[^()]*\([^()]*\)[^()]*$/.test(cell)
+    ? 'parentheses'
+    : /\d\D*-/.test(cell)
+      ? 'trailing'
+      : undefined
+
 /** Signs that a setting may name: of a currency, of percent, or the unit of the mapping. */
 function symbolsIn(cell: string, { unit }: PropertyMapping): (string | undefined)[] {
   const [sign] = /\p{Sc}|%/u.exec(cell) ?? []
@@ -68,9 +80,11 @@ function symbolsIn(cell: string, { unit }: PropertyMapping): (string | undefined
 
 /** What the mapping lacks, as it is written. */
 const settingsOf = (form: NumberForm, mapping: PropertyMapping): string[] =>
-  (['decimal', 'thousands', 'symbol'] as const)
+  (['decimal', 'thousands', 'symbol', 'negative'] as const)
     .filter((name) => form[name] !== undefined && mapping[name] === undefined)
-    .map((name) => `\`${name}: "${form[name]}"\``)
+    .map((name) =>
+      name === 'negative' ? `\`${name}: ${form[name]}\`` : `\`${name}: "${form[name]}"\``,
+    )
 
 const joined = (settings: readonly string[]): string =>
   [settings.slice(0, -1).join(', '), ...settings.slice(-1)]

@@ -15,7 +15,7 @@ import { seenText, spelled } from '../../core/look.ts'
 import { joinWords, nearestWord, suggestWord } from '../../core/suggest.ts'
 import type { ImportConfig, ImportSync, PropertyMapping } from '../../../config/index.ts'
 import { mappedColumns, sharing } from '../../core/domain/mapped-columns.ts'
-import { COERCIONS, dateFormatPattern, readWithoutType } from './coerce.ts'
+import { COERCIONS, readWithoutType } from './coerce.ts'
 import { readLinkTarget, type LinkDefinitions } from '../links/link-target.ts'
 import { itemKey } from './key.ts'
 import type { ImportClient, ImportDeps } from '../ports.ts'
@@ -315,15 +315,16 @@ export function checkProperty(
     warnings.push(
       `${name} can be set once only: a changed value of an existing record is rejected, and an undo cannot give the value of before back`,
     )
-  if (mapping.format !== undefined && dateFormatPattern(mapping.format) === null)
-    wrong(
-      `format "${mapping.format}" of ${name} must hold YYYY, MM (or M) and DD (or D) once each, with a sign between D and M`,
-      'format',
-    )
   const type = mapping.type ?? property.field_type
   const fieldType = target.fieldTypes.find((one) => one.name === property.field_type)
   const units = new Set(fieldType?.units)
   const hasUnit = source.hasUnits || mapping.unit || mapping.unit_column
+  const { epoch } = mapping
+  if (epoch !== undefined && type !== (epoch === 'spreadsheet' ? 'date' : 'datetime'))
+    wrong(
+      `property ${name} is read as ${type}: epoch ${epoch} is for ${epoch === 'spreadsheet' ? 'date' : 'datetime'}`,
+      'epoch',
+    )
   if (type === 'currency' && hasColumn && !hasUnit)
     wrong(`property ${name} is a currency: give its unit or its unit_column`)
   if (type === 'number' && (mapping.unit ?? mapping.unit_column) !== undefined)

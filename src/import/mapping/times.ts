@@ -1,10 +1,11 @@
 // Times as files write them: the day in the format of the mapping, then hours and minutes, then the zone, of the cell or of the
 // mapping. Promise kept here: a time that its zone has twice or never, as clocks change, is refused.
 
-import { isCalendarDay, isIsoDay } from '../../core/calendar.ts'
+import { isIsoDay } from '../../core/calendar.ts'
+import type { ReadDay } from '../../core/date-format.ts'
 
 const TIME =
-  /^(?<day>.*\d)(?:T|,? +)(?<hour>\d{1,2}):(?<minute>\d{2})(?::(?<second>\d{2})(?<fraction>\.\d{1,9})?)?(?: ?(?<half>[AP])M)? ?(?<zone>Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?)?$/i
+  /^(?<day>.*[^\s,])(?:T|,? +)(?<hour>\d{1,2}):(?<minute>\d{2})(?::(?<second>\d{2})(?<fraction>\.\d{1,9})?)?(?: ?(?<half>[AP])M)? ?(?<zone>Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?)?$/i
 
 const ISO_TIME = /^.{10}T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\dZ$/
 
@@ -14,24 +15,24 @@ export const isIsoTime = (text: string): boolean =>
 
 /**
  * The instant in the form of RFC 3339, with the offset of its zone.
- * @param days the pattern of a day, with named groups
+ * @param readDay reads the text of a day
  * @param zone of times that name none; undefined: there is none
  * @returns null if it is no time, or not one
  */
-export function readTime(cell: string, days: RegExp, zone: string | undefined): string | null {
+export function readTime(cell: string, readDay: ReadDay, zone: string | undefined): string | null {
   const time = TIME.exec(cell)?.groups
-  const date = time && days.exec(time['day']!)?.groups
-  if (!time || !date) return null
-  const [year, month, day] = [date['year'], date['month'], date['day']].map(Number) as Numbers
+  const date = time ? readDay(time['day']!) : null
+  if (!time || date === null) return null
+  const [year, month, day] = date.split('-').map(Number) as Numbers
   const hour = hourOf(Number(time['hour']), time['half'])
   const [minute, second] = [Number(time['minute']), Number(time['second'] ?? 0)]
-  if (!isCalendarDay(year, month, day) || hour === null || minute > 59 || second > 59) return null
+  if (hour === null || minute > 59 || second > 59) return null
   const offset =
     time['zone'] === undefined
       ? zone && offsetIn(zone, Date.UTC(year, month - 1, day, hour, minute, second))
       : offsetText(time['zone'])
   if (!offset) return null
-  const text = `${String(year).padStart(4, '0')}-${two(month)}-${two(day)}T${two(hour)}:${two(minute)}`
+  const text = `${date}T${two(hour)}:${two(minute)}`
   return `${text}:${two(second)}${time['fraction'] ?? ''}${offset}`
 }
 

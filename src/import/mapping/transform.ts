@@ -5,6 +5,7 @@
 import { joinSome } from '../../core/format.ts'
 import { isJsonObject, type Json } from '../../core/json.ts'
 import { isBlank, seenText } from '../../core/look.ts'
+import { isNotACell } from '../../core/not-a-cell.ts'
 import type { PropertyMapping } from '../../../config/index.ts'
 import { partsOf, trimmed } from './cell-parts.ts'
 import { sourceCellText, type Coerced } from './coerce.ts'
@@ -125,7 +126,7 @@ function joiner(
     const texts: string[] = []
     for (const index of indexes) {
       const cell = cells[index] ?? ''
-      if (Array.isArray(cell) || isJsonObject(cell)) return NOT_A_TEXT
+      if (Array.isArray(cell) || isJsonObject(cell) || isNotACell(cell)) return NOT_A_TEXT
       const text = sourceCellText(cell)
       if (!isBlank(text)) texts.push(trims ? trimmed(text) : text)
     }

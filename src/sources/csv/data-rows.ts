@@ -2,6 +2,7 @@
 // repeats the header, and is counted.
 
 import { formatNumber } from '../../core/format.ts'
+import { isBlank, seenText } from '../../core/look.ts'
 import type { SourceRow } from '../source.ts'
 import type { CsvSettings } from './settings.ts'
 
@@ -59,7 +60,7 @@ export class DataRows {
     const rows: SourceRow[] = []
     for (const record of records) {
       const cells = this.#withoutNulls(record.cells as readonly string[])
-      if (cells.every(isNothing)) {
+      if (cells.every(isBlank)) {
         this.#blank.add(record.line)
         continue
       }
@@ -102,7 +103,7 @@ export class DataRows {
     if (header === null || bareName(cells[0]!) !== header[0]) return false
     return (
       header.every((name, index) => bareName(cells[index] ?? '') === name) &&
-      cells.slice(header.length).every(isNothing)
+      cells.slice(header.length).every(isBlank)
     )
   }
 
@@ -112,16 +113,11 @@ export class DataRows {
     const { length } = columns
     if (cells.length === length || !this.#cutsEnd) return cells
     if (cells.length > length)
-      return cells.slice(length).every(isNothing) ? cells.slice(0, length) : cells
+      return cells.slice(length).every(isBlank) ? cells.slice(0, length) : cells
     return ragged === 'pad' ? [...cells, ...Array<string>(length - cells.length).fill('')] : cells
   }
 }
 
-const isNothing = (cell: string): boolean => /^[\s\u200b\u2060\ufeff]*$/.test(cell)
-
 /** A name as the header of another file may have it: in other capitals, with space, quotes or a byte order mark around it. */
 const bareName = (name: string): string =>
-  name
-    .replaceAll(/^[\s"'\u200b\u2060\ufeff]+|[\s"'\u200b\u2060\ufeff]+$/g, '')
-    .normalize('NFC')
-    .toLowerCase()
+  seenText(seenText(name).replaceAll(/^["']+|["']+$/g, '')).toLowerCase()

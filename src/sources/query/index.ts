@@ -23,7 +23,7 @@ import type { QuerySettings } from './settings.ts'
  * Opens the warehouse and runs the query. The source closes the warehouse.
  * @param sync its name, for messages
  * @param extent default: from the start, without a window
- * @throws SourceError query_refused, query_header, query_column, query_value, query_watermark, query_window; Blocked if the
+ * @throws SourceError query_refused, query_header, query_column, query_watermark, query_window; Blocked if the
  *   warehouse is unavailable
  */
 export async function openQuery(

@@ -245,7 +245,8 @@ export class DuckdbWarehouse implements Warehouse {
           `the answer ended after ${row} of ${rows} rows; the temporary files of DuckDB may be damaged`,
         )
       }
-      for (const values of chunk.getRows()) waiting.push(rowCells(values, cells, columns, ++row))
+      for (const values of chunk.getRows()) waiting.push(rowCells(values, cells))
+      row += chunk.rowCount
       while (waiting.length >= rowsMax) {
         yield waiting.slice(0, rowsMax)
         waiting = waiting.slice(rowsMax)

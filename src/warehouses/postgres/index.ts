@@ -75,7 +75,7 @@ class PostgresWarehouse implements Warehouse {
     return {
       columns,
       orders: types.map(orderOf),
-      chunks: (rowsMax) => this.#chunks(columns, cells, rowsMax, ask),
+      chunks: (rowsMax) => this.#chunks(cells, rowsMax, ask),
     }
   }
 
@@ -90,15 +90,14 @@ class PostgresWarehouse implements Warehouse {
   }
 
   async *#chunks(
-    columns: readonly string[],
     cells: readonly CellOf<string>[],
     rowsMax: number,
     ask: (text: string) => Promise<{ rows: (string | null)[][] }>,
   ): AsyncGenerator<readonly (readonly Json[])[], void, undefined> {
     const size = Math.min(rowsMax, FETCH_ROWS_MAX)
-    for (let row = 0; ;) {
+    for (;;) {
       const { rows } = await ask(`FETCH FORWARD ${size} FROM answer`)
-      const chunk = rows.map((values) => rowCells(values, cells, columns, ++row))
+      const chunk = rows.map((values) => rowCells(values, cells))
       if (chunk.length > 0) yield chunk
       if (chunk.length < size) return
     }

@@ -3,6 +3,7 @@
 import pg from 'pg'
 import type { Json } from '../../core/json.ts'
 import { decimalOfNumber } from '../../core/decimal.ts'
+import { NOT_FINITE } from '../../core/not-a-cell.ts'
 import type { ColumnOrder } from '../../core/domain/watermark.ts'
 import { infiniteCell, instantCell, NoCell, numberCell, type CellOf } from '../cells.ts'
 
@@ -19,7 +20,7 @@ const finite = (value: string): string => {
   return value
 }
 const exact: CellOf<string> = (value) => {
-  if (!/\d/.test(value)) throw new NoCell('NaN or infinite; expected a finite number')
+  if (!/\d/.test(value)) throw new NoCell(NOT_FINITE)
   return value
 }
 

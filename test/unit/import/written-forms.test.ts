@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { canonicalDecimal } from '../../../src/core/decimal.ts'
 import type { PropertyMapping } from '../../../config/index.ts'
 import { bareNumber, decimalOfCell } from '../../../src/import/mapping/amounts.ts'
-import { dateFormatPattern } from '../../../src/import/mapping/coerce.ts'
+import { dayReader } from '../../../src/core/date-format.ts'
 import { domainOf } from '../../../src/import/mapping/domain.ts'
 import { numberAdvice } from '../../../src/import/mapping/number-advice.ts'
 import { readTime } from '../../../src/import/mapping/times.ts'
@@ -145,7 +145,7 @@ describe('what a refused number says', () => {
 })
 
 describe('times', () => {
-  const iso = dateFormatPattern('YYYY-MM-DD')!
+  const iso = dayReader('YYYY-MM-DD')
   it.each([
     ['2024-03-01 14:22', 'Europe/Berlin', '2024-03-01T14:22:00+01:00'],
     ['2024-07-01T14:22:11.5', 'Europe/Berlin', '2024-07-01T14:22:11.5+02:00'],

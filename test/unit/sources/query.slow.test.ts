@@ -207,11 +207,6 @@ describe.each(['duck', 'pg'])('an import from a query of %s', (warehouse) => {
       'query_header',
       'column 2 has no name; expected one, such as `… AS name`',
     ],
-    [
-      "SELECT CAST('NaN' AS DOUBLE PRECISION) AS a",
-      'query_value',
-      'row 1, column "a": the value is NaN or infinite; expected a finite number; leave it out, or make it NULL, in the query',
-    ],
   ])('refuses %s', async (query, code, message) => {
     const { open } = await project(warehouse, query)
     const error = await faultOf(open().then(readAll))
