@@ -20,7 +20,8 @@ import { checkOutputs, checkPhone, compileSteps } from './check-transformation.t
 import { coerceColumn, compileColumn, isEmpty, type Column } from './columns.ts'
 import { itemKey, normaliseValue } from './key.ts'
 import { SeenCells } from './seen-cells.ts'
-import { cut, rowFault, totalsRow, TotalsRows } from './row-faults.ts'
+import { deletionReader } from './delete-when.ts'
+import { cut, NOT_A_CELL, rowFault, totalsRow, TotalsRows } from './row-faults.ts'
 import { RowNotes } from './row-notes.ts'
 import {
   checkCleared,
@@ -214,7 +215,7 @@ class RowMapper {
   }
 
   map(row: SourceRow): StagedItem {
-    const { ordinal, line, cells } = row
+    const { cells } = row
     const texts = cells.map(cellJson)
     const raw = `[${texts.join(',')}]`
     const fault = rowFault(row, this.#sourceColumns.length)
@@ -274,16 +275,16 @@ class RowMapper {
     }
     if (wrong.length > 0) return this.#invalid(row, raw, key, wrong)
     this.#cleared += clears
-    const payload = `{"properties":{${members.join(',')}}}`
-    const item = {
-      ordinal,
-      line,
-      raw,
-      valid: true,
-      key: key!,
-      payload,
-      hash: textHash(payload),
-    } as const
+    return this.#valid(row, { raw, key: key!, rawKey }, `{"properties":{${members.join(',')}}}`)
+  }
+
+  #valid(
+    row: SourceRow,
+    { raw, key, rawKey }: { raw: string; key: string; rawKey: string | null },
+    payload: string,
+  ): StagedItem {
+    const { ordinal, line } = row
+    const item = { ordinal, line, raw, valid: true, key, payload, hash: textHash(payload) } as const
     // Seldom: to spread such an object takes longer than to map the row.
     if (row.of === undefined && rawKey === null) return item
     return { ...item, ...ofRow(row), ...(rawKey !== null && { rawKey }) }
@@ -353,24 +354,6 @@ class RowMapper {
       detail,
     }
   }
-}
-
-/** Reads whether a row asks for the deletion of its record; null if no row does. */
-function deletionReader(
-  { delete_when: when }: ImportConfig,
-  columns: readonly string[],
-): ((row: SourceRow) => boolean) | null {
-  if (when === undefined) return null
-  const index = columns.indexOf(when.column)
-  const texts: ReadonlySet<string> = new Set(when.equals.map((text) => text.trim()))
-  return ({ cells }) => texts.has(sourceCellText(cells[index] ?? '').trim())
-}
-
-/** Of a query: the database has such values, and no property does. */
-const NOT_A_CELL: Refused = {
-  ok: false,
-  reason: 'not_a_value',
-  expected: 'a finite number, or a time of the calendar',
 }
 
 type Refused = Extract<Coerced, { readonly ok: false }>

@@ -70,3 +70,10 @@ export const totalsRow = (column: string, key: Json): CellError => ({
   detail:
     'its key is a word for a total, and the keys above it are none: `footer: 1` under `from` leaves the last row of a file out',
 })
+
+/** What is wrong with a cell of a query that no property can take. */
+export const NOT_A_CELL = {
+  ok: false,
+  reason: 'not_a_value',
+  expected: 'a finite number, or a time of the calendar',
+} as const

@@ -7,37 +7,48 @@ import type { CsvFault } from './faults.ts'
 const SAVE_AS = 'save the sheet as "CSV UTF-8"'
 const EXPORT = 'export it as CSV'
 
-type Foreign = readonly [start: RegExp, what: string, toDo: string]
+type Foreign<Start> = readonly [start: Start, what: string, toDo: string]
+
+const ZIP = 'PK\x03\x04'
+/** Names within the zip of a workbook. */
+const OF_WORKBOOK = /xl\/|\[Content_Types\]\.xml|mimetypeapplication\/vnd/
+const WORKBOOK = ['a workbook, such as .xlsx or .ods', SAVE_AS] as const
+const UNPACK = 'unpack it, or compress it with gzip'
 
 /* oxlint-disable no-control-regex -- files of bytes begin with control characters */
 /** By bytes, read as Latin-1. The first that fits counts. */
-const BINARY: readonly Foreign[] = [
+const BINARY: readonly Foreign<readonly string[]>[] = [
+  [[ZIP, 'PK\x05\x06', 'PK\x07\x08'], 'a zip archive, or a workbook', `unpack it, or ${SAVE_AS}`],
   [
-    /^PK\x03\x04[^]*(?:xl\/|\[Content_Types\]\.xml|mimetypeapplication\/vnd)/,
-    'a workbook, such as .xlsx or .ods',
+    [
+      '\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1',
+      '\x09\x08\x10\0',
+      '\x09\x08\x08\0',
+      '\x09\x04\x06\0',
+      '\x09\x02\x06\0',
+      '\x09\0\x04\0',
+    ],
+    'an old workbook, such as .xls',
     SAVE_AS,
   ],
-  [/^PK(?:\x03\x04|\x05\x06|\x07\x08)/, 'a zip archive, or a workbook', `unpack it, or ${SAVE_AS}`],
-  [/^\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1/, 'an old workbook, such as .xls', SAVE_AS],
-  [/^\x09[\x00\x02\x04\x08][\x04-\x08]\x00/, 'an old workbook, such as .xls', SAVE_AS],
-  [/^%PDF-/, 'a PDF document', EXPORT],
-  [/^PAR[1E]/, 'a Parquet file', 'read it by a query of DuckDB, or export it as CSV'],
-  [/^ORC/, 'an ORC file', EXPORT],
-  [/^Obj\x01/, 'an Avro file', EXPORT],
-  [/^ARROW1/, 'an Arrow file', EXPORT],
-  [/^SQLite format 3\0/, 'an SQLite database', EXPORT],
-  [/^\x1f\x8b/, 'gzip inside gzip', 'unpack it once'],
-  [/^\x1f\x9d/, 'a file of compress (.Z)', 'unpack it, or compress it with gzip'],
-  [/^BZh[1-9]/, 'a file of bzip2', 'unpack it, or compress it with gzip'],
-  [/^\xfd7zXZ\0/, 'a file of xz', 'unpack it, or compress it with gzip'],
-  [/^\x28\xb5\x2f\xfd/, 'a file of zstd', 'unpack it, or compress it with gzip'],
-  [/^7z\xbc\xaf\x27\x1c/, 'a 7-Zip archive', 'unpack it'],
-  [/^Rar!\x1a\x07/, 'a RAR archive', 'unpack it'],
-  [/^(?:\x89PNG\r|GIF8[79]a|\xff\xd8\xff)/, 'a picture', EXPORT],
+  [['%PDF-'], 'a PDF document', EXPORT],
+  [['PAR1', 'PARE'], 'a Parquet file', 'read it by a query of DuckDB, or export it as CSV'],
+  [['ORC\x08', 'ORC\x0a'], 'an ORC file', EXPORT],
+  [['Obj\x01'], 'an Avro file', EXPORT],
+  [['ARROW1'], 'an Arrow file', EXPORT],
+  [['SQLite format 3\0'], 'an SQLite database', EXPORT],
+  [['\x1f\x8b'], 'gzip inside gzip', 'unpack it once'],
+  [['\x1f\x9d'], 'a file of compress (.Z)', UNPACK],
+  [['BZh9', 'BZh6', 'BZh1'], 'a file of bzip2', UNPACK],
+  [['\xfd7zXZ\0'], 'a file of xz', UNPACK],
+  [['\x28\xb5\x2f\xfd'], 'a file of zstd', UNPACK],
+  [['7z\xbc\xaf\x27\x1c'], 'a 7-Zip archive', 'unpack it'],
+  [['Rar!\x1a\x07'], 'a RAR archive', 'unpack it'],
+  [['\x89PNG\r', 'GIF87a', 'GIF89a', '\xff\xd8\xff'], 'a picture', EXPORT],
 ]
 /* oxlint-enable no-control-regex */
 /** By text. A name of a column may begin with any of the marks alone. */
-const TEXT: readonly Foreign[] = [
+const TEXT: readonly Foreign<RegExp>[] = [
   [
     /^\s*(?:<!--[^]{0,2000}?-->\s*)?<(?:!doctype\s+html|html|head|body|table|script|meta)[\s>]/i,
     'an HTML page, such as that of a login',
@@ -63,8 +74,10 @@ export function foreignFile(head: Buffer): { readonly what: string; readonly toD
     encoding === null || encoding === 'utf-8'
       ? rest.toString('latin1')
       : new TextDecoder(encoding).decode(rest)
+  const raw = bytes.toString('latin1')
+  if (raw.startsWith(ZIP) && OF_WORKBOOK.test(raw)) return { what: WORKBOOK[0], toDo: WORKBOOK[1] }
   const found =
-    BINARY.find(([start]) => start.test(bytes.toString('latin1'))) ??
+    BINARY.find(([starts]) => starts.some((start) => raw.startsWith(start))) ??
     TEXT.find(([start]) => start.test(text))
   return found === undefined ? null : { what: found[1], toDo: found[2] }
 }
