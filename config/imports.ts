@@ -125,7 +125,7 @@ export const mappingSettings = z.strictObject({
     .enum(['parentheses', 'trailing'])
     .optional()
     .describe(
-      'How negative numbers may be written besides `-30`: `(30)`, or `30-`. Default: in no other way.',
+      'How negative numbers may also be written, next to `-30`: `(30)`, or `30-`. Default: in no other way.',
     ),
   true: textList()
     .optional()

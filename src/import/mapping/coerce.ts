@@ -8,41 +8,16 @@ import { hasUnseen, seenText, withoutUnseen } from '../../core/look.ts'
 import { LosslessNumber, plainDecimal, numberFromDecimal } from '../../core/lossless-number.ts'
 import type { PropertyMapping } from '../../../config/index.ts'
 import { decimalOfCell } from './amounts.ts'
+import type { Coerced, Coercion, CoercionContext } from './coercion.ts'
 import { asDate, asDatetime } from './days.ts'
 import { domainOf } from './domain.ts'
 import { allowedForms, numberAdvice } from './number-advice.ts'
 import { isUnit, meantUnit } from './units.ts'
 
-/** What a coercion needs to know of the property. */
-export interface CoercionContext {
-  readonly mapping: PropertyMapping
-  /** JSON shape of the value on the wire: `string`, `number`, `boolean`, `object`, `array`. */
-  readonly valueType: string
-  /** Allowed values and their labels; empty if every value is allowed. */
-  readonly options: ReadonlyMap<string, string>
-  /** Allowed ISO 4217 codes; empty if every code is allowed. */
-  readonly units: ReadonlySet<string>
-}
-
-export type Coerced =
-  | {
-      readonly ok: true
-      readonly value: Json
-      /** Of a time: it was finer than records keep it. */
-      readonly isCut?: true
-    }
-  | {
-      readonly ok: false
-      readonly reason: string
-      readonly expected: string
-      /** Of an amount: its unit is wrong, not its number. */
-      readonly isOfUnit?: true
-    }
+export type { Coerced, Coercion, CoercionContext } from './coercion.ts'
 
 const value = (of: Json): Coerced => ({ ok: true, value: of })
 const refuse = (reason: string, expected: string): Coerced => ({ ok: false, reason, expected })
-
-export type Coercion = (cell: string, context: CoercionContext) => Coerced
 
 /** The text of a cell of any shape: numbers in plain decimals, objects and lists as canonical JSON. */
 export function sourceCellText(cell: Json): string {

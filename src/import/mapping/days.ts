@@ -10,7 +10,7 @@ import {
 } from '../../core/date-format.ts'
 import { isIsoDay } from '../../core/calendar.ts'
 import type { PropertyMapping } from '../../../config/index.ts'
-import type { Coerced, Coercion } from './coerce.ts'
+import type { Coerced, Coercion } from './coercion.ts'
 import { isIsoTime, readTime } from './times.ts'
 
 const DEFAULT = 'YYYY-MM-DD'
@@ -65,7 +65,7 @@ export const asDate: Coercion = (cell, { mapping }) => {
   if (other !== undefined) return ambiguous(formats)
   if (day !== undefined) return { ok: true, value: day }
   const hint =
-    formats.length > 0
+    formats.length > 0 || /^\d{4}-\d{2}-\d{2}$/.test(cell.trim())
       ? ''
       : DAY_NUMBER.test(cell.trim())
         ? '; `epoch: spreadsheet` of the mapping reads a number of days'

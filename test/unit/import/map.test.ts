@@ -127,7 +127,7 @@ describe('compileMapping', () => {
       svc_created_at: { column: 'id' },
       svc_name: { column: 'nme', split: ';' },
       svc_value: { column: 'amount' },
-      svc_born: { column: 'id', format: 'DD.MM' },
+      svc_born: { column: 'id' },
     }
     const permissions = [
       { entity_type: 'svc_company', read: true, write: true },
@@ -144,7 +144,6 @@ describe('compileMapping', () => {
       'object type svc_contact does not accept create and update on the public API (it accepts: delete)',
       'the key may not write svc_contact: mint one with that grant',
       'matching_property svc_external_id is not mapped; add it under properties',
-      'format "DD.MM" of svc_born must hold YYYY, MM (or M) and DD (or D) once each, with a sign between D and M',
       'property svc_created_at is read-only',
       'column "nme" (for svc_name) is not in the source; it has: id, amount',
       'property svc_name holds one value: split does not apply',
