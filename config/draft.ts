@@ -2,7 +2,7 @@
 // it loads, whatever the names of columns are; so it does with any of its commented mappings made a mapping; and no comment ends early.
 
 import type { SecretSource } from '../src/settings/parts.ts'
-import type { PropertyMapping } from './sync.ts'
+import type { LinkMapping, PropertyMapping } from './sync.ts'
 
 export interface DraftProperty {
   readonly property: string
@@ -39,6 +39,8 @@ export interface DraftImport {
   readonly matchingProperty: string
   readonly matchingComment: string
   readonly properties: readonly DraftProperty[]
+  /** Links that wait for a person. */
+  readonly links: readonly { readonly link: Partial<LinkMapping>; readonly comment: string }[]
   /** Columns that are not mapped, with the reason. */
   readonly left: readonly { readonly column: string; readonly reason: string }[]
 }
@@ -108,6 +110,13 @@ export function draftSync(draft: DraftImport): string[] {
       : ['    properties:']),
     ...draft.properties.flatMap(propertyLines),
     ...leftLines(draft.left),
+    ...(draft.links.length === 0
+      ? []
+      : commented(
+          '    # ',
+          `links: [${draft.links.map(({ link }) => flowText(link)).join(', ')}]`,
+          draft.links.map(({ comment }) => comment).join('; '),
+        )),
     '  # tests: [{ file: ./mapping-tests.csv }] # rows with what becomes of them: docs/imports.md, "Test a mapping"',
     '  # schedule: every 15 minutes # then "records-sync schedules apply"',
   ]

@@ -36,6 +36,13 @@ export {
   type ImportTuning,
 } from './ports.ts'
 export { doubtOf, evidenceText, type Evidence } from './proposal/evidence.ts'
+export {
+  keyText,
+  proposeLinks,
+  withoutLinked,
+  type KeyedRows,
+  type ProposedLink,
+} from './proposal/links.ts'
 export { headerDoubt } from './proposal/header.ts'
 export {
   proposeImport,
@@ -44,6 +51,7 @@ export {
   type Proposal,
   type ProposalWishes,
 } from './proposal/propose.ts'
+export { sharedPrefix } from './proposal/words.ts'
 export type { ReadingSettings } from './proposal/reading.ts'
 export type { SourceSample } from './proposal/columns.ts'
 export {

@@ -12,7 +12,9 @@ import {
   evidenceText,
   loadMapping,
   proposeImport,
+  withoutLinked,
   type Proposal,
+  type ProposedLink,
   type Target,
 } from '../../import/index.ts'
 import { startService } from '../../service/index.ts'
@@ -22,6 +24,7 @@ import { safeText } from '../shared/terminal.ts'
 import { proposalLines, sampleText } from '../views/proposal.ts'
 import { addToConfig, connectionFor, freeName, readExisting } from './init-add.ts'
 import { askProposal, askService, keyWish } from './init-questions.ts'
+import { linksOf } from './init-links.ts'
 import { reportInit } from './init-report.ts'
 import { settledSample } from './init-dialect.ts'
 import { readCsvSample, type CsvSample } from './init-sample.ts'
@@ -75,9 +78,18 @@ export async function initFromFile(
     })
     terminal.endLive()
     const sample = await settledSample(file, first, targets, { asker, say })
-    const proposal = await decide(context, { file, sample, targets, options, asker })
+    const decided = await decide(context, { file, sample, targets, options, asker })
+    const links = existing
+      ? await linksOf(existing.config, place.connection, opened.client, {
+          sample,
+          targets,
+          decided,
+        })
+      : []
+    const proposal = withoutLinked(decided, links)
+    for (const { reason } of links) say(`A link waits in a comment: ${reason}`)
     const taken = Object.keys(existing?.config.syncs ?? {})
-    const draft = draftOf(context, { file, sample, place, proposal, taken })
+    const draft = draftOf(context, { file, sample, place, proposal, links, taken })
     const target = targets.find(({ schema }) => schema.name === proposal.objectType)!
     await loadMapping(draft.sync, importOf(draft), target, sample.columns)
     if (existing === null) {
@@ -228,13 +240,14 @@ interface Drafted {
   readonly sample: CsvSample
   readonly place: ServicePlace & { readonly connection: string }
   readonly proposal: Proposal
+  readonly links: readonly ProposedLink[]
   /** Names of syncs that are there. */
   readonly taken: readonly string[]
 }
 
 function draftOf(
   context: CommandContext,
-  { file, sample, place, proposal, taken }: Drafted,
+  { file, sample, place, proposal, links, taken }: Drafted,
 ): DraftImport {
   const { objectType, typeReason, otherTypes, key, keyReason, otherKeys } = proposal
   const [otherType] = otherTypes
@@ -267,6 +280,7 @@ function draftOf(
     matchingProperty: key!.property,
     matchingComment: `${keyReason}${also === '' ? '' : `; also possible: ${also}`}`,
     properties: [...proposal.properties.map(drafted(false)), ...proposal.open.map(drafted(true))],
+    links: links.map(({ reason: comment, ...link }) => ({ link, comment })),
     left: proposal.left,
   }
 }

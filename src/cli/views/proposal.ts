@@ -11,6 +11,9 @@ export function proposalLines(proposal: Proposal, columns: readonly string[]): s
     found.get(column)?.push([property === key?.property ? `${property} (key)` : property, reason])
   for (const { column, property, reason } of open)
     found.get(column)?.push([`${property} ?`, reason])
+  for (const { property, settings } of [...properties, ...open])
+    if (settings.unit_column !== undefined)
+      found.get(settings.unit_column)?.push([property, 'the currency of its amounts'])
   for (const { column, reason } of left) found.get(column)?.push(['–', reason])
   const rows = [...found].flatMap(([column, all]) =>
     all.map((cells) => [safeText(column, 40), ...cells]),

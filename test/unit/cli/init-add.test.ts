@@ -119,3 +119,63 @@ test('a configuration that does not load is mended first', async () => {
   expect(text()).toBe('connections: {}\nsynks: {}\n')
   expect(existsSync(`${config}.tmp`)).toBe(false)
 })
+
+const accounts = 'Id,Name\nA-1001,Acme\nA-1002,Globex\nA-1003,Initech\n'
+
+test.each<[string, string, string, RegExp | null]>([
+  ['all values are keys', 'AccountId', 'A-1001 A-1002 A-1001', /for 3 rows, against 0/],
+  ['some cells are empty', 'AccountId', 'A-1001  A-1003', /for 2 rows, against 0/],
+  ['capitals differ', 'Konto', 'a-1001 a-1002 A-1003', /for 3 rows, against 0/],
+  ['several in a cell', 'Firmen', 'A-1001;A-1002 A-1003 A-1002', /split: ";"/],
+  ['other values', 'AccountId', 'B-1 B-2 B-3', null],
+  ['half are other values', 'AccountId', 'A-1001 B-2 B-3', null],
+])('a column of keys of another sync is a link that waits: %s', async (_, name, cells, shown) => {
+  const { write, run, bare, passes, text } = await project()
+  await run(write('companies.csv', accounts))
+  const rows = cells.split(' ').map((cell, at) => `D${at},Deal ${at},${cell}\n`)
+  const { code, out, err } = await bare(
+    write('deals.csv', `Deal ID,Deal Name,${name}\n${rows.join('')}`),
+  )
+  expect({ code, out, err }).toMatchObject({ code: 0 })
+  const [, line] = / {4}# (links: .*\]).*\n/.exec(text()) ?? []
+  expect(line === undefined).toBe(shown === null)
+  if (shown === null) return
+  expect(text()).toMatch(shown)
+  expect(line).toMatch(
+    /association: svc_deal_company, to: svc_company, by: svc_external_id, column: \w+/,
+  )
+  expect(text()).not.toMatch(/A-100/i)
+  write('records-sync.yaml', text().replace('    # links:', '    links:'))
+  await passes()
+})
+
+test('a column that may be a link is no active line of another property', async () => {
+  const { write, run, bare, text } = await project()
+  await run(write('contacts.csv', 'Email,First name\na@example.com,A\nb@example.com,B\n'))
+  await bare(
+    write(
+      'deals.csv',
+      'Deal ID,Deal Name,Contact Email\nD1,One,a@example.com\nD2,Two,b@example.com\n',
+    ),
+  )
+  expect(text()).toMatch(/# links: \[\{ association: svc_deal_contact, .* by: svc_email/)
+  expect(text()).toMatch(/^ {8}# svc_email: Contact Email/m)
+})
+
+test('small numbers are keys by chance: the name has to say so', async () => {
+  const { write, run, bare, text } = await project()
+  await run(write('companies.csv', 'Id,Name\n1,Acme\n2,Globex\n3,Initech\n'))
+  await bare(write('deals.csv', 'Deal ID,Deal Name,Score,Company\nD1,One,1,2\nD2,Two,3,1\n'))
+  expect(text()).toMatch(/# links: \[\{ [^}]*column: Company \}\]/)
+  expect(text()).toMatch(/^ {8}svc_score: Score/m)
+})
+
+test('the column of currencies is in the table', async () => {
+  const { write, run } = await project()
+  const file = write(
+    'deals.csv',
+    'Deal ID,Deal Name,Amount,CurrencyIsoCode\nD1,One,12.50,EUR\nD2,Two,3.00,USD\n',
+  )
+  const { out } = await run(file)
+  expect(out.join('\n')).toMatch(/CurrencyIsoCode +svc_deal_value +the currency of its amounts/)
+})

@@ -43,6 +43,17 @@ const base: DraftImport = {
       isOpen: false,
     },
   ],
+  links: [
+    {
+      link: {
+        association: 'svc_contact_company',
+        to: 'svc_company',
+        by: 'svc_domain',
+        column: 'Firma',
+      },
+      comment: 'the values of "Firma" are keys of companies; for 3 rows, against 0',
+    },
+  ],
   left: [{ column: 'PLZ', reason: 'no property has such a name' }],
 }
 
