@@ -1,45 +1,31 @@
-// Amounts below zero as accounts write them: a minus behind the digits, parentheses, and signs that are longer than the minus of ASCII.
-// Promise kept here: none of them is lost; a pattern of the mapping puts the minus where a run reads it.
+// Amounts below zero as accounts write them: `30-` and `(30)`. A run reads them where the mapping says so.
 
+import type { CellChange } from './cell-change.ts'
 import type { ReadingSettings } from './reading.ts'
-import { hasCells, type CellChange } from './cell-change.ts'
 
-/** The same to JavaScript and to the patterns of a mapping. */
-const FORMS = [
-  // `50.-` is 50 in Switzerland: the mark before the minus stands for no cents.
-  {
-    pattern: '^(?<n>[^-]*\\d[^-.,]*)-(?<c>[^\\d-]*)$',
-    template: '-{n}{c}',
-    text: 'a minus behind a number may mean that it is below zero',
-  },
-  {
-    pattern: '^(?<a>[^\\d()]*)\\((?<n>[^()]*\\d[^()]*)\\)(?<c>[^\\d()]*)$',
-    template: '-{a}{n}{c}',
-    text: 'parentheses may mean that a number is below zero',
-  },
-  {
-    pattern:
-      '^(?<a>[^\\d\\x{2012}-\\x{2015}\\x{2212}]*)[\\x{2012}-\\x{2015}\\x{2212}](?<n>.*\\d.*)$',
-    template: '-{a}{n}',
-    text: 'a long dash before a number may mean that it is below zero',
-  },
-] as const
+/** `50.-` is 50 in Switzerland: the mark before the dash stands for no cents. */
+const TRAILING = /^([^-]*\d[^-.,]*)-([^\d-]*)$/
+const PARENTHESES = /^([^\d()]*)\(([^()]*\d[^()]*)\)([^\d()]*)$/
 
-/** How cells say that they are below zero; null: none does, or in more than one way. */
-export function negativeForm(
-  values: ReadonlyMap<string, number>,
-): (CellChange & { readonly text: string }) | null {
-  const found = FORMS.flatMap(({ pattern, template, text }) => {
-    const form = new RegExp(pattern.replaceAll(/\\x\{(\w+)\}/g, '\\u{$1}'), 'su')
-    const change = (cell: string) => {
-      const groups = form.exec(cell.trim())?.groups
-      if (groups === undefined) return null
-      return template.replaceAll(/\{(\w)\}/g, (_, name: string) => groups[name] ?? '').trim()
-    }
-    const { some, others } = hasCells(values, change)
-    if (!some) return []
-    const settings: ReadingSettings = { pattern, template, ...(others && { else: 'keep' }) }
-    return [{ settings, change, text }]
-  })
-  return found.length === 1 ? found[0]! : null
+/** How some of the numbers say that they are below zero; undefined: none does, or in more than one way. */
+export function negativeOf(values: ReadonlyMap<string, number>): ReadingSettings['negative'] {
+  const cells = [...values.keys()].map((value) => value.trim())
+  const [isTrailing, isInParentheses] = [TRAILING, PARENTHESES].map((form) =>
+    cells.some((cell) => form.test(cell)),
+  )
+  if (isTrailing === isInParentheses) return undefined
+  return isTrailing ? 'trailing' : 'parentheses'
 }
+
+/** The number without what says so, for a look at its marks and its currency. */
+export const unsigned: CellChange = {
+  settings: {},
+  change: (cell) => {
+    const parts = TRAILING.exec(cell.trim()) ?? PARENTHESES.exec(cell.trim())
+    return parts === null ? null : parts.slice(1).join('').trim()
+  },
+}
+
+/** Whether all numbers are in parentheses, which may mean something else then. */
+export const isAllInParentheses = (values: ReadonlyMap<string, number>): boolean =>
+  [...values.keys()].every((value) => PARENTHESES.test(value.trim()))

@@ -1,7 +1,8 @@
 // Numbers as files write them: point or comma, separators of thousands, and signs before or behind. A mark that may be either is a
 // question.
 
-import { hasValue, fittingShare, type ColumnFacts } from './columns.ts'
+import { changedColumn, hasValue, fittingShare, type ColumnFacts } from './columns.ts'
+import { isAllInParentheses, negativeOf, unsigned } from './negatives.ts'
 import {
   FITS_MIN,
   KIND_MIN,
@@ -41,9 +42,9 @@ const MONEY = /^(?:\p{L}{0,2}\p{Sc}|[A-Z]{3}|kr|kč|zł|ft|fr|lei|sfr|rs|元|円
 const MULTIPLE = /^(?:[kmbt]|bn|mn|mio|mil|mrd|mld|tsd|tds|crs?|cr|lac|[千万億亿兆萬])\p{Sc}?$/iu
 
 /** The sign that numbers have; undefined: none, or more than one. */
-export function symbolOf({ values }: ColumnFacts): string | undefined {
+export function symbolOf(facts: ColumnFacts): string | undefined {
   const found = new Set<string>()
-  for (const value of values.keys()) {
+  for (const value of changedColumn(facts, unsigned).values.keys()) {
     const [, before, behind] = SYMBOL.exec(value.trim()) ?? []
     const symbol = before ?? behind
     if (symbol !== undefined) found.add(symbol)
@@ -56,20 +57,20 @@ const bare = (value: string): string => value.replaceAll(/[^\d.,+-]/g, '')
 
 /** @param noun what they are, in words */
 export function numberReading(
-  facts: ColumnFacts,
+  cells: ColumnFacts,
   trial: Trial,
   hints: Hints,
   noun: string,
 ): CellReading {
-  const found = symbolOf(facts)
+  const negative = negativeOf(cells.all)
+  const facts = changedColumn(cells, unsigned)
+  const below = negative === undefined ? {} : { negative }
+  const found = symbolOf(cells)
   const isMoney = found !== undefined && MONEY.test(found)
-  const isPlain = isMoney || MARKS.some((marks) => trial(marks) >= FITS_MIN)
+  const isPlain = isMoney || MARKS.some((marks) => trial({ ...marks, ...below }) >= FITS_MIN)
   const symbol = isMoney || !isPlain ? found : undefined
-  const sign = symbol === undefined ? {} : { symbol }
-  const doubt =
-    isPlain || symbol === undefined
-      ? {}
-      : { doubt: `the sign ${symbol} may change what a number means` }
+  const sign = { ...(symbol !== undefined && { symbol }), ...below }
+  const doubt = numberDoubt(cells, isPlain ? undefined : symbol, negative)
   const tried = MARKS.map((marks) => ({ marks, fits: trial({ ...marks, ...sign }) }))
   const fits = Math.max(...tried.map((one) => one.fits))
   if (fits < FITS_MIN) return { settings: {}, fits, what: '', problem: numberProblem(facts, noun) }
@@ -78,7 +79,7 @@ export function numberReading(
     settings: { ...marks, ...sign },
     fits,
     what: wordsOf(noun, { ...marks, ...sign }),
-    ...doubt,
+    ...(doubt !== null && { doubt }),
   })
   const mark = ([',', '.'] as const).find(
     (one) =>
@@ -103,11 +104,26 @@ export function numberReading(
   }
 }
 
-function wordsOf(noun: string, { decimal, thousands, symbol }: ReadingSettings): string {
+/** What the numbers may mean besides. @param symbol one that is of no currency */
+function numberDoubt(
+  { all }: ColumnFacts,
+  symbol: string | undefined,
+  negative: ReadingSettings['negative'],
+): string | null {
+  if (symbol !== undefined) return `the sign ${symbol} may change what a number means`
+  return negative === 'parentheses' && isAllInParentheses(all)
+    ? 'all of the numbers are in parentheses, which need not mean that they are below zero'
+    : null
+}
+
+const NEGATIVES = { trailing: 'a minus behind', parentheses: 'parentheses for below zero' }
+
+function wordsOf(noun: string, { decimal, thousands, symbol, negative }: ReadingSettings): string {
   const parts = [
     ...(decimal === ',' ? ['a decimal comma'] : []),
     ...(thousands === undefined ? [] : [`"${thousands}" between thousands`]),
     ...(symbol === undefined ? [] : [`a sign, ${symbol}`]),
+    ...(negative === undefined ? [] : [NEGATIVES[negative]]),
   ]
   return parts.length === 0 ? noun : `${noun} with ${parts.join(' and ')}`
 }

@@ -6,11 +6,10 @@ import type { PropertyWire } from '../../contract/index.ts'
 import { coerceColumn, compileColumn } from '../mapping/columns.ts'
 import { isUnit } from '../mapping/units.ts'
 import type { Target } from '../mapping/target.ts'
-import { changedColumn, countRows, hasValue, fittingShare, type ColumnFacts } from './columns.ts'
+import { countRows, hasValue, fittingShare, type ColumnFacts } from './columns.ts'
 import { dateReading } from './dates.ts'
 import type { Evidence } from './evidence.ts'
 import { cellTypeOf } from './cell-type.ts'
-import { negativeForm } from './negatives.ts'
 import { numberReading, symbolOf } from './numbers.ts'
 import { timeReading } from './times.ts'
 import { wordsOfName } from './words.ts'
@@ -45,14 +44,12 @@ export interface PropertyReading extends CellReading {
 
 export function readingOf(
   property: PropertyWire,
-  column: ColumnFacts,
+  facts: ColumnFacts,
   target: Target,
   hints: Hints,
 ): PropertyReading {
   const fieldType = target.fieldTypes.find(({ name }) => name === property.field_type)
   const { type, setting } = cellTypeOf(property, target.fieldTypes)
-  const negative = NUMERIC.has(type) && !column.guard ? negativeForm(column.all) : null
-  const facts = negative === null ? column : changedColumn(column, negative)
   const fitsWith = fitterOf(property, facts, target, type)
   const tried: ((value: string) => boolean)[] = []
   const trial: Trial = (settings) => {
@@ -74,8 +71,8 @@ export function readingOf(
   const { for: fitting, against: misfits } = countRows(facts.all, fits)
   const isReadOtherwise = (value: string) => !fits(value) && tried.some((one) => one(value))
   const against = misfits === 0 ? 0 : countRows(facts.all, isReadOtherwise).for
-  const others = [question?.text, found.doubt, negative?.text].filter((one) => one !== undefined)
-  const given = { ...setting, ...facts.guard?.settings, ...negative?.settings }
+  const others = [question?.text, found.doubt].filter((one) => one !== undefined)
+  const given = { ...setting, ...facts.guard?.settings }
   return {
     ...found,
     settings: { ...given, ...found.settings },
@@ -85,8 +82,6 @@ export function readingOf(
     }),
   }
 }
-
-const NUMERIC = new Set(['number', 'integer', 'currency'])
 
 const someUnit = (units: Iterable<string> | undefined): string => [...(units ?? [])][0] ?? 'EUR'
 

@@ -32,8 +32,6 @@ const shown = (name: string, cells: readonly string[]) => {
   return { active: lineOf(properties, name), waits: lineOf(open, name) }
 }
 
-const TRAILING = '{pattern:^(?<n>[^-]*\\\\d[^-.,]*)-(?<c>[^\\\\d-]*)$,template:-{n}{c}'
-
 describe('amounts', () => {
   it.each<[string, string, string[], string | null]>([
     ['below zero, before', 'Score', ['-5', '7', '-8'], 'score {}'],
@@ -65,6 +63,51 @@ describe('amounts', () => {
     ['a code', 'Revenue', ['CHF 12.50', 'CHF -3.00'], 'revenue {symbol:CHF,unit:CHF}'],
     ['yen', 'Revenue (JPY)', ['¥1,200', '¥3,400,500'], 'revenue {thousands:,,symbol:¥,unit:JPY}'],
     [
+      'minus behind',
+      'Revenue (EUR)',
+      ['1200.00-', '50.00-', '2000.00'],
+      'revenue {negative:trailing,unit:EUR}',
+    ],
+    [
+      'minus behind, thousands',
+      'Revenue (EUR)',
+      ['1,200.00-', '50.00-', '2,000.00'],
+      'revenue {thousands:,,negative:trailing,unit:EUR}',
+    ],
+    [
+      'minus behind, German',
+      'Revenue (EUR)',
+      ['1.200,00-', '50,00-'],
+      'revenue {decimal:,,thousands:.,negative:trailing,unit:EUR}',
+    ],
+    [
+      'minus behind, all',
+      'Revenue (EUR)',
+      ['50.00-', '60.00-', '70.00-'],
+      'revenue {negative:trailing,unit:EUR}',
+    ],
+    ['minus behind, numbers', 'Score', ['5-', '7-'], 'score {negative:trailing}'],
+    [
+      'minus behind and €',
+      'Revenue',
+      ['50,00- €', '7,00 €'],
+      'revenue {decimal:,,symbol:€,negative:trailing,unit:EUR}',
+    ],
+    ['parentheses', 'Score', ['(30)', '45'], 'score {negative:parentheses}'],
+    [
+      'parentheses with $',
+      'Revenue (USD)',
+      ['($30.00)', '$45.00'],
+      'revenue {symbol:$,negative:parentheses,unit:USD}',
+    ],
+    [
+      'parentheses behind $',
+      'Revenue (USD)',
+      ['$(30.00)', '$45.00'],
+      'revenue {symbol:$,negative:parentheses,unit:USD}',
+    ],
+    ['U+2212', 'Score', ['−5', '7'], 'score {}'],
+    [
       'one wrong cell',
       'Score',
       [...Array.from({ length: 9 }, (_, at) => `${at}`), '1oo'],
@@ -75,55 +118,7 @@ describe('amounts', () => {
   })
 
   it.each<[string, string, string[], string | null]>([
-    [
-      'minus behind',
-      'Revenue (EUR)',
-      ['1200.00-', '50.00-', '2000.00'],
-      `revenue ${TRAILING},else:keep,unit:EUR}`,
-    ],
-    [
-      'minus behind, thousands',
-      'Revenue (EUR)',
-      ['1,200.00-', '50.00-', '2,000.00'],
-      `revenue ${TRAILING},else:keep,thousands:,,unit:EUR}`,
-    ],
-    [
-      'minus behind, German',
-      'Revenue (EUR)',
-      ['1.200,00-', '50,00-'],
-      `revenue ${TRAILING},decimal:,,thousands:.,unit:EUR}`,
-    ],
-    [
-      'minus behind, all',
-      'Revenue (EUR)',
-      ['50.00-', '60.00-', '70.00-'],
-      `revenue ${TRAILING},unit:EUR}`,
-    ],
-    ['minus behind, numbers', 'Score', ['5-', '7-'], `score ${TRAILING}}`],
-    [
-      'minus behind and €',
-      'Revenue',
-      ['50,00- €', '7,00 €'],
-      `revenue ${TRAILING},else:keep,decimal:,,symbol:€,unit:EUR}`,
-    ],
-    [
-      'parentheses',
-      'Score',
-      ['(30)', '45'],
-      'score {pattern:^(?<a>[^\\\\d()]*)\\\\((?<n>[^()]*\\\\d[^()]*)\\\\)(?<c>[^\\\\d()]*)$,template:-{a}{n}{c},else:keep}',
-    ],
-    [
-      'parentheses with $',
-      'Revenue (USD)',
-      ['($30.00)', '$45.00'],
-      'revenue {pattern:^(?<a>[^\\\\d()]*)\\\\((?<n>[^()]*\\\\d[^()]*)\\\\)(?<c>[^\\\\d()]*)$,template:-{a}{n}{c},else:keep,symbol:$,unit:USD}',
-    ],
-    [
-      'U+2212',
-      'Score',
-      ['−5', '7'],
-      'score {pattern:^(?<a>[^\\\\d\\\\x{2012}-\\\\x{2015}\\\\x{2212}]*)[\\\\x{2012}-\\\\x{2015}\\\\x{2212}](?<n>.*\\\\d.*)$,template:-{a}{n},else:keep}',
-    ],
+    ['all in parentheses', 'Score', ['(30)', '(45)'], 'score {negative:parentheses}'],
     ['less than', 'Score', ['<5', '<10'], 'score {symbol:<}'],
     ['about', 'Score', ['~50', '~60'], 'score {symbol:~}'],
     ['a number sign', 'Score', ['#5', '#6'], 'score {symbol:#}'],
@@ -146,9 +141,10 @@ describe('amounts', () => {
     expect(shown(name, cells)).toEqual({ active: null, waits: null })
   })
 
-  it('a minus behind in a late row makes the line wait', () => {
+  it('what a late row shows counts as well', () => {
     const cells = Array.from({ length: 900 }, (_, at) => `€${at}.50`)
-    expect(shown('Revenue', [...cells, '€9.50-'])).toMatchObject({ active: null })
+    const active = 'revenue {symbol:€,negative:trailing,unit:EUR}'
+    expect(shown('Revenue', [...cells, '€9.50-'])).toEqual({ active, waits: null })
   })
 })
 
