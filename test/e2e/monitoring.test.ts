@@ -30,7 +30,9 @@ let temporal: Awaited<ReturnType<typeof startPassage>>
 let hook: Awaited<ReturnType<typeof startHook>>
 
 beforeAll(async () => {
-  project = await createProject({ config: config('127.0.0.1:0') })
+  // An end that is announced is one of the metrics.
+  const deprecation = { since: new Date('2026-01-01'), sunset: new Date('2099-01-01') }
+  project = await createProject({ config: config('127.0.0.1:0'), service: { deprecation } })
   temporal = await startPassage(project.address)
   hook = await startHook()
   project.write('hook', hook.url)
@@ -166,6 +168,7 @@ test('runs are counted as their books say, told where they need somebody, and ev
   expect(await second.result()).toMatchObject({ state: 'complete_with_rejects' })
   expect(hook.received.map(({ event, run, rejects }) => [event, run, rejects])).toEqual([
     ['rejects', 1, 1],
+    ['deprecated', 2, null],
     ['blocked', 3, null],
     ['recovered', 3, 1],
   ])
@@ -205,7 +208,7 @@ test('runs are counted as their books say, told where they need somebody, and ev
     0,
   )
   expect(page.value('records_sync_oldest_planned_seconds', { sync: 'contacts' })).toBe(0)
-  expect(page.value('records_sync_notifications_total', { outcome: 'sent' })).toBe(3)
+  expect(page.value('records_sync_notifications_total', { outcome: 'sent' })).toBe(4)
 
   const { byStatus, byOperation } = project.service.stats()
   const answers = (status: string) =>
