@@ -5,7 +5,7 @@ import { mappedColumns, namedColumns, type NamesColumns } from '../core/domain/m
 import { driverOf, type SettingsOf } from '../settings/choice.ts'
 import { csv } from './csv/driver.ts'
 import type { SourceDriver, SourceOpeners } from './driver.ts'
-import { withNames } from './named-columns.ts'
+import { withLocalTimes, withNames } from './named-columns.ts'
 import { query } from './query/driver.ts'
 import { records } from './records/driver.ts'
 import { FROM_THE_START, type Source } from './source.ts'
@@ -53,7 +53,10 @@ export async function openSource(
   if (problem !== null)
     throw new SourceError('source_window', `Sync "${name}" cannot be read in a window: ${problem}`)
   const source = await sourceOf(from).open(name, from, openers, extent, signal)
-  const named = withNames(source, namedColumns(config))
+  const zoned = Object.values(config.properties ?? {}).flatMap((mapping) =>
+    mapping.zone === undefined ? [] : mappedColumns(mapping),
+  )
+  const named = withLocalTimes(withNames(source, namedColumns(config)), zoned)
   const names = Object.values(config.properties ?? {}).flatMap(mappedColumns)
   const line = names.every((column) => named.columns.includes(column))
     ? null

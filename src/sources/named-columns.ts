@@ -22,5 +22,37 @@ export function withNames(source: Source, names: readonly string[]): Source {
   const taken = named.filter((name, index) => name !== columns[index])
   if (taken.length === 0) return source
   const text = `the header has spaces, characters that cannot be seen, or another form of Unicode in ${joinWords(taken)}, and is read without`
-  return { ...source, columns: named, warnings: [...(source.warnings ?? []), text] }
+  return {
+    ...source,
+    columns: named,
+    // A source may add to them while it is read.
+    get warnings() {
+      return [...(source.warnings ?? []), text]
+    },
+  }
+}
+
+/**
+ * The source with times that have no zone as they are, for columns that a mapping reads in a zone: of themselves they count as UTC.
+ * @param zoned columns with a `zone`
+ */
+export function withLocalTimes(source: Source, zoned: readonly string[]): Source {
+  const { columns, kinds = [] } = source
+  const isLocal = columns.map((name, at) => kinds[at] === 'local_time' && zoned.includes(name))
+  if (!isLocal.includes(true)) return source
+  return {
+    ...source,
+    get warnings() {
+      return source.warnings ?? []
+    },
+    async *chunks(rowsMax, signal) {
+      for await (const rows of source.chunks(rowsMax, signal))
+        yield rows.map((row) => ({
+          ...row,
+          cells: row.cells.map((cell, at) =>
+            isLocal[at] === true && typeof cell === 'string' ? cell.replace(/Z$/, '') : cell,
+          ),
+        }))
+    },
+  }
 }

@@ -2,6 +2,7 @@
 
 import type { SourceError } from '../core/errors.ts'
 import type { Json } from '../core/json.ts'
+import type { ColumnKind } from '../core/domain/column-kind.ts'
 import type { KeyVisibility } from '../core/domain/visibility.ts'
 import type { Watermark, Window } from '../core/domain/watermark.ts'
 
@@ -67,6 +68,8 @@ export type SourceFault = (code: string, message: string) => SourceError
 export interface Source {
   /** Column names, unique and non-empty. */
   readonly columns: readonly string[]
+  /** What the cells of each column are; left out where all are texts. */
+  readonly kinds?: readonly ColumnKind[]
   /** What a person should know before the rows are used, one line each. */
   readonly warnings?: readonly string[]
   /** The line of a file that has all of these names of columns; null if none has. Left out where there are no lines. */

@@ -2,6 +2,7 @@
 // of its driver, which may quote values, gets out.
 
 import type { Json } from '../core/json.ts'
+import type { ColumnKind } from '../core/domain/column-kind.ts'
 import type { ColumnOrder } from '../core/domain/watermark.ts'
 
 export interface WarehouseOptions {
@@ -38,6 +39,8 @@ export interface Reading {
   readonly columns: readonly string[]
   /** How the warehouse orders the values of each column; null if that is not known. */
   readonly orders: readonly (ColumnOrder | null)[]
+  /** What the cells of each column are. */
+  readonly kinds: readonly ColumnKind[]
   /**
    * The rows in the query's order, in chunks of at most `rowsMax`, as cells:
    * - whole numbers, decimals and floating-point numbers: plain decimal text, exact or shortest;

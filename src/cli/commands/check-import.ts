@@ -76,7 +76,8 @@ export async function checkImport(
     )
     // Also where the mapping does not fit it: a test says so too.
     checking.read.push({ sync, service: client.origin, target, columns: source.columns })
-    const mapping = await loadMapping(sync.name, sync.import, target, source.columns)
+    const { columns, kinds } = source
+    const mapping = await loadMapping(sync.name, sync.import, target, columns, { kinds })
     const home = { origin: client.origin, orgId: target.self.org_id }
     checkOwnRecords(sync.name, sync.import, source, home)
     const found = await readFirstRows(source, mapping, sync, { ...checking, limit })

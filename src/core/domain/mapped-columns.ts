@@ -21,7 +21,10 @@ export interface NamesColumns {
   readonly properties?: Readonly<
     Record<
       string,
-      Parameters<typeof mappedColumns>[0] & { readonly unit_column?: string | undefined }
+      Parameters<typeof mappedColumns>[0] & {
+        readonly unit_column?: string | undefined
+        readonly zone?: string | undefined
+      }
     >
   >
   readonly delete_when?: { readonly column: string } | undefined

@@ -285,3 +285,11 @@ export function coercionFor(fieldType: string, valueType: string): Coercion {
   if (Object.hasOwn(COERCIONS, fieldType)) return COERCIONS[fieldType]!
   return Object.hasOwn(byShape, valueType) ? byShape[valueType]! : asText
 }
+
+/** The type that cells are read as: one of the names that a mapping may give, or that of a shape. */
+export function readsAs(fieldType: string, valueType: string): string {
+  if (Object.hasOwn(READ_AS, fieldType) || Object.hasOwn(COERCIONS, fieldType)) return fieldType
+  const shape = jsonShapeOf(valueType)
+  if (shape === 'integer') return 'number'
+  return ['number', 'boolean', 'object', 'array'].includes(shape) ? shape : 'text'
+}

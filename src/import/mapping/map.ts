@@ -8,6 +8,7 @@ import { writesRecords } from '../../core/domain/import-modes.ts'
 import { canonicalJson, writeJson, type Json } from '../../core/json.ts'
 import { isNotACell } from '../../core/not-a-cell.ts'
 import { OPTIONS_KEPT_MAX } from '../../core/limits.ts'
+import type { ColumnKind } from '../../core/domain/column-kind.ts'
 import { mappedColumns } from '../../core/domain/mapped-columns.ts'
 import type { ImportConfig } from '../../../config/index.ts'
 import type { CellError, RunSchema, StagedItem } from '../../ledger/ledger.ts'
@@ -67,6 +68,8 @@ interface MappingOptions {
   readonly folds?: boolean
   /** The same of what finds the targets of links, by `targetKeyName`. */
   readonly linkFolds?: ReadonlyMap<string, boolean>
+  /** What the cells of each column are, where the source says so. */
+  readonly kinds?: readonly ColumnKind[] | undefined
   /** What its transformations need (`loadMapping`). */
   readonly tools?: MappingTools
 }
@@ -80,12 +83,12 @@ export function compileMapping(
   config: ImportConfig,
   target: Target,
   sourceColumns: readonly string[],
-  { folds = false, linkFolds = new Map(), tools = NO_TOOLS }: MappingOptions = {},
+  { folds = false, linkFolds = new Map(), tools = NO_TOOLS, kinds }: MappingOptions = {},
 ): MappingPlan {
   const problems: MappingProblem[] = [...tools.problems]
   const warnings: string[] = []
   const { hasUnits } = sourceOf(config.from)
-  const source = { columns: sourceColumns, hasUnits, isWritten: writesRecords(config.mode) }
+  const source = { columns: sourceColumns, kinds, hasUnits, isWritten: writesRecords(config.mode) }
   checkTargetType(config, target, problems)
   checkMatchingProperty(config, target, problems, warnings)
   const columns: Column[] = []
@@ -128,7 +131,7 @@ export const loadMapping = async (
   config: ImportConfig,
   target: Target,
   sourceColumns: readonly string[],
-  folding: Pick<MappingOptions, 'folds' | 'linkFolds'> = {},
+  folding: Omit<MappingOptions, 'tools'> = {},
 ): Promise<MappingPlan> =>
   compileMapping(sync, config, target, sourceColumns, {
     ...folding,

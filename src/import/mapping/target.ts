@@ -15,9 +15,11 @@ import { seenText, spelled } from '../../core/look.ts'
 import { joinWords, nearestWord, suggestWord } from '../../core/suggest.ts'
 import type { ImportConfig, ImportSync, PropertyMapping } from '../../../config/index.ts'
 import { mappedColumns, sharing } from '../../core/domain/mapped-columns.ts'
+import type { ColumnKind } from '../../core/domain/column-kind.ts'
 import { COERCIONS, readWithoutType } from './coerce.ts'
 import { readLinkTarget, type LinkDefinitions } from '../links/link-target.ts'
 import { itemKey } from './key.ts'
+import { withoutEffect } from './setting-effects.ts'
 import type { ImportClient, ImportDeps } from '../ports.ts'
 import { isUnit } from './units.ts'
 
@@ -229,6 +231,8 @@ export interface SourceShape {
   readonly hasUnits: boolean
   /** Whether its rows become records; otherwise their records are looked up. */
   readonly isWritten: boolean
+  /** What the cells of each column are, where the source says so. */
+  readonly kinds?: readonly ColumnKind[] | undefined
 }
 
 const DELIMITERS = [';', '\t', '|', ',']
@@ -309,6 +313,12 @@ export function checkProperty(
           setting,
         )
   if (!property) return null
+  const fieldType = target.fieldTypes.find((one) => one.name === property.field_type)
+  const { value_type: valueType = 'string' } = fieldType ?? {}
+  const typed = { fieldType: property.field_type, valueType }
+  const kindOf = (column: string) => source.kinds?.[source.columns.indexOf(column)]
+  for (const { setting, message } of withoutEffect(name, mapping, typed, kindOf))
+    wrong(message, setting)
   if (!source.isWritten) return property
   if (property.writability === 'read_only') wrong(`property ${name} is read-only`)
   if (property.writability === 'create_only' && hasColumn)
@@ -316,7 +326,6 @@ export function checkProperty(
       `${name} can be set once only: a changed value of an existing record is rejected, and an undo cannot give the value of before back`,
     )
   const type = mapping.type ?? property.field_type
-  const fieldType = target.fieldTypes.find((one) => one.name === property.field_type)
   const units = new Set(fieldType?.units)
   const hasUnit = source.hasUnits || mapping.unit || mapping.unit_column
   const { epoch } = mapping
@@ -327,8 +336,6 @@ export function checkProperty(
     )
   if (type === 'currency' && hasColumn && !hasUnit)
     wrong(`property ${name} is a currency: give its unit or its unit_column`)
-  if (type === 'number' && (mapping.unit ?? mapping.unit_column) !== undefined)
-    wrong(`property ${name} is a number: unit and unit_column are for currencies`)
   if (type === 'currency')
     checkUnits(mapping, units, (unit, setting) => {
       const found =
@@ -340,9 +347,7 @@ export function checkProperty(
   if (mapping.split !== undefined && !property.is_multi)
     wrong(`property ${name} holds one value: split does not apply`, 'split')
   const isTyped = !hasColumn || mapping.type !== undefined
-  const read = isTyped
-    ? null
-    : readWithoutType(property.field_type, fieldType?.value_type ?? 'string')
+  const read = isTyped ? null : readWithoutType(property.field_type, valueType)
   if (read !== null)
     warnings.push(
       `${name} has the field type ${property.field_type}, which is not known here: its cells are read as ${read}; if they are something else, give its mapping a type: ${Object.keys(COERCIONS).join(', ')}`,

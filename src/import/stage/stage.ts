@@ -137,16 +137,16 @@ async function stageSource(
     const keyType = keyTypeOf(config, target)
     const folds = await foldsCase(deps, config, keyType)
     const linkFolds = await readLinkFolds(deps, run, { config, target })
+    const known = { folds, linkFolds, kinds: source.kinds }
     const plan = await withHeartbeat(
       deps,
-      loadMapping(sync.name, config, target, source.columns, { folds, linkFolds }),
+      loadMapping(sync.name, config, target, source.columns, known),
     )
     checkOwnRecords(sync.name, config, source, destination, reconcile)
-    await ledger.bindDestination(run, destination, {
-      keyFingerprint: job.keyFingerprint,
-      warnings: plan.warnings,
-      schema: plan.schema,
-    })
+    const { keyFingerprint } = job
+    const { warnings: ofMapping, schema } = plan
+    const facts = { keyFingerprint, warnings: ofMapping, schema }
+    await ledger.bindDestination(run, destination, facts)
     const bounds = linkBoundsOf(config, target.links?.definitions ?? [])
     const found = await stageRows(deps, job, { source, plan, last, bounds })
     const { counts, all: rows, corrected, carried, carriedLinks } = found

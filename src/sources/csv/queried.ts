@@ -68,6 +68,7 @@ export async function openQueriedCsv(
     const warnings = found()
     return singlePass({
       columns,
+      kinds: reading.kinds.filter((_, index) => index !== line),
       warnings,
       fault,
       async *read(rowsMax, stop) {

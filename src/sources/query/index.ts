@@ -52,6 +52,7 @@ export async function openQuery(
     const isMoved = extent.window === null
     return singlePass({
       columns: reading.columns,
+      kinds: reading.kinds,
       fault,
       async *read(rowsMax, stop) {
         try {

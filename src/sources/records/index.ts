@@ -16,6 +16,7 @@ import type { Aside, RecordsClient } from '../../client/index.ts'
 import { isNotFound, SourceError } from '../../core/errors.ts'
 import { formatNumber, joinSome } from '../../core/format.ts'
 import { canonicalJson, type Json } from '../../core/json.ts'
+import type { ColumnKind } from '../../core/domain/column-kind.ts'
 import { lostVisibility } from '../../core/domain/visibility.ts'
 import { systemClock, type Clock } from '../../core/ports.ts'
 import type { Window } from '../../core/domain/watermark.ts'
@@ -100,6 +101,7 @@ export async function openRecords(
   }
   return singlePass({
     columns: [ID, ...properties],
+    kinds: ['text', ...properties.map((name) => kindOf(schema, name))],
     fault,
     async *read(rowsMax, ended) {
       const onAbort = () => stop.abort(ended?.reason)
@@ -120,6 +122,20 @@ export async function openRecords(
       await pages.return()
     },
   })
+}
+
+/** Kinds by field type; the others are texts. */
+const KINDS = new Map<string, ColumnKind>([
+  ['number', 'number'],
+  ['boolean', 'boolean'],
+  ['date', 'date'],
+  ['datetime', 'instant'],
+])
+
+function kindOf({ properties }: ObjectSchema, name: string): ColumnKind {
+  const property = properties.find((one) => one.name === name)
+  if (property?.is_multi === true) return 'list'
+  return KINDS.get(property?.field_type ?? '') ?? 'text'
 }
 
 /** The records as a whole: what the filter leaves out is there. */

@@ -28,7 +28,7 @@ import { checkQuery, notOneSelect } from './query-check.ts'
 import { quoteIdentifier } from '../mirror/session.ts'
 import { quoteLiteral } from './sql.ts'
 import { temporaryFolder } from './temporary.ts'
-import { cellOf, orderOf, refusedIn } from './values.ts'
+import { cellOf, kindOf, orderOf, refusedIn } from './values.ts'
 
 const WAIT_MS = 30_000
 const ASK_AGAIN_MS = 250
@@ -146,6 +146,7 @@ export class DuckdbWarehouse implements Warehouse {
     return {
       columns,
       orders: types.map(orderOf),
+      kinds: types.map(kindOf),
       chunks: (rows) =>
         this.#chunks(
           asksCatalogue && sortedBy === undefined ? { query } : { make, sortedBy },

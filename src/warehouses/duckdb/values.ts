@@ -14,6 +14,7 @@ import {
   type DuckDBValue,
 } from '@duckdb/node-api'
 import { decimalOfNumber } from '../../core/decimal.ts'
+import type { ColumnKind } from '../../core/domain/column-kind.ts'
 import type { ColumnOrder } from '../../core/domain/watermark.ts'
 import { infiniteCell, instantCell, numberCell, type CellOf } from '../cells.ts'
 
@@ -72,6 +73,21 @@ export function orderOf({ typeId, alias }: DuckDBType): ColumnOrder | null {
   if (typeId === DuckDBTypeId.DATE || typeId === DuckDBTypeId.TIMESTAMP_TZ) return 'time'
   if (typeId === DuckDBTypeId.UUID) return 'text'
   return typeId === DuckDBTypeId.VARCHAR && alias !== 'JSON' ? 'text' : null
+}
+
+/** The kinds of other types; the others are texts. */
+const KINDS: Readonly<Partial<Record<DuckDBTypeId, ColumnKind>>> = {
+  [DuckDBTypeId.BOOLEAN]: 'boolean',
+  [DuckDBTypeId.DATE]: 'date',
+  [DuckDBTypeId.TIMESTAMP_TZ]: 'instant',
+  [DuckDBTypeId.LIST]: 'list',
+  [DuckDBTypeId.ARRAY]: 'list',
+}
+
+/** What the cells of a type are. */
+export function kindOf({ typeId }: DuckDBType): ColumnKind {
+  if (NUMERIC.has(typeId)) return 'number'
+  return TIMES.has(typeId) ? 'local_time' : (KINDS[typeId] ?? 'text')
 }
 
 /** The shortest decimal of this 32-bit number: the driver widens it to a double, with digits that it never had. */

@@ -12,7 +12,7 @@ import { noCellIn, rowCells, type CellOf } from '../cells.ts'
 import type { WarehouseOptions, Reading, ReadOptions, Warehouse } from '../warehouse.ts'
 import { cancelStatements } from './cancel.ts'
 import { urlError, queryError } from './failures.ts'
-import { cellOf, orderOf, refusedIn, type PgType } from './values.ts'
+import { cellOf, kindOf, orderOf, refusedIn, type PgType } from './values.ts'
 
 const WAIT_MS = 30_000
 const FETCH_ROWS_MAX = 1_000
@@ -75,6 +75,7 @@ class PostgresWarehouse implements Warehouse {
     return {
       columns,
       orders: types.map(orderOf),
+      kinds: types.map(kindOf),
       chunks: (rowsMax) => this.#chunks(cells, rowsMax, ask),
     }
   }

@@ -4,6 +4,7 @@ import pg from 'pg'
 import type { Json } from '../../core/json.ts'
 import { decimalOfNumber } from '../../core/decimal.ts'
 import { NOT_FINITE } from '../../core/not-a-cell.ts'
+import type { ColumnKind } from '../../core/domain/column-kind.ts'
 import type { ColumnOrder } from '../../core/domain/watermark.ts'
 import { infiniteCell, instantCell, NoCell, numberCell, type CellOf } from '../cells.ts'
 
@@ -52,6 +53,20 @@ export function orderOf({ oid }: PgType): ColumnOrder | null {
   if (NUMBERS.has(oid)) return 'number'
   if (TIMES.has(oid)) return 'time'
   return TEXTS.has(oid) ? 'text' : null
+}
+
+/** The kinds of other types; the others are texts. */
+const KINDS: Readonly<Record<number, ColumnKind>> = {
+  16: 'boolean',
+  1082: 'date',
+  1114: 'local_time',
+  1184: 'instant',
+}
+
+/** What the cells of a type are. */
+export function kindOf({ oid, element }: PgType): ColumnKind {
+  if (element !== 0) return 'list'
+  return NUMBERS.has(oid) ? 'number' : (KINDS[oid] ?? 'text')
 }
 
 /** The driver's own array parser; its declared type is wrong. */

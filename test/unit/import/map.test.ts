@@ -349,7 +349,7 @@ describe('a row', () => {
   it('of a number has no unit', () => {
     expect(() =>
       compile({ ...id, svc_age: { column: 'age', unit: 'EUR' } }, ['id', 'age']),
-    ).toThrow(/svc_age is a number: unit and unit_column are for currencies/)
+    ).toThrow(/unit of svc_age has no effect: the property is read as number/)
   })
 
   it('that does not map is invalid, with column, property, value and reason', () => {
@@ -373,7 +373,8 @@ describe('a row', () => {
 
   it('knows its key wherever the fault is, if the row has one', () => {
     for (const property of ['svc_born', 'svc_value']) {
-      const mapping = { ...id, [property]: { column: 'v', unit: 'EUR' } }
+      const unit = property === 'svc_value' ? { unit: 'EUR' } : {}
+      const mapping = { ...id, [property]: { column: 'v', ...unit } }
       for (const [cell, key] of [
         [' A1 ', 'A1'],
         ['', null],
