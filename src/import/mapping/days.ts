@@ -73,6 +73,9 @@ export const asDate: Coercion = (cell, { mapping }) => {
   return refuse('not_a_date', `a day of the calendar as ${shown(formats)}${hint}`)
 }
 
+/** Whoever means the first moment of a day says so. */
+const DAY_ALONE = `; a day alone has no time: \`pattern: '^(?<day>\\S+)$'\`, \`template: "{day} 00:00"\` and \`else: keep\` of the mapping make midnight of it`
+
 /** Seconds or milliseconds since 1970, of times in this century. */
 const SECONDS = /^1[0-9]{9}(?:\.\d+)?$/
 const MILLISECONDS = /^1[0-9]{12}$/
@@ -98,13 +101,15 @@ export const asDatetime: Coercion = (cell, { mapping }) => {
     zone === undefined
       ? `a time with its zone, such as ${day}T08:15:00Z or ${day}T08:15:00+01:00; \`zone:\` of the mapping names that of times without one`
       : `a time such as ${day} 08:15:00, which the clocks of ${zone} show once; another one with its zone, such as ${day}T08:15:00+01:00`
-  const hint = SECONDS.test(text)
-    ? '; `epoch: s` reads seconds since 1970'
-    : MILLISECONDS.test(text)
-      ? '; `epoch: ms` reads milliseconds since 1970'
-      : formats.length === 0 && /\d[./ -]\d|\p{L}{3}/u.test(text) && !/^\d{4}-/.test(text)
-        ? OTHER_FORMAT
-        : ''
+  const hint = isIsoDay(text)
+    ? DAY_ALONE
+    : SECONDS.test(text)
+      ? '; `epoch: s` reads seconds since 1970'
+      : MILLISECONDS.test(text)
+        ? '; `epoch: ms` reads milliseconds since 1970'
+        : formats.length === 0 && /\d[./ -]\d|\p{L}{3}/u.test(text) && !/^\d{4}-/.test(text)
+          ? OTHER_FORMAT
+          : ''
   return refuse('not_a_datetime', expected + hint)
 }
 

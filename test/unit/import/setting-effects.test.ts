@@ -48,6 +48,8 @@ const SETTINGS: readonly [PropertyMapping, readonly string[], readonly ColumnKin
   [{ decimal: ',' }, NUMBERS, TEXT_ONLY],
   [{ thousands: ' ' }, NUMBERS, TEXT_ONLY],
   [{ symbol: '%' }, NUMBERS, TEXT_ONLY],
+  [{ negative: 'trailing' }, NUMBERS, TEXT_ONLY],
+  [{ language: 'de' }, ['date', 'datetime'], TEXT_ONLY],
   [{ unit: 'EUR' }, ['currency'], KINDS],
   [{ unit_column: 'unit' }, ['currency'], KINDS],
   [{ true: ['ja'] }, ['boolean'], ['text', 'number']],
