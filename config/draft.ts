@@ -27,7 +27,10 @@ export interface DraftImport {
     readonly delimiter?: string
     readonly encoding?: string
     readonly quote?: null
-    readonly header?: 'none'
+    readonly header?: number | 'none'
+    readonly ragged?: 'pad'
+    readonly escape?: string
+    readonly skip_space?: boolean
     readonly footer?: number
     readonly nulls?: readonly string[]
   }
@@ -166,7 +169,9 @@ const flowText = (settings: object): string =>
 
 function valueText(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(valueText).join(', ')}]`
-  return value === null || typeof value === 'number' ? String(value) : scalarText(String(value))
+  return value === null || typeof value === 'number' || typeof value === 'boolean'
+    ? String(value)
+    : scalarText(String(value))
 }
 
 /** Words that YAML takes for something else than a text. */

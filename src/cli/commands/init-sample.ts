@@ -6,7 +6,10 @@ import { formatNumber } from '../../core/format.ts'
 import type { DraftImport } from '../../../config/index.ts'
 import { doubtOf, type Evidence, type SourceSample } from '../../import/index.ts'
 import { readHead } from '../../sources/csv/head.ts'
+import { headerBelow } from '../../sources/csv/header-line.ts'
+import { quotesSetting } from '../../sources/csv/hints.ts'
 import { openCsv } from '../../sources/csv/index.ts'
+import { LinesAbove } from '../../sources/csv/lines.ts'
 import { sniffCsv } from '../../sources/csv/sniff.ts'
 import { damagedRows, endsWithTotals, nullWords } from './init-cells.ts'
 
@@ -68,8 +71,11 @@ export async function readCsvSample(path: string, chosen: Dialect = {}): Promise
       `${file}:1: this line, \`sep=\`, is for Excel alone; remove it: the first line names the columns`,
       { line: 1 },
     )
-  const first = [...marksOf(head, chosen), guessed(chosen, '')]
-  const { rows, more } = await readAsItCan(file, allOf(first))
+  const header = headerGuess(head, chosen)
+  const { header: line = 1 } = allOf(header)
+  const marks = marksOf(new LinesAbove(typeof line === 'number' ? line - 1 : 0).skip(head), chosen)
+  const first = [...header, ...marks, guessed(chosen, '')]
+  const { rows, more } = await readAsItCan(file, allOf(first), head)
   const shape = [...first, ...more]
   const nulls = nullGuesses(rows)
   const totals = chosen.footer === undefined ? totalsGuess(rows, allOf(shape)) : []
@@ -131,6 +137,14 @@ function damageWarnings(sample: SourceSample): string[] {
       ]
 }
 
+/** The line of the header, where lines with one cell each are above it. */
+function headerGuess(head: Buffer, chosen: Dialect): DialectGuess[] {
+  const line = chosen.header === undefined ? headerBelow(head) : null
+  return line === null
+    ? []
+    : [guessed({ header: line }, `line ${line} is the header: lines above it have one cell each`)]
+}
+
 /** Delimiter and encoding, by the first bytes. */
 function marksOf(head: Buffer, chosen: Dialect): DialectGuess[] {
   const guess = sniffCsv(head)
@@ -151,11 +165,11 @@ function marksOf(head: Buffer, chosen: Dialect): DialectGuess[] {
 }
 
 /** The rows, with what it takes to read a report with notes at its end, or quotes that mean nothing. */
-async function readAsItCan(file: string, dialect: Dialect) {
+async function readAsItCan(file: string, dialect: Dialect, head: Buffer) {
   const first = await attempt(() => firstRows(file, dialect))
   if (!(first instanceof SourceError)) return { rows: first, more: [] }
-  for (const find of [footerOf, quotesOf]) {
-    const more = await find(file, dialect, first)
+  for (const find of [footerOf, shortRowsOf, marksAroundOf, quotesOf]) {
+    const more = await find(file, dialect, first, head)
     const rows = more && (await attempt(() => firstRows(file, { ...dialect, ...more.settings })))
     if (more && rows && !(rows instanceof SourceError)) return { rows, more: [more] }
   }
@@ -187,6 +201,40 @@ async function footerOf(
   return guessed(
     { footer },
     `the last ${footer} rows have one cell each, as the notes of a report: no data`,
+  )
+}
+
+/** A short row at the end, of a file that has more of them: empty cells were left out. */
+async function shortRowsOf(
+  file: string,
+  dialect: Dialect,
+  { code }: SourceError,
+): Promise<DialectGuess | null> {
+  if (code !== 'csv_ragged_row') return null
+  const padded = { ...dialect, ragged: 'pad' as const }
+  const read = await attempt(() => firstRows(file, padded))
+  if (read instanceof SourceError || read.ragged > 0) return null
+  return guessed({ ragged: 'pad' }, 'rows are short where empty cells were left out at their end', [
+    'the last row may be cut off',
+  ])
+}
+
+/** Quotes with a backslash before them, or with space around them. */
+async function marksAroundOf(
+  _file: string,
+  dialect: Dialect,
+  { code }: SourceError,
+  head: Buffer,
+): Promise<DialectGuess | null> {
+  const found =
+    code === 'csv_quote' || code === 'csv_quote_unclosed' ? quotesSetting(head, dialect) : null
+  if (found === null) return null
+  const { escape } = found
+  return guessed(
+    escape === undefined ? { skip_space: true } : { escape },
+    escape === undefined
+      ? 'space stands between delimiters and quotes'
+      : 'quotes inside cells have a backslash before them',
   )
 }
 

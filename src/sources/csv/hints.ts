@@ -23,20 +23,26 @@ const OF_TEXT = ['csv_encoding', 'csv_nul']
 /** Errors that quotes lead to which another setting reads. */
 const OF_QUOTES = ['csv_quote', 'csv_quote_unclosed']
 
-/** The setting that reads the quotes of a file whose quotes are wrong; else nothing. */
-export function quotesHint(
-  code: string,
+/** The setting that reads the quotes of a file, where the usual ones do not; null: none is seen. */
+export function quotesSetting(
   head: Buffer,
   { delimiter = ',', quote = '"', escape, skip_space: skips = false }: Partial<CsvSettings>,
-): string {
-  if (!OF_QUOTES.includes(code) || quote === null) return ''
+): Pick<CsvSettings, 'escape' | 'skip_space'> | null {
+  if (quote === null) return null
   const text = head.toString('latin1')
-  if (escape === undefined && text.includes(`\\${quote}`))
-    return `; \`escape: "\\\\"\` under \`from\` reads quotes with a backslash before them`
+  if (escape === undefined && text.includes(`\\${quote}`)) return { escape: '\\' }
   const [mark, limit] = [quote, delimiter].map((one) => `\\u${hexOf(one)}`)
   const isSpaced = new RegExp(`${limit}[ \\t]+${mark}|${mark}[ \\t]+${limit}`).test(text)
-  if (skips || !isSpaced || delimiter === '\t') return ''
-  return '; `skip_space: true` under `from` reads quotes with space between them and the delimiter'
+  return isSpaced && !skips && delimiter !== '\t' ? { skip_space: true } : null
+}
+
+/** `; …`: that setting, if an error of this code is about quotes; else nothing. */
+export function quotesHint(code: string, head: Buffer, settings: Partial<CsvSettings>): string {
+  const found = OF_QUOTES.includes(code) ? quotesSetting(head, settings) : null
+  if (found === null) return ''
+  return found.escape === undefined
+    ? '; `skip_space: true` under `from` reads quotes with space between them and the delimiter'
+    : '; `escape: "\\\\"` under `from` reads quotes with a backslash before them'
 }
 
 const hexOf = (character: string): string => character.charCodeAt(0).toString(16).padStart(4, '0')
