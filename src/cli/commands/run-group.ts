@@ -13,7 +13,6 @@ import { ConfigError, SyncError } from '../../core/errors.ts'
 import { systemClock } from '../../core/ports.ts'
 import { findParts } from '../../dev/parts.ts'
 import { groupPlanOf, type GroupPlan } from '../../runs/group-plan.ts'
-import type { Run } from '../../ledger/ledger.ts'
 import { describeWorkflow } from '../../temporal/is-live.ts'
 import type { TemporalSettings } from '../../temporal/settings.ts'
 import { boundHeap } from '../../worker/heap.ts'
@@ -23,8 +22,8 @@ import { connectTemporal, EXIT, temporalOf, type CommandContext } from '../share
 import { BEGIN_MAX_MS } from '../shared/detached.ts'
 import { followGroup, type GroupFollowed } from '../shared/follow-group.ts'
 import type { LiveRun } from '../shared/group-reader.ts'
-import { leftByParts, printQuestion } from '../shared/leave.ts'
-import { createLocalWait, waitsForPerson } from '../shared/local-wait.ts'
+import { areAsked, leftByParts, printQuestion } from '../shared/leave.ts'
+import { createLocalWait } from '../shared/local-wait.ts'
 import type { LocalParts } from '../shared/local.ts'
 import { notStarted } from '../shared/not-started.ts'
 import { startWithLedger } from '../shared/ledger-start.ts'
@@ -244,13 +243,6 @@ function idPartOf(choice: GroupChoice): string {
   const names = [...choice.syncs].toSorted().join(' ')
   return `of-${createHash('sha256').update(names).digest('hex').slice(0, 12)}`
 }
-
-/** Whether all that is live waits for a person, and nobody is here to decide or to wait. */
-const areAsked = (
-  { terminal }: CommandContext,
-  { wait }: Pick<RunOptions, 'wait'>,
-  live: readonly Run[],
-): boolean => live.length > 0 && terminal.isScreen !== true && !wait && live.every(waitsForPerson)
 
 /** Whether its first runs are open, or the wait for that is over. */
 function begunOr(maxMs: number): (progress: GroupFollowed['progress']) => boolean {

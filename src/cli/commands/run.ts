@@ -33,8 +33,15 @@ import { createLedgerRetry, type LedgerRetry } from '../shared/ledger-retry.ts'
 import { awaitFreeLedger, lockWatch } from '../shared/ledger-lock.ts'
 import { safeText } from '../shared/terminal.ts'
 import { progressLine } from '../views/progress-line.ts'
-import { isOver, leftByParts, printLeft, printQuestion, stopParts } from '../shared/leave.ts'
-import { createLocalWait, waitsForPerson } from '../shared/local-wait.ts'
+import {
+  areAsked,
+  isOver,
+  leftByParts,
+  printLeft,
+  printQuestion,
+  stopParts,
+} from '../shared/leave.ts'
+import { createLocalWait } from '../shared/local-wait.ts'
 import { askAgain } from '../shared/ask-again.ts'
 import { RunQuotas } from '../shared/run-quota.ts'
 import { startWithLedger } from '../shared/ledger-start.ts'
@@ -233,13 +240,6 @@ async function startRunAt(
   }
 }
 
-/** Whether the run waits for a person, and nobody is here to decide or to wait. */
-const isAsked = (
-  { terminal }: CommandContext,
-  { wait }: Pick<RunOptions, 'wait'>,
-  run: Run | null,
-): run is Run => run !== null && terminal.isScreen !== true && !wait && waitsForPerson(run)
-
 const waitsToBegin = (sync: string, why: string): string =>
   `${sync} waits to begin: ${safeText(why, 500)}. It begins by itself`
 
@@ -271,7 +271,8 @@ async function reportFollowed(
     const next = left.run === null ? local.again : (goOnAt?.(left.origin) ?? local.goOn)
     return printLeft(context, { ...left, again: next, isBlocked })
   }
-  if (isAsked(context, of, run)) return printQuestion(context, [run], { goOn: null })
+  if (run !== null && areAsked(context, of, [run]))
+    return printQuestion(context, [run], { goOn: null })
   const watch = context.hint(`watch ${sync.name}`)
   context.terminal.err(`Detached; the run goes on. Watch it: ${watch}`)
   return EXIT.done
@@ -370,7 +371,9 @@ async function follow(
       ...(local?.isOwn && { interrupted: local.interrupted, isEnough: wait }),
       line:
         context.json || options.detach ? null : (ledger, run) => line(ledger, heldUpRun(run, held)),
-      ...(!local?.isOwn && { isEnough: (run) => isAsked(context, options, run) }),
+      ...(!local?.isOwn && {
+        isEnough: (run) => areAsked(context, options, run === null ? [] : [run]),
+      }),
       ...(options.detach ? { isEnough: openedOr(options.beginMaxMs ?? BEGIN_MAX_MS) } : {}),
     })
   } finally {

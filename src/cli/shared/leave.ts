@@ -40,6 +40,13 @@ export const isOver = (run: Run | null): run is Run =>
 export const leftByParts = ({ code, message, details }: SyncError, goOn: string): SyncError =>
   new SyncError(code, `${message}. What is done is kept. Go on with it: ${goOn}`, details)
 
+/** Whether all of these runs wait for a person, and nobody is here to decide or to wait. */
+export const areAsked = (
+  { terminal }: Pick<CommandContext, 'terminal'>,
+  { wait }: { readonly wait?: boolean | undefined },
+  live: readonly Run[],
+): boolean => live.length > 0 && terminal.isScreen !== true && !wait && live.every(waitsForPerson)
+
 /**
  * Reports runs that wait for a decision, to a script that does not wait with them.
  * @param goOn the command that goes on with runs of this process; null where a worker keeps them
