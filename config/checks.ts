@@ -220,10 +220,12 @@ function checkMirrors(checked: Checked): void {
     const problem = typeof to === 'string' ? mirrorProblem(checked.mapping('warehouses', to)) : null
     if (problem !== null)
       checked.complain([...path, 'to'], `the warehouse \`${String(to)}\` ${problem}`)
-    if (Array.isArray(types) && except !== undefined)
+    const isOfTypes = (name: unknown) => typeof name !== 'string' || !name.includes('.')
+    const excepted = Array.isArray(except) && except.length > 0 ? except : [except]
+    if (Array.isArray(types) && except !== undefined && excepted.some(isOfTypes))
       checked.complain(
         [...path, 'except'],
-        '`except` belongs to `object_types: all`; remove it, and list what is mirrored',
+        '`except` of object types belongs to `object_types: all`; remove it, and list what is mirrored',
         'key',
       )
     if (typeof schema === 'string' && typeof to === 'string')

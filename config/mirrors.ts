@@ -21,7 +21,9 @@ export const mirrorSettings = z.strictObject({
     ),
   except: nameList()
     .default([])
-    .describe('Object types that are left out. With `object_types: all` only.'),
+    .describe(
+      'What is left out: object types, with `object_types: all` only, and properties such as `svc_contact.svc_score`, whose columns stay as they are.',
+    ),
   associations: nameList()
     .default([])
     .describe(

@@ -3,6 +3,7 @@
 // does not find wait for a person, however few they are; a table that was listed with a key that may see other records is listed
 // again before the run is complete.
 
+import type { MirrorConfig } from '../../config/index.ts'
 import {
   listNames,
   lostVisibility,
@@ -93,17 +94,24 @@ export function storeVisibility(position: Kept, now: KeyVisibility | null | unde
 
 /**
  * Removes the columns that are no longer live from those that are filled, so that a property that comes back is read again, and
- * notes the properties that have no other column.
+ * notes the properties that have no other column, unless they are left out on purpose.
  */
-export function noteLostColumns(position: StreamPosition, { columns }: MirrorStream): void {
+export function noteLostColumns(
+  position: StreamPosition,
+  { name: type, columns }: MirrorStream,
+  { except }: Pick<MirrorConfig, 'except'>,
+): void {
   const live = new Set(columns.filter((column) => column.live).map(({ name }) => name))
   const present = new Set(columns.filter((column) => column.live).map(({ property }) => property))
   const gone = position.columns.filter((name) => !live.has(name))
   const properties = columns
     .filter(({ name, property }) => gone.includes(name) && !present.has(property))
     .map(({ property }) => property)
-  const lost = [...(position.lost ?? []).filter((name) => !present.has(name)), ...properties]
+  const isLost = (name: string) => !present.has(name) && !except.includes(`${type}.${name}`)
+  const lost = [...(position.lost ?? []), ...properties].filter(isLost)
   position.columns = position.columns.filter((name) => live.has(name))
+  for (const name of Object.keys(position.unfilled ?? {}))
+    if (!present.has(name)) delete position.unfilled![name]
   if (lost.length > 0) position.lost = [...new Set(lost)].toSorted()
   else delete position.lost
 }

@@ -145,7 +145,7 @@ function beginRun(
   modified: PropertyWire | null,
 ): string[] {
   const { window = null } = job
-  if (window === null) noteLostColumns(position, stream)
+  if (window === null) noteLostColumns(position, stream, job.config)
   const other = noteOtherVisibility(position, job.sight, window !== null)
   if (!isPositionOfRun(position.run, opened, window))
     position.run = window

@@ -136,7 +136,13 @@ export class StreamAccount {
   #misfits(): string[] {
     const { run, unfilled = {} } = this.position
     const { values = {} } = run
-    const texts = new Map(Object.entries(unfilled))
+    const { name } = this.#parts.stream
+    const texts = new Map(
+      Object.entries(unfilled).map(([property, text]) => [
+        property,
+        `${text}; to leave it out: except: [${name}.${property}]`,
+      ]),
+    )
     for (const column of this.#parts.stream.columns) {
       const { property, live } = column
       const isRead = live && Object.hasOwn(values, property) && !texts.has(property)

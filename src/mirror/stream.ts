@@ -1,6 +1,6 @@
 // One stream of a run: prepares and claims its table, and works on it.
 
-import type { ObjectSchema } from '../contract/index.ts'
+import type { ObjectSchema, PropertyWire } from '../contract/index.ts'
 import { Blocked, isNotFound, SyncError } from '../core/errors.ts'
 import { BOOK_TABLES } from '../core/domain/mirror.ts'
 import type { MirrorStream } from '../warehouses/mirror-tables.ts'
@@ -45,7 +45,7 @@ async function mirrorRecords(
   const { tables } = deps
   const type = job.stream.name
   const reader = new Reader(deps)
-  const schema = await readType(reader, deps, type)
+  const schema = await readType(reader, deps, type, job.config)
   const { window = null } = job
   if (window !== null && modifiedProperty(job, schema) === null)
     throw new SyncError(
@@ -65,14 +65,17 @@ async function mirrorRecords(
   return await runRecords(beginRecordsWork(deps, { ...job, full }, claimed))
 }
 
-/** @throws SyncError `mirror_type` if the type is gone */
+/** Without the properties that are left out. @throws SyncError `mirror_type` if the type is gone */
 export async function readType(
   reader: Reader,
   deps: MirrorDeps,
   type: string,
+  { except }: Pick<RecordsJob['config'], 'except'>,
 ): Promise<ObjectSchema> {
   try {
-    return await reader.ask((options) => deps.client.readObjectType(type, options))
+    const schema = await reader.ask((options) => deps.client.readObjectType(type, options))
+    const isIn = ({ name }: PropertyWire) => !except.includes(`${type}.${name}`)
+    return { ...schema, properties: schema.properties.filter(isIn) }
   } catch (error) {
     if (!isNotFound(error)) throw error
     throw new SyncError(

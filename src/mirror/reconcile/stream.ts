@@ -51,7 +51,7 @@ export async function reconcileStream(
   const { tables, ledger } = deps
   const type = job.stream.name
   const reader = new Reader(deps)
-  const schema = await readType(reader, deps, type)
+  const schema = await readType(reader, deps, type, job.config)
   const [stream] = await tables.streams([type])
   // Without repair nothing is written, and a running mirror keeps the stream.
   const claim = stream && job.scope.repair ? await tables.claim(type) : null

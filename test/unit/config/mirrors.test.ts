@@ -154,7 +154,9 @@ test.each([
   [
     'exceptions from a list',
     withSetting('object_types: [a, b], except: [c]'),
-    ['9:58: `except` belongs to `object_types: all`; remove it, and list what is mirrored'],
+    [
+      '9:58: `except` of object types belongs to `object_types: all`; remove it, and list what is mirrored',
+    ],
   ],
   [
     'a name of a schema that is none',

@@ -5,6 +5,9 @@ import { expect, test } from 'vitest'
 import { CONTACT, mirrorSceneOn, SCHEMA } from './scene.ts'
 import { given, startProxied, type ProxiedService } from './proxied.ts'
 
+/** How a person accepts it. */
+const LEAVE = 'to leave it out: except: [svc_contact.svc_score]'
+
 /** Changes the values of contacts on their way. */
 const changed = (
   { rules }: ProxiedService,
@@ -40,7 +43,7 @@ test('a column that gets nothing is named by every run until a value fits', asyn
   changed(s.service, (values) => {
     if (values['svc_score'] != null) values['svc_score'] = 'high'
   })
-  const said = `svc_score: none of ${scores} values is a number: they are texts`
+  const said = `svc_score: none of ${scores} values is a number: they are texts; ${LEAVE}`
   for (const full of [false, false, true]) {
     const run = await s.run({ full })
     expect([run.state, run.message]).toEqual(['complete_with_differences', `svc_contact: ${said}`])
@@ -72,7 +75,7 @@ test('a column that runs of changes alone empty is named by each of them, and by
   const said = `svc_contact: svc_score: none of ${others.length + 1} values is a number: they are texts`
   for (let again = 0; again < 3; again++) {
     const run = await s.run()
-    expect([run.state, run.message]).toEqual(['complete_with_differences', said])
+    expect([run.state, run.message]).toEqual(['complete_with_differences', `${said}; ${LEAVE}`])
   }
   for (const scope of [{}, { full: true }, { sample: 5 }]) {
     const compared = await s.reconcile({ scope })
@@ -81,6 +84,13 @@ test('a column that runs of changes alone empty is named by each of them, and by
       `${said}; its column has nothing, so its values are left out and not compared`,
     ])
   }
+  // Left out, its column stays as it is, and nothing is lost that a key does not see.
+  const leaving = { config: { except: ['svc_contact.svc_score'] } }
+  const without = await s.run(leaving)
+  expect([without.state, without.message]).toEqual(['complete', null])
+  const equal = await s.reconcile({ ...leaving, scope: { full: true } })
+  expect([equal.state, equal.message]).toEqual(['complete', null])
+  expect(await s.sql(`SELECT count(svc_score) FROM ${SCHEMA}.${CONTACT}`)).toEqual([['0']])
   // One value that fits ends it.
   delete s.service.rules.after
   await s.client.updateRecord(CONTACT, first!.id, { svc_score: 7 })
