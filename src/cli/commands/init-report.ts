@@ -48,6 +48,10 @@ export async function reportInit(context: CommandContext, written: Written): Pro
       properties,
       open,
       left,
+      warnings: [
+        ...written.sample.warnings,
+        ...(written.sample.waiting === null ? [] : [written.sample.waiting.reason]),
+      ],
       plan: lines.length === 0 ? null : (JSON.parse(lines.join('\n')) as unknown),
     })
     return code
