@@ -20,6 +20,7 @@ export function greatestValue(
   answer: { columns: readonly string[]; orders: readonly (ColumnOrder | null)[] },
   last: Watermark | null,
   fault: SourceFault,
+  lag?: string,
 ) {
   const name = JSON.stringify(column)
   const index = answer.columns.indexOf(column)
@@ -33,6 +34,11 @@ export function greatestValue(
     throw fault(
       'query_watermark',
       `column ${name} cannot be the watermark; expected numbers, dates, times or texts, cast it in the query`,
+    )
+  if (lag !== undefined && order !== 'time')
+    throw fault(
+      'query_watermark',
+      `column ${name} is no date and no time, so \`lag\` says nothing; remove it, or cast the column in the query`,
     )
   // A previous text value cannot be compared with numbers.
   const cellOf = (cells: readonly Json[]): string | null => {
@@ -51,6 +57,12 @@ export function greatestValue(
           'query_watermark',
           `row ${row}, column ${name}: the value cannot be the watermark; expected ${expected}`,
         )
+      const meant = order === 'text' ? meantOrder(value, greatest ?? value) : null
+      if (meant !== null)
+        throw fault(
+          'query_watermark',
+          `row ${row}, column ${name}: the column is a text, and the value is a ${meant === 'number' ? 'number' : 'time'}: texts are compared letter by letter, and \`9\` is greater than \`10\`; cast it in the query, such as ${meant === 'number' ? `\`CAST(${column} AS DECIMAL) AS ${column}\`` : `\`CAST(${column} AS TIMESTAMP) AS ${column}\``}, and compare the same with \`:watermark\``,
+        )
       if (greatest === null || isGreater(order, value, greatest)) greatest = value
     },
     /** The rank of a row; undefined if its value has no place in the order. */
@@ -62,4 +74,13 @@ export function greatestValue(
     watermark: (): Watermark | null =>
       greatest === null ? last : { column, order, value: greatest },
   }
+}
+
+const WHOLE = /^\s*[+-]?(\d+)(?:[.,]\d+)?\s*$/
+
+/** What texts are whose order is another one than that of their letters: numbers of several lengths, days that begin with the day. */
+function meantOrder(text: string, other: string): 'number' | 'time' | null {
+  const [one, two] = [text, other].map((value) => WHOLE.exec(value)?.[1]?.length)
+  if (one !== undefined && two !== undefined && one !== two) return 'number'
+  return /^\s*\d{1,2}[./-]\d{1,2}[./-]\d{2,4}(?!\d)/.test(text) ? 'time' : null
 }

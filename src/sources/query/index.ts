@@ -46,12 +46,19 @@ export async function openQuery(
     const reading = await warehouse.read(query, { signal })
     checkColumns(reading.columns, fault)
     const greatest = from.watermark
-      ? greatestValue(from.watermark.column, reading, resumesFrom(from, extent), fault)
+      ? greatestValue(
+          from.watermark.column,
+          reading,
+          resumesFrom(from, extent),
+          fault,
+          from.watermark.lag,
+        )
       : null
     // A window's result does not move the starting point of the next reading.
     const isMoved = extent.window === null
     return singlePass({
       columns: reading.columns,
+      warnings: tieWarning(from.query),
       kinds: reading.kinds,
       fault,
       async *read(rowsMax, stop) {
@@ -69,6 +76,16 @@ export async function openQuery(
     throw ours(error)
   }
 }
+
+/** That rows with the very time that was reached may be left out; empty if the query compares otherwise. */
+const tieWarning = (query: string): string[] =>
+  /(?:(?<!<)>\s*(?:cast\s*\(\s*|timestamp\s+)?:watermark\b|:watermark(?:::\w+)?\s*<(?![=>]))/i.test(
+    query,
+  )
+    ? [
+        'the query reads rows that are greater than `:watermark`: another row that gets the very value that was reached is never read; write `>= :watermark`, and what is read twice is unchanged',
+      ]
+    : []
 
 async function* rowsOf(
   reading: Reading,

@@ -1,6 +1,7 @@
 // The values of a query's parameters in one reading.
 
 import { queryParameters, bindParameters } from '../../core/domain/query-parameters.ts'
+import { parseEvery } from '../../core/domain/schedule.ts'
 import type { QuerySettings } from './settings.ts'
 import type { Watermark } from '../../core/domain/watermark.ts'
 import type { Extent, SourceFault } from '../source.ts'
@@ -9,6 +10,15 @@ import type { Extent, SourceFault } from '../source.ts'
 export function resumesFrom({ watermark }: QuerySettings, extent: Extent): Watermark | null {
   const last = extent.window === null ? extent.watermark : null
   return last !== null && last.column === watermark?.column ? last : null
+}
+
+/** The watermark as the query gets it: a time is `lag` less, to the whole second before. */
+function lagging({ order, value }: Watermark, { watermark }: QuerySettings): string {
+  const ms = parseEvery(watermark?.lag ?? '')
+  if (ms === undefined || order !== 'time') return value
+  const earlier = new Date(Date.parse(value.slice(0, 19) + (value.length > 10 ? 'Z' : '')) - ms)
+  const text = earlier.toISOString()
+  return value.length > 10 ? `${text.slice(0, 19)}Z` : text.slice(0, 10)
 }
 
 /**
@@ -27,6 +37,7 @@ export function boundQuery(from: QuerySettings, extent: Extent, fault: SourceFau
         'query_window',
         `it has no \`:${name}\`, so a window cannot bound it; expected one, such as \`WHERE (:from IS NULL OR day >= :from) AND (:to IS NULL OR day < :to)\``,
       )
-  const watermark = resumesFrom(from, extent)?.value ?? from.watermark?.initial ?? null
+  const last = resumesFrom(from, extent)
+  const watermark = (last && lagging(last, from)) ?? from.watermark?.initial ?? null
   return bindParameters(from.query, { watermark, from: start, to: end })
 }

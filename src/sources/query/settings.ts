@@ -1,6 +1,7 @@
 // A SQL query as a source: its settings.
 
 import { z } from 'zod'
+import { parseEvery } from '../../core/domain/schedule.ts'
 import type { Settings } from '../../settings/choice.ts'
 import { nameOf, textSetting } from '../../settings/parts.ts'
 
@@ -12,6 +13,13 @@ const watermark = z.strictObject({
     .union([textSetting(), z.number()])
     .transform(String)
     .describe('What `:watermark` is at first, such as `1970-01-01T00:00:00Z` or `0`.'),
+  lag: z
+    .string()
+    .refine((text) => parseEvery(text) !== undefined, 'expected a time such as `10 minutes`')
+    .optional()
+    .describe(
+      'How much less than the greatest time `:watermark` is in the next run, such as `10 minutes`: rows that are committed late are read then, and rows that are read again are unchanged. For dates and times only. Default: nothing.',
+    ),
 })
 
 export const querySettings = {
