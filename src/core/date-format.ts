@@ -159,7 +159,6 @@ const SPREADSHEET_FROM = 61
 
 /** What numbers count, where they are days or times. */
 export const EPOCHS = ['s', 'ms', 'spreadsheet'] as const
-export type Epoch = (typeof EPOCHS)[number]
 
 /** The day that a spreadsheet counts, from the 30th of December 1899 on: 31182 is 1985-05-15. */
 export function spreadsheetDay(text: string): string | null {
@@ -169,7 +168,7 @@ export function spreadsheetDay(text: string): string | null {
 }
 
 /** The time that is so many seconds or milliseconds behind the beginning of 1970, as `2021-03-01T10:00:00Z`. */
-export function epochTime(text: string, epoch: 's' | 'ms'): string | null {
+export function timeSince1970(text: string, epoch: 's' | 'ms'): string | null {
   const match = /^(-?\d{1,15})(?:\.(\d{1,9}))?$/.exec(text)
   if (match === null) return null
   const [, whole, fraction = ''] = match

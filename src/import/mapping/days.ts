@@ -3,7 +3,7 @@
 
 import {
   dayReader,
-  epochTime,
+  timeSince1970,
   exampleDay,
   spreadsheetDay,
   type ReadDay,
@@ -84,7 +84,7 @@ export const asDatetime: Coercion = (cell, { mapping }) => {
   const { epoch, zone } = mapping
   const text = cell.trim()
   if (epoch === 's' || epoch === 'ms') {
-    const time = epochTime(text, epoch)
+    const time = timeSince1970(text, epoch)
     const what =
       epoch === 's' ? 'seconds, such as 1614592800' : 'milliseconds, such as 1614592800000'
     return time === null
