@@ -4,7 +4,7 @@
 import { parseHttpDate } from './pacer/headers.ts'
 
 /** Times in ms; null: not said, or no date that can be read. */
-export interface Deprecation {
+export interface AnnouncedEnd {
   readonly sinceMs: number | null
   /** From then on requests may fail. */
   readonly sunsetMs: number | null
@@ -29,7 +29,7 @@ export function readDeprecation(
   deprecation: string | undefined,
   sunset: string | undefined,
   nowMs: number,
-): Deprecation | null {
+): AnnouncedEnd | null {
   const isSaid = [deprecation, sunset].some(
     (text) => !/^\s*(?:(?:false|\?0)\s*)?$/i.test(text ?? ''),
   )
@@ -65,11 +65,11 @@ function isoTime(text: string): number | null {
 const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
 
 /** Whether the day after which requests may fail has come. */
-const isPastSunset = ({ sunsetMs }: Deprecation, nowMs: number): boolean =>
+const isPastSunset = ({ sunsetMs }: AnnouncedEnd, nowMs: number): boolean =>
   sunsetMs !== null && sunsetMs <= nowMs
 
 /** What a service announces, in words: a sentence without its subject and its full stop. */
-export function deprecationText(found: Deprecation, nowMs: number): string {
+export function deprecationText(found: AnnouncedEnd, nowMs: number): string {
   const { sinceMs, sunsetMs } = found
   if (isPastSunset(found, nowMs))
     return `its service has announced the end of this API for ${dayOf(sunsetMs!)}, and that day has come: every request may fail from now on. Ask at once who runs the service which version replaces it`
@@ -85,7 +85,7 @@ export function deprecationText(found: Deprecation, nowMs: number): string {
 }
 
 /** The same for programs. */
-export const deprecationToJson = (found: Deprecation | null) =>
+export const deprecationToJson = (found: AnnouncedEnd | null) =>
   found && { since: isoOrNull(found.sinceMs), sunset: isoOrNull(found.sunsetMs) }
 
 const isoOrNull = (ms: number | null): string | null =>

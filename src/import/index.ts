@@ -35,7 +35,7 @@ export {
   type ImportDeps,
   type ImportTuning,
 } from './ports.ts'
-export { doubtOf, evidenceText, type Evidence } from './proposal/evidence.ts'
+export { doubtOf, guessEvidenceText, type GuessEvidence } from './proposal/evidence.ts'
 export {
   keyText,
   proposeLinks,

@@ -12,7 +12,7 @@ import {
   type SecretSource,
 } from '../../config/index.ts'
 import { Pacer, parseLimit, RecordsClient, type ClientOptions } from '../client/index.ts'
-import { readDeprecation, type Deprecation } from '../client/deprecation.ts'
+import { readDeprecation, type AnnouncedEnd } from '../client/deprecation.ts'
 import { isKeyForm, keyFormText } from '../client/key.ts'
 import { CaUnusable, ConfigError, SyncError } from '../core/errors.ts'
 import { orgRefText, type OrgRef } from '../core/domain/org-ref.ts'
@@ -47,7 +47,7 @@ export interface RequestObserver {
       readonly limit: number | null
       readonly remaining: number | null
       /** An end of the API that the answer announces. */
-      readonly deprecation: Deprecation | null
+      readonly deprecation: AnnouncedEnd | null
     },
   ): void
   /** A request has waited for the quota, whether it was then sent or not. */
@@ -126,7 +126,8 @@ export function createClientRegistry(options: ClientRegistryOptions) {
       return { client, keyFingerprint }
     },
     /** What the newest answers to this process announce; null if nothing, or there were none. */
-    deprecation: (name: string): Deprecation | null => clients.get(name)?.quota.deprecation ?? null,
+    deprecation: (name: string): AnnouncedEnd | null =>
+      clients.get(name)?.quota.deprecation ?? null,
     async close() {
       for (const { client } of clients.values()) await client.close()
       await pacers?.close()
@@ -199,7 +200,7 @@ interface Connection {
 /** The pacer of a connection, which changes with its key; `watch` is called for every request. */
 class CurrentQuota implements Quota {
   pacer: Pacer
-  deprecation: Deprecation | null = null
+  deprecation: AnnouncedEnd | null = null
   private readonly connection: string
   private readonly watch: RequestObserver | undefined
 

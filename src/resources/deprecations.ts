@@ -2,7 +2,7 @@
 // them, which all processes share.
 
 import type { Config, SyncConfig } from '../../config/index.ts'
-import { deprecationText, type Deprecation } from '../client/deprecation.ts'
+import { deprecationText, type AnnouncedEnd } from '../client/deprecation.ts'
 import { readQuotaView } from '../client/pacer/view.ts'
 import { ownValue } from '../core/json.ts'
 import type { QuotaStore } from '../core/ports.ts'
@@ -17,7 +17,7 @@ export function connectionsOf(sync: SyncConfig): readonly string[] {
 
 export interface DeprecatedConnection {
   readonly connection: string
-  readonly deprecation: Deprecation
+  readonly deprecation: AnnouncedEnd
 }
 
 /** Those of `names` whose service announces an end; what cannot be read announces none. */
@@ -25,7 +25,7 @@ export async function readDeprecations(
   { connections }: Pick<Config, 'connections'>,
   names: readonly string[],
   store: QuotaStore | null,
-  heard: (name: string) => Deprecation | null = () => null,
+  heard: (name: string) => AnnouncedEnd | null = () => null,
 ): Promise<DeprecatedConnection[]> {
   const rows = (store && (await orUnknown(() => store.all()))) ?? { nowMs: 0, orgs: [] }
   const atOrigin = (origin: string) =>

@@ -10,7 +10,7 @@ import {
   type Config,
   type MirrorSync,
 } from '../../../config/index.ts'
-import { deprecationText, type Deprecation } from '../../client/deprecation.ts'
+import { deprecationText, type AnnouncedEnd } from '../../client/deprecation.ts'
 import type { RecordsClient } from '../../client/index.ts'
 import { SyncError } from '../../core/errors.ts'
 import { systemClock } from '../../core/ports.ts'
@@ -320,7 +320,7 @@ async function checkConnection(
     deprecation,
   }: Awaited<ReturnType<Connect>> & {
     readonly firstOf: Map<string, string>
-    readonly deprecation: (name: string) => Deprecation | null
+    readonly deprecation: (name: string) => AnnouncedEnd | null
   },
 ): Promise<CheckFindings> {
   const self = await client.readSelf()

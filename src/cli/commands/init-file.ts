@@ -9,7 +9,7 @@ import { draftConfig, type DraftImport, type ImportConfig } from '../../../confi
 import type { RecordsClient } from '../../client/index.ts'
 import { ConfigError, SyncError } from '../../core/errors.ts'
 import {
-  evidenceText,
+  guessEvidenceText,
   loadMapping,
   proposeImport,
   withoutLinked,
@@ -24,7 +24,7 @@ import { safeText } from '../shared/terminal.ts'
 import { proposalLines, sampleText } from '../views/proposal.ts'
 import { addToConfig, connectionFor, freeName, readExisting } from './init-add.ts'
 import { askProposal, askService, keyWish } from './init-questions.ts'
-import { linksOf } from './init-links.ts'
+import { proposedLinks } from './init-links.ts'
 import { reportInit } from './init-report.ts'
 import { settledSample } from './init-dialect.ts'
 import { readCsvSample, type CsvSample } from './init-sample.ts'
@@ -80,7 +80,7 @@ export async function initFromFile(
     const sample = await settledSample(file, first, targets, { asker, say })
     const decided = await decide(context, { file, sample, targets, options, asker })
     const links = existing
-      ? await linksOf(existing.config, place.connection, opened.client, {
+      ? await proposedLinks(existing.config, place.connection, opened.client, {
           sample,
           targets,
           decided,
@@ -259,7 +259,7 @@ function draftOf(
   const drafted = (isOpen: boolean) => (one: Proposal['open'][number]) => ({
     property: one.property,
     mapping: { column: one.column, ...one.settings },
-    comment: one.evidence ? `${one.reason}; ${evidenceText(one.evidence)}` : one.reason,
+    comment: one.evidence ? `${one.reason}; ${guessEvidenceText(one.evidence)}` : one.reason,
     isOpen,
   })
   return {

@@ -22,7 +22,7 @@ interface Scene {
 }
 
 /** The columns that name records of other syncs. */
-export async function linksOf(
+export async function proposedLinks(
   config: Config,
   connection: string,
   client: RecordsClient,

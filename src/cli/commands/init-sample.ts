@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 import { SourceError } from '../../core/errors.ts'
 import { formatNumber } from '../../core/format.ts'
 import type { DraftImport } from '../../../config/index.ts'
-import { doubtOf, type Evidence, type SourceSample } from '../../import/index.ts'
+import { doubtOf, type GuessEvidence, type SourceSample } from '../../import/index.ts'
 import { readHead } from '../../sources/csv/head.ts'
 import { headerBelow } from '../../sources/csv/header-line.ts'
 import { quotesSetting } from '../../sources/csv/hints.ts'
@@ -40,7 +40,7 @@ export interface CsvSample extends SourceSample {
 export interface DialectGuess {
   readonly settings: Dialect
   readonly reason: string
-  readonly evidence: Evidence
+  readonly evidence: GuessEvidence
 }
 
 const guessed = (settings: Dialect, reason: string, others: readonly string[] = []) => ({

@@ -4,7 +4,7 @@ import { hostname } from 'node:os'
 import { basename, dirname, relative } from 'node:path'
 import { placedService, secretRemedy, type Config } from '../../../config/index.ts'
 import { UNLIMITED_PER_MINUTE } from '../../client/pacer/memory.ts'
-import { deprecationText, type Deprecation } from '../../client/deprecation.ts'
+import { deprecationText, type AnnouncedEnd } from '../../client/deprecation.ts'
 import type { Self } from '../../contract/index.ts'
 import { countText, formatNumber } from '../../core/format.ts'
 import { silentLogger, systemClock, type QuotaStore } from '../../core/ports.ts'
@@ -163,7 +163,7 @@ export function clockFinding(name: string, aheadMs: number | null): DoctorFindin
 /** An end of the API that the service announces. @param found null: it announces none */
 export function deprecationFindings(
   name: string,
-  found: Deprecation | null,
+  found: AnnouncedEnd | null,
   nowMs: number,
 ): DoctorFinding[] {
   if (found === null) return []

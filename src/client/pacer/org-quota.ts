@@ -5,7 +5,7 @@
 import { BULK_PRIORITIES, PRIORITIES } from '../../core/ports.ts'
 import type { Answer, BulkPriority, Priority } from '../../core/ports.ts'
 import { FairShares, type Weights } from './fair-shares.ts'
-import { readDeprecation, type Deprecation } from '../deprecation.ts'
+import { readDeprecation, type AnnouncedEnd } from '../deprecation.ts'
 import { parseDraftFields, parseLimit, parseRetryAfter } from './headers.ts'
 import { PacerState } from './state.ts'
 import { RefusalStreak } from './refusals.ts'
@@ -85,7 +85,7 @@ interface Kept {
 }
 
 /** The newest announcement of an end of the API, and when it was heard, in seconds. */
-interface Announced extends Deprecation {
+interface Announced extends AnnouncedEnd {
   readonly at: number
 }
 

@@ -1,7 +1,7 @@
 // An org's quota for display, read from its row.
 
 import { BULK_PRIORITIES, type BulkPriority } from '../../core/ports.ts'
-import type { Deprecation } from '../deprecation.ts'
+import type { AnnouncedEnd } from '../deprecation.ts'
 import { OrgQuota, type RequestTotals } from './org-quota.ts'
 import { UNLIMITED_PER_MINUTE, type LimiterModelName } from './memory.ts'
 import type { Consumers } from './consumers.ts'
@@ -34,7 +34,7 @@ export interface QuotaView {
     readonly retryAfterMs: number | null
   } | null
   /** An end of the API that the service has announced lately. */
-  readonly deprecation: Deprecation | null
+  readonly deprecation: AnnouncedEnd | null
   /** Share of the limit that is left to others. */
   readonly reserve: number
   /** Accepted requests; those of others are estimated. */
@@ -108,7 +108,7 @@ function refusalsOf({ refusals }: OrgQuota): QuotaView['refusals'] {
   )
 }
 
-const deprecationOf = ({ announced }: OrgQuota): Deprecation | null =>
+const deprecationOf = ({ announced }: OrgQuota): AnnouncedEnd | null =>
   announced && { sinceMs: announced.sinceMs, sunsetMs: announced.sunsetMs }
 
 /** Minutes that so many requests take; null if unknown, 0 if nothing limits. */

@@ -5,7 +5,7 @@ import type { PropertyWire } from '../../contract/index.ts'
 import type { Target } from '../mapping/target.ts'
 import { fittingShare, type ColumnFacts } from './columns.ts'
 import { cellTypeOf } from './cell-type.ts'
-import { doubtOf, type Evidence } from './evidence.ts'
+import { doubtOf, type GuessEvidence } from './evidence.ts'
 import { readingOf, type PropertyReading } from './property-reading.ts'
 import { FITS_MIN, type Hints } from './reading.ts'
 import {
@@ -28,7 +28,7 @@ export interface Pair {
   readonly reason: string
   readonly reading: PropertyReading
   /** That of the reading, and what the name may mean besides. */
-  readonly evidence: Evidence
+  readonly evidence: GuessEvidence
   /** Why it waits for a person; null: it is active. */
   readonly doubt: string | null
 }
@@ -147,7 +147,7 @@ function paired(
     score,
     others,
     isNamed,
-  }: Pick<Pair, 'reason' | 'score'> & Pick<Evidence, 'others'> & { readonly isNamed: boolean },
+  }: Pick<Pair, 'reason' | 'score'> & Pick<GuessEvidence, 'others'> & { readonly isNamed: boolean },
 ): Pair {
   const evidence = { ...reading.evidence, others: [...others, ...reading.evidence.others] }
   const doubt = doubtOf(evidence, isNamed)

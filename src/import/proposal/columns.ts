@@ -3,7 +3,7 @@
 import type { Json } from '../../core/json.ts'
 import { isBlank, seenText } from '../../core/look.ts'
 import { sourceCellText } from '../mapping/coerce.ts'
-import { changedCells, type CellChange } from './cell-change.ts'
+import { changedCells, type CellForm } from './cell-form.ts'
 import { guardOf } from './guards.ts'
 
 /** The first rows of a source. */
@@ -25,7 +25,7 @@ export interface ColumnFacts {
   /** All of them: the evidence for a reading comes from these. */
   readonly all: ReadonlyMap<string, number>
   /** What the cells have around them, which is in none of the values; null: nothing. */
-  readonly guard: CellChange | null
+  readonly guard: CellForm | null
 }
 
 /** Different values of a column that each reading is tried on. */
@@ -52,7 +52,7 @@ export function columnFacts({ columns, rows }: SourceSample): ColumnFacts[] {
 const tried = (all: Counts) => ({ all, values: new Map([...all].slice(0, VALUES_MAX)) })
 
 /** The column as it is after a change of its cells. */
-export const changedColumn = (facts: ColumnFacts, change: CellChange): ColumnFacts => ({
+export const changedColumn = (facts: ColumnFacts, change: CellForm): ColumnFacts => ({
   ...facts,
   ...tried(changedCells(facts.all, change)),
 })
@@ -60,7 +60,7 @@ export const changedColumn = (facts: ColumnFacts, change: CellChange): ColumnFac
 type Counts = ReadonlyMap<string, number>
 
 /** How many rows have a value that fits, and how many one that does not. */
-export function countRows(
+export function countCells(
   values: Counts,
   fits: (value: string) => boolean,
 ): { readonly for: number; readonly against: number } {
@@ -71,7 +71,7 @@ export function countRows(
 
 /** The share of the rows looked at whose value fits. */
 export function fittingShare({ values }: ColumnFacts, fits: (value: string) => boolean): number {
-  const count = countRows(values, fits)
+  const count = countCells(values, fits)
   return count.for === 0 ? 0 : count.for / (count.for + count.against)
 }
 

@@ -3,7 +3,7 @@
 
 import { formatNumber } from '../../core/format.ts'
 
-export interface Evidence {
+export interface GuessEvidence {
   /** Rows that the guess reads. */
   readonly for: number
   /** Rows that another reading reads, and it does not. */
@@ -18,7 +18,10 @@ export interface Evidence {
  * Why a guess waits for a person; null: it becomes an active line.
  * @param isNamed whether more than the values speaks for it: then rows that no reading reads do not matter
  */
-export function doubtOf({ against, unread, others }: Evidence, isNamed: boolean): string | null {
+export function doubtOf(
+  { against, unread, others }: GuessEvidence,
+  isNamed: boolean,
+): string | null {
   if (others.length > 0) return others.join(', and ')
   const misfits = against + (isNamed ? 0 : unread)
   return misfits === 0 ? null : `${rowsText(misfits)} ${misfits === 1 ? 'does' : 'do'} not fit`
@@ -27,7 +30,7 @@ export function doubtOf({ against, unread, others }: Evidence, isNamed: boolean)
 const rowsText = (count: number): string => `${formatNumber(count)} ${count === 1 ? 'row' : 'rows'}`
 
 /** `for 120 rows, against 0` */
-export function evidenceText({ for: fitting, against, unread }: Evidence): string {
+export function guessEvidenceText({ for: fitting, against, unread }: GuessEvidence): string {
   const rest = unread === 0 ? '' : `; ${rowsText(unread)} with another value`
   return `for ${rowsText(fitting)}, against ${formatNumber(against)}${rest}`
 }

@@ -3,7 +3,7 @@
 /** Accents of Latin letters, and marks that Arabic is mostly written without. */
 const ACCENTS = /[\u0300-\u036f\u064b-\u0655]/g
 
-export const folded = (text: string): string =>
+export const unaccented = (text: string): string =>
   text
     .toLowerCase()
     .replaceAll('ß', 'ss')

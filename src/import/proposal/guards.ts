@@ -1,7 +1,7 @@
 // Guards that keep a spreadsheet from changing a text: `="00123"` and `'00123`. A guard is no part of the value: a pattern of the mapping
 // takes it away.
 
-import { hasCells, type CellChange } from './cell-change.ts'
+import { hasCells, type CellForm } from './cell-form.ts'
 
 /** The same to JavaScript and to the patterns of a mapping. */
 const FORMULA = '^="(?<v>.*)"$'
@@ -10,7 +10,7 @@ const APOSTROPHE = "^'(?<v>[+=@-].*|[\\d.,]+)$"
 const ANY_APOSTROPHE = "^'(?<v>.*)$"
 
 /** The guard of a column; null if no cell has one. */
-export function guardOf(values: ReadonlyMap<string, number>): CellChange | null {
+export function guardOf(values: ReadonlyMap<string, number>): CellForm | null {
   for (const pattern of [FORMULA, APOSTROPHE, ANY_APOSTROPHE]) {
     const form = new RegExp(pattern, 's')
     const change = (cell: string) => form.exec(cell.trim())?.groups?.['v'] ?? null

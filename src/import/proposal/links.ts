@@ -2,8 +2,8 @@
 // person, and so does a property that would get the same column.
 
 import type { AssociationWire } from '../../contract/index.ts'
-import { columnFacts, countRows, type ColumnFacts, type SourceSample } from './columns.ts'
-import { evidenceText, type Evidence } from './evidence.ts'
+import { columnFacts, countCells, type ColumnFacts, type SourceSample } from './columns.ts'
+import { guessEvidenceText, type GuessEvidence } from './evidence.ts'
 import type { Proposal } from './propose.ts'
 import { namesType, wordsOfType } from './words.ts'
 
@@ -64,18 +64,18 @@ function linkOf(
 ): ProposedLink | null {
   const isKey = (value: string) => keys.has(keyText(value))
   for (const split of [undefined, ...SEPARATORS]) {
-    const count = countRows(column.all, (value) =>
+    const count = countCells(column.all, (value) =>
       split === undefined ? isKey(value) : value.includes(split) && value.split(split).every(isKey),
     )
     const whole = split === undefined ? count : withPlain(column, isKey, split)
-    const evidence: Evidence = { ...whole, unread: 0, others: [] }
+    const evidence: GuessEvidence = { ...whole, unread: 0, others: [] }
     if (count.for === 0 || whole.for < (whole.for + whole.against) * KEYS_MIN) continue
     const isTelling = [...column.values.keys()].some(
       (value) => value.trim().length >= TELLING_CHARS_MIN || !/^\d+$/.test(value.trim()),
     )
     const type = { name: objectType, label: objectType, label_plural: objectType }
     if (!isTelling && !namesType(column.name, wordsOfType(type, prefix))) return null
-    const reason = `the values of ${JSON.stringify(column.name)} are keys of ${sync}; ${evidenceText(evidence)}`
+    const reason = `the values of ${JSON.stringify(column.name)} are keys of ${sync}; ${guessEvidenceText(evidence)}`
     const { name } = column
     return { association, to: objectType, by, column: name, ...(split && { split }), reason }
   }
@@ -83,7 +83,7 @@ function linkOf(
 }
 
 const withPlain = (column: ColumnFacts, isKey: (value: string) => boolean, split: string) =>
-  countRows(column.all, (value) => value.split(split).every(isKey))
+  countCells(column.all, (value) => value.split(split).every(isKey))
 
 /** The proposal without active lines for columns that may be links; its key stays. */
 export function withoutLinked(proposal: Proposal, links: readonly ProposedLink[]): Proposal {

@@ -1,6 +1,6 @@
 // Amounts below zero as accounts write them: `30-` and `(30)`. A run reads them where the mapping says so.
 
-import type { CellChange } from './cell-change.ts'
+import type { CellForm } from './cell-form.ts'
 import type { ReadingSettings } from './reading.ts'
 
 /** `50.-` is 50 in Switzerland: the mark before the dash stands for no cents. */
@@ -18,7 +18,7 @@ export function negativeOf(values: ReadonlyMap<string, number>): ReadingSettings
 }
 
 /** The number without what says so, for a look at its marks and its currency. */
-export const unsigned: CellChange = {
+export const unsigned: CellForm = {
   settings: {},
   change: (cell) => {
     const parts = TRAILING.exec(cell.trim()) ?? PARENTHESES.exec(cell.trim())

@@ -1,7 +1,7 @@
 // Words that turn the meaning of a name: `Not subscribed` is no `Subscribed`, `Partner Email` is somebody else's, `Old phone` was another
 // time. A column with such a word goes to no property without one, however similar the names are.
 
-import { folded } from './folded.ts'
+import { unaccented } from './folded.ts'
 
 export type Turn = 'not' | 'former' | 'other'
 
@@ -41,7 +41,7 @@ const TURNS = (['not', 'former', 'other'] as const).map((turn) => {
     turn,
     words: new Set(listed.filter((one) => !one.endsWith('*'))),
     stems,
-    parts: OTHERS[turn].split(' ').map(folded),
+    parts: OTHERS[turn].split(' ').map(unaccented),
   }
 })
 

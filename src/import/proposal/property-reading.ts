@@ -6,9 +6,9 @@ import type { PropertyWire } from '../../contract/index.ts'
 import { coerceColumn, compileColumn } from '../mapping/columns.ts'
 import { isUnit } from '../mapping/units.ts'
 import type { Target } from '../mapping/target.ts'
-import { countRows, hasValue, fittingShare, type ColumnFacts } from './columns.ts'
+import { countCells, hasValue, fittingShare, type ColumnFacts } from './columns.ts'
 import { dateReading } from './dates.ts'
-import type { Evidence } from './evidence.ts'
+import type { GuessEvidence } from './evidence.ts'
 import { cellTypeOf } from './cell-type.ts'
 import { numberReading, symbolOf } from './numbers.ts'
 import { timeReading } from './times.ts'
@@ -39,7 +39,7 @@ const SHAPES: Readonly<
 
 /** How a column would be read, and what the rows say of that. */
 export interface PropertyReading extends CellReading {
-  readonly evidence: Evidence
+  readonly evidence: GuessEvidence
 }
 
 export function readingOf(
@@ -68,9 +68,9 @@ export function readingOf(
     ...plain,
     ...(unitColumn !== undefined && { unit: someUnit(fieldType?.units) }),
   })
-  const { for: fitting, against: misfits } = countRows(facts.all, fits)
+  const { for: fitting, against: misfits } = countCells(facts.all, fits)
   const isReadOtherwise = (value: string) => !fits(value) && tried.some((one) => one(value))
-  const against = misfits === 0 ? 0 : countRows(facts.all, isReadOtherwise).for
+  const against = misfits === 0 ? 0 : countCells(facts.all, isReadOtherwise).for
   const others = [question?.text, found.doubt].filter((one) => one !== undefined)
   const given = { ...setting, ...facts.guard?.settings }
   return {

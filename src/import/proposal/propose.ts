@@ -7,7 +7,7 @@ import type { Target } from '../mapping/target.ts'
 import { assignColumns, getsText, type Assignment, type Pair } from './assignment.ts'
 import { columnFacts, fittingShare, type ColumnFacts, type SourceSample } from './columns.ts'
 import { showsDayFirst } from './dates.ts'
-import type { Evidence } from './evidence.ts'
+import type { GuessEvidence } from './evidence.ts'
 import { keyCandidates, type KeyCandidate } from './matching.ts'
 import { showsDecimal } from './numbers.ts'
 import type { Hints, Question, ReadingSettings } from './reading.ts'
@@ -19,7 +19,7 @@ export interface ProposedProperty {
   readonly settings: ReadingSettings
   readonly reason: string
   /** Undefined for a key that its values alone speak for. */
-  readonly evidence?: Evidence
+  readonly evidence?: GuessEvidence
 }
 
 /** A mapping that only a person can decide on. */

@@ -2,7 +2,7 @@
 // words of common exports in English and German, some in French, Spanish, Japanese, Hindi and Arabic; a name with other words is compared
 // word by word.
 
-import { folded } from './folded.ts'
+import { unaccented } from './folded.ts'
 import { areTurnedAlike, turnsOf, type Turn } from './other-meanings.ts'
 
 /** Phrases of one meaning. */
@@ -84,7 +84,7 @@ export function wordsOfName(name: string): readonly string[] {
     .replace(/__c$/, '')
     .replaceAll(/(\p{Ll}|\d)(\p{Lu})/gu, '$1 $2')
     .replaceAll(/(\p{Lu})(\p{Lu}\p{Ll})/gu, '$1 $2')
-  const all = folded(spaced)
+  const all = unaccented(spaced)
     .replaceAll(/(?<![\p{L}\p{N}])e[- _]?mail(?=s?(?![\p{L}\p{N}]))/gu, 'email')
     .split(/[^\p{L}\p{M}\p{N}]+/u)
     .filter((word) => word !== '')

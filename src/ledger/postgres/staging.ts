@@ -33,7 +33,7 @@ import { postgresLinkSql } from './link-sql.ts'
 import { narrowingMethods } from './narrowing.ts'
 import { gaveWayToNewer, itemsWith } from './origins.ts'
 import type { PostgresDatabase, Session, SentStatement } from './session.ts'
-import { within } from './transactions.ts'
+import { runSteps } from './transactions.ts'
 import { deleteWork } from './work.ts'
 
 const charsOf = (item: StagedItem): number =>
@@ -192,13 +192,13 @@ async function decide(
   const repeated = source.keysRepeat ? 0 : await session.run(SUPERSEDE_SQL, slice)
   const placed = [...slice, destination]
   const gone =
-    readings === null ? 0 : await within(session, NEWER.goneFromSource(run, segment, readings))
+    readings === null ? 0 : await runSteps(session, NEWER.goneFromSource(run, segment, readings))
   const found = NEWER.giveWayToGreater(run, segment, source, floors)
-  const { older, guessed } = await within(session, found)
+  const { older, guessed } = await runSteps(session, found)
   const superseded = newer + repeated + gone + older
   const unread = relied?.unread ?? null
   const unchanged = relied ? await leaveUnchanged(session, placed, relied, source) : 0
-  const unknown = await within(session, NEWER.noteWatermarks(run, segment, source))
+  const unknown = await runSteps(session, NEWER.noteWatermarks(run, segment, source))
   if (superseded + unchanged > 0)
     await (unread?.become === 'read'
       ? session.run(DROP_READ_SQL, [...slice, destination, unread.runs])

@@ -37,7 +37,7 @@ async function carryOut(
 }
 
 /** Steps as a part of a transaction that is open. */
-export async function within<Result>(
+export async function runSteps<Result>(
   session: Session,
   steps: Transaction<Result>,
 ): Promise<Result> {
@@ -48,9 +48,9 @@ export async function within<Result>(
 
 /** Transactions as parts of one that is open. */
 export const transactionsIn = (session: Session): TransactionRunner => ({
-  transact: (work) => within(session, work()),
+  transact: (work) => runSteps(session, work()),
 })
 
 export const postgresTransactions = (db: PostgresDatabase): TransactionRunner => ({
-  transact: (work) => db.transaction((session) => within(session, work())),
+  transact: (work) => db.transaction((session) => runSteps(session, work())),
 })

@@ -31,7 +31,7 @@ import { checkStageFence } from './fences.ts'
 import { sqliteLinkSql } from './link-sql.ts'
 import { narrowingMethods } from './narrowing.ts'
 import { gaveWayToNewer } from './origins.ts'
-import { within } from './transactions.ts'
+import { runSteps } from './transactions.ts'
 import { deleteWork } from './work.ts'
 
 const INSERT_VALID = bulkStatement(
@@ -162,12 +162,12 @@ function decide(
   const [supersede, giveWay] = [db.sql(SUPERSEDE_SQL), db.sql(GIVE_WAY_SQL)]
   const newer = giveWay.run(...slice).changes
   const repeated = source.keysRepeat ? 0 : supersede.run(...slice).changes
-  const gone = readings === null ? 0 : within(db, NEWER.goneFromSource(run, segment, readings))
-  const { older, guessed } = within(db, NEWER.giveWayToGreater(run, segment, source, floors))
+  const gone = readings === null ? 0 : runSteps(db, NEWER.goneFromSource(run, segment, readings))
+  const { older, guessed } = runSteps(db, NEWER.giveWayToGreater(run, segment, source, floors))
   const superseded = newer + repeated + gone + older
   const unread = relied?.unread ?? null
   const unchanged = relied ? leaveUnchanged(db, slice, relied, source) : 0
-  const unknown = within(db, NEWER.noteWatermarks(run, segment, source))
+  const unknown = runSteps(db, NEWER.noteWatermarks(run, segment, source))
   if (superseded + unchanged > 0) {
     if (unread?.become === 'read') db.sql(DROP_READ_SQL).run(...slice, JSON.stringify(unread.runs))
     else db.sql(DROP_SQL).run(...slice)

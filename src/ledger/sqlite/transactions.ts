@@ -57,7 +57,7 @@ function carryOut(
 }
 
 /** Steps as a part of a transaction that is open. */
-export function within<Result>(db: SqliteDatabase, steps: Transaction<Result>): Result {
+export function runSteps<Result>(db: SqliteDatabase, steps: Transaction<Result>): Result {
   let step = steps.next()
   while (!step.done) step = steps.next(carryOut(db, step.value))
   return step.value
@@ -65,6 +65,6 @@ export function within<Result>(db: SqliteDatabase, steps: Transaction<Result>): 
 
 export const sqliteTransactions = (db: SqliteDatabase): TransactionRunner => ({
   async transact(work) {
-    return db.transaction(() => within(db, work()))
+    return db.transaction(() => runSteps(db, work()))
   },
 })

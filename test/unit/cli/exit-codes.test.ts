@@ -100,11 +100,13 @@ test('a key, a ledger or a file that is not there', async () => {
   ).toMatchObject({ code: 2 })
 })
 
+const IMPORT = { kind: 'import', import: { from: { csv: './contacts.csv' } } }
+
 test('corrections that cannot be read', async () => {
   mkdirSync(join(dir, '.records-sync'))
   const ledger = openSqliteLedger(join(dir, '.records-sync/ledger.db'))
   const names = { sync: 'contacts', workflowId: 'w', workflowRunId: 'r' }
-  await ledger.openRun({ ...names, kind: 'import', mode: 'run', config: {} })
+  await ledger.openRun({ ...names, kind: 'import', mode: 'run', config: IMPORT })
   await ledger.setRunState(1, 'failed')
   await ledger.close()
   const retried = (file: string) =>

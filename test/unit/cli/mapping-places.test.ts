@@ -146,7 +146,7 @@ test('several problems of a mapping are on lines of their own', async () => {
 
 test.each([
   ['a file that is not there', null, 'contacts.csv: there is no such file'],
-  ['a header that is cut', 'id,name,\n', 'contacts.csv:1:3: the header ends with a delimiter'],
+  ['a header that is cut', 'id,"name\n', 'contacts.csv:1:2: the quote that opens column 2'],
   ['a quote', 'id,name\n1,"x\n', 'contacts.csv:2:2: the quote that opens column 2'],
 ])('%s: the place in the configuration, and in check wrong names too', async (_, rows, words) => {
   const config = await project('svc_contact', ['svc_external_id: id', 'svc_frst_name: name'])
@@ -160,7 +160,7 @@ test.each([
     return [...out, ...err].join(' ').replaceAll(dirname(config), 'DIR').replace(/ +/g, ' ')
   }
   const checked = await textOf(checkCommand)
-  const isOpened = rows !== null && !rows.endsWith(',\n')
+  const isOpened = rows?.startsWith('id,name') === true
   if (!isOpened) expect(checked).toContain(`DIR/records-sync.yaml:6:20: DIR/${words}`)
   expect(checked).toContain('DIR/records-sync.yaml:12:9: property svc_frst_name does not exist')
   writeFileSync(config, readFileSync(config, 'utf8').replace('svc_frst_name', 'svc_first_name'))

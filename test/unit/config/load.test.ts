@@ -402,7 +402,7 @@ describe('a bad setting is named with its place', () => {
       'split: ";"',
       'format: DD.MM',
       [
-        `12:45: ${inImport}.properties.svc_email.format\` is \`DD.MM\`; expected YYYY, MM (or M) and DD (or D), once each, such as \`DD.MM.YYYY\``,
+        `12:45: ${inImport}.properties.svc_email.format\` is \`DD.MM\`; expected YYYY (or YY), MM (or M, MMM, MMMM) and DD (or D), once each, such as \`DD.MM.YYYY\` or \`D-MMM-YY\``,
       ],
     ],
     [

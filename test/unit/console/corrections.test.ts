@@ -432,7 +432,7 @@ describe('a file', () => {
       ['a,b\n1,2\n', 'no column _row'],
       ['id,_row,_column\nx,run 99 row 1,born\n', 'the row is of run 99'],
       [`id,_row,_column\nx,run ${run()} row 999,born\n`, 'is not left'],
-      ['PK\u0003\u0004', 'this is a workbook'],
+      ['PK\u0003\u0004', 'this is a zip archive, or a workbook'],
       ['', 'No file was given'],
     ] as const) {
       const { status, text } = await sendFile(`${path()}/file`, page, '<i>mine</i>.csv', bytes)

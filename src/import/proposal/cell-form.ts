@@ -2,7 +2,7 @@
 
 import type { ReadingSettings } from './reading.ts'
 
-export interface CellChange {
+export interface CellForm {
   readonly settings: ReadingSettings
   /** What a cell becomes; null: it stays. */
   change(cell: string): string | null
@@ -11,13 +11,13 @@ export interface CellChange {
 type Counts = ReadonlyMap<string, number>
 
 /** Whether some cells would change, and whether others would not. */
-export function hasCells(values: Counts, change: CellChange['change']) {
+export function hasCells(values: Counts, change: CellForm['change']) {
   const changed = [...values.keys()].map((value) => change(value) !== null)
   return { some: changed.includes(true), others: changed.includes(false) }
 }
 
 /** The values as they are then, each with its rows. */
-export function changedCells(cells: Counts, { change }: CellChange): Counts {
+export function changedCells(cells: Counts, { change }: CellForm): Counts {
   const values = new Map<string, number>()
   for (const [cell, count] of cells) {
     const value = change(cell) ?? cell
