@@ -176,8 +176,13 @@ export const PLANTED: readonly PlantedBug[] = [
     'staging',
     'keys-are-sent-as-they-are',
     'src/import/mapping/key.ts',
-    'export const normaliseText = (text: string): string => composed(text.trim())',
-    'export const normaliseText = (text: string): string => composed(text)',
+    'const text = seenText(value)',
+    'const text = composed(value)',
+    {
+      file: 'src/import/mapping/key.ts',
+      from: "return typeof value === 'string' ? seenText(value) : value",
+      to: "return typeof value === 'string' ? composed(value) : value",
+    },
   ),
   bug(
     'staging',
@@ -241,8 +246,8 @@ export const PLANTED: readonly PlantedBug[] = [
     'deletions',
     'rows-that-are-there-are-missing',
     'src/ledger/sqlite/removals.ts',
-    "AND gone.key IS NOT NULL AND NOT ${isPresent('gone.key')}",
-    'AND gone.key IS NOT NULL',
+    "WHERE gone.key IS NOT NULL AND NOT ${isPresent('gone.key')}",
+    'WHERE gone.key IS NOT NULL',
     // What is left of such a removal is told from the rows of the run right before it is sent.
     { file: JUDGE, from: 'recordId !== null && own.has(recordId)', to: 'recordId === null' },
   ),
