@@ -50,8 +50,6 @@ const sources: [string, Parameters<typeof lay>[0], RegExp][] = [
   ['a file that is not there', null, /contacts\.csv/],
   ['a folder', folder, /folder|directory/i],
   ['an empty file', '', /empty|header/i],
-  ['a doubled column', 'id,first_name,email,score,id\n', /contacts\.csv:1:5: /],
-  ['a column without a name', 'id,,email,score\n', /contacts\.csv:1:2: /],
   [
     'a row that is too short',
     `${header}c-1,Ada,a@example.com,1\nc-2,Bob\n`,
@@ -75,6 +73,17 @@ test.each(sources)('%s', async (_, file, message) => {
   lay(file)
   const said = await failure()
   expect(said.type).toBe('SourceInvalid')
+  expect(said.message).toMatch(message)
+  expect(project.held().size).toBe(0)
+})
+
+test.each([
+  ['a doubled column', 'id,first_name,email,score,id\n', /id#2/],
+  ['a column without a name', 'id,,email,score\n', /first_name/],
+] as const)('%s that the mapping has', async (_, file, message) => {
+  lay(file)
+  const said = await failure()
+  expect(said.type).toBe('MappingInvalid')
   expect(said.message).toMatch(message)
   expect(project.held().size).toBe(0)
 })
