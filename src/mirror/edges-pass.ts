@@ -35,6 +35,19 @@ export function restartPassIfNeeded(
   if (now) position.lookedWith = now
 }
 
+/** Begins the pass again if the table is another one than before. `other`: how, as a sentence; null if it is the same. */
+export function restartPassOnOtherTable(position: EdgesPosition, other: string | null): void {
+  if (other === null) return
+  const { run } = position
+  position.other = other
+  position.after = null
+  position.startedAt = null
+  delete position.sweptFrom
+  if (run.phase !== 'changed') run.phase = 'all'
+  delete run.reached
+  delete run.isLast
+}
+
 /** How old the edges may be that this run has not read, as a sentence; null if it has read all of them. */
 export function ageText({ run, startedAt, sweptFrom }: EdgesPosition, records: number) {
   if (run.isLast === true)

@@ -1,6 +1,7 @@
 // The state of a type's edges. It is stored in the warehouse, with the rows.
 
 import type { KeyVisibility } from '../core/domain/visibility.ts'
+import type { TableIdentity } from '../warehouses/mirror-tables.ts'
 import { formatInstant } from './instant.ts'
 import {
   isSameRun,
@@ -45,6 +46,8 @@ export interface EdgesRun {
 
 export interface EdgesPosition {
   v: 1
+  /** As in `StreamPosition`. */
+  table?: TableIdentity | null
   /** Records of this version and later ones are read first; null for none yet. */
   version: string | null
   /** Last id of the pass over all records. */

@@ -8,7 +8,7 @@ import { joinTexts } from '../core/format.ts'
 import { listNames } from '../core/domain/visibility.ts'
 import type { Runs, StreamBooks, Streams } from '../ledger/ledger.ts'
 import type { MirrorRow } from '../warehouses/mirror-tables.ts'
-import { ageText, restartPassIfNeeded } from './edges-pass.ts'
+import { ageText, restartPassIfNeeded, restartPassOnOtherTable } from './edges-pass.ts'
 import { changedAmong, changedOwners, linkEnds } from './edges-owners.ts'
 import { edgesPosition, OWNERS_MAX, type EdgesPosition } from './edges-position.ts'
 import { EdgesRemoval } from './edges-removal.ts'
@@ -20,6 +20,7 @@ import { addMerge } from './position.ts'
 import { Reader } from './reader.ts'
 import { asideText } from './stream-account.ts'
 import { edgesStream, openedRun } from './streams.ts'
+import { noteTable } from './table-identity.ts'
 import { tableIds } from './table-ids.ts'
 import { textStream } from './text-table.ts'
 import type { RecordsJob } from './records-work.ts'
@@ -59,6 +60,7 @@ export async function mirrorEdges(
       return reader.now()
     },
   })
+  restartPassOnOtherTable(position, noteTable(position, stream, await tables.identity(stream)))
   position.run.tally.requests += reader.requests
   const endsAtMs = clock.now() + (job.full ? tuning.stream_ms : tuning.edges_ms)
   const unlisted = job.config.associations.filter(

@@ -5,7 +5,7 @@ import { SyncError } from '../core/errors.ts'
 import { zeroCounts } from '../core/register.ts'
 import type { KeyVisibility } from '../core/domain/visibility.ts'
 import type { Window } from '../core/domain/watermark.ts'
-import type { MergeCounts } from '../warehouses/mirror-tables.ts'
+import type { MergeCounts, TableIdentity } from '../warehouses/mirror-tables.ts'
 import type { Unread } from './reader.ts'
 import type { ReadValues } from './value-forms.ts'
 
@@ -119,6 +119,8 @@ export interface StreamPosition {
   v: 1
   /** Changes up to this modification time were merged; null if none is known. */
   watermark: string | null
+  /** The table that it was stored with; absent if an older version stored it, null if a run found that table altered. */
+  table?: TableIdentity | null
   /** When the last complete listing began. */
   listedAt: string | null
   /** What the key saw when it began. Absent if that was not known, or an older version stored it. */

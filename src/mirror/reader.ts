@@ -64,7 +64,13 @@ function countOf(type: string, value: unknown): number {
   const found = value === null ? 'null' : typeof value
   throw new ServiceFailure(
     `${type}: the service was asked for a count and answered ${found}, not a whole number`,
-    { kind: 'distrusted', disposition: 'halt', block: 'contract', outcomeUnknown: false },
+    {
+      kind: 'distrusted',
+      disposition: 'halt',
+      block: 'contract',
+      outcomeUnknown: false,
+      objectType: type,
+    },
   )
 }
 

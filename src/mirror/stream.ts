@@ -3,10 +3,11 @@
 import type { ObjectSchema, PropertyWire } from '../contract/index.ts'
 import { Blocked, isNotFound, SyncError } from '../core/errors.ts'
 import { BOOK_TABLES } from '../core/domain/mirror.ts'
-import type { MirrorStream } from '../warehouses/mirror-tables.ts'
+import type { MirrorStream, TableIdentity } from '../warehouses/mirror-tables.ts'
 import { checkDefinitionsName } from './definitions.ts'
 import { mirrorEdges } from './edges.ts'
 import { endSchemaChanges } from './end-schema-changes.ts'
+import type { Window } from '../core/domain/watermark.ts'
 import { evolveSchema } from './schema-evolution.ts'
 import type { Runs, SchemaHistory, Streams } from '../ledger/ledger.ts'
 import type { MirrorDeps, StreamResult } from './ports.ts'
@@ -16,7 +17,10 @@ import {
   newRunState,
   newWindowRunState,
   parsePosition,
+  type Opened,
+  type StreamPosition,
 } from './position.ts'
+import { findStream, noteTable } from './table-identity.ts'
 import { Reader } from './reader.ts'
 import { runRecords } from './records.ts'
 import { openedRun } from './streams.ts'
@@ -59,10 +63,30 @@ async function mirrorRecords(
   const first = () =>
     firstPosition(window ? newWindowRunState(window, opened) : newRunState(opened, true))
   const position = stored === null ? first() : parsePosition(stored, deps.tables.place, type)
+  noteOtherTable(position, { stream, opened, window, now: await tables.identity(stream) })
   const claimed = { schema, stream, omitted, fence, position, opened, reader }
   const begins = window === null && !isPositionOfRun(position.run, opened, window)
   const full = job.full || (begins && (await hasGoneBackElsewhere(tables, type, position)))
   return await runRecords(beginRecordsWork(deps, { ...job, full }, claimed))
+}
+
+/** A position of another table counts for nothing: the run reads everything, or leaves that to the next run if it has a window. */
+function noteOtherTable(
+  position: StreamPosition,
+  about: {
+    readonly stream: MirrorStream
+    readonly opened: Opened
+    readonly window: Window | null
+    readonly now: TableIdentity
+  },
+): void {
+  const { stream, opened, window, now } = about
+  const other = noteTable(position, stream, now)
+  if (other === null) return
+  position.listedAt = null
+  position.listing = null
+  if (window === null) position.run = { ...newRunState(opened, true), said: [other] }
+  else position.table = null
 }
 
 /** Without the properties that are left out. @throws SyncError `mirror_type` if the type is gone */
@@ -93,7 +117,7 @@ async function prepare(
 ): Promise<{ readonly stream: MirrorStream; readonly omitted: readonly string[] }> {
   const { tables, tuning, ledger } = deps
   for (let naming = 1; ; naming++) {
-    const [known] = await tables.streams([schema.name])
+    const known = await findStream(tables, schema.name)
     const taken = known ? [] : [...BOOK_TABLES, ...(await tables.tableNames())]
     const evolved = evolveSchema(schema.name, known, schema, config.schema_changes, taken)
     // Before: what a worker that ends in between has changed is found in no table any more.

@@ -62,6 +62,14 @@ export interface StoredRow extends MirrorRow {
   readonly isDeleted: boolean
 }
 
+/** A table that is dropped and made again, or a column of it, has another identity, whatever its name is. */
+export interface TableIdentity {
+  /** Of the table; empty where the database keeps none. */
+  readonly id: string
+  /** By the name of a column: its number, which a column that is added changes for no other. */
+  readonly columns: Readonly<Record<string, number>>
+}
+
 /** The result of a merge, in rows; the sum of the first four is the number of different ids in it. */
 export interface MergeCounts {
   readonly inserted: number
@@ -197,6 +205,8 @@ export interface MirrorTables {
   change(changes: readonly StreamChange[]): Promise<void>
   /** Takes a stream over: its previous writer can change nothing more. A stream that was never written has no position. */
   claim(stream: string): Promise<{ readonly fence: number; readonly position: string | null }>
+  /** The identity of a stream's table now; one query of the database's catalogue. */
+  identity(stream: MirrorStream): Promise<TableIdentity>
   /** The position of a stream, without taking it over; null if it was never written. */
   position(stream: string): Promise<string | null>
   /** Stores a position alone. @throws FenceLost */

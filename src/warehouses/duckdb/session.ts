@@ -1,6 +1,6 @@
 // A mirror's schema in a DuckDB file, for the time of one transaction. Values go into the text of a statement as literals.
 
-import type { ColumnType, MirrorColumn } from '../mirror-tables.ts'
+import type { ColumnType, MirrorColumn, TableIdentity } from '../mirror-tables.ts'
 import {
   quoteIdentifier,
   type MirrorSession,
@@ -98,6 +98,13 @@ export class DuckdbSession implements MirrorSession {
   }
 
   async lockCatalogue(): Promise<void> {}
+
+  /** DuckDB numbers tables and columns anew when a file is opened; the order of columns lasts. */
+  async identityOf(table: string, names: readonly string[]): Promise<TableIdentity> {
+    const ours = new Set(names)
+    const there = (await this.columnNames(table)).filter((name) => ours.has(name))
+    return { id: '', columns: Object.fromEntries(there.map((name, index) => [name, index])) }
+  }
 
   async columnNames(table: string): Promise<string[]> {
     const columns = await this.#columnsOf(table).catch((error: unknown) => {

@@ -2,7 +2,13 @@
 // dialect of its SQL, and what only its own system tables know.
 
 import type { OWN_COLUMNS } from '../../core/domain/mirror.ts'
-import type { ColumnType, MirrorColumn, MirrorStream, StreamChange } from '../mirror-tables.ts'
+import type {
+  ColumnType,
+  MirrorColumn,
+  MirrorStream,
+  StreamChange,
+  TableIdentity,
+} from '../mirror-tables.ts'
 import type { ValueMatch, WrittenRow } from '../stored-rows.ts'
 
 /** The location of a mirror: the name of its schema, and the text for messages. */
@@ -74,6 +80,8 @@ export interface MirrorSession extends SchemaPlace {
   keyCatalogue(): Promise<void>
   /** Lets no other process change the catalogue until the end of the transaction. */
   lockCatalogue(): Promise<void>
+  /** What tells a table, and its columns of these names, from others that have the same names. */
+  identityOf(table: string, columns: readonly string[]): Promise<TableIdentity>
   /** Names of the columns of a table; none if it does not exist. */
   columnNames(table: string): Promise<readonly string[]>
   /** What exists under these names; what has the same name only after `fold` may be among it. */

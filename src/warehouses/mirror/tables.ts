@@ -1,6 +1,7 @@
 // The tables of a mirror in an SQL database: each call is a session with the catalogue (catalogue.ts) and the rows (rows.ts). A
 // driver states how its sessions begin and end.
 
+import { OWN_COLUMNS } from '../../core/domain/mirror.ts'
 import type { MirrorTables } from '../mirror-tables.ts'
 import {
   changeStreams,
@@ -57,6 +58,10 @@ export function sqlMirrorTables(driver: MirrorDriver): MirrorTables {
     tableNames: () => names('table_name'),
     change: (changes) => driver.session('change', (session) => changeStreams(session, changes)),
     claim: (stream) => write((session) => claimStream(session, stream)),
+    identity: ({ table, columns }) =>
+      read((session) =>
+        session.identityOf(table, [...OWN_COLUMNS, ...columns.map(({ name }) => name)]),
+      ),
     position: (stream) => read((session) => readPosition(session, stream)),
     move: (...moved) => write((session) => storePosition(session, ...moved)),
     batch: (stream) => driver.batch(stream),

@@ -1,7 +1,7 @@
 // A mirror's schema in a PostgreSQL database, over one connection. Values are parameters of their statement.
 
 import { SyncError } from '../../core/errors.ts'
-import type { ColumnType, MirrorStream, StreamChange } from '../mirror-tables.ts'
+import type { ColumnType, MirrorStream, StreamChange, TableIdentity } from '../mirror-tables.ts'
 import {
   quoteIdentifier,
   type MirrorSession,
@@ -123,6 +123,18 @@ export class PostgresSession implements MirrorSession {
 
   async lockCatalogue(): Promise<void> {
     await this.#lease.ask(`SELECT FROM ${tableIn(this.schema, '_records_sync_mirror')} FOR UPDATE`)
+  }
+
+  async identityOf(table: string, names: readonly string[]): Promise<TableIdentity> {
+    const { rows } = await this.#lease.ask(
+      `SELECT c.oid, a.attname, a.attnum
+       FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+       JOIN pg_catalog.pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+       WHERE n.nspname = $1 AND c.relname = $2 AND a.attname = ANY ($3::text[])`,
+      [this.schema, table, names],
+    )
+    const columns = Object.fromEntries(rows.map(([, name, number]) => [name!, Number(number)]))
+    return { id: rows[0]?.[0] ?? '', columns }
   }
 
   async columnNames(table: string): Promise<string[]> {

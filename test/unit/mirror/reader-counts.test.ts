@@ -29,10 +29,12 @@ test.each([
   ['7', 'string'],
   [1.5, 'number'],
   [-1, 'number'],
-])('%j is none, and the mirror stops', async (value, found) => {
+])('%j is none, and its type alone fails', async (value, found) => {
   const failure = {
     kind: 'distrusted',
     disposition: 'halt',
+    block: 'contract',
+    objectType: 'thing',
     message: `thing: the service was asked for a count and answered ${found}, not a whole number`,
   }
   await expect(readerOf(value).count('thing')).rejects.toMatchObject(failure)
