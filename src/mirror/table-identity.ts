@@ -29,7 +29,9 @@ export function noteTable(
     (name) => before.columns[name] !== now.columns[name],
   )
   if (other.length === 0) return null
-  return `the table ${table} has other columns than those that were filled (${listNames(other)}): they were dropped and added, or renamed, so everything is read again`
+  // By their order alone, all columns after such a one are others.
+  const named = now.id === '' ? '' : ` (${listNames(other)})`
+  return `the table ${table} has other columns than those that were filled${named}: they were dropped and added, or renamed, so everything is read again`
 }
 
 /**
