@@ -1,6 +1,7 @@
 // What people put on the tables of a mirror in PostgreSQL: what changes or drops rows is found and named, before anything of a
 // merge is kept, and what leaves our rows as they are is welcome.
 
+import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { Blocked } from '../../src/core/errors.ts'
@@ -282,5 +283,63 @@ describe('a person who deletes rows', () => {
       inserted: 2,
       changed: 8,
     })
+  })
+})
+
+describe('an index of a person', () => {
+  const long = randomBytes(3_000).toString('base64')
+  const index = (what: string, made: string) => [`by_${what}`, made] as const
+  it.each([
+    index('name', '(name)'),
+    index('both', '(owner, name)'),
+    index('unique', '(name, _id)'),
+    index('lower', '(lower(name))'),
+    index('more', '(owner) INCLUDE (name)'),
+    index('part', "(name) WHERE _id = '3'"),
+    index('pattern', '(name text_pattern_ops)'),
+  ])('%s that cannot hold a long text is named', async (name, made) => {
+    const { scene, alter } = await filled()
+    const unique = name === 'by_unique' ? 'UNIQUE' : ''
+    await alter(`CREATE ${unique} INDEX ${name} ON crm.svc_contact ${made}`)
+    const error = await errorOf(scene.merge(contacts, [[at(2), [contact('3', long)]]]))
+    expect(error.code).toBe('warehouse_row')
+    expect(error.message).toMatch(
+      new RegExp(
+        `a value is too long for the index "${name}" of crm\\.svc_contact, which someone added\\. Drop the index \\(DROP INDEX\\), or make it of an expression such as md5\\(column\\)$`,
+      ),
+    )
+    expect(error.message).not.toContain(long.slice(0, 20))
+    await alter(`DROP INDEX crm.${name}`)
+    expect(await scene.merge(contacts, [[at(3), [contact('3', long)]]])).toEqual({
+      ...NOTHING,
+      changed: 1,
+    })
+  })
+
+  it('that cannot hold any text of this length is one that the server does not name', async () => {
+    const { scene, alter } = await filled()
+    await alter('CREATE INDEX by_name ON crm.svc_contact (name)')
+    const error = await errorOf(
+      scene.merge(contacts, [[at(2), [contact('3', randomBytes(9_000).toString('base64'))]]]),
+    )
+    expect(error.code).toBe('warehouse_row')
+    expect(error.message).toContain('a value is too long for an index, which someone added')
+  })
+
+  it.each(['(md5(name))', '(left(name, 100))', "USING gin (to_tsvector('simple', name))"])(
+    'of %s takes it',
+    async (made) => {
+      const { scene, alter } = await filled()
+      await alter(`CREATE INDEX fits ON crm.svc_contact ${made}`)
+      const counts = await scene.merge(contacts, [[at(2), [contact('3', long.slice(0, 3_000))]]])
+      expect(counts).toEqual({ ...NOTHING, changed: 1 })
+    },
+  )
+
+  it('has no part in an id that is too long for the primary key', async () => {
+    const { scene } = await filled()
+    const error = await errorOf(scene.merge(contacts, [[at(2), [contact(long, 'x')]]]))
+    expect(error.code).toBe('warehouse_row')
+    expect(error.message).toContain('an id is too long for the primary key of crm.svc_contact')
   })
 })

@@ -70,6 +70,8 @@ const TO_MEND: Readonly<Record<string, string>> = {
 const ALTERED = /^(3F000|42P01|42703|42704|42804|42883|42809|42P07|42701|42710)$/
 /** PostgreSQL refuses a merge if a rule would rewrite it. */
 const RULED = '0A000'
+/** A row, or its entry in an index, has more bytes than a page takes. */
+const TOO_LARGE = '54000'
 /** Constraints that people added, or a column of theirs that requires a value. */
 const CONSTRAINED = /^23/
 
@@ -96,12 +98,24 @@ export function writeError(error: unknown, place: string, needs: string): unknow
     return altered(
       `refuses a row by ${constraintOf(error)}; the tables of a mirror hold what the service says: drop it`,
     )
-  if (code === '54000')
-    return new SyncError(
-      'warehouse_row',
-      `The warehouse ${place} cannot hold a row: all its columns together have ${ROW_BYTES_MAX} bytes, and a long value takes 18 of them. Leave the object type out by \`except\`, or mirror it into DuckDB`,
-    )
+  if (code === TOO_LARGE) return new SyncError('warehouse_row', tooLargeText(error, place))
   return toLedgerError(error, place, subject(LOCK_MAX_MS, STATEMENT_MAX_MS))
+}
+
+/** The row, or its entry in an index. The server's function tells which; its message is in the server's language. */
+function tooLargeText(error: Error, place: string): string {
+  const told = error as Error & Record<string, string | undefined>
+  const { routine, schema, table } = told
+  const cannot = `The warehouse ${place} cannot hold a row:`
+  const leave = 'Leave the object type out by `except`, or mirror it into DuckDB'
+  if (routine === 'RelationGetBufferForTuple')
+    return `${cannot} all its columns together have ${ROW_BYTES_MAX} bytes, and a long value takes 18 of them. ${leave}`
+  const index = told['constraint'] ?? /index "([^"]+)"/.exec(error.message)?.[1]
+  const where = table === undefined ? '' : ` of ${safeText(`${schema}.${table}`)}`
+  if (index !== undefined && index === `${table}_pkey`)
+    return `${cannot} an id is too long for the primary key${where}. ${leave}`
+  const named = index === undefined ? 'an index' : `the index "${safeText(index)}"${where}`
+  return `${cannot} a value is too long for ${named}, which someone added. Drop the index (DROP INDEX), or make it of an expression such as md5(column)`
 }
 
 /** Names only: of the constraint or the column, and of its table. */
