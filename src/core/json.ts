@@ -7,19 +7,76 @@ import { LosslessNumber, canonicalNumber, parseLossless } from './lossless-numbe
 export type Json = string | number | boolean | null | LosslessNumber | readonly Json[] | JsonObject
 export type JsonObject = { readonly [key: string]: Json }
 
-/**
- * The canonical JSON text of `value`: keys in code-unit order, no white space, one text for each number's value. Bounded by
- * the value's own depth.
- */
-export function canonicalJson(value: Json): string {
-  if (value === null || typeof value !== 'object') return JSON.stringify(value)
-  if (value instanceof LosslessNumber) return canonicalNumber(value.text) ?? value.text
-  if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item as Json)).join(',')}]`
-  const object = value as JsonObject
-  const members = Object.keys(object)
-    .toSorted()
-    .map((key) => `${JSON.stringify(key)}:${canonicalJson(object[key] as Json)}`)
-  return `{${members.join(',')}}`
+/** Levels of a value of the service, or of a source; a deeper one is kept as the text of its JSON, or set aside. */
+export const JSON_DEPTH_MAX = 500
+
+/** Whether a value is nested in more than 500 levels. */
+export const isTooDeep = (value: Json): boolean =>
+  someInside(value, (_, depth) => depth > JSON_DEPTH_MAX)
+
+/** Whether it holds for the value, or for one inside it; `depth` is 0 for the value itself. Any depth is looked at. */
+export function someInside(
+  value: unknown,
+  holds: (one: unknown, depth: number) => boolean,
+): boolean {
+  if (!isNested(value)) return holds(value, 0)
+  let level: unknown[] = [value]
+  for (let depth = 0; level.length > 0; depth++) {
+    const inner: unknown[] = []
+    for (const one of level) {
+      if (holds(one, depth)) return true
+      if (isNested(one)) for (const part of Object.values(one)) inner.push(part)
+    }
+    level = inner
+  }
+  return false
+}
+
+/** An array, or an object with members. */
+const isNested = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !(value instanceof LosslessNumber)
+
+/** The canonical JSON text of `value`: keys in code-unit order, no white space, one text for each number's value. */
+export const canonicalJson = (value: Json): string =>
+  writtenBy(value, {
+    scalar: (one) =>
+      one instanceof LosslessNumber ? (canonicalNumber(one.text) ?? one.text) : JSON.stringify(one),
+    names: (object) => Object.keys(object).toSorted(),
+  })
+
+/** How a text of JSON is written. */
+interface Form {
+  scalar(value: unknown): string
+  /** The members that are written, in their order. */
+  names(object: Readonly<Record<string, unknown>>): readonly string[]
+}
+
+/** Without recursion: a value of any depth has a text. */
+function writtenBy(value: unknown, { scalar, names }: Form): string {
+  if (!isNested(value)) return scalar(value)
+  const open: { of: object; names: readonly string[] | null; next: number; end: number }[] = []
+  let text = ''
+  let current: unknown = value
+  for (;;) {
+    if (isNested(current)) {
+      const of: object = current
+      const own = Array.isArray(of) ? null : names(of as Record<string, unknown>)
+      open.push({ of, names: own, next: 0, end: own?.length ?? (of as unknown[]).length })
+      text += own === null ? '[' : '{'
+    } else text += scalar(current)
+    let level = open.at(-1)
+    while (level !== undefined && level.next === level.end) {
+      text += level.names === null ? ']' : '}'
+      open.pop()
+      level = open.at(-1)
+    }
+    if (level === undefined) return text
+    if (level.next > 0) text += ','
+    const name = level.names === null ? String(level.next) : level.names[level.next]!
+    if (level.names !== null) text += `${JSON.stringify(name)}:`
+    current = (level.of as Record<string, unknown>)[name]
+    level.next++
+  }
 }
 
 /** Like `JSON.parse`, with a `LosslessNumber` if JavaScript holds no such number. @throws SyntaxError, RangeError */
@@ -38,24 +95,14 @@ const quoted = (text: string): string =>
 /** Like `JSON.stringify`, with the digits of a `LosslessNumber` unchanged: `parseJson` reads the same value. */
 export function writeJson(value: Json): string {
   if (typeof value === 'string') return quoted(value)
-  return holdsLossless(value) ? written(value) : JSON.stringify(value)
+  return someInside(value, (one, depth) => one instanceof LosslessNumber || depth > JSON_DEPTH_MAX)
+    ? writtenBy(value, WRITTEN)
+    : JSON.stringify(value)
 }
 
-function holdsLossless(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  if (value instanceof LosslessNumber) return true
-  return Array.isArray(value) ? value.some(holdsLossless) : Object.values(value).some(holdsLossless)
-}
-
-function written(value: unknown): string {
-  if (value instanceof LosslessNumber) return value.text
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
-  if ('toJSON' in value && typeof value.toJSON === 'function') return written(value.toJSON())
-  if (Array.isArray(value)) return `[${value.map(written).join(',')}]`
-  const members = Object.entries(value)
-    .filter(([, member]) => member !== undefined)
-    .map(([key, member]) => `${JSON.stringify(key)}:${written(member)}`)
-  return `{${members.join(',')}}`
+const WRITTEN: Form = {
+  scalar: (one) => (one instanceof LosslessNumber ? one.text : (JSON.stringify(one) ?? 'null')),
+  names: (object) => Object.keys(object).filter((name) => object[name] !== undefined),
 }
 
 /** The value of that name; undefined for a name that every object inherits. */

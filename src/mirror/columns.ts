@@ -4,7 +4,7 @@
 import type { PropertyWire } from '../contract/index.ts'
 import { isCalendarDay } from '../core/calendar.ts'
 import { canonicalDecimal, decimalOfNumber } from '../core/decimal.ts'
-import { canonicalJson, isJsonObject, type Json } from '../core/json.ts'
+import { canonicalJson, isJsonObject, JSON_DEPTH_MAX, someInside, type Json } from '../core/json.ts'
 import { JSON_NUMBER, LosslessNumber, plainDecimal, digitCounts } from '../core/lossless-number.ts'
 import { fitsDecimal } from '../core/domain/mirror.ts'
 import type {
@@ -77,6 +77,7 @@ interface Reading {
   readonly counts: ValueCounts
   /** Whether every JavaScript object has a member of that name. */
   readonly isInherited: boolean
+  readonly isNumber: boolean
   readonly columns: readonly { readonly index: number; readonly convert: Converter<MirrorCell> }[]
 }
 
@@ -106,6 +107,7 @@ export function compileRow(
     property,
     counts: property in Object.prototype ? noValues() : (values[property] ??= noValues()),
     isInherited: property in Object.prototype,
+    isNumber: columns.some(({ type }) => type.holds === 'decimal'),
     columns: columns.map((column) => ({
       index: live.indexOf(column),
       convert: converterOf(column),
@@ -116,7 +118,7 @@ export function compileRow(
     const cells: MirrorCell[] = none.slice()
     let misfits: Record<string, Json> | null = null
     const isCounting = isCounted()
-    for (const { property, counts, isInherited, columns } of readings) {
+    for (const { property, counts, isInherited, isNumber, columns } of readings) {
       if (isInherited && !Object.hasOwn(properties, property)) continue
       const value = properties[property]
       if (value === undefined || value === null) continue
@@ -133,7 +135,7 @@ export function compileRow(
         misfits[property] = misfit = value
         break
       }
-      if (isCounting) countValue(counts, misfit)
+      if (isCounting) countValue(counts, misfit, isNumber)
     }
     return {
       id,
@@ -183,7 +185,7 @@ const CONVERTERS: Readonly<Record<ColumnType['holds'], Converter<MirrorValue>>> 
   instant: asInstant,
   json: (value) => {
     const text = canonicalJson(value)
-    return UNWRITABLE.test(text) || isTooWide(value) ? undefined : text
+    return UNWRITABLE.test(text) || isTooLarge(value) ? undefined : text
   },
 }
 
@@ -285,20 +287,19 @@ const UNWRITABLE = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/
 const JSON_WHOLE_MAX = 131_072
 const JSON_FRACTION_MAX = 16_383
 
-/** Whether it contains a number that PostgreSQL's JSON cannot hold. */
-function isTooWide(value: Json): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  if (value instanceof LosslessNumber) {
-    const { whole, fraction } = digitCounts(value)
+/** Whether it contains a number that PostgreSQL's JSON cannot hold, or is nested deeper than databases read. */
+function isTooLarge(value: Json): boolean {
+  return someInside(value, (one, depth) => {
+    if (!(one instanceof LosslessNumber)) return depth > JSON_DEPTH_MAX
+    const { whole, fraction } = digitCounts(one)
     return !(whole <= JSON_WHOLE_MAX && fraction <= JSON_FRACTION_MAX)
-  }
-  return Object.values(value).some(isTooWide)
+  })
 }
 
 /** JSON object of property to value. What databases cannot hold becomes the text of its JSON. */
 function misfitsText(misfits: Readonly<Record<string, Json>>): string {
   const text = canonicalJson(misfits)
-  if (!UNWRITABLE.test(text) && !isTooWide(misfits)) return text
+  if (!UNWRITABLE.test(text) && !isTooLarge(misfits)) return text
   const held = Object.entries(misfits).map(([property, value]) => [
     asStored(property),
     asStored(value),
@@ -308,5 +309,5 @@ function misfitsText(misfits: Readonly<Record<string, Json>>): string {
 
 function asStored<Part extends Json>(value: Part): Part | string {
   const text = canonicalJson(value)
-  return UNWRITABLE.test(text) || isTooWide(value) ? text : value
+  return UNWRITABLE.test(text) || isTooLarge(value) ? text : value
 }

@@ -1,8 +1,9 @@
 // The values of a property that do not fit its column, in words: how many of them, and their form. No value is ever quoted.
 
 import { countText, formatNumber } from '../core/format.ts'
-import { isJsonObject, type Json } from '../core/json.ts'
-import { LosslessNumber } from '../core/lossless-number.ts'
+import { isJsonObject, isTooDeep, JSON_DEPTH_MAX, type Json } from '../core/json.ts'
+import { digitCounts, JSON_NUMBER, LosslessNumber, plainDecimal } from '../core/lossless-number.ts'
+import { DECIMAL, fitsDecimal } from '../core/domain/mirror.ts'
 import type { MirrorColumn } from '../warehouses/mirror-tables.ts'
 
 /** What a run has read of a property: values that fit its column, others, and the forms of those. */
@@ -20,11 +21,12 @@ const FORMS_MAX = 3
 
 export const noValues = (): ValueCounts => ({ fit: 0, misfit: 0, forms: [] })
 
-export function countValue(counts: ValueCounts, misfit: Json | null): void {
+/** @param isNumber whether the column holds numbers */
+export function countValue(counts: ValueCounts, misfit: Json | null, isNumber = false): void {
   if (misfit === null) return void counts.fit++
   counts.misfit++
   if (counts.forms.length >= FORMS_MAX) return
-  const form = formOf(misfit)
+  const form = (isNumber ? numberForm(misfit) : null) ?? formOf(misfit)
   if (!counts.forms.includes(form)) counts.forms.push(form)
 }
 
@@ -33,7 +35,22 @@ function formOf(value: Json): string {
   if (typeof value === 'string') return textFormOf(value)
   if (typeof value === 'number' || value instanceof LosslessNumber) return 'numbers'
   if (typeof value === 'boolean') return 'booleans'
+  if (isTooDeep(value)) return `JSON that is nested in more than ${JSON_DEPTH_MAX} levels`
   return Array.isArray(value) ? 'lists' : isJsonObject(value) ? 'objects' : 'other values'
+}
+
+/** Why no decimal column holds the number, the amount, or one of the list; null for anything else. */
+function numberForm(value: Json): string | null {
+  if (Array.isArray(value)) return value.map((one) => numberForm(one as Json)).find(Boolean) ?? null
+  if (isJsonObject(value)) return numberForm(value['amount'] ?? null)
+  const text = String(value)
+  if (!JSON_NUMBER.test(text)) return null
+  const number = new LosslessNumber(text)
+  const decimal = plainDecimal(number)
+  if (decimal !== null && fitsDecimal(decimal)) return null
+  const isLong = digitCounts(number).fraction > DECIMAL.scale
+  const digits = isLong ? DECIMAL.scale : DECIMAL.digits - DECIMAL.scale
+  return `numbers with more than ${digits} digits ${isLong ? 'after' : 'before'} the point`
 }
 
 function textFormOf(text: string): string {

@@ -1,8 +1,7 @@
 // What answers are about (specification section 2), as zod schemas. Objects tolerate unknown fields (section 9.4).
 
 import { z } from 'zod'
-import type { Json } from '../../core/json.ts'
-import { LosslessNumber } from '../../core/lossless-number.ts'
+import { someInside, type Json } from '../../core/json.ts'
 import { BATCH_ITEM_STATUSES, PROBLEM_CODES } from '../problems.ts'
 
 /**
@@ -12,11 +11,11 @@ import { BATCH_ITEM_STATUSES, PROBLEM_CODES } from '../problems.ts'
 export const PropertyValue = z.custom<Json>(isJson).meta({ id: 'PropertyValue' })
 
 function isJson(value: unknown): boolean {
-  if (typeof value === 'number') return Number.isFinite(value)
-  if (value === null || typeof value === 'string' || typeof value === 'boolean') return true
-  if (typeof value !== 'object') return false
-  if (Array.isArray(value)) return value.every(isJson)
-  return value instanceof LosslessNumber || Object.values(value).every(isJson)
+  return !someInside(value, (one) =>
+    typeof one === 'number'
+      ? !Number.isFinite(one)
+      : typeof one !== 'string' && typeof one !== 'boolean' && typeof one !== 'object',
+  )
 }
 
 /** Section 2.1. */

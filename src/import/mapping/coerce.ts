@@ -2,7 +2,14 @@
 // is refused with what was expected. `Number('')`, `Date.parse` and binary floats never decide.
 
 import { decimalOfNumber, exactDouble } from '../../core/decimal.ts'
-import { canonicalJson, isJsonObject, parseJson, type Json } from '../../core/json.ts'
+import {
+  canonicalJson,
+  isJsonObject,
+  isTooDeep,
+  JSON_DEPTH_MAX,
+  parseJson,
+  type Json,
+} from '../../core/json.ts'
 import { EMAIL_PATTERN, hasEmail, isEmail } from '../../core/email.ts'
 import { hasUnseen, seenText, withoutUnseen } from '../../core/look.ts'
 import { LosslessNumber, plainDecimal, numberFromDecimal } from '../../core/lossless-number.ts'
@@ -163,8 +170,13 @@ const asJson: Coercion = (cell, { valueType }) => {
   }
 }
 
-/** Canonical, so that equal values have equal hashes. @throws RangeError if it is nested too deep for that */
+/** Canonical, so that equal values have equal hashes. */
 function shaped(json: Json, valueType: string): Coerced {
+  if (isTooDeep(json))
+    return refuse(
+      'not_json',
+      `JSON of the shape ${valueType}, nested in ${JSON_DEPTH_MAX} levels at most`,
+    )
   if (valueType === 'array' ? Array.isArray(json) : isJsonObject(json))
     return value(parseJson(canonicalJson(json)))
   return refuse('not_json', `JSON of the shape ${valueType}`)

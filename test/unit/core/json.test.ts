@@ -2,7 +2,16 @@
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { canonicalJson, writeJson, isJsonObject, type Json } from '../../../src/core/json.ts'
+import { PropertyValue } from '../../../src/contract/schemas/representations.ts'
+import {
+  canonicalJson,
+  isJsonObject,
+  isTooDeep,
+  JSON_DEPTH_MAX,
+  type Json,
+  writeJson,
+} from '../../../src/core/json.ts'
+import { LosslessNumber } from '../../../src/core/lossless-number.ts'
 
 /** The same value with the keys of every object in another order. */
 function turned(value: Json): Json {
@@ -17,6 +26,38 @@ function turned(value: Json): Json {
 }
 
 const value = fc.jsonValue().map((any) => JSON.parse(JSON.stringify(any)) as Json)
+
+describe('of any depth', () => {
+  const SHAPES: readonly (readonly [string, string, string])[] = [
+    ['lists', '[', ']'],
+    ['lists with a value before', '[1,', ']'],
+    ['objects', '{"a":', '}'],
+    ['objects with a member after', '{"a":', ',"b":2}'],
+    ['lists in objects', '{"a":[', ']}'],
+  ]
+  const cases = SHAPES.flatMap(([name, open, close]) =>
+    [1, 10, 499, 501, 3_000, 40_000].map((levels) => [name, levels, open, close] as const),
+  )
+  it.each(cases)('%s, %i levels: the text is the same', (_, levels, open, close) => {
+    for (const leaf of ['1', '9007199254740993']) {
+      let value: Json = leaf === '1' ? 1 : new LosslessNumber(leaf)
+      for (let level = 0; level < levels; level++) value = within(open, close, value)
+      const text = `${open.repeat(levels)}${leaf}${close.repeat(levels)}`
+      expect(canonicalJson(value) === text).toBe(true)
+      expect(writeJson(value) === text).toBe(true)
+      const depth = levels * (open.match(/[[{]/g) ?? []).length
+      expect(isTooDeep(value)).toBe(depth > JSON_DEPTH_MAX)
+      expect(PropertyValue.safeParse(value).success).toBe(true)
+    }
+  })
+
+  /** The value inside one level of the shape. */
+  const within = (open: string, close: string, value: Json): Json => {
+    const list = open.includes('[') ? (open === '[1,' ? [1, value] : [value]) : value
+    if (!open.includes('{')) return list
+    return close.includes('b') ? { a: list, b: 2 } : { a: list }
+  }
+})
 
 describe('canonicalJson', () => {
   it('orders keys by code unit, at every depth, without white space', () => {

@@ -2,9 +2,17 @@
 
 import { expect, test } from 'vitest'
 import type { Json } from '../../../src/core/json.ts'
+import { LosslessNumber } from '../../../src/core/lossless-number.ts'
 import { compileRow, columnFieldType, columnShapes } from '../../../src/mirror/columns.ts'
 import { misfitText, type ReadValues } from '../../../src/mirror/value-forms.ts'
 import { property } from './property.ts'
+
+/** Arrays and objects in each other, so many of them. */
+function deep(levels: number): Json {
+  let value: Json = 1
+  for (let level = 0; level < levels; level++) value = level % 2 === 0 ? [value] : { a: value }
+  return value
+}
 
 /** What is said of these values of a property. */
 function said(fieldType: string, isMulti: boolean, values: readonly Json[]): string | null {
@@ -34,6 +42,45 @@ test.each([
   ['number', false, [1, 'x', 2], '1 of 3 values is not a number: texts'],
   ['number', false, [1, 'x', ''], '2 of 3 values are not a number: texts or empty texts'],
   ['number', false, ['1.5', '2', 3], null],
+  ...[
+    0.1234567890123,
+    1e-12,
+    '0.1234567890123',
+    -1.0000000001,
+    new LosslessNumber('0.12345678901234567890'),
+  ].map((one): [string, boolean, Json[], string] => [
+    'number',
+    false,
+    [1, one],
+    '1 of 2 values is not a number: numbers with more than 9 digits after the point',
+  ]),
+  ...[1e30, '1234567890123456789012345678901', new LosslessNumber('1e400')].map(
+    (one): [string, boolean, Json[], string] => [
+      'number',
+      false,
+      [one],
+      'none of 1 value is a number: they are numbers with more than 29 digits before the point',
+    ],
+  ),
+  [
+    'number',
+    true,
+    [[1, 0.1234567890123]],
+    'none of 1 value is a list of numbers: they are numbers with more than 9 digits after the point',
+  ],
+  [
+    'currency',
+    false,
+    [{ amount: '0.1234567890123', unit: 'EUR' }],
+    'none of 1 value is an amount with its unit: they are numbers with more than 9 digits after the point',
+  ],
+  [
+    'currency',
+    false,
+    [{ amount: 1, unit: 2 }],
+    'none of 1 value is an amount with its unit: they are objects',
+  ],
+  ['boolean', false, [0.1234567890123], 'none of 1 value is a boolean: they are numbers'],
   ['number', true, ['1;2'], 'none of 1 value is a list of numbers: they are texts'],
   ['number', true, [7], 'none of 1 value is a list of numbers: they are numbers'],
   ['boolean', false, ['yes', 'no'], 'none of 2 values is a boolean: they are texts'],
@@ -103,4 +150,15 @@ test('a property with the name of what every object has is counted nowhere', () 
   const rowOf = compileRow({ columns }, { version: null, values: {}, isCounted: () => true })
   rowOf({ id: '1', properties: JSON.parse('{"__proto__": "x"}') as Record<string, Json> })
   expect(({} as { misfit?: unknown }).misfit).toBe(undefined)
+})
+
+test.each([400, 501, 3_000, 20_000])('JSON of %i levels', (levels) => {
+  const isHeld = levels <= 500
+  const text = 'JSON that is nested in more than 500 levels'
+  expect(said('other', false, [1, deep(levels)])).toBe(
+    isHeld ? null : `p: 1 of 2 values is not a value that the warehouse can hold: ${text}`,
+  )
+  expect(said('text', false, ['x', deep(levels)])).toBe(
+    `p: 1 of 2 values is not a text: ${isHeld ? 'objects' : text}`,
+  )
 })
