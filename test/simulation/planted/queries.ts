@@ -31,6 +31,12 @@ export const PLANTED_IN_QUERIES: readonly PlantedBug[] = [
     'keysRepeat || withNewestRaw ? withRaw : withNewestRaw',
   ),
   bug(
+    'older-events-go-over-newer-ones',
+    'src/ledger/statements/newer-rows.ts',
+    'if (watermarks === undefined || watermarks.overwrites) return { older: 0, guessed: 0 }',
+    'if (watermarks === undefined || run !== 0) return { older: 0, guessed: 0 }',
+  ),
+  bug(
     'watermarks-count-at-other-addresses',
     LEFTOVERS,
     'AND id > ${newestRunElsewhere(dialect, own)}\n           AND id > (SELECT',
