@@ -26,8 +26,8 @@ const COLUMNS: Readonly<Record<ExportName, string>> = {
     replaced_id http_status code reason detail request_id attempts replayed in_doubt purpose of_run`,
   differences: `run number stream subject key record_id ordinal kind field whose ours theirs repaired
     version`,
-  removals: `run number key record_id cause state attempts in_doubt http_status code reason detail before`,
-  before_images: `run ordinal verdict record_id before sent kept kept_values marks after written_over`,
+  removals: `run number key record_id cause state attempts in_doubt http_status code reason detail before watermark`,
+  before_images: `run ordinal verdict record_id before sent kept kept_values marks after written_over watermark`,
   last_accepted: `sync origin org_id object_type matching_property destination key record_id hash run`,
   requests: `run batch attempt operation first last items digest sent_at settled_at status request_id duration_ms`,
   streams: `run stream table_name state mode requests read inserted changed unchanged deleted misfits service_count
