@@ -6,11 +6,14 @@ import type { Json } from '../../core/json.ts'
 import type { Column } from './columns.ts'
 
 const WHOLE = /^-?\d+\.0+$/
+/** `4.91701E+11` and `4,917E11` are long numbers that lost digits; `12E3` is an id of its own. */
+const SHORTENED = /^[+-]?(?:\d(?:[.,]\d+)?E\+\d+|\d[.,]\d+E\d+)$/i
 const FRACTION = /^-?\d+\.\d*[1-9]\d*$/
 
 export class RowNotes {
   readonly #unseen = new Map<string, number>()
   #wholeKeys = 0
+  #shortenedKeys = 0
   #hasFractions = false
 
   /** A cell that is read, as it is given. */
@@ -25,7 +28,8 @@ export class RowNotes {
 
   /** The key of a row, as it is given. */
   seenKey(key: string): string {
-    if (WHOLE.test(key)) this.#wholeKeys++
+    if (SHORTENED.test(key)) this.#shortenedKeys++
+    else if (WHOLE.test(key)) this.#wholeKeys++
     else if (FRACTION.test(key)) this.#hasFractions = true
     return key
   }
@@ -36,6 +40,10 @@ export class RowNotes {
       ([name, cells]) =>
         `${countText(cells, 'cell')} of ${name} ${cells === 1 ? 'has' : 'have'} characters that cannot be seen, such as a zero width space: ${cells === 1 ? 'it is' : 'they are'} read without them`,
     )
+    if (this.#shortenedKeys > 0)
+      texts.push(
+        `${countText(this.#shortenedKeys, 'key')} of ${keyName} ${this.#shortenedKeys === 1 ? 'is' : 'are'} in a form to which spreadsheets shorten long numbers, such as \`4.91701E+11\`: the last digits are lost, and different keys may have become the same; export that column again, as text`,
+      )
     // Versions such as 1.0, 1.1 and 2.0 are no numbers of a column with gaps.
     if (this.#wholeKeys > 0 && !this.#hasFractions)
       texts.push(

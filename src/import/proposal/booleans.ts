@@ -27,6 +27,14 @@ const [[TRUE, FALSE]] = PAIRS as [[string[], string[]]]
 /** More different words than these are no yes and no. */
 const WORDS_MAX = 8
 
+const MIXED = 'its words of yes are of several kinds, such as O and X, one of which may mean no'
+
+/** Whether no pair has all of these words of yes, besides those that are read without a setting. */
+function isMixed(yes: readonly string[]): boolean {
+  const own = yes.filter((word) => !TRUE.includes(word))
+  return own.length > 1 && !PAIRS.some(([words]) => own.every((word) => words!.includes(word)))
+}
+
 export function booleanReading({ values }: ColumnFacts, trial: Trial): CellReading {
   const words = [...new Set([...values.keys()].map((value) => value.trim().toLowerCase()))]
   const known = (side: 0 | 1) =>
@@ -40,6 +48,6 @@ export function booleanReading({ values }: ColumnFacts, trial: Trial): CellReadi
   const what =
     no.length === 0 ? 'yes; an empty cell leaves it alone and does not mean no' : 'yes and no'
   return fits >= FITS_MIN
-    ? { settings, fits, what }
+    ? { settings, fits, what, ...(isMixed(yes) && { doubt: MIXED }) }
     : { settings: {}, fits, what, problem: 'takes words of yes and no' }
 }

@@ -148,6 +148,35 @@ describe('amounts', () => {
   })
 })
 
+describe('words of yes', () => {
+  it.each([
+    [['O', 'X'], null],
+    [['o', 'x', 'x'], null],
+    [['X', 'O', '-'], null],
+    [['O', '✓'], null],
+    [['x', 'ja'], null],
+    [['S', 'x'], null],
+    [['tak', 'ja'], null],
+    [['O', 'X', 'No'], null],
+    [['x', 'x'], '{true:[x]}'],
+    [['O', 'N'], '{true:[o],false:[n]}'],
+    [['O', 'oui', 'non'], '{true:[o,oui],false:[non]}'],
+    [['J', 'ja', 'nein'], '{true:[j,ja],false:[nein]}'],
+    [['Y', 'Yes', 'No'], '{true:[y,yes]}'],
+    [['x', '1', '0'], '{true:[x,1]}'],
+    [['x', 'true'], '{true:[x,true]}'],
+    [['✓', 'x'], '{true:[✓,x]}'],
+    [['y', 'n'], '{true:[y],false:[n]}'],
+    [['sí', 'si', 'no'], '{true:[sí,si]}'],
+    [['yes', '1', 'no'], '{}'],
+    [['はい', 'いいえ'], '{true:[はい],false:[いいえ]}'],
+  ])('%j: active as %s', (cells, active) => {
+    const found = shown('Newsletter', cells)
+    expect(found.active).toBe(active === null ? null : `subscribed ${active}`)
+    expect(found.waits === null).toBe(active !== null)
+  })
+})
+
 describe('names', () => {
   const yesNo = ['yes', 'no', 'no']
   it.each([

@@ -107,6 +107,37 @@ describe('keys that look like whole numbers of a column with gaps', () => {
   )
 })
 
+describe('keys that a spreadsheet shortened', () => {
+  const notes = async (ids: readonly string[]) => {
+    const config = importOf({ id: { column: 'id' }, note: { column: 'a' } })
+    const plan = await loadMapping('contacts', config, contactsTarget, ['id', 'a'])
+    for (const id of ids) plan.map({ ordinal: 1, line: 2, cells: [id, 'x'] })
+    return plan.notes()
+  }
+
+  it.each([
+    ...['4.91701E+11', '4,91701E+11', '4.91701e+11', '4.91701E11', '4,91701E11', '5E+11', '1E+05'],
+    ...['-4.91701E+11', '+4.91701E+11', '1.23457E+15', '9.99E+99', ' 4.91701E+11 ', '1.0E+100'],
+  ])('%j is counted', async (id) => {
+    expect(await notes(['A-1', id])).toEqual([
+      expect.stringMatching(/^1 key of id is in a form to which spreadsheets shorten.*as text$/),
+    ])
+  })
+
+  it.each([
+    ...['12E3', '5E11', 'E+11', '4.91701', '491701234567', 'C4.9E+11', '4.91701E+11-B', '12.5E+3'],
+    ...['1e-7', '4.9E+', '2E+2E+2'],
+  ])('%j is none', async (id) => {
+    expect(await notes(['A-1', id])).toEqual([])
+  })
+
+  it('they are counted together', async () => {
+    expect(await notes(['4.91701E+11', '4.91701E+11', '4.91702E+11'])).toEqual([
+      expect.stringMatching(/^3 keys of id are in a form/),
+    ])
+  })
+})
+
 it('`1.0` in a property of yes and no is refused with the setting that reads it', async () => {
   for (const cell of ['1.0', '0.0', '1.00', 'Y', 'n', 'on'])
     expect((await mapped('flag', cell)).sent).toContain('`true:` and `false:` of the mapping name')
