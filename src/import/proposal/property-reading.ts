@@ -223,7 +223,9 @@ function currencyReading(
     hints,
     'amounts',
   )
-  const named = unitIn(facts.name, units) ?? unitIn(symbolOf(facts) ?? '', units)
+  const sign = symbolOf(facts) ?? ''
+  const [byName, bySign] = [unitIn(facts.name, units), unitIn(sign, units)]
+  const named = byName ?? bySign
   if (amounts.problem !== undefined) return { ...amounts, settings: { unit: named ?? some } }
   const withUnit = (unit: ReadingSettings): CellReading => ({
     ...amounts,
@@ -235,8 +237,11 @@ function currencyReading(
       },
     }),
   })
-  if (named !== null) return withUnit({ unit: named })
   const [column, ...more] = hints.unitColumns
+  if (named !== null) {
+    const doubt = unitDoubt({ byName, bySign, sign, column })
+    return { ...withUnit({ unit: named }), ...(doubt !== null && { doubt }) }
+  }
   if (column !== undefined && more.length === 0) return withUnit({ unit_column: column })
   const text = 'the file does not say in which currency'
   const hint = `write it where it says ${some}`
@@ -249,6 +254,33 @@ function currencyReading(
 }
 
 const SIGNS: Readonly<Record<string, string>> = { '€': 'EUR', '£': 'GBP' }
+/** Signs that several currencies have, or that are no codes: the currencies that they may mean most. */
+const SHARED_SIGNS: Readonly<Record<string, readonly string[]>> = {
+  $: ['USD', 'CAD', 'AUD', 'NZD', 'SGD', 'HKD', 'TWD', 'MXN', 'ARS', 'CLP', 'COP', 'BRL'],
+  '¥': ['JPY', 'CNY'],
+  '￥': ['JPY', 'CNY'],
+  '₹': ['INR'],
+  kr: ['SEK', 'NOK', 'DKK', 'ISK'],
+}
+
+/** What else than the unit of the column's name or sign is said of the currency; null if nothing. */
+function unitDoubt({
+  byName,
+  bySign,
+  sign,
+  column,
+}: {
+  readonly byName: string | null
+  readonly bySign: string | null
+  readonly sign: string
+  readonly column: string | undefined
+}): string | null {
+  const shared = Object.hasOwn(SHARED_SIGNS, sign) ? SHARED_SIGNS[sign]! : null
+  const isOther =
+    byName !== null && (bySign === null ? shared?.includes(byName) === false : bySign !== byName)
+  if (isOther) return `its name says ${byName}, and its cells have the sign of another currency`
+  return column === undefined ? null : 'another column has currencies, and they may be those'
+}
 
 /** The currency that a column's name has in it: `Umsatz (EUR)`, `price_usd`. */
 export function unitIn(name: string, units: ReadonlySet<string>): string | null {

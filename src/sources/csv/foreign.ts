@@ -46,7 +46,6 @@ const BINARY: readonly Foreign<readonly string[]>[] = [
   [['Rar!\x1a\x07'], 'a RAR archive', 'unpack it'],
   [['\x89PNG\r', 'GIF87a', 'GIF89a', '\xff\xd8\xff'], 'a picture', EXPORT],
 ]
-/* oxlint-enable no-control-regex */
 /** By text. A name of a column may begin with any of the marks alone. */
 const TEXT: readonly Foreign<RegExp>[] = [
   [

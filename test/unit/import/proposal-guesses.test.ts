@@ -32,6 +32,19 @@ const shown = (name: string, cells: readonly string[]) => {
   return { active: lineOf(properties, name), waits: lineOf(open, name) }
 }
 
+describe('amounts of which two currencies are said', () => {
+  it.each<[string, string[]]>([
+    ['Revenue (USD)', ['150.00 EUR', '20.00 EUR']],
+    ['Revenue (USD)', ['€1,500.00', '€20.00']],
+    ['Revenue (€)', ['$1,500.00', '$20.00']],
+    ['Revenue (£)', ['1,500.00 EUR', '20.00 EUR']],
+    ['Revenue (JPY)', ['₹150', '₹2000']],
+    ['Revenue (EUR)', ['¥150', '¥2000']],
+  ])('%s %j waits', (name, cells) => {
+    expect(shown(name, cells)).toMatchObject({ active: null, waits: expect.any(String) })
+  })
+})
+
 describe('amounts', () => {
   it.each<[string, string, string[], string | null]>([
     ['below zero, before', 'Score', ['-5', '7', '-8'], 'score {}'],
