@@ -15,7 +15,6 @@ const OF_WORKBOOK = /xl\/|\[Content_Types\]\.xml|mimetypeapplication\/vnd/
 const WORKBOOK = ['a workbook, such as .xlsx or .ods', SAVE_AS] as const
 const UNPACK = 'unpack it, or compress it with gzip'
 
-/* oxlint-disable no-control-regex -- files of bytes begin with control characters */
 /** By bytes, read as Latin-1. The first that fits counts. */
 const BINARY: readonly Foreign<readonly string[]>[] = [
   [[ZIP, 'PK\x05\x06', 'PK\x07\x08'], 'a zip archive, or a workbook', `unpack it, or ${SAVE_AS}`],
