@@ -646,7 +646,8 @@ ${Object.entries(times)
     await expect.poll(isPaused, SOON).toBe(true)
     const taken = { began: 0, overlapped: 0, missed: 0 }
     const active = { state: 'active', next: expect.stringMatching(/^\d{4}-.*Z$/), taken }
-    expect(await told()).toEqual([active, { state: 'paused', next: null, taken }])
+    // The server lists a new schedule a little later than it describes it.
+    await expect.poll(told, SOON).toEqual([active, { state: 'paused', next: null, taken }])
     const { code, out } = await tell(false)
     expect(code).toBe(0)
     expect(out.filter((line) => line.includes('by itself'))).toEqual([
