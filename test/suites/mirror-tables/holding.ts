@@ -4,7 +4,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { canonicalDecimal } from '../../../src/core/decimal.ts'
-import { canonicalJson, parseJson, type Json } from '../../../src/core/json.ts'
+import { canonicalJson, isTooDeep, parseJson, type Json } from '../../../src/core/json.ts'
 import {
   DECIMAL,
   type ColumnType,
@@ -186,8 +186,9 @@ function canBe(cell: MirrorCell, { holds, list }: ColumnType): boolean {
       return false
     if (holds !== 'json') return true
     try {
-      const canonical = canonicalJson(parseJson(String(value)))
-      return canonical === value && !hasNul(canonical)
+      const json = parseJson(String(value))
+      const canonical = canonicalJson(json)
+      return canonical === value && !hasNul(canonical) && !isTooDeep(json)
     } catch {
       return false
     }
