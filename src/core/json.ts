@@ -74,7 +74,9 @@ function writtenBy(value: unknown, { scalar, names }: Form): string {
     if (level.next > 0) text += ','
     const name = level.names === null ? String(level.next) : level.names[level.next]!
     if (level.names !== null) text += `${JSON.stringify(name)}:`
-    current = (level.of as Record<string, unknown>)[name]
+    const one = (level.of as Record<string, unknown>)[name]
+    // As JSON.stringify does: bodies may hold dates.
+    current = one instanceof Date ? one.toJSON() : one
     level.next++
   }
 }
