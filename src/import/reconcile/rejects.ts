@@ -6,7 +6,7 @@ import { STILL_IN_SOURCE } from '../../core/domain/held-back.ts'
 import { countText } from '../../core/format.ts'
 import type { RowStaging, RunReports } from '../../ledger/ledger.ts'
 import { foldCase } from '../mapping/key.ts'
-import { keylessText } from '../remove/plan-removals.ts'
+import { keylessText } from '../keyless-rows.ts'
 import { keysOfRows } from './open-keys.ts'
 
 export class Rejects {

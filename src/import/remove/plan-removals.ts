@@ -22,7 +22,7 @@ import type {
 } from '../../ledger/ledger.ts'
 import { readsAll } from '../run-configs.ts'
 import type { Source } from '../../sources/source.ts'
-import type { CorrectedRows } from '../stage/corrected-rows.ts'
+import { keylessText } from '../keyless-rows.ts'
 import { stillInSourceText, type KeysOfSource } from '../source-keys.ts'
 import { stepPosition } from '../step-position.ts'
 import type { ImportDeps } from '../ports.ts'
@@ -44,7 +44,7 @@ export interface StagedReading {
   readonly isWhole: boolean
   readonly source: Pick<Source, 'stamp'>
   /** Rows that the source has as they were before they were corrected. */
-  readonly corrected: Pick<CorrectedRows, 'keys'>
+  readonly corrected: { readonly keys: ReadonlySet<string> }
   /** The keys that the source has, beyond what was read; null if that is no source of records. */
   readonly keys: KeysOfSource | null
 }
@@ -127,23 +127,6 @@ export async function planRemovals(
         : []),
     ],
   }
-}
-
-/** Rows without a key that are named, and rejects that are searched for them. */
-const NAMED_MAX = 5
-
-/** The first of them, such as ` (row 7, line 8)`; empty if none of the first rejects is one. */
-export async function keylessText(
-  ledger: Pick<RunReports, 'report'>,
-  run: number,
-): Promise<string> {
-  const page = { after: 0, limit: LEDGER_ROWS_MAX }
-  const rejects = await ledger.report(run, { states: ['invalid'], ...page })
-  const named = rejects
-    .filter(({ key }) => key === null)
-    .slice(0, NAMED_MAX)
-    .map(({ ordinal, line }) => `row ${ordinal}, line ${line}`)
-  return named.length === 0 ? '' : ` (${named.join('; ')})`
 }
 
 /**
