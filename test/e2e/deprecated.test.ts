@@ -1,33 +1,15 @@
 // A service announces the end of its API: each place that people and programs look at says so, and nothing is refused for it.
 
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { silentLogger } from '../../src/core/ports.ts'
 import { untilHung } from '../hang.ts'
 import { readPage } from '../unit/monitoring/exposition.ts'
+import { startHook } from './hook.ts'
 import { contactsCsv, createProject, defaultConfig, type Project } from './project.ts'
 import { startWorkerHere } from './worker.ts'
 
 const since = new Date('2026-01-15T00:00:00Z')
 const day = 86_400_000
-
-async function startHook(received: Record<string, unknown>[]): Promise<string> {
-  const server = createServer((request, response) => {
-    let text = ''
-    request.on('data', (chunk: Buffer) => (text += chunk.toString()))
-    request.on('end', () => {
-      received.push(JSON.parse(text) as Record<string, unknown>)
-      response.end('ok')
-    })
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`
-}
 
 const config = `${defaultConfig}
 worker: { listen: "127.0.0.1:0" }
@@ -38,8 +20,10 @@ notifications:
 /** A project whose service ends, and a worker. */
 async function scene(sunset: Date) {
   const project = await createProject({ config, service: { deprecation: { since, sunset } } })
-  const told: Record<string, unknown>[] = []
-  project.write('hook', await startHook(told))
+  const hook = await startHook('/hook')
+  onTestFinished(hook.close)
+  const told = hook.received
+  project.write('hook', hook.url)
   const worker = await startWorkerHere({
     configFile: project.configFile,
     env: project.env,

@@ -1,7 +1,6 @@
 // A worker as its operators see it: metrics and health over real HTTP, and a webhook, while real runs go well and badly.
 
 import { readFileSync } from 'node:fs'
-import { createServer } from 'node:http'
 import net, { type AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parse } from 'yaml'
@@ -9,6 +8,7 @@ import { silentLogger } from '../../src/core/ports.ts'
 import { ITEM_STATES } from '../../src/core/domain/books.ts'
 import { mirrorSync } from '../../workflows/names.ts'
 import { readPage } from '../unit/monitoring/exposition.ts'
+import { startHook } from './hook.ts'
 import { contactsCsv, createProject, defaultConfig, type Project } from './project.ts'
 import { startWorkerHere, type RunningWorker } from './worker.ts'
 import { untilHung } from '../hang.ts'
@@ -34,7 +34,7 @@ beforeAll(async () => {
   const deprecation = { since: new Date('2026-01-01'), sunset: new Date('2099-01-01') }
   project = await createProject({ config: config('127.0.0.1:0'), service: { deprecation } })
   temporal = await startPassage(project.address)
-  hook = await startHook()
+  hook = await startHook('/hooks/s3cr3t')
   project.write('hook', hook.url)
   worker = await startWorkerAt(temporal.address)
 })
@@ -79,27 +79,6 @@ async function startPassage(target: string) {
     close() {
       server.close()
       cut()
-    },
-  }
-}
-
-async function startHook() {
-  const received: Record<string, unknown>[] = []
-  const server = createServer((request, response) => {
-    let text = ''
-    request.on('data', (chunk: Buffer) => (text += chunk.toString()))
-    request.on('end', () => {
-      received.push(JSON.parse(text) as Record<string, unknown>)
-      response.end('ok')
-    })
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return {
-    received,
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks/s3cr3t`,
-    close() {
-      server.closeAllConnections()
-      server.close()
     },
   }
 }
