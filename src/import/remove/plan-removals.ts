@@ -24,7 +24,7 @@ import { readsAll } from '../run-configs.ts'
 import type { Source } from '../../sources/source.ts'
 import { keylessText } from '../keyless-rows.ts'
 import { stillInSourceText, type KeysOfSource } from '../source-keys.ts'
-import { stepPosition } from '../step-position.ts'
+import { readingFacts } from './source-as-read.ts'
 import type { ImportDeps } from '../ports.ts'
 
 type PlanningLedger = AcceptedRecords & Removals & RowStaging & RunReports & Runs & StepStates
@@ -53,25 +53,6 @@ export interface PlannedRemovals {
   readonly counts: RemovalCounts
   readonly warnings: readonly string[]
 }
-
-/** What review needs to know of them. */
-interface Facts {
-  /** Why a person is asked however few they are, in words. */
-  readonly reason: string | null
-  /** What the files looked like that had no row of them; null if there are none, or in runs of older releases. */
-  readonly stamp: string | null
-}
-
-const factsOf = (ledger: StepStates, run: number) =>
-  stepPosition<Facts>(ledger, run, 'removals', { reason: null, stamp: null })
-
-/** What the files looked like that a run has read; null if it has read none, or none for removals. */
-export const stampOfReading = async (ledger: StepStates, run: number): Promise<string | null> =>
-  (await factsOf(ledger, run)).kept.stamp
-
-/** Why a person is asked about the removals of a run however few they are; null if there is no reason. */
-export const reasonToAsk = async (ledger: StepStates, run: number): Promise<string | null> =>
-  (await factsOf(ledger, run)).kept.reason
 
 /** Reason of a removal that a row without a key that can be read has kept from being sent. */
 const KEYLESS = 'keyless_rows'
@@ -106,7 +87,7 @@ export async function planRemovals(
   if (earlier !== null) await planner.addCarried(earlier.id, isMissing && obstacle === null)
   if (isMissing && obstacle === null && earlier !== null) {
     const reason = otherSource(sync.import, earlier)
-    await (await factsOf(ledger, run)).keep({ reason, stamp: reading.source.stamp?.() ?? null })
+    await (await readingFacts(ledger, run)).keep({ reason, stamp: reading.source.stamp?.() ?? null })
     await planner.addMissing(earlier.id)
     await planner.addMade(earlier.id)
   }

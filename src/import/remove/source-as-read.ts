@@ -4,7 +4,22 @@
 import type { ImportConfig } from '../../../config/index.ts'
 import type { OpenRemoval, StepStates } from '../../ledger/ledger.ts'
 import { sourceOf } from '../../sources/index.ts'
-import { stampOfReading } from './plan-removals.ts'
+import { stepPosition } from '../step-position.ts'
+
+/** The reading of a run, as far as its removals rest on it. */
+interface ReadingFacts {
+  /** Why a person is asked however few the removals are, in words. */
+  readonly reason: string | null
+  /** What the files looked like that had no row of the records; null if there are none. */
+  readonly stamp: string | null
+}
+
+export const readingFacts = (ledger: StepStates, run: number) =>
+  stepPosition<ReadingFacts>(ledger, run, 'removals', { reason: null, stamp: null })
+
+/** Why a person is asked about the removals of a run however few they are; null if there is no reason. */
+export const reasonToAsk = async (ledger: StepStates, run: number): Promise<string | null> =>
+  (await readingFacts(ledger, run)).kept.reason
 
 /** Reason of a removal that was not sent because a file has changed. */
 export const SOURCE_CHANGED = 'source_changed'
@@ -23,7 +38,7 @@ export class SourceAsRead {
 
   /** As a run has read it. */
   static async of(ledger: StepStates, run: number, config: ImportConfig): Promise<SourceAsRead> {
-    return new SourceAsRead(config, await stampOfReading(ledger, run))
+    return new SourceAsRead(config, (await readingFacts(ledger, run)).kept.stamp)
   }
 
   /** Which of these rest on files that look otherwise by now. */
