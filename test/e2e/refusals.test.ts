@@ -3,7 +3,7 @@
 import { afterEach, expect, test, vi } from 'vitest'
 import { OPERATIONS, type OperationId } from '../../src/contract/index.ts'
 import { PLAN_AGE_MAX_MS } from '../../src/core/limits.ts'
-import { readPlan, storePlan } from '../../src/import/changes/stored-plan.ts'
+import { readPlan, storePlan } from '../../src/import/judge/stored-plan.ts'
 import { readSchemaFile } from '../../src/service/index.ts'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -3,7 +3,7 @@
 
 import { createInterface } from 'node:readline'
 import { RecordsClient } from '../../src/client/index.ts'
-import { push } from '../../src/import/push/push.ts'
+import { push } from '../../src/import/outbox/push.ts'
 import { openLedger, type LedgerPlace } from '../../src/ledger/open.ts'
 import type { RunSegment } from '../../src/ledger/ledger.ts'
 import { stopDeps, stopSync } from './stop-scene.ts'

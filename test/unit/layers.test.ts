@@ -326,6 +326,42 @@ function sideDoors(sources: readonly { path: string; source: string }[]): string
   )
 }
 
+/** The floors of a room, the lowest first: a folder imports from its own and from lower ones. The room's own files stand above. */
+const FLOORS: Readonly<Record<string, readonly string[]>> = {
+  import: ['mapping', 'look', 'judge', 'outbox', 'steps'],
+}
+
+/** The folder of a room that a file lies in; null: the room's own. */
+const folderOf = (path: string): string | null => {
+  const [, , folder, file] = path.split('/')
+  return file === undefined ? null : folder!
+}
+
+/** Folders of one room that import each other, and imports from a lower floor to a higher one. */
+function knotsOf(files: readonly { path: string; source: string }[]): string[] {
+  const arrows = new Map<string, string>()
+  for (const { path, source } of files) {
+    const from = folderOf(path)
+    if (from === null) continue
+    for (const { specifier } of importsOf(source)) {
+      if (!specifier.startsWith('.')) continue
+      const target = posix.join(posix.dirname(path), specifier)
+      const to = folderOf(target)
+      if (layerOf(target) !== layerOf(path) || to === null || to === from) continue
+      arrows.set(`${layerOf(path)}: ${from} ${to}`, `${path} imports ${target}`)
+    }
+  }
+  const back = (arrow: string): string => arrow.replace(/(\S+) (\S+)$/, '$2 $1')
+  const isUpward = (arrow: string): boolean => {
+    const [room, from, to] = arrow.split(/:? /)
+    const floors = FLOORS[room!] ?? []
+    return floors.includes(from!) && floors.indexOf(to!) > floors.indexOf(from!)
+  }
+  return [...arrows]
+    .filter(([arrow]) => arrows.has(back(arrow)) || isUpward(arrow))
+    .map(([, text]) => text)
+}
+
 /** Rooms where the program is put together: they may import nearly everything, and use what they need. */
 const ROOTS = ['dev', 'worker', 'cli']
 
@@ -395,14 +431,27 @@ describe('the layers', () => {
     expect(circlesOf([a!, b!, d!])).toEqual([])
   })
 
+  it('have no two folders that import each other, and floors that only go down', () => {
+    expect(knotsOf(sources.filter(({ path }) => path.startsWith('src/import/')))).toEqual([])
+    const [a, b, c] = [
+      { path: 'src/mirror/x/a.ts', source: "import type { B } from '../y/b.ts'" },
+      { path: 'src/mirror/y/b.ts', source: "import { A } from '../x/c.ts'" },
+      { path: 'src/import/look/a.ts', source: "import { A } from '../judge/b.ts'" },
+    ]
+    expect(knotsOf([a!, b!])).toHaveLength(2)
+    expect(knotsOf([a!, c!])).toEqual(['src/import/look/a.ts imports src/import/judge/b.ts'])
+  })
+
   it('are entered through their public faces', () => {
     expect(sideDoors(sources)).toEqual([])
     const path = 'src/worker.ts'
-    const push = "import { push } from './import/push/push.ts'"
-    expect(sideDoors([{ path, source: push }])).toEqual([`${path}: src/import/push/push.ts`])
+    const push = "import { push } from './import/outbox/push.ts'"
+    expect(sideDoors([{ path, source: push }])).toEqual([`${path}: src/import/outbox/push.ts`])
     const face = "import { push } from './import/index.ts'"
     expect(sideDoors([{ path, source: face }])).toEqual([])
-    expect(sideDoors([{ path: 'src/import/close.ts', source: "import './ports.ts'" }])).toEqual([])
+    expect(
+      sideDoors([{ path: 'src/import/steps/close.ts', source: "import './ports.ts'" }]),
+    ).toEqual([])
   })
 
   it('keep the ground of core free of what is above it', () => {
@@ -447,9 +496,9 @@ describe('the layers', () => {
   })
 
   const allowed = [
-    ['src/import/stage/stage.ts', "import type { Source } from '../../sources/source.ts'"],
+    ['src/import/steps/stage.ts', "import type { Source } from '../../sources/source.ts'"],
     [
-      'src/import/stage/stage.ts',
+      'src/import/steps/stage.ts',
       "import { ERRORS } from '../../contract/index.ts'\nimport { createHash } from 'node:crypto'",
     ],
     [
@@ -479,11 +528,11 @@ describe('the layers', () => {
     ['src/service/http/app.ts', "import type { RecordsClient } from '../../client/index.ts'"],
     ['src/service/handlers/batch.ts', "export { x } from '../../client/index.ts'"],
     ['src/client/call.ts', "import { z } from 'zod'"],
-    ['src/import/stage/stage.ts', "import { openCsv } from '../../sources/csv/index.ts'"],
-    ['src/import/stage/stage.ts', "import { type Source } from '../../sources/source.ts'"],
+    ['src/import/steps/stage.ts', "import { openCsv } from '../../sources/csv/index.ts'"],
+    ['src/import/steps/stage.ts', "import { type Source } from '../../sources/source.ts'"],
     ['config/schema.ts', "import { openDuckdb } from '../src/warehouses/duckdb/index.ts'"],
-    ['src/import/stage/stage.ts', "const { openCsv } = await import('../../sources/csv/index.ts')"],
-    ['src/import/stage/stage.ts', "import { readFile } from 'node:fs/promises'"],
+    ['src/import/steps/stage.ts', "const { openCsv } = await import('../../sources/csv/index.ts')"],
+    ['src/import/steps/stage.ts', "import { readFile } from 'node:fs/promises'"],
     ['src/sources/query.ts', "import { Parser } from 'csv-parse'"],
     [
       'src/sources/csv/index.ts',

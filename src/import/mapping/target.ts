@@ -17,7 +17,7 @@ import type { ImportConfig, ImportSync, PropertyMapping } from '../../../config/
 import { mappedColumns, sharing } from '../../core/domain/mapped-columns.ts'
 import type { ColumnKind } from '../../core/domain/column-kind.ts'
 import { COERCIONS, readWithoutType } from './coerce.ts'
-import { readLinkTarget, type LinkDefinitions } from '../links/link-target.ts'
+import { readLinkTarget, type LinkDefinitions } from './link-target.ts'
 import { itemKey } from './key.ts'
 import { withoutEffect } from './setting-effects.ts'
 import type { ImportClient, ImportDeps } from '../ports.ts'

@@ -16,7 +16,7 @@ export interface AcceptedRecord {
   readonly readBack: string | null
   /** Whether that is the service's own form of what was accepted. */
   readonly normalised?: true
-  /** What was read back then, as baseline hashes (src/import/verify/previous-values.ts), and the run that read it. */
+  /** What was read back then, as baseline hashes (src/import/look/previous-values.ts), and the run that read it. */
   readonly seen?: string | null
   readonly seenRun?: number | null
   /** The records of a key that has several, or may have. */

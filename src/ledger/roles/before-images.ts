@@ -16,7 +16,7 @@ export interface BeforeImage {
   /** JSON object of the properties that are sent. */
   readonly sent: string
   /**
-   * JSON list of the values that were not written over (src/import/changes/protection.ts), or for which the row is set aside (of
+   * JSON list of the values that were not written over (src/import/judge/protection.ts), or for which the row is set aside (of
    * plans alone); null if there is none.
    */
   readonly kept?: string | null
@@ -25,7 +25,7 @@ export interface BeforeImage {
   readonly writtenOver?: number
   /** The baseline hashes that are accepted with the row, where they are not those of what is sent. */
   readonly marks?: string | null
-  /** JSON object of what the answer to the row showed of its record (src/import/changes/after-write.ts); null if nothing. */
+  /** JSON object of what the answer to the row showed of its record (src/import/look/after-write.ts); null if nothing. */
   readonly after?: string | null
   /** The watermark that was accepted for the key right before, as the ledger knew it; empty if nothing was. It is not given. */
   readonly watermark?: string

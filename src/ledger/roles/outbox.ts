@@ -79,7 +79,7 @@ export interface ItemOutcome {
   readonly field: string | null
   readonly detail: string | null
   readonly inDoubt: boolean
-  /** Of what was accepted: the baseline hashes of its values (src/import/verify/baseline-hashes.ts). */
+  /** Of what was accepted: the baseline hashes of its values (src/import/look/baseline-hashes.ts). */
   readonly marks: string | null
   /** Of what was accepted: what its answer shows that differs. Such an item is `answered` until it is read back. */
   readonly answered?: Answered | null

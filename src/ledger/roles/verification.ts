@@ -45,7 +45,7 @@ export interface VerificationResult {
   readonly marks?: string | null
   /** Digest of what was read, if it is not as it was sent. */
   readonly readBack?: string | null
-  /** Of the same: baseline hashes of what was sent, is held, and was held before (src/import/verify/previous-values.ts). */
+  /** Of the same: baseline hashes of what was sent, is held, and was held before (src/import/look/previous-values.ts). */
   readonly seen?: string | null
   /** As of the item: what the earlier run keeps of it is not needed any more. */
   readonly isHeld?: boolean

@@ -2,7 +2,7 @@
 
 import type { PlantedBug } from './table.ts'
 
-const APPLIED = 'src/import/changes/applied-plan.ts'
+const APPLIED = 'src/import/judge/applied-plan.ts'
 
 const bug = (name: string, from: string, to: string): PlantedBug => ({
   area: 'plans',

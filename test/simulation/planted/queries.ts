@@ -20,7 +20,7 @@ export const PLANTED_IN_QUERIES: readonly PlantedBug[] = [
   ),
   bug(
     'leftover-rows-are-forgotten',
-    'src/import/stage/stage.ts',
+    'src/import/steps/stage.ts',
     'const carried = last === null ? 0 : await carryOver(deps, kept, last)',
     'const carried = last === null || kept.run > 0 ? 0 : await carryOver(deps, kept, last)',
   ),

@@ -42,17 +42,17 @@ const bug = (
   ...more: readonly Patch[]
 ): PlantedBug => ({ area, name, patches: [{ file, from, to }, ...more] })
 
-const DELIVER = 'src/import/push/deliver.ts'
+const DELIVER = 'src/import/outbox/deliver.ts'
 const OUTBOX = 'src/ledger/sqlite/outbox.ts'
 const STAGING = 'src/ledger/sqlite/staging.ts'
 const SETTLING = 'src/ledger/sqlite/settling.ts'
 const FENCES = 'src/ledger/sqlite/fences.ts'
-const JUDGE = 'src/import/remove/judge.ts'
-const LEFT = 'src/import/remove/left-as-is.ts'
+const JUDGE = 'src/import/judge/deletions.ts'
+const LEFT = 'src/import/judge/left-as-is.ts'
 const AUTH_PAUSE = 'src/schedules/auth-pause.ts'
-const THREE_WAY = 'src/import/changes/three-way.ts'
-const PROTECTION = 'src/import/changes/protection.ts'
-const VERIFY = 'src/import/verify/verify.ts'
+const THREE_WAY = 'src/import/judge/three-way.ts'
+const PROTECTION = 'src/import/judge/protection.ts'
+const VERIFY = 'src/import/outbox/verify.ts'
 const CHANGES = 'src/mirror/changes.ts'
 const MERGE = 'src/warehouses/duckdb/merge.ts'
 const SWEEP = 'src/mirror/sweep.ts'
@@ -64,7 +64,7 @@ export const PLANTED: readonly PlantedBug[] = [
   bug(
     'outbox',
     'lost-batches-are-forgotten',
-    'src/import/push/push.ts',
+    'src/import/outbox/push.ts',
     'await resendLost(deps, job, delivery, slice)\n',
     'if (fence < 0) await resendLost(deps, job, delivery, slice)\n',
   ),
@@ -84,14 +84,14 @@ export const PLANTED: readonly PlantedBug[] = [
   bug(
     'outbox',
     'failed-items-count-as-taken',
-    'src/import/push/outcome.ts',
+    'src/import/look/outcome.ts',
     `outcome === 'retry' ? (isSpent ? 'sent' : 'planned') : outcome,`,
     `outcome === 'retry' ? 'updated' : outcome,`,
   ),
   bug(
     'outbox',
     'answers-in-another-order',
-    'src/import/push/settle.ts',
+    'src/import/outbox/settle.ts',
     'outcomeOf(item, sent[index]!, data[index]!))',
     'outcomeOf(item, sent[index]!, data[data.length - 1 - index]!))',
   ),
@@ -132,21 +132,21 @@ export const PLANTED: readonly PlantedBug[] = [
   bug(
     'outbox',
     'a-refused-batch-refuses-its-first-row',
-    'src/import/push/isolate.ts',
+    'src/import/outbox/isolate.ts',
     'if (batch.items.length === 1) {',
     'if (batch.items.length >= 1) {',
   ),
   bug(
     'outbox',
     'rounds-end-early',
-    'src/import/push/push.ts',
+    'src/import/outbox/push.ts',
     'const left = await firstPlanned(ledger, job)\n    if (left === null) break',
     'if (round === 1) break',
   ),
   bug(
     'outbox',
     'segments-end-before-time-is-up',
-    'src/import/push/push.ts',
+    'src/import/outbox/push.ts',
     'if (slice.isOver()) return false',
     'if (slice.isOver()) return true',
   ),
@@ -194,7 +194,7 @@ export const PLANTED: readonly PlantedBug[] = [
   bug(
     'staging',
     'rows-are-read-twice',
-    'src/import/stage/stage.ts',
+    'src/import/steps/stage.ts',
     'await writes.start(() => ledger.stageItems(run, fence, part))',
     'await writes.start(() => ledger.stageItems(run, fence, part.slice(0, 40)))',
   ),
@@ -254,7 +254,7 @@ export const PLANTED: readonly PlantedBug[] = [
   bug(
     'deletions',
     'keyless-rows-hold-nothing-back',
-    'src/import/remove/plan-removals.ts',
+    'src/import/steps/plan-removals.ts',
     `return this.#keyless > 0 ? 'unsent' : 'planned'`,
     `return this.#keyless < 0 ? 'unsent' : 'planned'`,
   ),
@@ -269,7 +269,7 @@ export const PLANTED: readonly PlantedBug[] = [
   bug(
     'deletions',
     'changed-files-delete',
-    'src/import/remove/source-as-read.ts',
+    'src/import/judge/source-as-read.ts',
     '=== this.#stamp ? [] : missing',
     '=== this.#stamp ? [] : missing.slice(missing.length)',
   ),
@@ -462,7 +462,7 @@ export const PLANTED: readonly PlantedBug[] = [
   bug(
     'verification',
     'leftovers-stay-open',
-    'src/import/close.ts',
+    'src/import/steps/close.ts',
     'await ledger.settleLeftovers(run)\n  const books',
     'const books',
   ),
@@ -491,7 +491,7 @@ export const PLANTED: readonly PlantedBug[] = [
   bug(
     'verification',
     'forms-of-the-service-are-sent-again',
-    'src/import/verify/read-back.ts',
+    'src/import/look/read-back.ts',
     'if (others.length === 0 && readBack === lastRead)',
     'if (others.length === 0 && readBack === null)',
   ),
@@ -718,14 +718,14 @@ export const PLANTED: readonly PlantedBug[] = [
   bug(
     'deadlines',
     'writes-may-be-an-hour-old',
-    'src/import/push/send-deadline.ts',
+    'src/import/outbox/send-deadline.ts',
     'new Deadline(maxWriteAgeMs(tuning))',
     'new Deadline(180 * maxWriteAgeMs(tuning))',
   ),
   bug(
     'deadlines',
     'no-wait-for-what-is-in-flight',
-    'src/import/push/drain.ts',
+    'src/import/outbox/drain.ts',
     'return Math.min(ageMaxMs(run), Date.parse(instant) + ageMaxMs(run) - now())',
     'return 0 * now()',
   ),
@@ -782,7 +782,7 @@ export const PLANTED: readonly PlantedBug[] = [
   bug(
     'undo',
     'changed-values-are-restored',
-    'src/import/undo/restorable.ts',
+    'src/import/judge/restorable.ts',
     'return new Set(isAsRead ? differing.filter((name) => !others.includes(name)) : differing)',
     'return new Set(isAsRead ? differing.filter((name) => !others.includes(name)) : [])',
   ),
@@ -790,14 +790,14 @@ export const PLANTED: readonly PlantedBug[] = [
   bug(
     'approval',
     'stale-plans-are-written',
-    'src/import/push/choose-rows.ts',
+    'src/import/judge/choose-rows.ts',
     'return conflict === null ? [] : [[image.ordinal, conflict] as const]',
     'return conflict === null || ordinals.length > 0 ? [] : [[image.ordinal, conflict] as const]',
   ),
   bug(
     'approval',
     'nobody-is-asked',
-    'src/import/review.ts',
+    'src/import/steps/review.ts',
     'const isAsked = rules.always && job.isAsked !== false',
     'const isAsked = rules.always && job.isAsked === false',
   ),
@@ -836,7 +836,7 @@ export const PLANTED: readonly PlantedBug[] = [
   bug(
     'links',
     'lost-links-count-as-linked',
-    'src/import/links/deliver-links.ts',
+    'src/import/outbox/deliver-links.ts',
     '        isDoubtful ||= failure.outcomeUnknown\n',
     `        if (failure.outcomeUnknown)
           return { outcome: answered(sent, 'linked', { status: 201, requestId: null }) }
@@ -845,14 +845,14 @@ export const PLANTED: readonly PlantedBug[] = [
   bug(
     'links',
     'gone-records-keep-their-links',
-    'src/import/links/gone-records.ts',
+    'src/import/look/gone-records.ts',
     'await ledger.recordsGone(run, objectType, ids)',
     'await ledger.recordsGone(run, objectType, ids.slice(0, 0))',
   ),
   bug(
     'links',
     'parked-links-outlive-their-row',
-    'src/import/links/link-rows.ts',
+    'src/import/outbox/link-rows.ts',
     'await ledger.forgetLinks(row.id, fence, { of }, onSlice)',
     'if (of.length === 0) await ledger.forgetLinks(row.id, fence, { of }, onSlice)',
   ),

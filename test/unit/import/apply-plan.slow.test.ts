@@ -3,7 +3,7 @@
 import { expect, it } from 'vitest'
 import { isBalanced } from '../../../src/core/domain/books.ts'
 import { PLAN_AGE_MAX_MS } from '../../../src/core/limits.ts'
-import { readNotAsPlanned } from '../../../src/import/changes/applied-plan.ts'
+import { readNotAsPlanned } from '../../../src/import/judge/applied-plan.ts'
 import type { ImportClient } from '../../../src/import/ports.ts'
 import { onEachLedger } from './each-ledger.ts'
 import { stagedPlan } from './plan-scene.ts'

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import type { ImportConfig } from '../../../config/index.ts'
-import { readPlan } from '../../../src/import/changes/stored-plan.ts'
+import { readPlan } from '../../../src/import/judge/stored-plan.ts'
 import type { ImportClient } from '../../../src/import/ports.ts'
 import { onEachLedger } from './each-ledger.ts'
 import { clientWith, CONTACT, importScene, type Scene } from './scene.ts'

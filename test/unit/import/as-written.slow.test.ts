@@ -3,7 +3,7 @@
 
 import { describe, expect, it } from 'vitest'
 import { ROW_VERDICTS } from '../../../src/core/domain/row-changes.ts'
-import { imageChangeReader } from '../../../src/import/changes/image-changes.ts'
+import { imageChangeReader } from '../../../src/import/judge/image-changes.ts'
 import type { ImportClient } from '../../../src/import/ports.ts'
 import { stagedPlan } from './plan-scene.ts'
 import { clientWith, CONTACT, importScene, losesFirst, type Scene } from './scene.ts'

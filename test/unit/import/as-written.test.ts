@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import type { Json } from '../../../src/core/json.ts'
-import { changedFields, isWrittenSame } from '../../../src/import/verify/as-written.ts'
+import { changedFields, isWrittenSame } from '../../../src/import/look/as-written.ts'
 
 type Pair = [type: string, one: Json, other: Json | undefined]
 

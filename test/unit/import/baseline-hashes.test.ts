@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Json } from '../../../src/core/json.ts'
-import { baselineHash, createItemHasher } from '../../../src/import/verify/baseline-hashes.ts'
+import { baselineHash, createItemHasher } from '../../../src/import/look/baseline-hashes.ts'
 import type { ImportConfig } from '../../../config/index.ts'
 import { runs } from '../../runs.ts'
 

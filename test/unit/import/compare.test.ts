@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { canonicalDecimal, decimalOfNumber } from '../../../src/core/decimal.ts'
 import type { Json } from '../../../src/core/json.ts'
-import { differingFields, isSameMeaning } from '../../../src/import/verify/compare.ts'
+import { differingFields, isSameMeaning } from '../../../src/import/look/compare.ts'
 import { runs } from '../../runs.ts'
 
 type Pair = [type: string, sent: Json, held: Json | undefined]

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest'
 import { QuotaWait, ServiceFailure } from '../../../src/core/errors.ts'
 import { emptyStates } from '../../../src/core/domain/books.ts'
-import { closeImport } from '../../../src/import/close.ts'
+import { closeImport } from '../../../src/import/steps/close.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
 import { openRun, row } from '../../suites/ledger/scene.ts'
 import { startOtherService } from '../../other-service/index.ts'

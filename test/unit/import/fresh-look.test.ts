@@ -1,7 +1,7 @@
 // Rows are looked up until that is young enough to send them; where the quota is slow, a slice sends what it has looked up all the same.
 
 import { expect, test } from 'vitest'
-import { withFreshLook } from '../../../src/import/push/fresh-look.ts'
+import { withFreshLook } from '../../../src/import/outbox/fresh-look.ts'
 import type { Permit } from '../../../src/core/ports.ts'
 import type { PlannedItem } from '../../../src/ledger/ledger.ts'
 

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { InFlightLimit } from '../../../src/import/push/in-flight-limit.ts'
+import { InFlightLimit } from '../../../src/import/outbox/in-flight-limit.ts'
 import { runs } from '../../runs.ts'
 
 interface Service {

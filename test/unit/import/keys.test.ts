@@ -2,7 +2,7 @@
 // otherwise.
 
 import { expect, test } from 'vitest'
-import { keyWarnings } from '../../../src/import/stage/warnings.ts'
+import { keyWarnings } from '../../../src/import/steps/warnings.ts'
 import type { ImportConfig } from '../../../config/index.ts'
 import { startOtherService, type OtherServiceOptions } from '../../other-service/index.ts'
 import { importSceneOn } from './scene.ts'

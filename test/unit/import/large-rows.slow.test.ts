@@ -2,7 +2,7 @@
 
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import { BODY_CHARS_MAX } from '../../../src/import/push/body-room.ts'
+import { BODY_CHARS_MAX } from '../../../src/import/outbox/body-room.ts'
 import { clientWith, importScene } from './scene.ts'
 
 it('an import of large rows sends bodies of 2 MiB, and has few of them on their way', async () => {

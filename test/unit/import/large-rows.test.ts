@@ -3,8 +3,8 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { LEDGER_CHARS_MAX, ROW_CHARS_MAX } from '../../../src/core/limits.ts'
-import { BODY_CHARS_MAX, BodyRoom, itemsOfBody } from '../../../src/import/push/body-room.ts'
-import { stagedParts } from '../../../src/import/stage/staged-parts.ts'
+import { BODY_CHARS_MAX, BodyRoom, itemsOfBody } from '../../../src/import/outbox/body-room.ts'
+import { stagedParts } from '../../../src/import/steps/staged-parts.ts'
 import type { PlannedItem, StagedItem } from '../../../src/ledger/ledger.ts'
 
 const item = (chars: number, ordinal = 1): PlannedItem => ({

@@ -10,7 +10,7 @@ import {
 } from '../../../src/contract/index.ts'
 import { ServiceFailure, type FieldFault } from '../../../src/core/errors.ts'
 import { ITEM_ATTEMPTS_MAX } from '../../../src/core/limits.ts'
-import { itemOutcome, refusedOutcome, splitRefusedBatch } from '../../../src/import/push/outcome.ts'
+import { itemOutcome, refusedOutcome, splitRefusedBatch } from '../../../src/import/look/outcome.ts'
 import type { PlannedItem } from '../../../src/ledger/ledger.ts'
 
 const item = (ordinal: number, attempts = 0): PlannedItem => ({

@@ -2,8 +2,8 @@
 
 import { DEFAULT_IMPORT_TUNING, lookUpChanges, stage } from '../../../src/import/index.ts'
 import type { LookUpBounds } from '../../../src/import/index.ts'
-import { planDigest } from '../../../src/import/changes/plan-digest.ts'
-import { storePlan } from '../../../src/import/changes/stored-plan.ts'
+import { planDigest } from '../../../src/import/judge/plan-digest.ts'
+import { storePlan } from '../../../src/import/judge/stored-plan.ts'
 import type { ImportClient, ImportDeps } from '../../../src/import/ports.ts'
 import { silentLogger, systemClock } from '../../../src/core/ports.ts'
 import type { Json } from '../../../src/core/json.ts'

@@ -6,7 +6,7 @@ import { liveProgressOf } from '../../../src/report/live-progress.ts'
 import type { BatchAnswer } from '../../../src/client/index.ts'
 import { ServiceFailure } from '../../../src/core/errors.ts'
 import { DEFAULT_IMPORT_TUNING, type ImportClient } from '../../../src/import/ports.ts'
-import { RefusedInRow } from '../../../src/import/push/refusals.ts'
+import { RefusedInRow } from '../../../src/import/judge/refusals.ts'
 import { clientWith, importScene } from './scene.ts'
 
 type Upsert = ImportClient['batchUpsert']

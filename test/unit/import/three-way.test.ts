@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { fateOf, type Fate, type ProtectionPolicy } from '../../../src/import/changes/three-way.ts'
+import { fateOf, type Fate, type ProtectionPolicy } from '../../../src/import/judge/three-way.ts'
 
 const VALUES = ['', 'a', 'b', 'c'] as const
 const value = fc.constantFrom(...VALUES)

@@ -1,0 +1,230 @@
+// Judges removals right before they are sent: which records are as this sync left them, and which stay. Promises kept here: a record of
+// a row of the run, or of another sync, stays; so does one that is not proven to be as we left it; a record that is not found is gone
+// only if the key in use sees all records of the org.
+
+import type { RecordRepresentation } from '../../contract/index.ts'
+import { ownValue, writeJson } from '../../core/json.ts'
+import { keepsBefore } from '../../core/domain/protection.ts'
+import type { SettledRemoval } from '../../core/domain/removals.ts'
+import { isSameMeaning } from '../look/compare.ts'
+import type {
+  AcceptedRecords,
+  LedgerIdentity,
+  OpenRemoval,
+  RemovalOutcome,
+  Removals,
+  Runs,
+  StepStates,
+} from '../../ledger/ledger.ts'
+import { hiddenFrom } from '../look/key-view.ts'
+import { openForm } from '../look/open-keys.ts'
+import type { MatchingProperty } from '../mapping/types.ts'
+import type { ImportDeps, StagedImport } from '../ports.ts'
+import { lookUpKeys, readRecordById, type Found, type PropertyValues } from '../look/look-up.ts'
+import type { LeftAsIs } from './left-as-is.ts'
+import type { SourceAsRead } from './source-as-read.ts'
+
+export type JudgingLedger = AcceptedRecords &
+  LedgerIdentity &
+  Pick<Removals, 'writerOf'> &
+  Runs &
+  StepStates
+
+/** What is the same for all removals of a run. */
+export interface RemovalJob extends StagedImport {
+  readonly matching: MatchingProperty
+  readonly left: LeftAsIs
+  /** The values that records get; null: they are deleted. */
+  readonly cleared: PropertyValues | null
+  readonly typeOf: (property: string) => string
+  readonly source: SourceAsRead
+  /** Keys in small letters of rows whose record is not known. */
+  readonly openKeys: ReadonlySet<string>
+}
+
+export interface Judged {
+  /** Those that are settled without a request. */
+  readonly settled: readonly RemovalOutcome[]
+  /** Those that are as they were left, with their records. */
+  readonly sent: readonly (OpenRemoval & {
+    readonly recordId: string
+    /** JSON object of what the record holds of the mapped properties; null where that is not kept. */
+    readonly before: string | null
+  })[]
+  /** When they were looked up, ms since 1970; Infinity if nothing was. */
+  readonly at: number
+}
+
+/** What a record holds of the mapped properties, with `keep_before`. */
+export const heldText = (
+  { config }: Pick<RemovalJob, 'config'>,
+  { properties }: RecordRepresentation,
+): string | null =>
+  keepsBefore(config)
+    ? writeJson(
+        Object.fromEntries(
+          Object.keys(config.properties).map((name) => [
+            name,
+            ownValue(properties as PropertyValues, name) ?? null,
+          ]),
+        ),
+      )
+    : null
+
+type Known = OpenRemoval & { readonly accepted: NonNullable<OpenRemoval['accepted']> }
+type Verdict = {
+  readonly state: SettledRemoval
+  readonly reason?: string
+  readonly detail?: string
+}
+
+const outcome = (
+  { number, key }: OpenRemoval,
+  { state, reason, detail }: Verdict,
+  recordId: string | null = null,
+): RemovalOutcome => ({
+  number,
+  key,
+  state,
+  recordId,
+  reason: reason ?? null,
+  detail: detail ?? null,
+})
+
+/** Whether the sync has written a record for the key, as far as it is known now. */
+const isTracked = ({ accepted }: OpenRemoval): boolean =>
+  accepted !== null && (accepted.recordId !== null || accepted.hash !== null)
+
+/** The values of `clear` are those of deletions that rows ask for: they are deleted. */
+export const actionOf = ({ cleared }: RemovalJob, { cause }: OpenRemoval) =>
+  cause === 'missing' && cleared !== null ? 'clear' : 'delete'
+
+/** Judges at most 100 removals. */
+export async function judge(
+  deps: ImportDeps<JudgingLedger>,
+  job: RemovalJob,
+  open: readonly OpenRemoval[],
+): Promise<Judged> {
+  const known = open.filter((one): one is Known => isTracked(one))
+  const settled: RemovalOutcome[] = open
+    .filter((one) => !isTracked(one))
+    .map((one) => outcome(one, { state: 'not_tracked', reason: 'no_record' }))
+  const sent: (Known & Judged['sent'][number])[] = []
+  if (known.length === 0) return { settled, sent, at: Infinity }
+  const { ledger } = deps
+  const { run } = job
+  const restored = await ledger.restoredAfter()
+  const names = await job.left.names(
+    known.map(({ accepted }) => accepted),
+    [
+      job.matching.name,
+      ...Object.keys(job.cleared ?? {}),
+      ...(keepsBefore(job.config) ? Object.keys(job.config.properties) : []),
+    ],
+  )
+  const keys = known.map(({ key }) => key)
+  const found = await lookUpKeys(deps, job.config, job.matching, keys, names)
+  const held = known.map((one) => ({ one, recordId: recordOf(one, found) }))
+  const records = held.flatMap(({ one: { key }, recordId }) =>
+    recordId === null ? [] : [{ key, recordId }],
+  )
+  const own = await ledger.recordsOfRows(
+    run,
+    records.map(({ recordId }) => recordId),
+  )
+  const elsewhere = await ledger.writtenElsewhere(run, records)
+  const hidden = hiddenFrom(deps, job)
+  for (const { one, recordId } of held) {
+    const sync = elsewhere.get(one.key)
+    const verdict: Verdict | null =
+      recordId !== null && own.has(recordId)
+        ? { state: 'kept', reason: 'own_row' }
+        : sync !== undefined
+          ? { state: 'kept', reason: 'other_sync', detail: sync }
+          : await judged(deps, job, { one, recordId, found, hidden }, restored)
+    if (verdict !== null) settled.push(outcome(one, verdict, recordId))
+    else
+      sent.push({
+        ...one,
+        recordId: recordId!,
+        before: heldText(job, found.ofKey.get(one.key)!.get(recordId!)!),
+      })
+  }
+  return { settled, sent, at: found.askedAt }
+}
+
+/** The record that the sync has written: by its id, or the only one of the key where the service has answered without it. */
+function recordOf({ key, accepted }: Known, found: Found): string | null {
+  const here = [...(found.ofKey.get(key)?.keys() ?? [])]
+  return accepted.recordId ?? (here.length === 1 ? here[0]! : null)
+}
+
+/** What the ledger says against a removal, else what the service shows; a record that is gone needs no proof of the ledger. */
+async function judged(
+  deps: ImportDeps<JudgingLedger>,
+  job: RemovalJob,
+  looked: Parameters<typeof verdictOf>[2],
+  restored: number,
+): Promise<Verdict | null> {
+  const { one, recordId, found } = looked
+  const unproven = unprovenBy(job, one, restored)
+  const isFound = recordId === null || (found.ofKey.get(one.key)?.size ?? 0) > 0
+  if (unproven !== null && (unproven.reason !== 'restored_ledger' || isFound)) return unproven
+  const verdict = await verdictOf(deps, job, looked)
+  const isGone = verdict?.state === 'gone_already' || verdict?.state === 'removed'
+  return unproven === null || isGone ? verdict : unproven
+}
+
+/** What the ledger alone says against a removal. */
+function unprovenBy(
+  { openKeys }: RemovalJob,
+  { key, accepted }: Known,
+  restored: number,
+): Verdict | null {
+  const unclear = (reason: string) => ({ state: 'unclear', reason }) as const
+  if ((accepted.records ?? []).length > 0) return unclear('second_record')
+  if (accepted.hash === null || accepted.marks === null) return unclear('write_unproven')
+  if (accepted.run <= restored) return unclear('restored_ledger')
+  return openKeys.has(openForm(key)) ? unclear('row_not_taken') : null
+}
+
+/** Null if the record is as it was left. */
+async function verdictOf(
+  deps: ImportDeps<JudgingLedger>,
+  job: RemovalJob,
+  looked: {
+    readonly one: Known
+    readonly recordId: string | null
+    readonly found: Found
+    readonly hidden: ReturnType<typeof hiddenFrom>
+  },
+): Promise<Verdict | null> {
+  const { one, recordId, found, hidden } = looked
+  const { key, accepted, isSent } = one
+  if (found.several.has(key) || (found.ofKey.get(key)?.size ?? 0) > 1)
+    return { state: 'unclear', reason: 'second_record' }
+  const record = recordId === null ? undefined : found.ofKey.get(key)?.get(recordId)
+  if (record === undefined) {
+    const other = recordId === null ? null : await readRecordById(deps, job.config, recordId)
+    if (other !== null) return { state: 'changed_since', reason: 'key_changed' }
+    const reason = await hidden(accepted.run)
+    if (reason !== null) return { state: 'unclear', reason: 'not_visible' }
+    return { state: isSent && actionOf(job, one) === 'delete' ? 'removed' : 'gone_already' }
+  }
+  if (isSent && actionOf(job, one) === 'clear' && isCleared(job, record))
+    return { state: 'cleared' }
+  const change = await job.left.changeOf(record, accepted)
+  if (change === null) return null
+  const { reason, field } = change
+  if (reason === 'write_unproven') return { state: 'unclear', reason }
+  return { state: 'changed_since', reason, ...(field !== null && { detail: field }) }
+}
+
+/** Whether a record has the values of `clear`. */
+export const isCleared = (
+  { cleared, typeOf }: RemovalJob,
+  { properties }: RecordRepresentation,
+): boolean =>
+  Object.entries(cleared ?? {}).every(([name, value]) =>
+    isSameMeaning(value, (properties as PropertyValues)[name], typeOf(name)),
+  )

@@ -1,0 +1,183 @@
+// Judges the records that an undo deletes, right before they are: those that the run has made, and that hold what it sent. Promises kept
+// here: a record that anybody has changed since stays, a later run of ours included; so does one that is of another row or sync.
+
+import type { RecordRepresentation } from '../../contract/index.ts'
+import type { SettledRemoval } from '../../core/domain/removals.ts'
+import type { BeforeImage, BeforeImages, OpenRemoval, RemovalOutcome } from '../../ledger/ledger.ts'
+import { afterOf } from '../look/after-write.ts'
+import { hiddenFrom } from '../look/key-view.ts'
+import { isCompared } from '../mapping/types.ts'
+import type { ImportDeps } from '../ports.ts'
+import { heldText, type JudgingLedger, type Judged, type RemovalJob } from './deletions.ts'
+import { lookUpKeys, readRecordById, type Found, type PropertyValues } from '../look/look-up.ts'
+import { changedSince } from './restorable.ts'
+import { valuesOf } from './undo-rows.ts'
+
+type Deps = ImportDeps<JudgingLedger & BeforeImages>
+
+/** Null: it is deleted. */
+type Verdict = {
+  readonly state: SettledRemoval
+  readonly reason?: string | null
+  readonly detail?: string | null
+} | null
+
+interface Looked {
+  readonly one: OpenRemoval
+  readonly image: BeforeImage | null
+  readonly recordId: string | null
+  readonly record: RecordRepresentation | undefined
+}
+
+/** Judges at most 100 removals of an undo. */
+export async function judgeUndone(
+  deps: Deps,
+  job: RemovalJob & { readonly undoes: number },
+  open: readonly OpenRemoval[],
+): Promise<Judged> {
+  const { ledger } = deps
+  const { run, config, undoes } = job
+  const images = await ledger.imagesOf(
+    undoes,
+    open.map(({ number }) => number),
+  )
+  const accepted = open.flatMap((one) => one.accepted ?? [])
+  const mapped = Object.keys(config.properties)
+  const names = await job.left.names(accepted, [job.matching.name, ...mapped, ...job.left.writable])
+  const keys = open.map(({ key }) => key)
+  const found = await lookUpKeys(deps, config, job.matching, keys, names)
+  const looked = open.map((one): Looked => {
+    const recordId = recordOf(one, found)
+    const record = recordId === null ? undefined : found.ofKey.get(one.key)?.get(recordId)
+    return { one, image: images.get(one.number) ?? null, recordId, record }
+  })
+  const records = looked.flatMap(({ one: { key }, recordId }) =>
+    recordId === null ? [] : [{ key, recordId }],
+  )
+  const own = await ledger.recordsOfRows(
+    run,
+    records.map(({ recordId }) => recordId),
+  )
+  const elsewhere = await ledger.writtenElsewhere(run, records)
+  const hidden = hiddenFrom(deps, job)
+  const settled: RemovalOutcome[] = []
+  const sent: Judged['sent'][number][] = []
+  for (const each of looked) {
+    const { one, recordId } = each
+    const sync = elsewhere.get(one.key)
+    const verdict: Verdict =
+      recordId !== null && own.has(recordId)
+        ? { state: 'kept', reason: 'own_row' }
+        : sync !== undefined
+          ? { state: 'kept', reason: 'other_sync', detail: sync }
+          : await verdictOf(deps, job, each, { found, hidden })
+    if (verdict === null)
+      sent.push({ ...one, recordId: recordId!, before: heldText(job, each.record!) })
+    else settled.push(outcomeOf(one, verdict, recordId))
+  }
+  return { settled, sent, at: found.askedAt }
+}
+
+const outcomeOf = (
+  { number, key }: OpenRemoval,
+  { state, reason = null, detail = null }: NonNullable<Verdict>,
+  recordId: string | null,
+): RemovalOutcome => ({ number, key, state, recordId, reason, detail })
+
+/** The record that was made for the key: by its id, or the only one of the key where no answer has named it. */
+function recordOf({ key, accepted, recordId }: OpenRemoval, found: Found): string | null {
+  const here = [...(found.ofKey.get(key)?.keys() ?? [])]
+  return recordId ?? accepted?.recordId ?? (here.length === 1 ? here[0]! : null)
+}
+
+async function verdictOf(
+  deps: Deps,
+  job: RemovalJob & { readonly undoes: number },
+  { one, image, recordId, record }: Looked,
+  { found, hidden }: { readonly found: Found; readonly hidden: ReturnType<typeof hiddenFrom> },
+): Promise<Verdict> {
+  const { key, accepted, isSent } = one
+  const unclear = (reason: string): Verdict => ({ state: 'unclear', reason })
+  if (found.several.has(key) || (found.ofKey.get(key)?.size ?? 0) > 1)
+    return unclear('second_record')
+  if ((accepted?.records ?? []).length > 0) return unclear('second_record')
+  if (record === undefined) {
+    const other = recordId === null ? null : await readRecordById(deps, job.config, recordId)
+    if (other !== null) return { state: 'changed_since', reason: 'key_changed' }
+    if ((await hidden(job.undoes)) !== null) return unclear('not_visible')
+    if (isSent) return { state: 'removed' }
+    // A later run, which may be an undo of an undo, has made another record of the key.
+    const isThere = (found.ofKey.get(key)?.size ?? 0) > 0
+    const maker = isThere ? await lastWriter(deps, accepted) : null
+    return maker !== null && maker > job.undoes
+      ? { state: 'changed_since', reason: 'written_later', detail: `run ${maker}` }
+      : { state: 'gone_already' }
+  }
+  const writer = await lastWriter(deps, accepted)
+  if (writer !== null && (await isWrittenLater(deps, writer, job.undoes)))
+    return { state: 'changed_since', reason: 'written_later', detail: `run ${writer}` }
+  return await changeOf(deps, job, { one, image, record, writer })
+}
+
+/** The run that wrote the record last: one that only compared it, and found it equal, wrote nothing. Null if nothing is accepted. */
+async function lastWriter(
+  { ledger }: Deps,
+  accepted: OpenRemoval['accepted'],
+): Promise<number | null> {
+  if (accepted === null) return null
+  return (await ledger.writerOf(accepted.key, accepted.run)) ?? accepted.run
+}
+
+/** Whether that is a later run than the one that is undone. One that was an undo itself put values back. */
+async function isWrittenLater({ ledger }: Deps, writer: number, undoes: number): Promise<boolean> {
+  if (writer === undoes) return false
+  return (await ledger.run(writer))?.purpose !== 'undo'
+}
+
+type Looking = Pick<Looked, 'one' | 'image'> & {
+  readonly record: RecordRepresentation
+  /** The run that wrote the record last; null if nothing is accepted for its key. */
+  readonly writer: number | null
+}
+
+/** Null if the record is as the run left it. */
+async function changeOf(
+  deps: Deps,
+  job: RemovalJob & { readonly undoes: number },
+  looked: Looking,
+): Promise<Verdict> {
+  const { left, undoes } = job
+  const { image, record, writer } = looked
+  const { accepted } = looked.one
+  const isProven = accepted?.hash != null && accepted.marks !== null
+  if (image === null && (!isProven || writer !== undoes))
+    return { state: 'unclear', reason: 'write_unproven' }
+  if (isProven && accepted.run <= (await deps.ledger.restoredAfter()))
+    return { state: 'unclear', reason: 'restored_ledger' }
+  const field = image === null ? null : changedValue(job, { ...looked, image })
+  if (field !== null) return { state: 'changed_since', reason: 'values_changed', detail: field }
+  if (left.isUntouched(record, afterOf(image).changed)) return null
+  const change = isProven
+    ? await left.changeOf(record, accepted)
+    : await left.changedAfter(record, undoes)
+  if (change?.reason === 'write_unproven') return { state: 'unclear', reason: change.reason }
+  if (change !== null)
+    return { state: 'changed_since', reason: change.reason, detail: change.field }
+  // Its time may be that of the run still, or of its links: what others have added shows in the record.
+  const sent = image === null ? await left.sent(accepted!) : Object.keys(valuesOf(image.sent))
+  const added = left.addedTo(record, new Set(sent))
+  return added === null ? null : { state: 'changed_since', reason: 'values_added', detail: added }
+}
+
+/** A property that the record has otherwise than it was sent; null if there is none. */
+function changedValue(
+  { config, typeOf, undoes }: RemovalJob & { readonly undoes: number },
+  { one: { accepted }, image, record }: Looking & { readonly image: BeforeImage },
+): string | null {
+  const held = record.properties as PropertyValues
+  const values = valuesOf(image.sent)
+  const compared = Object.keys(values).filter((name) => isCompared(config, name))
+  const sent = Object.fromEntries(compared.map((name) => [name, values[name]!]))
+  const [field] = changedSince({ sent, held }, { accepted, of: undoes, image }, typeOf)
+  return field ?? null
+}
