@@ -9,13 +9,7 @@ import { boundConnections } from '../net/connections.ts'
 import { html, type Markup } from '../report/escape.ts'
 import { addCorrections } from './actions/corrections.ts'
 import { addRecordToday } from './actions/record-today.ts'
-import {
-  addActions,
-  notAllowed,
-  sessionOf,
-  type ActionSite,
-  type NotDone,
-} from './actions/routes.ts'
+import { addActions, notAllowed, type ActionSite, type NotDone } from './actions/routes.ts'
 import { API, API_PATH, openApi, type ApiRequest } from './api.ts'
 import { addBodyParsers } from './bodies.ts'
 import type { ConsoleDeps } from './deps.ts'
@@ -26,13 +20,13 @@ import { LOGIN_PATH, LOGOUT_PATH } from './login/login-page.ts'
 import type { Passwords } from './login/passwords.ts'
 import { addLogin } from './login/routes.ts'
 import { renderFrame } from './pages/frame.ts'
-import { PAGES } from './pages/index.ts'
+import { PAGES } from './page-table.ts'
 import type { DrawnPage, PageRoute } from './pages/page-route.ts'
-import { readNotice } from './views/notice.ts'
+import { readNotice } from './pages/notice.ts'
 import { PASTE_SCRIPT, PASTE_SCRIPT_PATH } from './paste-script.ts'
 import { LedgerAway } from './readings.ts'
 import { CONSOLE_SCRIPT, SCRIPT_PATH } from './script.ts'
-import type { ConsoleSessions, ConsoleSession } from './sessions.ts'
+import { sessionOf, type ConsoleSession, type ConsoleSessions } from './sessions.ts'
 import type { ConsoleSite } from './site.ts'
 import { CONSOLE_STYLE, STYLE_PATH } from './style.ts'
 import { TEXT } from './texts.ts'

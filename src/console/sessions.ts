@@ -3,6 +3,7 @@
 // session.
 
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 
 export interface ConsoleSession {
   readonly id: string
@@ -118,4 +119,17 @@ function cookieOf(cookies: string | undefined, name: string): string | null {
 function isSame(one: string, other: string): boolean {
   const [a, b] = [Buffer.from(one), Buffer.from(other)]
   return a.length === b.length && timingSafeEqual(a, b)
+}
+
+/** The session that the browser has, or a new one for it. */
+export function sessionOf(
+  sessions: ConsoleSessions,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): ConsoleSession {
+  const known = sessions.find(request.headers.cookie)
+  if (known !== null) return known
+  const begun = sessions.begin()
+  reply.header('set-cookie', sessions.cookie(begun))
+  return begun
 }

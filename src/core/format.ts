@@ -11,6 +11,17 @@ export function formatNumber(value: number): string {
 export const countText = (count: number, one: string, many = `${one}s`): string =>
   `${formatNumber(count)} ${count === 1 ? one : many}`
 
+const MIB = 1_024 ** 2
+
+/** `1.5 GB` */
+export function bytesText(bytes: number): string {
+  const units = ['MB', 'GB', 'TB']
+  let value = bytes / MIB
+  let at = 0
+  for (; value >= 1_024 && at < units.length - 1; at++) value /= 1_024
+  return `${formatNumber(value < 10 ? Number(value.toFixed(1)) : Math.round(value))} ${units[at]}`
+}
+
 /** The texts that there are, in one line; null if there is none. */
 export const joinTexts = (...texts: readonly (string | null | undefined)[]): string | null =>
   texts.filter(Boolean).join('; ') || null

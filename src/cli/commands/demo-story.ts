@@ -14,7 +14,7 @@ import { BEFORE_LINKS, type NotedDifference } from '../../ledger/ledger.ts'
 import type { RunAccount } from '../../report/account.ts'
 import type { StreamReport } from '../../report/run-report.ts'
 import { EXIT, withLedger, type CommandContext } from '../shared/context.ts'
-import { linkFigures } from '../shared/report-group.ts'
+import { linkFigures } from '../follow/report-group.ts'
 import { formatNumber, safeText, table, wrapped, type Terminal } from '../shared/terminal.ts'
 import { figuresOf } from '../../report/run-figures.ts'
 import {

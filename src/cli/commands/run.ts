@@ -40,19 +40,19 @@ import {
   printLeft,
   printQuestion,
   stopParts,
-} from '../shared/leave.ts'
+} from '../follow/leave.ts'
 import { createLocalWait } from '../shared/local-wait.ts'
 import { askAgain } from '../shared/ask-again.ts'
 import { RunQuotas } from '../shared/run-quota.ts'
 import { startWithLedger } from '../shared/ledger-start.ts'
 import { requireServices } from '../shared/preflight.ts'
 import type { LocalParts } from '../shared/local.ts'
-import { reportEnd } from '../shared/report-end.ts'
+import { reportEnd } from '../follow/report-end.ts'
 import { checkOptions, isSpecial, type RunOptions } from '../shared/run-options.ts'
 import { requireWorker } from '../../actions/project.ts'
 import { attachTo, mayAttach } from '../shared/second-run.ts'
 import { notStarted } from '../shared/not-started.ts'
-import { awaitStartedLinks } from '../shared/started-links.ts'
+import { awaitStartedLinks } from '../follow/started-links.ts'
 import { waitForEnd } from '../shared/wait-for-end.ts'
 import { boundHeap } from '../../worker/heap.ts'
 import { requireMachine } from '../../worker/machine.ts'

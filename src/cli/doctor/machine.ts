@@ -5,7 +5,7 @@ import { statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname } from 'node:path'
 import type { Config } from '../../../config/index.ts'
-import { formatNumber } from '../../core/format.ts'
+import { bytesText } from '../../core/format.ts'
 import { stateDirOf } from '../../dev/parts.ts'
 import { installedTemporalCli } from '../../dev/temporal-get.mjs'
 import { warehouseOf } from '../../warehouses/index.ts'
@@ -120,15 +120,6 @@ export function roomFinding(subject: string, { folder, bytes, hasFiles }: Room):
   if (bytes < DISK_WARNING)
     return finding('warning', subject, `${text}; a large run may need more than that`, make)
   return fine(subject, text)
-}
-
-/** `1.5 GB` */
-export function bytesText(bytes: number): string {
-  const units = ['MB', 'GB', 'TB']
-  let value = bytes / MIB
-  let at = 0
-  for (; value >= 1_024 && at < units.length - 1; at++) value /= 1_024
-  return `${formatNumber(value < 10 ? Number(value.toFixed(1)) : Math.round(value))} ${units[at]}`
 }
 
 function placesOf(configFile: string, config: Config | null): { name: string; path: string }[] {

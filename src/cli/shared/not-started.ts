@@ -3,7 +3,7 @@
 import { statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { SyncError } from '../../core/errors.ts'
-import { bytesText } from '../doctor/machine.ts'
+import { bytesText } from '../../core/format.ts'
 import type { CommandContext } from './context.ts'
 import { innermostMessage } from './follow.ts'
 import { safeText } from './terminal.ts'

@@ -18,7 +18,7 @@ import { TEXT } from '../texts.ts'
 import { numberOf, readRun } from '../views/run.ts'
 import { readSync } from '../views/sync.ts'
 import { hasCorrection } from './correction-counts.ts'
-import type { OfferedAction } from './offers.ts'
+import type { OfferedAction } from '../views/offers.ts'
 
 /** Where an action is: of a run or of a sync. */
 export type Subject = { readonly run: number } | { readonly sync: string }

@@ -12,7 +12,7 @@ import { TEXT } from '../texts.ts'
 import { correctionPages, CORRECTED_ROWS_MAX } from '../views/corrections.ts'
 import { isRowLeft } from '../views/kept-corrections.ts'
 import { numberOf } from '../views/run.ts'
-import type { OfferedAction } from './offers.ts'
+import type { OfferedAction } from '../views/offers.ts'
 
 const { corrections: words } = TEXT
 

@@ -7,7 +7,7 @@ import type { ConsoleDeps } from '../deps.ts'
 import type { ConfirmFacts } from '../pages/actions.ts'
 import { cardsTable, facts, figures, texts } from '../pages/parts.ts'
 import { TEXT } from '../texts.ts'
-import type { OfferedAction } from './offers.ts'
+import type { OfferedAction } from '../views/offers.ts'
 import { readPlanView } from '../views/plan.ts'
 
 const { plans } = TEXT

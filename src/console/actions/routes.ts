@@ -8,7 +8,7 @@ import type { SyncError } from '../../core/errors.ts'
 import type { ConsoleDeps } from '../deps.ts'
 import type { DrawnPage } from '../pages/page-route.ts'
 import type { Visitor } from '../login/gate.ts'
-import type { ConsoleSession, ConsoleSessions } from '../sessions.ts'
+import { sessionOf, type ConsoleSessions } from '../sessions.ts'
 import { TEXT } from '../texts.ts'
 import { numberOf } from '../views/run.ts'
 import { carryOut, type Outcome, type Subject } from './carry-out.ts'
@@ -53,19 +53,6 @@ export function addActions(
       act(depsOf(request), site, request, reply, 'api'),
     )
   }
-}
-
-/** The session that the browser has, or a new one for it. */
-export function sessionOf(
-  sessions: ConsoleSessions,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): ConsoleSession {
-  const known = sessions.find(request.headers.cookie)
-  if (known !== null) return known
-  const begun = sessions.begin()
-  reply.header('set-cookie', sessions.cookie(begun))
-  return begun
 }
 
 export const textsOf = (of: unknown): Texts =>

@@ -2,10 +2,9 @@
 // page of this console alone.
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { sessionOf } from '../actions/routes.ts'
 import type { Logger } from '../../core/ports.ts'
 import type { ConsoleReadings } from '../readings.ts'
-import type { ConsoleSession, ConsoleSessions } from '../sessions.ts'
+import { sessionOf, type ConsoleSession, type ConsoleSessions } from '../sessions.ts'
 import { TEXT } from '../texts.ts'
 import type { Gate } from './gate.ts'
 import { LOGIN_PATH, loginMain, LOGOUT_PATH, pageToGoOn } from './login-page.ts'

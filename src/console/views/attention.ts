@@ -14,7 +14,7 @@ import {
   runOffers,
   syncOffers,
   type OfferedAction,
-} from '../actions/offers.ts'
+} from './offers.ts'
 import type { ConsoleDeps } from '../deps.ts'
 import type { ConsoleParts } from '../parts.ts'
 import type { TemporalReading } from '../readings.ts'

@@ -17,7 +17,7 @@ import {
 import type { ImagedItem, Ledger, Run } from '../../ledger/ledger.ts'
 import { CHANGE_DOES, planPageRow } from '../../report/plan-rows.ts'
 import { jobOf } from '../../runs/job.ts'
-import { offeredAction, runOffers, type OfferedAction } from '../actions/offers.ts'
+import { offeredAction, runOffers, type OfferedAction } from './offers.ts'
 import type { ConsoleDeps } from '../deps.ts'
 import { ITEMS_MAX_MS } from '../readings.ts'
 import { numberOf } from './run.ts'

@@ -2,15 +2,15 @@
 
 import { PAGE_LIMIT_MAX } from '../../contract/index.ts'
 import { groupsOf } from '../query/aggregates.ts'
-import { aggregateBody } from '../http/envelopes.ts'
+import { aggregateBody } from './envelopes.ts'
 import { checkedFilter, compileFilter, type Filter } from '../query/filters.ts'
 import { knownProperty, type ObjectType, type CompiledProperty } from '../schema/object-types.ts'
 import { inMiB, PAGE_BYTES_MAX } from '../limits/sizes.ts'
 import { outOfRange, refused } from '../problems.ts'
 import { jsonWithin, sameType } from '../query/queries.ts'
-import type { Scan } from '../query/scan.ts'
+import type { Scan } from '../store/scan.ts'
 import type { SortPosition, StoredValues } from '../store/slots.ts'
-import type { VisibleRecords } from '../auth/visible-records.ts'
+import type { VisibleRecords } from '../store/visible-records.ts'
 import type { Handler } from './handler.ts'
 
 export const aggregateRecords: Handler = async (call) => {

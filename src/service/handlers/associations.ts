@@ -3,7 +3,7 @@
 
 import { PAGE_LIMIT_MAX, type AssociationEdgeWire } from '../../contract/index.ts'
 import type { Edge } from '../store/edges.ts'
-import { associateBody } from '../http/envelopes.ts'
+import { associateBody } from './envelopes.ts'
 import { grantOf } from '../auth/keys.ts'
 import type { Org } from '../store/org.ts'
 import { RequestRefused, notFound, describeValue, type RefusalFacts } from '../problems.ts'

@@ -2,13 +2,13 @@
 // changes nothing and does not stop the others.
 
 import type { WritableOperation } from '../../contract/index.ts'
-import { batchDeleteBody, batchUpdateBody, batchWriteBody } from '../http/envelopes.ts'
+import { batchDeleteBody, batchUpdateBody, batchWriteBody } from './envelopes.ts'
 import type { FaultKind } from '../limits/faults.ts'
 import type { ObjectType } from '../schema/object-types.ts'
 import { BATCH_ANSWER_BYTES_MAX, inMiB } from '../limits/sizes.ts'
 import { noRecord, problemBody, type RefusalFacts } from '../problems.ts'
 import type { Slot, StoredRecord } from '../store/slots.ts'
-import type { VisibleRecords } from '../auth/visible-records.ts'
+import type { VisibleRecords } from '../store/visible-records.ts'
 import { writeRecord, writeRecordUpsert, type WriteOutcome } from '../store/writes.ts'
 import type { HandlerCall, Handler, Reply } from './handler.ts'
 import { matchingProperty } from './writes.ts'

@@ -3,7 +3,7 @@
 import type { FaultKind, Faults } from '../limits/faults.ts'
 import type { Key } from '../auth/keys.ts'
 import type { Org } from '../store/org.ts'
-import type { Scan } from '../query/scan.ts'
+import type { Scan } from '../store/scan.ts'
 
 /** A request that was authenticated, counted and parsed. */
 export interface HandlerCall {

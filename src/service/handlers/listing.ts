@@ -1,7 +1,7 @@
 // Paging by cursor, the same for every listing (section 4.5).
 
 import type { PaginationWire } from '../../contract/index.ts'
-import { cursorExpired } from '../query/cursors.ts'
+import { cursorExpired } from '../store/cursors.ts'
 import type { HandlerCall } from './handler.ts'
 
 /**

@@ -2,8 +2,8 @@
 
 import { canonicalJson, type Json } from '../../core/json.ts'
 import { PAGE_LIMIT_MAX } from '../../contract/index.ts'
-import { cursorInvalid } from '../query/cursors.ts'
-import { queryBody } from '../http/envelopes.ts'
+import { cursorInvalid } from '../store/cursors.ts'
+import { queryBody } from './envelopes.ts'
 import { checkedFilter } from '../query/filters.ts'
 import type { ObjectType } from '../schema/object-types.ts'
 import { checkedSelection, preparedQuery, readPage, type Query } from '../query/queries.ts'

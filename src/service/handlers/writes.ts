@@ -1,7 +1,7 @@
 // Writing one record (sections 4 and 4.3).
 
 import { BASE_PATH } from '../../contract/index.ts'
-import { recordBody } from '../http/envelopes.ts'
+import { recordBody } from './envelopes.ts'
 import type { ObjectType, CompiledProperty } from '../schema/object-types.ts'
 import { RequestRefused, refused, describeValue } from '../problems.ts'
 import { writeRecord, writeRecordUpsert } from '../store/writes.ts'

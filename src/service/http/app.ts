@@ -8,7 +8,7 @@ import type { FastifyError, FastifyInstance } from 'fastify'
 import type { Logger } from '../../core/ports.ts'
 import type { OperationId } from '../../contract/index.ts'
 import { BODY_BYTES_MAX, parseBody } from './body.ts'
-import type { Directory } from '../auth/directory.ts'
+import type { Directory } from '../store/directory.ts'
 import { addDocs } from '../docs/index.ts'
 import type { Site } from '../handlers/handler.ts'
 import {

@@ -5,7 +5,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { BASE_PATH, OPERATIONS, RecordPage, type Operation } from '../../contract/index.ts'
 import { isJsonObject } from '../../core/json.ts'
-import type { Directory } from '../auth/directory.ts'
+import type { Directory } from '../store/directory.ts'
 import { faultAfter, faultBefore } from './fault-answers.ts'
 import type { FaultTarget } from '../limits/faults.ts'
 import { HANDLERS, OPERATION_IDS } from '../handlers/index.ts'
@@ -13,7 +13,7 @@ import type { HandlerCall, Handler, Reply, Site } from '../handlers/handler.ts'
 import { inMiB, UNREAD_BYTES_MAX } from '../limits/sizes.ts'
 import { RequestRefused, malformed, noValidKey, describeValue, unavailable } from '../problems.ts'
 import type { Org } from '../store/org.ts'
-import { Scan } from '../query/scan.ts'
+import { Scan } from '../store/scan.ts'
 
 /** An answer that has fewer bytes is not counted, so that usual ones cost nothing. */
 const COUNTED_BYTES_MIN = 64 * 1_024

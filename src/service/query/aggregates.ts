@@ -5,11 +5,12 @@
 import { createHash } from 'node:crypto'
 import { compareDecimals, decimalOfNumber } from '../../core/decimal.ts'
 import { DecimalSum } from '../../core/decimal-sum.ts'
-import type { AGGREGATIONS, AggregateData } from '../../contract/index.ts'
+import type { AggregateData } from '../../contract/index.ts'
 import type { CurrencyValue } from '../schema/currency.ts'
 import type { Scalar, StoredValue } from '../schema/field-types.ts'
 import type { CompiledProperty } from '../schema/object-types.ts'
-import { sortedPositions, type Steps } from './scan.ts'
+import type { Aggregation, Groups } from '../store/kept-groups.ts'
+import { sortedPositions, type Steps } from '../store/scan.ts'
 import type { StoredValues } from '../store/slots.ts'
 
 /** A map that grows copies itself at once: with more groups than this a new one is begun, and they are united at the end. */
@@ -18,21 +19,6 @@ const MAPPED_MAX = 2 ** 15
 const BLOCK = 256
 const BLOCK_ITEMS = 16
 const ID_CHARS_MAX = 1_000
-
-export interface Aggregation {
-  readonly op: (typeof AGGREGATIONS)[number]
-  /** A property whose field type has `op`; for a count, any. Null counts records, whether they have a value or not. */
-  readonly property: CompiledProperty | null
-  /** Empty: all records are one group, which exists even if there is no record. */
-  readonly groupBy: readonly CompiledProperty[]
-}
-
-/** Every group of an aggregate, in order. */
-export interface Groups {
-  readonly total: number
-  /** `limit` groups after the first `offset`. */
-  page(limit: number, offset: number): AggregateData
-}
 
 type AggregateValue = AggregateData['results'][number]['value']
 

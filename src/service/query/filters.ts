@@ -14,7 +14,7 @@ import { knownProperty, type ObjectType, type CompiledProperty } from '../schema
 import { RequestRefused, refusalFacts, malformed, describeValue, refused } from '../problems.ts'
 import { compileOperator, invalid } from './operators.ts'
 import type { Leaf, ValueBound, ValueTest } from './operators.ts'
-import type { Scan } from './scan.ts'
+import type { Scan } from '../store/scan.ts'
 import type { StoredValues } from '../store/slots.ts'
 
 /** Values one of which a matching record must hold: an index can find the candidates. */

@@ -5,7 +5,7 @@ import { IN_VALUES_MAX, type FilterNode, type FilterOperator } from '../../contr
 import { describeValue, refused, type RequestRefused } from '../problems.ts'
 import { valueKey, type Scalar } from '../schema/field-types.ts'
 import type { CompiledProperty } from '../schema/object-types.ts'
-import type { Scan } from './scan.ts'
+import type { Scan } from '../store/scan.ts'
 
 /** A bound that the single value of every matching record satisfies: an order by the property can begin or end there. */
 export interface ValueBound {

@@ -7,11 +7,11 @@ import { contains, type ValueBound } from './operators.ts'
 import { knownProperty, type ObjectType, type CompiledProperty } from '../schema/object-types.ts'
 import { PAGE_BYTES_MAX } from '../limits/sizes.ts'
 import { refused, unavailable } from '../problems.ts'
-import type { Scan } from './scan.ts'
+import type { Scan } from '../store/scan.ts'
 import type { RecordStore } from '../store/record-store.ts'
 import { sortPositionOf, compareSortPositions } from '../store/slots.ts'
 import type { Direction, SortPosition, Slot, StoredRecord, StoredValues } from '../store/slots.ts'
-import type { VisibleRecords } from '../auth/visible-records.ts'
+import type { VisibleRecords } from '../store/visible-records.ts'
 
 /** What a cursor carries; all of it is plain JSON. */
 export interface Query {

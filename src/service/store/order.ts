@@ -1,7 +1,7 @@
 // The slots of a store in the order of a property: leaves of some hundred slots, side by side.
 // Promises kept here: an order is built in steps, while others read and write; once it is there, every write keeps it.
 
-import { Steps, sortedPositions } from '../query/scan.ts'
+import { Steps, sortedPositions } from './scan.ts'
 import type { StoredValue } from '../schema/field-types.ts'
 import type { CompiledProperty } from '../schema/object-types.ts'
 import { compareStored, type Direction, type Slot, type SortPosition } from './slots.ts'

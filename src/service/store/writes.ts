@@ -9,7 +9,7 @@ import { RECORD_CHARS_MAX, TEXT_CHARS_MAX, VALUES_MAX, VIOLATIONS_MAX } from '..
 import { refusalFacts, pointerToken, schemaInvalid, describeValue } from '../problems.ts'
 import type { RefusalFacts, Violation } from '../problems.ts'
 import type { Slot, StoredRecord, StoredValues } from './slots.ts'
-import type { VisibleRecords } from '../auth/visible-records.ts'
+import type { VisibleRecords } from './visible-records.ts'
 
 export interface WriteResult {
   readonly record: StoredRecord

@@ -6,6 +6,7 @@ import { createServer, type AddressInfo, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { bytesText } from '../../../src/core/format.ts'
 import { doctor } from '../../../src/cli/commands/doctor.ts'
 import { run } from '../../../src/cli/commands/run.ts'
 import {
@@ -15,7 +16,6 @@ import {
 } from '../../../src/cli/doctor/connections.ts'
 import { fine, runProbes, type DoctorFinding } from '../../../src/cli/doctor/findings.ts'
 import {
-  bytesText,
   DISK_FAILED,
   DISK_WARNING,
   isAtLeast,

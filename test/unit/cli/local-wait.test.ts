@@ -10,7 +10,7 @@ import {
   isForPerson,
   UNWATCHED_MAX_MS,
 } from '../../../src/cli/shared/local-wait.ts'
-import { printLeft } from '../../../src/cli/shared/leave.ts'
+import { printLeft } from '../../../src/cli/follow/leave.ts'
 import { BLOCK_REASONS } from '../../../src/core/errors.ts'
 import type { Run } from '../../../src/ledger/ledger.ts'
 import { startService, type RunningService } from '../../../src/service/index.ts'

@@ -2,9 +2,9 @@
 
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import type { VisibleRecords } from '../../../src/service/auth/visible-records.ts'
-import type { Groups } from '../../../src/service/query/aggregates.ts'
-import { KeptGroups } from '../../../src/service/query/kept-groups.ts'
+import type { VisibleRecords } from '../../../src/service/store/visible-records.ts'
+import type { Groups } from '../../../src/service/store/kept-groups.ts'
+import { KeptGroups } from '../../../src/service/store/kept-groups.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())

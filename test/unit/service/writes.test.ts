@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { RecordBody, BatchWriteBody, BatchResponse } from '../../../src/contract/index.ts'
-import { batchWriteBody, recordBody } from '../../../src/service/http/envelopes.ts'
+import { batchWriteBody, recordBody } from '../../../src/service/handlers/envelopes.ts'
 import { expectProblem, manualClock, startApi } from './api.ts'
 import type { Api } from './api.ts'
 import { runs } from '../../runs.ts'

@@ -7,13 +7,13 @@ import { readRunAccount, type RunAccount } from '../../report/account.ts'
 import { figuresOf } from '../../report/run-figures.ts'
 import { runToJson } from '../views/run-summary.ts'
 import { printJson } from '../json.ts'
-import { EXIT, exitCodeOf, withLedger, type CommandContext } from './context.ts'
-import { innermostMessage, isConfigFailure } from './follow.ts'
+import { EXIT, exitCodeOf, withLedger, type CommandContext } from '../shared/context.ts'
+import { innermostMessage, isConfigFailure } from '../shared/follow.ts'
 import type { GroupFollowed } from './follow-group.ts'
-import { LedgerUnreachable } from './ledger-retry.ts'
+import { LedgerUnreachable } from '../shared/ledger-retry.ts'
 import { whatToSee } from './report-end.ts'
-import { messageLines, safeText, table } from './terminal.ts'
-import { ServerAway } from './wait-for-end.ts'
+import { messageLines, safeText, table } from '../shared/terminal.ts'
+import { ServerAway } from '../shared/wait-for-end.ts'
 
 export interface GroupRef {
   readonly label: string

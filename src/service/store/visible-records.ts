@@ -2,11 +2,11 @@
 // Promise kept here: for what a key cannot see, the service answers exactly as for what does not exist.
 
 import { valueKeys, type StoredValue } from '../schema/field-types.ts'
-import type { Key } from './keys.ts'
+import type { Key } from '../auth/keys.ts'
 import { CREATED_BY, PRIVATE } from '../schema/object-types.ts'
 import { RequestRefused, noRecord } from '../problems.ts'
-import type { RecordStore } from '../store/record-store.ts'
-import type { Slot } from '../store/slots.ts'
+import type { RecordStore } from './record-store.ts'
+import type { Slot } from './slots.ts'
 
 /** Who reads, and how much they may see. */
 export type Viewer = Pick<Key, 'user' | 'reach'>

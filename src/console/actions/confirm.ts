@@ -2,19 +2,19 @@
 
 import { ACTION_NAMES } from '../../core/domain/actions.ts'
 import { isAllowed } from '../../core/domain/roles.ts'
-import { notAllowed } from '../actions/routes.ts'
-import { findOffer, offersOf, type Subject } from '../actions/carry-out.ts'
-import { offerOfCorrection } from '../actions/correction-counts.ts'
-import type { OfferedAction } from '../actions/offers.ts'
-import { planTotals } from '../actions/plan-totals.ts'
-import { readUndoCounts } from '../actions/undo-counts.ts'
+import { notAllowed } from './routes.ts'
+import { findOffer, offersOf, type Subject } from './carry-out.ts'
+import { offerOfCorrection } from './correction-counts.ts'
+import type { OfferedAction } from '../views/offers.ts'
+import { planTotals } from './plan-totals.ts'
+import { readUndoCounts } from './undo-counts.ts'
 import type { ApiRequest } from '../api.ts'
 import type { ConsoleDeps } from '../deps.ts'
 import { TEXT } from '../texts.ts'
 import { numberOf } from '../views/run.ts'
-import { confirmMain, notPossibleMain, type ConfirmFacts } from './actions.ts'
-import type { DrawnPage, PageRoute } from './page-route.ts'
-import { inPath } from './parts.ts'
+import { confirmMain, notPossibleMain, type ConfirmFacts } from '../pages/actions.ts'
+import type { DrawnPage, PageRoute } from '../pages/page-route.ts'
+import { inPath } from '../pages/parts.ts'
 
 async function draw(
   deps: ConsoleDeps,

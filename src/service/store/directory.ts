@@ -3,12 +3,12 @@
 
 import { SyncError } from '../../core/errors.ts'
 import type { Clock } from '../../core/ports.ts'
-import type { DataFile } from '../store/data-file.ts'
+import type { DataFile } from './data-file.ts'
 import type { Faults } from '../limits/faults.ts'
-import { ADMINISTRATOR, hashOfHeader, newKey, sha256 } from './keys.ts'
-import type { Grants, Key, Reach } from './keys.ts'
+import { ADMINISTRATOR, hashOfHeader, newKey, sha256 } from '../auth/keys.ts'
+import type { Grants, Key, Reach } from '../auth/keys.ts'
 import type { KeylessQuota } from '../limits/keyless.ts'
-import type { Org } from '../store/org.ts'
+import type { Org } from './org.ts'
 
 export interface KeyOptions {
   /** Default: the first org. */

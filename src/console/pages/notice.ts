@@ -5,8 +5,8 @@ import { loggedOf } from '../../report/action-log.ts'
 import type { Markup } from '../../report/escape.ts'
 import type { ApiRequest } from '../api.ts'
 import type { ConsoleDeps } from '../deps.ts'
-import { noticeOf } from '../pages/actions.ts'
-import { numberOf } from './run.ts'
+import { noticeOf } from './actions.ts'
+import { numberOf } from '../views/run.ts'
 
 const SEARCHED_MAX = 50
 

@@ -8,7 +8,7 @@ import { countReadBackDifferent, countRejects, LIVE_STATES } from '../../core/do
 import type { Run, StreamBooks } from '../../ledger/ledger.ts'
 import { isAllowed, ROLES, type Role } from '../../core/domain/roles.ts'
 import { TEXT } from '../texts.ts'
-import { anyText as text } from '../views/shapes.ts'
+import { anyText as text } from './shapes.ts'
 
 export const offeredAction = z
   .object({

@@ -6,9 +6,9 @@ import { idOfLinks } from '../../../workflows/queues.ts'
 import { isLinking } from '../../import/index.ts'
 import type { Run } from '../../ledger/ledger.ts'
 import { describeWorkflow } from '../../temporal/is-live.ts'
-import { withLedger, type CommandContext } from './context.ts'
-import type { LedgerRetry } from './ledger-retry.ts'
-import type { LocalParts } from './local.ts'
+import { withLedger, type CommandContext } from '../shared/context.ts'
+import type { LedgerRetry } from '../shared/ledger-retry.ts'
+import type { LocalParts } from '../shared/local.ts'
 import { reportEnd } from './report-end.ts'
 
 interface StartedLinks {

@@ -3,9 +3,24 @@
 // groups of that page, whoever else reads or writes; what is kept is bounded, in number, size and time.
 
 import { createHash } from 'node:crypto'
-import type { AggregateData, FilterNode } from '../../contract/index.ts'
-import type { Aggregation, Groups } from './aggregates.ts'
-import type { VisibleRecords } from '../auth/visible-records.ts'
+import type { AGGREGATIONS, AggregateData, FilterNode } from '../../contract/index.ts'
+import type { CompiledProperty } from '../schema/object-types.ts'
+import type { VisibleRecords } from './visible-records.ts'
+
+export interface Aggregation {
+  readonly op: (typeof AGGREGATIONS)[number]
+  /** A property whose field type has `op`; for a count, any. Null counts records, whether they have a value or not. */
+  readonly property: CompiledProperty | null
+  /** Empty: all records are one group, which exists even if there is no record. */
+  readonly groupBy: readonly CompiledProperty[]
+}
+
+/** Every group of an aggregate, in order. */
+export interface Groups {
+  readonly total: number
+  /** `limit` groups after the first `offset`. */
+  page(limit: number, offset: number): AggregateData
+}
 
 /** Lists of an org, and groups of all of them, at most. */
 const LISTS_MAX = 256

@@ -4,9 +4,9 @@
 import { existsSync } from 'node:fs'
 import { randomInt } from 'node:crypto'
 import { SyncError } from '../../core/errors.ts'
-import { DataFile, type ListedKey } from '../store/data-file.ts'
+import { DataFile, type ListedKey } from './data-file.ts'
 import type { KeyOptions } from './directory.ts'
-import { ADMINISTRATOR, USER_ID, newKey, type OrgUser } from './keys.ts'
+import { ADMINISTRATOR, USER_ID, newKey, type OrgUser } from '../auth/keys.ts'
 import { describeValue } from '../problems.ts'
 import { SYSTEM_TYPES } from '../schema/system-types.ts'
 
