@@ -3,42 +3,40 @@
 
 import type { PlantedBug } from './table.ts'
 
-const LEFTOVERS = 'src/ledger/statements/leftovers.ts'
-
-const bug = (name: string, file: string, from: string, to: string): PlantedBug => ({
+const bug = (name: string, place: string, from: string, to: string): PlantedBug => ({
   area: 'queries',
   name,
-  patches: [{ file, from, to }],
+  patches: [{ in: place, from, to }],
 })
 
 export const PLANTED_IN_QUERIES: readonly PlantedBug[] = [
   bug(
     'watermarks-of-failed-runs-count',
-    LEFTOVERS,
+    'leftoverStatements',
     'AND watermark IS NOT NULL AND state IN (${completeStates})',
     `AND watermark IS NOT NULL AND state <> 'running'`,
   ),
   bug(
     'leftover-rows-are-forgotten',
-    'src/import/steps/stage.ts',
+    'stageRows',
     'const carried = last === null ? 0 : await carryOver(deps, kept, last)',
     'const carried = last === null || kept.run > 0 ? 0 : await carryOver(deps, kept, last)',
   ),
   bug(
     'older-readings-come-again',
-    LEFTOVERS,
+    'leftoverStatements',
     'keysRepeat ? withRaw : withNewestRaw',
     'keysRepeat || withNewestRaw ? withRaw : withNewestRaw',
   ),
   bug(
     'older-events-go-over-newer-ones',
-    'src/ledger/statements/newer-rows.ts',
+    'newerRows',
     'if (watermarks === undefined || watermarks.overwrites) return { older: 0, guessed: 0 }',
     'if (watermarks === undefined || run !== 0) return { older: 0, guessed: 0 }',
   ),
   bug(
     'watermarks-count-at-other-addresses',
-    LEFTOVERS,
+    'leftoverStatements',
     'AND id > ${newestRunElsewhere(dialect, own)}\n           AND id > (SELECT',
     'AND id > (SELECT',
   ),

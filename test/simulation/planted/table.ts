@@ -1,6 +1,6 @@
 // Bugs that are planted to prove that the simulator sees them: each takes back one precaution of the code, in a copy of it.
 
-import type { Patch } from '../search/bundle.ts'
+import type { Patch } from '../search/places.ts'
 import { PLANTED_IN_PLANS } from './plans-beforehand.ts'
 import { PLANTED_IN_POSTGRES } from './postgres.ts'
 import { PLANTED_IN_QUERIES } from './queries.ts'
@@ -36,47 +36,30 @@ export interface PlantedBug {
 const bug = (
   area: PlantedBug['area'],
   name: string,
-  file: string,
+  place: string,
   from: string,
   to: string,
   ...more: readonly Patch[]
-): PlantedBug => ({ area, name, patches: [{ file, from, to }, ...more] })
-
-const DELIVER = 'src/import/outbox/deliver.ts'
-const OUTBOX = 'src/ledger/sqlite/outbox.ts'
-const STAGING = 'src/ledger/sqlite/staging.ts'
-const SETTLING = 'src/ledger/sqlite/settling.ts'
-const FENCES = 'src/ledger/sqlite/fences.ts'
-const JUDGE = 'src/import/judge/deletions.ts'
-const LEFT = 'src/import/judge/left-as-is.ts'
-const AUTH_PAUSE = 'src/schedules/auth-pause.ts'
-const THREE_WAY = 'src/import/judge/three-way.ts'
-const PROTECTION = 'src/import/judge/protection.ts'
-const VERIFY = 'src/import/outbox/verify.ts'
-const CHANGES = 'src/mirror/changes.ts'
-const MERGE = 'src/warehouses/duckdb/merge.ts'
-const SWEEP = 'src/mirror/sweep.ts'
-const COUNTS = 'src/mirror/compare-counts.ts'
-const WENT_BACK = 'src/mirror/went-back.ts'
+): PlantedBug => ({ area, name, patches: [{ in: place, from, to }, ...more] })
 
 export const PLANTED: readonly PlantedBug[] = [
-  bug('outbox', 'sent-rows-stay-planned', OUTBOX, 'markSent(db, run, sent)\n', ''),
+  bug('outbox', 'sent-rows-stay-planned', 'outboxMethods', 'markSent(db, run, sent)\n', ''),
   bug(
     'outbox',
     'lost-batches-are-forgotten',
-    'src/import/outbox/push.ts',
+    'push',
     'await resendLost(deps, job, delivery, slice)\n',
     'if (fence < 0) await resendLost(deps, job, delivery, slice)\n',
   ),
   bug(
     'outbox',
     'accepted-while-in-flight',
-    OUTBOX,
+    'outboxMethods',
     'UPDATE accepted SET hash = NULL WHERE destination = ? AND key IN',
     'UPDATE accepted SET hash = hash WHERE destination = ? AND key IN',
     // What was in flight when a workflow ended is looked up before the next run begins.
     {
-      file: 'activities/import.ts',
+      in: 'importActivities',
       from: 'const abandoning = (gone: Run) => settle(work, gone, env)',
       to: 'const abandoning = async (gone: Run) => void (gone.id < 0 && (await settle(work, gone, env)))',
     },
@@ -84,40 +67,40 @@ export const PLANTED: readonly PlantedBug[] = [
   bug(
     'outbox',
     'failed-items-count-as-taken',
-    'src/import/look/outcome.ts',
+    'itemOutcome',
     `outcome === 'retry' ? (isSpent ? 'sent' : 'planned') : outcome,`,
     `outcome === 'retry' ? 'updated' : outcome,`,
   ),
   bug(
     'outbox',
     'answers-in-another-order',
-    'src/import/outbox/settle.ts',
+    'settlement',
     'outcomeOf(item, sent[index]!, data[index]!))',
     'outcomeOf(item, sent[index]!, data[data.length - 1 - index]!))',
   ),
   bug(
     'outbox',
     'released-rows-stay-sent',
-    OUTBOX,
+    'outboxMethods',
     `"UPDATE items SET state = 'planned', batch = NULL WHERE run = ? AND ordinal = ?"`,
     `"UPDATE items SET batch = NULL WHERE run = ? AND ordinal = ?"`,
   ),
   bug(
     'outbox',
     'creates-are-replayed',
-    DELIVER,
+    'Delivery',
     'return OPERATIONS[this.#operation].replay',
     `return OPERATIONS[this.#operation].replay || this.#operation !== 'batchUpdate'`,
   ),
   bug(
     'outbox',
     'doubt-is-released',
-    DELIVER,
+    'Delivery',
     'if (isDoubtful) await this.#deps.ledger.recordNoAnswer(this.#job.run, batch, ended)\n    else',
     'void isDoubtful\n    ',
     // Rows that are sent again are flagged.
     {
-      file: DELIVER,
+      in: 'Delivery',
       from: 'operation: this.#operation, replayed }',
       to: 'operation: this.#operation, replayed: !replayed }',
     },
@@ -125,28 +108,28 @@ export const PLANTED: readonly PlantedBug[] = [
   bug(
     'outbox',
     'refused-rows-count-as-accepted',
-    SETTLING,
+    'settleBatch',
     'accept(db, run, destination, written)',
     'accept(db, run, destination, booked)',
   ),
   bug(
     'outbox',
     'a-refused-batch-refuses-its-first-row',
-    'src/import/outbox/isolate.ts',
+    'Isolation',
     'if (batch.items.length === 1) {',
     'if (batch.items.length >= 1) {',
   ),
   bug(
     'outbox',
     'rounds-end-early',
-    'src/import/outbox/push.ts',
+    'pushRounds',
     'const left = await firstPlanned(ledger, job)\n    if (left === null) break',
     'if (round === 1) break',
   ),
   bug(
     'outbox',
     'segments-end-before-time-is-up',
-    'src/import/outbox/push.ts',
+    'pushRounds',
     'if (slice.isOver()) return false',
     'if (slice.isOver()) return true',
   ),
@@ -154,32 +137,32 @@ export const PLANTED: readonly PlantedBug[] = [
   bug(
     'staging',
     'first-row-of-a-key-counts',
-    STAGING,
+    'SUPERSEDE_SQL',
     'AND later.ordinal > items.ordinal AND',
     'AND later.ordinal < items.ordinal AND',
   ),
   bug(
     'staging',
     'every-known-key-is-unchanged',
-    STAGING,
+    'ACCEPTED',
     'AND accepted.key = items.key AND accepted.hash = items.hash`',
     'AND accepted.key = items.key AND accepted.hash IS NOT NULL`',
   ),
   bug(
     'staging',
     'changing-files-are-read',
-    'src/sources/csv/file.ts',
+    'inputFile',
     'return stampOfStats(await handle.stat({ bigint: true })) !== stamp',
     `return stampOfStats(await handle.stat({ bigint: true })) === ''`,
   ),
   bug(
     'staging',
     'keys-are-sent-as-they-are',
-    'src/import/mapping/key.ts',
+    'itemKey',
     'const text = seenText(value)',
     'const text = composed(value)',
     {
-      file: 'src/import/mapping/key.ts',
+      in: 'normaliseValue',
       from: "return typeof value === 'string' ? seenText(value) : value",
       to: "return typeof value === 'string' ? composed(value) : value",
     },
@@ -187,14 +170,14 @@ export const PLANTED: readonly PlantedBug[] = [
   bug(
     'staging',
     'other-addresses-are-believed',
-    STAGING,
+    'sqlite/stagingMethods',
     "elsewhere: elsewhere?.['run'],",
     'elsewhere: elsewhere && null,',
   ),
   bug(
     'staging',
     'rows-are-read-twice',
-    'src/import/steps/stage.ts',
+    'readRows',
     'await writes.start(() => ledger.stageItems(run, fence, part))',
     'await writes.start(() => ledger.stageItems(run, fence, part.slice(0, 40)))',
   ),
@@ -202,28 +185,28 @@ export const PLANTED: readonly PlantedBug[] = [
   bug(
     'deletions',
     'unproven-writes-are-deleted',
-    JUDGE,
+    'unprovenBy',
     `if (accepted.hash === null || accepted.marks === null) return unclear('write_unproven')`,
     '',
     // A record that holds what was sent last before, and that nobody has changed since, may go.
     {
-      file: LEFT,
+      in: 'LeftAsIs',
       from: 'if (held === mark) continue',
       to: 'if (held === mark || accepted.hash === null) continue',
     },
     {
-      file: LEFT,
+      in: 'LeftAsIs',
       from: 'const isLater = this.#isLater',
       to: 'const isLater = accepted.hash !== null && this.#isLater',
     },
     // What was in flight when a workflow ended is looked up before the next run begins, and by the upkeep of workers.
     {
-      file: 'activities/import.ts',
+      in: 'importActivities',
       from: 'const abandoning = (gone: Run) => settle(work, gone, env)',
       to: 'const abandoning = async (gone: Run) => void (gone.id < 0 && (await settle(work, gone, env)))',
     },
     {
-      file: 'src/worker.ts',
+      in: 'abandonment',
       from: 'await settleInFlight({ ...scope',
       to: 'if (run.id < 0) await settleInFlight({ ...scope',
     },
@@ -231,37 +214,37 @@ export const PLANTED: readonly PlantedBug[] = [
   bug(
     'deletions',
     'changed-records-are-deleted',
-    JUDGE,
+    'verdictOf',
     'if (change === null) return null\n',
     'if (change === null || change !== null) return null\n',
   ),
   bug(
     'deletions',
     'comparisons-count-as-writes',
-    LEFT,
+    'LeftAsIs',
     '(await this.#writer(wrote ?? run))',
     '(await this.#writer(Math.max(wrote ?? run, run)))',
   ),
   bug(
     'deletions',
     'rows-that-are-there-are-missing',
-    'src/ledger/sqlite/removals.ts',
+    'MISSING_SQL',
     "WHERE gone.key IS NOT NULL AND NOT ${isPresent('gone.key')}",
     'WHERE gone.key IS NOT NULL',
     // What is left of such a removal is told from the rows of the run right before it is sent.
-    { file: JUDGE, from: 'recordId !== null && own.has(recordId)', to: 'recordId === null' },
+    { in: 'judge', from: 'recordId !== null && own.has(recordId)', to: 'recordId === null' },
   ),
   bug(
     'deletions',
     'keyless-rows-hold-nothing-back',
-    'src/import/steps/plan-removals.ts',
+    'Planner',
     `return this.#keyless > 0 ? 'unsent' : 'planned'`,
     `return this.#keyless < 0 ? 'unsent' : 'planned'`,
   ),
   bug(
     'deletions',
     'removals-in-flight-are-forgotten',
-    'src/ledger/sqlite/closing.ts',
+    'closingMethods',
     'db.sql(REMOVALS_IN_FLIGHT).all(run, first, last)',
     'db.sql(REMOVALS_IN_FLIGHT).all(run, first, first - 1)',
   ),
@@ -269,7 +252,7 @@ export const PLANTED: readonly PlantedBug[] = [
   bug(
     'deletions',
     'changed-files-delete',
-    'src/import/judge/source-as-read.ts',
+    'SourceAsRead',
     '=== this.#stamp ? [] : missing',
     '=== this.#stamp ? [] : missing.slice(missing.length)',
   ),
@@ -277,14 +260,14 @@ export const PLANTED: readonly PlantedBug[] = [
   bug(
     'mirror',
     'changes-begin-late',
-    CHANGES,
+    'changesFrom',
     'formatInstant(Date.parse(watermark) - overlapMs)',
     'formatInstant(Date.parse(watermark) + overlapMs)',
   ),
   bug(
     'mirror',
     'the-position-goes-ahead-of-the-rows',
-    CHANGES,
+    'readChanges',
     'await merger.take(page.records.map(rowOf), page.askedAt, () => {',
     `if (reached !== null) moveTo(known().watermark, reached)
         await work.account.store()
@@ -293,19 +276,19 @@ export const PLANTED: readonly PlantedBug[] = [
   bug(
     'mirror',
     'times-that-go-back-are-late',
-    MERGE,
+    'mergeLatest',
     `WHEN l.version < t."_version" THEN 'reverted'`,
     `WHEN l.version < t."_version" THEN 'older'`,
   ),
   bug(
     'mirror',
     'restores-in-a-run-go-unnoticed',
-    COUNTS,
+    'compareCounts',
     'await checkNewest(work)\n',
     'if (surplus < -1e9) await checkNewest(work)\n',
     // The next run of changes looks for what was put back before it began.
     {
-      file: WENT_BACK,
+      in: 'checkWentBack',
       from: 'const lacked = { after: null, limit: ASKED_MAX,',
       to: 'const lacked = { after: null, limit: 0 * ASKED_MAX,',
     },
@@ -313,17 +296,17 @@ export const PLANTED: readonly PlantedBug[] = [
   bug(
     'mirror',
     'late-answers-count',
-    MERGE,
+    'mergeLatest',
     `coalesce(l.version <= t."_version", true) THEN 'older'`,
     `coalesce(l.version <= t."_version", true) AND l.last_seen IS NULL THEN 'older'`,
     // Who has lost a stream merges nothing into its table.
     {
-      file: 'src/warehouses/mirror/catalogue.ts',
+      in: 'storePosition',
       from: ' AND fence = ',
       to: ' AND fence >= ',
     },
     {
-      file: MERGE,
+      in: 'mergeLatest',
       from: `WHEN l.version < t."_version" THEN 'reverted'`,
       to: `WHEN l.version < t."_version" THEN 'changed'`,
     },
@@ -331,19 +314,19 @@ export const PLANTED: readonly PlantedBug[] = [
   bug(
     'mirror',
     'records-that-come-back-stay-deleted',
-    MERGE,
+    'mergeLatest',
     'CASE WHEN j.deleted < l.last_seen THEN NULL ELSE j.deleted END',
     'j.deleted',
   ),
   bug(
     'mirror',
     'what-a-listing-lacks-is-deleted',
-    SWEEP,
+    'sweepDeletions',
     'const gone = await confirmGone(work, asked)',
     'const gone = [...asked]',
     // A listing lacks a record only if it ends before its last page.
     {
-      file: 'src/mirror/listing.ts',
+      in: 'readPages',
       from: 'if (page.cursor === null || isPast',
       to: 'if (page.cursor === null || page.records.length === 0 || isPast',
     },
@@ -351,32 +334,32 @@ export const PLANTED: readonly PlantedBug[] = [
   bug(
     'mirror',
     'many-deletions-ask-nobody',
-    'src/mirror/deletions.ts',
+    'deletionPermission',
     'const isLittle = all <= unasked ||',
     'const isLittle = all >= unasked ||',
   ),
   bug(
     'mirror',
     'counts-that-differ-are-complete',
-    COUNTS,
+    'judge',
     'if (surplus === 0) return\n',
     'if (surplus >= -1e9) return\n',
   ),
   bug(
     'mirror',
     'types-that-are-gone-go-unsaid',
-    'src/mirror/lost-types.ts',
+    'noteLostTypes',
     'selectTypes({ object_types: wanted, except }, types).unlisted',
     'selectTypes({ object_types: wanted, except }, types).unlisted.slice(types.length)',
   ),
   bug(
     'mirror',
     'known-prefixes-only',
-    'src/contract/clocks.ts',
+    'known',
     `for (const prefix of ['svc_', own, 'hs_', 'sys_', ''])`,
     `for (const prefix of ['svc_', own && null, 'hs_', 'sys_', ''])`,
     {
-      file: 'src/contract/clocks.ts',
+      in: 'known',
       from: 'if (found.length > 0) return found.length === 1 ? found[0]! : null',
       to: 'if (found.length > 0) return null',
     },
@@ -384,28 +367,28 @@ export const PLANTED: readonly PlantedBug[] = [
   bug(
     'mirror',
     'long-numbers-are-rounded',
-    'src/core/json.ts',
+    'parseJson',
     'return parseLossless(text) as Json',
     'return JSON.parse(text) as Json',
   ),
   bug(
     'mirror',
     'everything-compares-equal',
-    'src/mirror/reconcile/suspects.ts',
+    'suspectOf',
     `return difference.kind === 'equal' ? null`,
     `return held !== undefined || difference.kind === 'equal' ? null`,
   ),
   bug(
     'mirror',
     'gone-records-send-no-heartbeat',
-    'src/mirror/reader.ts',
+    'Reader',
     'const result = await withHeartbeat(this.#deps, request(this.#options))',
     'const result = await request(this.#options)',
   ),
   bug(
     'mirror',
     'tables-belong-to-nobody',
-    'activities/mirror-work.ts',
+    'MirrorWork',
     'return await this.deps.connect(from, parseOrgRef(holder.owner), sight)',
     'return await this.deps.connect(from, null, sight)',
   ),
@@ -413,33 +396,33 @@ export const PLANTED: readonly PlantedBug[] = [
   bug(
     'gates',
     'other-orgs-are-fit',
-    'src/client/key-orgs.ts',
+    'KeyOrgs',
     'return known !== undefined && known.orgId === home.orgId && less(known, sight) === null',
     'return known !== undefined && (home.orgId > 0 || less(known, sight) === null)',
   ),
   bug(
     'gates',
     'runs-have-no-home',
-    'activities/import-work.ts',
+    'ImportWork',
     'const home = await this.#homeOf(row)',
     'const home = (await this.#homeOf(row)) && null',
   ),
   bug(
     'gates',
     'keys-go-to-other-services',
-    'src/resources/client-registry.ts',
+    'readKeyOf',
     'if (fresh?.service !== service)',
     'if (fresh === undefined)',
   ),
   bug(
     'gates',
     'projects-share-their-work',
-    'workflows/queues.ts',
+    'taskQueueOf',
     'export const taskQueueOf = (project: string): string =>',
     `export const taskQueueOf = (project: string): string => 'all' ||`,
     // Who gets work of a run that its ledger does not hold gives it back.
     {
-      file: 'src/temporal/project-guard.ts',
+      in: 'guardActivities',
       from: 'if (await isOwn(input[0])) return',
       to: 'if ((await isOwn(input[0])) || input.length >= 0) return',
     },
@@ -447,7 +430,7 @@ export const PLANTED: readonly PlantedBug[] = [
   bug(
     'gates',
     'live-workflows-count-as-gone',
-    'src/temporal/is-live.ts',
+    'isLiveWorkflow',
     `if (description?.status.name !== 'RUNNING') return false`,
     `if (description?.status.name !== 'PAUSED') return false`,
   ),
@@ -455,35 +438,35 @@ export const PLANTED: readonly PlantedBug[] = [
   bug(
     'verification',
     'rejects-are-complete',
-    'src/core/domain/books.ts',
+    'finalState',
     `if (rejects > 0) return 'complete_with_rejects'`,
     '',
   ),
   bug(
     'verification',
     'leftovers-stay-open',
-    'src/import/steps/close.ts',
+    'closeImport',
     'await ledger.settleLeftovers(run)\n  const books',
     'const books',
   ),
   bug(
     'verification',
     'everything-reads-back-equal',
-    VERIFY,
+    'verdictReader',
     'const fields = record ? differingFields(sent, held, typeOf).filter(isChecked) : []',
     'const fields = record ? differingFields(sent, sent, typeOf).filter(isChecked) : []',
   ),
   bug(
     'verification',
     'differences-are-complete',
-    'src/core/domain/books.ts',
+    'finalState',
     'return found.left + countKnownDifferent(books) + countMissingLinks(books) > 0',
     'return found.left + countMissingLinks(books) > 0',
   ),
   bug(
     'verification',
     'the-first-page-is-read-back',
-    VERIFY,
+    'verify',
     'after = items.at(-1)!.ordinal\n',
     'after = items.at(-1)!.ordinal + 1_000\n',
   ),
@@ -491,19 +474,19 @@ export const PLANTED: readonly PlantedBug[] = [
   bug(
     'verification',
     'forms-of-the-service-are-sent-again',
-    'src/import/look/read-back.ts',
+    'readBackResult',
     'if (others.length === 0 && readBack === lastRead)',
     'if (others.length === 0 && readBack === null)',
   ),
   bug(
     'verification',
     'reading-back-starts-over',
-    'src/ledger/sqlite/verification.ts',
+    'verificationMethods',
     'AND ?3 IS NOT NULL OR verified IS NULL',
     'AND ?3 IS NOT NULL OR 1 = 1',
     // A read that fails is tried again.
     {
-      file: 'src/client/call.ts',
+      in: 'createOperationCaller',
       from: 'const retries = isRead ? (options.retries ?? deps.retries) : 0',
       to: 'const retries = isRead ? 0 * (options.retries ?? deps.retries) : 0',
     },
@@ -512,48 +495,42 @@ export const PLANTED: readonly PlantedBug[] = [
   bug(
     'pacing',
     'no-limit-and-no-gate-after-a-refusal',
-    'src/client/pacer/admission.ts',
+    'whenNext',
     'if (t < gate.until) return gate.until',
     'if (t < gate.until && t < 0) return gate.until',
     // Each of the two alone is enough: a refusal teaches the limit.
     {
-      file: 'src/client/pacer/admission.ts',
+      in: 'whenNext',
       from: 'return isRestricted ? whenNextOfLimit(memory, interactive, t) : 0',
       to: 'return isRestricted ? 0 * whenNextOfLimit(memory, interactive, t) : 0',
     },
   ),
-  bug(
-    'pacing',
-    'a-clock-set-back-stops-requests',
-    'src/client/pacer/pacer.ts',
-    '    this.noteClock()\n',
-    '',
-  ),
+  bug('pacing', 'a-clock-set-back-stops-requests', 'Pacer', '    this.noteClock()\n', ''),
   bug(
     'protection',
     'doubts-by-another-address-are-forgotten',
-    'src/ledger/sqlite/accepted-records.ts',
+    'sqlite/acceptedRecordMethods',
     'WHERE destination IN ${SAME_AT_ANY_ADDRESS}',
     'WHERE destination = ${DESTINATION}',
   ),
   bug(
     'pacing',
     'a-clock-set-back-keeps-who-waits',
-    'src/client/pacer/org-quota.ts',
+    'OrgQuota',
     '      this.users.clockSetBack(t)\n',
     '',
   ),
   bug(
     'pacing',
     'retry-after-is-in-ms',
-    'src/client/pacer/headers.ts',
+    'parseRetryAfter',
     'return Math.min(Number(text) * 1_000, maxMs)',
     'return Math.min(Number(text), maxMs)',
   ),
   bug(
     'pacing',
     'unused-permits-are-kept',
-    'src/client/pacer/pacer.ts',
+    'Pacer',
     "unused: () => close('unused'),",
     'unused: () => {},',
   ),
@@ -561,28 +538,28 @@ export const PLANTED: readonly PlantedBug[] = [
   bug(
     'client',
     'a-clock-set-back-keeps-usual-requests',
-    'src/client/discovery/read.ts',
+    'createDiscovery',
     'nowMs >= untilMs || nowMs < sinceMs',
     'nowMs >= untilMs',
   ),
   bug(
     'client',
     'writes-are-retried',
-    'src/client/call.ts',
+    'createOperationCaller',
     `const retries = isRead ? (options.retries ?? deps.retries) : 0`,
     `const retries = isRead ? (options.retries ?? deps.retries) : 2`,
   ),
   bug(
     'client',
     'new-keys-are-not-read',
-    'src/client/call.ts',
+    'attempt',
     'if (!mayRefresh || !(await keys.refresh(key))) throw await refusal(context, error, key)',
     'if (mayRefresh || !(await keys.refresh(key))) throw await refusal(context, error, key)',
   ),
   bug(
     'client',
     'requests-without-a-time-limit',
-    'src/client/transport.ts',
+    'Exchange',
     'this.timer = setTimeout(this.onDeadline, this.options.timeoutMs)',
     'this.timer = undefined',
   ),
@@ -590,21 +567,21 @@ export const PLANTED: readonly PlantedBug[] = [
   bug(
     'privacy',
     'rows-are-logged',
-    DELIVER,
+    'Delivery',
     '{ run: this.#job.run, batch: batch.batch, attempt: batch.attempt, status, code, kind },',
     '{ run: this.#job.run, batch: batch.batch, items: batch.items, attempt: batch.attempt, status, code, kind },',
   ),
   bug(
     'privacy',
     'keys-of-rows-cross-temporal',
-    'activities/import.ts',
+    'pushRows',
     'return { ...pushed, next: next?.ordinal ?? null, progress, errors }',
     'return { ...pushed, next: next?.ordinal ?? null, progress, errors, at: next?.key }',
   ),
   bug(
     'privacy',
     'api-keys-are-logged',
-    'src/client/call.ts',
+    'attempt',
     'const keyed = key === null ? request : withKey(request, key)',
     'const keyed = key === null ? request : withKey(request, key)\n    context.logger.debug({ headers: keyed.headers }, "request")',
   ),
@@ -612,35 +589,35 @@ export const PLANTED: readonly PlantedBug[] = [
   bug(
     'running',
     'blocked-runs-fail',
-    'activities/failure.ts',
+    'blockedBy',
     `const blockedBy = (blocked: Blocked) =>\n  later('Blocked', blocked.message, blocked.retryAfterMs, blocked)`,
     `const blockedBy = (blocked: Blocked) => final('Blocked', blocked.message)`,
   ),
   bug(
     'running',
     'waits-send-no-heartbeat',
-    'src/runs/heartbeat.ts',
+    'Waits',
     '  #beat({ clock, beat }: Pulse): void {\n    this.#beatAt = clock.now()\n    beat()',
     '  #beat({ clock, beat }: Pulse): void {\n    this.#beatAt = clock.now()\n    if (EVERY_MS < 0) beat()',
   ),
   bug(
     'running',
     'many-short-waits-send-no-heartbeat',
-    'src/runs/heartbeat.ts',
+    'Waits',
     'if (Math.abs(pulse.clock.now() - this.#beatAt!) >= EVERY_MS) this.#beat(pulse)',
     'void pulse',
   ),
   bug(
     'running',
     'orphans-are-closed-at-once',
-    'src/worker.ts',
+    'abandonment',
     'await clock.sleep(Math.max(0, await drainInFlight({ ledger, clock }, run)))',
     'await clock.sleep(0 * (await drainInFlight({ ledger, clock }, run)))',
   ),
   bug(
     'running',
     'orphans-stay',
-    'src/runs/orphaned-runs.ts',
+    'orphanCleanup',
     'if (before !== done) continue',
     'if (before !== done || before === done) continue',
   ),
@@ -648,12 +625,12 @@ export const PLANTED: readonly PlantedBug[] = [
   bug(
     'running',
     'replaced-ledgers-are-used',
-    'src/sqlite/file-watch.ts',
+    'FileWatch',
     'if (this.#identity?.isReplaced()) throw',
     'if (this.#identity === undefined) throw',
     // What is in the place of the file is older as soon as one has written to the other.
     {
-      file: 'src/sqlite/file-watch.ts',
+      in: 'FileWatch',
       from: 'isOlder = this.#counter?.isBack()',
       to: 'isOlder = this.#counter === undefined',
     },
@@ -662,33 +639,33 @@ export const PLANTED: readonly PlantedBug[] = [
   bug(
     'fences',
     'segments-without-fence',
-    FENCES,
+    'checkSegmentFence',
     `if (Number(row?.['fence']) !== fence) throw`,
     `if (Number(row?.['fence']) < 0) throw`,
   ),
   bug(
     'fences',
     'staging-without-fence',
-    FENCES,
+    'sqlite/checkStageFence',
     `if (Number(row?.['stage_fence']) !== fence) throw`,
     `if (Number(row?.['stage_fence']) < 0) throw`,
   ),
   bug(
     'fences',
     'claim-raises-no-fence',
-    'src/ledger/statements/outbox.ts',
+    'outboxStatements',
     'UPDATE segments SET fence = fence + 1 WHERE',
     'UPDATE segments SET fence = fence WHERE',
   ),
   bug(
     'fences',
     'closed-runs-are-staged-again',
-    STAGING,
+    'sqlite/stagingMethods',
     `AND state IN (\${liveStates}) RETURNING stage_fence`,
     `AND state <> '' RETURNING stage_fence`,
     // An activity that begins asks for the state of its run.
     {
-      file: 'activities/run-states.ts',
+      in: 'runStates',
       from: 'if (LIVE_STATES.includes(run.state)) return run',
       to: 'if (LIVE_STATES.length > 0) return run',
     },
@@ -696,7 +673,7 @@ export const PLANTED: readonly PlantedBug[] = [
   bug(
     'fences',
     'staging-keeps-old-items',
-    STAGING,
+    'stagingMethods',
     'await deleteWork(db, run, (table, rows) => {',
     'if (run < 0) await deleteWork(db, run, (table, rows) => {',
   ),
@@ -704,35 +681,35 @@ export const PLANTED: readonly PlantedBug[] = [
   bug(
     'deadlines',
     'deadlines-never-end',
-    'src/core/deadline.ts',
+    'Deadline',
     'return this.ms - Math.max(',
     'return 1e12 + this.ms - Math.max(',
   ),
   bug(
     'deadlines',
     'writes-are-sent-late',
-    'src/client/transport.ts',
+    'Exchange',
     ': this.request.sendBefore?.isOver()',
     ': this.request.sendBefore === undefined && false',
   ),
   bug(
     'deadlines',
     'writes-may-be-an-hour-old',
-    'src/import/outbox/send-deadline.ts',
+    'sendDeadline',
     'new Deadline(maxWriteAgeMs(tuning))',
     'new Deadline(180 * maxWriteAgeMs(tuning))',
   ),
   bug(
     'deadlines',
     'no-wait-for-what-is-in-flight',
-    'src/import/outbox/drain.ts',
+    'waitAfter',
     'return Math.min(ageMaxMs(run), Date.parse(instant) + ageMaxMs(run) - now())',
     'return 0 * now()',
   ),
   bug(
     'deadlines',
     'clock-that-jumps-ends-no-deadline',
-    'src/core/deadline.ts',
+    'Deadline',
     'Math.max(performance.now() - this.#monotonic, Date.now() - this.#wall)',
     'Math.min(performance.now() - this.#monotonic, Date.now() - this.#wall)',
   ),
@@ -740,49 +717,49 @@ export const PLANTED: readonly PlantedBug[] = [
   bug(
     'protection',
     'every-value-is-a-first-contact',
-    THREE_WAY,
+    'fateOf',
     "if (base === null && firstContact === 'ours')",
     "if (firstContact === 'ours')",
   ),
   bug(
     'protection',
     'emptied-values-are-written',
-    THREE_WAY,
+    'fateOf',
     'if (base === null && isEmpty) return WRITE',
     'if (isEmpty) return WRITE',
   ),
   bug(
     'protection',
     'filled-values-are-written',
-    THREE_WAY,
+    'fateOf',
     "if (write === 'if_empty' && !isEmpty)",
     "if (write === 'if_empty' && base === null && !isEmpty)",
   ),
   bug(
     'protection',
     'what-was-kept-is-not-said',
-    PROTECTION,
+    'keptJson',
     'kept.length === 0 ? null : writeJson(',
     'kept.length >= 0 ? null : writeJson(',
   ),
   bug(
     'protection',
     'what-the-record-has-is-the-base',
-    PROTECTION,
+    'valueProtector',
     'base: before.base(property)',
     'base: before.base(property) === null ? null : markOf(property, theirs)',
   ),
   bug(
     'protection',
     'old-look-ups-are-believed',
-    'src/core/domain/look-ups.ts',
+    'LOOK_AGE_MAX_MS',
     'const LOOK_AGE_MAX_MS = 5_000',
     'const LOOK_AGE_MAX_MS = 500_000',
   ),
   bug(
     'undo',
     'changed-values-are-restored',
-    'src/import/judge/restorable.ts',
+    'changedSince',
     'return new Set(isAsRead ? differing.filter((name) => !others.includes(name)) : differing)',
     'return new Set(isAsRead ? differing.filter((name) => !others.includes(name)) : [])',
   ),
@@ -790,14 +767,14 @@ export const PLANTED: readonly PlantedBug[] = [
   bug(
     'approval',
     'stale-plans-are-written',
-    'src/import/judge/choose-rows.ts',
+    'RowChooser',
     'return conflict === null ? [] : [[image.ordinal, conflict] as const]',
     'return conflict === null || ordinals.length > 0 ? [] : [[image.ordinal, conflict] as const]',
   ),
   bug(
     'approval',
     'nobody-is-asked',
-    'src/import/steps/review.ts',
+    'reviewLimits',
     'const isAsked = rules.always && job.isAsked !== false',
     'const isAsked = rules.always && job.isAsked === false',
   ),
@@ -805,21 +782,21 @@ export const PLANTED: readonly PlantedBug[] = [
   bug(
     'schedules',
     'pauses-of-people-are-taken-back',
-    AUTH_PAUSE,
+    'judgeOf',
     'state.paused && isNoteFor(state.note, name, sync) ?',
     'state.paused && name !== "" ?',
   ),
   bug(
     'schedules',
     'what-was-paused-stays-paused',
-    AUTH_PAUSE,
+    'judgeOf',
     "const isWell = (from === 'blocked' && to === 'running') || isComplete(to)",
     "const isWell = from === 'blocked' && to === 'cancelled' && isComplete(to)",
   ),
   bug(
     'schedules',
     'apply-takes-pauses-back',
-    'src/schedules/update.ts',
+    'updateSchedule',
     'state: found.raw.schedule?.state ?? null',
     'state: null',
   ),
@@ -829,14 +806,14 @@ export const PLANTED: readonly PlantedBug[] = [
   bug(
     'outbox',
     'the-ledger-does-not-wait-for-the-disk',
-    'src/ledger/sqlite/database.ts',
+    'openLedgerDatabase',
     "{ synchronous: 'full', setUp: 'new', ...options }",
     "{ synchronous: 'normal', setUp: 'new', ...options }",
   ),
   bug(
     'links',
     'lost-links-count-as-linked',
-    'src/import/outbox/deliver-links.ts',
+    'LinkDelivery',
     '        isDoubtful ||= failure.outcomeUnknown\n',
     `        if (failure.outcomeUnknown)
           return { outcome: answered(sent, 'linked', { status: 201, requestId: null }) }
@@ -845,14 +822,14 @@ export const PLANTED: readonly PlantedBug[] = [
   bug(
     'links',
     'gone-records-keep-their-links',
-    'src/import/look/gone-records.ts',
+    'noteRecordsGone',
     'await ledger.recordsGone(run, objectType, ids)',
     'await ledger.recordsGone(run, objectType, ids.slice(0, 0))',
   ),
   bug(
     'links',
     'parked-links-outlive-their-row',
-    'src/import/outbox/link-rows.ts',
+    'begin',
     'await ledger.forgetLinks(row.id, fence, { of }, onSlice)',
     'if (of.length === 0) await ledger.forgetLinks(row.id, fence, { of }, onSlice)',
   ),

@@ -1,33 +1,15 @@
 // The simulator as one file, and the workflow code. In one file nothing is loaded while a history runs, so that no history depends on how
 // long that takes; and bugs can be planted in it.
 
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker'
 import { build, type Plugin } from 'esbuild'
 import { nextVersion, nextVersionOf } from './next-version.ts'
-
-/** A change of a source file. */
-export interface Patch {
-  /** From the project's folder. */
-  readonly file: string
-  readonly from: string
-  readonly to: string
-}
+import { patchedFiles, type Patch } from './places.ts'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
-
-function patched(patches: readonly Patch[], path: string): string {
-  let text = readFileSync(path, 'utf8')
-  for (const { file, from, to } of patches) {
-    if (join(root, file) !== path) continue
-    if (text.split(from).length !== 2)
-      throw new Error(`${file}: expected exactly once: ${from.slice(0, 80)}`)
-    text = text.replace(from, () => to)
-  }
-  return text
-}
 
 /** Databases of `src` are watched: whose a statement is, and whether its process lives. */
 const watchedSqlite: Plugin = {
@@ -65,12 +47,13 @@ export async function bundleSimulator(
         name: 'planted bugs',
         setup(plugin) {
           if (patches.length === 0) return
-          const paths = new Set(patches.map(({ file }) => join(root, file)))
-          const unmet = new Set(paths)
+          const texts = patchedFiles(patches)
+          const unmet = new Set(texts.keys())
           plugin.onLoad({ filter: /\.ts$/ }, ({ path }) => {
-            if (!paths.has(path)) return undefined
+            const contents = texts.get(path)
+            if (contents === undefined) return undefined
             unmet.delete(path)
-            return { contents: patched(patches, path), loader: 'ts' }
+            return { contents, loader: 'ts' }
           })
           plugin.onEnd(() => {
             if (unmet.size > 0) throw new Error(`not in the simulator: ${[...unmet].join(', ')}`)

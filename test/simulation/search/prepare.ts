@@ -3,7 +3,8 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { bundleSimulator, bundleWorkflows, type Patch } from './bundle.ts'
+import { bundleSimulator, bundleWorkflows } from './bundle.ts'
+import type { Patch } from './places.ts'
 
 const cache = fileURLToPath(new URL('../../../node_modules/.cache/', import.meta.url))
 
