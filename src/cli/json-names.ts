@@ -342,7 +342,6 @@ export const OTHER_JSON_NAMES = [
   'units',
   'unknown',
   'unprepared',
-  'unread',
   'unsealed',
   'unsent',
   'unsure',

@@ -46,7 +46,7 @@ export interface DialectGuess {
 const guessed = (settings: Dialect, reason: string, others: readonly string[] = []) => ({
   settings,
   reason,
-  evidence: { for: 0, against: 0, unread: 0, others },
+  evidence: { for: 0, against: 0, others },
 })
 
 const allOf = (guesses: readonly DialectGuess[]): Dialect =>
@@ -81,7 +81,7 @@ export async function readCsvSample(path: string, chosen: Dialect = {}): Promise
   const totals = chosen.footer === undefined ? totalsGuess(rows, allOf(shape)) : []
   const guesses = [...shape, ...nulls, ...totals]
   const read = nulls.length === 0 ? rows : await firstRows(file, allOf([...shape, ...nulls]))
-  const certain = guesses.filter(({ evidence }) => doubtOf(evidence, true) === null)
+  const certain = guesses.filter(({ evidence }) => doubtOf(evidence) === null)
   return {
     ...read,
     rows: totals.length === 0 ? read.rows : read.rows.slice(0, -1),

@@ -134,7 +134,6 @@ function pairOf(
     reason,
     score: score + (hasForm ? VALUES_BONUS : 0),
     others: isNamed ? [] : ['the names are only similar'],
-    isNamed,
   })
 }
 
@@ -142,15 +141,10 @@ function paired(
   column: ColumnFacts,
   property: PropertyWire,
   reading: PropertyReading,
-  {
-    reason,
-    score,
-    others,
-    isNamed,
-  }: Pick<Pair, 'reason' | 'score'> & Pick<GuessEvidence, 'others'> & { readonly isNamed: boolean },
+  { reason, score, others }: Pick<Pair, 'reason' | 'score'> & Pick<GuessEvidence, 'others'>,
 ): Pair {
   const evidence = { ...reading.evidence, others: [...others, ...reading.evidence.others] }
-  const doubt = doubtOf(evidence, isNamed)
+  const doubt = doubtOf(evidence)
   return { column, property, reading, reason, score, evidence, doubt }
 }
 
@@ -165,7 +159,7 @@ function withRivals(found: readonly Pair[]): Pair[] {
     if (pair.reason !== BY_VALUES_REASON || counts.get(placeOf(pair)) === 1) return pair
     const others = [...pair.evidence.others, 'another column has such values too']
     const evidence = { ...pair.evidence, others }
-    return { ...pair, evidence, doubt: doubtOf(evidence, false) }
+    return { ...pair, evidence, doubt: doubtOf(evidence) }
   })
 }
 
@@ -189,7 +183,6 @@ function pairByValues(
     reason: BY_VALUES_REASON,
     score,
     others,
-    isNamed: false,
   })
 }
 

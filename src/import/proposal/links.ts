@@ -68,7 +68,7 @@ function linkOf(
       split === undefined ? isKey(value) : value.includes(split) && value.split(split).every(isKey),
     )
     const whole = split === undefined ? count : withPlain(column, isKey, split)
-    const evidence: GuessEvidence = { ...whole, unread: 0, others: [] }
+    const evidence: GuessEvidence = { ...whole, others: [] }
     if (count.for === 0 || whole.for < (whole.for + whole.against) * KEYS_MIN) continue
     const isTelling = [...column.values.keys()].some(
       (value) => value.trim().length >= TELLING_CHARS_MIN || !/^\d+$/.test(value.trim()),

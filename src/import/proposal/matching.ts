@@ -44,7 +44,7 @@ export function keyCandidates(
     return candidateOf(column, property, { type, bonus, qualityMin })
   }
   const mapped = pairs
-    .filter(({ doubt }) => doubt === null)
+    .filter(({ evidence }) => evidence.others.length === 0)
     .map(({ column, property, score }) => candidate(column, property, score / 2))
   const taken = new Set(pairs.map(({ property }) => property.name))
   // A file whose identifier has a name of its own, such as `SKU`, still has one.

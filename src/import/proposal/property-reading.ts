@@ -51,12 +51,7 @@ export function readingOf(
   const fieldType = target.fieldTypes.find(({ name }) => name === property.field_type)
   const { type, setting } = cellTypeOf(property, target.fieldTypes)
   const fitsWith = fitterOf(property, facts, target, type)
-  const tried: ((value: string) => boolean)[] = []
-  const trial: Trial = (settings) => {
-    const fits = fitsWith(settings)
-    tried.push(fits)
-    return fittingShare(facts, fits)
-  }
+  const trial: Trial = (settings) => fittingShare(facts, fitsWith(settings))
   const found = readingOfType(
     type,
     { property, facts, hints, units: new Set(fieldType?.units) },
@@ -68,15 +63,12 @@ export function readingOf(
     ...plain,
     ...(unitColumn !== undefined && { unit: someUnit(fieldType?.units) }),
   })
-  const { for: fitting, against: misfits } = countCells(facts.all, fits)
-  const isReadOtherwise = (value: string) => !fits(value) && tried.some((one) => one(value))
-  const against = misfits === 0 ? 0 : countCells(facts.all, isReadOtherwise).for
   const others = [question?.text, found.doubt].filter((one) => one !== undefined)
   const given = { ...setting, ...facts.guard?.settings }
   return {
     ...found,
     settings: { ...given, ...found.settings },
-    evidence: { for: fitting, against, unread: misfits - against, others },
+    evidence: { ...countCells(facts.all, fits), others },
     ...(question && {
       question: { ...question, answers: question.answers.map((one) => ({ ...given, ...one })) },
     }),

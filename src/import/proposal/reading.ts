@@ -10,6 +10,7 @@ export type ReadingSettings = Pick<
   | 'unit'
   | 'unit_column'
   | 'format'
+  | 'window'
   | 'zone'
   | 'decimal'
   | 'thousands'

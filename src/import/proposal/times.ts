@@ -1,7 +1,7 @@
 // Times as files write them: the format of their days, and the zone, which only a person knows where no cell names it.
 
 import type { ColumnFacts } from './columns.ts'
-import { bestFormats, settingsOfFormat } from './dates.ts'
+import { bestFormats, questionOfDays, settingsOfFormat } from './dates.ts'
 import { FITS_MIN, type CellReading, type Hints, type Trial } from './reading.ts'
 
 /** Stands in the line that waits. */
@@ -39,16 +39,12 @@ function reading(
   settings: { readonly zone?: string },
   what: string,
 ): CellReading {
-  const [first, second] = formats
+  const [first] = formats
   const name = first!.format === undefined ? '' : `, days as ${first!.format}`
-  const found = { settings: { ...settingsOfFormat(first!), ...settings }, fits, what: what + name }
-  if (second === undefined) return found
   return {
-    ...found,
-    question: {
-      about: 'days',
-      text: `${first!.format} and ${second.format} both fit`,
-      answers: [first!, second].map((one) => ({ ...settingsOfFormat(one), ...settings })),
-    },
+    settings: { ...settingsOfFormat(first!), ...settings },
+    fits,
+    what: what + name,
+    ...questionOfDays(formats, settings),
   }
 }

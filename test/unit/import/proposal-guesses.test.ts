@@ -120,12 +120,6 @@ describe('amounts', () => {
       'revenue {symbol:$,negative:parentheses,unit:USD}',
     ],
     ['U+2212', 'Score', ['−5', '7'], 'score {}'],
-    [
-      'one wrong cell',
-      'Score',
-      [...Array.from({ length: 9 }, (_, at) => `${at}`), '1oo'],
-      'score {}',
-    ],
   ])('%s: active', (_, name, cells, active) => {
     expect(shown(name, cells)).toEqual({ active, waits: null })
   })
@@ -138,6 +132,12 @@ describe('amounts', () => {
     ['percent', 'Score', ['12%', '5%'], 'score {symbol:%}'],
     ['a footnote', 'Score', ['5*', '7*'], 'score {symbol:*}'],
     ['degrees', 'Score', ['5°', '7°'], 'score {symbol:°}'],
+    [
+      'one wrong cell',
+      'Score',
+      [...Array.from({ length: 9 }, (_, at) => `${at}`), '1oo'],
+      'score {}',
+    ],
     ['debit', 'Revenue (EUR)', ['30.00 DR', '50.00 DR'], 'revenue {symbol:DR,unit:EUR}'],
   ])('%s: waits', (_, name, cells, waits) => {
     expect(shown(name, cells)).toEqual({ active: null, waits })
@@ -394,5 +394,71 @@ describe('guards of a spreadsheet', () => {
     const { key, properties } = proposeImport({ columns, rows }, targets, { name: 'contacts' })!
     expect(key).toMatchObject({ property: 'svc_external_id', column: 'Customer ID' })
     expect(properties[0]!.settings).toEqual({ pattern: '^="(?<v>.*)"$', else: 'keep' })
+  })
+})
+
+describe('days with a year of two digits', () => {
+  it.each<[string[], string]>([
+    [['31.12.90', '01.02.75'], 'DD.MM.YY'],
+    [['1.2.75', '31.12.90'], 'D.M.YY'],
+    [['01.02.03', '04.05.06'], 'DD.MM.YY'],
+    [['31/12/99', '01/02/05'], 'DD/MM/YY'],
+    [['12/31/99', '01/02/05'], 'MM/DD/YY'],
+    [['3/31/21', '4/1/22'], 'M/D/YY'],
+    [['31-12-99', '01-02-05'], 'DD-MM-YY'],
+    [['99/12/31', '05/02/01'], 'YY/MM/DD'],
+    [['98-1-31', '99-12-5'], 'YY-M-D'],
+    [['31.12.90 00:00', '01.02.75 00:00'], 'DD.MM.YY 00:00'],
+    [['00.00.00', ''], ''],
+  ])('%j: active, or nothing', (cells, format) => {
+    expect(shown('Geburtstag', cells)).toEqual({
+      active: format === '' ? null : `birthday {format:${format},window:1940}`,
+      waits: null,
+    })
+  })
+
+  it.each<[string, string[], RegExp]>([
+    ['day or month', ['01/02/75', '03/04/80'], /DD\/MM\/YY and MM\/DD\/YY both fit/],
+    ['any of three', ['01/02/03', '04/05/06'], /DD\/MM\/YY, MM\/DD\/YY and YY\/MM\/DD all fit/],
+    ['any of three, -', ['21-05-03', '22-06-04'], /DD-MM-YY and YY-MM-DD both fit/],
+    ['1945 or 2045', ['31.12.45', '01.02.75'], /either century/],
+    ['1957 or 2057', ['31/12/57'], /either century/],
+    ['1969 or 2069', ['12/31/69', '12/30/99'], /either century/],
+    ['one cell is none', ['31.12.90', '01.02.75', '05.06.80', 'x'], /1 row does not fit/],
+    ['one has four digits', ['31.12.90', '01.02.75', '05.06.1980'], /1 row does not fit/],
+    ['order and century', ['01/02/45', '03/04/50'], /both fit.*either century/],
+  ])('%s waits', (_, cells, why) => {
+    const { properties, open } = proposedFor('Geburtstag', cells)
+    expect(lineOf(properties, 'Geburtstag')).toBeNull()
+    expect(open.find(({ column }) => column === 'Geburtstag')?.reason).toMatch(why)
+  })
+
+  it('another column shows which comes first', () => {
+    const columns = ['Customer ID', 'Birthday', 'Joined']
+    const rows = [
+      ['K1', '01/02/75', '31/12/2020'],
+      ['K2', '03/04/80', '30/11/2021'],
+    ]
+    const proposal = proposeImport({ columns, rows }, targets, { name: 'contacts' })!
+    expect(lineOf(proposal.properties, 'Birthday')).toBe('birthday {format:DD/MM/YY,window:1940}')
+  })
+})
+
+describe('a website is no domain', () => {
+  const lines = (name: string, cells: readonly string[]) => {
+    const rows = cells.map((cell, at) => [`K${at}`, `F${at}`, cell])
+    const columns = ['Company ID', 'Company', name]
+    const { properties } = proposeImport({ columns, rows }, targets, { name: 'companies' })!
+    return lineOf(properties, name)
+  }
+  it.each<[string, string[], string | null]>([
+    ['Website', ['https://a.example/shop', 'b.example'], null],
+    ['Website', ['https://a.example', 'https://b.example/x'], 'website {}'],
+    ['Homepage', ['www.a.example', 'b.example'], null],
+    ['Web', ['a.example', 'b.example'], null],
+    ['Domain', ['a.example', 'b.example'], 'domain {}'],
+    ['Company domain', ['https://a.example', 'www.b.example'], 'domain {type:domain}'],
+  ])('%s %j', (name, cells, active) => {
+    expect(lines(name, cells)).toBe(active)
   })
 })
