@@ -4,6 +4,7 @@
 import { renameSync, rmSync } from 'node:fs'
 import { LedgerError } from '../core/errors.ts'
 import { ledgerPlaceText, openLedger, type LedgerPlace } from './open.ts'
+import { FIRST_SCHEMA, schemaOf } from './statements/schema.ts'
 
 export interface LedgerUpgrade {
   readonly from: number
@@ -23,7 +24,7 @@ export const upgradeText = (place: LedgerPlace, { from, to, backup }: LedgerUpgr
   }. Older releases do not open it any more`
 
 /**
- * Upgrades an older ledger; null if there is none, or it is of this release.
+ * Upgrades an older ledger; null if there is none, or it is of this release, or cannot be read: whoever opens it says so.
  * @throws LedgerError if it cannot be copied or changed
  */
 export async function upgradeLedger(
@@ -31,7 +32,7 @@ export async function upgradeLedger(
   { backsUp = true, now = () => new Date() }: { backsUp?: boolean; now?(): Date } = {},
 ): Promise<LedgerUpgrade | null> {
   const { from, to } = await versionsOf(place)
-  if (from === 0 || from >= to) return null
+  if (from < FIRST_SCHEMA || from >= to) return null
   const backup = 'sqlite' in place && backsUp ? await copyOf(place.sqlite, from, now()) : null
   await (await openLedger(place, { setUp: 'upgrade' })).close()
   return { from, to, backup }
@@ -42,11 +43,11 @@ async function versionsOf(place: LedgerPlace): Promise<{ from: number; to: numbe
   if ('sqlite' in place) {
     const { fileVersion } = await import('../sqlite/migrate.ts')
     const { MIGRATIONS } = await import('./sqlite/migrations.ts')
-    return { from: fileVersion(place.sqlite), to: MIGRATIONS.length }
+    return { from: fileVersion(place.sqlite), to: schemaOf(MIGRATIONS) }
   }
   const { schemaVersion } = await import('./postgres/engine.ts')
   const { MIGRATIONS } = await import('./postgres/migrations.ts')
-  return { from: await schemaVersion(place), to: MIGRATIONS.length }
+  return { from: await schemaVersion(place), to: schemaOf(MIGRATIONS) }
 }
 
 /** Under its name only once it is whole. */

@@ -9,12 +9,18 @@ export interface FileSubject {
   readonly noun: string
   /** Codes begin with it: `ledger` gives `ledger_full`. */
   readonly code: string
-  /** What to do if there is no file yet, or one that an older release made; both end a sentence. */
-  readonly hints: { readonly missing: string; readonly older: string }
+  /** What to do if there is no file yet, or one that an older release made; each ends a sentence. */
+  readonly hints: {
+    readonly missing: string
+    readonly older: string
+    readonly unreadable?: string
+  }
   /** A table that the file has since its first version: one with other tables alone is of another program. */
   readonly firstTable?: string
-  /** Applied in order; `user_version` holds the number of those applied. */
+  /** Applied in order; `user_version` holds the version that the last one made: `firstVersion` the first one, each other one the next. */
   readonly migrations: readonly string[]
+  /** Default 1. A file with a smaller version cannot be read, and is left as it is; `unreadable` says how it is kept. */
+  readonly firstVersion?: number
   /** A statement that is run once in a backup that takes the file's place (`backup.ts`), when it is opened for writing. */
   readonly whenRestored?: string
   /** How long to wait for a lock of another process; this process is blocked meanwhile. Default 10,000 ms. */

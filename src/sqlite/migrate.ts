@@ -38,7 +38,7 @@ export function checkEngine(db: DatabaseSyncInstance, subject: FileSubject): voi
 /** Whether a file is made where there is none (`new`), an older one is brought to this release as well (`upgrade`), or neither. */
 export type SetUp = 'never' | 'new' | 'upgrade'
 
-/** The number of migrations that were applied; 0 where there is no file, or an empty one. */
+/** The version of its tables; 0 where there is no file, or an empty one. */
 export function fileVersion(path: string): number {
   if (sizeOf(path) <= 0) return 0
   let db: DatabaseSyncInstance | null = null
@@ -58,19 +58,20 @@ export function migrate(
   db: DatabaseSyncInstance,
   path: string,
   setUp: SetUp,
-  { migrations, noun, code, hints, firstTable, fail }: FileSubject,
+  { migrations, firstVersion = 1, noun, code, hints, firstTable, fail }: FileSubject,
 ): void {
+  const newest = firstVersion + migrations.length - 1
   const readVersion = (): number => {
     const version = readHeader(db, 'user_version')
-    if (version <= migrations.length) return version
+    if (version <= newest) return version
     throw fail(
       `${code}_newer`,
-      `The ${noun} ${path} has schema version ${version}; this release knows up to ${migrations.length}. Upgrade records-sync`,
+      `The ${noun} ${path} has schema version ${version}; this release knows up to ${newest}. Upgrade records-sync`,
       'file',
     )
   }
   const version = readVersion()
-  if (version === migrations.length) return
+  if (version === newest) return
   const tables = "count(*) FROM sqlite_schema WHERE type = 'table'"
   const isOther = (name: string) =>
     Number(readValue(db, tables)) > 0 &&
@@ -89,17 +90,24 @@ export function migrate(
         : `There is no ${noun} in ${path} yet; ${hints.missing}`,
       'file',
     )
+  if (version > 0 && version < firstVersion)
+    throw fail(
+      `${code}_unreadable`,
+      `The ${noun} ${path} has schema version ${version}, and this release reads ${firstVersion} and later; it was left as it is. ${hints.unreadable}`,
+      'file',
+    )
   if (version > 0 && setUp !== 'upgrade')
     throw fail(
       `${code}_older`,
-      `The ${noun} ${path} is of an older release (schema version ${version}; this one has ${migrations.length}); ${hints.older}`,
+      `The ${noun} ${path} is of an older release (schema version ${version}; this one has ${newest}); ${hints.older}`,
       'file',
     )
   db.exec('BEGIN IMMEDIATE')
   try {
     // Read again inside the transaction: another process may have migrated meanwhile, one of a newer release further than this one.
-    for (let next = readVersion(); next < migrations.length; next++) db.exec(migrations[next]!)
-    db.exec(`PRAGMA user_version = ${migrations.length}`)
+    const missing = migrations.slice(Math.max(0, readVersion() - firstVersion + 1))
+    for (const migration of missing) db.exec(migration)
+    db.exec(`PRAGMA user_version = ${newest}`)
     db.exec('COMMIT')
   } catch (error) {
     if (db.isTransaction) db.exec('ROLLBACK')

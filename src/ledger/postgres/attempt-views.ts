@@ -1,10 +1,9 @@
-// A migration: `results`, `rejects` and `in_doubt` know all attempts of a row, as `left.ts` does. Never edit it once it is released.
-// The views are replaced where they are, so that what others built upon them stays. `OFFSET 0` and `LIMIT 1` keep each look-up at
-// its index, whatever the planner takes the tables to be.
+// The views `results`, `rejects` and `in_doubt` know all attempts of a row, as `left.ts` does.
+// `OFFSET 0` and `LIMIT 1` keep each look-up at its index, whatever the planner takes the tables to be.
 
 const isBroughtIn = (item: string): string => `${item}.state IN ('created', 'updated', 'unchanged')`
 const isLeft = (item: string): string =>
-  `(${item}.state IN ('invalid', 'rejected', 'failed', 'unsent') OR ${item}.verified NOT IN ('equal', 'overwritten'))`
+  `(${item}.state IN ('invalid', 'rejected', 'conflict', 'failed', 'unsent') OR ${item}.verified NOT IN ('equal', 'overwritten'))`
 
 /** Whether a retry may have taken the item, or made it: without one there is nothing to look for. */
 const hasAttempts = (item: string): string =>
@@ -45,10 +44,11 @@ const ofAttempts = (item: string, what: string, having: string): string => `(WIT
 const isLeftOver = (item: string): string =>
   `${isLeft('attempt')} AND (its.state NOT IN ('running', 'paused', 'blocked') OR attempt.run = ${item}.run)`
 
+/** An attempt that is done with the row: its mode does not write it, others have changed its record, or a later reading lacks it. */
+const settled = `(attempt.state IN ('exists', 'absent', 'kept') OR coalesce(attempt.reason, '') = 'gone_from_source')`
+
 /** A row that gave way to a newer one with its key came in with that one. */
-const cameIn = (
-  settled: string,
-): string => `max(CASE WHEN ${settled} OR ${isBroughtIn('attempt')} AND coalesce(attempt.verified, 'equal') = 'equal'
+const cameIn = `max(CASE WHEN ${settled} OR ${isBroughtIn('attempt')} AND coalesce(attempt.verified, 'equal') = 'equal'
   OR attempt.state = 'superseded' AND (SELECT true FROM accepted
     WHERE accepted.destination = its.destination
       AND hashtextextended(accepted.key, 0) = hashtextextended(attempt.key, 0)
@@ -59,71 +59,42 @@ const newestOf = (item: string): string => `CASE WHEN ${hasAttempts(item)}
   THEN ${ofAttempts(item, `max(CASE WHEN ${isLeftOver(item)} THEN (attempt.run::bigint << 32) | attempt.ordinal END)`, '')}
   ELSE (${item}.run::bigint << 32) | ${item}.ordinal END`
 
+/** A row that was brought in later may have a smaller watermark, and does not count then. */
+const isNotOlder = `NOT coalesce(now.watermark > accepted.watermark
+    AND substr(now.watermark, 1, 9) = substr(accepted.watermark, 1, 9), false)`
+
 /** A later run of the destination brought the key of the newest attempt in, from a row that is not older. */
 const broughtInLater = `(SELECT true FROM (SELECT ${newestOf('results')} AS place OFFSET 0) AS newest
   JOIN ${itemAt('(newest.place >> 32)::integer', '(newest.place & 4294967295)::integer')} AS now ON true
   JOIN LATERAL (SELECT accepted.run, accepted.key FROM accepted
     WHERE accepted.destination = (SELECT destination FROM runs WHERE id = now.run)
       AND hashtextextended(accepted.key, 0) = hashtextextended(now.key, 0)
-      AND accepted.key = now.key AND accepted.run > now.run AND accepted.hash IS NOT NULL LIMIT 1) AS accepted ON true
+      AND accepted.key = now.key AND accepted.run > now.run AND accepted.hash IS NOT NULL AND ${isNotOlder} LIMIT 1) AS accepted ON true
   WHERE (SELECT true FROM items AS brought
     WHERE hashtextextended(brought.key, brought.run) = hashtextextended(accepted.key, accepted.run)
       AND brought.key = accepted.key AND brought.run + 0 = accepted.run AND ${isBroughtIn('brought')}
       AND ${originOf('brought')} < ${originOf('now')} LIMIT 1) IS NULL)`
 
-/** @param settled whether an attempt is done with the row, besides those that brought it in */
-const attemptViews = (settled: string): string => `
-  CREATE OR REPLACE VIEW results AS
+export const ATTEMPT_VIEWS = `
+  CREATE VIEW results AS
     SELECT runs.sync, items.run, items.ordinal, items.line, items.key, items.state, items.record_id,
       items.http_status, items.code, items.reason, items."column", items.field, items.value, items.detail,
       items.request_id, items.attempts, items.replayed, items.in_doubt, items.verified,
       runs.purpose, runs.of_run, items.of_ordinal,
       CASE WHEN ${isLeft('items')} AND ${hasAttempts('items')} THEN ${ofAttempts(
         'items',
-        cameIn(settled),
-        `HAVING ${cameIn(settled)} > max(CASE WHEN ${isLeftOver('items')} THEN attempt.run ELSE 0 END)`,
+        cameIn,
+        `HAVING ${cameIn} > max(CASE WHEN ${isLeftOver('items')} THEN attempt.run ELSE 0 END)`,
       )} END AS mended_by
     FROM items JOIN runs ON runs.id = items.run
     WHERE runs.mode = 'run';
 
-  CREATE OR REPLACE VIEW rejects AS
+  CREATE VIEW rejects AS
     SELECT results.*, payloads.raw FROM results LEFT JOIN payloads USING (run, ordinal)
-    WHERE (results.state IN ('invalid', 'rejected', 'failed', 'unsent') OR results.verified <> 'equal')
+    WHERE (results.state IN ('invalid', 'rejected', 'conflict', 'failed', 'unsent') OR results.verified <> 'equal')
       AND results.mended_by IS NULL AND ${broughtInLater} IS NULL;
 
-  CREATE OR REPLACE VIEW in_doubt AS
+  CREATE VIEW in_doubt AS
     SELECT * FROM results
     WHERE in_doubt = 1 AND coalesce(verified, '') <> 'equal' AND mended_by IS NULL AND ${broughtInLater} IS NULL;
 `
-
-export const ATTEMPT_VIEWS = attemptViews('false')
-
-/** The same where an attempt may find that its mode does not write the row. */
-export const SPARING_VIEWS = attemptViews("attempt.state IN ('exists', 'absent')")
-
-/** The same where rows may be set aside because their records have changed since a plan. */
-export const CONFLICT_VIEWS = SPARING_VIEWS.replaceAll(
-  "'invalid', 'rejected', 'failed', 'unsent'",
-  "'invalid', 'rejected', 'conflict', 'failed', 'unsent'",
-)
-
-/** The same where a row may be left because others have changed its record. */
-export const KEPT_VIEWS = CONFLICT_VIEWS.replaceAll(
-  "('exists', 'absent')",
-  "('exists', 'absent', 'kept')",
-)
-
-const isNotOlder = `NOT coalesce(now.watermark > accepted.watermark
-    AND substr(now.watermark, 1, 9) = substr(accepted.watermark, 1, 9), false)`
-
-/** A row that was brought in later may have a smaller watermark, and does not count then. */
-export const WATERMARK_VIEWS = KEPT_VIEWS.replaceAll(
-  'AND accepted.run > now.run AND accepted.hash IS NOT NULL LIMIT 1',
-  `AND accepted.run > now.run AND accepted.hash IS NOT NULL AND ${isNotOlder} LIMIT 1`,
-)
-
-/** The same where a later reading of the source may lack a row that is taken again. */
-export const GONE_VIEWS = WATERMARK_VIEWS.replaceAll(
-  "attempt.state IN ('exists', 'absent', 'kept')",
-  "(attempt.state IN ('exists', 'absent', 'kept') OR coalesce(attempt.reason, '') = 'gone_from_source')",
-)

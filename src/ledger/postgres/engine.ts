@@ -18,7 +18,7 @@ export async function postgresVersion(connection: Connection): Promise<string> {
   return version.split(' ')[0]!
 }
 
-/** How many migrations were applied there; 0 if there is no ledger. @throws LedgerError if it cannot be asked */
+/** The version of the tables there; 0 if there is no ledger. @throws LedgerError if it cannot be asked */
 export async function schemaVersion(connection: Connection): Promise<number> {
   const table = `${connection.schema}.schema_version`
   return await asked(connection, async (client) => {

@@ -1,15 +1,16 @@
-// A schema of the ledger's own: created, migrated and checked. `schema_version` holds the number of migrations applied.
+// A schema of the ledger's own: created, migrated and checked. `schema_version` holds the version of its tables.
 
 import { systemClock } from '../../core/ports.ts'
 import type { SetUp } from '../../sqlite/migrate.ts'
 import type { PostgresDatabase, Session, ErrorSubject } from './session.ts'
+import { FIRST_SCHEMA, schemaOf, unreadableHint } from '../statements/schema.ts'
 import { MIGRATIONS } from './migrations.ts'
 import { POSTGRES_MIN } from '../../postgres/version.ts'
 
 const setUpMaxMs = 10 * 60_000
 const askAgainMs = 200
 
-/** How many migrations were applied; 0 if there is no ledger yet. */
+/** The version of its tables; 0 if there is no ledger yet. */
 async function versionOf(session: Session, schema: string): Promise<number> {
   const found = await session.one('SELECT to_regclass($1) IS NOT NULL AS found', [
     `${schema}.schema_version`,
@@ -56,22 +57,28 @@ export async function setUp(
       'encoding',
       `The ${noun} ${db.place} is a database of encoding ${String(server?.['encoding'])}; create one with ENCODING 'UTF8'`,
     )
+  const newest = schemaOf(MIGRATIONS)
   const check = (version: number) => {
-    if (version > MIGRATIONS.length)
+    if (version > newest)
       throw refuse(
         'newer',
-        `The ${noun} ${db.place} has schema version ${version}; this release knows up to ${MIGRATIONS.length}. Upgrade records-sync`,
+        `The ${noun} ${db.place} has schema version ${version}; this release knows up to ${newest}. Upgrade records-sync`,
       )
     return version
   }
   const version = check(await versionOf(db, schema))
-  if (version === MIGRATIONS.length) return
+  if (version === newest) return
   if (version === 0 && mayBe === 'never')
     throw refuse('missing', `There is no ${noun} at ${db.place} yet; it is made by the first run`)
+  if (version > 0 && version < FIRST_SCHEMA)
+    throw refuse(
+      'unreadable',
+      `The ${noun} ${db.place} has schema version ${version}, and this release reads ${FIRST_SCHEMA} and later; it was left as it is. ${unreadableHint(`pg_dump --schema=${schema}`)}`,
+    )
   if (version > 0 && mayBe !== 'upgrade')
     throw refuse(
       'older',
-      `The ${noun} ${db.place} is of an older release (schema version ${version}; this one has ${MIGRATIONS.length}); \`records-sync ledger upgrade\` brings it to this one (a backup is yours to make: pg_dump --schema=${schema})`,
+      `The ${noun} ${db.place} is of an older release (schema version ${version}; this one has ${newest}); \`records-sync ledger upgrade\` brings it to this one (a backup is yours to make: pg_dump --schema=${schema})`,
     )
   await db.transaction(async (session) => {
     await alone(session, schema, () =>
@@ -89,7 +96,8 @@ export async function setUp(
       await session.run('CREATE TABLE schema_version (version integer NOT NULL)')
       await session.run('INSERT INTO schema_version VALUES (0)')
     }
-    for (const migration of MIGRATIONS.slice(before)) await session.script(migration)
-    await session.run('UPDATE schema_version SET version = $1', [MIGRATIONS.length])
+    const missing = MIGRATIONS.slice(Math.max(0, before - FIRST_SCHEMA + 1))
+    for (const migration of missing) await session.script(migration)
+    await session.run('UPDATE schema_version SET version = $1', [newest])
   })
 }

@@ -9,6 +9,7 @@ import {
 } from '../../sqlite/database.ts'
 import { PathWatch } from '../../sqlite/file-watch.ts'
 import { checkUsable, UNUSABLE } from '../move/note.ts'
+import { FIRST_SCHEMA, unreadableHint } from '../statements/schema.ts'
 import { MIGRATIONS } from './migrations.ts'
 
 export type { SqliteDatabase, SqliteRow, Statement, Value } from '../../sqlite/database.ts'
@@ -22,9 +23,11 @@ const subject: FileSubject = {
   hints: {
     missing: 'it is made by the first run',
     older: '`records-sync ledger upgrade` brings it to this one, with a backup',
+    unreadable: unreadableHint('records-sync ledger backup FILE'),
   },
   firstTable: 'runs',
   migrations: MIGRATIONS,
+  firstVersion: FIRST_SCHEMA,
   whenRestored:
     'UPDATE project SET restored_after = (SELECT max(0, coalesce(max(id), 0)) FROM runs)',
   fail: (code, message, reason) =>

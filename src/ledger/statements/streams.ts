@@ -32,8 +32,8 @@ export const streamStatements = (db: StatementRunner): StepStates & Streams => (
 
   async saveStepState(run, stream, place) {
     await db.run(
-      `INSERT INTO streams (run, stream, place, state, requests, read, inserted, changed, unchanged, deleted)
-         SELECT id, CAST($2 AS text), CAST($3 AS text), 'place', 0, 0, 0, 0, 0, 0 FROM runs
+      `INSERT INTO streams (run, stream, place, state)
+         SELECT id, CAST($2 AS text), CAST($3 AS text), 'place' FROM runs
          WHERE id = $1 AND state IN (${liveStates})
        ON CONFLICT (run, stream) DO UPDATE SET place = excluded.place`,
       [run, stream, place],
@@ -42,8 +42,8 @@ export const streamStatements = (db: StatementRunner): StepStates & Streams => (
 
   async noteRequests(run, step, count) {
     await db.run(
-      `INSERT INTO streams (run, stream, state, requests, read, inserted, changed, unchanged, deleted)
-         SELECT id, CAST($2 AS text), 'place', CAST($3 AS integer), 0, 0, 0, 0, 0 FROM runs
+      `INSERT INTO streams (run, stream, state, requests)
+         SELECT id, CAST($2 AS text), 'place', CAST($3 AS integer) FROM runs
          WHERE id = $1 AND state IN (${liveStates})
        ON CONFLICT (run, stream) DO UPDATE SET requests = streams.requests + excluded.requests`,
       [run, step, count],

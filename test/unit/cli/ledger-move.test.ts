@@ -16,8 +16,9 @@ import { DatabaseSync } from '@photostructure/sqlite'
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { rememberLedger } from '../../../src/dev/known-ledgers.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
-import { MIGRATIONS } from '../../../src/ledger/sqlite/migrations.ts'
+import { FIRST_SCHEMA } from '../../../src/ledger/statements/schema.ts'
 import { runCommand } from '../../e2e/command.ts'
+import { asNextRelease } from '../../later-schema.ts'
 
 let home: string
 const homes: string[] = []
@@ -86,12 +87,10 @@ async function withRuns(path: string, ...syncs: string[]): Promise<void> {
   untouched(path)
 }
 
-/** As an older release has left it. */
-function older(path: string, version: number): void {
+/** As a build before the first schema has left it. */
+function unreadable(path: string, version: number): void {
   const db = new DatabaseSync(path)
-  db.exec(`${MIGRATIONS.slice(0, version).join(';')}; PRAGMA user_version = ${version};
-    INSERT INTO runs (sync, kind, mode, state, workflow_id, workflow_run_id, config, opened_at)
-    VALUES ('contacts', 'import', 'run', 'complete', 'w', 'r', '{}', '2026-01-31T08:15:00.000Z')`)
+  db.exec(`CREATE TABLE runs (id INTEGER); PRAGMA user_version = ${version}`)
   db.close()
 }
 
@@ -169,7 +168,7 @@ describe('ledger move', () => {
       said: expect.stringMatching(why) as string,
     })
     expect(said).not.toContain('secret')
-    expect(versionOf(join(home, 'old.db'))).toBe(MIGRATIONS.length)
+    expect(versionOf(join(home, 'old.db'))).toBe(FIRST_SCHEMA)
   })
 
   it('is refused while another process has the file open', async () => {
@@ -186,20 +185,18 @@ describe('ledger move', () => {
   })
 
   it('upgrades an older ledger before it is moved', async () => {
-    older(join(home, 'old.db'), 20)
-    untouched(join(home, 'old.db'))
-    const { code, said } = await command(
-      configure('./new.db'),
-      'ledger',
-      'move',
-      '--from',
-      join(home, 'old.db'),
-    )
-    expect({ code, said }).toMatchObject({
-      code: 0,
-      said: expect.stringContaining('from schema version 20') as string,
+    const old = join(home, 'old.db')
+    await withRuns(old, 'contacts')
+    await asNextRelease(async () => {
+      const { code, said } = await command(configure('./new.db'), 'ledger', 'move', '--from', old)
+      expect({ code, said }).toMatchObject({
+        code: 0,
+        said: expect.stringContaining(`from schema version ${FIRST_SCHEMA}`) as string,
+      })
     })
-    expect(readdirSync(home).some((name) => name.startsWith('old.db.schema-20.'))).toBe(true)
+    expect(
+      readdirSync(home).some((name) => name.startsWith(`old.db.schema-${FIRST_SCHEMA}.`)),
+    ).toBe(true)
   })
 })
 
@@ -218,14 +215,14 @@ const LOOKS: readonly (readonly string[])[] = [
   ['ledger', 'export', 'there'],
 ]
 
-describe('a ledger of an older release', () => {
+describe('a ledger of a build before the first schema', () => {
   it.each(
-    [1, 23, MIGRATIONS.length - 1].flatMap((version) =>
-      LOOKS.map((args) => [args.join(' '), version, args] as const),
+    [...LOOKS, ['run', 'contacts'], ['ledger', 'upgrade']].map(
+      (args, at) => [args.join(' '), [1, 23, FIRST_SCHEMA - 1][at % 3]!, args] as const,
     ),
   )('is left as it is by %s (version %i)', async (_, version, args) => {
     const file = configure('./ledger.db')
-    older(join(home, 'ledger.db'), version)
+    unreadable(join(home, 'ledger.db'), version)
     const { code, said } = await command(
       file,
       ...args.map((text) => (text === 'there' ? join(home, text) : text)),
@@ -233,48 +230,85 @@ describe('a ledger of an older release', () => {
     expect({ code: code > 0, said }).toEqual({
       code: true,
       said: expect.stringContaining(
-        `is of an older release (schema version ${version}; this one has ${MIGRATIONS.length}); \`records-sync ledger upgrade\` brings it to this one, with a backup`,
+        `has schema version ${version}, and this release reads ${FIRST_SCHEMA} and later; it was left as it is. \`records-sync ledger backup FILE\` keeps a copy of it`,
       ) as string,
     })
     expect(said).not.toMatch(/run a sync first/)
     expect(versionOf(join(home, 'ledger.db'))).toBe(version)
   })
 
+  it('is kept by ledger backup', async () => {
+    unreadable(join(home, 'ledger.db'), 23)
+    const kept = join(home, 'kept.db')
+    expect(await command(configure('./ledger.db'), 'ledger', 'backup', kept)).toMatchObject({
+      code: 0,
+    })
+    expect(versionOf(kept)).toBe(23)
+  })
+})
+
+describe('a ledger of an older release', () => {
+  it.each(LOOKS.map((args) => [args.join(' '), args] as const))(
+    'is left as it is by %s',
+    async (_, args) => {
+      const file = configure('./ledger.db')
+      await withRuns(join(home, 'ledger.db'), 'contacts')
+      await asNextRelease(async () => {
+        const { code, said } = await command(
+          file,
+          ...args.map((text) => (text === 'there' ? join(home, text) : text)),
+        )
+        expect({ code: code > 0, said }).toEqual({
+          code: true,
+          said: expect.stringContaining(
+            `is of an older release (schema version ${FIRST_SCHEMA}; this one has ${FIRST_SCHEMA + 1}); \`records-sync ledger upgrade\` brings it to this one, with a backup`,
+          ) as string,
+        })
+        expect(said).not.toMatch(/run a sync first/)
+      })
+      expect(versionOf(join(home, 'ledger.db'))).toBe(FIRST_SCHEMA)
+    },
+  )
+
   it('is upgraded by ledger upgrade, which keeps a copy', async () => {
     const file = configure('./ledger.db')
     const path = join(home, 'ledger.db')
-    older(path, 23)
-    const { code, said } = await command(file, 'ledger', 'upgrade')
-    expect({ code, said }).toEqual({
-      code: 0,
-      said: expect.stringContaining(
-        `was upgraded from schema version 23 to ${MIGRATIONS.length}; a copy`,
-      ) as string,
+    await withRuns(path, 'contacts')
+    await asNextRelease(async () => {
+      const { code, said } = await command(file, 'ledger', 'upgrade')
+      expect({ code, said }).toEqual({
+        code: 0,
+        said: expect.stringContaining(
+          `was upgraded from schema version ${FIRST_SCHEMA} to ${FIRST_SCHEMA + 1}; a copy`,
+        ) as string,
+      })
+      const [copy] = readdirSync(home).filter((name) =>
+        /^ledger\.db\.schema-\d+\.\w+\.backup$/.test(name),
+      )
+      expect(versionOf(join(home, copy!))).toBe(FIRST_SCHEMA)
+      expect(versionOf(path)).toBe(FIRST_SCHEMA + 1)
+      expect((await command(file, 'ledger', 'upgrade')).said).toContain('is of this release')
+      // The copy takes its place again.
+      copyFileSync(join(home, copy!), join(home, 'again.db'))
+      const again = await command(
+        configure('./again.db', 'again.yaml'),
+        'ledger',
+        'upgrade',
+        '--no-backup',
+      )
+      expect(again.said).toContain('no copy was made')
+      expect(readdirSync(home).filter((name) => name.startsWith('again.db.'))).toEqual([])
     })
-    const [copy] = readdirSync(home).filter((name) =>
-      /^ledger\.db\.schema-23\.\w+\.backup$/.test(name),
-    )
-    expect(versionOf(join(home, copy!))).toBe(23)
-    expect(versionOf(path)).toBe(MIGRATIONS.length)
-    expect((await command(file, 'ledger', 'upgrade')).said).toContain('is of this release')
-    // The copy takes its place again.
-    copyFileSync(join(home, copy!), join(home, 'again.db'))
-    const again = await command(
-      configure('./again.db', 'again.yaml'),
-      'ledger',
-      'upgrade',
-      '--no-backup',
-    )
-    expect(again.said).toContain('no copy was made')
-    expect(readdirSync(home).filter((name) => name.startsWith('again.db.'))).toEqual([])
   })
 
   it('is upgraded by a run, which says so', async () => {
     const file = configure('./ledger.db')
-    older(join(home, 'ledger.db'), 23)
-    const { said } = await command(file, 'run', 'contacts')
-    expect(said).toContain('was upgraded from schema version 23')
-    expect(versionOf(join(home, 'ledger.db'))).toBe(MIGRATIONS.length)
+    await withRuns(join(home, 'ledger.db'), 'contacts')
+    await asNextRelease(async () => {
+      const { said } = await command(file, 'run', 'contacts')
+      expect(said).toContain(`was upgraded from schema version ${FIRST_SCHEMA}`)
+    })
+    expect(versionOf(join(home, 'ledger.db'))).toBe(FIRST_SCHEMA + 1)
   })
 })
 

@@ -12,9 +12,10 @@ import { resolveConnection } from '../../../src/ledger/postgres/connection.ts'
 import { openPostgresDatabase } from '../../../src/ledger/postgres/database.ts'
 import type { PostgresDatabase, ErrorSubject } from '../../../src/ledger/postgres/session.ts'
 import { openPostgresLedger } from '../../../src/ledger/postgres/index.ts'
-import { ATTEMPT_VIEWS } from '../../../src/ledger/postgres/attempt-views.ts'
 import { MIGRATIONS } from '../../../src/ledger/postgres/migrations.ts'
 import { MIGRATIONS as SQLITE_MIGRATIONS } from '../../../src/ledger/sqlite/migrations.ts'
+import { FIRST_SCHEMA, schemaOf } from '../../../src/ledger/statements/schema.ts'
+import { asNextRelease } from '../../later-schema.ts'
 import { openPostgresQuota } from '../../../src/ledger/postgres/quota.ts'
 import {
   accept,
@@ -142,40 +143,46 @@ describe('opening', () => {
     const { id } = await openRun(ledgers[0]!)
     for (const ledger of ledgers) expect(await ledger.run(id)).toMatchObject({ id })
     const { rows: versions } = await outside.query(`SELECT version FROM ${schema}.schema_version`)
-    expect(versions).toEqual([{ version: MIGRATIONS.length }])
+    expect(versions).toEqual([{ version: schemaOf(MIGRATIONS) }])
   })
 
-  it('brings a schema of the first release up to date, with all that is in it', async () => {
-    await outside.query(
-      `CREATE SCHEMA ${schema}; SET search_path = ${schema}; ${MIGRATIONS[0]!};
-       CREATE TABLE schema_version (version integer NOT NULL); INSERT INTO schema_version VALUES (1);
-       INSERT INTO runs (id, sync, kind, mode, state, workflow_id, workflow_run_id, config, opened_at)
-         VALUES (1, 'contacts', 'import', 'run', 'running', 'w', 'r', '{}', '2026-01-31T08:15:00Z'),
-           (2, 'contacts', 'import', 'run', 'complete', 'w', 'r', '{"backfill":{}}', '2026-01-31T08:15:00Z'),
-           (3, 'contacts', 'import', 'run', 'complete', 'w', 'r', '"text"', '2026-01-31T08:15:00Z');
-       RESET search_path`,
-    )
-    expect(await errorOf(open({ readOnly: true }))).toMatchObject({ code: 'ledger_older' })
-    expect((await errorOf(open())).message).toMatch(
-      /of an older release \(schema version 1; this one has \d+\); `records-sync ledger upgrade` brings it to this one/,
-    )
-    const ledger = await open({ setUp: 'upgrade' })
-    expect(await ledger.run(1)).toMatchObject({ sync: 'contacts', kind: 'import' })
-    const purposes = await Promise.all([1, 2, 3].map(async (id) => (await ledger.run(id))?.purpose))
-    expect(purposes).toEqual(['sync', 'backfill', 'sync'])
-    await ledger.noteStream(1, stream('svc_contact'))
-    expect(await ledger.streams(1)).toEqual([stream('svc_contact')])
-  })
+  it.each([1, 20, 36, 38, FIRST_SCHEMA - 1])(
+    'refuses a schema of a build that counted to %i, and leaves it as it is',
+    async (version) => {
+      await outside.query(
+        `CREATE SCHEMA ${schema}; CREATE TABLE ${schema}.schema_version (version integer NOT NULL);
+         INSERT INTO ${schema}.schema_version VALUES (${version})`,
+      )
+      for (const options of [{ readOnly: true }, {}, { setUp: 'upgrade' }] as const) {
+        const error = await errorOf(open(options))
+        expect(error.code).toBe('ledger_unreadable')
+        expect(error.message).toContain(
+          ` has schema version ${version}, and this release reads ${FIRST_SCHEMA} and later; it was left as it is. \`pg_dump --schema=${schema}\` keeps a copy of it; then name a new place under \`ledger:\``,
+        )
+      }
+      const { rows: tables } = await outside.query(
+        'SELECT table_name FROM information_schema.tables WHERE table_schema = $1',
+        [schema],
+      )
+      expect(tables).toEqual([{ table_name: 'schema_version' }])
+    },
+  )
 
-  it('mends the views in place: what others built upon them stays', async () => {
-    const before = MIGRATIONS.indexOf(ATTEMPT_VIEWS)
+  it('brings a schema of an older release up to date, with all that is in it', async () => {
+    const { id } = await openRun(await open())
     await outside.query(
-      `CREATE SCHEMA ${schema}; SET search_path = ${schema}; ${MIGRATIONS.slice(0, before).join(';')};
-       CREATE TABLE schema_version (version integer NOT NULL); INSERT INTO schema_version VALUES (${before});
-       CREATE VIEW ours AS SELECT run, mended_by, raw FROM rejects; RESET search_path`,
+      `SET search_path = ${schema}; CREATE VIEW ours AS SELECT run, mended_by, raw FROM rejects; RESET search_path`,
     )
-    await open({ setUp: 'upgrade' })
-    expect((await outside.query(`SELECT * FROM ${schema}.ours`)).rows).toEqual([])
+    await asNextRelease(async () => {
+      expect(await errorOf(open({ readOnly: true }))).toMatchObject({ code: 'ledger_older' })
+      expect((await errorOf(open())).message).toMatch(
+        /of an older release \(schema version \d+; this one has \d+\); `records-sync ledger upgrade` brings it to this one/,
+      )
+      const ledger = await open({ setUp: 'upgrade' })
+      expect(await ledger.run(id)).toMatchObject({ sync: 'contacts', kind: 'import' })
+      await outside.query(`SELECT * FROM ${schema}.later; SELECT * FROM ${schema}.ours`)
+    })
+    expect(await errorOf(open())).toMatchObject({ code: 'ledger_newer' })
   })
 
   it('names its place without user and password', async () => {
@@ -185,12 +192,12 @@ describe('opening', () => {
 
   it('refuses a schema of a newer release, and leaves it as it is', async () => {
     await (await open()).close()
-    await outside.query(`UPDATE ${schema}.schema_version SET version = 99`)
+    await outside.query(`UPDATE ${schema}.schema_version SET version = 999`)
     const error = await errorOf(open())
     expect(error.code).toBe('ledger_newer')
-    expect(error.message).toMatch(/schema version 99; this release knows up to \d+\. Upgrade/)
+    expect(error.message).toMatch(/schema version 999; this release knows up to \d+\. Upgrade/)
     const { rows: versions } = await outside.query(`SELECT version FROM ${schema}.schema_version`)
-    expect(versions).toEqual([{ version: 99 }])
+    expect(versions).toEqual([{ version: 999 }])
   })
 
   it('is undone where a migration fails: nothing half made stays', async () => {

@@ -22,10 +22,11 @@ import { openLedgerDatabase } from '../../../src/ledger/sqlite/database.ts'
 import { isSameLedger, openQuotaStore } from '../../../src/ledger/open.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
 import { openSqliteQuota } from '../../../src/ledger/sqlite/quota.ts'
-import { ATTEMPT_VIEWS } from '../../../src/ledger/sqlite/attempt-views.ts'
 import { MIGRATIONS } from '../../../src/ledger/sqlite/migrations.ts'
+import { FIRST_SCHEMA, schemaOf } from '../../../src/ledger/statements/schema.ts'
 import { backupFile } from '../../../src/sqlite/backup.ts'
 import { migrate } from '../../../src/sqlite/migrate.ts'
+import { asNextRelease } from '../../later-schema.ts'
 import { openRun, rows, stage, statesOf, stream } from '../../suites/ledger/scene.ts'
 
 let folder: string
@@ -121,7 +122,7 @@ describe('opening', () => {
   it('keeps readers and writers apart: the file is in WAL mode', () => {
     const db = openLedgerDatabase(path)
     expect(db.sql('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' })
-    expect(db.sql('PRAGMA user_version').get()).toEqual({ user_version: MIGRATIONS.length })
+    expect(db.sql('PRAGMA user_version').get()).toEqual({ user_version: schemaOf(MIGRATIONS) })
     db.close()
   })
 
@@ -176,12 +177,12 @@ describe('opening', () => {
   })
 
   it('refuses a file of a newer release, and leaves it as it is', async () => {
-    const newer = MIGRATIONS.length + 1
+    const newer = schemaOf(MIGRATIONS) + 1
     outside(`CREATE TABLE theirs (id INTEGER); PRAGMA user_version = ${newer}`)
     const error = await errorOf(() => openSqliteLedger(path))
     expect(error.code).toBe('ledger_newer')
     expect(error.message).toMatch(
-      `schema version ${newer}; this release knows up to ${MIGRATIONS.length}`,
+      `schema version ${newer}; this release knows up to ${schemaOf(MIGRATIONS)}`,
     )
     outside('INSERT INTO theirs VALUES (1)')
   })
@@ -217,33 +218,41 @@ describe('opening', () => {
     other.close()
   })
 
-  it('mends the views in a file upon which others built theirs', async () => {
-    const before = MIGRATIONS.indexOf(ATTEMPT_VIEWS)
-    outside(`${MIGRATIONS.slice(0, before).join(';')}; PRAGMA user_version = ${before};
-      CREATE VIEW ours AS SELECT run, mended_by, raw FROM rejects`)
-    await openSqliteLedger(path, { setUp: 'upgrade' }).close()
-    outside('SELECT * FROM ours')
-  })
+  it.each([1, 2, 5, 19, 20, 36, 37, 38, 99, FIRST_SCHEMA - 1])(
+    'refuses a file of a build that counted to %i, and leaves it as it is',
+    async (version) => {
+      outside(
+        `PRAGMA journal_mode = WAL; CREATE TABLE runs (id INTEGER); PRAGMA user_version = ${version}`,
+      )
+      const before = await readFile(path)
+      for (const options of [{ readOnly: true }, {}, { setUp: 'upgrade' }] as const)
+        expect(await errorOf(() => openSqliteLedger(path, options))).toMatchObject({
+          code: 'ledger_unreadable',
+          message: `The ledger ${path} has schema version ${version}, and this release reads ${FIRST_SCHEMA} and later; it was left as it is. \`records-sync ledger backup FILE\` keeps a copy of it; then name a new place under \`ledger:\`, where the next run makes a new ledger`,
+        })
+      expect((await readFile(path)).equals(before)).toBe(true)
+    },
+  )
 
-  it('brings a file of the first release up to date, with all that is in it', async () => {
-    outside(`${MIGRATIONS[0]!}; PRAGMA user_version = 1;
-      INSERT INTO runs (sync, kind, mode, state, workflow_id, workflow_run_id, config, opened_at)
-        VALUES ('contacts', 'import', 'run', 'running', 'w', 'r', '{}', '2026-01-31T08:15:00.000Z'),
-          ('contacts', 'import', 'run', 'complete', 'w', 'r', '{"backfill":{}}', '2026-01-31T08:15:00.000Z'),
-          ('contacts', 'import', 'run', 'complete', 'w', 'r', '"text"', '2026-01-31T08:15:00.000Z')`)
-    const read = await errorOf(() => openSqliteLedger(path, { readOnly: true }))
-    expect(read.code).toBe('ledger_older')
-    const written = await errorOf(() => openSqliteLedger(path))
-    expect(written.message).toBe(
-      `The ledger ${path} is of an older release (schema version 1; this one has ${MIGRATIONS.length}); \`records-sync ledger upgrade\` brings it to this one, with a backup`,
-    )
-    const ledger = openSqliteLedger(path, { setUp: 'upgrade' })
-    expect(await ledger.run(1)).toMatchObject({ sync: 'contacts', kind: 'import' })
-    const purposes = await Promise.all([1, 2, 3].map(async (id) => (await ledger.run(id))?.purpose))
-    expect(purposes).toEqual(['sync', 'backfill', 'sync'])
-    await ledger.noteStream(1, stream('svc_contact'))
-    expect(await ledger.streams(1)).toEqual([stream('svc_contact')])
-    await ledger.close()
+  it('brings a file of an older release up to date, with all that is in it', async () => {
+    const old = openSqliteLedger(path)
+    const { id } = await openRun(old)
+    await old.close()
+    outside('CREATE VIEW ours AS SELECT run, mended_by, raw FROM rejects')
+    await asNextRelease(async () => {
+      const newest = schemaOf(MIGRATIONS)
+      const read = await errorOf(() => openSqliteLedger(path, { readOnly: true }))
+      expect(read.code).toBe('ledger_older')
+      const written = await errorOf(() => openSqliteLedger(path))
+      expect(written.message).toBe(
+        `The ledger ${path} is of an older release (schema version ${newest - 1}; this one has ${newest}); \`records-sync ledger upgrade\` brings it to this one, with a backup`,
+      )
+      const ledger = openSqliteLedger(path, { setUp: 'upgrade' })
+      expect(await ledger.run(id)).toMatchObject({ sync: 'contacts', kind: 'import' })
+      await ledger.close()
+      outside('SELECT * FROM later; SELECT * FROM ours')
+    })
+    expect(await errorOf(() => openSqliteLedger(path))).toMatchObject({ code: 'ledger_newer' })
   })
 
   it('is undone where a migration fails: nothing half made stays', async () => {

@@ -1,5 +1,4 @@
-// A migration: links, that is what rows ask to be linked to, the step of a run that sends them, and what is known of them from
-// earlier runs. Never edit it once it is released.
+// The tables of links: rows ask for them, a step of a run sends them, and earlier runs know them.
 
 export const LINK_TABLES = `
   CREATE TABLE links (
@@ -14,8 +13,8 @@ export const LINK_TABLES = `
     "column" TEXT,
     state TEXT NOT NULL,
     attempts INTEGER NOT NULL DEFAULT 0,
-    replayed INTEGER NOT NULL DEFAULT 0,
-    in_doubt INTEGER NOT NULL DEFAULT 0,
+    replayed FLAG NOT NULL DEFAULT 0,
+    in_doubt FLAG NOT NULL DEFAULT 0,
     source_id TEXT,
     target_id TEXT,
     replaced_id TEXT,
@@ -25,8 +24,7 @@ export const LINK_TABLES = `
     reason TEXT,
     detail TEXT,
     PRIMARY KEY (run, ordinal, number)
-  ) STRICT, WITHOUT ROWID;
-  CREATE INDEX links_edge ON links (run, target, key, association);
+  ) KEYED_70;
   CREATE INDEX links_sent ON links (run, ordinal, number) WHERE state = 'sent';
 
   CREATE TABLE link_steps (
@@ -43,8 +41,8 @@ export const LINK_TABLES = `
     unsent INTEGER NOT NULL DEFAULT 0,
     open INTEGER NOT NULL DEFAULT 0,
     requests INTEGER NOT NULL DEFAULT 0,
-    sent_at TEXT
-  ) STRICT;
+    sent_at INSTANT
+  ) ROWS_50;
 
   CREATE TABLE known_links (
     destination INTEGER NOT NULL REFERENCES destinations (id),
@@ -57,14 +55,14 @@ export const LINK_TABLES = `
     state TEXT NOT NULL,
     source_id TEXT,
     target_id TEXT,
-    one_source INTEGER NOT NULL DEFAULT 0,
+    one_source FLAG NOT NULL DEFAULT 0,
     run INTEGER NOT NULL,
-    PRIMARY KEY (destination, key, target, association)
-  ) STRICT, WITHOUT ROWID;
-  CREATE INDEX known_links_left ON known_links (destination, key, target, association) WHERE state <> 'linked';
-  CREATE INDEX known_links_parked ON known_links (destination, target_type, key, target, association)
-    WHERE state = 'parked';
-  CREATE INDEX known_links_one_source ON known_links (destination, target, association) WHERE one_source = 1;
+    -- Whether it is linked, and the source did not ask for it when it was read.
+    left_source FLAG NOT NULL DEFAULT 0 KNOWN_KEY
+  ) KEYED_70;
+  -- What is known of links to a record, and from it, for the day that it is removed.
+  CREATE INDEX known_links_target_record ON known_links (target_id) WHERE state = 'linked';
+  CREATE INDEX known_links_source_record ON known_links (source_id) WHERE state = 'linked';
 
   CREATE VIEW link_results AS
     SELECT runs.sync, links.run, links.ordinal, links.number, items.line, links.association, links.key,
@@ -74,12 +72,4 @@ export const LINK_TABLES = `
     FROM links JOIN runs ON runs.id = links.run
       LEFT JOIN items ON items.run = links.run AND items.ordinal = links.ordinal
     WHERE runs.mode = 'run';
-
-  CREATE VIEW link_rejects AS
-    SELECT * FROM link_results
-    WHERE state IN ('rejected', 'failed', 'unsent') AND EXISTS (SELECT 1 FROM known_links
-      WHERE known_links.destination = (SELECT destination FROM runs WHERE id = link_results.run)
-        AND known_links.key = link_results.key AND known_links.target = link_results.target
-        AND known_links.association = link_results.association
-        AND (known_links.state <> 'linked' OR known_links.run < link_results.run));
-  `
+`
