@@ -23,6 +23,9 @@ const slow = [
   'test/unit/**/*.slow.test.ts',
 ]
 
+/** What is done by `npm run test:soak` alone. */
+const left = process.env['RECORDS_SYNC_SOAK'] === undefined ? ['test/**/*.soak.test.ts'] : []
+
 /** More processes than cores only make each other slower, where nobody waits. */
 const cores = Math.max(2, availableParallelism())
 /** One tier after the other; within a tier Vitest takes the longest file first, as far as it knows from a run before. */
@@ -33,9 +36,9 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'unit', include: unit, exclude: slow, ...tier(2, cores + 1) },
+        test: { name: 'unit', include: unit, exclude: [...slow, ...left], ...tier(2, cores + 1) },
       },
-      { extends: true, test: { name: 'slow', include: slow, ...tier(1, cores) } },
+      { extends: true, test: { name: 'slow', include: slow, exclude: left, ...tier(1, cores) } },
       {
         extends: true,
         test: {
@@ -43,7 +46,7 @@ export default defineConfig({
           // Half of them wait, for a heartbeat or a time-out, while others work.
           ...tier(0, 5),
           include: ['test/**/*.test.ts'],
-          exclude: [...unit, ...slow, 'test/bench/**'],
+          exclude: [...unit, ...slow, ...left, 'test/bench/**'],
           globalSetup: ['test/setup/global.ts'],
         },
       },

@@ -36,12 +36,17 @@ const TEST_SETTINGS = [
 /** @param settings of a server that is started; one that is shared has those of tests */
 export async function startPostgres(settings = TEST_SETTINGS): Promise<Postgres> {
   const isShared = process.env['VITEST'] !== undefined
-  const server = process.env['PGHOST']
-    ? givenServer()
-    : await (isShared ? (shared ??= ownServer(TEST_SETTINGS)) : ownServer(settings))
+  // Begun when the first database is asked for: not every file that may need one does.
+  let begun: Promise<Server> | undefined
+  const server = () =>
+    (begun ??= process.env['PGHOST']
+      ? Promise.resolve(givenServer())
+      : isShared
+        ? (shared ??= ownServer(TEST_SETTINGS))
+        : ownServer(settings))
   const made: string[] = []
   const ask = async (text: string) => {
-    const client = new pg.Client({ connectionString: server.url('postgres') })
+    const client = new pg.Client({ connectionString: (await server()).url('postgres') })
     await client.connect()
     try {
       await client.query(text)
@@ -54,16 +59,19 @@ export async function startPostgres(settings = TEST_SETTINGS): Promise<Postgres>
       const name = `records_sync_test_${process.pid}_${Date.now()}_${count++}`
       made.push(name)
       await ask(`CREATE DATABASE ${name} TEMPLATE template0 ENCODING 'UTF8'`)
-      return server.url(name)
+      return (await server()).url(name)
     },
-    restart: async () =>
-      server.restart
-        ? await server.restart()
+    restart: async () => {
+      const { restart } = await server()
+      return restart
+        ? await restart()
         : await ask(
             `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = ANY ('{${made.join()}}')`,
-          ),
+          )
+    },
     async stop() {
-      if (server.stop && !isShared) return await server.stop()
+      const { stop } = isShared || begun === undefined ? {} : ((await begun) as Partial<Server>)
+      if (stop) return await stop()
       for (const name of made) await ask(`DROP DATABASE ${name} WITH (FORCE)`)
     },
   }

@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs'
 import { afterEach, expect, test } from 'vitest'
 import { startPostgres, type Postgres } from '../postgres.ts'
 import { contactsConfig, createProject, type Project } from './project.ts'
+import { sampled } from '../runs.ts'
 
 let postgres: Postgres | null = null
 let project: Project | null = null
@@ -26,7 +27,7 @@ const PEAK_MAX_MB = 420
 const peakMb = (pid: number): number =>
   Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1_024
 
-test.each(['SQLite', 'PostgreSQL'])(
+test.each(sampled(['PostgreSQL'], ['SQLite']))(
   '%s: rows of 900 KB are imported and read back in little memory',
   async (engine) => {
     if (engine === 'PostgreSQL') postgres = await startPostgres()

@@ -10,6 +10,7 @@ import { groupSync } from '../../workflows/names.ts'
 import { untilHung } from '../hang.ts'
 import { slowly, type GateOptions } from './batch-gate.ts'
 import { contactsCsv, createProject, fastTuning, main, type Project } from './project.ts'
+import { soakTest } from '../runs.ts'
 
 let project: Project
 afterEach(async () => await project.stop())
@@ -262,22 +263,25 @@ test('a blocked run is seen in the group, and the group goes on with it', async 
   expect(((await handle.result()) as GroupResult).state).toBe('complete')
 })
 
-test('a worker that is killed in the middle: another one goes on, in the same order, and each row is one record', async () => {
-  await make(
-    { companies: '', contacts: after('companies') },
-    { gate: { ...slowly, free: 3 }, rows: 600 },
-  )
-  const worker = project.spawnWorker()
-  const handle = await start({ syncs: 'all' })
-  await vi.waitUntil(() => project.gate.arrived > 3, untilHung)
-  worker.kill('SIGKILL')
-  project.gate.open()
-  await project.startWorker()
-  expect(((await handle.result()) as GroupResult).state).toBe('complete')
-  expect(project.held().size).toBe(1_200)
-  const [contacts, companies] = [await runOf('contacts'), await runOf('companies')]
-  expect(Date.parse(contacts!.openedAt)).toBeGreaterThanOrEqual(Date.parse(companies!.closedAt!))
-})
+soakTest(
+  'a worker that is killed in the middle: another one goes on, in the same order, and each row is one record',
+  async () => {
+    await make(
+      { companies: '', contacts: after('companies') },
+      { gate: { ...slowly, free: 3 }, rows: 600 },
+    )
+    const worker = project.spawnWorker()
+    const handle = await start({ syncs: 'all' })
+    await vi.waitUntil(() => project.gate.arrived > 3, untilHung)
+    worker.kill('SIGKILL')
+    project.gate.open()
+    await project.startWorker()
+    expect(((await handle.result()) as GroupResult).state).toBe('complete')
+    expect(project.held().size).toBe(1_200)
+    const [contacts, companies] = [await runOf('contacts'), await runOf('companies')]
+    expect(Date.parse(contacts!.openedAt)).toBeGreaterThanOrEqual(Date.parse(companies!.closedAt!))
+  },
+)
 
 test('an input that means nothing is refused with what to write', async () => {
   await make({ companies: '' }, { rest: 'groups:\n  nightly: { syncs: all }\n' })

@@ -18,6 +18,7 @@ import {
   linksConfig,
 } from './linked-contacts.ts'
 import { createProject, fastTuning, type Project } from './project.ts'
+import { sampled } from '../runs.ts'
 
 let postgres: Postgres
 let project: Project
@@ -42,7 +43,7 @@ async function asked<Result>(ask: (ledger: Ledger) => Promise<Result>): Promise<
   }
 }
 
-describe.each(['sqlite', 'postgres'])('a ledger on %s', (driver) => {
+describe.each(sampled(['sqlite'], ['postgres']))('a ledger on %s', (driver) => {
   const create = async (options: Parameters<typeof createProject>[0] = {}) => {
     const place = driver === 'sqlite' ? './ledger.db' : '{ postgres: "${LEDGER_URL}" }'
     project = await createProject({ config: linksConfig(place), ...options })

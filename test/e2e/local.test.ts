@@ -15,6 +15,7 @@ import { slowly } from './batch-gate.ts'
 import { companiesCsv, linkedContactsCsv, linkedDomains, linksConfig } from './linked-contacts.ts'
 import { contactsConfig, contactsCsv, createProject, type Project } from './project.ts'
 import { startCommand as start } from './watched-command.ts'
+import { soakTest } from '../runs.ts'
 
 const tuning = JSON.stringify({ in_flight: 2, heartbeat_timeout_ms: HEARTBEAT_MS })
 
@@ -100,23 +101,26 @@ test('a run that is left, by Ctrl-C and by a kill, is found by other terminals b
   expect([...project.service.records('svc_contact')]).toHaveLength(2_000)
 })
 
-test('a run of another purpose that is left by a kill is gone on with by the next `run SYNC --local`', async () => {
-  const project = await lonely({ gate: { free: 8, everyMs: 3_000 } })
-  project.write('contacts.csv', contactsCsv(400))
-  expect((await project.cli('run', 'contacts', '--local')).code).toBe(0)
-  const undoing = start(project, 'undo', '1', '--yes', '--local', '--tuning', tuning)
-  await expect
-    .poll(() => [...project.service.records('svc_contact')].length, untilHung)
-    .toBeLessThan(400)
-  undoing.child.kill('SIGKILL')
-  await undoing.ended
-  project.gate.open()
-  const next = await project.cli('run', 'contacts', '--local')
-  expect(next.err).toContain('this follows run 2 (undo), and starts none')
-  expect(next.out).toContain('Run 2 of contacts: complete')
-  expect(next.code).toBe(0)
-  expect([...project.service.records('svc_contact')]).toHaveLength(0)
-})
+soakTest(
+  'a run of another purpose that is left by a kill is gone on with by the next `run SYNC --local`',
+  async () => {
+    const project = await lonely({ gate: { free: 8, everyMs: 3_000 } })
+    project.write('contacts.csv', contactsCsv(400))
+    expect((await project.cli('run', 'contacts', '--local')).code).toBe(0)
+    const undoing = start(project, 'undo', '1', '--yes', '--local', '--tuning', tuning)
+    await expect
+      .poll(() => [...project.service.records('svc_contact')].length, untilHung)
+      .toBeLessThan(400)
+    undoing.child.kill('SIGKILL')
+    await undoing.ended
+    project.gate.open()
+    const next = await project.cli('run', 'contacts', '--local')
+    expect(next.err).toContain('this follows run 2 (undo), and starts none')
+    expect(next.out).toContain('Run 2 of contacts: complete')
+    expect(next.code).toBe(0)
+    expect([...project.service.records('svc_contact')]).toHaveLength(0)
+  },
+)
 
 test('a plan is applied, once, with a server and a worker of the command', async () => {
   const project = await lonely()
@@ -267,9 +271,11 @@ test('dev -- COMMAND runs it beside all parts, passes its exit code on, and keep
   expect(back.code).toBe(1)
 })
 
-test('a group in one terminal: a stop leaves its runs, and the next start goes on with them; a refused key ends it', async () => {
-  const project = await lonely({
-    config: `${contactsConfig()}  people:
+soakTest(
+  'a group in one terminal: a stop leaves its runs, and the next start goes on with them; a refused key ends it',
+  async () => {
+    const project = await lonely({
+      config: `${contactsConfig()}  people:
     import:
       from: { csv: ./people.csv }
       to: crm
@@ -281,35 +287,36 @@ test('a group in one terminal: a stop leaves its runs, and the next start goes o
 groups:
   nightly: { syncs: all }
 `,
-    gate: slowly,
-  })
-  project.write('contacts.csv', contactsCsv(500))
-  project.write('people.csv', 'id,first_name\np-1,Ada\np-2,Grace\n')
-  const group = JSON.stringify({ import: JSON.parse(tuning) })
-  const line = ['run', 'nightly', '--local', '--tuning', group]
-  const first = start(project, ...line)
-  await vi.waitUntil(() => project.gate.arrived > 2, untilHung)
-  first.child.kill('SIGINT')
-  expect(await first.ended).toBe(4)
-  expect(first.said()).toMatch(/The group stays where it is\. Go on with it: .*run nightly/)
-  expect(await runsOf(project)).toMatchObject([{ id: 1, state: 'running' }])
+      gate: slowly,
+    })
+    project.write('contacts.csv', contactsCsv(500))
+    project.write('people.csv', 'id,first_name\np-1,Ada\np-2,Grace\n')
+    const group = JSON.stringify({ import: JSON.parse(tuning) })
+    const line = ['run', 'nightly', '--local', '--tuning', group]
+    const first = start(project, ...line)
+    await vi.waitUntil(() => project.gate.arrived > 2, untilHung)
+    first.child.kill('SIGINT')
+    expect(await first.ended).toBe(4)
+    expect(first.said()).toMatch(/The group stays where it is\. Go on with it: .*run nightly/)
+    expect(await runsOf(project)).toMatchObject([{ id: 1, state: 'running' }])
 
-  project.gate.open()
-  const second = start(project, ...line)
-  expect(await second.ended).toBe(0)
-  expect(second.said()).toContain('nightly is at work: this follows it')
-  expect(second.said()).toContain('Group nightly: complete')
-  expect(await runsOf(project)).toEqual([
-    { id: 2, state: 'complete', read: 2 },
-    { id: 1, state: 'complete', read: 500 },
-  ])
+    project.gate.open()
+    const second = start(project, ...line)
+    expect(await second.ended).toBe(0)
+    expect(second.said()).toContain('nightly is at work: this follows it')
+    expect(second.said()).toContain('Group nightly: complete')
+    expect(await runsOf(project)).toEqual([
+      { id: 2, state: 'complete', read: 2 },
+      { id: 1, state: 'complete', read: 500 },
+    ])
 
-  project.write('key', 'a-key-that-nobody-has')
-  const refused = start(project, ...line)
-  expect(await refused.ended).toBe(3)
-  expect(refused.said()).toMatch(/refused/)
-  expect(await runsOf(project)).toHaveLength(2)
-})
+    project.write('key', 'a-key-that-nobody-has')
+    const refused = start(project, ...line)
+    expect(await refused.ended).toBe(3)
+    expect(refused.said()).toMatch(/refused/)
+    expect(await runsOf(project)).toHaveLength(2)
+  },
+)
 
 test('a local run waits for the run that it has started for parked links of another sync', async () => {
   const project = await lonely({ config: linksConfig() })

@@ -6,6 +6,7 @@ import { untilHung } from '../hang.ts'
 import { startPostgres, type Postgres } from '../postgres.ts'
 import { contactsConfig } from './contacts.ts'
 import { contactsCsv, createProject, type Project } from './project.ts'
+import { sampled } from '../runs.ts'
 
 let postgres: Postgres
 let project: Project
@@ -132,7 +133,7 @@ async function edit(key: string, name: string): Promise<void> {
 const names = () =>
   new Map([...project.held()].map(([key, { svc_first_name: name }]) => [key, name]))
 
-test.each(['sqlite', 'postgres'])(
+test.each(sampled(['sqlite'], ['postgres']))(
   'planned, applied without what others changed, and taken back, with a ledger on %s',
   async (driver) => {
     project = await createProject({

@@ -6,6 +6,7 @@ import { afterEach, expect, test } from 'vitest'
 import { RecordsClient } from '../../src/client/index.ts'
 import { mirrorSync, reconcile } from '../../workflows/names.ts'
 import { contactsCsv, createProject, defaultConfig, fastTuning, type Project } from './project.ts'
+import { soakTest } from '../runs.ts'
 
 const CONTACT = 'svc_contact'
 
@@ -91,40 +92,43 @@ test('reconcile, correct, retry, repair, audit: by command', async () => {
   expect(audit).toMatchObject({ code: 0, out: expect.stringContaining('Nothing was found') })
 })
 
-test('a worker that is killed while it compares: another one goes on, and each difference is found once', async () => {
-  project = await createProject({ config, service: { latencyMs: 20 } })
-  project.write('contacts.csv', contactsCsv(1_500))
-  const worker = project.spawnWorker()
-  await (await project.start('contacts')).result()
-  const { service } = project
-  const client = new RecordsClient({ baseUrl: service.url, key: service.key })
-  const records = service.records(CONTACT)
-  for (let index = 0; index < 1_500; index += 150)
-    await client.updateRecord(CONTACT, records[index]!.id, { svc_first_name: 'Zoe' })
-  await client.close()
-  const handle = await project.client.workflow.start(reconcile, {
-    taskQueue: await project.queue(),
-    workflowId: project.workflowId('reconcile-contacts'),
-    args: [{ sync: 'contacts', repair: true, tuning: { ...fastTuning, in_flight: 1 } }],
-  })
-  const ledger = project.ledger()
-  const settled = async () => (await ledger.books(2).catch(() => null))?.states.unchanged ?? 0
-  // Killed once it has compared some.
-  await expect.poll(settled, { interval: 20 }).toBeGreaterThan(300)
-  const gone = new Promise((resolve) => worker.once('exit', resolve))
-  worker.kill('SIGKILL')
-  await gone
-  await project.startWorker()
-  const result = await handle.result()
-  expect(result).toMatchObject({
-    state: 'complete',
-    found: { missing: 0, extra: 0, stale: 0, different: 10 },
-    left: { different: 0 },
-    manifest: expect.stringMatching(/^[\da-f]{64}$/),
-    books: { read: 1_500, states: { unchanged: 1_490, updated: 10 } },
-  })
-  const { rows } = await ledger.differences(2, { after: 0, limit: 100 })
-  await ledger.close()
-  expect(rows).toHaveLength(10)
-  expect(project.held().get('c-1')).toMatchObject({ svc_first_name: 'Name 1' })
-})
+soakTest(
+  'a worker that is killed while it compares: another one goes on, and each difference is found once',
+  async () => {
+    project = await createProject({ config, service: { latencyMs: 20 } })
+    project.write('contacts.csv', contactsCsv(1_500))
+    const worker = project.spawnWorker()
+    await (await project.start('contacts')).result()
+    const { service } = project
+    const client = new RecordsClient({ baseUrl: service.url, key: service.key })
+    const records = service.records(CONTACT)
+    for (let index = 0; index < 1_500; index += 150)
+      await client.updateRecord(CONTACT, records[index]!.id, { svc_first_name: 'Zoe' })
+    await client.close()
+    const handle = await project.client.workflow.start(reconcile, {
+      taskQueue: await project.queue(),
+      workflowId: project.workflowId('reconcile-contacts'),
+      args: [{ sync: 'contacts', repair: true, tuning: { ...fastTuning, in_flight: 1 } }],
+    })
+    const ledger = project.ledger()
+    const settled = async () => (await ledger.books(2).catch(() => null))?.states.unchanged ?? 0
+    // Killed once it has compared some.
+    await expect.poll(settled, { interval: 20 }).toBeGreaterThan(300)
+    const gone = new Promise((resolve) => worker.once('exit', resolve))
+    worker.kill('SIGKILL')
+    await gone
+    await project.startWorker()
+    const result = await handle.result()
+    expect(result).toMatchObject({
+      state: 'complete',
+      found: { missing: 0, extra: 0, stale: 0, different: 10 },
+      left: { different: 0 },
+      manifest: expect.stringMatching(/^[\da-f]{64}$/),
+      books: { read: 1_500, states: { unchanged: 1_490, updated: 10 } },
+    })
+    const { rows } = await ledger.differences(2, { after: 0, limit: 100 })
+    await ledger.close()
+    expect(rows).toHaveLength(10)
+    expect(project.held().get('c-1')).toMatchObject({ svc_first_name: 'Name 1' })
+  },
+)

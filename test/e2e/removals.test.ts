@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { untilHung } from '../hang.ts'
 import { startPostgres, type Postgres } from '../postgres.ts'
 import { contactsConfig, contactsCsv, createProject, type Project } from './project.ts'
+import { sampled } from '../runs.ts'
 
 let postgres: Postgres
 let project: Project
@@ -21,7 +22,7 @@ const json = async (...args: string[]) => {
   return { code, result: JSON.parse(out) }
 }
 
-test.each(['sqlite', 'postgres'])('with a ledger on %s', async (driver) => {
+test.each(sampled(['sqlite'], ['postgres']))('with a ledger on %s', async (driver) => {
   project = await createProject({
     config: contactsConfig({
       settings,

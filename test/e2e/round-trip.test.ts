@@ -7,6 +7,7 @@ import { mirrorSync } from '../../workflows/names.ts'
 import { startPostgres, type Postgres } from '../postgres.ts'
 import { everyShape, NAMES, samples, TYPE } from '../unit/sources/every-shape.ts'
 import { createProject, type Project } from './project.ts'
+import { sampled } from '../runs.ts'
 
 const OTHER_ORG = 4_712
 const RECORDS = 240
@@ -97,7 +98,7 @@ beforeAll(async () => {
 })
 afterAll(() => postgres.stop())
 
-describe.each(['duckdb', 'postgres'])('over %s', (kind) => {
+describe.each(sampled(['postgres'], ['duckdb']))('over %s', (kind) => {
   let project: Project
   afterAll(() => project.stop())
 

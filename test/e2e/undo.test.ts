@@ -6,6 +6,7 @@ import { undo } from '../../workflows/names.ts'
 import { startPostgres, type Postgres } from '../postgres.ts'
 import { contactsConfig, contactsCsv, createProject, fastTuning, type Project } from './project.ts'
 import { startAtTerminal } from './terminal-command.ts'
+import { sampled } from '../runs.ts'
 
 let postgres: Postgres
 let project: Project
@@ -25,7 +26,7 @@ const world = () =>
     ]),
   )
 
-test.each(['sqlite', 'postgres'])('with a ledger on %s', async (driver) => {
+test.each(sampled(['sqlite'], ['postgres']))('with a ledger on %s', async (driver) => {
   project = await createProject({
     config: contactsConfig({
       settings,

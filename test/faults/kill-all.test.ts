@@ -1,6 +1,5 @@
 // Two workers for each ledger, started from the command line, killed at random, while the Temporal server is restarted on the
-// same file. At the end of each run nothing is lost, doubled, stale or unaccounted for. RECORDS_SYNC_KILLS sets the number of
-// kills for each ledger (default 1), of which every fifth comes with a restart of the server.
+// same file. At the end of each run nothing is lost, doubled, stale or unaccounted for.
 
 import type { ChildProcess } from 'node:child_process'
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
@@ -18,9 +17,9 @@ import {
 } from '../e2e/project.ts'
 import { HANG_MS, HEARTBEAT_MS, untilHung } from '../hang.ts'
 import { startPostgres, type Postgres } from '../postgres.ts'
+import { rounds, sampled, seed } from '../runs.ts'
 
-const kills = Number(process.env['RECORDS_SYNC_KILLS'] ?? 1)
-const seed = Number(process.env['RECORDS_SYNC_SEED'] ?? Date.now() % 100_000)
+const kills = rounds(1, 30)
 const rows = 2_000
 const restartEvery = 5
 
@@ -51,7 +50,7 @@ async function books(run: number) {
   }
 }
 
-test.each(['sqlite', 'postgres'])(
+test.each(sampled(['sqlite'], ['postgres']))(
   `a ledger on %s: ${kills} kills of two workers, and restarts of the server (RECORDS_SYNC_SEED=${seed})`,
   async (driver) => {
     const config =

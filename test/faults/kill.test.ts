@@ -1,5 +1,5 @@
 // `kill -9` of the worker at random moments. After each restart the work goes on; at the end the books balance and what
-// the service holds equals the file. RECORDS_SYNC_KILLS sets the number of kills (default 1).
+// the service holds equals the file.
 
 import { HANG_MS } from '../hang.ts'
 import { afterEach, expect, test } from 'vitest'
@@ -7,9 +7,9 @@ import { isBalanced } from '../../src/core/domain/books.ts'
 import { seededRandom } from '../../src/service/limits/faults.ts'
 import { contactsCsv, createProject, type Project } from '../e2e/project.ts'
 import { runKilled } from './killed-run.ts'
+import { rounds, seed } from '../runs.ts'
 
-const kills = Number(process.env['RECORDS_SYNC_KILLS'] ?? 1)
-const seed = Number(process.env['RECORDS_SYNC_SEED'] ?? Date.now() % 100_000)
+const kills = rounds(1, 30)
 const rows = 6_000
 
 let project: Project

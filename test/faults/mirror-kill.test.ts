@@ -1,5 +1,5 @@
 // `kill -9` of the worker while it mirrors: during listings, merges, sweeps and counts. At rest the tables equal the service, and
-// nothing is deleted that is there. RECORDS_SYNC_KILLS sets the number of kills (default 1).
+// nothing is deleted that is there.
 
 import { HANG_MS, HEARTBEAT_MS } from '../hang.ts'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
@@ -10,9 +10,9 @@ import { mirrorSync } from '../../workflows/names.ts'
 import { differenceOf, rowsOf } from '../mirror-oracle.ts'
 import { createProject, type Project } from '../e2e/project.ts'
 import { startPostgres, type Postgres } from '../postgres.ts'
+import { rounds, sampled, seed } from '../runs.ts'
 
-const kills = Number(process.env['RECORDS_SYNC_KILLS'] ?? 1)
-const seed = Number(process.env['RECORDS_SYNC_SEED'] ?? Date.now() % 100_000)
+const kills = rounds(1, 30)
 const CONTACT = 'svc_contact'
 const contacts = 3_000
 
@@ -38,10 +38,7 @@ syncs:
     mirror: { from: crm, to: dwh, object_types: [svc_contact, svc_company] }
 `
 
-test.each([
-  ['duckdb', kills],
-  ['postgres', Math.ceil(kills / 2)],
-] as const)(
+test.each(sampled([['duckdb', kills]], [['postgres', Math.ceil(kills / 2)]]))(
   `kills at random moments (RECORDS_SYNC_SEED=${seed}), into %s: %i`,
   async (kind, count) => {
     const isDuckdb = kind === 'duckdb'

@@ -1,6 +1,5 @@
 // Imports that only create, or only update, through a proxy that loses answers, and with workers that are killed: no key gets a second
-// record, no record is touched that is not to be, and the books say what became of each row. RECORDS_SYNC_KILLS sets the number of
-// kills of each mode (default 1).
+// record, no record is touched that is not to be, and the books say what became of each row.
 
 import { afterEach, describe, expect, test } from 'vitest'
 import { isBalanced } from '../../src/core/domain/books.ts'
@@ -9,9 +8,9 @@ import { contactsConfig, contactsCsv, createProject, type Project } from '../e2e
 import { HANG_MS } from '../hang.ts'
 import { runKilled } from './killed-run.ts'
 import { startProxy } from './proxy.ts'
+import { rounds, seed, soakTest } from '../runs.ts'
 
-const kills = Number(process.env['RECORDS_SYNC_KILLS'] ?? 1)
-const seed = Number(process.env['RECORDS_SYNC_SEED'] ?? Date.now() % 100_000)
+const kills = rounds(1, 5)
 
 let project: Project
 const proxies: { close(): void }[] = []
@@ -110,7 +109,7 @@ describe.each(['create', 'update', 'upsert'] as const)('mode %s', (mode) => {
 })
 
 describe.each(['create', 'update'] as const)('mode %s', (mode) => {
-  test(
+  soakTest(
     `${kills} kills at random moments (RECORDS_SYNC_SEED=${seed}) lose and double nothing`,
     async () => {
       const [rows, known] = mode === 'create' ? [5_000, 500] : [4_000, 3_500]

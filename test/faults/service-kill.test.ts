@@ -1,6 +1,5 @@
 // `kill -9` of the service at random moments, while batches, links and deletes arrive. After each restart it holds every
-// write that it acknowledged, and of the one that it did not, all or nothing. RECORDS_SYNC_SERVICE_KILLS sets the number of
-// kills (default 1).
+// write that it acknowledged, and of the one that it did not, all or nothing.
 
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -13,9 +12,9 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { seededRandom } from '../../src/service/limits/faults.ts'
 import { mintStoredKey } from '../../src/service/index.ts'
 import { main } from '../e2e/project.ts'
+import { rounds, seed } from '../runs.ts'
 
-const kills = Number(process.env['RECORDS_SYNC_SERVICE_KILLS'] ?? 1)
-const seed = Number(process.env['RECORDS_SYNC_SEED'] ?? Date.now() % 100_000)
+const kills = rounds(1, 100)
 const batchSize = 20
 
 let dir: string

@@ -1,7 +1,6 @@
 // A worker that stands still in the middle of a push: its process is stopped, another one takes its segment over and closes
 // the run, a newer run writes newer values, and then the first one goes on. The oracle is the service: it holds the newer
 // values, everywhere. Real processes, both ledgers; fewer connections than lanes, so that batches which were written down wait.
-// RECORDS_SYNC_STOPS sets the number of rounds for each ledger (default 1).
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -25,10 +24,10 @@ import { seededRandom } from '../../src/service/limits/faults.ts'
 import { startService, type RunningService } from '../../src/service/index.ts'
 import { HANG_MS } from '../hang.ts'
 import { startPostgres, type Postgres } from '../postgres.ts'
+import { rounds, seed } from '../runs.ts'
 import { HEARTBEAT_TIMEOUT_MS, stopDeps, stopSync } from './stop-scene.ts'
 
-const rounds = Number(process.env['RECORDS_SYNC_STOPS'] ?? 1)
-const seed = Number(process.env['RECORDS_SYNC_SEED'] ?? Date.now() % 100_000)
+const stops = rounds(1, 10)
 const rows = 800
 const batches = rows / 50
 
@@ -112,7 +111,7 @@ async function stopsIn(place: LedgerPlace, isLocked: () => Promise<boolean>): Pr
   const sent = () => service.stats().byOperation['batchUpsert'] ?? 0
 
   const pusher = await startPusher(place, service)
-  for (let round = 1; round <= rounds; round++) {
+  for (let round = 1; round <= stops; round++) {
     const where = `round ${round}, seed ${seed}`
     const older = await openNext()
     const before = sent()

@@ -1,6 +1,6 @@
 // Three workers in processes of their own share the run of an import through a PostgreSQL ledger, and are ended at random:
 // killed, or stopped in order. At the end the books balance, no item is without an outcome, and the service holds the last
-// valid version of each key. RECORDS_SYNC_KILLS sets the number of kills (default 1).
+// valid version of each key.
 
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -19,9 +19,9 @@ import {
   type Project,
 } from '../e2e/project.ts'
 import { startPostgres, type Postgres } from '../postgres.ts'
+import { rounds, seed, soakTest } from '../runs.ts'
 
-const kills = Number(process.env['RECORDS_SYNC_KILLS'] ?? 1)
-const seed = Number(process.env['RECORDS_SYNC_SEED'] ?? Date.now() % 100_000)
+const kills = rounds(1, 30)
 const rows = 4_000
 const inFlight = 2
 /** Segments that a worker works on at once: so that they have to share. */
@@ -198,7 +198,7 @@ test('three workers push the segments of one run side by side', async () => {
   expect(workers.size).toBeGreaterThan(1)
 })
 
-test('three workers stopped in turn, each replaced: nothing is sent twice', async () => {
+soakTest('three workers stopped in turn, each replaced: nothing is sent twice', async () => {
   const codes: unknown[] = []
   const left = [...workers]
   // The run is not over before the third has stopped.
@@ -218,7 +218,7 @@ test('three workers stopped in turn, each replaced: nothing is sent twice', asyn
   expect({ replayed, again }).toEqual({ replayed: 0, again: 0 })
 })
 
-test(
+soakTest(
   `${kills} kills among three workers (RECORDS_SYNC_SEED=${seed}) lose and double nothing`,
   async () => {
     const next = seededRandom(seed)

@@ -5,5 +5,5 @@ import { History } from './oracle/history.ts'
 import { testMovedHistories } from './oracle/play.ts'
 import { WriterHistory } from './two-writers/history.ts'
 
-testMovedHistories('imports and links', (options) => History.play(options), 8)
-testMovedHistories('two writers', (options) => WriterHistory.play(options, new Map()), 6)
+testMovedHistories('imports and links', (options) => History.play(options), 2)
+testMovedHistories('two writers', (options) => WriterHistory.play(options, new Map()), 2)

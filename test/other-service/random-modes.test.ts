@@ -1,5 +1,5 @@
 // Imports that only create, or only update, under habits and faults that a seed chooses: the records of the service are compared with
-// what they have to be, whatever is told. RECORDS_SYNC_ROUNDS=200 makes more rounds, RECORDS_SYNC_SEED=17 begins at another one.
+// what they have to be, whatever is told. RECORDS_SYNC_SEED=17 begins at another one.
 
 import { expect, it } from 'vitest'
 import { isBalanced, type Books } from '../../src/core/domain/books.ts'
@@ -7,10 +7,11 @@ import { COLUMNS, cells, contactDifferences, rowOf } from './contacts.ts'
 import type { Row } from './contacts.ts'
 import { dice, habitsOf } from './random-habits.ts'
 import { randomScene } from './random-scene.ts'
+import { rounds } from '../runs.ts'
 
-const rounds = Number(process.env['RECORDS_SYNC_ROUNDS'] ?? 1)
+const count = rounds(1, 50)
 const first = Number(process.env['RECORDS_SYNC_SEED'] ?? 4)
-const seeds = Array.from({ length: rounds }, (_, index) => first + index)
+const seeds = Array.from({ length: count }, (_, index) => first + index)
 const BATCHES = ['batchCreate', 'batchUpdate', 'batchUpsert']
 
 const written = ({ states }: Books) => states.created + states.updated

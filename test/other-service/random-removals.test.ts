@@ -1,5 +1,5 @@
 // Sources that change from run to run, other writers, habits and faults that a seed chooses: which records are removed, and which are
-// left, is compared with a model that knows nothing of the product. RECORDS_SYNC_ROUNDS=200 makes more rounds, RECORDS_SYNC_SEED=17
+// left, is compared with a model that knows nothing of the product. RECORDS_SYNC_SEED=17
 // begins at another one.
 
 import { expect, it } from 'vitest'
@@ -9,10 +9,11 @@ import { COLUMNS, cells, rowOf } from './contacts.ts'
 import { dice, habitsOf } from './random-habits.ts'
 import { randomScene } from './random-scene.ts'
 import type { Rec } from './index.ts'
+import { rounds } from '../runs.ts'
 
-const rounds = Number(process.env['RECORDS_SYNC_ROUNDS'] ?? 2)
+const count = rounds(2, 50)
 const first = Number(process.env['RECORDS_SYNC_SEED'] ?? 4)
-const seeds = Array.from({ length: rounds }, (_, index) => first + index)
+const seeds = Array.from({ length: count }, (_, index) => first + index)
 const BATCHES = ['batchCreate', 'batchUpdate', 'batchUpsert', 'batchDelete']
 
 it.each(seeds)('seed %i', { timeout: 600_000 }, async (seed) => {

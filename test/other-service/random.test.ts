@@ -1,5 +1,5 @@
 // Imports and mirrors under habits and faults that a seed chooses: whatever is told, the service's records and the tables are
-// compared with what they have to be. RECORDS_SYNC_ROUNDS=200 makes more rounds, RECORDS_SYNC_SEED=17 begins at another one.
+// compared with what they have to be. RECORDS_SYNC_SEED=17 begins at another one.
 
 import { describe, expect, it } from 'vitest'
 import type { Books } from '../../src/core/domain/books.ts'
@@ -11,10 +11,11 @@ import { randomScene } from './random-scene.ts'
 import { Num, startOtherService } from './index.ts'
 import type { Rec } from './index.ts'
 import { tableDifferences } from './table.ts'
+import { rounds } from '../runs.ts'
 
-const rounds = Number(process.env['RECORDS_SYNC_ROUNDS'] ?? 1)
+const count = rounds(1, 50)
 const first = Number(process.env['RECORDS_SYNC_SEED'] ?? 4)
-const seeds = Array.from({ length: rounds }, (_, index) => first + index)
+const seeds = Array.from({ length: count }, (_, index) => first + index)
 const DAY = 86_400_000
 
 /** What a run must not say: that all is done where it is not. */
@@ -37,7 +38,7 @@ describe('imports', () => {
       contactDifferences(service, [...model.values()], fold).filter(
         (text) => !text.includes('no row'),
       )
-    const size = rounds > 2 ? 300 + below(often(0.2) ? 2_700 : 700) : 300
+    const size = count > 2 ? 300 + below(often(0.2) ? 2_700 : 700) : 300
     let rows = Array.from({ length: size }, (_, index) => rowOf(index + 1))
     for (let step = 0; step < 4; step++) {
       const twice = often(0.3) ? rows.filter(() => often(0.02)).map((row) => ({ ...row })) : []

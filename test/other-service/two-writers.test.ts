@@ -8,6 +8,6 @@ import { WriterHistory, type Tally } from './two-writers/history.ts'
 const tally: Tally = new Map()
 testHistories(
   (options) => WriterHistory.play(options, tally),
-  { sqlite: 16, postgres: 3 },
+  { sqlite: 12, postgres: 2 },
   () => Object.fromEntries([...tally].toSorted()),
 )

@@ -4,6 +4,7 @@ import { readFileSync, readdirSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { HANG_MS } from '../hang.ts'
+import { isSoak, rounds } from '../runs.ts'
 import { playWith, readPlans } from './planted/play.ts'
 import { PLANTED } from './planted/table.ts'
 import type { Played } from './search/child.ts'
@@ -14,7 +15,8 @@ import { drawPlan, type Plan } from './search/plan.ts'
 import { prepareSimulator, type Prepared } from './search/prepare.ts'
 import { search } from './search/search.ts'
 
-const { RECORDS_SYNC_HISTORIES = '60', RECORDS_SYNC_SEED, RECORDS_SYNC_PLANTED } = process.env
+const { RECORDS_SYNC_HISTORIES, RECORDS_SYNC_SEED } = process.env
+const count = Number(RECORDS_SYNC_HISTORIES ?? rounds(20, 500))
 const firstSeed = Number(RECORDS_SYNC_SEED ?? 80_000)
 const long = { timeout: 6 * HANG_MS }
 
@@ -76,8 +78,8 @@ test.each(kept)(
 )
 
 test.each([
-  { ledger: 'sqlite', histories: Number(RECORDS_SYNC_HISTORIES) },
-  { ledger: 'postgres', histories: Math.ceil(Number(RECORDS_SYNC_HISTORIES) / 7) },
+  { ledger: 'sqlite', histories: count },
+  { ledger: 'postgres', histories: Math.ceil(count / 7) },
 ] as const)(
   `$histories histories from seed ${firstSeed}: $ledger`,
   async ({ ledger, histories }) => {
@@ -142,23 +144,15 @@ test(
   long.timeout,
 )
 
-/** Each is planted by `npm run simulate -- --planted all --plans`. */
+/** Those of `npm test`; `npm run test:soak` and `npm run simulate -- --planted all --plans` plant each that has a plan. */
 const ALWAYS = [
   'answers-in-another-order',
-  'creates-are-replayed',
-  'other-addresses-are-believed',
   'changed-records-are-deleted',
-  'comparisons-count-as-writes',
-  'other-orgs-are-fit',
-  'keys-go-to-other-services',
-  'requests-without-a-time-limit',
   'times-that-go-back-are-late',
-  'long-numbers-are-rounded',
-  'postgres-staging-without-lock',
   'postgres-old-attempts-stage',
 ]
 const planted = PLANTED.filter(({ name }) =>
-  RECORDS_SYNC_PLANTED === undefined ? ALWAYS.includes(name) : readPlans()[name] !== undefined,
+  isSoak ? readPlans()[name] !== undefined : ALWAYS.includes(name),
 )
 
 test.each(planted.map((bug) => [bug.name, bug] as const))(

@@ -14,6 +14,7 @@ import { contactsCsv, createProject, fastTuning, type Project } from '../e2e/pro
 import { workflowBundle } from '../e2e/worker.ts'
 import { startProxy } from '../faults/proxy.ts'
 import { untilHung } from '../hang.ts'
+import { soakTest } from '../runs.ts'
 
 const rows = 5_000
 /** Requests of a segment. */
@@ -135,7 +136,7 @@ async function decided(
 }
 const text = (data: Uint8Array | null | undefined) => Buffer.from(data ?? []).toString()
 
-test('old and new workers take turns on one run', async () => {
+soakTest('old and new workers take turns on one run', async () => {
   const handle = await start('first')
   let worker = startWorker(today)
   // The old one begins, the new one goes on, the old one ends it.

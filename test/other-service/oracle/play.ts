@@ -10,11 +10,12 @@ import { moveLedger } from '../../../src/ledger/move/move.ts'
 import { openLedger, openMoveStore, type LedgerPlace } from '../../../src/ledger/open.ts'
 import { HANG_MS } from '../../hang.ts'
 import { startPostgres } from '../../postgres.ts'
+import { rounds } from '../../runs.ts'
 
-const { RECORDS_SYNC_HISTORIES, RECORDS_SYNC_KILLS, RECORDS_SYNC_SEED, RECORDS_SYNC_TELL } =
-  process.env
+const { RECORDS_SYNC_HISTORIES, RECORDS_SYNC_SEED, RECORDS_SYNC_TELL } = process.env
 const first = Number(RECORDS_SYNC_SEED ?? 1)
-const killsMin = Number(RECORDS_SYNC_KILLS ?? 1)
+/** Histories are played until so many workers were killed. */
+const killsMin = RECORDS_SYNC_HISTORIES === undefined ? rounds(1, 30) : 0
 /** Histories of one ledger: its statements are prepared once, and it does not grow without end. */
 const BLOCK = 10
 /** Of a history, on a busy machine. */
@@ -24,10 +25,11 @@ const FAILED_MAX = 20
 
 /** The seeds that are always played; of a long series one more that nobody has played before. */
 function seedsOf(usual: number): number[] {
-  const count = Number(RECORDS_SYNC_HISTORIES ?? usual)
+  const count = Number(RECORDS_SYNC_HISTORIES ?? rounds(usual, 500))
   const seeds = Array.from({ length: count }, (_, index) => first + index)
-  const isLong = RECORDS_SYNC_HISTORIES !== undefined && RECORDS_SYNC_SEED === undefined
-  return isLong ? [...seeds, 1_000_000 + (Date.now() % 1_000_000)] : seeds
+  return count > usual && RECORDS_SYNC_SEED === undefined
+    ? [...seeds, 1_000_000 + (Date.now() % 1_000_000)]
+    : seeds
 }
 
 export interface HistoryOptions {

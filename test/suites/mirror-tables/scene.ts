@@ -15,6 +15,7 @@ import type {
   MirrorValue,
   StreamChange,
 } from '../../../src/warehouses/mirror-tables.ts'
+import { rounds } from '../../runs.ts'
 
 /** A place of its own for one test. */
 export interface MirrorPlace {
@@ -91,8 +92,8 @@ export interface StoredRow {
 
 export const NOTHING: MergeCounts = { inserted: 0, changed: 0, unchanged: 0, older: 0, reverted: 0 }
 
-/** How often a property is tried; `test/soak.sh` has the full number. */
-export const SEQUENCES = Number(process.env['RECORDS_SYNC_SEQUENCES'] ?? 3)
+/** How often a property is tried. */
+export const SEQUENCES = rounds(3, 50)
 
 export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
 

@@ -18,16 +18,16 @@ import {
   sum,
 } from '../../bench/pacing/scenarios.ts'
 import { SERVER_KINDS, type ServerKind } from '../../bench/pacing/servers.ts'
+import { isSoak } from '../../runs.ts'
 
 const times = { seed: 1, warmUpS: 120, measuredS: 180 }
-const full = process.env['RECORDS_SYNC_SIMULATED_S']
 /** `npm test` looks at half of 6,000, and at a minute of it, which has as many requests as five at 600. */
-const HIGH = full === undefined ? 3_000 : 6_000
+const HIGH = isSoak ? 6_000 : 3_000
 const timesAt = (limit: number) =>
-  limit < HIGH ? times : { ...times, measuredS: Number(full ?? 60) }
+  limit < HIGH ? times : { ...times, measuredS: isSoak ? 180 : 60 }
 /** Of what happens several times in a quarter of an hour, `npm test` looks at less, and at as much time for each. */
 const brief = (incident: Partial<Scenario>, less: Partial<Scenario>) =>
-  full === undefined ? { ...incident, ...less } : incident
+  isSoak ? incident : { ...incident, ...less }
 const eachServer = describe.each(SERVER_KINDS)
 const incident = (server: ServerKind, scenario: Partial<Scenario>, processes = 8) =>
   simulate(incidentScenario(server, { processes, scenario }, 1), OrgQuota)

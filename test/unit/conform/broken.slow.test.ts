@@ -7,6 +7,7 @@ import { RULES } from '../../../src/conform/index.ts'
 import type { RunningService } from '../../../src/service/index.ts'
 import type { Breakage, PassedRequest } from './breaking.ts'
 import { conformBroken, everythingIn, idsOf, startScene } from './scene.ts'
+import { isSoak } from '../../runs.ts'
 
 let service: RunningService
 beforeAll(async () => void (service = await startScene()))
@@ -37,7 +38,7 @@ const FILTERS = RULES.map(({ id }) => id).filter(
 type Case = readonly [what: string, broken: readonly string[], breakage: Breakage]
 
 /** Breakages of one run, unless `npm run test:soak` looks at each alone. */
-const AT_A_TIME = Number(process.env['RECORDS_SYNC_BREAKAGES'] ?? 6)
+const AT_A_TIME = isSoak ? 1 : 6
 /** Of what these change, others are seen. */
 const ALONE = /^(a 500|has_more|a code outside)/
 

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 import { REMOVAL_STATES } from '../../../src/core/domain/removals.ts'
 import type { ImportClient } from '../../../src/import/ports.ts'
 import type { ImportConfig } from '../../../config/index.ts'
-import { onEachLedger } from './each-ledger.ts'
+import { onSampledLedgers } from './each-ledger.ts'
 import { clientWith, CONTACT, importScene, type RunOptions, type Scene } from './scene.ts'
 
 const NAMES = { svc_external_id: { column: 'id' }, svc_first_name: { column: 'first' } }
@@ -33,7 +33,7 @@ const edits =
 
 const nameOf = async (scene: Scene) => (await scene.held('k1'))?.properties['svc_first_name']
 
-onEachLedger('an edit between a write and its reading back', () => {
+onSampledLedgers('an edit between a write and its reading back', () => {
   it.each(EDITS)('is left by an undo of an update (%s)', async (value) => {
     const scene = await keeping()
     scene.rows(HEAD, [['k1', 'old']])

@@ -3,7 +3,7 @@
 
 import { describe, expect, it } from 'vitest'
 import type { ImportConfig } from '../../../config/index.ts'
-import { onEachLedger } from './each-ledger.ts'
+import { onSampledLedgers } from './each-ledger.ts'
 import {
   CONTACT,
   importScene,
@@ -410,7 +410,7 @@ const CASES: readonly Case[] = [
   },
 ]
 
-onEachLedger('a row that was left over', () => {
+onSampledLedgers('a row that was left over', () => {
   it.each(CASES)('$name', async ({ config = DELETE, play, isLeftOut, held, after = held }) => {
     const t = await Play.of(config)
     const end = await play(t)
@@ -472,7 +472,7 @@ const WRITINGS: readonly Writing[] = [
   ],
 ]
 
-onEachLedger('a record that was written between two whole readings', () => {
+onSampledLedgers('a record that was written between two whole readings', () => {
   describe.each([
     ['delete', DELETE, null],
     ['clear', CLEAR, 'cleared'],
@@ -518,7 +518,7 @@ function numbersOf(seed: number): (below: number) => number {
   }
 }
 
-onEachLedger('whatever runs, retries, corrections, repairs and undos do', () => {
+onSampledLedgers('whatever runs, retries, corrections, repairs and undos do', () => {
   it.each(Array.from({ length: 12 }, (_, seed) => ({ seed, clears: seed % 3 === 2 })))(
     'no record of ours outlives its row: $seed (clears $clears)',
     async ({ seed, clears }) => {

@@ -6,7 +6,7 @@ import type { ImportConfig, LinkMapping } from '../../../config/index.ts'
 import type { ImportClient } from '../../../src/import/ports.ts'
 import { startService } from '../../../src/service/index.ts'
 import { startOtherService } from '../../other-service/index.ts'
-import { onEachLedger } from './each-ledger.ts'
+import { onSampledLedgers } from './each-ledger.ts'
 import {
   clientWith,
   importSceneOn,
@@ -269,7 +269,7 @@ const afterwards = (mode: Way['mode'], service: Way['service']) => async (move: 
 }
 
 describe.each(['import', 'link'] as const)('people have moved keys before a run of %s', (mode) => {
-  onEachLedger('the own service', () => {
+  onSampledLedgers('the own service', () => {
     test.each(MOVES)('%s', (_, move) => afterwards(mode, own)(move))
   })
   describe('another service', () => {

@@ -4,7 +4,7 @@
 import { expect, it } from 'vitest'
 import type { ImportConfig } from '../../../config/index.ts'
 import type { ImportClient } from '../../../src/import/ports.ts'
-import { onEachLedger } from './each-ledger.ts'
+import { onSampledLedgers } from './each-ledger.ts'
 import {
   clientWith,
   CONTACT,
@@ -59,7 +59,7 @@ const rowsOf = (first: string, keys = KEYS) => keys.map((key) => [key, `${first}
 
 const kept = ({ books }: RunEnd) => books.kept?.reasons ?? {}
 
-onEachLedger('what looks like a form of a value', () => {
+onSampledLedgers('what looks like a form of a value', () => {
   it.each<[Answers, 'theirs' | 'reject']>([
     ['bare', 'theirs'],
     ['shown', 'theirs'],

@@ -3,7 +3,7 @@
 
 import { expect, it } from 'vitest'
 import { startOtherService } from '../../other-service/index.ts'
-import { onEachLedger } from './each-ledger.ts'
+import { onSampledLedgers } from './each-ledger.ts'
 import { answer, QUERY } from './query-answers.ts'
 import { importSceneOn, type RunOptions } from './scene.ts'
 import { otherwise, watching } from './watching.ts'
@@ -46,7 +46,7 @@ async function next(options: RunOptions) {
   return { scene, end }
 }
 
-onEachLedger('a row that comes again in other capitals', () => {
+onSampledLedgers('a row that comes again in other capitals', () => {
   it('is sent before the newer one, at a service that shows nothing of its records', async () => {
     const { scene, end } = await next({ through: watching(undefined, FIRST).through })
     expect(end.books).toMatchObject({ read: 4, states: { updated: 3, created: 1 } })

@@ -9,7 +9,7 @@ import type { ImportConfig } from '../../../config/index.ts'
 import { readRunAccount } from '../../../src/report/account.ts'
 import { booksNotes } from '../../../src/report/books-notes.ts'
 import { backupFile } from '../../../src/sqlite/backup.ts'
-import { onEachLedger } from './each-ledger.ts'
+import { onSampledLedgers } from './each-ledger.ts'
 import { stagedPlan } from './plan-scene.ts'
 import { clientWith, CONTACT, importScene, type RunOptions, type Scene } from './scene.ts'
 
@@ -48,7 +48,7 @@ const namesOf = async (scene: Scene) => {
   return [properties['svc_first_name'], properties['svc_last_name']]
 }
 
-onEachLedger('the base of protection', () => {
+onSampledLedgers('the base of protection', () => {
   it('stays through another address of the org, and back', async () => {
     const scene = await protecting()
     row(scene, 'A1', 'B1')
@@ -130,7 +130,7 @@ onEachLedger('the base of protection', () => {
   )
 })
 
-onEachLedger('values that are written over without a base', () => {
+onSampledLedgers('values that are written over without a base', () => {
   const met = (scene: Scene, key: string) =>
     scene.client.createRecord(CONTACT, {
       svc_external_id: key,

@@ -6,7 +6,7 @@ import { REMOVAL_STATES } from '../../../src/core/domain/removals.ts'
 import { ROW_VERDICTS } from '../../../src/core/domain/row-changes.ts'
 import type { ImportClient } from '../../../src/import/ports.ts'
 import { collectReport } from '../../../src/report/collect.ts'
-import { onEachLedger } from './each-ledger.ts'
+import { onSampledLedgers } from './each-ledger.ts'
 import { clientWith, CONTACT, importScene, losesFirst, type RunEnd, type Scene } from './scene.ts'
 
 const NAMES = {
@@ -55,7 +55,7 @@ async function sinceOf({ ledger }: Scene, { run }: RunEnd) {
   )
 }
 
-onEachLedger('on_conflict: theirs', () => {
+onSampledLedgers('on_conflict: theirs', () => {
   it.each(['all', 'none'])(
     'leaves out what others changed, run after run (verify: %s)',
     async (verify) => {
@@ -207,7 +207,7 @@ onEachLedger('on_conflict: theirs', () => {
   })
 })
 
-onEachLedger('a value of ours that was sent without an answer', () => {
+onSampledLedgers('a value of ours that was sent without an answer', () => {
   it.each([true, false])('is sent again as it was (carried out: %s)', async (isDone) => {
     const scene = await protecting()
     scene.rows(HEAD, [['k1', 'A1', 'B1']])
@@ -253,7 +253,7 @@ onEachLedger('a value of ours that was sent without an answer', () => {
   })
 })
 
-onEachLedger('a worker that dies', () => {
+onSampledLedgers('a worker that dies', () => {
   it.each(['before the request', 'after it', 'before its batch is recorded'])(
     'sends what was kept back by the next one as well (%s)',
     async (place) => {
@@ -517,7 +517,7 @@ describe('a reconciliation', () => {
   })
 })
 
-onEachLedger('an undo', () => {
+onSampledLedgers('an undo', () => {
   it('takes back what the run wrote, leaves what it kept, and what is restored is ours again', async () => {
     const scene = await protecting(
       {},

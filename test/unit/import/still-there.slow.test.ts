@@ -3,7 +3,7 @@
 
 import { expect, it } from 'vitest'
 import type { ImportConfig } from '../../../config/index.ts'
-import { onEachLedger } from './each-ledger.ts'
+import { onSampledLedgers } from './each-ledger.ts'
 import { importScene, type Scene } from './scene.ts'
 
 const COLUMNS = ['id', 'first', 'flag']
@@ -70,7 +70,7 @@ const CASES: readonly Case[] = [
 
 const warningsOf = async (s: Scene, run: number) => (await s.ledger.run(run))!.warnings.join('\n')
 
-onEachLedger('a record', () => {
+onSampledLedgers('a record', () => {
   it.each(CASES)('$name', async ({ config = {}, rows, isExtra, isSaid = false }) => {
     const s = await importScene(MAPPING, { verify: 'all', ...config })
     s.rows(COLUMNS, [[...A], [...K]])

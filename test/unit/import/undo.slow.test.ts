@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { isBalanced } from '../../../src/core/domain/books.ts'
 import { REMOVAL_STATES } from '../../../src/core/domain/removals.ts'
 import { readUndos } from '../../../src/report/later-runs.ts'
-import { onEachLedger } from './each-ledger.ts'
+import { onSampledLedgers } from './each-ledger.ts'
 import { HEAD, NAMES } from './people.ts'
 import { clientWith, CONTACT, importScene, losesFirst, type Scene } from './scene.ts'
 
@@ -38,7 +38,7 @@ const removalsOf = async ({ ledger }: Scene, run: number) =>
 
 const approving = { approves: true }
 
-onEachLedger('undo', () => {
+onSampledLedgers('undo', () => {
   it('gives properties their values back, and deletes the records that the run made', async () => {
     const scene = await keeping()
     scene.rows(HEAD, rowsOf(120, 'first'))
@@ -329,7 +329,7 @@ onEachLedger('undo', () => {
   })
 })
 
-onEachLedger('an undo that is undone', () => {
+onSampledLedgers('an undo that is undone', () => {
   it('gives the values of before it again, and makes the records again that it deleted', async () => {
     const scene = await keeping()
     scene.rows(HEAD, rowsOf(3, 'first'))

@@ -4,7 +4,7 @@
 import { describe, expect, it } from 'vitest'
 import type { ImportConfig } from '../../../config/index.ts'
 import type { Json } from '../../../src/core/json.ts'
-import { onEachLedger } from './each-ledger.ts'
+import { onSampledLedgers } from './each-ledger.ts'
 import { EVENTS, eventsSource, windowOf, type Event } from './events.ts'
 import { CONTACT, importScene, type RunOptions, type Scene } from './scene.ts'
 
@@ -273,7 +273,7 @@ async function take(
 const timeOf = async (s: Scene) =>
   ((await s.held('1'))?.properties['svc_score'] as number | undefined) ?? null
 
-onEachLedger('after an undo of', () => {
+onSampledLedgers('after an undo of', () => {
   describe.each(CASES)('$name', ({ steps, leaves }) => {
     it.each(leaves.map(([at, held]) => ({ at, held })))(
       'a window with the event of $at leaves $held',

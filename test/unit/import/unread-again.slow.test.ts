@@ -3,7 +3,7 @@
 
 import { expect, it } from 'vitest'
 import type { ImportConfig } from '../../../config/index.ts'
-import { onEachLedger } from './each-ledger.ts'
+import { onSampledLedgers } from './each-ledger.ts'
 import { importScene, type RunOptions, type Scene } from './scene.ts'
 import { answer, QUERY } from './query-answers.ts'
 import { otherwise, watching } from './watching.ts'
@@ -39,7 +39,7 @@ async function cancelled(scene: Scene, stores?: (name: string) => string, more: 
   expect(await scene.run(options)).toMatchObject({ books: { states: { updated: 2 } } })
 }
 
-onEachLedger('rows that came again and were not read back', () => {
+onSampledLedgers('rows that came again and were not read back', () => {
   it('are read back by the next run, and sent by the one after it where they differ', async () => {
     const scene = await leftScene()
     await cancelled(scene, (name) => `${name} now`)
@@ -115,7 +115,7 @@ onEachLedger('rows that came again and were not read back', () => {
   })
 })
 
-onEachLedger('rows that a person corrected and that were not read back', () => {
+onSampledLedgers('rows that a person corrected and that were not read back', () => {
   const EMAILS = { ...NAMES, svc_email: { column: 'email' } }
   const COLUMNS = [...HEAD, 'email']
   const SOURCE = [

@@ -3,7 +3,7 @@
 
 import { expect, it } from 'vitest'
 import { isBalanced } from '../../../src/core/domain/books.ts'
-import { onEachLedger } from './each-ledger.ts'
+import { onSampledLedgers } from './each-ledger.ts'
 import {
   CONTACT,
   importScene,
@@ -55,7 +55,7 @@ const isUpdated = (end: RunEnd) => {
   expect(end.books.states).toMatchObject({ updated: 2, kept: 0, rejected: 0, conflict: 0 })
 }
 
-onEachLedger('a row that was written without an answer, and changed by a person since', () => {
+onSampledLedgers('a row that was written without an answer, and changed by a person since', () => {
   it.each(['theirs', 'reject'])('is written, and stays ours (on_conflict: %s)', async (policy) => {
     const scene = await sceneOf({ on_conflict: policy })
     source(scene, 'a')

@@ -1,5 +1,5 @@
 // A run that was killed is undone, and the undo is killed too: after it the service is as it was before the run, but for what others have
-// changed. RECORDS_SYNC_KILLS sets the number of kills of each (default 2).
+// changed.
 
 import { afterEach, expect, test } from 'vitest'
 import { RecordsClient } from '../../src/client/index.ts'
@@ -10,9 +10,9 @@ import { undo } from '../../workflows/names.ts'
 import { contactsConfig, contactsCsv, createProject, type Project } from '../e2e/project.ts'
 import { HANG_MS } from '../hang.ts'
 import { runKilled } from './killed-run.ts'
+import { rounds, seed } from '../runs.ts'
 
-const kills = Number(process.env['RECORDS_SYNC_KILLS'] ?? 2)
-const seed = Number(process.env['RECORDS_SYNC_SEED'] ?? Date.now() % 100_000)
+const kills = rounds(2, 6)
 const known = 800
 const rows = 1_500
 

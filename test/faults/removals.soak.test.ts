@@ -1,5 +1,4 @@
 // Removals whose workers are killed: each record has one outcome, which is what the service shows, and nothing else is gone.
-// RECORDS_SYNC_KILLS sets the number of kills (default 2).
 
 import { afterEach, expect, test } from 'vitest'
 import { isBalanced } from '../../src/core/domain/books.ts'
@@ -8,9 +7,9 @@ import { seededRandom } from '../../src/service/limits/faults.ts'
 import { contactsConfig, contactsCsv, createProject, type Project } from '../e2e/project.ts'
 import { HANG_MS } from '../hang.ts'
 import { runKilled } from './killed-run.ts'
+import { rounds, seed } from '../runs.ts'
 
-const kills = Number(process.env['RECORDS_SYNC_KILLS'] ?? 2)
-const seed = Number(process.env['RECORDS_SYNC_SEED'] ?? Date.now() % 100_000)
+const kills = rounds(2, 6)
 const rows = 1_500
 
 let project: Project

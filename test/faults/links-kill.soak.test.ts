@@ -1,5 +1,5 @@
 // Workers that are killed while a run makes links: no link is lost, none goes to another record, and the books say what became of
-// each. RECORDS_SYNC_KILLS sets the number of kills for each ledger (default 1).
+// each.
 
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { loadConfig, readLedgerPlace } from '../../config/index.ts'
@@ -18,9 +18,9 @@ import { HANG_MS } from '../hang.ts'
 import { startPostgres, type Postgres } from '../postgres.ts'
 import { runKilled } from './killed-run.ts'
 import { startProxy } from './proxy.ts'
+import { rounds, seed } from '../runs.ts'
 
-const kills = Number(process.env['RECORDS_SYNC_KILLS'] ?? 1)
-const seed = Number(process.env['RECORDS_SYNC_SEED'] ?? Date.now() % 100_000)
+const kills = rounds(1, 5)
 const rows = 1_500
 const domains = 13
 
