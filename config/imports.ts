@@ -114,8 +114,8 @@ export const mappingSettings = z.strictObject({
   symbol: z
     .string()
     .regex(
-      /^[^\s\d.,+()'’\u2010-\u2015\u2212]{1,3}$/u,
-      'expected a sign such as `€`, or a code such as `EUR`',
+      /^(?:[^\s\d.,+()'’\u2010-\u2015\u2212]{1,3}|\p{L}{1,3}\.)$/u,
+      'expected a sign such as `€`, or a code such as `EUR` or `Rs.`',
     )
     .optional()
     .describe(

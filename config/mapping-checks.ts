@@ -1,5 +1,6 @@
 // What the settings of one mapping mean for each other, as far as neither the service nor the source is needed to know it.
 
+import { contradicts } from '../src/core/currencies.ts'
 import { hasMonthName, hasShortYear } from '../src/core/date-format.ts'
 import { isJsonObject, type JsonObject } from '../src/core/json.ts'
 import { joinWords } from '../src/core/suggest.ts'
@@ -58,6 +59,12 @@ export function checkMapping(
   const { decimal = '.' } = mapping
   if (has('thousands') && mapping['thousands'] === decimal)
     complain('thousands', 'expected two different characters as `decimal` and `thousands`')
+  const { symbol, unit } = mapping
+  if (typeof symbol === 'string' && typeof unit === 'string' && contradicts(symbol, unit))
+    complain(
+      'symbol',
+      `\`${symbol}\` is of another currency than the unit ${unit}; correct one of them`,
+    )
   checkDates(checked, path, mapping)
   const yes = wordsOf(mapping['true'])
   if (wordsOf(mapping['false']).some((word) => yes.includes(word)))

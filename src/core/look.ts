@@ -2,7 +2,7 @@
 // sees is taken away; a joiner stays between letters and signs that it draws otherwise.
 
 /** Scripts and signs whose shape a joiner (U+200C, U+200D) changes. */
-const JOINED = String.raw`[\p{Extended_Pictographic}\u{1f3fb}-\u{1f3ff}${[
+const JOINED = String.raw`(?!\p{Default_Ignorable_Code_Point})[\p{Extended_Pictographic}\u{1f3fb}-\u{1f3ff}${[
   'Arabic',
   'Bengali',
   'Devanagari',

@@ -90,5 +90,7 @@ function withoutSymbol(text: string, symbol: string): string {
     : rest.endsWith(symbol)
       ? rest.slice(0, -symbol.length)
       : null
-  return bare === null ? text : `${sign}${bare.trim()}`
+  // A point behind letters is a part of them: `Rs.1500` is not 0.15.
+  const isCut = bare !== null && /\p{L}$/u.test(symbol) && /^\.\d/.test(bare)
+  return bare === null || isCut ? text : `${sign}${bare.trim()}`
 }

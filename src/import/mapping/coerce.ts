@@ -13,6 +13,7 @@ import {
 import { EMAIL_PATTERN, hasEmail, isEmail } from '../../core/email.ts'
 import { hasUnseen, seenText, withoutUnseen } from '../../core/look.ts'
 import { LosslessNumber, plainDecimal, numberFromDecimal } from '../../core/lossless-number.ts'
+import { plainDigits } from '../../core/plain-digits.ts'
 import type { PropertyMapping } from '../../../config/index.ts'
 import { decimalOfCell } from './amounts.ts'
 import type { Coerced, Coercion, CoercionContext } from './coercion.ts'
@@ -104,12 +105,9 @@ const asBoolean: Coercion = (cell, { mapping }) => {
   const { yes, no } = wordsOf(mapping)
   if (yes.some((word) => meant(word) === text)) return value(true)
   if (no.some((word) => meant(word) === text)) return value(false)
-  const expected = `one of ${[...yes, ...no].join(', ')}`
-  // Programs write `1.0` where a column of numbers has gaps.
-  const isWord = /^(?:[yntf]|on|off|[01]\.0+)$/.test(text)
   return refuse(
     'not_a_boolean',
-    isWord ? `${expected}; \`true:\` and \`false:\` of the mapping name other words` : expected,
+    `one of ${[...yes, ...no].join(', ')}; \`true:\` and \`false:\` of the mapping name other words`,
   )
 }
 
@@ -204,6 +202,9 @@ const TAKEN_AS_IT_IS: ReadonlySet<Coercion> = new Set([asText, asJson, asOption]
 
 const isReadByLook = (coercion: Coercion): boolean => !TAKEN_AS_IT_IS.has(coercion)
 
+/** Coercions that take digits of any script. */
+const OF_DIGITS: ReadonlySet<Coercion> = new Set([asNumber, asCurrency, asDate, asDatetime])
+
 /** Whether characters of a cell are left out because nobody sees them. */
 export const leavesOut = (coercion: Coercion, cell: Json): boolean =>
   typeof cell === 'string' && (isReadByLook(coercion) || coercion === asOption) && hasUnseen(cell)
@@ -222,9 +223,11 @@ const byShape: Readonly<Record<string, Coercion>> = {
  * no separator, a boolean no words, an `{amount, unit}` no other unit, and a list of one is that one.
  */
 export function coerceCell(coercion: Coercion, cell: Json, context: CoercionContext): Coerced {
-  if (typeof cell === 'string')
-    return coercion(isReadByLook(coercion) ? withoutUnseen(cell) : cell, context)
   const { mapping, valueType } = context
+  if (typeof cell === 'string') {
+    const text = isReadByLook(coercion) ? withoutUnseen(cell) : cell
+    return coercion(OF_DIGITS.has(coercion) ? plainDigits(text, mapping.decimal) : text, context)
+  }
   if (coercion === asJson) return shaped(cell, valueType)
   if (Array.isArray(cell)) {
     const [only] = cell as readonly Json[]

@@ -339,7 +339,11 @@ class RowMapper {
 
   #keyError(column: Column, row: SourceRow): CellError {
     const { name } = column.property
-    return this.#error(column, row, 'key_not_single', `${name} must carry exactly one value`)
+    const way =
+      column.split === undefined
+        ? ''
+        : `; instead of \`split\`, \`pattern: '^(?<first>.*?)(?:${column.split}.*)?$'\` of its mapping takes the first`
+    return this.#error(column, row, 'key_not_single', `${name} must carry exactly one value${way}`)
   }
 
   #error(

@@ -71,11 +71,12 @@ const negativeIn = (cell: string): NumberForm['negative'] =>
       ? 'trailing'
       : undefined
 
-/** Signs that a setting may name: of a currency, of percent, or the unit of the mapping. */
+/** Signs that a setting may name: of a currency, of percent, the unit of the mapping, or letters such as `Rs.`. */
 function symbolsIn(cell: string, { unit }: PropertyMapping): (string | undefined)[] {
   const [sign] = /\p{Sc}|%/u.exec(cell) ?? []
   const code = unit !== undefined && cell.includes(unit) ? unit : undefined
-  return [undefined, ...[sign, code].filter((symbol) => symbol !== undefined)]
+  const [short] = /(?<!\p{L})\p{L}{1,3}\./u.exec(cell) ?? []
+  return [undefined, ...[sign, code, short].filter((symbol) => symbol !== undefined)]
 }
 
 /** What the mapping lacks, as it is written. */

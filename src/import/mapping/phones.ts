@@ -9,6 +9,9 @@ export type PhoneLibrary = Pick<typeof phones, 'getCountries' | 'parsePhoneNumbe
 /** A longer cell is no telephone number. */
 const CHARS_MAX = 100
 
+/** What stands between several numbers. */
+const MARKS = [' ::: ', ';', '/', ',', '|', '\n']
+
 /** The country of `DE`, `DE national` and `international`, and which reading holds where a number without + has two. */
 export function phoneSetting(phone: string) {
   const [country, reading] = phone.split(' ')
@@ -50,7 +53,7 @@ export function phoneCoercion(
         reason: 'not_a_phone',
         expected: isOther
           ? `${expected}; with a + before it, which spreadsheets take away, it is a number of +${other.countryCallingCode}: \`phone: ${country} international\` of the mapping reads it so`
-          : expected,
+          : expected + several(text),
       }
     if (isOther && reading === undefined)
       return {
@@ -59,6 +62,17 @@ export function phoneCoercion(
         expected: `a number with one reading: this is a valid number of ${country}, and with a + before it, which spreadsheets take away, one of +${other.countryCallingCode}; \`phone: ${country} international\` or \`phone: ${country} national\` of the mapping says which holds`,
       }
     return { ok: true, value: number.number }
+  }
+
+  /** Which settings read a cell that has several numbers. */
+  function several(text: string): string {
+    const mark = MARKS.find((one) => {
+      const parts = text.split(one)
+      return parts.length > 1 && parts.every((part) => read(part.trim(), options) !== null)
+    })
+    return mark === undefined
+      ? ''
+      : `; it has several numbers: \`split: ${JSON.stringify(mark)}\` of the mapping makes a list of them, for a property that takes one, and \`pattern: '^(?<first>[^${mark.trim()[0] ?? '\\n'}]+)'\` takes the first`
   }
 
   /** What it is with a + before it, valid or not; null if it has one, or begins with 0. */

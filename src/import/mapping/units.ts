@@ -1,17 +1,11 @@
 // Units of currency amounts: which codes there are.
 
+import { isCurrency } from '../../core/currencies.ts'
 import { nearestWord } from '../../core/suggest.ts'
 
-const names = new Intl.DisplayNames('en', { type: 'currency', fallback: 'none' })
-
-/**
- * Whether amounts may have this unit. What the service lists decides; if it lists nothing, any code of ISO 4217 will do, old ones
- * and those of metals included.
- */
-export function isUnit(unit: string, served: ReadonlySet<string>): boolean {
-  if (served.size > 0) return served.has(unit)
-  return /^[A-Z]{3}$/.test(unit) && names.of(unit) !== undefined
-}
+/** Whether amounts may have this unit. What the service lists decides; if it lists nothing, any code of ISO 4217 will do. */
+export const isUnit = (unit: string, served: ReadonlySet<string>): boolean =>
+  served.size > 0 ? served.has(unit) : isCurrency(unit)
 
 /** The unit that was probably meant by one that is none. */
 export function meantUnit(unit: string, served: ReadonlySet<string>): string | undefined {

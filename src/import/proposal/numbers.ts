@@ -35,9 +35,9 @@ const DECIMAL = {
 
 /** A sign of a currency, a percent sign or a code, before or behind digits; a minus is none. */
 const SYMBOL =
-  /^[+-]?\s*([^\s\d.,+()'’\u2010-\u2015\u2212-]{1,3})\s*[\d.,+-]|\d[.,]?-?\s*([^\s\d.,+()'’\u2010-\u2015\u2212-]{1,3})$/u
+  /^[+-]?\s*(\p{L}{1,3}\.|[^\s\d.,+()'’\u2010-\u2015\u2212-]{1,3})\s*[\d.,+-]|\d[.,]?-?\s*(\p{L}{1,3}\.|[^\s\d.,+()'’\u2010-\u2015\u2212-]{1,3})$/u
 /** Signs and codes of currencies; any other mark, such as `<` or `%`, may change the value. */
-const MONEY = /^(?:\p{L}{0,2}\p{Sc}|[A-Z]{3}|kr|kč|zł|ft|fr|lei|sfr|rs|元|円|원)$/iu
+const MONEY = /^(?:\p{L}{0,2}\p{Sc}|[A-Z]{3}|(?:kr|kč|zł|ft|fr|lei|sfr|rs)\.?|元|円|원)$/iu
 /** `5k` and `3 Mio` are not 5 and 3: a mark that multiplies is no sign to leave out. */
 const MULTIPLE = /^(?:[kmbt]|bn|mn|mio|mil|mrd|mld|tsd|tds|crs?|cr|lac|[千万億亿兆萬])\p{Sc}?$/iu
 

@@ -3,10 +3,12 @@
 // two ways fit and mean different values, neither is taken: that is a question for a person.
 
 import type { PropertyWire } from '../../contract/index.ts'
+import { contradicts } from '../../core/currencies.ts'
+import { plainDigits } from '../../core/plain-digits.ts'
 import { coerceColumn, compileColumn } from '../mapping/columns.ts'
 import { isUnit } from '../mapping/units.ts'
 import type { Target } from '../mapping/target.ts'
-import { countCells, hasValue, fittingShare, type ColumnFacts } from './columns.ts'
+import { changedColumn, countCells, hasValue, fittingShare, type ColumnFacts } from './columns.ts'
 import { dateReading } from './dates.ts'
 import type { GuessEvidence } from './evidence.ts'
 import { cellTypeOf } from './cell-type.ts'
@@ -94,14 +96,14 @@ function readingOfType(
 ): CellReading {
   switch (type) {
     case 'date':
-      return dateReading(facts, trial, hints)
+      return dateReading(withPlainDigits(facts), trial, hints)
     case 'datetime':
       return timeReading(facts, trial, hints)
     case 'number':
     case 'integer':
-      return numberReading(facts, trial, hints, 'numbers')
+      return numberReading(withPlainDigits(facts), trial, hints, 'numbers')
     case 'currency':
-      return currencyReading(facts, trial, hints, units)
+      return currencyReading(withPlainDigits(facts), trial, hints, units)
     case 'boolean':
       return booleanReading(facts, trial)
     case 'user':
@@ -113,6 +115,9 @@ function readingOfType(
       return domainReading(property, facts, trial) ?? listReading(property, facts, trial, type)
   }
 }
+
+const withPlainDigits = (facts: ColumnFacts): ColumnFacts =>
+  changedColumn(facts, { settings: {}, change: plainDigits })
 
 /** Reads the values as a run would, and checks what the service would. */
 function fitterOf(
@@ -246,14 +251,6 @@ function currencyReading(
 }
 
 const SIGNS: Readonly<Record<string, string>> = { '€': 'EUR', '£': 'GBP' }
-/** Signs that several currencies have, or that are no codes: the currencies that they may mean most. */
-const SHARED_SIGNS: Readonly<Record<string, readonly string[]>> = {
-  $: ['USD', 'CAD', 'AUD', 'NZD', 'SGD', 'HKD', 'TWD', 'MXN', 'ARS', 'CLP', 'COP', 'BRL'],
-  '¥': ['JPY', 'CNY'],
-  '￥': ['JPY', 'CNY'],
-  '₹': ['INR'],
-  kr: ['SEK', 'NOK', 'DKK', 'ISK'],
-}
 
 /** What else than the unit of the column's name or sign is said of the currency; null if nothing. */
 function unitDoubt({
@@ -267,10 +264,8 @@ function unitDoubt({
   readonly sign: string
   readonly column: string | undefined
 }): string | null {
-  const shared = Object.hasOwn(SHARED_SIGNS, sign) ? SHARED_SIGNS[sign]! : null
-  const isOther =
-    byName !== null && (bySign === null ? shared?.includes(byName) === false : bySign !== byName)
-  if (isOther) return `its name says ${byName}, and its cells have the sign of another currency`
+  if (byName !== null && (bySign === null ? contradicts(sign, byName) : bySign !== byName))
+    return `its name says ${byName}, and its cells have the sign of another currency`
   return column === undefined ? null : 'another column has currencies, and they may be those'
 }
 

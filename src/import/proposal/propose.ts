@@ -3,9 +3,16 @@
 // not show how values are meant, it asks instead of guessing. No cell is in a reason.
 
 import { formatNumber } from '../../core/format.ts'
+import { partsOf } from '../mapping/cell-parts.ts'
 import type { Target } from '../mapping/target.ts'
 import { assignColumns, getsText, type Assignment, type Pair } from './assignment.ts'
-import { columnFacts, fittingShare, type ColumnFacts, type SourceSample } from './columns.ts'
+import {
+  columnFacts,
+  countCells,
+  fittingShare,
+  type ColumnFacts,
+  type SourceSample,
+} from './columns.ts'
 import { showsDayFirst } from './dates.ts'
 import type { GuessEvidence } from './evidence.ts'
 import { keyCandidates, type KeyCandidate } from './matching.ts'
@@ -231,9 +238,17 @@ function keyProperty(
   columns: readonly ColumnFacts[],
 ): ProposedProperty {
   const pair = pairs.find((one) => one.property.name === property && one.column.name === column)
-  if (pair) return proposedOf(pair)
+  if (pair) return proposedOf(ofOneValue(pair))
   const settings = columns.find(({ name }) => name === column)?.guard?.settings ?? {}
   return { property, column, settings, reason: 'the key of the rows' }
+}
+
+/** A row whose key has several values is set aside. */
+function ofOneValue(pair: Pair): Pair {
+  const { split } = pair.reading.settings
+  if (split === undefined) return pair
+  const isSingle = (value: string) => partsOf(value, split).length === 1
+  return { ...pair, evidence: { ...pair.evidence, ...countCells(pair.column.all, isSingle) } }
 }
 
 function proposedOf({ property, column, reading, reason, evidence }: Pair): ProposedProperty {

@@ -52,6 +52,10 @@ it.each([
   expect(hasUnseen(text)).toBe(false)
 })
 
+it('a joiner behind what cannot be seen joins nothing', () => {
+  for (const unseen of ['\u061c', '\u180e']) expect(seenText(`${unseen}\u200d❤`)).toBe('❤')
+})
+
 it('of a look is that look, wherever such characters are', () => {
   const unit = fc.constantFrom(
     ...UNSEEN,

@@ -191,7 +191,7 @@ describe('dates', () => {
     [' 2026-01-31 ', '2026-01-31'],
     ['2024-02-29', '2024-02-29'],
     ['2000-02-29', '2000-02-29'],
-    ['0001-01-01', '0001-01-01'],
+    ['1000-01-01', '1000-01-01'],
     ['9999-12-31', '9999-12-31'],
     ...['2024-02-30', '2023-02-29', '1900-02-29', '2026-04-31', '2026-13-01', '2026-00-10'].map(
       (cell): Row => [cell, no],
@@ -422,7 +422,7 @@ describe('for any cell', () => {
           const isReal = y > 0 && time.toISOString().startsWith(iso)
           expect(isCalendarDay(y, m, d)).toBe(isReal)
           const result = coerce('date', cell, { format })
-          expect(result.ok ? result.value : null).toBe(isReal ? iso : null)
+          expect(result.ok ? result.value : null).toBe(isReal && y >= 1000 ? iso : null)
         },
       ),
       { numRuns: runs(1_000) },
@@ -431,7 +431,7 @@ describe('for any cell', () => {
 
   it('a datetime that is accepted is a moment that the platform reads', () => {
     const moment = fc.date({
-      min: new Date('0001-01-02T00:00:00Z'),
+      min: new Date('1000-01-01T00:00:00Z'),
       max: new Date('9999-12-30T00:00:00Z'),
       noInvalidDate: true,
     })
@@ -456,11 +456,3 @@ function plain(value: number): string {
       : `${digits.padStart(1 - shift, '0').slice(0, shift)}.${digits.padStart(1 - shift, '0').slice(shift)}`
   return canonicalDecimal((value < 0 ? '-' : '') + text)!
 }
-
-it('words for yes and no that are not known: the message says how they are named', () => {
-  const hint = '; `true:` and `false:` of the mapping name other words'
-  const known = 'one of true, yes, 1, false, no, 0'
-  for (const cell of ['y', 'N', ' t', 'f', 'on', 'off'])
-    expect(coerce('boolean', cell)).toMatchObject({ ok: false, expected: known + hint })
-  expect(coerce('boolean', 'maybe')).toMatchObject({ ok: false, expected: known })
-})

@@ -73,6 +73,20 @@ describe('amounts', () => {
       ['-$1200.00', '$2000.00'],
       'revenue {symbol:$,unit:USD}',
     ],
+    ['Arabic digits', 'Score', ['٥', '٧'], 'score {}'],
+    [
+      'rupees with a point',
+      'Revenue (INR)',
+      ['Rs.1,500.50', 'Rs. 20.00'],
+      'revenue {thousands:,,symbol:Rs.,unit:INR}',
+    ],
+    [
+      'kroner with a point',
+      'Revenue (DKK)',
+      ['1.200,50 kr.', '20,00 kr.'],
+      'revenue {decimal:,,thousands:.,symbol:kr.,unit:DKK}',
+    ],
+    ['full width', 'Revenue (JPY)', ['¥１２００', '¥３４'], 'revenue {symbol:¥,unit:JPY}'],
     ['a code', 'Revenue', ['CHF 12.50', 'CHF -3.00'], 'revenue {symbol:CHF,unit:CHF}'],
     ['yen', 'Revenue (JPY)', ['¥1,200', '¥3,400,500'], 'revenue {thousands:,,symbol:¥,unit:JPY}'],
     [
@@ -149,7 +163,6 @@ describe('amounts', () => {
     ['thousands as a letter', 'Score', ['5k', '7k']],
     ['at least', 'Score', ['5+', '7+']],
     ['two kinds of minus', 'Score', ['5-', '(7)', '3-']],
-    ['Arabic digits', 'Score', ['٥', '٧']],
   ])('%s: left out', (_, name, cells) => {
     expect(shown(name, cells)).toEqual({ active: null, waits: null })
   })
