@@ -8,6 +8,7 @@ import { ITEM_ATTEMPTS_MAX, QUOTA_WAIT_MAX_MS, SERVICE_FAILURES_MAX } from '../.
 import type { Permit } from '../../core/ports.ts'
 import type { LinkOutcome } from '../../ledger/ledger.ts'
 import { withHeartbeat } from '../../runs/heartbeat.ts'
+import { acquirePermit } from './fresh-look.ts'
 import type { ImportDeps } from '../ports.ts'
 import type { PushSlice } from './push-slice.ts'
 import { maxWriteAgeMs } from './send-deadline.ts'
@@ -108,7 +109,7 @@ export class LinkDelivery {
   /** One group. Returns whether there may be more. */
   async #turn(queue: LinkQueue, isReplayed: boolean): Promise<boolean> {
     if (this.#slice.mustStop() || queue.isEmpty) return false
-    const permit = await this.#slice.inTime(this.#acquire())
+    const permit = await this.#slice.inTime(acquirePermit(this.#deps, this.#slice.signal))
     if (permit === null) return false
     const group = queue.take()
     if (group.links.length === 0) {
@@ -157,7 +158,7 @@ export class LinkDelivery {
     for (let sendings = 1; ; sendings++) {
       const open = () => unanswered(sent.link, isDoubtful ? 'sent' : 'planned', null, sent)
       try {
-        permit ??= await this.#slice.inTime(this.#acquire())
+        permit ??= await this.#slice.inTime(acquirePermit(this.#deps, this.#slice.signal))
         if (permit === null) return isDoubtful ? { outcome: open() } : late(open())
         const put = await this.#put(sent, permit, before)
         permit = null
@@ -255,12 +256,6 @@ export class LinkDelivery {
       targetId,
     }))
     await this.#deps.ledger.recordLinksSent(run, fence, sent, { isReplayed })
-  }
-
-  #acquire(): Promise<Permit> {
-    const { client, priority } = this.#deps
-    const options = { priority, signal: this.#slice.signal, maxWaitMs: QUOTA_WAIT_MAX_MS }
-    return withHeartbeat(this.#deps, client.quota.acquire(options))
   }
 
   /** The service works, whatever it says of a link. */

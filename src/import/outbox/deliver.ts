@@ -6,16 +6,14 @@
 import { Blocked, QuotaWait, SyncError, type ServiceFailure } from '../../core/errors.ts'
 import { OPERATIONS } from '../../contract/index.ts'
 import { operationOfMode, type ImportOperation } from '../../core/domain/import-modes.ts'
-import { QUOTA_WAIT_MAX_MS } from '../../core/limits.ts'
 import type { Permit } from '../../core/ports.ts'
 import type { ItemOutcome, PlannedItem, RequestOutcome, SentBatch } from '../../ledger/ledger.ts'
-import { withHeartbeat } from '../../runs/heartbeat.ts'
 import type { SentAgain } from '../../runs/sent-again.ts'
 import type { ImportDeps } from '../ports.ts'
 import { BackOff, SENDINGS_MAX } from './back-off.ts'
 import { RowChooser } from '../judge/choose-rows.ts'
 import type { Deadline } from '../../core/deadline.ts'
-import { sendUntil, withFreshLook, type ReadyRows } from './fresh-look.ts'
+import { acquirePermit, sendUntil, withFreshLook, type ReadyRows } from './fresh-look.ts'
 import { Isolation, type Refused } from './isolate.ts'
 import { mayBeOfOneRow, RefusedInRow } from '../judge/refusals.ts'
 import { otherKeyNoter } from '../judge/second-records.ts'
@@ -114,11 +112,7 @@ export class Delivery {
 
   /** Asks for the right to send one request. `until` ends the wait. */
   acquire(until = this.#deps.signal): Promise<Permit> {
-    const { client, priority } = this.#deps
-    return withHeartbeat(
-      this.#deps,
-      client.quota.acquire({ priority, signal: until, maxWaitMs: QUOTA_WAIT_MAX_MS }),
-    )
+    return acquirePermit(this.#deps, until)
   }
 
   /** Records a new batch and sends it until it is settled. Returns whether anything was sent. */

@@ -3,8 +3,23 @@
 
 import { Deadline, earlierOf } from '../../core/deadline.ts'
 import { LOOK_AGE_MAX_MS, REPEATED_LOOKS_MAX } from '../../core/domain/look-ups.ts'
+import { QuotaWait } from '../../core/errors.ts'
+import { QUOTA_WAIT_MAX_MS } from '../../core/limits.ts'
 import type { Clock, Permit } from '../../core/ports.ts'
 import type { PlannedItem } from '../../ledger/ledger.ts'
+import { withHeartbeat } from '../../runs/heartbeat.ts'
+import type { ImportDeps } from '../ports.ts'
+
+/** The right to send one request. The heartbeat goes on while it is waited for. @param until ends the wait */
+export const acquirePermit = (deps: ImportDeps, until: AbortSignal = deps.signal): Promise<Permit> =>
+  withHeartbeat(
+    deps,
+    deps.client.quota.acquire({
+      priority: deps.priority,
+      signal: until,
+      maxWaitMs: QUOTA_WAIT_MAX_MS,
+    }),
+  )
 
 /**
  * Age up to which a look-up that was repeated may be used when a slice ends, ms. A slice ends before the last look-up where requests come
@@ -80,5 +95,42 @@ export async function withFreshLook(
     if (items.length === 0) return null
     permit = await acquire()
     if (permit === null) return null
+  }
+}
+
+/** What was looked up, and the right to act on it now. */
+export interface Fresh<Seen> {
+  readonly seen: Seen
+  readonly permit: Permit
+  /** Until when the look-up may be relied on; null where no look-up is ever young enough. */
+  readonly until: Deadline | null
+}
+
+/**
+ * Looks up, asks for the right to send, and acts while what was seen is young; looks up again where it is not, and after the quota
+ * refused the request.
+ * @param look what was seen and when it was asked for, ms since 1970; null: there is nothing to send
+ */
+export async function lookThenSend<Seen extends { readonly at: number }, Result>(
+  deps: ImportDeps,
+  look: () => Promise<Seen | null>,
+  send: (fresh: Fresh<Seen>) => Promise<Result>,
+): Promise<Result | null> {
+  for (let looks = 1; ; looks++) {
+    deps.signal.throwIfAborted()
+    const seen = await look()
+    if (seen === null) return null
+    const permit = await acquirePermit(deps)
+    const until = lookLimit(deps, seen.at)
+    const isLast = looks >= REPEATED_LOOKS_MAX
+    if (until === null && !isLast) {
+      permit.unused()
+      continue
+    }
+    try {
+      return await send({ seen, permit, until })
+    } catch (error) {
+      if (isLast || !(error instanceof QuotaWait)) throw error
+    }
   }
 }

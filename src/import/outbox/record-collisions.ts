@@ -7,8 +7,6 @@ import type { BatchAnswer } from '../../client/index.ts'
 import type { Deadline } from '../../core/deadline.ts'
 import { SECOND_RECORD } from '../../core/domain/held-back.ts'
 import { isWritten } from '../../core/domain/item-states.ts'
-import { QuotaWait } from '../../core/errors.ts'
-import { QUOTA_WAIT_MAX_MS } from '../../core/limits.ts'
 import type {
   AcceptedRecords,
   BeforeImages,
@@ -24,8 +22,7 @@ import { afterReader } from '../look/after-write.ts'
 import { ANSWERED_OTHER_RECORD, answerReader } from '../look/answered.ts'
 import { operationOfMode, writesRecords } from '../../core/domain/import-modes.ts'
 import { rowFinder, type FoundRow } from '../look/found-records.ts'
-import { REPEATED_LOOKS_MAX } from '../../core/domain/look-ups.ts'
-import { lookLimit, sendUntil } from './fresh-look.ts'
+import { lookThenSend, sendUntil } from './fresh-look.ts'
 import { lastRowReader, type LastRow } from '../judge/last-rows.ts'
 import { bodyText, sendBody } from './send.ts'
 import { sendIfRunIsOpen } from './send-deadline.ts'
@@ -127,26 +124,20 @@ async function lastSender(
     return { item, answer: await withHeartbeat(deps, sending) }
   }
   const sendLooked = async (item: PlannedItem, sendBefore: Deadline): Promise<Ended> => {
-    for (let looks = 1; ; looks++) {
-      signal.throwIfAborted()
-      const at = clock.now()
-      const looked = await look!(item)
-      if (!('item' in looked) || 'holds' in looked) return looked
-      const acquiring = client.quota.acquire({ priority, signal, maxWaitMs: QUOTA_WAIT_MAX_MS })
-      const permit = await withHeartbeat(deps, acquiring)
-      const isLast = looks >= REPEATED_LOOKS_MAX
-      const until = lookLimit(deps, at)
-      if (!isLast && until === null) {
-        permit.unused()
-        continue
-      }
-      try {
-        const limit = sendUntil(sendBefore, until)
-        return await send(looked.item, { permit, sendBefore: limit, waitsOut429: false })
-      } catch (error) {
-        if (isLast || !(error instanceof QuotaWait)) throw error
-      }
-    }
+    let ended: LastRow | null = null
+    const sent = await lookThenSend(
+      deps,
+      async () => {
+        const at = clock.now()
+        const looked = await look!(item)
+        if ('item' in looked && !('holds' in looked)) return { at, item: looked.item }
+        ended = looked
+        return null
+      },
+      ({ seen, permit, until }) =>
+        send(seen.item, { permit, sendBefore: sendUntil(sendBefore, until), waitsOut429: false }),
+    )
+    return sent ?? ended!
   }
   return async (item) => {
     if (look !== null)

@@ -4,7 +4,7 @@
 
 import { BATCH_ITEMS_MAX, publicError } from '../../contract/index.ts'
 import { FenceLost } from '../../core/errors.ts'
-import { ITEM_ATTEMPTS_MAX, QUOTA_WAIT_MAX_MS } from '../../core/limits.ts'
+import { ITEM_ATTEMPTS_MAX } from '../../core/limits.ts'
 import type {
   BeforeImages,
   KnownLinks,
@@ -19,8 +19,7 @@ import { noteRecordsGone } from '../look/gone-records.ts'
 import { currentMatchingProperty, propertyTypes } from '../mapping/types.ts'
 import type { ImportDeps, StagedImport } from '../ports.ts'
 import { SENDINGS_MAX } from './back-off.ts'
-import { REPEATED_LOOKS_MAX } from '../../core/domain/look-ups.ts'
-import { lookLimit, sendUntil } from './fresh-look.ts'
+import { lookThenSend, sendUntil } from './fresh-look.ts'
 import { sendIfRunIsOpen } from './send-deadline.ts'
 import { keysOfOpenRows } from '../look/open-keys.ts'
 import {
@@ -216,21 +215,20 @@ async function judgedNow(
   fence: number,
   open: readonly OpenRemoval[],
 ): Promise<ReadyRemovals | null> {
-  const { client, priority, signal } = deps
   // What became of one that was sent before is asked first.
   const flying = open.filter(({ isSent }) => isSent)
   const planned = open.filter(({ isSent }) => !isSent)
   const proven = await withoutOutdated(deps, job, fence, planned)
   let left: readonly OpenRemoval[] = [...flying, ...proven]
-  for (let looks = 1; ; looks++) {
-    signal.throwIfAborted()
-    const { settled, sent, at } = await judgeOpen(deps, job, left)
-    if (settled.length > 0) await settle(deps, job, fence, settled)
-    if (sent.length === 0) return null
-    const acquiring = client.quota.acquire({ priority, signal, maxWaitMs: QUOTA_WAIT_MAX_MS })
-    const permit = await withHeartbeat(deps, acquiring)
-    const until = lookLimit(deps, at)
-    if (until !== null || looks >= REPEATED_LOOKS_MAX) {
+  return await lookThenSend(
+    deps,
+    async () => {
+      const { settled, sent, at } = await judgeOpen(deps, job, left)
+      if (settled.length > 0) await settle(deps, job, fence, settled)
+      left = sent
+      return sent.length === 0 ? null : { sent, at }
+    },
+    async ({ seen: { sent, at }, permit, until }) => {
       const still = await withoutOutdated(deps, job, fence, sent).catch((error: unknown) => {
         permit.unused()
         throw error
@@ -238,10 +236,8 @@ async function judgedNow(
       if (still.length > 0) return readyRemovals(still, { at, until }, permit)
       permit.unused()
       return null
-    }
-    permit.unused()
-    left = sent
-  }
+    },
+  )
 }
 
 /** The links of a record that is gone went with it: that is noted before the removal is settled, and so not lost with a worker. */
