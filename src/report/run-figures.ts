@@ -34,8 +34,7 @@ export function figuresOf(
   const removals = facts.removals ?? {}
   const left = countRejectedRemovals(removals) - (isUnsentOnly ? (removals.unsent ?? 0) : 0)
   const rejects = countRejects({ states }) - (isUnsentOnly ? states.unsent : 0) + left
-  const written =
-    states.created + states.updated + countDoneRemovals(removals) + (facts.deleted ?? 0)
+  const written = states.created + states.updated + countDoneRemovals(removals)
   const links = countLinks(facts)
   const linkRejects = links(LINK_REJECT_STATES) - (isUnsentOnly ? links(['unsent']) : 0)
   const differ = facts.rows_different === null ? null : facts.rows_different + links(['not_kept'])

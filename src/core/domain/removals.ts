@@ -63,8 +63,11 @@ export type SettledRemoval = Exclude<RemovalState, (typeof OPEN_REMOVALS)[number
 
 export const removalMeaning = (state: RemovalState): string => REMOVAL_STATE[state].meaning
 
-/** Why: the row is gone from the source, it asks for the deletion itself (`delete_when`), or the run that made the record is undone. */
-export const REMOVAL_CAUSES = ['missing', 'asked', 'undo'] as const
+/**
+ * Why: the row is gone from the source, it asks for the deletion itself (`delete_when`), a reconciliation found the record to be extra, or
+ * the run that made the record is undone.
+ */
+export const REMOVAL_CAUSES = ['missing', 'asked', 'extra', 'undo'] as const
 export type RemovalCause = (typeof REMOVAL_CAUSES)[number]
 
 /** Removals by state: those that occur. */

@@ -17,10 +17,12 @@ import type {
   StepStates,
 } from '../../ledger/ledger.ts'
 import { hiddenFrom } from '../look/key-view.ts'
+import { recordVersion, type RecordReading } from '../look/reading.ts'
 import { openForm } from '../look/open-keys.ts'
 import type { MatchingProperty } from '../mapping/types.ts'
 import type { ImportDeps, StagedImport } from '../ports.ts'
 import { lookUpKeys, readRecordById, type Found, type PropertyValues } from '../look/look-up.ts'
+import { checkDeletionView } from './deletion-view.ts'
 import type { LeftAsIs } from './left-as-is.ts'
 import type { SourceAsRead } from './source-as-read.ts'
 
@@ -34,6 +36,8 @@ export type JudgingLedger = AcceptedRecords &
 export interface RemovalJob extends StagedImport {
   readonly matching: MatchingProperty
   readonly left: LeftAsIs
+  /** What a reconciliation has read of the records that it found to be extra. */
+  readonly reading: RecordReading
   /** The values that records get; null: they are deleted. */
   readonly cleared: PropertyValues | null
   readonly typeOf: (property: string) => string
@@ -71,6 +75,9 @@ export const heldText = (
       )
     : null
 
+/** Reason of a removal whose record is that of a row of the run. */
+export const OWN_ROW = 'own_row'
+
 type Known = OpenRemoval & { readonly accepted: NonNullable<OpenRemoval['accepted']> }
 type Verdict = {
   readonly state: SettledRemoval
@@ -105,26 +112,32 @@ export async function judge(
   job: RemovalJob,
   open: readonly OpenRemoval[],
 ): Promise<Judged> {
-  const known = open.filter((one): one is Known => isTracked(one))
+  const extra = open.filter((one) => one.cause === 'extra')
+  const known = open.filter((one): one is Known => one.cause !== 'extra' && isTracked(one))
   const settled: RemovalOutcome[] = open
-    .filter((one) => !isTracked(one))
+    .filter((one) => one.cause !== 'extra' && !isTracked(one))
     .map((one) => outcome(one, { state: 'not_tracked', reason: 'no_record' }))
-  const sent: (Known & Judged['sent'][number])[] = []
-  if (known.length === 0) return { settled, sent, at: Infinity }
+  const sent: Judged['sent'][number][] = []
+  const judgeable = [...extra, ...known]
+  if (judgeable.length === 0) return { settled, sent, at: Infinity }
   const { ledger } = deps
   const { run } = job
   const restored = await ledger.restoredAfter()
   const names = await job.left.names(
     known.map(({ accepted }) => accepted),
     [
-      job.matching.name,
+      ...job.reading.names,
       ...Object.keys(job.cleared ?? {}),
       ...(keepsBefore(job.config) ? Object.keys(job.config.properties) : []),
     ],
   )
-  const keys = known.map(({ key }) => key)
+  const keys = judgeable.map(({ key }) => key)
   const found = await lookUpKeys(deps, job.config, job.matching, keys, names)
-  const held = known.map((one) => ({ one, recordId: recordOf(one, found) }))
+  const isWholeView = extra.length > 0 && (await checkDeletionView(deps, job))
+  const held = [
+    ...extra.map((one) => ({ one, recordId: one.recordId })),
+    ...known.map((one) => ({ one, recordId: recordOf(one, found) })),
+  ]
   const records = held.flatMap(({ one: { key }, recordId }) =>
     recordId === null ? [] : [{ key, recordId }],
   )
@@ -138,10 +151,12 @@ export async function judge(
     const sync = elsewhere.get(one.key)
     const verdict: Verdict | null =
       recordId !== null && own.has(recordId)
-        ? { state: 'kept', reason: 'own_row' }
+        ? { state: 'kept', reason: OWN_ROW }
         : sync !== undefined
           ? { state: 'kept', reason: 'other_sync', detail: sync }
-          : await judged(deps, job, { one, recordId, found, hidden }, restored)
+          : one.cause === 'extra'
+            ? await extraVerdict(deps, job, { one, found, isWholeView })
+            : await judged(deps, job, { one: one as Known, recordId, found, hidden }, restored)
     if (verdict !== null) settled.push(outcome(one, verdict, recordId))
     else
       sent.push({
@@ -151,6 +166,31 @@ export async function judge(
       })
   }
   return { settled, sent, at: found.askedAt }
+}
+
+/**
+ * Null if an extra record is as it was compared, alone under its key.
+ * @param looked.isWholeView whether the key in use sees all records of the org
+ */
+async function extraVerdict(
+  deps: ImportDeps<JudgingLedger>,
+  { config, openKeys, reading }: RemovalJob,
+  looked: { readonly one: OpenRemoval; readonly found: Found; readonly isWholeView: boolean },
+): Promise<Verdict | null> {
+  const { one, found, isWholeView } = looked
+  const { key, recordId, detail: version } = one
+  if (openKeys.has(openForm(key))) return { state: 'unclear', reason: 'row_not_taken' }
+  if (found.several.has(key) || (one.accepted?.records ?? []).length > 0)
+    return { state: 'unclear', reason: 'second_record' }
+  const record = found.ofKey.get(key)?.get(recordId!)
+  if (record !== undefined)
+    return version === recordVersion(record, reading)
+      ? null
+      : { state: 'changed_since', reason: 'record_changed' }
+  if ((await readRecordById(deps, config, recordId!)) !== null)
+    return { state: 'changed_since', reason: 'key_changed' }
+  if (!isWholeView) return { state: 'unclear', reason: 'not_visible' }
+  return { state: one.isSent ? 'removed' : 'gone_already' }
 }
 
 /** The record that the sync has written: by its id, or the only one of the key where the service has answered without it. */

@@ -8,7 +8,7 @@ import { afterOf } from '../look/after-write.ts'
 import { hiddenFrom } from '../look/key-view.ts'
 import { isCompared } from '../mapping/types.ts'
 import type { ImportDeps } from '../ports.ts'
-import { heldText, type JudgingLedger, type Judged, type RemovalJob } from './deletions.ts'
+import { heldText, OWN_ROW, type JudgingLedger, type Judged, type RemovalJob } from './deletions.ts'
 import { lookUpKeys, readRecordById, type Found, type PropertyValues } from '../look/look-up.ts'
 import { changedSince } from './restorable.ts'
 import { valuesOf } from './undo-rows.ts'
@@ -67,7 +67,7 @@ export async function judgeUndone(
     const sync = elsewhere.get(one.key)
     const verdict: Verdict =
       recordId !== null && own.has(recordId)
-        ? { state: 'kept', reason: 'own_row' }
+        ? { state: 'kept', reason: OWN_ROW }
         : sync !== undefined
           ? { state: 'kept', reason: 'other_sync', detail: sync }
           : await verdictOf(deps, job, each, { found, hidden })

@@ -1,7 +1,11 @@
 // What a reconciliation reads of the records of its object type, besides the values that it compares.
 
 import { hash as digestOf } from 'node:crypto'
-import { modificationProperty, type RecordRepresentation } from '../../contract/index.ts'
+import {
+  modificationProperty,
+  type ObjectSchema,
+  type RecordRepresentation,
+} from '../../contract/index.ts'
 import { canonicalJson, type Json } from '../../core/json.ts'
 import { currentMatchingProperty, type MatchingProperty } from '../mapping/types.ts'
 import type { ImportDeps, StagedImport } from '../ports.ts'
@@ -14,11 +18,16 @@ export interface RecordReading {
 }
 
 /** @throws MappingError if the matching property no longer exists */
-export async function recordReading(
+export const recordReading = async (
   deps: ImportDeps,
+  job: Pick<StagedImport, 'config' | 'schema'>,
+): Promise<RecordReading> => recordReadingOf(await readImportedType(deps, job.config), job)
+
+/** @throws MappingError if the matching property no longer exists */
+export function recordReadingOf(
+  type: ObjectSchema,
   { config, schema }: Pick<StagedImport, 'config' | 'schema'>,
-): Promise<RecordReading> {
-  const type = await readImportedType(deps, config)
+): RecordReading {
   const matching = currentMatchingProperty(config, type.properties, schema)
   const modified = modificationProperty(type)?.name
   const mapped = Object.keys(config.properties)

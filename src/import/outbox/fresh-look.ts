@@ -11,7 +11,10 @@ import { withHeartbeat } from '../../runs/heartbeat.ts'
 import type { ImportDeps } from '../ports.ts'
 
 /** The right to send one request. The heartbeat goes on while it is waited for. @param until ends the wait */
-export const acquirePermit = (deps: ImportDeps, until: AbortSignal = deps.signal): Promise<Permit> =>
+export const acquirePermit = (
+  deps: ImportDeps,
+  until: AbortSignal = deps.signal,
+): Promise<Permit> =>
   withHeartbeat(
     deps,
     deps.client.quota.acquire({

@@ -15,13 +15,16 @@ import type {
   StepStates,
 } from '../../ledger/ledger.ts'
 import { withHeartbeat } from '../../runs/heartbeat.ts'
+import { checkDeletionView } from '../judge/deletion-view.ts'
 import { noteRecordsGone } from '../look/gone-records.ts'
-import { currentMatchingProperty, propertyTypes } from '../mapping/types.ts'
+import { hiddenFrom } from '../look/key-view.ts'
+import { propertyTypes } from '../mapping/types.ts'
 import type { ImportDeps, StagedImport } from '../ports.ts'
 import { SENDINGS_MAX } from './back-off.ts'
 import { lookThenSend, sendUntil } from './fresh-look.ts'
 import { sendIfRunIsOpen } from './send-deadline.ts'
 import { keysOfOpenRows } from '../look/open-keys.ts'
+import { recordReadingOf } from '../look/reading.ts'
 import {
   lookUpKeys,
   readImportedType,
@@ -65,9 +68,11 @@ export async function removalJob(deps: Deps, job: StagedImport): Promise<Removal
   const { config, schema, run } = job
   const type = await readImportedType(deps, config)
   const { missing_rows: missing } = config
+  const reading = recordReadingOf(type, job)
   return {
     ...job,
-    matching: currentMatchingProperty(config, type.properties, schema),
+    matching: reading.matching,
+    reading,
     left: new LeftAsIs(deps, type),
     source: await SourceAsRead.of(deps.ledger, run, config),
     cleared: typeof missing === 'object' ? (missing.clear as PropertyValues) : null,
@@ -178,7 +183,13 @@ async function removeOnce(
   // One that was sent before stays in doubt.
   const back = unsent
     .filter(({ isSent }) => !isSent)
-    .map(({ number, key, recordId }) => ({ number, key, recordId, state: 'planned' as const }))
+    .map(({ number, key, recordId, detail }) => ({
+      number,
+      key,
+      recordId,
+      detail,
+      state: 'planned' as const,
+    }))
   await settle(deps, job, fence, [...outcomes, ...back])
   const again = new Set(
     outcomes.filter(({ state }) => state === 'planned').map(({ number }) => number),
@@ -273,6 +284,12 @@ interface Answered {
   readonly isLast: boolean
 }
 
+/** Whether an answer that there is no such record proves that it is gone. @throws Blocked where the key in use sees less than before */
+const seesAll = async (deps: Deps, job: RemovalJob, { cause, accepted }: Sent): Promise<boolean> =>
+  cause === 'extra'
+    ? await checkDeletionView(deps, job)
+    : accepted === null || (await hiddenFrom(deps, job)(accepted.run)) === null
+
 async function settledAs(
   deps: Deps,
   job: RemovalJob,
@@ -284,7 +301,10 @@ async function settledAs(
     more: Partial<RemovalOutcome> = {},
   ): RemovalOutcome => ({ number, key, recordId, state, httpStatus: status, ...more })
   const isDeletion = actionOf(job, removal) === 'delete'
-  if (status === NOT_FOUND) return settled('gone_already')
+  if (status === NOT_FOUND)
+    return (await seesAll(deps, job, removal))
+      ? settled('gone_already')
+      : settled('unclear', { reason: 'not_visible' })
   if (DONE.includes(status)) {
     const found = looked.byId.get(recordId)
     // A query may show a record for a while that is deleted.
@@ -300,7 +320,10 @@ async function settledAs(
     { state: 'rejected', code: problem?.code ?? null, reason: null, field: null },
     () => false,
   )
-  if (status >= 500) return settled(isLast ? 'failed' : 'planned', { code })
+  if (status >= 500)
+    return isLast
+      ? settled('failed', { code })
+      : settled('planned', { code, detail: removal.detail })
   return settled('rejected', { code })
 }
 

@@ -4,8 +4,7 @@
 import type { OrgRef } from '../../core/domain/org-ref.ts'
 import type { Run } from '../../ledger/ledger.ts'
 import { jobOf } from '../../runs/job.ts'
-import type { ImportClient, ImportDeps, StagedImport } from '../ports.ts'
-import { deletionsInFlight, settleDeletions, warnOfDeletions } from './deletions-in-flight.ts'
+import type { ImportClient, ImportDeps } from '../ports.ts'
 import { settleRemovalsInFlight, type RemovingLedger } from './remove.ts'
 import { verify, type VerifyLedger } from './verify.ts'
 
@@ -25,7 +24,6 @@ export async function settleInFlight(
 ): Promise<void> {
   if (run.kind === 'mirror' || run.destination === null) return
   await drain(run)
-  const { ledger } = deps
   const { sync, undo } = jobOf(run, 'import')
   const config = sync.import
   const home = await deps.ledger.destinationOf(run.id)
@@ -34,10 +32,6 @@ export async function settleInFlight(
   const signal = AbortSignal.any([deps.signal, AbortSignal.timeout(WAIT_MAX_MS)])
   const asking = connected && { ...deps, client: connected.client, signal }
   const job = { run: id, config, schema, undoes: undo?.of }
-  const doubts = asking
-    ? await inDoubt(asking, job)
-    : (await deletionsInFlight(ledger, id)).kept.records.length
-  if (doubts > 0) await warnOfDeletions(ledger, id, doubts)
   if (asking === null) return
   try {
     await settleRemovalsInFlight(asking, job)
@@ -49,19 +43,6 @@ export async function settleInFlight(
     if (read > 0) deps.logger.info({ run: id, read, equal }, 'doubts_settled')
   } catch (error) {
     deps.logger.warn({ run: id, error: nameOf(error) }, 'doubts_not_settled')
-  }
-}
-
-/** Deletions of which it is not known, after all, whether they were carried out. */
-async function inDoubt(
-  deps: ImportDeps<RemovingLedger & VerifyLedger>,
-  job: StagedImport,
-): Promise<number> {
-  try {
-    return await settleDeletions(deps, job)
-  } catch (error) {
-    deps.logger.warn({ run: job.run, error: nameOf(error) }, 'deletions_not_settled')
-    return (await deletionsInFlight(deps.ledger, job.run)).kept.records.length
   }
 }
 

@@ -1,15 +1,19 @@
 // Finish: what an import that came to its end does before its books are closed: extra records are deleted if a person asked for
 // that, collisions are resolved, and what was written is read back.
 
+import { isOfLink } from '../../core/domain/differences.ts'
 import { SECOND_RECORD } from '../../core/domain/held-back.ts'
 import { isWholeScope } from '../../core/domain/purpose.ts'
+import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
 import type { Ledger, Run } from '../../ledger/ledger.ts'
 import { jobOf } from '../../runs/job.ts'
 import type { ReconcileFindings } from './close.ts'
 import { noteRepairedLinks } from './link-differences.ts'
-import type { ImportDeps } from '../ports.ts'
+import { OWN_ROW } from '../judge/deletions.ts'
+import type { ImportDeps, StagedImport } from '../ports.ts'
+import { stepPosition } from '../step-position.ts'
 import { resolveCollisions } from '../outbox/record-collisions.ts'
-import { deleteExtra, notDeletedTexts } from '../outbox/delete-extra.ts'
+import { removeMissing } from '../outbox/remove.ts'
 import { noteLeftAt } from '../judge/left-at.ts'
 import { noteNothingExtra } from './source-visibility.ts'
 import { verify } from '../outbox/verify.ts'
@@ -59,10 +63,7 @@ async function warnOfAbsentSecond(ledger: Ledger, run: number): Promise<void> {
 }
 
 /** Deletes extra records only if the key of every row is known: another one may be that of a row. */
-async function deleteKnownExtra(
-  deps: ImportDeps<Ledger>,
-  job: Parameters<typeof deleteExtra>[1],
-): Promise<void> {
+async function deleteKnownExtra(deps: ImportDeps<Ledger>, job: StagedImport): Promise<void> {
   const { ledger, logger } = deps
   const { run } = job
   const { keyless } = await ledger.keyCounts(run)
@@ -74,9 +75,52 @@ async function deleteKnownExtra(
     logger.warn({ run, keyless }, 'deletions_left')
     return
   }
-  const result = await deleteExtra(deps, job)
-  const { refused, remaining } = result
-  if (refused > 0) logger.warn({ run, refused }, 'deletions_refused')
-  if (remaining > 0) logger.warn({ run, remaining }, 'deletions_not_carried_out')
-  await ledger.addWarnings(run, notDeletedTexts(result))
+  await planExtra(ledger, run)
+  // Bounded by the extra records: each call goes on where the one before it ended.
+  while (!(await removeMissing(deps, job)));
+  await dropOwn(ledger, run)
+}
+
+/** Makes a removal of each record that was found to be extra, and is in view. */
+async function planExtra(ledger: Ledger, run: number): Promise<void> {
+  const place = await stepPosition(ledger, run, 'plan_extra', { after: 0, planned: 0, done: false })
+  const fence = await ledger.claimRemovals(run)
+  let { after, planned, done } = place.kept
+  // Bounded by the differences of the run: every page goes on after the one before it.
+  while (!done) {
+    const page = await ledger.differences(run, { after, limit: LEDGER_ROWS_MAX, kind: 'extra' })
+    const seen = page.rows.filter((row) => row.whose !== 'unknown' && !isOfLink(row))
+    const removals = seen.map(({ key, recordId, version }, at) => ({
+      number: planned + at + 1,
+      key: key!,
+      recordId,
+      cause: 'extra' as const,
+      state: 'planned' as const,
+      reason: null,
+      detail: version!,
+    }))
+    if (removals.length > 0) await ledger.addRemovals(run, fence, removals)
+    planned += removals.length
+    after = page.next ?? after
+    done = page.next === null
+    await place.keep({ after, planned, done })
+  }
+}
+
+/** A record of a row of the run only seemed to be extra. */
+async function dropOwn(ledger: Ledger, run: number): Promise<void> {
+  for (let after: number | null = 0; after !== null;) {
+    const page: Awaited<ReturnType<Ledger['removals']>> = await ledger.removals(run, {
+      after,
+      limit: LEDGER_ROWS_MAX,
+      states: ['kept'],
+    })
+    const own = page.rows.filter(({ reason }) => reason === OWN_ROW)
+    if (own.length > 0)
+      await ledger.dropExtra(
+        run,
+        own.map(({ key, recordId }) => ({ key, recordId: recordId! })),
+      )
+    after = page.next
+  }
 }

@@ -101,6 +101,18 @@ export const forgetKeys = (session: Session, run: number, keys: readonly string[
     [run, keys],
   )
 
+/** Marks the differences as repaired that say that the records of these keys are extra. */
+export const repairExtra = (
+  session: Session,
+  run: number,
+  records: readonly { readonly key: string }[],
+): Promise<unknown> =>
+  session.run(
+    `UPDATE differences SET repaired = 1 FROM unnest($1::integer[], $2::text[]) AS gone (run, subject)
+     WHERE ${isOfSubject('gone')} AND kind = 'extra'`,
+    [records.map(() => run), records.map(({ key }) => subjectOf({ key, recordId: null }))],
+  )
+
 /**
  * The same for records that are gone, whichever sync wrote them, and for their keys: of one that was gone before, only if its key has no
  * other record by now.
@@ -322,11 +334,7 @@ export const acceptedRecordMethods = (db: PostgresDatabase): AcceptedRecords => 
   async recordDeleted(run, records) {
     await db.transaction(async (session) => {
       await forgetRecords(session, run, records)
-      await session.run(
-        `UPDATE differences SET repaired = 1 FROM unnest($1::integer[], $2::text[]) AS gone (run, subject)
-         WHERE ${isOfSubject('gone')} AND kind = 'extra'`,
-        [records.map(() => run), records.map(subjectOf)],
-      )
+      await repairExtra(session, run, records)
     })
   },
 })

@@ -13,7 +13,7 @@ import {
   openRemovalStates,
 } from '../rows/removals.ts'
 import { liveStates } from '../rows/runs.ts'
-import { DOUBT_SQL, forgetKeys, forgetRecords, hasKey } from './accepted-records.ts'
+import { DOUBT_SQL, forgetKeys, forgetRecords, hasKey, repairExtra } from './accepted-records.ts'
 import { checkStageFence } from './fences.ts'
 import { listsOf } from './items.ts'
 import { itemsWith } from './origins.ts'
@@ -102,6 +102,7 @@ async function settle(
   const keys = done.flatMap(({ key, state, recordId }) =>
     state === 'cleared' || recordId === null ? [key] : [],
   )
+  if (done.length > 0) await repairExtra(session, run, done)
   if (records.length > 0) await forgetRecords(session, run, records)
   if (keys.length > 0) await forgetKeys(session, run, keys)
 }
@@ -156,9 +157,22 @@ export const removalMethods = (db: PostgresDatabase) =>
       await db.transaction(async (session) => {
         await checkStageFence(session, run, fence)
         await session.run(
-          `INSERT INTO removals (run, number, key, record_id, cause, state, reason)
-           SELECT $1, * FROM unnest($2::integer[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[])`,
-          [run, ...listsOf(removals, 'number', 'key', 'recordId', 'cause', 'state', 'reason')],
+          `INSERT INTO removals (run, number, key, record_id, cause, state, reason, detail)
+           SELECT $1, * FROM unnest($2::integer[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[])
+           ON CONFLICT DO NOTHING`,
+          [
+            run,
+            ...listsOf(
+              removals.map((one) => ({ detail: null, ...one })),
+              'number',
+              'key',
+              'recordId',
+              'cause',
+              'state',
+              'reason',
+              'detail',
+            ),
+          ],
         )
       })
     },

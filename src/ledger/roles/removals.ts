@@ -25,6 +25,8 @@ export interface NewRemoval extends Omit<GoneKey, 'isTracked'> {
   readonly cause: RemovalCause
   readonly state: Extract<RemovalState, 'planned' | 'not_tracked' | 'unsent' | 'kept'>
   readonly reason: string | null
+  /** The version of an extra record, as it was compared. */
+  readonly detail?: string
 }
 
 /** A removal that is not settled, with what is accepted for its key now. */
@@ -37,6 +39,8 @@ export interface OpenRemoval {
   /** Whether it was sent, and what became of that is not known. */
   readonly isSent: boolean
   readonly attempts: number
+  /** The version of an extra record, as it was compared. */
+  readonly detail: string | null
   readonly accepted:
     | (AcceptedRecord & {
         /** What an earlier run read back otherwise than it was sent, as baseline hashes, and that run. */
@@ -137,7 +141,7 @@ export interface Removals {
   ): Promise<readonly (GoneKey & { readonly number: number; readonly cause: RemovalCause })[]>
   /** Of at most 1,000 keys, those that runs of the destination after `earlier`, and before this one, have removed. */
   removedSince(run: number, earlier: number, keys: readonly string[]): Promise<ReadonlySet<string>>
-  /** Notes at most 1,000 removals of a run that is being staged. */
+  /** Notes at most 1,000 removals of a run that is being staged, or claims them; those that it has already stay as they are. */
   addRemovals(run: number, fence: number, removals: readonly NewRemoval[]): Promise<void>
   /** How many keys of the run's destination are tracked. */
   trackedRecords(run: number): Promise<number>
@@ -155,7 +159,10 @@ export interface Removals {
   recordRemovals(run: number, fence: number, removals: readonly SentRemoval[]): Promise<void>
   /** Records that the run has deleted, and what they held, above `after`. Only an empty page says that there are no more. */
   removedImages(run: number, page: LedgerPage): Promise<readonly RemovedImage[]>
-  /** Settles at most 1,000 removals. Nothing is accepted any more for keys whose record is gone or changed on purpose. */
+  /**
+   * Settles at most 1,000 removals. Nothing is accepted any more for keys whose record is gone or changed on purpose; a difference that
+   * the record was extra is repaired.
+   */
   settleRemovals(run: number, fence: number, outcomes: readonly RemovalOutcome[]): Promise<void>
 
   removalCounts(run: number): Promise<RemovalCounts>

@@ -17,7 +17,7 @@ export const carriedStates = sqlList(CARRIED_REMOVALS)
 export const doneRemovalStates = sqlList(DONE_REMOVALS)
 
 /** The columns that `openRemovalOfRow` reads of `removals` and of `accepted`. */
-export const OPEN_REMOVAL_COLUMNS = `removals.number, removals.key, removals.record_id, removals.cause, removals.state, removals.attempts,
+export const OPEN_REMOVAL_COLUMNS = `removals.number, removals.key, removals.record_id, removals.cause, removals.state, removals.attempts, removals.detail,
   accepted.key AS accepted_key, accepted.record_id AS accepted_record_id, accepted.hash AS accepted_hash,
   accepted.marks AS accepted_marks, accepted.run AS accepted_run, accepted.read_back AS accepted_read_back,
   accepted.normalised AS accepted_normalised, accepted.records AS accepted_records, accepted.seen, accepted.read_back_run`
@@ -29,6 +29,7 @@ export const openRemovalOfRow = (row: Row): OpenRemoval => ({
   recordId: text(row['record_id']),
   isSent: row['state'] === 'sent',
   attempts: Number(row['attempts']),
+  detail: text(row['detail']),
   accepted:
     row['accepted_key'] === null
       ? null

@@ -105,6 +105,18 @@ const IN_DOUBT = `accepted SET hash = ${HASH_IN_DOUBT}`
 const DOUBT_KEY = `UPDATE ${IN_DOUBT} WHERE destination = ${DESTINATION} AND key = ?2 AND ${IS_NOT_IN_DOUBT}`
 const DOUBT_RECORD = `UPDATE ${IN_DOUBT} WHERE destination = ? AND record_id = ? AND ${IS_NOT_IN_DOUBT}`
 
+/** Marks the differences as repaired that say that these records are extra. Within a transaction. */
+export function repairExtra(
+  db: SqliteDatabase,
+  run: number,
+  records: readonly { readonly key: string }[],
+): void {
+  const repair = db.sql(
+    "UPDATE differences INDEXED BY differences_subject SET repaired = 1 WHERE run = ? AND subject = ? AND kind = 'extra'",
+  )
+  for (const { key } of records) repair.run(run, subjectOf({ key, recordId: null }))
+}
+
 /** The same for records that may be gone: their rows are sent again. */
 export function doubtRecords(
   db: SqliteDatabase,
@@ -324,12 +336,9 @@ export const acceptedRecordMethods = (db: SqliteDatabase): AcceptedRecords => ({
   },
 
   async recordDeleted(run, records) {
-    const repair = db.sql(
-      "UPDATE differences INDEXED BY differences_subject SET repaired = 1 WHERE run = ? AND subject = ? AND kind = 'extra'",
-    )
     db.transaction(() => {
       forgetRecords(db, run, records)
-      for (const record of records) repair.run(run, subjectOf(record))
+      repairExtra(db, run, records)
     })
   },
 })

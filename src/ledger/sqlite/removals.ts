@@ -14,7 +14,7 @@ import {
   openRemovalStates,
 } from '../rows/removals.ts'
 import { liveStates } from '../rows/runs.ts'
-import { doubtRecords, forgetRecords } from './accepted-records.ts'
+import { doubtRecords, forgetRecords, repairExtra } from './accepted-records.ts'
 import type { SqliteDatabase } from './database.ts'
 import { checkStageFence } from './fences.ts'
 
@@ -47,9 +47,10 @@ const MISSING_SQL = `SELECT gone.key, gone.raw_key, gone.state = 'withdrawn' OR 
   ORDER BY gone.ordinal`
 
 const INSERT = bulkStatement(
-  '(?1, ?, ?, ?, ?, ?, ?)',
+  '(?1, ?, ?, ?, ?, ?, ?, ?)',
   (rows) =>
-    `INSERT INTO removals (run, number, key, record_id, cause, state, reason) VALUES ${rows}`,
+    `INSERT INTO removals (run, number, key, record_id, cause, state, reason, detail) VALUES ${rows}
+     ON CONFLICT DO NOTHING`,
 )
 
 const isDone = (state: RemovalState) => (DONE_REMOVALS as readonly RemovalState[]).includes(state)
@@ -109,13 +110,14 @@ export const removalMethods = (db: SqliteDatabase) =>
     },
 
     async addRemovals(run, fence, removals) {
-      const rows = removals.map(({ number, key, recordId, cause, state, reason }) => [
+      const rows = removals.map(({ number, key, recordId, cause, state, reason, detail }) => [
         number,
         key,
         recordId,
         cause,
         state,
         reason,
+        detail ?? null,
       ])
       db.transaction(() => {
         checkStageFence(db, run, fence)
@@ -171,6 +173,7 @@ export const removalMethods = (db: SqliteDatabase) =>
           const { changes } = settle.run(run, number, state, recordId, ...about)
           if (changes > 0 && state === 'failed') doubtRecords(db, run, [{ key, recordId }])
           if (changes === 0 || !isDone(state)) continue
+          repairExtra(db, run, [{ key }])
           if (state === 'cleared' || recordId === null) forget.run(run, key)
           else forgetRecords(db, run, [{ key, recordId, wasGone: state === 'gone_already' }])
         }

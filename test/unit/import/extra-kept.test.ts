@@ -92,7 +92,10 @@ test('a record that goes out of view after it was compared is not taken for dele
     beforeClose: () => scene.client.updateRecord(CONTACT, id, { svc_private: true }),
   })
   expect(end.state).toBe('complete_with_differences')
-  expect(await warningsOf(end.run)).toMatch(/has reach user and does not find them.*: 3/)
+  expect(await warningsOf(end.run)).toMatch(/does not see the private records of others: 2/)
+  expect(await scene.ledger.removalGroups(end.run)).toMatchObject([
+    { state: 'unclear', reason: 'not_visible', records: 1 },
+  ])
   expect(keysLeft()).toEqual(['k0', 'k1', 'k2', 'k3', 'k4'])
   // It is accepted still, so the next one finds it.
   expect((await scene.reconcile()).differences.map(({ key }) => key)).toEqual(['k2', 'k3', 'k4'])

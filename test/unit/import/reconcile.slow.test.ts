@@ -427,8 +427,9 @@ test('a repair that would delete many asks a person first', async () => {
     { approves: true, through: (client) => clientWith(client, { batchDelete: forbids }) },
   )
   expect(approved).toMatchObject({
-    state: 'complete_with_differences',
-    message: '120 differ: 120 extra; 119 of them mended',
+    state: 'complete_with_rejects',
+    message:
+      '120 differ: 120 extra; 119 of them mended; records without a row: 119 removed, 1 rejected',
   })
   expect(scene.service.records(CONTACT)).toHaveLength(51)
 
