@@ -2,6 +2,7 @@
 // no year is guessed from two digits, and no month from a word that two of them have.
 
 import { isCalendarDay } from './calendar.ts'
+import { unaccented } from './unaccented.ts'
 
 /** What a format does not say itself. */
 export interface DateWords {
@@ -90,11 +91,7 @@ const OTHER_NAMES: Readonly<Record<string, Readonly<Record<string, number>>>> = 
 }
 
 /** Without capitals, points, and marks over letters. */
-const folded = (name: string): string =>
-  name
-    .normalize('NFD')
-    .replaceAll(/[\u0300-\u036f.]/g, '')
-    .toLowerCase()
+const folded = (name: string): string => unaccented(name).replaceAll('.', '')
 
 /** Whether the months of a language have names here. */
 export function isLanguage(language: string): boolean {

@@ -1,14 +1,11 @@
 // What the cells of a file show of the whole file: words for no value, a line of totals, and letters that were damaged before.
 
+import { noValue } from '../../core/no-value.ts'
 import { isTotalsWord } from '../../core/totals.ts'
 import type { SourceSample } from '../../import/index.ts'
 
-/** Words of databases and spreadsheets that are never a value. */
-const NOTHING =
-  /^(?:\\N|#(?:N\/A(?: N\/A)?|NV|N\/D|ND|NA|NULL!|NULO!|NULLO!|REF!|¡REF!|BEZUG!|RIF!|VALUE!|WERT!|VALEUR!|¡VALOR!|VALOR!|VALORE!|DIV\/0!|¡DIV\/0!|NAME\?|NOM\?|¿NOMBRE\?|NOME\?|NUM!|ZAHL!|NOMBRE!|¡NUM!|SPILL!|CALC!))$/
-/** Words that may be a value too: a name, or a sign for no. */
-const PERHAPS =
-  /^(?:NULL|null|Null|\(null\)|<null>|None|NaN|nan|NaT|<NA>|nil|undefined|N\/A|n\/a|N\.A\.|n\.a\.|k\.\s?A\.|#|--?|–|—)$/
+/** Signs and names that a person may mean as no value. */
+const SIGNS = /^(?:None|#|--?|–|—)$/
 /** Someone may be called `Null`, in one column. */
 const COLUMNS_MIN = 2
 const ROWS_MIN = 2
@@ -25,18 +22,16 @@ export function nullWords({ rows }: SourceSample): NullWord[] {
   const found = new Map<string, { rows: number; readonly columns: Set<number> }>()
   for (const cells of rows)
     for (const [column, cell] of cells.entries()) {
-      if (typeof cell !== 'string' || cell.length > 12) continue
-      if (!NOTHING.test(cell) && !PERHAPS.test(cell)) continue
+      if (typeof cell !== 'string' || (noValue(cell) === null && !SIGNS.test(cell))) continue
       const count = found.get(cell) ?? { rows: 0, columns: new Set<number>() }
       count.rows += 1
       count.columns.add(column)
       found.set(cell, count)
     }
   return [...found].flatMap(([word, { rows: count, columns }]) => {
-    if (NOTHING.test(word)) return { word, rows: count, isCertain: true }
+    if (noValue(word) === 'certainly') return { word, rows: count, isCertain: true }
     if (count < ROWS_MIN) return []
-    const isWord = /\p{L}/u.test(word) && word !== 'None'
-    return { word, rows: count, isCertain: isWord && columns.size >= COLUMNS_MIN }
+    return { word, rows: count, isCertain: !SIGNS.test(word) && columns.size >= COLUMNS_MIN }
   })
 }
 

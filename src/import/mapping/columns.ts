@@ -40,6 +40,8 @@ export interface Column {
   coerce(cell: Json, unit: string | null): Coerced
   /** Whether characters of a cell are left out because nobody sees them. */
   readonly leavesOut: (cell: Json) => boolean
+  /** Whether a cell is one telephone number that is sent as it is. */
+  readonly isOnePhone: boolean
 }
 
 /** What a column is compiled with, next to its mapping. */
@@ -80,6 +82,9 @@ export function compileColumn(
     member: `${JSON.stringify(property.name)}:`,
     split: mapping.split,
     leavesOut: (cell) => leavesOut(coercion, cell),
+    isOnePhone:
+      (mapping.type ?? property.field_type) === 'phone' &&
+      (mapping.phone ?? mapping.split) === undefined,
     coerce: (cell, unit) =>
       coerceCell(
         coercion,

@@ -20,9 +20,8 @@ import { compileLinks, type LinksOfRow } from './map-links.ts'
 import { checkOutputs, checkPhone, compileSteps } from './check-transformation.ts'
 import { coerceColumn, compileColumn, isEmpty, type Column } from './columns.ts'
 import { itemKey, normaliseValue } from './key.ts'
-import { SeenCells } from './seen-cells.ts'
 import { deletionReader } from './delete-when.ts'
-import { cut, NOT_A_CELL, rowFault, totalsRow, TotalsRows } from './row-faults.ts'
+import { cut, NOT_A_CELL, rowFault, totalsRow } from './row-faults.ts'
 import { RowNotes } from './row-notes.ts'
 import {
   checkCleared,
@@ -181,8 +180,6 @@ class RowMapper {
   readonly #isKeyNumber: boolean
   readonly #constantKey: string | null
   readonly #asksDeletion: ((row: SourceRow) => boolean) | null
-  readonly #totals = new TotalsRows()
-  readonly #cells = new SeenCells()
   #cleared = 0
   readonly #notes = new RowNotes()
 
@@ -214,7 +211,7 @@ class RowMapper {
   }
 
   get notes(): readonly string[] {
-    return [...this.#notes.texts(this.#matching.name), ...this.#cells.texts()]
+    return this.#notes.texts()
   }
 
   map(row: SourceRow): StagedItem {
@@ -253,12 +250,12 @@ class RowMapper {
         }
         continue
       }
-      const coerced = coerceColumn(column, row, this.#notes.seen(column, cell!))
+      const coerced = coerceColumn(column, row, cell!)
       if (!coerced.ok) {
         wrong.push(this.#cellError(column, row, coerced))
         continue
       }
-      this.#cells.see(column, cell!, coerced)
+      this.#notes.see(column, cell!, coerced.isCut)
       let sent = coerced.value
       if (column.property === this.#matching) {
         const found = this.#keyOf(sent)
@@ -266,9 +263,9 @@ class RowMapper {
           wrong.push(this.#keyError(column, row))
           continue
         }
-        if (this.#totals.see(found))
+        if (this.#notes.seeKey(found, this.#matching.name))
           return this.#invalid(row, raw, null, [totalsRow(column.name, sent)])
-        key = this.#notes.seenKey(found)
+        key = found
         // What is one key for us is one value on the wire.
         if (!this.#isKeyNumber) sent = normaliseValue(sent)
         rawKey = otherForm(single(coerced.value), single(sent))

@@ -2,7 +2,6 @@
 
 import type { Json } from '../../core/json.ts'
 import { REPORT_VALUE_CHARS_MAX } from '../../core/limits.ts'
-import { isOfWords, isTotalsWord } from '../../core/totals.ts'
 import type { CellError } from '../../ledger/ledger.ts'
 import type { SourceRow } from '../../sources/source.ts'
 import { sourceCellText } from './coerce.ts'
@@ -47,20 +46,6 @@ const raggedRow = ({ cells }: SourceRow, expected: number): CellError => {
 }
 
 const quoted = (text: string): string => `"${text.replaceAll('"', '""')}"`
-
-/** Finds lines of totals by their keys, where those above them are no words. */
-export class TotalsRows {
-  #rows = 0
-  #hasWords = false
-
-  /** Whether the row of a key is certainly one. */
-  see(key: string): boolean {
-    if (isTotalsWord(key)) return this.#rows > 0 && !this.#hasWords
-    this.#rows++
-    this.#hasWords ||= isOfWords(key)
-    return false
-  }
-}
 
 export const totalsRow = (column: string, key: Json): CellError => ({
   reason: ROW_OF_TOTALS,

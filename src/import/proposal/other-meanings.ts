@@ -1,7 +1,7 @@
 // Words that turn the meaning of a name: `Not subscribed` is no `Subscribed`, `Partner Email` is somebody else's, `Old phone` was another
 // time. A column with such a word goes to no property without one, however similar the names are.
 
-import { unaccented } from './folded.ts'
+import { unaccented } from '../../core/unaccented.ts'
 
 export type Turn = 'not' | 'former' | 'other'
 

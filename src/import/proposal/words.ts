@@ -2,7 +2,7 @@
 // words of common exports in English and German, some in French, Spanish, Japanese, Hindi and Arabic; a name with other words is compared
 // word by word.
 
-import { unaccented } from './folded.ts'
+import { unaccented } from '../../core/unaccented.ts'
 import { areTurnedAlike, turnsOf, type Turn } from './other-meanings.ts'
 
 /** Phrases of one meaning. */

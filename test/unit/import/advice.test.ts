@@ -1,6 +1,6 @@
 // A cell that is refused although a setting would read it: the message names the setting, and with it the cell is read.
 
-import { expect, it, test } from 'vitest'
+import { describe, expect, it, test } from 'vitest'
 import { parse } from 'yaml'
 import type { PropertyMapping } from '../../../config/index.ts'
 import { loadMapping } from '../../../src/import/mapping/map.ts'
@@ -199,4 +199,32 @@ test('a key with several values is set aside, and the message names a way', asyn
   )
   expect(mended.map({ ordinal: 1, line: 2, cells: ['1;2'] })).toMatchObject({ key: '1' })
   expect(mended.map({ ordinal: 1, line: 2, cells: ['1'] })).toMatchObject({ key: '1' })
+})
+
+describe('cells that are sent as they are, with a note', () => {
+  async function notes(property: string, cells: readonly string[], mapping: PropertyMapping = {}) {
+    const config = importOf({ [property]: { column: 'cell', ...mapping } })
+    const plan = await loadMapping('rows', config, contactsTarget, ['id', 'cell'])
+    cells.forEach((cell, at) =>
+      plan.map({ ordinal: at + 1, line: at + 2, cells: [`K${at}`, cell] }),
+    )
+    return plan.notes()
+  }
+  it.each<[string, string[], PropertyMapping, RegExp | null]>([
+    ['phone', ['030 1234567 / 0170 7654321'], {}, /^1 cell of phone has more digits than/],
+    ['phone', ['+49 30 1234567; +49 170 7654321', '030 1'], {}, /^1 cell of phone .*`split`/],
+    ['phone', ['+49 30 1234567 ext. 12'], {}, null],
+    ['phone', ['123456789012345'], {}, null],
+    ['text', ['1234567890123456'], {}, null],
+    ['mobiles', ['030 1234567;0170 7654321'], { split: ';' }, null],
+    ['text', ['#N/A'], {}, /^1 cell of column "cell" has the text `#N\/A`/],
+    ['text', [' #NOM? '], {}, /`#NOM\?`.*nulls: \["#NOM\?"\]/],
+    ['text', ['null', 'null'], {}, /^2 cells of column "cell" have the text `null`/],
+    ['text', ['NULL'], {}, null],
+    ['text', ['k.A.', 'k.A.'], {}, /`k\.A\.`/],
+    ['text', ['None', '-', '#', 'nil desperandum'], {}, null],
+  ])('%s %j with %j', async (property, cells, mapping, note) => {
+    const found = await notes(property, cells, mapping)
+    expect(found).toEqual(note === null ? [] : [expect.stringMatching(note)])
+  })
 })

@@ -1,7 +1,7 @@
 // A line of totals below keys that are no words is set aside; a record that is called like one is not.
 
 import { describe, expect, it } from 'vitest'
-import { TotalsRows } from '../../../src/import/mapping/row-faults.ts'
+import { RowNotes } from '../../../src/import/mapping/row-notes.ts'
 import { isTotalsWord } from '../../../src/core/totals.ts'
 
 describe('a word for a total', () => {
@@ -74,8 +74,8 @@ describe('a word for a total', () => {
 
 describe('a row of totals', () => {
   const seen = (...keys: string[]) => {
-    const rows = new TotalsRows()
-    return keys.map((key) => rows.see(key))
+    const rows = new RowNotes()
+    return keys.map((key) => rows.seeKey(key, 'id'))
   }
   it.each<[string[], boolean[]]>([
     [

@@ -7,6 +7,7 @@ export const unaccented = (text: string): string =>
   text
     .toLowerCase()
     .replaceAll('ß', 'ss')
+    .replaceAll('ı', 'i')
     .normalize('NFKD')
     .replaceAll(ACCENTS, '')
     .normalize('NFC')
