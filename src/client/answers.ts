@@ -85,7 +85,7 @@ function redirectedTo(
 
 /** A request without an answer, as the failure that every caller knows. */
 export function noAnswerFailure(named: NamedOperation, error: NoAnswer): ServiceFailure {
-  if (error.kind === 'late')
+  if (error.kind === 'late' && !error.mayBeSent)
     return new SendDeadlinePassed(`${named.id}: ${error.message}`, {
       kind: 'no_answer',
       disposition: 'retry',
@@ -99,6 +99,7 @@ export function noAnswerFailure(named: NamedOperation, error: NoAnswer): Service
     mayBeSize: error.mayBeSent,
     outcomeUnknown: named.operation.writes !== null && error.mayBeSent,
     isExplained: error.isExplained,
+    leftLate: error.kind === 'late',
   })
 }
 

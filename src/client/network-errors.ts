@@ -9,7 +9,8 @@ export class NoAnswer extends Error {
   readonly mayBeSent: boolean
   /**
    * `distrusted`: something came, but it is not a valid answer; `barred`: the peer cannot prove its identity, or TLS or a proxy is
-   * in the way, which a person has to mend; `late`: the request had to be sent earlier, or not at all.
+   * in the way, which a person has to mend; `late`: the request had to be sent earlier, or not at all; where it may be sent, the process stood still
+   * while it was written.
    */
   readonly kind: 'nothing' | 'distrusted' | 'barred' | 'late'
   /** Whether the message has the cause, and what to do about it. */

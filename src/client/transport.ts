@@ -61,6 +61,8 @@ const CONNECT_TIMEOUT_MS = 10_000
 const TIMEOUT_MAX_MS = 2 ** 31 - 1
 const stopped = new Error('stopped')
 const LATE = 'it waited for too long before it could be sent, and was not sent'
+const LEFT_LATE =
+  'the process stood still while it was written; it may have reached the service too late'
 
 /** @throws SyncError `client_option_invalid`; ConfigError for a variable that names no proxy */
 export function createTransport(options: TransportOptions): Transport {
@@ -184,6 +186,10 @@ class Exchange implements Dispatcher.DispatchHandler {
       return controller.abort(stopped)
     }
     this.controller = controller
+    // The first bytes go out before this: a process that stood still between the look above and them learns of it here.
+    queueMicrotask(() => {
+      if (this.request.sendBefore?.isOver()) this.stop(new NoAnswer(LEFT_LATE, true, 'late'))
+    })
   }
 
   onResponseStart(

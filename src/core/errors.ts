@@ -251,6 +251,8 @@ export class ServiceFailure extends SyncError {
   readonly requestId: string | undefined
   /** From `Retry-After`, on 429 and 503. */
   readonly retryAfterMs: number | undefined
+  /** Whether the request may have reached the service after the time by which it had to be sent. */
+  readonly leftLate: boolean
   /** The service's own words: may quote values, so it goes to the ledger and nowhere else. */
   readonly detail: string | undefined
   /** Whether the message says what to do. */
@@ -280,6 +282,7 @@ export class ServiceFailure extends SyncError {
     this.mayBeSize = facts.mayBeSize ?? false
     this.requestId = facts.requestId
     this.retryAfterMs = facts.retryAfterMs
+    this.leftLate = facts.leftLate ?? false
     this.detail = facts.detail
     this.isExplained = facts.isExplained ?? false
   }

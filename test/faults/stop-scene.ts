@@ -1,7 +1,7 @@
 // What the test of stopped workers and its worker have in common.
 
 import type { RecordsClient } from '../../src/client/index.ts'
-import { silentLogger, systemClock } from '../../src/core/ports.ts'
+import { silentLogger, systemClock, type Logger } from '../../src/core/ports.ts'
 import type { ImportSync } from '../../config/index.ts'
 import { DEFAULT_IMPORT_TUNING, type ImportDeps } from '../../src/import/ports.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
@@ -27,11 +27,15 @@ export const stopSync: ImportSync = {
   },
 }
 
-export const stopDeps = (ledger: Ledger, client: RecordsClient): ImportDeps<Ledger> => ({
+export const stopDeps = (
+  ledger: Ledger,
+  client: RecordsClient,
+  logger: Logger = silentLogger,
+): ImportDeps<Ledger> => ({
   ledger,
   client,
   clock: systemClock,
-  logger: silentLogger,
+  logger,
   tuning: {
     ...DEFAULT_IMPORT_TUNING,
     heartbeat_timeout_ms: HEARTBEAT_TIMEOUT_MS,

@@ -22,6 +22,9 @@ import { bodyDigest, bodyText, sendBatch, type RecordedBatch } from './send.ts'
 import type { ClaimedSegment, DeliveryLedger } from '../judge/claimed-segment.ts'
 import { settlement } from './settle.ts'
 
+/** Its values may have gone over those of a later run: a reconciliation shows it. */
+const LEFT_LATE = 'write_left_late'
+
 /** A batch that is written down, with the right to send it. */
 interface Recording {
   readonly body: string
@@ -384,6 +387,7 @@ export class Delivery {
 
   #logFailure(batch: SentBatch, failure: ServiceFailure): void {
     const { status, problemCode: code, kind } = failure
+    if (failure.leftLate) this.#deps.logger.error({ run: this.#job.run }, LEFT_LATE)
     this.#deps.logger.warn(
       { run: this.#job.run, batch: batch.batch, attempt: batch.attempt, status, code, kind },
       'batch_failed',

@@ -45,6 +45,17 @@ test('a write is not sent after the time that its caller gave it', async () => {
   expect(await update(new Deadline(3_600_000))).toMatchObject({ id: 'rec_1' })
 })
 
+test('a write that left after its time, because the process stood still while it was written, says so', async () => {
+  const wire = await startWire(always(oneRecord))
+  const client = clientOf(wire.url)
+  const sendBefore = new Deadline(3_600_000)
+  // In time at the last look before its first byte, and over right after.
+  vi.spyOn(sendBefore, 'isOver').mockReturnValueOnce(false).mockReturnValue(true)
+  const error = await failureOf(client.updateRecord('svc_contact', 'rec_1', {}, { sendBefore }))
+  expect(error).toMatchObject({ kind: 'no_answer', outcomeUnknown: true, leftLate: true })
+  expect(error).not.toBeInstanceOf(SendDeadlinePassed)
+})
+
 test('a suspended machine: the wall clock counts too, and a clock that goes back delays nothing', () => {
   const before = Date.now()
   const deadline = new Deadline(60_000)
