@@ -24,6 +24,7 @@ export const TEXT = {
     closing: 'Close the books',
     reading: 'Read and merge the tables',
   },
+  approved: 'Approved by a person',
   product: 'records-sync',
   skip: 'Skip to the content',
   main: 'Main',

@@ -37,12 +37,18 @@ const removes = ({
   readonly delete_when?: unknown
 }): boolean => (missing !== undefined && missing !== 'ignore') || when !== undefined
 
-export function stepsOfRun(run: Run, progress: LiveProgress | null, times: Times): RunStep[] {
+/** @param approvedAt when a person let the run go on after its source was read; null: it asked nobody */
+export function stepsOfRun(
+  run: Run,
+  progress: LiveProgress | null,
+  times: Times,
+  approvedAt: string | null,
+): RunStep[] {
   const phases = phasesOf(run)
   const isLive = LIVE_STATES.includes(run.state)
   const now = isLive && progress !== null ? Math.max(0, phases.indexOf(progress.phase)) : null
   const reached = now ?? lastReached(run, phases, times)
-  return phases.map((phase, at): RunStep => {
+  const steps = phases.map((phase, at): RunStep => {
     const state = now === null ? endedState(run, phase, at - reached) : liveState(at - now)
     const shown = state !== 'next' && state !== 'left'
     const [from, to] = shown ? spanOf(phase, phases, run, times) : [null, null]
@@ -54,6 +60,16 @@ export function stepsOfRun(run: Run, progress: LiveProgress | null, times: Times
       text: state === 'now' && progress !== null ? progress.amount : null,
     }
   })
+  if (approvedAt === null || steps[0] === undefined) return steps
+  // The wait for the person is no time of the reading.
+  const approval = {
+    name: TEXT.approved,
+    state: 'done',
+    from: null,
+    to: approvedAt,
+    text: null,
+  } as const
+  return [{ ...steps[0], to: null }, approval, ...steps.slice(1)]
 }
 
 /** @param ahead steps behind the one that the run is in */

@@ -106,6 +106,7 @@ async function viewOf(
   const facts = account?.run ?? factsOf(run)
   const hint = (command: string) => parts.hint(command)
   const plan = await planOf(ledger, run)
+  const log = await readActionLog(ledger, { run: run.id })
   const isLeft = !(await isNothingLeft(ledger, run))
   const verdict = reportVerdict(run, { books, streams, comparison }, hint)
   const undos = await readUndos(ledger, run.id)
@@ -121,7 +122,12 @@ async function viewOf(
     retry_of: facts.retry_of,
     verdict: mutable(verdictWithLaterRuns(verdict, { isNothingLeft: !isLeft, undos })),
     live: live?.view ?? null,
-    steps: stepsOfRun(run, live?.progress ?? null, await ledger.requestTimes(run.id)),
+    steps: stepsOfRun(
+      run,
+      live?.progress ?? null,
+      await ledger.requestTimes(run.id),
+      log.find(({ action, state }) => action === 'approve' && state === 'done')?.ended_at ?? null,
+    ),
     books: mutable(books),
     streams: mutable(streams),
     schema_changes: run.kind === 'mirror' ? await readSchemaChanges(ledger, { run: run.id }) : [],
@@ -134,7 +140,7 @@ async function viewOf(
     correct:
       isRetried && valuesFor(deps, config) === 'shown' ? `/runs/${run.id}/corrections` : null,
     actions: allowedOffers(offers, deps.visitor?.role),
-    log: [...(await readActionLog(ledger, { run: run.id }))],
+    log: [...log],
   }
 }
 
