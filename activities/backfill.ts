@@ -29,8 +29,7 @@ export interface BackfillActivities {
     window: Window | null
     only: readonly string[] | null
     full: boolean
-    /** Left out by releases that did not have it. */
-    overwriteNewer?: boolean
+    overwriteNewer: boolean
   }): Promise<{ kind: SyncConfig['kind'] | null; problem: string | null }>
 }
 

@@ -68,8 +68,8 @@ export interface ImportActivities {
       makesPlan?: true
       /** Whether its rows have links. Left out if they have none. */
       hasLinks?: true
-      /** Records to be removed, because their rows are gone or ask for it. Not in results of older releases. */
-      removals?: number
+      /** Records to be removed, because their rows are gone or ask for it. */
+      removals: number
     }
   >
   /** Compares what a reconciliation has staged, for a while. `planned`: rows that differ so far. */
@@ -90,15 +90,13 @@ export interface ImportActivities {
   ): Promise<{ excesses: readonly LimitExceeded[]; plan?: PlanToApprove }>
   /** A person, or the time that ran out, has decided about a run that waited. */
   noteImportVerdict(input: { run: number; approved: boolean }): Promise<void>
-  /** `refusedInRow`: as the slice before returned it; not of workflows of older releases. */
-  pushSegment(input: ImportStep & { segment: SegmentRef; refusedInRow?: number }): Promise<
-    Omit<PushResult, 'refusedInRow'> & {
-      /** Not in results of older releases. */
-      refusedInRow?: number
+  /** `refusedInRow`: as the slice before returned it. */
+  pushSegment(input: ImportStep & { segment: SegmentRef; refusedInRow: number }): Promise<
+    PushResult & {
       progress: RunCounters
       errors: readonly RowError[]
-      /** Where the next slice of the segment begins; null if nothing is left, or in results of older releases. */
-      next?: number | null
+      /** Where the next slice of the segment begins; null if nothing is left. */
+      next: number | null
     }
   >
   /** Sends the links of the run, for a while. */
@@ -109,8 +107,8 @@ export interface ImportActivities {
     CloseResult &
       Partial<Pick<ReconcileFindings, 'found' | 'left'>> & {
         manifest: string | null
-        /** Requests that wrote. Not in results of older releases. */
-        requests?: number
+        /** Requests that wrote. */
+        requests: number
         /** Of a reconciliation: extra records that are gone now. */
         deleted?: number
         /** Other syncs with parked links whose targets may exist now. Left out if there is none. */
@@ -250,7 +248,7 @@ async function stageRun(
     ...(makesPlan(sync.import, job) && { makesPlan: true as const }),
     hasLimits: job.plan === undefined && (hasLimits(sync.import) || toRemove > 0),
     ...(sync.import.links && { hasLinks: true as const }),
-    ...(toRemove > 0 && { removals: toRemove }),
+    removals: toRemove,
   }
 }
 
@@ -280,13 +278,13 @@ async function stageUndone(
     segments: await ledger.openSegments(run, fence),
     errors: [],
     hasLimits: hasLimits(sync.import) || toRemove > 0,
-    ...(toRemove > 0 && { removals: toRemove }),
+    removals: toRemove,
   }
 }
 
 async function pushRows(
   { row, job, sync, keyFingerprint, importDeps }: ImportScope,
-  { run, segment, refusedInRow = 0 }: Input<'pushSegment'>,
+  { run, segment, refusedInRow }: Input<'pushSegment'>,
 ) {
   const { ledger } = importDeps
   await noteOtherKey(ledger, row, keyFingerprint)
@@ -348,7 +346,7 @@ async function close(work: ImportWork, env: ImportEnv, { run, ending }: Input<'c
   // A retry of a close that was already recorded.
   if (!LIVE_STATES.includes(row.state) && row.counts) {
     const { state, counts: books, message } = row
-    const closed = { state, books, message }
+    const closed = { state, books, message, requests: (await ledger.progress(run)).requests }
     return { ...closed, manifest: await manifestOf(row), ...(await resolved(work, row, closed)) }
   }
   const isFinished = ending.kind === 'finished'

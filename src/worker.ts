@@ -20,12 +20,7 @@ import {
   readSigningKey,
   type GroupConfig,
 } from '../config/index.ts'
-import {
-  ACTIVITY_KINDS,
-  SHARED_QUEUE,
-  taskQueueOf,
-  type ShortActivities,
-} from '../workflows/queues.ts'
+import { ACTIVITY_KINDS, taskQueueOf, type ShortActivities } from '../workflows/queues.ts'
 import { connectionsOf, deprecatedText, readDeprecations } from './resources/deprecations.ts'
 import { createClientRegistry } from './resources/client-registry.ts'
 import { systemClock, type Logger } from './core/ports.ts'
@@ -42,13 +37,12 @@ import { orphanCleanup } from './runs/orphaned-runs.ts'
 import { notifyObservers } from './runs/observers.ts'
 import { pauseOnAuthFailure } from './schedules/auth-pause.ts'
 import { scheduleJobs } from './schedules/definition.ts'
-import { hasLegacySchedule, isOwnLegacySchedule, missingSchedules } from './schedules/missing.ts'
+import { missingSchedules } from './schedules/missing.ts'
 import { openSource } from './sources/index.ts'
 import { readCodec } from './temporal/codec.ts'
 import { copyWatch } from './temporal/copies.ts'
 import { isLiveWorkflow } from './temporal/is-live.ts'
-import { legacyQueue } from './temporal/legacy-queue.ts'
-import { isStartedBySchedule, guardActivities } from './temporal/project-guard.ts'
+import { guardActivities } from './temporal/project-guard.ts'
 import { createPollers, createBeacon } from './temporal/pollers.ts'
 import { createWorkerPool, type WorkerPool } from './temporal/worker-pool.ts'
 import { workerIdentity } from './temporal/projects.ts'
@@ -268,7 +262,7 @@ export function activityDeps(
   }
 }
 
-/** A function that creates the pollers of a project's queues, or of the queues of releases without projects. */
+/** A function that creates the pollers of a project's queues. */
 function pollerFactory(options: WorkerOptions, { config, shared }: Parts) {
   const { buildId, workflowBundle } = options
   return async (taskQueue: string, served: Activities) =>
@@ -279,7 +273,7 @@ function pollerFactory(options: WorkerOptions, { config, shared }: Parts) {
       activities: { ...served },
       slots: config.worker.slots,
       shared,
-      // The deployment of a project has the name of its queue, as that of releases without projects had.
+      // The deployment of a project has the name of its queue.
       version: buildId === undefined ? null : { deploymentName: taskQueue, buildId },
     })
 }
@@ -323,24 +317,13 @@ async function start(
   const deps = activityDeps(options, parts)
   const activities = createActivities(deps)
   const pollers = pollerFactory(options, parts)
-  const isAlone = { isAlone: true, mayOpen: async () => true }
   const workers = [
-    ...(await pollers(taskQueueOf(project.id), guardActivities(activities, ledger, isAlone))),
+    ...(await pollers(taskQueueOf(project.id), guardActivities(activities, ledger))),
     await createBeacon(shared, workerIdentity(project.id, configFile, copy)),
   ]
   const loadJobs = async () => scheduleJobs(await deps.loadGroups())
   const place = { client, project, loadJobs }
-  const mayOpen = isStartedBySchedule(client, (id) => isOwnLegacySchedule(place, id))
-  const old = legacyQueue({
-    client,
-    ledger,
-    logger,
-    hasOldSchedule: () => hasLegacySchedule(place),
-    pollers: () =>
-      pollers(SHARED_QUEUE, guardActivities(activities, ledger, { isAlone: false, mayOpen })),
-  })
-  await old.look(null)
-  pool = createWorkerPool([...workers, ...old.polling()])
+  pool = createWorkerPool(workers)
   upkeep = startHealthChecks(
     {
       async search_attributes() {
@@ -351,7 +334,6 @@ async function start(
       schedules: missingSchedules({ ...place, logger, note: monitor.noteSchedules }),
       ledger_copy: copyWatch(client, { project: project.id, copy, clock: systemClock }),
       runs: orphanCleanup({ ledger, logger, isLive: deps.isLive, ...abandonment(deps) }),
-      old_queue: () => old.look(pool),
     },
     { clock: systemClock, logger, everyMs: options.upkeepMs ?? upkeepMs },
   )

@@ -105,7 +105,7 @@ export async function backfill(
   const parsed = BackfillInput.safeParse(given)
   if (!parsed.success) return await refuse(inputIssues(parsed.error))
   const { sync, from, to, object_types: only = null, full, tuning } = parsed.data
-  const over = parsed.data.overwrite_newer && { overwriteNewer: true as const }
+  const overwriteNewer = parsed.data.overwrite_newer === true
   if (sync === undefined) {
     const syncs = await list()
     return { write: syncs.map(templateOf), settings: SETTINGS, syncs }
@@ -121,7 +121,7 @@ export async function backfill(
   const window =
     from === undefined && to === undefined ? null : { from: from ?? null, to: to ?? null }
   const { kind, problem } = await checkBackfill.executeWithOptions({ summary: `check ${sync}` }, [
-    { sync, window, only, full, ...over },
+    { sync, window, only, full, overwriteNewer },
   ])
   if (kind === null || problem !== null) return await refuse(problem ?? 'there is no such sync')
   const tuned = (kind === 'import' ? TuningInput : MirrorTuningInput).safeParse(tuning)
@@ -129,7 +129,8 @@ export async function backfill(
   // A person who starts a run like this one gets its input, but not its memo.
   if (workflowInfo().memo?.[TEMPLATE_MEMO] === true) return { template: given }
   const job = { sync, tuning: tuned.data, priority: 'backfill' as const }
-  if (kind === 'import') return await runImport(job, { window, only: null, ...over })
+  if (kind === 'import')
+    return await runImport(job, { window, only: null, ...(overwriteNewer && { overwriteNewer }) })
   const instants = window && {
     from: window.from === null ? null : parseWindowInstant(window.from),
     to: window.to === null ? null : parseWindowInstant(window.to),

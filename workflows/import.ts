@@ -1,7 +1,7 @@
 // The import, as a workflow: open, stage, review, push segment by segment, close (which verifies first). It carries names,
 // ids and counts; rows and keys never enter its history.
 
-import { CancellationScope, patched, proxyActivities } from '@temporalio/workflow'
+import { CancellationScope, proxyActivities } from '@temporalio/workflow'
 import type { Activities, SegmentRef } from '../activities/index.ts'
 import type { ShortActivities, StreamingActivities } from './queues.ts'
 import { DIFFERENCE_KINDS } from '../src/core/domain/differences.ts'
@@ -140,7 +140,6 @@ class ImportRun {
         ]),
       )
       this.#noteStaged(staged)
-      // Not in results of older releases.
       if (staged.makesPlan) await this.#plan()
       const isReviewDue = this.#scope === null ? staged.hasLimits : await this.#compare()
       const refused = isReviewDue ? await this.#refusal() : null
@@ -151,10 +150,8 @@ class ImportRun {
       const sends = this.#scope === null || this.#scope.repair
       if (sends) this.#status.note({ step: 'push' })
       if (sends) await this.#push(staged)
-      // Not in results of older releases.
       if (sends && staged.hasLinks) await this.#link()
-      // Of results of older releases, and of runs that remove nothing, there is no such step.
-      if (sends && (staged.removals ?? 0) > 0) await this.#remove()
+      if (sends && staged.removals > 0) await this.#remove()
       this.#status.note({ step: 'close' })
       const closed = await this.#control.pausable(() => this.#close({ kind: 'finished' }))
       if (closed.state === 'failed')
@@ -205,10 +202,8 @@ class ImportRun {
   async #push({ segments, older = 0 }: StagedRun): Promise<void> {
     const atOnce = this.#input.tuning.segments_in_flight ?? 2
     const push = (segment: SegmentRef) => this.#pushSegment(segment)
-    // Not in results of older releases.
-    const first = older > 0 && patched('older-rows-first') ? older : 0
-    await forEachConcurrent(segments.slice(0, first), atOnce, push)
-    await forEachConcurrent(segments.slice(first), atOnce, push)
+    await forEachConcurrent(segments.slice(0, older), atOnce, push)
+    await forEachConcurrent(segments.slice(older), atOnce, push)
   }
 
   async #pushSegment(segment: SegmentRef): Promise<void> {
@@ -222,7 +217,7 @@ class ImportRun {
         this.#streaming.pushSegment.executeWithOptions({ summary }, [slice]),
       )
       done = pushed.done
-      refusedInRow = pushed.refusedInRow ?? 0
+      refusedInRow = pushed.refusedInRow
       first = pushed.next ?? first
       this.#notePushed(pushed)
     }
@@ -342,8 +337,7 @@ class ImportRun {
       created,
       updated,
       rejected: refused,
-      // Results of older releases have neither.
-      requests: closed.requests ?? this.#status.progress.requests,
+      requests: closed.requests,
       ...(closed.deleted ? { deleted: closed.deleted } : {}),
     })
     return closed

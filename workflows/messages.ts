@@ -26,7 +26,7 @@ export const TuningInput = z
     heartbeat_timeout_ms: z.coerce.number().int().min(1_000),
   })
   .partial()
-  // Any other setting passes here and is refused when the run opens, so that a run of an earlier release can continue.
+  // Any other setting passes here and is refused when the run opens.
   .loose()
 export type TuningInput = z.infer<typeof TuningInput>
 
@@ -125,7 +125,7 @@ export const MirrorTuningInput = z
     heartbeat_timeout_ms: z.coerce.number().int().min(1_000),
   })
   .partial()
-  // Any other setting passes here and is refused when the run opens, so that a run of an earlier release can continue.
+  // Any other setting passes here and is refused when the run opens.
   .loose()
 export type MirrorTuningInput = z.infer<typeof MirrorTuningInput>
 

@@ -4,13 +4,12 @@
 
 import type { Activities } from '../activities/index.ts'
 
-/** Queue of the releases that had no projects. Their runs continue there to their end. */
-export const SHARED_QUEUE = 'records-sync'
+const QUEUE_PREFIX = 'records-sync-'
 /** Every worker polls it, and nothing is ever sent to it: its pollers show which projects a namespace serves. */
 export const PROJECTS_QUEUE = 'records-sync-projects'
 
 /** Queue of a project's workflows and short activities. */
-export const taskQueueOf = (project: string): string => `${SHARED_QUEUE}-${project}`
+export const taskQueueOf = (project: string): string => `${QUEUE_PREFIX}${project}`
 
 /** Queues of the activities that work for minutes; a worker has few slots for each. */
 export const STREAMING_QUEUES = {
@@ -65,15 +64,11 @@ export type StreamingActivities = Pick<Activities, NamesOf<'streaming'>>
 export const streamingQueueOf = (taskQueue: string, kind: keyof typeof STREAMING_QUEUES): string =>
   `${taskQueue}${STREAMING_QUEUES[kind]}`
 
-/** The project whose workflows a queue holds; null for the queue of releases that had no projects. */
-export function projectOfQueue(taskQueue: string): string | null {
-  const start = `${SHARED_QUEUE}-`
-  return taskQueue.startsWith(start) ? taskQueue.slice(start.length) : null
-}
+/** The project whose workflows a queue holds. */
+export const projectOfQueue = (taskQueue: string): string => taskQueue.slice(QUEUE_PREFIX.length)
 
 /** `backfill-contacts-3f9ac2b1`: id of the backfills of a sync that the Temporal UI starts, and of its template. */
-export const backfillId = (sync: string, project: string | null): string =>
-  project === null ? `backfill-${sync}` : `backfill-${sync}-${project}`
+export const backfillId = (sync: string, project: string): string => `backfill-${sync}-${project}`
 
 /** `undo-3f9ac2b1`: id of the undos that the Temporal UI starts, and of their template. */
 export const undoId = (project: string): string => `undo-${project}`
@@ -83,8 +78,8 @@ export const idOfStart = (name: string, project: string, nowMs: number): string 
   `${name}-${project}-${stampOf(nowMs)}`
 
 /** `links-contacts-3f9ac2b1-after-12`: id of the run that run 12 starts for the parked links of a sync. */
-export const idOfLinks = (sync: string, project: string | null, run: number): string =>
-  [`links-${sync}`, project, `after-${run}`].filter((part) => part !== null).join('-')
+export const idOfLinks = (sync: string, project: string, run: number): string =>
+  `links-${sync}-${project}-after-${run}`
 
 const stampOf = (ms: number): string => new Date(ms).toISOString().replaceAll(/[:.]/g, '-')
 

@@ -7,7 +7,7 @@ import { safeText } from '../core/safe-text.ts'
 import { systemClock } from '../core/ports.ts'
 import { projectOf, type Project } from '../runs/project.ts'
 import type { TemporalSettings } from '../temporal/settings.ts'
-import { withLedger, type ActionPlace } from './place.ts'
+import type { ActionPlace } from './place.ts'
 
 const waitMaxMs = 20_000
 /** So long a worker that was started just now may take without a word. */
@@ -20,10 +20,7 @@ export async function findProject(context: ActionPlace): Promise<Project | null>
     const ledger = await context.findLedger()
     if (ledger === null) return null
     try {
-      // What it asks later it asks of a ledger that is open then.
-      const began: Project['began'] = (...of) =>
-        withLedger(context, async (open) => await (await projectOf(open)).began(...of))
-      return { ...(await projectOf(ledger)), began }
+      return await projectOf(ledger)
     } finally {
       await ledger.close()
     }

@@ -5,13 +5,11 @@ import {
   isBalanced,
   ITEM_STATES,
   LINK_STATES,
-  NOT_READ_BACK,
   READ_BACK_NAMES,
   sumOfLinkStates,
   sumOfStates,
   type Books,
   type LinkState,
-  wholeBooks,
 } from '../core/domain/books.ts'
 import { REMOVAL_STATES } from '../core/domain/removals.ts'
 import {
@@ -35,7 +33,7 @@ export async function checkBooks(
   nowMs: number,
   report: ReportProblem,
 ): Promise<'booked' | 'pruned' | 'wrong'> {
-  const counts = run.counts && wholeBooks(run.counts)
+  const { counts } = run
   if (counts === null) {
     report('books_altered', 'it is closed and has no books: the counts of its states were removed')
     return 'wrong'
@@ -85,10 +83,11 @@ function changesOf(booked: Books, now: Books): string[] {
   const figures: readonly (readonly [string, number, number])[] = [
     ...ITEM_STATES.map((state) => [state, booked.states[state], now.states[state]] as const),
     ['replayed', booked.replayed, now.replayed],
-    // Runs of earlier versions did not record it.
-    ['looked up', booked.lookedUp ?? now.lookedUp ?? 0, now.lookedUp ?? 0],
+    ['looked up', booked.lookedUp ?? 0, now.lookedUp ?? 0],
     ['in doubt', booked.inDoubt, now.inDoubt],
-    ...readBackChanges(booked, now),
+    ...READ_BACK_NAMES.map(
+      (name) => [`read back ${name}`, booked.readBack[name] ?? 0, now.readBack[name] ?? 0] as const,
+    ),
     ...linkChanges(booked, now),
     ...REMOVAL_STATES.map(
       (state) =>
@@ -104,17 +103,6 @@ function changesOf(booked: Books, now: Books): string[] {
     .map(([name, before, after]) => `${name}: booked ${before}, counted ${after}`)
 }
 
-/** Books of earlier versions do not record what was read back. */
-function readBackChanges(booked: Books, now: Books): (readonly [string, number, number])[] {
-  const { readBack } = booked
-  if (readBack === undefined) return []
-  const counted = now.readBack ?? NOT_READ_BACK
-  return READ_BACK_NAMES.map(
-    (name) => [`read back ${name}`, readBack[name] ?? 0, counted[name] ?? 0] as const,
-  )
-}
-
-/** Books of earlier versions have no links. */
 function linkChanges(
   { links: booked }: Books,
   { links: now }: Books,

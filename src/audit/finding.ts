@@ -31,8 +31,6 @@ export interface SyncAudit {
   /** Not closed yet: without manifest and books. */
   readonly live: number
   readonly sealed: number
-  /** Closed before the first manifest of the sync, by an older release. */
-  readonly unsealed: number
   readonly signed: number
   /** Runs whose books agree with the items, or with the streams in the manifest. */
   readonly booked: number

@@ -74,7 +74,7 @@ class SyncAuditor {
   readonly #sync: string
   readonly #options: AuditOptions
   readonly #chain: ManifestChain
-  readonly #sums = { runs: 0, live: 0, unsealed: 0, booked: 0, pruned: 0, findings: 0 }
+  readonly #sums = { runs: 0, live: 0, booked: 0, pruned: 0, findings: 0 }
 
   constructor(ledger: AuditedLedger, sync: string, options: AuditOptions) {
     this.#ledger = ledger
@@ -93,12 +93,7 @@ class SyncAuditor {
     const manifest = await this.#chain.next(run.id)
     if (manifest === null) {
       if (!isClosed) sums.live++
-      else if (this.#chain.sealed === 0) sums.unsealed++
-      else
-        report(
-          'manifest_missing',
-          'it is closed and has no manifest, although an older run of the sync has one: the manifest was removed, or a worker of an older release closed the run',
-        )
+      else report('manifest_missing', 'it is closed and has no manifest: the manifest was removed')
     } else {
       this.#chain.take(report)
       const streams = run.kind === 'mirror' ? await this.#ledger.streams(run.id) : []

@@ -2,7 +2,6 @@
 // meets most is explained, here and in docs/command-line.md.
 
 import { COMMON_JSON_NAMES } from './common-json-names.ts'
-import type { OLD_JSON_NAMES } from './old-json-names.ts'
 
 export { COMMON_JSON_NAMES }
 
@@ -332,7 +331,6 @@ export const OTHER_JSON_NAMES = [
   'unavailable',
   'unchanged',
   'unchecked',
-  'unclaimed',
   'unclear',
   'undo',
   'undo_of',
@@ -342,7 +340,6 @@ export const OTHER_JSON_NAMES = [
   'units',
   'unknown',
   'unprepared',
-  'unsealed',
   'unsent',
   'unsure',
   'update',
@@ -384,7 +381,4 @@ export const OTHER_JSON_NAMES = [
   'zone',
 ] as const
 
-export type JsonName =
-  | keyof typeof COMMON_JSON_NAMES
-  | keyof typeof OLD_JSON_NAMES
-  | (typeof OTHER_JSON_NAMES)[number]
+export type JsonName = keyof typeof COMMON_JSON_NAMES | (typeof OTHER_JSON_NAMES)[number]

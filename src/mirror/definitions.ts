@@ -96,7 +96,7 @@ async function mirrorThem(
   const stream = await textStream(tables, { name, wanted, columns: NAMES })
   const { fence, position: stored } = await tables.claim(name)
   reader.goOnFrom(askedAtOf(stored))
-  const { id, openedAt } = await openedRun(ledger, run, name)
+  const { id, openedAt } = await openedRun(ledger, run)
   const before = reader.now()
   const at = reader.now()
   const now: DefinitionsPosition = { run: { id, openedAt }, askedAt: at }

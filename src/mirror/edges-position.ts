@@ -6,7 +6,6 @@ import { formatInstant } from './instant.ts'
 import {
   isSameRun,
   EMPTY_TALLY,
-  readTally,
   type ClockReading,
   type Opened,
   type RunTally,
@@ -19,7 +18,7 @@ export const OWNERS_MAX = 500
 /** One run of the edges. Its reads count once it is done: until then the next run reads the same records. */
 export interface EdgesRun {
   id: number
-  openedAt?: string
+  openedAt: string
   full: boolean
   /** `changed` records are read, then `all`; `remove`: what to delete is known. */
   phase: 'changed' | 'all' | 'remove' | 'done'
@@ -101,7 +100,6 @@ export function edgesPosition(
   const { id, openedAt } = opened
   const isSame = known !== undefined && known !== null && isSameRun(position.run, opened)
   const kept: Partial<EdgesRun> = isSame ? known : {}
-  // An older version did not store when it began.
   const began = kept.began ?? begin.now(position)
   const from = kept.from === undefined ? changedFrom(position, begin) : kept.from
   const run: EdgesRun = {
@@ -114,7 +112,7 @@ export function edgesPosition(
     old: 0,
     endsFrom: position.endsSeenAt ?? null,
     ...kept,
-    tally: isSame ? readTally(position.run.tally) : EMPTY_TALLY(),
+    tally: isSame ? position.run.tally : EMPTY_TALLY(),
     began,
     from,
   }

@@ -46,7 +46,7 @@ export async function mirrorEdges(
   const wanted = `${type}_edges`
   const stream = await textStream(tables, { name, wanted, columns: COLUMNS })
   const { fence, position: stored } = await tables.claim(name)
-  const opened = await openedRun(deps.ledger, job.run, name)
+  const opened = await openedRun(deps.ledger, job.run)
   const reader = new Reader(deps)
   // Asked again: a definition may have gone since the run began. The answer also shows the service's clock.
   const definitions = await reader.ask((options) => client.listAssociations(options))

@@ -85,15 +85,12 @@ export interface ClockReading {
 export interface Opened {
   readonly id: number
   readonly openedAt: string
-  /** Whether its ledger knows that it has worked on the stream. */
-  readonly hasBegun: boolean
 }
 
 /** One run of a stream. */
 export interface StreamRunState {
   id: number
-  /** Absent if an older version began it. */
-  openedAt?: string
+  openedAt: string
   phase: StreamPhase
   full: boolean
   /** Changes up to this modification time were merged by this run, the overlap included. */
@@ -119,11 +116,11 @@ export interface StreamPosition {
   v: 1
   /** Changes up to this modification time were merged; null if none is known. */
   watermark: string | null
-  /** The table that it was stored with; absent if an older version stored it, null if a run found that table altered. */
+  /** The table that it was stored with; absent before the first time, null if a run found that table altered. */
   table?: TableIdentity | null
   /** When the last complete listing began. */
   listedAt: string | null
-  /** What the key saw when it began. Absent if that was not known, or an older version stored it. */
+  /** What the key saw when it began. Absent if that was not known. */
   listedWith?: KeyVisibility
   /** Columns that it filled. */
   columns: string[]
@@ -187,9 +184,6 @@ function timeOf(stored: string | null, name: 'askedAt' | 'wentBackAt'): string |
 /** Of a run that has done nothing yet. */
 export const EMPTY_TALLY = (): RunTally => zeroCounts(TALLIED)
 
-/** A tally that was stored, perhaps by an older version with fewer figures. */
-export const readTally = (stored: Partial<RunTally>): RunTally => ({ ...EMPTY_TALLY(), ...stored })
-
 export function addMerge(tally: RunTally, counts: MergeCounts): void {
   for (const name of ['inserted', 'changed', 'unchanged', 'older', 'reverted'] as const)
     tally[name] += counts[name]
@@ -210,8 +204,8 @@ export function newWindowRunState({ from, to }: Window, { id, openedAt }: Opened
 /** Whether a position is that of this run. */
 export const isSameRun = (
   run: Pick<StreamRunState, 'id' | 'openedAt'>,
-  { id, openedAt, hasBegun }: Opened,
-): boolean => run.id === id && (run.openedAt === undefined ? hasBegun : run.openedAt === openedAt)
+  { id, openedAt }: Opened,
+): boolean => run.id === id && run.openedAt === openedAt
 
 /** The same, and whether the window is the same. */
 export function isPositionOfRun(
@@ -231,13 +225,7 @@ export function isPositionOfRun(
 /** @throws SyncError `position_unreadable` for a text that a newer version wrote, or a person changed */
 export function parsePosition(text: string, place: string, stream: string): StreamPosition {
   const position = parsed(text)
-  if (position?.v === 1 && position.run?.tally !== undefined) {
-    position.run.tally = readTally(position.run.tally)
-    const { askedAt } = position
-    // One of an older version has only the time of its last request; the overlap covers the rest.
-    if (askedAt) position.clock ??= { at: Date.parse(askedAt), aheadMs: null }
-    return position as StreamPosition
-  }
+  if (position?.v === 1 && position.run?.tally !== undefined) return position as StreamPosition
   throw new SyncError(
     'position_unreadable',
     `${place}: the position of ${stream} in _records_sync_streams is not one that this version wrote; use the newest version, or set it to NULL to read the stream from its beginning`,

@@ -47,12 +47,9 @@ async function tableStatus(
 ): Promise<{ message: string; differs: boolean } | null> {
   try {
     const position = await (await opening).position(stream)
-    // An older version stored none of a table that every run reads whole.
-    if (position === 'null') return null
     const { run: filler } = JSON.parse(position ?? '{}') as { run?: Partial<StreamRunState> }
-    // A new ledger counts runs from 1 again; an older version stored only the number.
-    const isSame = filler?.openedAt === undefined || filler.openedAt === run.openedAt
-    if (filler?.id === run.id && isSame) return null
+    // A new ledger counts runs from 1 again.
+    if (filler?.id === run.id && filler.openedAt === run.openedAt) return null
     const last = filler?.id === undefined ? 'no run' : `run ${filler.id}`
     return {
       message: `the table ${table} is not the one that this run filled: ${last} was the last that wrote it, so an older copy of the warehouse was put in its place; run again`,

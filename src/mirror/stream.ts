@@ -59,7 +59,7 @@ async function mirrorRecords(
   await checkDefinitionsName(tables, type)
   const { stream, omitted } = await prepare(deps, job, schema)
   const { fence, position: stored } = await tables.claim(type)
-  const opened = await openedRun(deps.ledger, job.run, type)
+  const opened = await openedRun(deps.ledger, job.run)
   const first = () =>
     firstPosition(window ? newWindowRunState(window, opened) : newRunState(opened, true))
   const position = stored === null ? first() : parsePosition(stored, deps.tables.place, type)

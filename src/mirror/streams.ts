@@ -1,7 +1,7 @@
 // The streams of a run in its books, and their names.
 
 import { SyncError } from '../core/errors.ts'
-import type { Runs, StreamBooks, Streams } from '../ledger/ledger.ts'
+import type { Runs, StreamBooks } from '../ledger/ledger.ts'
 import { EMPTY_TALLY, type Opened } from './position.ts'
 
 const EDGES = 'edges of '
@@ -19,6 +19,7 @@ export const waitingStream = (stream: string): StreamBooks => ({
   state: 'waiting',
   mode: null,
   ...EMPTY_TALLY(),
+  differs: null,
   misfits: null,
   serviceCount: null,
   tableCount: null,
@@ -26,13 +27,8 @@ export const waitingStream = (stream: string): StreamBooks => ({
 })
 
 /** What identifies a run in the position of a stream. */
-export async function openedRun(
-  ledger: Runs & Streams,
-  id: number,
-  stream: string,
-): Promise<Opened> {
+export async function openedRun(ledger: Runs, id: number): Promise<Opened> {
   const run = await ledger.run(id)
   if (run === null) throw new SyncError('no_run', `There is no run ${id} in the ledger`)
-  const row = (await ledger.streams(id)).find((one) => one.stream === stream)
-  return { id, openedAt: run.openedAt, hasBegun: (row?.mode ?? null) !== null }
+  return { id, openedAt: run.openedAt }
 }

@@ -18,7 +18,6 @@ export function noteTable(
 ): string | null {
   const { table: before } = position
   position.table = now
-  // An older version stored none.
   if (before === undefined) return null
   if (before === null)
     return `a run before found the table ${table} altered, so everything is read again`

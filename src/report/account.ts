@@ -20,7 +20,6 @@ import {
   type Books,
   type LinkBooks,
   type LinkState,
-  wholeBooks,
 } from '../core/domain/books.ts'
 import type {
   Differences,
@@ -72,8 +71,7 @@ export async function countRunAccount(ledger: AccountLedger, run: Run): Promise<
 
 /** The items of a live import are counted. */
 async function outlineOf(ledger: AccountLedger, run: Run): Promise<RunOutline> {
-  const books =
-    run.kind === 'import' ? wholeBooks(run.counts ?? (await ledger.books(run.id))) : null
+  const books = run.kind === 'import' ? (run.counts ?? (await ledger.books(run.id))) : null
   const streams = run.kind === 'mirror' ? await ledger.streams(run.id) : null
   const differences = await differencesOf(ledger, run)
   return {

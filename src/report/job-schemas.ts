@@ -15,7 +15,6 @@ export const jobSchemas = {
     .object({
       repair: z.boolean(),
       delete_extra: z.boolean(),
-      deleteExtra: z.boolean().describe('Deprecated: `delete_extra`.'),
       sample: z.int().nullable(),
       where: z.object({ column: z.string(), digest: z.string() }).nullable(),
       only: z.array(z.string()).nullable(),

@@ -12,7 +12,7 @@ export function keptSchemas(count: z.ZodInt) {
       reasons: z
         .partialRecord(z.enum(KEPT_REASONS), count)
         .optional()
-        .describe('Values by why they were kept; of runs of earlier versions left out.'),
+        .describe('Values by why they were kept; left out of values that were written over.'),
     })
     .nullable()
   return {

@@ -3,7 +3,6 @@
 import { mappedColumns } from '../core/domain/mapped-columns.ts'
 import { propertyOfField } from '../core/domain/error-field.ts'
 import { ownValue } from '../core/json.ts'
-import { safeReason } from '../core/safe-text.ts'
 import type { RejectGroup, Run, RunReports } from '../ledger/ledger.ts'
 import { jobOf } from '../runs/job.ts'
 
@@ -25,10 +24,5 @@ export async function readRejectGroups(
       (property === null ? null : (mappedColumns(ownValue(properties, property) ?? {})[0] ?? null))
     )
   }
-  // Rows of an earlier release have reasons as the service gave them.
-  return groups.map((group) => ({
-    ...group,
-    reason: group.reason === null ? null : safeReason(group.reason),
-    column: columnOf(group),
-  }))
+  return groups.map((group) => ({ ...group, column: columnOf(group) }))
 }

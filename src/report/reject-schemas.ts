@@ -19,6 +19,5 @@ export const rejectGroupSchema = (count: z.ZodInt) =>
       is_more: z
         .boolean()
         .describe('Whether it counts further errors of rows that are in another group too.'),
-      isMore: z.boolean().optional().describe('Deprecated: `is_more`.'),
     })
     .meta({ id: 'RejectGroup' })

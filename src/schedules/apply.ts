@@ -7,7 +7,7 @@ import { ScheduleAlreadyRunning, type ScheduleDescription } from '@temporalio/cl
 import { forEachConcurrent } from '../core/concurrency.ts'
 import { scheduleText } from '../core/domain/schedule.ts'
 import {
-  findLegacySchedule,
+  findSchedule,
   orphanedSchedules,
   prefixOf,
   scheduleIdOf,
@@ -23,8 +23,8 @@ import {
   type ScheduledJob,
   type ScheduleJobs,
 } from './definition.ts'
-import { describeSchedule, serverRefusal } from './read.ts'
-import { copyLegacySchedule, removeSchedule, updateSchedule } from './update.ts'
+import { serverRefusal } from './read.ts'
+import { removeSchedule, updateSchedule } from './update.ts'
 
 /** What one schedule needs. */
 export interface ScheduleStep {
@@ -32,11 +32,10 @@ export interface ScheduleStep {
   readonly sync: string
   readonly isGroup: boolean
   /**
-   * `move`: an older release made it, for all projects of the namespace; it becomes the project's own. `foreign`: records-sync
-   * did not make the schedule with that id, and leaves it alone. `prune`: it is no longer configured; only `pruneSchedules`
+   * `foreign`: records-sync did not make the schedule with that id, and leaves it alone. `prune`: it is no longer configured; only `pruneSchedules`
    * removes it, and until then it keeps running.
    */
-  readonly what: 'create' | 'move' | 'update' | 'same' | 'foreign' | 'prune'
+  readonly what: 'create' | 'update' | 'same' | 'foreign' | 'prune'
   /** As configured; null if it is no longer configured. */
   readonly when: string | null
   /** For an update: `every 15 minutes → every 5 minutes`. */
@@ -77,9 +76,7 @@ export async function pruneSchedules(
   const steps = await orphanSteps(place, Object.values(jobs).filter(isScheduled))
   await forEachConcurrent(steps, inFlight, async ({ sync, isGroup }) => {
     const start: TimedPrefix = isGroup ? 'group:' : 'sync:'
-    const { ours: old } = await findLegacySchedule(client, start, sync, project)
     await removeSchedule(client, scheduleIdOf(start, sync, project))
-    if (old !== null) await removeSchedule(client, old.scheduleId)
   })
   return steps
 }
@@ -108,18 +105,11 @@ async function orphanSteps(
 }
 
 /** What exists on the server for a sync or a group. */
-async function found({ client, project }: ScheduleScope, job: ScheduledJob) {
-  const start = prefixOf(job)
-  const own = await describeSchedule(client, scheduleIdOf(start, job.name, project))
-  const { ours: old } = await findLegacySchedule(client, start, job.name, project)
-  return { own, old }
-}
+const found = async ({ client, project }: ScheduleScope, job: ScheduledJob) =>
+  await findSchedule(client, job.name, project, prefixOf(job))
 
-async function stepOf(place: ScheduleScope, job: ScheduledJob): Promise<ScheduleStep> {
-  const { own, old } = await found(place, job)
-  const step = toward(own ?? old, job)
-  return old === null ? step : { ...step, what: 'move' }
-}
+const stepOf = async (place: ScheduleScope, job: ScheduledJob): Promise<ScheduleStep> =>
+  toward(await found(place, job), job)
 
 /** The step from the existing schedule to the configured one. */
 function toward(found: ScheduleDescription | null, job: ScheduledJob): ScheduleStep {
@@ -134,27 +124,20 @@ function toward(found: ScheduleDescription | null, job: ScheduledJob): ScheduleS
 
 async function applyOne(place: ScheduleScope, job: ScheduledJob): Promise<ScheduleStep> {
   const { client, project } = place
-  let isMoved = false
   let sent: ScheduleStep | null = null
   for (let attempt = 1; ; attempt++) {
-    const { own, old } = await found(place, job)
+    const own = await found(place, job)
     const next = toward(own, job)
     // A change whose answer was lost, and that the client repeated, is refused as an old one, and found carried out.
     const step = next.what === 'same' ? (sent ?? next) : next
-    const done = (): ScheduleStep => (isMoved ? { ...step, what: 'move' } : step)
     try {
-      if (old !== null) {
-        // Nothing is lost if this ends between the two calls: the next time only the older one is left to remove.
-        if (own === null) await copyLegacySchedule(client, old, job, project)
-        await removeSchedule(client, old.scheduleId)
-        isMoved = true
-      } else if (next.what === 'create') {
+      if (next.what === 'create') {
         sent = next
-        if (await create(place, job)) return done()
+        if (await create(place, job)) return step
       } else if (next.what === 'update') {
         sent = next
-        if (await updateSchedule(client, own!, job, project)) return done()
-      } else return done()
+        if (await updateSchedule(client, own!, job, project)) return step
+      } else return step
     } catch (error) {
       return { ...step, refused: serverRefusal(error) }
     }
@@ -172,22 +155,4 @@ async function create({ client, project }: ScheduleScope, job: ScheduledJob): Pr
     if (error instanceof ScheduleAlreadyRunning) return false
     throw error
   }
-}
-
-/**
- * Ids of schedules that an older release left for these syncs, and whose owner cannot be determined: no run that they started is
- * in the ledger.
- */
-export async function unclaimedSchedules(
-  { client, project }: ScheduleScope,
-  syncs: readonly string[],
-): Promise<string[]> {
-  const ids: string[] = []
-  await forEachConcurrent(syncs, inFlight, async (sync) => {
-    for (const start of ['sync:', 'backfill:'] as const) {
-      const { unclaimed: id } = await findLegacySchedule(client, start, sync, project)
-      if (id !== null) ids.push(id)
-    }
-  })
-  return ids.toSorted()
 }

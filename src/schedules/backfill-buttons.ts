@@ -6,7 +6,7 @@ import { ScheduleAlreadyRunning } from '@temporalio/client'
 import { backfill } from '../../workflows/names.ts'
 import { backfillId, taskQueueOf } from '../../workflows/queues.ts'
 import { forEachConcurrent } from '../core/concurrency.ts'
-import { findLegacySchedule, scheduleIdOf, scheduledSyncs, type ScheduleScope } from './find.ts'
+import { scheduleIdOf, scheduledSyncs, type ScheduleScope } from './find.ts'
 import { SCHEDULE_MEMO, isOurs } from './definition.ts'
 import { describeSchedule, scheduleFailed } from './read.ts'
 import { removeSchedule } from './update.ts'
@@ -32,14 +32,12 @@ export async function planButtons(
   await forEachConcurrent([...new Set([...syncs, ...listed])], inFlight, async (sync) => {
     const found = await describeSchedule(client, scheduleIdOf('backfill:', sync, project))
     if (found === null && syncs.includes(sync)) missing.push(sync)
-    if (syncs.includes(sync)) return
-    const { ours: old } = await findLegacySchedule(client, 'backfill:', sync, project)
-    if ((found !== null && isOurs(found)) || old !== null) strays.push(sync)
+    if (!syncs.includes(sync) && found !== null && isOurs(found)) strays.push(sync)
   })
   return { missing: missing.toSorted(), strays: strays.toSorted() }
 }
 
-/** Makes the missing buttons, and removes those that an older release made for these syncs. */
+/** Makes the missing buttons. */
 export async function makeButtons(place: ScheduleScope, missing: readonly string[]): Promise<void> {
   const { client, project } = place
   await forEachConcurrent(missing, inFlight, async (sync) => {
@@ -64,7 +62,6 @@ export async function makeButtons(place: ScheduleScope, missing: readonly string
       if (!(error instanceof ScheduleAlreadyRunning))
         throw scheduleFailed(`make the button ${sync}`, error)
     }
-    await removeOld(place, sync)
   })
 }
 
@@ -76,11 +73,5 @@ export async function removeButtons(
   await forEachConcurrent(strays, inFlight, async (sync) => {
     const id = scheduleIdOf('backfill:', sync, place.project)
     await removeSchedule(place.client, id, 'button')
-    await removeOld(place, sync)
   })
-}
-
-async function removeOld({ client, project }: ScheduleScope, sync: string): Promise<void> {
-  const { ours: old } = await findLegacySchedule(client, 'backfill:', sync, project)
-  if (old !== null) await removeSchedule(client, old.scheduleId, 'button')
 }

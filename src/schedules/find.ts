@@ -1,6 +1,5 @@
 // Finds the project's own schedules in a namespace. Promise kept here: a schedule of another project is neither changed nor
-// removed, and is not shown as ours. The schedules of releases without projects name none: such a schedule is ours if one of its
-// latest runs is in our ledger.
+// removed, and is not shown as ours.
 
 import type { Client, ScheduleDescription } from '@temporalio/client'
 import { SyncError } from '../core/errors.ts'
@@ -30,15 +29,14 @@ export const scheduleIdOf = (
   project: Pick<Project, 'id'>,
 ): string => `${start}${sync}:${project.id}`
 
-/** The project's schedule; or that of an older release, which keeps running until `schedules apply` moves it. */
+/** The project's schedule. */
 export async function findSchedule(
   client: Client,
   name: string,
   project: Project,
   start: TimedPrefix = 'sync:',
 ): Promise<ScheduleDescription | null> {
-  const own = await describeSchedule(client, scheduleIdOf(start, name, project))
-  return own ?? (await findLegacySchedule(client, start, name, project)).ours
+  return await describeSchedule(client, scheduleIdOf(start, name, project))
 }
 
 /** That of the sync, or else of the group of that name. */
@@ -50,26 +48,7 @@ export const findNamedSchedule = async (
   (await findSchedule(client, name, project)) ??
   (await findSchedule(client, name, project, 'group:'))
 
-/** What an older release has left for a sync: `ours`, or the id of a schedule whose owner cannot be determined. */
-export async function findLegacySchedule(
-  client: Client,
-  start: ScheduleIdPrefix,
-  sync: string,
-  project: Project,
-) {
-  // Those releases had no groups.
-  if (start === 'group:') return { ours: null, unclaimed: null }
-  // The id in releases without projects.
-  const found = await describeSchedule(client, `${start}${sync}`).catch(unreadableSchedule)
-  if (found === null || !isOurs(found)) return { ours: null, unclaimed: null }
-  const { recentActions } = found.info
-  const begun = recentActions.map(({ action }) => action.workflow.workflowId)
-  return (await project.began(sync, begun))
-    ? { ours: found, unclaimed: null }
-    : { ours: null, unclaimed: found.scheduleId }
-}
-
-/** Syncs that have a schedule of the project on the server, including those of older releases. */
+/** Syncs that have a schedule of the project on the server. */
 export async function scheduledSyncs(
   client: Client,
   start: ScheduleIdPrefix,
@@ -79,11 +58,6 @@ export async function scheduledSyncs(
   const syncs = new Set<string>()
   for (const rest of await listScheduleIds(client, start))
     if (rest.endsWith(end)) syncs.add(rest.slice(0, -end.length))
-    else if (
-      !rest.includes(':') &&
-      (await findLegacySchedule(client, start, rest, project)).ours !== null
-    )
-      syncs.add(rest)
   return [...syncs].toSorted()
 }
 

@@ -1,27 +1,14 @@
-// How a worker checks the schedules of its project: whether the configured ones are on the server, and whether an older release
-// has left some.
+// How a worker checks the schedules of its project: whether the configured ones are on the server.
 
 import type { Logger } from '../core/ports.ts'
 import { scheduleText } from '../core/domain/schedule.ts'
-import {
-  findLegacySchedule,
-  findSchedule,
-  prefixOf,
-  scheduleIdOf,
-  type ScheduleIdPrefix,
-  type ScheduleScope,
-} from './find.ts'
+import { findSchedule, prefixOf, scheduleIdOf, type ScheduleScope } from './find.ts'
 import { isScheduled, type ScheduledJob, type ScheduleJobs } from './definition.ts'
 import { listScheduleIds } from './read.ts'
 
-export interface WatchDeps extends ScheduleScope {
+export interface MissingDeps extends ScheduleScope {
   /** The syncs and groups of the configuration. */
   loadJobs(): Promise<ScheduleJobs>
-}
-
-const STARTS: readonly ScheduleIdPrefix[] = ['sync:', 'backfill:']
-
-export interface MissingDeps extends WatchDeps {
   readonly logger: Logger
   /** Called after each check with whether the schedule of each sync and group is missing; null if the server did not answer. */
   note(isMissing: ReadonlyMap<string, boolean> | null): void
@@ -55,29 +42,4 @@ export function missingSchedules(deps: MissingDeps) {
     }
     deps.note(isMissing)
   }
-}
-
-/** Whether an older release has left a schedule or a button of a configured sync that is ours. */
-export async function hasLegacySchedule(deps: WatchDeps): Promise<boolean> {
-  const { client, project, loadJobs } = deps
-  const names = new Set(Object.keys(await loadJobs()))
-  // One list, however many syncs there are.
-  const listed = await listScheduleIds(client, '')
-  for (const start of STARTS)
-    for (const id of listed) {
-      const sync = id.startsWith(start) ? id.slice(start.length) : ''
-      if (!names.has(sync)) continue
-      if ((await findLegacySchedule(client, start, sync, project)).ours !== null) return true
-    }
-  return false
-}
-
-/** Whether an older release made the schedule of that id for this project. */
-export async function isOwnLegacySchedule(
-  { client, project }: ScheduleScope,
-  id: string,
-): Promise<boolean> {
-  const start = STARTS.find((each) => id.startsWith(each))
-  if (start === undefined) return false
-  return (await findLegacySchedule(client, start, id.slice(start.length), project)).ours !== null
 }

@@ -10,10 +10,8 @@ import {
 } from '@temporalio/client/lib/schedule-helpers.js'
 import { randomUUID } from 'node:crypto'
 import { systemClock } from '../core/ports.ts'
-import { taskQueueOf } from '../../workflows/queues.ts'
 import type { Project } from '../runs/project.ts'
-import { scheduleIdOf } from './find.ts'
-import { scheduleOptions, workflowIdOf, type ScheduledJob } from './definition.ts'
+import { scheduleOptions, type ScheduledJob } from './definition.ts'
 import { describeSchedule, scheduleFailed, statusName } from './read.ts'
 
 /** A schedule in the form that the server takes. */
@@ -58,33 +56,6 @@ export async function setPaused(
   return await replace(client, found, {
     schedule: { ...schedule, state: { ...schedule?.state, paused, notes: note } },
     isDone: ({ state }) => state.paused === paused && state.note === note,
-  })
-}
-
-/**
- * Copies a schedule of an older release to the project's own: times, edits, pause and note as they are. The older one is not
- * removed yet.
- */
-export async function copyLegacySchedule(
-  client: Client,
-  old: ScheduleDescription,
-  job: ScheduledJob,
-  project: Project,
-): Promise<void> {
-  const { namespace, identity } = client.options
-  const { schedule, memo } = old.raw
-  const startWorkflow = {
-    ...schedule?.action?.startWorkflow,
-    taskQueue: { name: taskQueueOf(project.id) },
-    workflowId: workflowIdOf(job, project),
-  }
-  await client.workflowService.createSchedule({
-    namespace,
-    scheduleId: scheduleIdOf('sync:', job.name, project),
-    schedule: { ...schedule, action: { ...schedule?.action, startWorkflow } },
-    memo: memo ?? null,
-    identity,
-    requestId: randomUUID(),
   })
 }
 

@@ -30,9 +30,7 @@ export function copies({ project, copy, clock, signs: read }: CopyWatch): () => 
   const known = new Map<string, { seenMs: number; newAtMs: number }>()
   let found: SyncError | null = null
   const look = (all: readonly Sign[]): SyncError | null => {
-    const others = all.filter(
-      (sign) => sign.project === project && sign.copy !== null && sign.copy !== copy,
-    )
+    const others = all.filter((sign) => sign.project === project && sign.copy !== copy)
     const nowMs = clock.now()
     for (const { identity, seenMs } of others) {
       const before = known.get(identity)

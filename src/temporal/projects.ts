@@ -15,9 +15,7 @@ const answerMaxMs = 2_000
 export const projectLabel = (configFile: string): string =>
   `${basename(dirname(configFile))}/${basename(configFile)}`
 
-/**
- * `copy`: which copy of the project's ledger the worker has open. The copy stays at the end, where earlier releases look for it.
- */
+/** @param copy which copy of the project's ledger the worker has open */
 export const workerIdentity = (project: string, configFile: string, copy: string): string =>
   `${process.pid}@${hostname()} ${project} ${projectLabel(configFile)} code#${codeHash()} ledger#${copy}`
 
@@ -29,10 +27,9 @@ export interface Sign {
   readonly label: string
   /** Its process, on its host. */
   readonly pid: number
-  /** Its `codeHash`; null for an older release. */
-  readonly code: string | null
-  /** Null for an older release. */
-  readonly copy: string | null
+  /** Its `codeHash`. */
+  readonly code: string
+  readonly copy: string
   /** When it last polled, by the server's clock, ms. */
   readonly seenMs: number
 }
@@ -45,8 +42,8 @@ export async function signs(client: Client): Promise<Sign[]> {
     client.workflowService.describeTaskQueue({ namespace, taskQueue, taskQueueType: 2 }),
   )
   return (pollers ?? []).flatMap(({ identity, lastAccessTime }) => {
-    const [all, pid, host, project, label, code = null, copy = null] =
-      /^(\d+)@(\S+) ([\da-f]{8}) (.+?)(?: code#([\da-f]{8}))?(?: ledger#([\da-f]{8}))?$/.exec(
+    const [all, pid, host, project, label, code, copy] =
+      /^(\d+)@(\S+) ([\da-f]{8}) (.+?) code#([\da-f]{8}) ledger#([\da-f]{8})$/.exec(
         identity ?? '',
       ) ?? []
     if (all === undefined) return []
@@ -59,8 +56,8 @@ export async function signs(client: Client): Promise<Sign[]> {
         host: host!,
         project: project!,
         label: label!,
-        code,
-        copy,
+        code: code!,
+        copy: copy!,
         seenMs,
       },
     ]

@@ -6,52 +6,37 @@ import type { Worker } from '@temporalio/worker'
 export interface WorkerPool {
   /** Whether all of them poll. */
   isRunning(): boolean
-  add(workers: readonly Worker[]): void
-  /** Stops these and waits for them; the others continue. */
-  remove(workers: readonly Worker[]): Promise<void>
   shutdown(): void
   /** Resolves when all have stopped; rejects with the first failure. */
   readonly stopped: Promise<void>
 }
 
-export function createWorkerPool(first: readonly Worker[]): WorkerPool {
-  const running = new Map<Worker, Promise<void>>()
+export function createWorkerPool(workers: readonly Worker[]): WorkerPool {
+  const running = new Set<Worker>()
   let failure: { readonly reason: unknown } | null = null
-  let isStopping = false
   const { promise: stopped, settle } = settled()
   const stop = (worker: Worker) => {
     if (worker.getState() === 'RUNNING') worker.shutdown()
   }
   const shutdown = () => {
-    isStopping = true
-    for (const worker of running.keys()) stop(worker)
+    for (const worker of running) stop(worker)
   }
-  const add = (workers: readonly Worker[]) => {
-    for (const worker of workers) {
-      const run = worker
-        .run()
-        .catch((error: unknown) => {
-          failure ??= { reason: error }
-          shutdown()
-        })
-        .finally(() => {
-          running.delete(worker)
-          if (running.size === 0) settle(failure)
-        })
-      running.set(worker, run)
-      if (isStopping) stop(worker)
-    }
+  for (const worker of workers) {
+    running.add(worker)
+    void worker
+      .run()
+      .catch((error: unknown) => {
+        failure ??= { reason: error }
+        shutdown()
+      })
+      .finally(() => {
+        running.delete(worker)
+        if (running.size === 0) settle(failure)
+      })
   }
-  add(first)
   return {
     isRunning: () =>
-      running.size > 0 && [...running.keys()].every((worker) => worker.getState() === 'RUNNING'),
-    add,
-    async remove(workers) {
-      const ends = workers.map((worker) => running.get(worker) ?? Promise.resolve())
-      for (const worker of workers) stop(worker)
-      await Promise.all(ends)
-    },
+      running.size > 0 && [...running].every((worker) => worker.getState() === 'RUNNING'),
     shutdown,
     stopped,
   }

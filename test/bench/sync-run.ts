@@ -126,7 +126,7 @@ async function runImport(): Promise<number> {
   if (scope === null || scope.repair)
     for (const segment of segments) {
       let pushed
-      do pushed = await timed('push', activities.pushSegment, { ...step, segment })
+      do pushed = await timed('push', activities.pushSegment, { ...step, segment, refusedInRow: 0 })
       while (!pushed.done)
     }
   if (removals > 0) {

@@ -7,10 +7,8 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { silentLogger } from '../../src/core/ports.ts'
 import { openSqliteLedger } from '../../src/ledger/sqlite/index.ts'
 import { backupFile } from '../../src/sqlite/backup.ts'
-import { importSync } from '../../workflows/names.ts'
-import { SHARED_QUEUE } from '../../workflows/queues.ts'
 import { orHung, untilHung } from '../hang.ts'
-import { contactsCsv, createProject, defaultConfig, fastTuning, type Project } from './project.ts'
+import { contactsCsv, createProject, defaultConfig, type Project } from './project.ts'
 import { startWorkerHere, type RunningWorker } from './worker.ts'
 
 let project: Project
@@ -105,38 +103,3 @@ test('a folder that was copied with its ledger is the same project: its worker i
   third.shutdown()
   await third.stopped
 })
-
-test('of the queue that releases without projects shared, a worker takes the runs of its ledger', async () => {
-  const begin = (workflowId: string) =>
-    project.client.workflow.start(importSync, {
-      taskQueue: SHARED_QUEUE,
-      workflowId,
-      args: [{ sync: 'contacts', tuning: fastTuning }],
-    })
-  const [ours, theirs] = [
-    await begin('import-contacts-ours'),
-    await begin('import-contacts-theirs'),
-  ]
-  const ledger = openSqliteLedger(project.ledgerFile)
-  await ledger.openRun({
-    sync: 'contacts',
-    kind: 'import',
-    mode: 'run',
-    workflowId: ours.workflowId,
-    workflowRunId: ours.firstExecutionRunId,
-    config: await configOf('contacts'),
-  })
-  await ledger.close()
-  await serve(project.configFile)
-  expect(await ours.result()).toMatchObject({ state: 'complete' })
-  expect((await theirs.describe()).status.name).toBe('RUNNING')
-  expect(await runsIn(project.ledgerFile)).toEqual([{ state: 'complete', rows: 40 }])
-  // Nothing of ours is left there: it is asked no more.
-  await vi.waitFor(() => expect(told).toContain('old_queue_left'), { timeout: 300_000 })
-  expect((await theirs.describe()).status.name).toBe('RUNNING')
-}, 600_000)
-
-async function configOf(sync: string) {
-  const { loadConfig } = await import('../../config/index.ts')
-  return (await loadConfig(project.configFile, project.env)).syncs[sync] as never
-}

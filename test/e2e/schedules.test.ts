@@ -10,7 +10,6 @@ import {
   Connection,
   ScheduleNotFoundError,
   type ScheduleDescription,
-  type ScheduleHandle,
   type ScheduleOptions,
 } from '@temporalio/client'
 import type { Payload } from '@temporalio/common'
@@ -23,18 +22,9 @@ import type { SyncConfig } from '../../config/index.ts'
 import { startTemporal, type TemporalServer } from '../../src/dev/temporal-server.ts'
 import type { Project } from '../../src/runs/project.ts'
 import type { RunChange } from '../../src/runs/observers.ts'
-import {
-  applySchedules,
-  planSchedules,
-  pruneSchedules,
-  unclaimedSchedules,
-} from '../../src/schedules/apply.ts'
+import { applySchedules, planSchedules, pruneSchedules } from '../../src/schedules/apply.ts'
 import { scheduleIdOf, type ScheduleScope } from '../../src/schedules/find.ts'
-import {
-  scheduleOptions,
-  SCHEDULE_MEMO,
-  type ScheduledJob,
-} from '../../src/schedules/definition.ts'
+import type { ScheduledJob } from '../../src/schedules/definition.ts'
 import { pauseOnAuthFailure } from '../../src/schedules/auth-pause.ts'
 import { updateSchedule, setPaused } from '../../src/schedules/update.ts'
 import { listSchedules, pauseSchedule, triggerSchedule } from '../../src/schedules/control.ts'
@@ -67,12 +57,7 @@ function syncs(
 }
 
 let server: TemporalServer
-/** The workflows that the ledger has runs of. */
-const begun = new Set<string>()
-const project: Project = {
-  id: '0badcafe',
-  began: (_sync, ids) => Promise.resolve(ids.some((id) => begun.has(id))),
-}
+const project: Project = { id: '0badcafe' }
 const scheduleId = (sync: string) => scheduleIdOf('sync:', sync, project)
 let place: ScheduleScope
 let connection: Connection
@@ -285,59 +270,6 @@ describe('apply', () => {
       { sync: 'earthly', what: 'create', refused: null },
     ])
     expect((await stands('earthly')).state.paused).toBe(false)
-  })
-})
-
-describe('what a release made that knew no projects', () => {
-  /** As that release made it. */
-  async function older(of: ScheduledJob, state: { paused: boolean; note?: string }) {
-    const { action, ...rest } = scheduleOptions(of, project)
-    await client.schedule.create({
-      ...rest,
-      scheduleId: `sync:${of.name}`,
-      memo: SCHEDULE_MEMO,
-      action: { ...action, taskQueue: 'records-sync', workflowId: `import-${of.name}` },
-      state,
-    })
-    return client.schedule.getHandle(`sync:${of.name}`)
-  }
-  /** A run of it; its workflow id. */
-  async function runOf(schedule: ScheduleHandle): Promise<string> {
-    await schedule.trigger()
-    const ids = async () => (await schedule.describe()).info.recentActions
-    await expect.poll(async () => (await ids()).length, SOON).toBe(1)
-    return (await ids())[0]!.action.workflow.workflowId
-  }
-
-  test('becomes the project’s own with its edits, pause and note, where the ledger has one of its runs', async () => {
-    const of = syncs({ moved: every(900) })
-    const old = await older(of['moved'] as ScheduledJob, { paused: true, note: 'I look at it' })
-    await old.update((before) => ({ ...before, spec: { intervals: [{ every: 45_000 }] } }))
-    begun.add(await runOf(old))
-    expect(await views(of)).toMatchObject([{ sync: 'moved', state: 'paused' }])
-    expect(await steps(planSchedules, of)).toEqual({ moved: ['move'] })
-    expect(await steps(applySchedules, of)).toEqual({ moved: ['move'] })
-    await expect(old.describe()).rejects.toThrow(ScheduleNotFoundError)
-    const { state, spec, action } = await stands('moved')
-    expect(state).toMatchObject({ paused: true, note: 'I look at it' })
-    expect(spec.intervals).toEqual([{ every: 45_000 }])
-    expect(action).toMatchObject({
-      taskQueue: taskQueueOf(project.id),
-      workflowId: `import-moved-${project.id}`,
-      args: [{ sync: 'moved' }],
-    })
-    expect(await steps(planSchedules, of)).toEqual({ moved: ['same'] })
-  })
-
-  test('is left alone, and named, where no run of it is in the ledger', async () => {
-    const of = syncs({ unknown: every(900) })
-    const old = await older(of['unknown'] as ScheduledJob, { paused: false })
-    await runOf(old)
-    expect(await steps(applySchedules, of)).toEqual({ unknown: ['create'] })
-    expect(await unclaimedSchedules(place, ['unknown'])).toEqual(['sync:unknown'])
-    await pruneSchedules(place, {})
-    expect((await old.describe()).state.paused).toBe(false)
-    await old.delete()
   })
 })
 
@@ -714,7 +646,6 @@ ${Object.entries(times)
         { sync: 'daily', what: 'prune', when: null, changes: [], refused: null },
       ],
       buttons: { missing: [], strays: ['daily'] },
-      unclaimed: [],
     })
     await byHand(`backfill:theirs:${id}`)
     expect((await run('prune')).out.slice(2, 3)).toEqual(['daily  removed   –'])

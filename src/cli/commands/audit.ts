@@ -116,11 +116,6 @@ function limitsOf(syncs: readonly SyncAudit[], hasKey: boolean): string[] {
     limits.push(
       `Whether manifests were forged of ${unsigned.map(({ sync }) => safeText(sync, 63)).join(', ')}: none of them is signed. Either no run was closed since there is a key, or the signatures were taken away.`,
     )
-  const unsealed = sum((sync) => sync.unsealed)
-  if (unsealed > 0)
-    limits.push(
-      `What ${countText(unsealed, 'run')} were when an older release closed them, without a manifest.`,
-    )
   const pruned = sum((sync) => sync.pruned)
   if (pruned > 0)
     limits.push(

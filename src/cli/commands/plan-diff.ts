@@ -326,7 +326,7 @@ const keptPlanToJson = ({ run, sync, kept, digest }: PlanFacts, first: FirstChan
     look_up_requests: kept.lookedUp.requests,
     verdicts: kept.verdicts,
     properties: kept.properties,
-    written_over: kept.writtenOver ?? null,
+    written_over: kept.writtenOver,
     ...changesToJson(first, kept.verdicts),
   }
 }

@@ -8,7 +8,6 @@ import {
   applySchedules,
   planSchedules,
   pruneSchedules,
-  unclaimedSchedules,
   type ScheduleStep,
 } from '../../schedules/apply.ts'
 import {
@@ -48,8 +47,7 @@ export async function schedulesCommand(
     const buttons = await planButtons(place, names)
     if (verb === 'apply') await makeButtons(place, buttons.missing)
     if (verb === 'prune') await removeButtons(place, buttons.strays)
-    const left = await unclaimedSchedules(place, names)
-    printSteps(context, verb, { steps, buttons, left })
+    printSteps(context, verb, { steps, buttons })
     if (steps.some(({ what, refused }) => what === 'foreign' || refused !== null))
       return EXIT.stopped
     const hasButtons = buttons.missing.length + buttons.strays.length > 0
@@ -63,7 +61,6 @@ export async function schedulesCommand(
 /** Words for what a verb does, or did. */
 const SAID: Readonly<Record<ScheduleStep['what'], Readonly<Record<string, string>>>> = {
   create: { plan: 'to be made', apply: 'made' },
-  move: { plan: 'to become this project’s own', apply: 'made this project’s own' },
   update: { plan: 'to be changed', apply: 'changed' },
   same: { plan: 'as configured', apply: 'as configured' },
   foreign: { plan: 'not ours', apply: 'not ours, left alone' },
@@ -73,15 +70,10 @@ const SAID: Readonly<Record<ScheduleStep['what'], Readonly<Record<string, string
 function printSteps(
   { terminal, json, hint }: CommandContext,
   verb: 'plan' | 'apply' | 'prune',
-  found: { steps: readonly ScheduleStep[]; buttons: BackfillButtons; left: readonly string[] },
+  found: { steps: readonly ScheduleStep[]; buttons: BackfillButtons },
 ): void {
-  const { steps, buttons, left } = found
-  if (json)
-    return printJson(terminal, { schedules: steps.map(stepToJson), buttons, unclaimed: left })
-  if (left.length > 0)
-    terminal.err(
-      `An older release made ${left.map((id) => safeText(id, 80)).join(', ')}, for a project that is not known: no run that they began is in this ledger. If they are of this project, delete them: they would begin its runs where no worker takes them`,
-    )
+  const { steps, buttons } = found
+  if (json) return printJson(terminal, { schedules: steps.map(stepToJson), buttons })
   if (steps.length === 0) {
     terminal.out(
       verb === 'prune'
@@ -108,7 +100,7 @@ function printSteps(
         'records-sync did not make those that are not ours, and leaves them alone: delete them in the Temporal UI, or give the sync another name.',
       ),
     )
-  if (verb === 'plan' && (has('create') || has('update') || has('move')))
+  if (verb === 'plan' && (has('create') || has('update')))
     terminal.err(`To make them so: ${hint('schedules apply')}`)
   if (verb !== 'prune' && has('prune'))
     terminal.err(

@@ -58,8 +58,8 @@ export function listKeys({ terminal, json }: CommandContext, options: { data: st
   const keys = listStoredKeys(options.data)
   if (json) {
     for (const key of keys) {
-      const { orgId: org_id, userId: user_id, createdAt: created_at, revokedAt: revoked_at } = key
-      printJson(terminal, { ...key, org_id, user_id, created_at, revoked_at })
+      const { orgId: org_id, userId: user_id, createdAt: created_at, revokedAt, ...of } = key
+      printJson(terminal, { ...of, org_id, user_id, created_at, revoked_at: revokedAt })
     }
     return EXIT.done
   }

@@ -30,7 +30,7 @@ import { printLeftLinks, readLeftLinks } from '../views/left-links.ts'
 import { printRejectGroups, rejectGroupToJson } from '../views/reject-groups.ts'
 import { printNotedRemovals, readNotedRemovals } from '../views/removals.ts'
 import { printSchemaChanges } from '../views/schema-changes.ts'
-import { printRunAccount, runPurposeText } from '../views/run-summary.ts'
+import { printRunAccount, reconcileToJson, runPurposeText } from '../views/run-summary.ts'
 import { printJson } from '../json.ts'
 
 export async function show(context: CommandContext, runText?: string): Promise<number> {
@@ -68,7 +68,7 @@ async function readShown(context: CommandContext, ledger: Ledger, run: Run): Pro
     rejects,
   )
   const { left, work } = report
-  const { reconcile = null, plan = null } = jobOf(run)
+  const { reconcile, plan = null } = jobOf(run)
   const unlike = plan === null ? null : await readNotAsPlanned(ledger, run.id)
   return {
     ...report,
@@ -81,7 +81,7 @@ async function readShown(context: CommandContext, ledger: Ledger, run: Run): Pro
             number: plan,
             not_as_planned: unlike && { parts: unlike.parts, rows: unlike.rows, keys: unlike.keys },
           },
-    reconcile: reconcile && { ...reconcile, delete_extra: reconcile.deleteExtra },
+    reconcile: reconcileToJson(reconcile),
     rejects: rejects.map(rejectGroupToJson),
     schema_changes: run.kind === 'mirror' ? await readSchemaChanges(ledger, { run: run.id }) : null,
     actions: await readActionLog(ledger, { run: run.id }),

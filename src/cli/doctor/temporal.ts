@@ -149,7 +149,7 @@ export function workerFinding(
   ours: { readonly code: string; readonly copy: string },
 ): DoctorFinding {
   const who = `process ${pid} on ${safeText(host, 80)}, for ${safeText(label, 120)}`
-  if (copy !== null && copy !== ours.copy)
+  if (copy !== ours.copy)
     return finding(
       'failed',
       WORKER,
@@ -157,11 +157,10 @@ export function workerFinding(
       'Give this folder a ledger of its own ("ledger:" in its configuration), or stop that worker',
     )
   if (code === ours.code) return fine(WORKER, `${who}, of this build (code#${code})`)
-  const what = code === null ? 'of an older release' : `of another build (code#${code})`
   return finding(
     'warning',
     WORKER,
-    `${who}, is ${what}; this is code#${ours.code}`,
+    `${who}, is of another build (code#${code}); this is code#${ours.code}`,
     'Stop that worker and start it again, unless it is kept for the runs that it began (docs/upgrades.md)',
   )
 }

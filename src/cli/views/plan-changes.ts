@@ -23,8 +23,7 @@ export interface KeptPlan {
   readonly bounds: LookUpBounds
   readonly verdicts: Readonly<Record<RowVerdict, number>>
   readonly properties: readonly PropertyTotal[]
-  /** Left out by plans of earlier versions. */
-  readonly writtenOver?: KeptCounts | null
+  readonly writtenOver: KeptCounts | null
 }
 
 /** Rows of each verdict that are shown as a diff, and those that are only named. */

@@ -1,22 +1,22 @@
 // Rejects by what is wrong with them, as a table.
 
-import type { ShownRun } from '../../report/run-report.ts'
+import type { RejectGroup } from '../../ledger/ledger.ts'
 import { safeText, table, type Terminal } from '../shared/terminal.ts'
 
 export const REJECT_GROUPS_SHOWN = 20
 
-/** `isMore` is how `is_more` was spelled first. */
-export const rejectGroupToJson = <Group extends { readonly isMore?: boolean | undefined }>(
-  group: Group,
-) => ({
+export const rejectGroupToJson = <Group extends { readonly isMore?: boolean | undefined }>({
+  isMore,
+  ...group
+}: Group) => ({
   ...group,
-  is_more: group.isMore === true,
+  is_more: isMore === true,
 })
 
 /** @param showsState whether the rows can be in several states */
 export function printRejectGroups(
   terminal: Terminal,
-  groups: readonly Omit<ShownRun['rejects'][number], 'is_more'>[],
+  groups: readonly RejectGroup[],
   showsState: boolean,
 ): void {
   if (groups.length === 0) return

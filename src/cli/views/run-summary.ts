@@ -2,7 +2,7 @@
 
 import { backfillText } from '../../core/domain/backfill.ts'
 import { jobOf } from '../../runs/job.ts'
-import { reconcileText } from '../../core/domain/purpose.ts'
+import { reconcileText, type ReconcileScope } from '../../core/domain/purpose.ts'
 import type { Run } from '../../ledger/ledger.ts'
 import { factsOf, type RunAccount } from '../../report/account.ts'
 import { booksNotes } from '../../report/books-notes.ts'
@@ -105,11 +105,17 @@ export function runPurposeText(run: Run): string | null {
   }
 }
 
+export const reconcileToJson = (scope: ReconcileScope | undefined) => {
+  if (scope === undefined) return null
+  const { deleteExtra, ...others } = scope
+  return { ...others, delete_extra: deleteExtra }
+}
+
 /** A run for programs. */
 export function runToJson(run: Run, account: RunAccount | null) {
   return {
     ...(account?.run ?? factsOf(run)),
-    reconcile: jobOf(run).reconcile ?? null,
+    reconcile: reconcileToJson(jobOf(run).reconcile),
     ...(account?.differences && { differences: account.differences }),
     ...(account?.streams && { streams: account.streams }),
   }

@@ -78,10 +78,9 @@ interface Kept {
   readonly totals: RequestTotals
   readonly lastId: number
   readonly at: number
-  /** Left out by earlier versions, as the next one is. */
-  readonly refusals?: object
-  readonly minutes?: MinutesText
-  readonly announced?: Announced | null
+  readonly refusals: object
+  readonly minutes: MinutesText
+  readonly announced: Announced | null
 }
 
 /** The newest announcement of an end of the API, and when it was heard, in seconds. */
@@ -221,7 +220,7 @@ export class OrgQuota {
       at: this.time(nowMs),
       refusals: this.refusals,
       minutes: this.minutes.toJSON(),
-      ...(this.announced && { announced: this.announced }),
+      announced: this.announced,
     }
     return JSON.stringify(kept)
   }

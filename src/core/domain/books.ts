@@ -54,8 +54,7 @@ export interface Books {
   readonly inDoubt: number
   /** False if the source was not read to its end: no book counts the rows that were not read. */
   readonly readToEnd?: false
-  /** Left out by versions that did not record it. */
-  readonly readBack?: ReadBack
+  readonly readBack: ReadBack
   /** Records whose rows are gone, or ask for it, by what became of them. Left out if there is none. */
   readonly removals?: RemovalCounts
   /** Values of records that the run did not write over. Left out if there are none. */
@@ -70,7 +69,7 @@ export interface Books {
 export interface KeptCounts {
   readonly values: number
   readonly rows: number
-  /** Why, as counts of values; only those that occur. Left out by versions that did not count them. */
+  /** Why, as counts of values; only those that occur. Left out of values that were written over. */
   readonly reasons?: Readonly<Partial<Record<KeptReason, number>>> | undefined
 }
 
@@ -84,7 +83,7 @@ export interface LinkBooks {
 }
 
 /** Rows that were accepted, and that the service does not hold as they were sent. */
-export const countReadBackDifferent = ({ readBack = NOT_READ_BACK }: Books): number =>
+export const countReadBackDifferent = ({ readBack }: Books): number =>
   readBack.different + readBack.missing + (readBack.overwritten ?? 0)
 
 /** What the run knows to differ: such rows, and records that the source has no row of and that are left. */
@@ -122,22 +121,6 @@ export function sumOfStates(states: Readonly<Record<ItemState, number>>): number
 export const sumOfLinkStates = (states: LinkBooks['states']): number =>
   LINK_STATES.reduce((sum, state) => sum + states[state], 0)
 
-/** Books as this version has them: those of earlier ones lack the states that there were not yet. */
-export const wholeBooks = (books: Books): Books => ({
-  ...books,
-  states: Object.fromEntries(
-    ITEM_STATES.map((state) => [state, books.states[state] ?? 0]),
-  ) as Books['states'],
-  ...(books.links && {
-    links: {
-      ...books.links,
-      states: Object.fromEntries(
-        LINK_STATES.map((state) => [state, books.links?.states[state] ?? 0]),
-      ) as LinkBooks['states'],
-    },
-  }),
-})
-
 /** True if every link read is in exactly one terminal state. */
 const areLinksBalanced = ({ read, states }: LinkBooks): boolean =>
   read === sumOfLinkStates(states) && OPEN_LINK_STATES.every((state) => states[state] === 0)
@@ -172,9 +155,7 @@ export function finalState(
 }
 
 /** The final state that a run would have if its parked links were linked: another run has taken them up. */
-export function stateWithoutParked(given: Books): CompleteState | 'failed' {
-  // A recorded workflow may hold those of an earlier version.
-  const books = wholeBooks(given)
+export function stateWithoutParked(books: Books): CompleteState | 'failed' {
   const { links } = books
   if (links === undefined) return finalState(books)
   const { parked, linked } = links.states

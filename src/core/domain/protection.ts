@@ -86,7 +86,6 @@ export function keptBecause(
   const occurring = KEPT_REASONS.filter((reason) => (reasons[reason] ?? 0) > 0)
   if (occurring.length > 1)
     return `kept: ${occurring.map((reason) => `${reasons[reason]} ${KEPT_REASON[reason].which}`).join(', ')}`
-  // Earlier versions did not count them.
   const { cause } = KEPT_REASON[occurring[0] ?? 'changed']
   return `kept ${values === 1 ? cause.one : cause.more}`
 }

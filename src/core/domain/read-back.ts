@@ -1,7 +1,7 @@
 // The result of reading back, in words.
 
 import { formatNumber } from '../format.ts'
-import { NOT_READ_BACK, READ_BACK_NAMES, type Books, type ReadBack } from './books.ts'
+import { READ_BACK_NAMES, type Books, type ReadBack } from './books.ts'
 
 type Part = { readonly name: keyof ReadBack; readonly rows: number; readonly meaning: string }
 
@@ -16,7 +16,7 @@ const MEANINGS: Readonly<Record<keyof ReadBack, string>> = {
 }
 
 /** What was read back otherwise, the worst first; and how many rows were as they were sent. */
-export function readBackCounts({ readBack = NOT_READ_BACK }: Pick<Books, 'readBack'>): Part[] {
+export function readBackCounts({ readBack }: Pick<Books, 'readBack'>): Part[] {
   return READ_BACK_NAMES.filter((name) => (readBack[name] ?? 0) > 0).map((name) => ({
     name,
     rows: readBack[name] ?? 0,

@@ -102,7 +102,7 @@ export const formatBaseline = (marks: ReadonlyMap<string, string>, config: Impor
 /** The first character of what follows the hashes of the mapped properties; no digit of a hash. */
 const LEFTOVERS = '{'
 
-/** The same with those of properties that the mapping has no more: as a JSON object behind it, which earlier versions do not read. */
+/** The same with those of properties that the mapping has no more: as a JSON object behind it. */
 export function formatWritten(marks: ReadonlyMap<string, string>, config: ImportConfig): string {
   const left = [...marks].filter(([name]) => !Object.hasOwn(config.properties, name))
   const text = formatBaseline(marks, config)

@@ -1,5 +1,5 @@
 // Rows whose key looks otherwise in the source: space around it, unseen characters, another form of Unicode. They are sent by their key; but a record that
-// exists only under the form of the row, which earlier versions sent, is found by that form only.
+// exists only under the form of the row, which another program sent, is found by that form only.
 
 import { writeJson, type Json } from '../../core/json.ts'
 import type { Outbox, RunSegment } from '../../ledger/ledger.ts'

@@ -99,13 +99,7 @@ export async function lookUpKeys(
   names: readonly string[],
 ): Promise<Found> {
   const values = keys.flatMap((key) => valueOfKey(key, matching.type))
-  const found = await findValues(deps, config, matching, values, names)
-  // Earlier versions had keys in forms that are none now: only the record that is written so is theirs.
-  for (const key of keys) {
-    const record = found.has(key) ? null : found.writtenAs(key)
-    if (record !== null) found.set(key, record).ofKey.set(key, new Map([[record.id, record]]))
-  }
-  return found
+  return await findValues(deps, config, matching, values, names)
 }
 
 /** Which of the texts of a property the service holds, as it holds them. */

@@ -10,7 +10,7 @@ import { foldCase } from '../mapping/key.ts'
 /** States of rows whose record is not known, or not by an answer. */
 const UNSETTLED_STATES: readonly ItemState[] = [...REJECT_STATES, ...OPEN_STATES]
 
-/** The form in which a key of a row may be that of a record: a service, or an earlier version, may have written it otherwise. */
+/** The form in which a key of a row may be that of a record: a service may have written it otherwise. */
 export const openForm = (key: string): string => foldCase(seenText(key))
 
 /** Keys of rows whose record is not known, in their open form. */

@@ -57,7 +57,7 @@ export function currentMatchingProperty(
   ])
 }
 
-/** As a run was staged with it. Runs of earlier versions took capitals and small letters of e-mails and urls for the same. */
+/** As a run was staged with it; before that, capitals and small letters of e-mails and urls are taken for the same. */
 export function stagedMatchingProperty(
   config: ImportConfig,
   schema: RunSchema | null,

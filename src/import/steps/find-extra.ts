@@ -254,7 +254,6 @@ function correctedText({ records, named }: CorrectedRecords): string {
 interface KeptExtra {
   hidden: number
   second: number
-  /** Not in runs of older releases. */
   inSource?: number
   ofRejects?: number
   isFiltered?: boolean

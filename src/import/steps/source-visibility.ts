@@ -27,7 +27,7 @@ interface Kept {
   readonly more: readonly Seen[]
   /** The newest earlier run that read the whole source. */
   readonly whole: Pick<Seen, 'key' | 'run' | 'rows'> | null
-  /** Runs of versions that kept nothing have read rows too. */
+  /** Runs that kept nothing, because their source was of another kind, have read rows too. */
   readonly isUnknown: boolean
 }
 

@@ -23,7 +23,7 @@ export async function keyWarnings(
   { counts, isExact }: { counts: StageCounts; isExact: boolean },
 ): Promise<readonly string[]> {
   const { loose, merged, variants } = await ledger.keyCounts(run)
-  const { newer = 0, gone = 0, older = 0, guessed = 0, unknown = 0, distrusted = 0 } = counts
+  const { newer = 0, gone = 0, older = 0, unknown = 0, distrusted = 0 } = counts
   const superseded = counts.superseded - newer - gone - older
   const texts = [
     distrusted > 0 &&
@@ -39,13 +39,9 @@ export async function keyWarnings(
     gone > 0 &&
       `${rows(gone)} left out: a later reading of the source ${gone === 1 ? 'lacks it, or asks for the deletion of its record' : 'lacks them, or asks for the deletion of their records'}; put ${gone === 1 ? 'the row' : 'the rows'} back into the source, and a run sends ${gone === 1 ? 'it' : 'them'}`,
     older > 0 &&
-      `${rows(older)} left out: a row with the same key and a greater watermark was accepted, and nothing older is written over it${
-        guessed > 0
-          ? ` (guessed for ${formatNumber(guessed)} by the watermark that the run which wrote the key began with, because an earlier version kept none)`
-          : ''
-      }; backfill --overwrite-newer sends ${older === 1 ? 'it' : 'them'}`,
+      `${rows(older)} left out: a row with the same key and a greater watermark was accepted, and nothing older is written over it; backfill --overwrite-newer sends ${older === 1 ? 'it' : 'them'}`,
     unknown > 0 &&
-      `${rows(unknown)} sent without knowing whether something newer was accepted for their key: no watermark is kept of what was, because an earlier version, another source or a row without a value wrote it`,
+      `${rows(unknown)} sent without knowing whether something newer was accepted for their key: no watermark is kept of what was, because another source, or a row without a value, wrote it`,
     loose > 0 &&
       `${rows(loose)} with a key that has space around it, characters that cannot be seen, or another form of Unicode: it is sent without, unless the service has a record under that very form only`,
     isExact &&

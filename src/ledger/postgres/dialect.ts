@@ -17,7 +17,6 @@ export const postgresDialect: SqlDialect = {
   listAt: (place) => `${place}::text[]`,
   contains: (text, place) => `strpos(${text}, CAST(${place} AS text)) > 0`,
   isOneOf: (text, place) => `${text} = ANY (${place}::text[])`,
-  textIn: (place, name) => `((${place}::json ->> (${name})::text) COLLATE "C")`,
   configured: (run, path) => `(${run}.config::json #>> '{${path.join(',')}}')`,
   originOf,
   eachOf: (json) => `json_array_elements(${json}::json) AS each`,

@@ -14,7 +14,6 @@ import {
   KEY_COUNT_ROWS,
   KEY_COUNTS,
   decideSlices,
-  floorsOf,
   givenRows,
   hashOfPlace,
   isSentAfterOlder,
@@ -25,7 +24,7 @@ import {
 } from '../rules/staging.ts'
 import type { LinkDecisions } from '../statements/links/staging.ts'
 import { newerRows } from '../statements/newer-rows.ts'
-import { newestRunElsewhere, readingRuns, unreadRuns } from '../statements/origins.ts'
+import { newestRunElsewhere, unreadRuns } from '../statements/origins.ts'
 import { postgresDialect } from './dialect.ts'
 import { checkStageFence } from './fences.ts'
 import { listsOf, unlessNulls } from './items.ts'
@@ -185,7 +184,7 @@ async function decide(
   segment: RunSegment,
   destination: number | null,
   relied: Reliance,
-  { source, floors, readings }: Decision,
+  { source, readings }: Decision,
 ): Promise<SliceCounts> {
   const slice = [run, segment.first, segment.last]
   const newer = await session.run(GIVE_WAY_SQL, slice)
@@ -193,8 +192,7 @@ async function decide(
   const placed = [...slice, destination]
   const gone =
     readings === null ? 0 : await runSteps(session, NEWER.goneFromSource(run, segment, readings))
-  const found = NEWER.giveWayToGreater(run, segment, source, floors)
-  const { older, guessed } = await runSteps(session, found)
+  const older = await runSteps(session, NEWER.giveWayToGreater(run, segment, source))
   const superseded = newer + repeated + gone + older
   const unread = relied?.unread ?? null
   const unchanged = relied ? await leaveUnchanged(session, placed, relied, source) : 0
@@ -212,7 +210,7 @@ async function decide(
   const row = await session.one(COUNT_SQL, slice)
   const [planned, invalid] = [Number(row?.['planned']), Number(row?.['invalid'])]
   const withdrawn = Number(row?.['withdrawn'])
-  const seldom = { newer, gone, older, guessed, unknown, distrusted }
+  const seldom = { newer, gone, older, unknown, distrusted }
   return { planned, superseded, unchanged, invalid, withdrawn, ...seldom }
 }
 
@@ -287,7 +285,6 @@ export function stagingMethods(db: PostgresDatabase, links: LinkDecisions) {
         restored: project?.['restored_after'],
         writers: source.unread === undefined ? [] : await db.all(UNREAD_RUNS_SQL, [run]),
       })
-      const floors = source.watermarks ? floorsOf(await db.all(readingRuns, [run]), relied) : null
       const readings = source.isRetry
         ? (await db.all(NEWER.readings, [run])).map((row) => Number(row['id']))
         : null
@@ -296,7 +293,6 @@ export function stagingMethods(db: PostgresDatabase, links: LinkDecisions) {
           const destination = await checkStageFence(session, run, fence)
           return await decide(session, run, slice, destination, relied, {
             source,
-            floors,
             readings,
           })
         })

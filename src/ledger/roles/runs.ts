@@ -50,9 +50,9 @@ export interface PropertyFacts {
   readonly isMulti: boolean
   /** The first 100 values that it accepts, if it lists them. */
   readonly options: readonly string[]
-  /** Of the matching property: whether the service ignores case in it. Runs of earlier versions lack it. */
+  /** Of the matching property: whether the service ignores case in it; left out of others. */
   readonly folds?: boolean
-  /** Of the matching property: whether the service refuses a second record with a value. Runs of earlier versions lack it. */
+  /** Of the matching property: whether the service refuses a second record with a value; left out of others. */
   readonly isUnique?: boolean
 }
 

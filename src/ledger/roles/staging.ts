@@ -102,8 +102,6 @@ export interface StageCounts {
   readonly gone?: number
   /** Rows within `superseded` whose key was accepted with a greater watermark. */
   readonly older?: number
-  /** Rows within `older` for which that is guessed, by what the run that wrote their key began with. */
-  readonly guessed?: number
   /** Rows within `planned` for which it is not known whether something newer was accepted for their key. */
   readonly unknown?: number
   readonly unchanged: number

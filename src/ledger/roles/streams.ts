@@ -16,12 +16,12 @@ export interface StreamBooks {
   readonly changed: number
   readonly unchanged: number
   readonly deleted: number
-  /** Answers that came late and changed nothing. Versions that did not count them lack it, as they lack the next two. */
-  readonly older?: number
+  /** Answers that came late and changed nothing. */
+  readonly older: number
   /** Of `changed`: rows that were newer than the service has them. */
-  readonly reverted?: number
+  readonly reverted: number
   /** Whether the table is known to differ from the service and the run could not repair it; null while that is open. */
-  readonly differs?: boolean | null
+  readonly differs: boolean | null
   /** Rows of the table with a value that did not fit its column. */
   readonly misfits: number | null
   /** Records by the service's own count, and live rows of the table; null until they were counted. */

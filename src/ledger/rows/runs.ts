@@ -2,13 +2,7 @@
 
 import type { Json } from '../../core/json.ts'
 import { REGULAR_PURPOSES } from '../../core/domain/purpose.ts'
-import {
-  COMPLETE_STATES,
-  LIVE_STATES,
-  wholeBooks,
-  type Books,
-  type RunState,
-} from '../../core/domain/books.ts'
+import { COMPLETE_STATES, LIVE_STATES, type Books, type RunState } from '../../core/domain/books.ts'
 import type { Destination, Run, RunSchema } from '../roles/runs.ts'
 import { sqlList, type Row } from './values.ts'
 
@@ -35,9 +29,9 @@ export interface ColumnReaders {
   time(value: unknown): string
 }
 
-/** The column `counts`. A run of an older release has none of the states that came later. */
+/** The column `counts`. */
 export const storedBooks = (value: unknown, { json }: Pick<ColumnReaders, 'json'>): Books | null =>
-  value === null || value === undefined ? null : wholeBooks(json(value) as Books)
+  value === null || value === undefined ? null : (json(value) as Books)
 
 /** Makes the function that reads a run. */
 export const runReader =

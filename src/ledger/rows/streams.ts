@@ -8,7 +8,7 @@ export const isNoted = "state <> 'place'"
 
 type Column = readonly [
   type: 'text' | 'bigint',
-  valueOf: (books: StreamBooks) => string | number | null | undefined,
+  valueOf: (books: StreamBooks) => string | number | null,
 ]
 
 /** The columns next to the run. */
@@ -29,14 +29,14 @@ const COLUMNS: Readonly<Record<string, Column>> = {
   message: ['text', ({ message }) => message],
   older: ['bigint', ({ older }) => older],
   reverted: ['bigint', ({ reverted }) => reverted],
-  differs: ['bigint', ({ differs }) => (differs == null ? null : Number(differs))],
+  differs: ['bigint', ({ differs }) => (differs === null ? null : Number(differs))],
 }
 export const STREAM_COLUMNS = Object.keys(COLUMNS)
 export const STREAM_TYPES = Object.values(COLUMNS).map(([type]) => type)
 
 /** In the order of the columns. */
 export const streamValues = (books: StreamBooks): readonly (string | number | null)[] =>
-  Object.values(COLUMNS).map(([, valueOf]) => valueOf(books) ?? null)
+  Object.values(COLUMNS).map(([, valueOf]) => valueOf(books))
 
 export const streamOfRow = (row: Row): StreamBooks => ({
   stream: String(row['stream']),
@@ -53,8 +53,7 @@ export const streamOfRow = (row: Row): StreamBooks => ({
   serviceCount: number(row['service_count']),
   tableCount: number(row['table_count']),
   message: text(row['message']),
-  // What an older version wrote lacks them, and so does its manifest.
-  ...(row['older'] != null && { older: Number(row['older']) }),
-  ...(row['reverted'] != null && { reverted: Number(row['reverted']) }),
-  ...(row['differs'] != null && { differs: Number(row['differs']) === 1 }),
+  older: Number(row['older']),
+  reverted: Number(row['reverted']),
+  differs: row['differs'] === null ? null : Number(row['differs']) === 1,
 })

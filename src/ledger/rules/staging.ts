@@ -1,9 +1,6 @@
 // Staging decides slice by slice; what it decides, and how slices make segments, is the same in every engine.
 
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
-import { parseJson, writeJson } from '../../core/json.ts'
-import { rankOf } from '../../core/domain/watermark-rank.ts'
-import type { Watermark } from '../../core/domain/watermark.ts'
 import type { ItemState } from '../../core/domain/item-states.ts'
 import type { RunSegment } from '../roles/outbox.ts'
 import type { OnSlice } from '../roles/on-slice.ts'
@@ -60,35 +57,11 @@ export const relianceOf = (
   }
 }
 
-/**
- * By the number of a run, as JSON, the rank that its reading began with: a row that it wrote was not less, as far as its query keeps to
- * that. Null: rows have no watermarks.
- */
-export type Floors = string | null
-
 /** Everything that a slice is decided by. */
 export interface Decision {
   readonly source: StagedSource
-  readonly floors: Floors
   /** Of a retry: runs whose missing rows count as gone. Null: rows do not give way to them. */
   readonly readings: readonly number[] | null
-}
-
-/** @param rows of `readingRuns`, the newest first */
-export function floorsOf(rows: readonly Row[], relied: Reliance): Floors {
-  const floors: Record<string, string> = {}
-  let running: number[] = []
-  for (const row of rows) {
-    const id = Number(row['id'])
-    const isComplete = Number(row['is_complete']) === 1
-    if (isComplete && id > (relied?.after ?? 0)) {
-      const rank = rankOf(parseJson(String(row['watermark'])) as unknown as Watermark)
-      if (rank !== null) for (const later of running) floors[later] = rank
-      running = []
-    }
-    running.push(id)
-  }
-  return writeJson(floors)
 }
 
 /** The rows that a source gives. */
@@ -127,7 +100,6 @@ export async function decideSlices(
     newer: 0,
     gone: 0,
     older: 0,
-    guessed: 0,
     unknown: 0,
     distrusted: 0,
     withdrawn: 0,

@@ -18,7 +18,6 @@ export const sqliteDialect: SqlDialect = {
   listAt: (place) => place,
   contains: (text, place) => `instr(${text}, ${place}) > 0`,
   isOneOf: (text, place) => `${text} IN (SELECT value FROM json_each(${place}))`,
-  textIn: (place, name) => `json_extract(${place}, '$."' || ${name} || '"')`,
   configured: (run, path) => `json_extract(${run}.config, '$.${path.join('.')}')`,
   originOf,
   eachOf: (json) => `json_each(${json}) AS each`,

@@ -12,7 +12,6 @@ import {
   KEY_COUNT_ROWS,
   KEY_COUNTS,
   decideSlices,
-  floorsOf,
   givenRows,
   hashOfPlace,
   isSentAfterOlder,
@@ -23,7 +22,7 @@ import {
 } from '../rules/staging.ts'
 import type { LinkDecisions } from '../statements/links/staging.ts'
 import { newerRows } from '../statements/newer-rows.ts'
-import { newestRunElsewhere, readingRuns, unreadRuns } from '../statements/origins.ts'
+import { newestRunElsewhere, unreadRuns } from '../statements/origins.ts'
 import { bulkStatement } from '../../sqlite/bulk.ts'
 import type { SqliteDatabase, Value } from './database.ts'
 import { sqliteDialect, sqliteText } from './dialect.ts'
@@ -125,7 +124,6 @@ const DROP_READ_SQL = dropSql(`AND (items.state = 'superseded' OR NOT ${isUnread
 
 const UNREAD_RUNS_SQL = sqliteText(unreadRuns(sqliteDialect))
 
-const FLOORS_SQL = sqliteText(readingRuns)
 const NEWER = newerRows(sqliteLinkSql)
 const READINGS_SQL = sqliteText(NEWER.readings)
 
@@ -156,14 +154,14 @@ function decide(
   run: number,
   segment: RunSegment,
   relied: Reliance,
-  { source, floors, readings }: Decision,
+  { source, readings }: Decision,
 ): SliceCounts {
   const slice = [run, segment.first, segment.last] as const
   const [supersede, giveWay] = [db.sql(SUPERSEDE_SQL), db.sql(GIVE_WAY_SQL)]
   const newer = giveWay.run(...slice).changes
   const repeated = source.keysRepeat ? 0 : supersede.run(...slice).changes
   const gone = readings === null ? 0 : runSteps(db, NEWER.goneFromSource(run, segment, readings))
-  const { older, guessed } = runSteps(db, NEWER.giveWayToGreater(run, segment, source, floors))
+  const older = runSteps(db, NEWER.giveWayToGreater(run, segment, source))
   const superseded = newer + repeated + gone + older
   const unread = relied?.unread ?? null
   const unchanged = relied ? leaveUnchanged(db, slice, relied, source) : 0
@@ -179,7 +177,7 @@ function decide(
   const row = db.sql(COUNT_SQL).get(...slice)
   const [planned, invalid] = [Number(row?.['planned']), Number(row?.['invalid'])]
   const withdrawn = Number(row?.['withdrawn'])
-  const seldom = { newer, gone, older, guessed, unknown, distrusted }
+  const seldom = { newer, gone, older, unknown, distrusted }
   return { planned, superseded, unchanged, invalid, withdrawn, ...seldom }
 }
 
@@ -275,7 +273,6 @@ export function stagingMethods(db: SqliteDatabase, links: LinkDecisions) {
         restored: project?.['restored_after'],
         writers: source.unread === undefined ? [] : db.sql(UNREAD_RUNS_SQL).all(run),
       })
-      const floors = source.watermarks ? floorsOf(db.sql(FLOORS_SQL).all(run), relied) : null
       const readings = source.isRetry
         ? db
             .sql(READINGS_SQL)
@@ -285,7 +282,7 @@ export function stagingMethods(db: SqliteDatabase, links: LinkDecisions) {
       const decideSlice = async (slice: RunSegment) => {
         const counts = db.transaction(() => {
           checkStageFence(db, run, fence)
-          return decide(db, run, slice, relied, { source, floors, readings })
+          return decide(db, run, slice, relied, { source, readings })
         })
         await yieldToOthers()
         return counts

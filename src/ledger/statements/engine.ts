@@ -51,8 +51,6 @@ export interface SqlDialect extends ColumnReaders {
   isOneOf(text: string, place: string): string
   /** Whether a text has another one in it, character for character. */
   contains(text: string, place: string): string
-  /** The value of a name in a value that is a JSON object of texts. */
-  textIn(place: string, name: string): string
   /** What a run was configured with at a path; null if that is nothing. A truth is 1, or `true`. */
   configured(run: string, path: readonly string[]): string
   /** Run and ordinal of the row that an item was first read from, in one number, in the order in which rows are read. */

@@ -8,7 +8,6 @@ import type { StagedSource } from '../roles/staging.ts'
 import { isAfter } from '../rows/items.ts'
 import { doneRemovalStates } from '../rows/removals.ts'
 import { completeStates } from '../rows/runs.ts'
-import type { Floors } from '../rules/staging.ts'
 import type { StatementValue } from './engine.ts'
 import { DESTINATION, exists, type LinkSql } from './link-sql.ts'
 import { read, write, type Transaction } from './transaction.ts'
@@ -78,11 +77,6 @@ const texts = (sql: LinkSql) => {
     readings: readingsText(sql),
     gone: goneText(sql),
     greater: giveWay(`${accepted(greater)} OR ${withdrawn}`),
-    guess: giveWay(
-      accepted(
-        `kept.watermark IS NULL AND ${isAfter(sql.textIn('$4', 'kept.run'), 'items.watermark')}`,
-      ),
-    ),
     unknown: `SELECT count(*) AS items FROM items WHERE ${RANKED} AND state = 'planned'
       AND ${accepted('kept.watermark IS NULL AND kept.hash IS DISTINCT FROM items.hash')}`,
     raise: `UPDATE accepted SET watermark = held.watermark
@@ -127,13 +121,9 @@ export function newerRows(sql: LinkSql) {
       run: number,
       slice: RunSegment,
       { watermarks }: StagedSource,
-      floors: Floors,
-    ): Transaction<{ readonly older: number; readonly guessed: number }> {
-      if (watermarks === undefined || watermarks.overwrites) return { older: 0, guessed: 0 }
-      const place = placeOf(run, slice)
-      const known = yield* write(text.greater, place)
-      const guessed = yield* write(text.guess, [...place, floors])
-      return { older: known + guessed, guessed }
+    ): Transaction<number> {
+      if (watermarks === undefined || watermarks.overwrites) return 0
+      return yield* write(text.greater, placeOf(run, slice))
     },
 
     /** After the unchanged rows of a slice are known. Returns for how many of the others it is not known what is newer. */

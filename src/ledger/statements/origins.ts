@@ -20,13 +20,6 @@ export const newestRunElsewhere = (
         OR EXISTS (SELECT 1 FROM link_steps WHERE link_steps.run = since.id AND link_steps.requests > 0))
   WHERE mine.id = ${destination})`
 
-/** The runs of the destination of the run `$1` that have read with a watermark, with what they reached, the newest first. */
-export const readingRuns = `SELECT before.id, CAST(before.watermark AS text) AS watermark,
-    CASE WHEN before.state IN (${completeStates}) THEN 1 ELSE 0 END AS is_complete
-  FROM runs AS own JOIN runs AS before ON before.sync = own.sync AND before.mode = 'run' AND before.destination = own.destination
-  WHERE own.id = $1 AND before.id <> own.id AND before.watermark IS NOT NULL
-  ORDER BY before.id DESC LIMIT 1000`
-
 /** Runs that one more run looks through, the newest first. */
 const UNREAD_RUNS_MAX = 1_000
 

@@ -10,7 +10,7 @@ const ROUNDS = 8
 /** Ids that are made together: to encrypt many blocks at once costs as much as one. */
 const TOGETHER = 64
 const BLOCK_BYTES = 16
-/** 40 bits in base 36. Ids of earlier versions had 7 characters, so that none is given again. */
+/** 40 bits in base 36. */
 const CHARS = 8
 
 export class RecordIds {

@@ -79,9 +79,6 @@ export class DuckdbSession implements MirrorSession {
     return (await this.tablesNamed([])).map(({ name }) => name)
   }
 
-  /** Nothing of DuckDB needs one. */
-  async keyCatalogue(): Promise<void> {}
-
   async createCatalogue(): Promise<void> {
     const table = (name: string) => tableIn(this.schema, name)
     await this.ask(`CREATE SCHEMA IF NOT EXISTS ${FILE}.${quoteIdentifier(this.schema)}`)

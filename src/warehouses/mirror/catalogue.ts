@@ -18,7 +18,7 @@ import {
   type TableFound,
 } from './session.ts'
 
-const LAYOUT = 1
+const LAYOUT = 2
 const MIRROR_TABLE = '_records_sync_mirror'
 
 const tablesOf = ({ dialect, schema }: MirrorSession) => ({
@@ -53,30 +53,29 @@ export async function ownSchema(session: MirrorSession, claim: HolderClaim): Pro
     )
   const [row] = await session.statement().ask(`SELECT owner, version FROM ${mirror}`)
   const [holder = null, version] = row ?? []
-  if (Number(version) > LAYOUT)
+  if (Number(version) !== LAYOUT)
     throw refuse(
-      'newer',
-      `has a mirror of layout ${String(version)}; this release knows up to ${LAYOUT}. Upgrade records-sync`,
+      Number(version) > LAYOUT ? 'newer' : 'older',
+      `has a mirror of layout ${String(version)}; this release knows ${LAYOUT}. ${
+        Number(version) > LAYOUT
+          ? 'Upgrade records-sync'
+          : 'It was left as it is; name another `schema` for this mirror, and everything is read again'
+      }`,
     )
   if (holder !== owner)
     throw refuse(
       'other_mirror',
       `holds the mirror of ${String(holder ?? 'no org')}, not of ${owner}. If that is one service that has moved, let the connection lead to the address that it had; else name another \`schema\` for this mirror, or drop that one`,
     )
-  await session.keyCatalogue()
   await noteHolder(session, claim)
 }
 
 /** Null if there is no catalogue. */
 export async function readHolder(session: MirrorSession): Promise<Holder | null> {
-  const columns = await session.columnNames(MIRROR_TABLE)
-  if (columns.length === 0) return null
-  // An older release made it without these columns.
-  const stored = (name: string) => (columns.includes(name) ? name : 'NULL')
-  const [row] = await session
-    .statement()
-    .ask(`SELECT owner, ${stored('project')}, ${stored('sync')} FROM ${tablesOf(session).mirror}`)
-  const [owner = null, project = null, sync = null] = (row ?? []) as (string | null)[]
+  if (!(await hasCatalogue(session))) return null
+  // One of an older layout may lack the last two columns.
+  const [row] = await session.statement().ask(`SELECT * FROM ${tablesOf(session).mirror}`)
+  const [owner = null, , project = null, sync = null] = (row ?? []) as (string | null)[]
   return owner === null ? null : { owner, project, sync }
 }
 
@@ -88,9 +87,6 @@ async function noteHolder(session: MirrorSession, claim: HolderClaim): Promise<v
   const changed = (['project', 'sync'] as const).filter(
     (column) => claim[column] !== null && holder[column] !== claim[column],
   )
-  // DuckDB alters no table that its transaction has updated: all columns come before the first value.
-  for (const column of changed)
-    await session.statement().ask(`ALTER TABLE ${mirror} ADD COLUMN IF NOT EXISTS ${column} text`)
   for (const column of changed) {
     const note = session.statement()
     await note.write(`UPDATE ${mirror} SET ${column} = ${note.text(claim[column]!)}`)
@@ -101,7 +97,6 @@ async function noteHolder(session: MirrorSession, claim: HolderClaim): Promise<v
 export async function takeOver(session: MirrorSession, from: string, to: string): Promise<boolean> {
   const holder = await readHolder(session)
   if (holder === null || holder.project !== from) return false
-  await session.keyCatalogue()
   const free = holder.sync === null ? '' : ', sync = NULL'
   const take = session.statement()
   const set = `UPDATE ${tablesOf(session).mirror} SET project = ${take.text(to)}${free}`

@@ -76,8 +76,6 @@ export interface MirrorSession extends SchemaPlace {
   lockSchema(): Promise<readonly string[]>
   /** Creates the schema if it is missing, and the tables of the catalogue. */
   createCatalogue(): Promise<void>
-  /** Gives a table of the catalogue that an earlier release made without a primary key one, so that it may be published. */
-  keyCatalogue(): Promise<void>
   /** Lets no other process change the catalogue until the end of the transaction. */
   lockCatalogue(): Promise<void>
   /** What tells a table, and its columns of these names, from others that have the same names. */

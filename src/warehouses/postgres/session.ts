@@ -107,20 +107,6 @@ export class PostgresSession implements MirrorSession {
     )
   }
 
-  async keyCatalogue(): Promise<void> {
-    const { rows } = await this.#lease.ask(
-      `SELECT FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
-       WHERE n.nspname = $1 AND c.relname = '_records_sync_mirror' AND pg_catalog.pg_has_role(c.relowner, 'USAGE')
-         AND NOT EXISTS (SELECT FROM pg_catalog.pg_index AS i WHERE i.indrelid = c.oid AND i.indisprimary)`,
-      [this.schema],
-    )
-    // Whoever owns it alone may alter it.
-    if (rows.length > 0)
-      await this.#lease.ask(
-        `ALTER TABLE ${tableIn(this.schema, '_records_sync_mirror')} ADD PRIMARY KEY (owner)`,
-      )
-  }
-
   async lockCatalogue(): Promise<void> {
     await this.#lease.ask(`SELECT FROM ${tableIn(this.schema, '_records_sync_mirror')} FOR UPDATE`)
   }

@@ -31,8 +31,8 @@ export const PLANTED_IN_QUERIES: readonly PlantedBug[] = [
   bug(
     'older-events-go-over-newer-ones',
     'newerRows',
-    'if (watermarks === undefined || watermarks.overwrites) return { older: 0, guessed: 0 }',
-    'if (watermarks === undefined || run !== 0) return { older: 0, guessed: 0 }',
+    'if (watermarks === undefined || watermarks.overwrites) return 0\n      return yield',
+    'if (watermarks === undefined || run !== 0) return 0\n      return yield',
   ),
   bug(
     'watermarks-count-at-other-addresses',

@@ -2,7 +2,6 @@
 
 import { beforeEach, expect, test } from 'vitest'
 import { silentLogger } from '../../../src/core/ports.ts'
-import { NO_PROJECT } from '../../../src/runs/project.ts'
 import { applySchedules } from '../../../src/schedules/apply.ts'
 import { pauseSchedule, triggerSchedule } from '../../../src/schedules/control.ts'
 import type { ScheduleJobs } from '../../../src/schedules/definition.ts'
@@ -112,7 +111,7 @@ test('an interval with a phase', () => {
 
 test('the project makes its schedules, changes them, and keeps what people do to them', async () => {
   const client = temporal.client('test')
-  const project = { ...NO_PROJECT, id: '3f9ac2b1' }
+  const project = { id: '3f9ac2b1' }
   const jobs = (every_ms: number): ScheduleJobs => ({
     contacts: {
       name: 'contacts',

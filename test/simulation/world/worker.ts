@@ -135,8 +135,7 @@ export class Worker {
         { ledger, ledgerPlace, monitor, connections, quotas, client, project },
       )
       this.#useWarehouse(deps, connections.connect)
-      const isAlone = { isAlone: true, mayOpen: async () => true }
-      const guarded = guardActivities(createActivities(deps), ledger, isAlone)
+      const guarded = guardActivities(createActivities(deps), ledger)
       const activities = watchPulse(
         { ...guarded },
         {

@@ -108,7 +108,6 @@ test('an honest ledger has no finding, and a line for each sync', async () => {
       live: 1,
       sealed: 8,
       signed: 8,
-      unsealed: 0,
       booked: 7,
       pruned: 1,
       findings: 0,
@@ -120,7 +119,6 @@ test('an honest ledger has no finding, and a line for each sync', async () => {
       live: 0,
       sealed: 3,
       signed: 3,
-      unsealed: 0,
       booked: 3,
       pruned: 0,
       findings: 0,
@@ -319,12 +317,12 @@ const TAMPERINGS: readonly (readonly [
     'a manifest that was removed from the middle',
     run(`DELETE FROM manifests WHERE run = ${mixed}`),
     [`manifest_missing ${mixed}`, `chain_broken ${cancelled}`],
-    /an older run of the sync has one: the manifest was removed/,
+    /it is closed and has no manifest: the manifest was removed/,
   ],
   [
     'the first manifests',
     run(`DELETE FROM manifests WHERE sync = 'contacts' AND run < ${cancelled}`),
-    [`chain_broken ${cancelled}`],
+    [...[1, 2, 3].map((id) => `manifest_missing ${id}` as const), `chain_broken ${cancelled}`],
     /and there is none: the older manifests of the sync were removed/,
   ],
   [
@@ -452,13 +450,14 @@ test('books that do not balance are told, although they are as they were sealed'
   expect(await found(path)).toEqual([`books_unbalanced ${id}`])
 })
 
-test('runs that an older release closed have no manifest, and that is no finding', async () => {
+test('a chain that was removed whole is a finding for each closed run', async () => {
   const path = tampered(run(`DELETE FROM manifests`))
   const { syncs, findings } = await auditOf(path)
-  expect(findings).toEqual([])
-  expect(syncs.map(({ sealed, unsealed, head }) => [sealed, unsealed, head])).toEqual([
-    [0, 8, null],
-    [0, 3, null],
+  expect(new Set(findings.map(({ kind }) => kind))).toEqual(new Set(['manifest_missing']))
+  expect(findings).toHaveLength(11)
+  expect(syncs.map(({ sealed, head }) => [sealed, head])).toEqual([
+    [0, null],
+    [0, null],
   ])
 })
 
@@ -546,11 +545,10 @@ syncs: {}
     const config = configOf(path, KEY)
     const { code, out } = await said(config, auditCommand)
     expect(code).toBe(1)
-    expect(out.slice(5, 12)).toEqual([
+    expect(out.slice(5, 11)).toEqual([
       'contacts, run 4: it is not as it was sealed: state: sealed cancelled, now complete; the run or its',
       'manifest was changed',
-      'contacts, run 7: it is closed and has no manifest, although an older run of the sync has one: the',
-      'manifest was removed, or a worker of an older release closed the run',
+      'contacts, run 7: it is closed and has no manifest: the manifest was removed',
       expect.stringMatching(/^contacts, run 8: its manifest hangs on another one/),
       expect.any(String),
       '3 findings.',

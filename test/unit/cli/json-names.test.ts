@@ -4,7 +4,6 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { COMMON_JSON_NAMES, OTHER_JSON_NAMES } from '../../../src/cli/json-names.ts'
-import { OLD_JSON_NAMES } from '../../../src/cli/old-json-names.ts'
 import { printJson } from '../../../src/cli/json.ts'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
@@ -20,14 +19,6 @@ const printed = (print: (terminal: { out(line?: string): void }) => void): strin
 test('each name is there once, in snake_case', () => {
   expect(names.filter((name) => !/^[a-z][a-z0-9]*(_[a-z0-9]+)*$/.test(name))).toEqual([])
   expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([])
-})
-
-test('a name of an earlier version has one that replaces it', () => {
-  for (const [old, name] of Object.entries(OLD_JSON_NAMES)) {
-    expect(names, old).toContain(name)
-    expect(names).not.toContain(old)
-    expect(page).toContain(`| \`${old}\` | \`${name}\` |`)
-  }
 })
 
 test('the page explains the names that programs meet most', () => {
@@ -58,7 +49,7 @@ test('every name of the schema of show and report is in the list', () => {
     }
   }
   walk(JSON.parse(readFileSync(`${root}docs/run-report.schema.json`, 'utf8')))
-  const all = new Set([...names, ...Object.keys(OLD_JSON_NAMES)])
+  const all = new Set(names)
   expect(found.size).toBeGreaterThan(100)
   expect([...found].filter((name) => !all.has(name))).toEqual([])
 })

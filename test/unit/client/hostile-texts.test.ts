@@ -8,8 +8,6 @@ import { checkRecordMatches } from '../../../src/client/match-response.ts'
 import { OPERATIONS } from '../../../src/contract/index.ts'
 import { attachDatabaseMessage, databaseMessage } from '../../../src/core/database-message.ts'
 import type { ServiceFailure } from '../../../src/core/errors.ts'
-import type { Run } from '../../../src/ledger/ledger.ts'
-import { readRejectGroups } from '../../../src/report/reject-groups.ts'
 import { innermostMessage } from '../../../src/temporal/failures.ts'
 import { writeError } from '../../../src/warehouses/postgres/failures.ts'
 
@@ -174,32 +172,6 @@ describe.each(HOSTILE)('%s', (_, text) => {
   it('in a failure that the Temporal server keeps', () => {
     const error = new Error('outer', { cause: new Error(text) })
     expectSafe(innermostMessage(error), 250_000, CONTROLS_BUT_LINES)
-  })
-
-  it('in a reason that an earlier release kept', async () => {
-    const group = {
-      items: 1,
-      state: 'rejected',
-      reason: text,
-      code: 'request_invalid',
-      column: null,
-      field: null,
-      example: 1,
-    }
-    const job = {
-      name: 'a',
-      kind: 'import',
-      import: {
-        from: { csv: 'a' },
-        to: 'crm',
-        object_type: 't',
-        matching_property: 'k',
-        properties: { k: 'k' },
-      },
-    }
-    const run = { id: 1, kind: 'import', purpose: 'sync', of: null, config: job } as unknown as Run
-    const [read] = await readRejectGroups({ rejectGroups: async () => [group as never] }, run)
-    expect(read!.reason).toBe('(other)')
   })
 })
 

@@ -1,7 +1,6 @@
 // A service that refuses every request: since when, how many, and what it asks for, as the org's row knows it.
 
 import { expect, test } from 'vitest'
-import { OrgQuota } from '../../../src/client/pacer/org-quota.ts'
 import { Scene, START_MS, told } from './scene.ts'
 
 const refusal = (retryAfter?: string) => ({ status: 429, ...(retryAfter && { retryAfter }) })
@@ -56,17 +55,4 @@ test('requests that were in flight together are refused once', () => {
   scene.nowMs += 100
   while (scene.out.length > 0) scene.end(0, refusal('1'))
   expect(scene.view().refusals).toBeNull()
-})
-
-test('a row of an earlier version has none, and goes on', () => {
-  const scene = new Scene()
-  refusedFor(scene, 3, '1')
-  const { refusals, ...earlier } = JSON.parse(scene.quota.state(scene.nowMs)) as {
-    refusals?: object
-  }
-  expect(refusals).toBeDefined()
-  scene.quota = OrgQuota.restore(JSON.stringify(earlier), scene.nowMs)
-  expect(scene.view().refusals).toBeNull()
-  refusedFor(scene, 3, '1')
-  expect(scene.view().refusals).toMatchObject({ requests: 3 })
 })

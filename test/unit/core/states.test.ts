@@ -8,6 +8,7 @@ import {
   isBalanced,
   ITEM_STATES,
   LIVE_STATES,
+  NOT_READ_BACK,
   REJECT_STATES,
   RUN_STATES,
   sumOfStates,
@@ -21,6 +22,7 @@ const books = (read: number, states: Partial<Record<ItemState, number>>): Books 
   states: { ...emptyStates(), ...states },
   replayed: 0,
   inDoubt: 0,
+  readBack: NOT_READ_BACK,
 })
 
 const anyStates = fc.record(

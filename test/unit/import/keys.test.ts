@@ -84,7 +84,7 @@ test('rows of one file whose keys differ only so are one record, and that is tol
 
 test('a record that is there under the form of the row keeps it: no second one is made', async () => {
   const s = await scene(ID)
-  // As an earlier version sent them, and as somebody else did.
+  // As others sent them.
   s.service.fill(CONTACT, [
     { [ID]: ' K1', [FIRST]: 'old' },
     { [ID]: NFD, [FIRST]: 'old' },
@@ -158,18 +158,6 @@ test('before it has a record to show it by, the later of two rows wins all the s
   expect(held(s, MAIL)).toEqual([['bob@x.org', 'later']])
   await s.run()
   expect(held(s, MAIL)).toEqual([['bob@x.org', 'later']])
-})
-
-test('a ledger of an earlier version, whose keys are folded, makes no second record', async () => {
-  const s = await scene(MAIL)
-  s.rows(HEAD, [['Bob@X.org', 'old']])
-  const first = await s.run()
-  // What an earlier version would have kept for it: the key in small letters.
-  await s.ledger.recordDeleted(first.run, [{ key: 'Bob@X.org', recordId: '' }])
-  s.rows(HEAD, [['Bob@X.org', 'new']])
-  const second = await s.run()
-  expect(second.books.states).toMatchObject({ updated: 1, created: 0 })
-  expect(held(s, MAIL)).toEqual([['Bob@X.org', 'new']])
 })
 
 test('rows of a retry that gave way to newer ones are told apart from those with a later row in their run', async () => {

@@ -241,17 +241,6 @@ onSampledLedgers('an older event', () => {
     ])
   })
 
-  it('is left out by what the run began with that wrote the key, which is said to be a guess', async () => {
-    const s = await scene()
-    const events = [event('2', 'other', 2), event('1', 'older', 1)]
-    await s.run(reading(events, {}, { ranked: false }))
-    events.push(event('1', 'newer', 3))
-    await s.run(reading(events, {}, { ranked: false }))
-    const end = await s.run(reading(events, windowOf(1, 2)))
-    expect(await timeOf(s, '1')).toBe(3)
-    expect(await warningsOf(s, end.run)).toEqual([expect.stringContaining('(guessed for 1 by')])
-  })
-
   it('of another column is not compared', async () => {
     const s = await scene()
     await s.run(reading(both, {}, { column: 'on' }))

@@ -33,7 +33,6 @@ import {
   stage,
   staged,
   statesOf,
-  stream,
 } from '../../suites/ledger/scene.ts'
 import { startPostgres, type Postgres } from '../../postgres.ts'
 

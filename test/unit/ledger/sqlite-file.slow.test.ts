@@ -27,7 +27,7 @@ import { FIRST_SCHEMA, schemaOf } from '../../../src/ledger/statements/schema.ts
 import { backupFile } from '../../../src/sqlite/backup.ts'
 import { migrate } from '../../../src/sqlite/migrate.ts'
 import { asNextRelease } from '../../later-schema.ts'
-import { openRun, rows, stage, statesOf, stream } from '../../suites/ledger/scene.ts'
+import { openRun, rows, stage, statesOf } from '../../suites/ledger/scene.ts'
 
 let folder: string
 let path: string

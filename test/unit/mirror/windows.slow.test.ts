@@ -314,7 +314,7 @@ describe('a window that is left', () => {
 
   test('is no other run, though ledgers that were lost count anew', () => {
     const window = { from: '2026-01-01T00:00:00.000Z', to: null }
-    const seven = { id: 7, openedAt: '2026-02-01T00:00:00.000Z', hasBegun: true }
+    const seven = { id: 7, openedAt: '2026-02-01T00:00:00.000Z' }
     const eight = { ...seven, id: 8 }
     const later = { ...seven, openedAt: '2026-02-02T00:00:00.000Z' }
     const unbounded = { from: null, to: null }
@@ -326,10 +326,6 @@ describe('a window that is left', () => {
     expect(isPositionOfRun(newRunState(seven, true), seven, unbounded)).toBe(false)
     expect(isPositionOfRun(newRunState(seven, false), seven, null)).toBe(true)
     expect(isPositionOfRun(newRunState(seven, false), later, null)).toBe(false)
-    // An older version does not tell when the run was opened.
-    const { openedAt: _, ...older } = newRunState(seven, false)
-    expect(isPositionOfRun(older, seven, null)).toBe(true)
-    expect(isPositionOfRun(older, { ...later, hasBegun: false }, null)).toBe(false)
   })
 })
 

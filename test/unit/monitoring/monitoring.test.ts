@@ -605,6 +605,7 @@ describe('notifications', () => {
     states: { ...emptyStates(), created: 100 - rejected, rejected },
     replayed: 0,
     inDoubt: 0,
+    readBack: NOT_READ_BACK,
   })
 
   /** Waits end at once, but those for a run to be steady: they end with `steady`. */

@@ -11,9 +11,8 @@ const held = { id: 30, workflowId: execution.workflowId, workflowRunId: executio
 
 /** What the work of run 30 gives, on a queue of its own, at a worker whose ledger holds `run`. */
 const work = async (run: Run | null, attempt = 1, ending = 'finished') => {
-  const ledger = { run: async () => run, liveRuns: async () => [] }
-  const queue = { isAlone: true, mayOpen: async () => true }
-  const { closeImport } = guardActivities({ closeImport: async () => 'done' }, ledger, queue)
+  const ledger = { run: async () => run }
+  const { closeImport } = guardActivities({ closeImport: async () => 'done' }, ledger)
   const environment = new MockActivityEnvironment(
     { workflowExecution: execution, attempt },
     { logger: new DefaultLogger('ERROR') },
