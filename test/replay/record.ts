@@ -1,5 +1,5 @@
-// Records the histories that test/replay/replay.test.ts replays. Run it on released code, never on the change that the
-// histories are to judge: npx vitest run --config test/replay/vitest.record.ts
+// Records the histories that test/replay/replay.test.ts replays. Record only what has no history yet, and never on
+// the change that the histories are to judge: npx vitest run --config test/replay/vitest.record.ts
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js'

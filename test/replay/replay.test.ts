@@ -1,4 +1,4 @@
-// Recorded histories of released workflows replay on today's code: a run that was begun before an upgrade goes on after.
+// Recorded histories replay on today's code: a run that was begun before an upgrade goes on after. Never change or remove one.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
