@@ -36,6 +36,7 @@ export function sourceCellText(cell: Json): string {
 
 const asText: Coercion = (cell) => value(cell)
 const asTrimmed: Coercion = (cell) => value(cell.trim())
+const asPhone: Coercion = (cell) => value(cell.trim())
 
 const asNumber: Coercion = (cell, { mapping, valueType }) => {
   const separator = mapping.decimal ?? '.'
@@ -185,7 +186,7 @@ export const COERCIONS: Readonly<Record<string, Coercion>> = {
   text: asText,
   long_text: asText,
   email: asEmail,
-  phone: asTrimmed,
+  phone: asPhone,
   url: asTrimmed,
   number: asNumber,
   currency: asCurrency,
@@ -203,7 +204,13 @@ const TAKEN_AS_IT_IS: ReadonlySet<Coercion> = new Set([asText, asJson, asOption]
 const isReadByLook = (coercion: Coercion): boolean => !TAKEN_AS_IT_IS.has(coercion)
 
 /** Coercions that take digits of any script. */
-const OF_DIGITS: ReadonlySet<Coercion> = new Set([asNumber, asCurrency, asDate, asDatetime])
+const OF_DIGITS: ReadonlySet<Coercion> = new Set([
+  asNumber,
+  asCurrency,
+  asDate,
+  asDatetime,
+  asPhone,
+])
 
 /** Whether characters of a cell are left out because nobody sees them. */
 export const leavesOut = (coercion: Coercion, cell: Json): boolean =>

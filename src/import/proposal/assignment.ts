@@ -9,9 +9,12 @@ import { doubtOf, type GuessEvidence } from './evidence.ts'
 import { readingOf, type PropertyReading } from './property-reading.ts'
 import { FITS_MIN, type Hints } from './reading.ts'
 import {
+  bareName,
+  COLUMN_PREFIX,
   matchNames,
   NAME_SCORE_MIN,
   saysMore,
+  sharedPrefix,
   takeName,
   takePropertyNames,
   wordsOfType,
@@ -67,26 +70,31 @@ export function assignColumns(
     property,
     names: takePropertyNames(property, hints.prefix, typeWords),
   }))
+  const columnPrefix = sharedPrefix(
+    columns.map(({ name }) => name),
+    COLUMN_PREFIX,
+  )
+  const taken = (name: string) => takeName(bareName(name, columnPrefix), typeWords)
   const found = columns.flatMap((column) => {
-    const name = takeName(column.name, typeWords)
+    const name = taken(column.name)
     return properties.flatMap(
       ({ property, names }) => pairOf(column, property, { name, names }, { target, hints }) ?? [],
     )
   })
   const ranked = withRivals(found).toSorted((a, b) => b.score - a.score)
-  const taken = new Map<string, Pair>()
+  const byProperty = new Map<string, Pair>()
   const byColumn = new Map<ColumnFacts, Pair>()
   for (const pair of ranked) {
     if (obstacleOf(pair) !== null || byColumn.has(pair.column)) continue
-    if (taken.has(pair.property.name)) continue
-    taken.set(pair.property.name, pair)
+    if (byProperty.has(pair.property.name)) continue
+    byProperty.set(pair.property.name, pair)
     byColumn.set(pair.column, pair)
   }
   const best = new Map<ColumnFacts, Pair>()
   for (const pair of ranked) if (!best.has(pair.column)) best.set(pair.column, pair)
   /** Whether the column would have a property, if its name did not say the contrary, another time or another person. */
   const isTurnedAway = ({ name }: ColumnFacts): boolean => {
-    const { turns, ...rest } = takeName(name, typeWords)
+    const { turns, ...rest } = taken(name)
     return (
       turns.size > 0 &&
       properties.some(({ names }) =>
@@ -99,7 +107,7 @@ export function assignColumns(
     pairs: columns.flatMap((column) => byColumn.get(column) ?? []),
     left: columns
       .filter((column) => !byColumn.has(column) && !units.has(column.name))
-      .map((column) => leftColumn(column, best.get(column), taken, isTurnedAway(column))),
+      .map((column) => leftColumn(column, best.get(column), byProperty, isTurnedAway(column))),
   }
 }
 

@@ -20,6 +20,8 @@ const PAIRS = [
   ['da да', 'nu нет'],
   ['evet', 'hayır hayir'],
   ['はい', 'いいえ'],
+  ['نعم', 'لا'],
+  ['हाँ हां', 'नहीं'],
   ['是', '否'],
   ['active aktiv subscribed opted-in', 'inactive inaktiv unsubscribed opted-out'],
 ].map((pair) => pair.map((words) => words.split(' ')))

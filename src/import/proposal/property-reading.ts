@@ -202,7 +202,7 @@ function expectedText({ options }: PropertyWire, type: string): string {
   if (options.length > 0) {
     const shown = options.slice(0, OPTIONS_SHOWN_MAX).map(({ value }) => value)
     const more = options.length - shown.length
-    return `takes ${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+    return `takes ${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}; \`map\` of a mapping says what other values become`
   }
   return `takes ${SHAPES[type]?.expected ?? WHAT[type] ?? 'other values'}`
 }

@@ -7,21 +7,21 @@ import { areTurnedAlike, turnsOf, type Turn } from './other-meanings.ts'
 
 /** Phrases of one meaning. */
 const MEANINGS: readonly (readonly string[])[] = [
-  'first name|firstname|given name|forename|vorname|prenom|nombre|rufname|名|पहला नाम|प्रथम नाम|الاسم الأول',
-  'last name|lastname|surname|family name|nachname|familienname|apellido|apellidos|nom|zuname|姓|उपनाम|अंतिम नाम|اسم العائلة',
-  'email|mail|email address|emailadresse|email adresse|mailadresse|mail adresse|adresse email|adresse mail|correo|correo electrónico|courriel|メール|メールアドレス|eメール|电子邮件|邮箱|이메일|ईमेल|ईमेल पता|البريد الإلكتروني|بريد إلكتروني',
-  'phone|phone number|telephone|telephone number|tel|tel nr|telefon|telefonnummer|telefon nr|telefono|numéro de téléphone|rufnummer|festnetz|電話|電話番号|电话|전화번호|फ़ोन|फोन|फ़ोन नंबर|दूरभाष|الهاتف|هاتف|رقم الهاتف',
+  'first name|firstname|given name|forename|vorname|prenom|nombre|rufname|名|पहला नाम|प्रथम नाम|الاسم الأول|imię|adı',
+  'last name|lastname|surname|family name|nachname|familienname|apellido|apellidos|nom|zuname|姓|उपनाम|अंतिम नाम|اسم العائلة|nazwisko|sobrenome|soyad|soyadı',
+  'email|mail|email address|emailadresse|email adresse|mailadresse|mail adresse|adresse email|adresse mail|correo|correo electrónico|courriel|メール|メールアドレス|eメール|电子邮件|邮箱|이메일|ईमेल|ईमेल पता|البريد الإلكتروني|بريد إلكتروني|correo electronico|e posta|eposta|adres email',
+  'phone|phone number|telephone|telephone number|tel|tel nr|telefon|telefonnummer|telefon nr|telefono|numéro de téléphone|rufnummer|festnetz|電話|電話番号|电话|전화번호|फ़ोन|फोन|फ़ोन नंबर|दूरभाष|الهاتف|هاتف|رقم الهاتف|telefone|numer telefonu|teléfono',
   'mobile|mobile phone|mobile number|cell|cell phone|handy|handynummer|mobil|mobiltelefon|mobiltelefonnummer|mobilfunknummer|mobilnummer|携帯電話|携帯番号',
-  'birthday|birthdate|birth date|date birth|dob|born|geburtstag|geburtsdatum|geb datum|geboren|geb|date naissance|fecha nacimiento|生年月日|जन्म तिथि|تاريخ الميلاد',
+  'birthday|birthdate|birth date|date birth|dob|born|geburtstag|geburtsdatum|geb datum|geboren|geb|date naissance|fecha nacimiento|生年月日|जन्म तिथि|تاريخ الميلاد|data nascimento|data urodzenia|doğum tarihi',
   'job title|jobtitle|jobtitel|title|titel|position|role|job|occupation|funktion|rolle|berufsbezeichnung|beruf|stellenbezeichnung|stelle|poste|cargo',
   'website|web site|homepage|url|web|webseite|internet|www|site web|sitio web|website url',
-  'notes|note|comment|comments|remark|remarks|description|bemerkung|bemerkungen|notiz|notizen|kommentar|anmerkung|anmerkungen|beschreibung',
-  'external id|id|key|uid|uuid|guid|record id|external key|external number|externe id|customer id|customer no|customer nr|customer number|kundennummer|kundennr|firmennummer|firmennr|kontaktnummer|auftragsnummer|angebotsnummer|vorgangsnummer|kunden nr|kunden id|kunden nummer|client id|member id|顧客番号|会員番号|顧客id|客户编号|ग्राहक संख्या|ग्राहक आईडी|رقم العميل|numéro client|numéro de client|número de cliente|mitgliedsnummer|mitglieds nr|nummer|number|nr|no|identifier|ident',
+  'notes|note|comment|comments|remark|remarks|description|bemerkung|bemerkungen|notiz|notizen|kommentar|anmerkung|anmerkungen|beschreibung|remarque|remarques|टिप्पणी|ملاحظات|備考|uwagi|observações|notlar',
+  'external id|id|key|uid|uuid|guid|record id|external key|external number|externe id|customer id|customer no|customer nr|customer number|kundennummer|kundennr|firmennummer|firmennr|kontaktnummer|auftragsnummer|angebotsnummer|vorgangsnummer|kunden nr|kunden id|kunden nummer|client id|member id|顧客番号|会員番号|顧客id|客户编号|ग्राहक संख्या|ग्राहक आईडी|رقم العميل|معرف السجل|معرف العميل|datensatz id|identyfikator|müşteri no|numéro client|numéro de client|número de cliente|mitgliedsnummer|mitglieds nr|nummer|number|nr|no|identifier|ident',
   'company|company name|organization|associated company|organization name|organisation|account|account name|firma|firmenname|unternehmen|employer|arbeitgeber|entreprise|societe|empresa',
   'name|full name|display name|firmenname|projektname|bezeichnung|title|titel|betreff|subject',
   'domain|domain name|company domain|email domain|web domain',
   'annual revenue|revenue|yearly revenue|turnover|umsatz|jahresumsatz|chiffre affaires',
-  'lifetime value|ltv|clv|customer lifetime value|total spent|total revenue|gesamtumsatz|kundenwert',
+  'lifetime value|ltv|clv|customer lifetime value|total spent|total revenue|gesamtumsatz|kundenwert|कुल खरीद|إجمالي المشتريات|累計購入額',
   'deal value|amount|value|deal amount|betrag|wert|summe|total|auftragswert|auftragssumme|volumen',
   'budget|planned budget|plan budget',
   'close date|closing date|closed|expected close date|abschlussdatum|abschluss|abgeschlossen',
@@ -30,9 +30,9 @@ const MEANINGS: readonly (readonly string[])[] = [
   'stage|phase|deal stage|pipeline stage|verkaufsphase|stufe',
   'status|state|zustand',
   'priority|prio|prioritat|dringlichkeit',
-  'tags|tag|labels|label|keywords|schlagworte|schlagworter|stichworte|gruppen|groups|segments|etiketten',
-  'subscribed|subscriber|newsletter|newsletter subscribed|opt|opted|marketing consent|consent|email opt|mailing|abonniert|abonnent|einwilligung|accepts email marketing|accepts marketing|email marketing|marketing status|marketing contact status|email subscriber status|購読|購読中|メルマガ|abonné|suscrito',
-  'last contacted|last contact|last contact date|last activity|last activity date|letzter kontakt|zuletzt kontaktiert|kontaktiert',
+  'tags|tag|labels|label|keywords|schlagworte|schlagworter|stichworte|gruppen|groups|segments|etiketten|étiquettes|etiquetas|etykiety|タグ',
+  'subscribed|subscriber|newsletter|newsletter subscribed|opt|opted|marketing consent|consent|email opt|mailing|abonniert|abonnent|einwilligung|accepts email marketing|accepts marketing|email marketing|marketing status|marketing contact status|email subscriber status|購読|購読中|メルマガ|abonné|suscrito|مشترك|सदस्यता|subskrypcja|inscrito|abone',
+  'last contacted|last contact|last contact date|last activity|last activity date|letzter kontakt|zuletzt kontaktiert|kontaktiert|letztes aktivitätsdatum|最終連絡日',
   'owner|record owner|account manager|betreuer|besitzer|inhaber|verantwortlich|verantwortlicher|kontaktverantwortlicher|zustandig|owner id|担当者',
   'score|lead score|rating|points|punkte|punktzahl|bewertung',
   'source|lead source|original source|origin|quelle|ursprungliche quelle|herkunft|leadquelle',
@@ -124,11 +124,14 @@ export function wordsOfType(
 /** So many names of a service share what they begin with. */
 const PREFIX_SHARE_MIN = 0.6
 
+/** What most columns of some exports begin with: `Person - `, `Contact: `, `contact.`. */
+export const COLUMN_PREFIX = /^[^\d]{2,30}?(?: [-–:] |: |\.)/u
+
 /** What most names of a service begin with: `svc_`. Empty if they share nothing. */
-export function sharedPrefix(names: readonly string[]): string {
+export function sharedPrefix(names: readonly string[], form = /^[a-z0-9]+_+/i): string {
   const counts = new Map<string, number>()
   for (const name of names) {
-    const [prefix] = /^[a-z0-9]+_+/i.exec(name) ?? []
+    const [prefix] = form.exec(name) ?? []
     if (prefix !== undefined) counts.set(prefix, (counts.get(prefix) ?? 0) + 1)
   }
   const [best] = [...counts].toSorted(([, a], [, b]) => b - a)
@@ -136,7 +139,7 @@ export function sharedPrefix(names: readonly string[]): string {
 }
 
 /** Without what every name of a service begins with. */
-const bareName = (name: string, prefix: string): string =>
+export const bareName = (name: string, prefix: string): string =>
   name.startsWith(prefix) ? name.slice(prefix.length) : name
 
 /** How well a column's name fits a property: 0 to 1, and why in words. */
@@ -213,7 +216,7 @@ const isMobile = ({ meanings: all }: TakenName): boolean => all.has(MOBILE!)
 
 /** Words that make no other thing of a name: which of several phones it is, or that it is a number. */
 const HARMLESS = new Set(
-  '1 one primary main principal haupt work business office home private personal direct mobile cell number no nr nummer address adresse value wert contact customer client kontakt kunde kunden full legal display default preferred current aktuell field geschaftlich privat dienstlich pro professionnel'.split(
+  '1 one primary main principal haupt work business office home private personal direct mobile cell number no nr nummer address adresse value wert contact customer client kontakt kunde kunden full legal display default preferred current aktuell field geschaftlich bureau domicile portable personnel trabalho casa celular privat dienstlich pro professionnel'.split(
     ' ',
   ),
 )

@@ -82,7 +82,7 @@ function isInPairs(text: Buffer): boolean {
 
 /** In the order of preference: each with what is common in a text of it, and hardly in one of the others. */
 const EAST_ASIAN: readonly (readonly [label: string, common: RegExp])[] = [
-  ['shift_jis', /[\u3040-\u30ff\uff66-\uff9f]/g],
+  ['shift_jis', /[\u3040-\u30ff\u4e00-\u9fa5]/g],
   ['euc-jp', /[\u3040-\u30ff]/g],
   ['euc-kr', /[\uac00-\ud7a3]/g],
   ['gb18030', /[\u4e00-\u9fa5]/g],

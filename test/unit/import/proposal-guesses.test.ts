@@ -475,3 +475,49 @@ describe('a website is no domain', () => {
     expect(lines(name, cells)).toBe(active)
   })
 })
+
+describe('columns that all begin alike', () => {
+  it.each<[string, string[]]>([
+    ['Pipedrive, English', ['Person - ID', 'Person - First name', 'Person - Email - Work']],
+    ['Pipedrive, French', ['Personne - ID', 'Personne - Prénom', 'Personne - E-mail - Bureau']],
+    ['Pipedrive, German', ['Person – ID', 'Person – Vorname', 'Person – E-Mail']],
+    ['a label and a colon', ['Contact: ID', 'Contact: First Name', 'Contact: Email']],
+    ['paths', ['contact.id', 'contact.first_name', 'contact.email']],
+    ['paths in capitals', ['Person.Id', 'Person.FirstName', 'Person.Email']],
+  ])('%s', (_, columns) => {
+    const rows = ['a', 'b', 'c'].map((one) => [`K${one}`, `N${one}`, `${one}@example.com`])
+    const { properties } = proposeImport({ columns, rows }, targets, { name: 'rows' })!
+    const mapped = properties.map(({ property }) => property)
+    expect(mapped).toEqual(['svc_external_id', 'svc_first_name', 'svc_email'])
+  })
+
+  it('one that begins so alone keeps its name', () => {
+    const columns = ['Customer ID', 'Vorname', 'Partner - Email']
+    const rows = ['a', 'b'].map((one) => [`K${one}`, `N${one}`, `${one}@example.com`])
+    const { properties } = proposeImport({ columns, rows }, targets, { name: 'contacts' })!
+    expect(lineOf(properties, 'Partner - Email')).toBeNull()
+  })
+})
+
+describe('names of other languages', () => {
+  const days = ['1990-01-31', '1991-02-28']
+  it.each<[string, string[], string]>([
+    ['Doğum Tarihi', days, 'birthday {}'],
+    ['Data urodzenia', days, 'birthday {}'],
+    ['Data de nascimento', days, 'birthday {}'],
+    ['जन्म तिथि', ['३१/०१/१९९०', '२८/०२/१९९१'], 'birthday {format:DD/MM/YYYY}'],
+    ['تاريخ الميلاد', ['٣١/٠١/١٩٩٠', '٢٨/٠٢/١٩٩١'], 'birthday {format:DD/MM/YYYY}'],
+    ['生年月日', ['１９９０/０１/３１', '１９９１/０２/２８'], 'birthday {format:YYYY/MM/DD}'],
+    ['رقم الهاتف', ['+٩٧١٥٠١٢٣٤٥٦٧', '٠٥٠١٢٣٤٥٦٨'], 'phone {}'],
+    ['電話番号', ['０３－１２３４－５６７８', '03-1234-5679'], 'phone {}'],
+    ['Telefone', ['+55 11 91234-5678', '11 91234-5679'], 'phone {}'],
+    ['Numer telefonu', ['+48 601 234 567', '601 234 568'], 'phone {}'],
+    ['مشترك', ['نعم', 'لا'], 'subscribed {true:[نعم],false:[لا]}'],
+    ['सदस्यता', ['हाँ', 'नहीं'], 'subscribed {true:[हाँ],false:[नहीं]}'],
+    ['Soyadı', ['Yılmaz', 'Kaya'], 'last_name {}'],
+    ['Nazwisko', ['Nowak', 'Kowalska'], 'last_name {}'],
+    ['कुल खरीद (INR)', ['₹1,23,100.00', '₹99.50'], 'lifetime_value {thousands:,,symbol:₹,unit:INR}'],
+  ])('%s %j', (name, cells, active) => {
+    expect(shown(name, cells)).toEqual({ active, waits: null })
+  })
+})

@@ -499,7 +499,8 @@ it('a column of blanks waits for a person, each property once; an amount keeps a
 it('options that do not fit are named', () => {
   const text = file('id,first_name,lifecycle stage', 3, (i) => [i, 'A', 'y'])
   expect(leftOf(proposed('contacts', text))).toEqual({
-    'lifecycle stage': 'svc_lifecycle_stage takes subscriber, lead, opportunity, customer, former',
+    'lifecycle stage':
+      'svc_lifecycle_stage takes subscriber, lead, opportunity, customer, former; `map` of a mapping says what other values become',
   })
 })
 

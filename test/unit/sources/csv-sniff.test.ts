@@ -105,8 +105,19 @@ describe('encoding', () => {
     [latin1('id,name\n1,M\x9fller\n2,J\x8arg\n'), 'windows-1250?'],
     [latin1('id,name\n1,M\x81ller\n2,J\x94rg\n'), 'windows-1250?'],
     [latin1('id,name\n1,Wa\xb3\xeasa\n'), 'windows-1250?'],
-    // Japanese in Shift_JIS.
+    // Japanese in Shift_JIS, of kana and of kanji; Chinese.
     [latin1('id,name\n1,\x82\xb1\x82\xf1\x82\xc9\n'), 'shift_jis?'],
+    [
+      Buffer.from(
+        '8cda8b7194d48d862c90a92c96bc2c89ef8ed096bc0a43312c8e5293632c91be98592c8a948eae89ef8ed00a',
+        'hex',
+      ),
+      'shift_jis?',
+    ],
+    [
+      Buffer.from('bfcdbba7b1e0bac52cd0d5c3fb2cb9abcbbe0a312cd5c5ceb02cb1b1bea9bfc6bcbc0a', 'hex'),
+      'gb18030?',
+    ],
     // More than one, and no text.
     [Buffer.concat([Buffer.from('id,name\n1,Zoë é ü\n'), latin1('2,Zo\xeb\n')]), 'utf-8?'],
     [Buffer.from('id,name\n1,A\0B\n'), 'utf-8?'],
