@@ -1,5 +1,6 @@
 // The activities of an import: thin, over the modules of src/import.
 
+import { countOf } from '../src/core/domain/outcome-counts.ts'
 import { Context } from '@temporalio/activity'
 import { sumOfDifferences, type DifferenceCounts } from '../src/core/domain/differences.ts'
 import { countHeldBack, heldBackText } from '../src/core/domain/held-back.ts'
@@ -7,7 +8,6 @@ import type { RowVerdict } from '../src/core/domain/row-changes.ts'
 import type { LimitExceeded, PlanToApprove } from '../src/core/domain/limit-exceeded.ts'
 import { LIVE_STATES, countKnownDifferent } from '../src/core/domain/books.ts'
 import { NotYet } from '../src/core/errors.ts'
-import { countDoneRemovals } from '../src/core/domain/removals.ts'
 import type { Window } from '../src/core/domain/watermark.ts'
 import {
   appliedPlan,
@@ -111,7 +111,7 @@ export interface ImportActivities {
         requests: number
         /** Of a reconciliation: extra records that are gone now. */
         deleted?: number
-        /** Other syncs with parked links whose targets may exist now. Left out if there is none. */
+        /** Other syncs with waiting links whose targets may exist now. Left out if there is none. */
         resolves?: readonly string[]
       }
   >
@@ -131,11 +131,11 @@ const NO_LINKS: LinkCounters = {
   planned: 0,
   unchanged: 0,
   linked: 0,
-  parked: 0,
-  skipped: 0,
-  rejected: 0,
-  failed: 0,
-  unsent: 0,
+  target_missing: 0,
+  not_wanted: 0,
+  refused: 0,
+  outcome_unknown: 0,
+  not_sent: 0,
   requests: 0,
 }
 
@@ -232,7 +232,7 @@ async function stageRun(
   const held = retry ? await countHeldBack(ledger, retry.of) : 0
   if (held > 0) await ledger.addWarnings(run, [heldBackText(held, retry!.of)])
   for (const warning of warnings) logger.info({ run, warning }, 'mapping_warning')
-  const toRemove = removals.planned ?? 0
+  const toRemove = removals.pending ?? 0
   logger.info({ run, rows, planned, ...(toRemove > 0 && { removals: toRemove }) }, 'run_staged')
   const choice = { run, config: sync.import, states: ['invalid'], after: 0 } as const
   const segments = await ledger.openSegments(run, fence)
@@ -270,7 +270,7 @@ async function stageUndone(
   const { run, sync } = undoing
   const { fence, rows, planned, invalid, findings, removals } = await stageUndo(importDeps, undoing)
   logger.info({ run, rows, planned, ...findings }, 'run_staged')
-  const toRemove = removals.planned ?? 0
+  const toRemove = removals.pending ?? 0
   return {
     rows,
     planned,
@@ -296,8 +296,8 @@ async function pushRows(
   const pushed = await push(importDeps, sent)
   const progress = await ledger.progress(run)
   const next = pushed.done ? null : await firstPlanned(ledger, { run, segment })
-  const hasErrors = progress.rejected + progress.failed > 0
-  const states = ['rejected', 'conflict', 'failed'] as const
+  const hasErrors = progress.rejected > 0
+  const states = ['refused', 'conflict', 'outcome_unknown'] as const
   const choice = { run, config, states, after: segment.first - 1 }
   const errors = hasErrors ? await rowErrors(ledger, choice) : []
   return { ...pushed, next: next?.ordinal ?? null, progress, errors }
@@ -327,7 +327,7 @@ async function remove(
   const counts = await ledger.removalCounts(run)
   const { requests } = await ledger.progress(run)
   logger.info({ run, done, ...counts }, 'run_removed')
-  return { done, removed: countDoneRemovals(counts), requests }
+  return { done, removed: countOf(counts, 'deleted'), requests }
 }
 
 /** A run that ends before its time asks for what is in flight. */

@@ -58,13 +58,13 @@ export class GroupStatus {
     this.#update({ syncs })
   }
 
-  /** Changes what is known of the run that tries the parked links of a sync. */
+  /** Changes what is known of the run that tries the waiting links of a sync. */
   noteLinks(sync: string, change: Partial<GroupedRun>): void {
     const { links = NOT_BEGUN } = this.#progress.syncs.find((one) => one.sync === sync) ?? {}
     this.note(sync, { links: { ...links, ...change } })
   }
 
-  /** All syncs have ended; their parked links are tried. */
+  /** All syncs have ended; their waiting links are tried. */
   link(): void {
     this.#update({ step: 'link' })
   }

@@ -1,4 +1,4 @@
-// Several syncs in their order, as a workflow: each is a child, begun when those before it have ended well. At the end the parked links
+// Several syncs in their order, as a workflow: each is a child, begun when those before it have ended well. At the end the waiting links
 // whose targets they have brought are tried. It carries names, ids and counts. The order is asked for once, at its start; a sync whose settings change meanwhile is opened with those of then.
 
 import {
@@ -14,9 +14,9 @@ import {
 import type { EndedRun, GroupMember } from '../activities/index.ts'
 import { forEachConcurrent } from '../src/core/concurrency.ts'
 import {
-  countParked,
+  countTargetMissing,
   isComplete,
-  stateWithoutParked,
+  stateOnceLinked,
   type Books,
   type RunState,
 } from '../src/core/domain/books.ts'
@@ -58,7 +58,7 @@ interface Ended {
   readonly state: RunState
   readonly run: number | null
   readonly reason: string | null
-  readonly withoutParked?: RunState
+  readonly onceLinked?: RunState
 }
 
 /** A run that the group begins, as a child. */
@@ -77,7 +77,7 @@ class GroupRun {
   readonly #choice: GroupChoice
   readonly #tuning: GroupInput['tuning']
   readonly #status: GroupStatus
-  /** Syncs whose parked links may find their targets now, each with a run that has brought some. */
+  /** Syncs whose waiting links may find their targets now, each with a run that has brought some. */
   readonly #resolves = new Map<string, number>()
   #project = ''
   readonly #short = proxyActivities<ShortActivities>(SHORT)
@@ -140,7 +140,7 @@ class GroupRun {
     return isComplete(end.state)
   }
 
-  /** Tries the parked links whose targets are there now. Those of syncs of no part in the group go on by themselves. */
+  /** Tries the waiting links whose targets are there now. Those of syncs of no part in the group go on by themselves. */
   async #link(members: readonly GroupMember[]): Promise<void> {
     if (this.#resolves.size === 0 || CancellationScope.current().consideredCancelled) return
     this.#status.link()
@@ -197,9 +197,9 @@ class GroupRun {
     const { run, state, message, books, resolves } = (await child.result()) as RunResult
     for (const one of resolves ?? []) this.#resolves.set(one, run)
     // Of a mirror there are none.
-    const isParked = books !== undefined && 'states' in books && countParked(books) > 0
-    const withoutParked = isParked ? { withoutParked: stateWithoutParked(books) } : {}
-    return { run, state, reason: message ?? null, ...withoutParked }
+    const isParked = books !== undefined && 'states' in books && countTargetMissing(books) > 0
+    const onceLinked = isParked ? { onceLinked: stateOnceLinked(books) } : {}
+    return { run, state, reason: message ?? null, ...onceLinked }
   }
 
   #failed({ sync, isRegular }: Begun, error: unknown): Ended {

@@ -243,7 +243,7 @@ class ImportRun {
   #notePushed({ progress, errors, requests }: PushedSlice): void {
     const { created, updated } = progress
     const before = this.#status.progress
-    const rejected = this.#invalid + progress.rejected + progress.failed
+    const rejected = this.#invalid + progress.rejected
     if (rejected !== before.rejected) this.#status.noteFailed(rejected)
     this.#status.noteErrors(errors)
     this.#status.note({ requests: before.requests + requests, created, updated, rejected })
@@ -327,7 +327,13 @@ class ImportRun {
     const closed = await this.#streaming.closeImport.executeWithOptions({ summary }, [
       { ...this.#step, ending },
     ])
-    const { created, updated, rejected, failed, invalid } = closed.books.states
+    const {
+      created,
+      updated,
+      refused: rejected,
+      outcome_unknown: failed,
+      invalid,
+    } = closed.books.states
     const refused = rejected + failed + invalid
     if (refused !== this.#status.progress.rejected) this.#status.noteFailed(refused)
     this.#status.note({

@@ -22,7 +22,7 @@ interface NotNeeded {
   readonly held_by: number
 }
 
-/** Tries the links of a sync again that are parked or left over. Input: `{"sync": "contacts"}`. */
+/** Tries the links of a sync again that are waiting or left over. Input: `{"sync": "contacts"}`. */
 export async function links(input?: unknown): Promise<ImportResult | NotNeeded> {
   const given = typeof input === 'string' ? { sync: input } : input
   const { sync, tuning } = parseInput(LinksInput, given, TEMPLATE)

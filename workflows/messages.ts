@@ -55,7 +55,7 @@ export interface ImportResult {
   readonly deleted?: number | undefined
   /** Digest of the manifest that the run was sealed with. */
   readonly manifest?: string | null | undefined
-  /** Of a run of a group: syncs whose parked links may find their targets now; the group tries them at its end. */
+  /** Of a run of a group: syncs whose waiting links may find their targets now; the group tries them at its end. */
   readonly resolves?: readonly string[] | undefined
 }
 
@@ -98,7 +98,9 @@ export interface ImportProgress extends RunProgress {
   /** What the rows change at the service, where all of them are looked up before a person is asked. */
   readonly verdicts?: Readonly<Partial<Record<RowVerdict, number>>>
   /** Links of the rows, if they have any. */
-  readonly links?: Readonly<Record<'read' | 'linked' | 'unchanged' | 'parked' | 'rejected', number>>
+  readonly links?: Readonly<
+    Record<'read' | 'linked' | 'unchanged' | 'waiting' | 'rejected', number>
+  >
 }
 
 export const progressQuery = defineQuery<RunProgress>('progress')

@@ -77,7 +77,7 @@ export const undoId = (project: string): string => `undo-${project}`
 export const idOfStart = (name: string, project: string, nowMs: number): string =>
   `${name}-${project}-${stampOf(nowMs)}`
 
-/** `links-contacts-3f9ac2b1-after-12`: id of the run that run 12 starts for the parked links of a sync. */
+/** `links-contacts-3f9ac2b1-after-12`: id of the run that run 12 starts for the waiting links of a sync. */
 export const idOfLinks = (sync: string, project: string, run: number): string =>
   `links-${sync}-${project}-after-${run}`
 

@@ -1,4 +1,4 @@
-// What the workflow of an import does about links: it shows how far they are, and starts a run of each sync whose parked links may find
+// What the workflow of an import does about links: it shows how far they are, and starts a run of each sync whose waiting links may find
 // their targets now.
 
 import { ParentClosePolicy, startChild, workflowInfo } from '@temporalio/workflow'
@@ -13,15 +13,16 @@ export const linksProgress = ({
   read,
   linked,
   unchanged,
-  parked,
-  rejected,
-  failed,
+  target_missing: waiting,
+  refused,
+  outcome_unknown: unknown,
+  not_sent: notSent,
 }: LinkCounters): NonNullable<ImportProgress['links']> => ({
   read,
   linked,
   unchanged,
-  parked,
-  rejected: rejected + failed,
+  waiting,
+  rejected: refused + unknown + notSent,
 })
 
 /**

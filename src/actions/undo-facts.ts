@@ -3,7 +3,7 @@
 import type { ImportSync } from '../../config/index.ts'
 import { countText } from '../core/format.ts'
 import { approvalText } from '../core/domain/limit-exceeded.ts'
-import { removalMeaning, REMOVAL_STATES } from '../core/domain/removals.ts'
+import { DELETION_STATES, meaningOf } from '../core/domain/outcomes.ts'
 import { sendsAgain, type UndoPlan } from '../import/index.ts'
 import type { Run } from '../ledger/ledger.ts'
 
@@ -21,8 +21,8 @@ export function undoFacts(plan: UndoPlan): readonly (readonly [string, number])[
     ],
     ...some('are left, their keys were changed since', plan.keysChanged),
     ...some('are not made again, their keys have other records by now', plan.keysTaken),
-    ...REMOVAL_STATES.flatMap((state) =>
-      some(`are not deleted: ${removalMeaning(state)}`, left[state] ?? 0),
+    ...DELETION_STATES.flatMap((state) =>
+      some(`are not deleted: ${meaningOf('deletion', state)}`, left[state] ?? 0),
     ),
     ...some('are not there any more', plan.gone),
     ...some('are left, without a before-image', plan.unknown),

@@ -1,17 +1,14 @@
 // Compares the books of a closed import with what can be counted again: its items, and the rows it read.
 
 import { RETENTION_MS } from '../core/limits.ts'
+import { isBalanced, READ_BACK_NAMES, type Books } from '../core/domain/books.ts'
 import {
-  isBalanced,
   ITEM_STATES,
   LINK_STATES,
-  READ_BACK_NAMES,
-  sumOfLinkStates,
-  sumOfStates,
-  type Books,
   type LinkState,
-} from '../core/domain/books.ts'
-import { REMOVAL_STATES } from '../core/domain/removals.ts'
+  DELETION_STATES,
+} from '../core/domain/outcomes.ts'
+import { countAll } from '../core/domain/outcome-counts.ts'
 import {
   BEFORE_LINKS,
   type LinkReports,
@@ -51,12 +48,12 @@ export async function checkBooks(
   if (!isBalanced(counts))
     complain(
       'books_unbalanced',
-      `its books do not balance: ${counts.read} rows read, ${sumOfStates(counts.states)} items, of which ${counts.states.planned + counts.states.sent} have no outcome; not every row has exactly one${unbalancedLinks(counts)}`,
+      `its books do not balance: ${counts.read} rows read, ${countAll(counts.states)} items, of which ${counts.states.pending + counts.states.in_flight} have no outcome; not every row has exactly one${unbalancedLinks(counts)}`,
     )
   const now = await ledger.books(run.id)
   const changes = changesOf(counts, now)
   if (changes.length === 0) return isRight ? 'booked' : 'wrong'
-  const items = sumOfStates(counts.states) - sumOfStates(now.states)
+  const items = countAll(counts.states) - countAll(now.states)
   const gone = items + sumOfLinks(counts) - sumOfLinks(now)
   if (gone > 0 && (await isPruned(ledger, run, items, counts, now, nowMs)))
     return isRight ? 'pruned' : 'wrong'
@@ -70,12 +67,12 @@ export async function checkBooks(
 }
 
 const linksIn = ({ links }: Books, state: LinkState): number => links?.states[state] ?? 0
-const sumOfLinks = ({ links }: Books): number => (links ? sumOfLinkStates(links.states) : 0)
+const sumOfLinks = ({ links }: Books): number => (links ? countAll(links.states) : 0)
 
 /** Of books with links: their figures too. */
 const unbalancedLinks = ({ links }: Books): string =>
   links
-    ? `; ${links.read} links read, ${sumOfLinkStates(links.states)} booked, of which ${links.states.planned + links.states.sent} have no outcome`
+    ? `; ${links.read} links read, ${countAll(links.states)} booked, of which ${links.states.pending + links.states.in_flight} have no outcome`
     : ''
 
 /** Counts that differ from the books. */
@@ -89,7 +86,7 @@ function changesOf(booked: Books, now: Books): string[] {
       (name) => [`read back ${name}`, booked.readBack[name] ?? 0, now.readBack[name] ?? 0] as const,
     ),
     ...linkChanges(booked, now),
-    ...REMOVAL_STATES.map(
+    ...DELETION_STATES.map(
       (state) =>
         [
           `records without a row, ${state}`,

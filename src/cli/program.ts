@@ -183,7 +183,7 @@ function describeRun({ program, execute, action }: Parts): void {
       .option('--all', 'every sync of the configuration, in their order', false)
       .option('--attach', 'follow the run that is at work, if there is one; start none then')
       .option('--full', 'of a mirror: read everything again, not only what changed', false)
-      .option('--links', 'of an import: only try the links again that are parked or left', false)
+      .option('--links', 'of an import: only try the links again that are waiting or left', false)
       .option(
         '--plan <n>',
         'of an import: apply this plan (plan SYNC --diff): send what it has, or nothing',

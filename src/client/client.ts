@@ -18,7 +18,7 @@ import type {
   Self,
 } from '../contract/index.ts'
 import type { ImportOperation } from '../core/domain/import-modes.ts'
-import type { RemovalAction } from '../core/domain/removals.ts'
+import type { RemovalAction } from '../core/domain/deletions.ts'
 import type { OrgRef } from '../core/domain/org-ref.ts'
 import type { KeyVisibility } from '../core/domain/visibility.ts'
 import type { Quota } from '../core/ports.ts'

@@ -1,11 +1,15 @@
 // The words of the console, in one file. What a run says of itself is in the words of the report (src/report), as everywhere.
 
+import type { RejectState } from '../core/domain/outcomes.ts'
 import { countText, formatNumber } from '../core/format.ts'
 import { ACTION_TEXT } from './action-texts.ts'
 import { CORRECTION_TEXT } from './correction-texts.ts'
 import { QUOTA_TEXT } from './quota-texts.ts'
 import { SYNC_TEXT } from './sync-texts.ts'
 import { durationText } from '../report/format.ts'
+
+/** Kinds of rows that need a look. */
+type RejectKind = RejectState | 'set_aside' | 'different'
 
 export const TEXT = {
   ...ACTION_TEXT,
@@ -113,15 +117,6 @@ export const TEXT = {
     `${runs === 1 ? 'The last run' : `The last ${runs} runs`} of ${sync}`,
   oldestNewest: 'oldest to newest',
   noBooks: 'no books yet',
-  parts: {
-    created: 'created',
-    updated: 'updated',
-    deleted: 'deleted',
-    kept: 'kept as others changed them',
-    rejected: 'rejected',
-    rest: 'nothing to do',
-    planned: 'to be sent',
-  },
   idle: {
     words: 'Nobody works on it',
     meaning: (idle: string) =>
@@ -267,13 +262,6 @@ export const TEXT = {
   runs: 'Runs',
   runHead: 'Run',
   beganHead: 'Began',
-  partHeads: {
-    created: 'Created',
-    updated: 'Updated',
-    deleted: 'Deleted',
-    kept: 'Kept',
-    rejected: 'Rejected',
-  },
   older: 'Older runs',
   noRejects: 'Nothing of this run was set aside.',
   noRejectsYet: 'Nothing of this run was set aside so far.',
@@ -295,26 +283,26 @@ export const TEXT = {
   exampleRow: 'the first is row',
   rejectStates: {
     invalid: 'The row did not map, and was never sent.',
-    rejected: 'The service refused the row.',
+    refused: 'The service refused the row.',
     set_aside: 'Others changed what the row would write, so the sync set it aside.',
     conflict: 'The record is not as it was looked up before; the row was not sent.',
-    failed: 'The service failed at the row, or gave no certain answer.',
-    unsent: 'The run ended before it came to the row.',
+    outcome_unknown: 'The service failed at the row, or gave no certain answer.',
+    not_sent: 'The run ended before it came to the row.',
     different: 'The row was accepted, and the service does not hold it as it was sent.',
-  },
+  } satisfies Record<RejectKind, string>,
   helps: {
     invalid:
       'Correct the cell in the source, or the mapping; the next run takes the row again. Or correct it in the file of its kind, and retry that.',
-    rejected:
+    refused:
       'See which value the service does not take, correct it in the source or in the file of its kind, and retry.',
     set_aside:
       'See what the record has, and change it or the source until both agree; or let the row win (on_conflict: ours). A retry looks again.',
     conflict: 'Look at what others changed; a new plan shows the row as it is now.',
-    failed: 'Retry it as it is: nothing is wrong with the row itself.',
-    unsent: 'Retry it, or run the sync again.',
+    outcome_unknown: 'Retry it as it is: nothing is wrong with the row itself.',
+    not_sent: 'Retry it, or run the sync again.',
     different:
       'Retry it; where the service keeps its own form of the value, the run after that knows it.',
-  },
+  } satisfies Record<RejectKind, string>,
   rejectSteps: {
     files: 'Write them to files with their original columns, one for each kind:',
     send: 'Send what you corrected:',

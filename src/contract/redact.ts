@@ -2,7 +2,7 @@
 
 import { propertyOfField } from '../core/domain/error-field.ts'
 import { IN_DOUBT } from '../core/domain/in-doubt.ts'
-import { mayQuote, type ItemState } from '../core/domain/item-states.ts'
+import { mayQuote, type ItemState } from '../core/domain/outcomes.ts'
 import { PROBLEM_CODES, PROBLEM_REASONS } from './problems.ts'
 
 const KNOWN: ReadonlySet<string> = new Set([...PROBLEM_CODES, ...PROBLEM_REASONS, IN_DOUBT])

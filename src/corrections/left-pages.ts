@@ -1,6 +1,7 @@
 // The rejects of a run that are left, page by page.
 
-import { LIVE_STATES, REJECT_STATES } from '../core/domain/books.ts'
+import { LIVE_STATES } from '../core/domain/books.ts'
+import { REJECT_STATES } from '../core/domain/outcomes.ts'
 import { LEDGER_ROWS_MAX } from '../core/limits.ts'
 import type { ReportedItem, Run, RunReports } from '../ledger/ledger.ts'
 

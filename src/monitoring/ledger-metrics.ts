@@ -2,14 +2,15 @@
 // not accept; a retry counts nothing twice, because the ledger books nothing twice; counting never fails a call that the ledger
 // has carried out.
 
-import { isWritten } from '../core/domain/item-states.ts'
 import {
+  isWritten,
   COUNTED_WHEN_CLOSED,
   COUNTED_WHEN_SETTLED,
   WRITTEN_STATES,
-} from '../core/domain/item-states.ts'
+  ENDED_LINK_STATES,
+} from '../core/domain/outcomes.ts'
 import type { Clock } from '../core/ports.ts'
-import { ENDED_LINK_STATES, LIVE_STATES } from '../core/domain/books.ts'
+import { LIVE_STATES } from '../core/domain/books.ts'
 import type { ItemOutcome, Ledger, Run, RunEnd, VerificationResult } from '../ledger/ledger.ts'
 import type { Metrics } from './metrics.ts'
 

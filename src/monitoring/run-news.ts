@@ -6,7 +6,7 @@ import {
   countKnownDifferent,
   countLinkRejects,
   countNeedsPerson,
-  countMissingLinks,
+  countWaiting,
   isComplete,
   type Books,
 } from '../core/domain/books.ts'
@@ -148,7 +148,7 @@ function newsOf(change: RunChange) {
   const { books, purpose } = change
   const rejects = purpose === 'reconcile' ? change.differences : books && rejectsOf(books)
   const differences =
-    change.differences ?? (books && countKnownDifferent(books) + countMissingLinks(books))
+    change.differences ?? (books && countKnownDifferent(books) + countWaiting(books))
   return (...events: readonly NotificationKind[]): News => ({
     change,
     events,

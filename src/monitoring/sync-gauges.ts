@@ -2,7 +2,7 @@
 // could not be read is not on the page, rather than an old value; each place is read at most every 5 seconds, however many
 // requests come, and none is waited for longer than that.
 
-import { COUNTED_WHEN_CLOSED, COUNTED_WHEN_SETTLED } from '../core/domain/item-states.ts'
+import { COUNTED_WHEN_CLOSED, COUNTED_WHEN_SETTLED } from '../core/domain/outcomes.ts'
 import type { Clock } from '../core/ports.ts'
 import { FINAL_STATES } from '../core/domain/books.ts'
 import type { GroupConfig, SyncConfig } from '../../config/index.ts'

@@ -5,22 +5,18 @@ import { countHeldBack } from '../core/domain/held-back.ts'
 import { writesRecords } from '../core/domain/import-modes.ts'
 import { maySetAside } from '../core/domain/protection.ts'
 import { readBackCounts } from '../core/domain/read-back.ts'
-import { NOTED_REMOVALS, REMOVAL_STATES, removalMeaning } from '../core/domain/removals.ts'
 import {
-  countKnownDifferent,
-  isBalanced,
-  ITEM_STATES,
-  LINK_REJECT_STATES,
-  LINK_STATES,
-  linkMeaningOf,
+  isNoted,
   meaningOf,
-  REJECT_STATES,
-  sumOfLinkStates,
-  sumOfStates,
-  type Books,
-  type LinkBooks,
-  type LinkState,
-} from '../core/domain/books.ts'
+  outcomeOf,
+  statesOf,
+  type Kind,
+  type Outcome,
+  type Scene,
+} from '../core/domain/outcomes.ts'
+import { countAll, equationText, tallyOf, type Counts } from '../core/domain/outcome-counts.ts'
+import type { Purpose } from '../core/domain/purpose.ts'
+import { countKnownDifferent, isBalanced, type Books } from '../core/domain/books.ts'
 import type {
   Differences,
   Run,
@@ -116,8 +112,18 @@ function runFacts(
     opened_at: run.openedAt,
     closed_at: run.closedAt,
     rows_read: books?.read ?? run.rowsRead,
-    states: books?.states ?? null,
-    links: books?.links ? { ...books.links, replaced: books.links.replaced ?? 0 } : null,
+    rows: books && rowCounts(books),
+    links: books?.links
+      ? {
+          read: books.links.read,
+          ...tallyOf('link', books.links.states),
+          replaced: books.links.replaced ?? 0,
+        }
+      : null,
+    deletions: books && {
+      due: countAll(books.removals),
+      ...tallyOf('deletion', books.removals ?? {}),
+    },
     balanced: books && isBalanced(books) && isClosed,
     read_to_end: books && isClosed ? books.readToEnd !== false : null,
     replayed: books?.replayed ?? null,
@@ -129,7 +135,6 @@ function runFacts(
     deleted: books && differences ? differences.found.extra - differences.left.extra : null,
     kept: books?.kept ?? null,
     written_over: books?.writtenOver ?? null,
-    removals: books && (books.removals ?? {}),
     workflow_id: run.workflowId,
     key_fingerprint: run.keyFingerprint,
     warnings: run.warnings,
@@ -147,26 +152,48 @@ function maybeCreated(
   return isUpsert ? Math.min(rows, updated - thereBefore) : 0
 }
 
-const countSpared = ({ states: { exists, absent } }: Books): number => exists + absent
+/** Rows of a run by outcome. */
+export const rowCounts = ({ read, states }: Books) => ({ read, ...tallyOf('row', states) })
+
+const countSpared = ({ states: { exists, not_found: absent } }: Books): number => exists + absent
+
+/** The books of one kind: every state that occurs, and their sum. */
+function accountOf(
+  kind: Kind,
+  { read, counts }: { readonly read: number; readonly counts: Counts },
+  purpose: Purpose,
+  scene: Scene = {},
+): BooksReport['rows'] {
+  const states = statesOf(kind).flatMap((state) => {
+    const count = counts[state] ?? 0
+    const meaning = meaningOf(kind, state, purpose, scene)
+    return count === 0 ? [] : [{ outcome: outcomeOf(state), state, count, meaning }]
+  })
+  return { read, sum: countAll(counts), text: equationText(kind, read, counts), states }
+}
 
 function booksOf(run: Run, books: Books): BooksReport {
   const job = jobOf(run, 'import')
   const { import: config } = job.sync
+  const { purpose } = run
+  const { states, links, removals = {} } = books
   const scene = {
     onlyLinks: countSpared(books) > 0 && !writesRecords(config.mode),
     hasPlan: job.plan !== undefined,
-    setsAside: books.states.rejected > 0 && maySetAside(config),
+    setsAside: states.refused > 0 && maySetAside(config),
   }
+  const due = countAll(removals)
   return {
-    read: books.read,
-    sum: sumOfStates(books.states),
+    rows: accountOf('row', { read: books.read, counts: states }, purpose, scene),
+    links: links
+      ? {
+          ...accountOf('link', { read: links.read, counts: links.states }, purpose),
+          replaced: links.replaced ?? 0,
+        }
+      : null,
+    deletions: due === 0 ? null : accountOf('deletion', { read: due, counts: removals }, purpose),
     balanced: isBalanced(books) && run.closedAt !== null,
     read_to_end: books.readToEnd !== false || run.closedAt === null,
-    states: ITEM_STATES.filter((state) => books.states[state] > 0).map((state) => ({
-      state,
-      rows: books.states[state],
-      meaning: meaningOf(state, run.purpose, scene),
-    })),
     replayed: books.replayed,
     maybe_created: maybeCreated(run, books),
     looked_up: books.lookedUp ?? 0,
@@ -174,24 +201,8 @@ function booksOf(run: Run, books: Books): BooksReport {
     read_back: readBackCounts(books),
     kept: books.kept ?? null,
     written_over: books.writtenOver ?? null,
-    links: books.links ? linksOf(run, books.links) : null,
-    removals: REMOVAL_STATES.flatMap((state) => {
-      const records = books.removals?.[state] ?? 0
-      return records === 0 ? [] : [{ state, records, meaning: removalMeaning(state) }]
-    }),
   }
 }
-
-const linksOf = ({ purpose }: Run, { read, states, replaced = 0 }: LinkBooks) => ({
-  read,
-  sum: sumOfLinkStates(states),
-  states: LINK_STATES.filter((state) => states[state] > 0).map((state) => ({
-    state,
-    links: states[state],
-    meaning: linkMeaningOf(state, purpose),
-  })),
-  replaced,
-})
 
 const streamOf = (stream: StreamBooks): StreamReport => ({
   stream: stream.stream,
@@ -213,33 +224,28 @@ const streamOf = (stream: StreamBooks): StreamReport => ({
   message: stream.message,
 })
 
-/** Rows that were not accepted. */
-export const rejectedRows = ({ states }: BooksReport): number =>
-  states.reduce((sum, { state, rows }) => sum + (REJECT_STATES.includes(state) ? rows : 0), 0)
+/** How many of an account have this outcome. */
+const countIn = (account: BooksReport['rows'] | null, outcome: Outcome): number =>
+  (account?.states ?? []).reduce((sum, one) => sum + (one.outcome === outcome ? one.count : 0), 0)
 
-/** Links of a run in some states. */
-const linksIn = ({ links }: BooksReport, states: readonly LinkState[]): number =>
-  (links?.states ?? []).reduce(
-    (sum, { state, links: count }) => sum + (states.includes(state) ? count : 0),
-    0,
-  )
-
-/** Links that were not accepted. */
-export const rejectedLinks = (books: BooksReport): number => linksIn(books, LINK_REJECT_STATES)
+export const rejectedRows = ({ rows }: BooksReport): number => countIn(rows, 'rejected')
+export const rejectedLinks = ({ links }: BooksReport): number => countIn(links, 'rejected')
 
 /** Links that the service answered as made, and that are not there. */
-export const notKeptLinks = (books: BooksReport): number => linksIn(books, ['not_kept'])
+export const vanishedLinks = ({ links }: BooksReport): number =>
+  links?.states.find(({ state }) => state === 'vanished')?.count ?? 0
 
 /** Links whose targets do not exist yet. */
-export const parkedLinks = (books: BooksReport): number => linksIn(books, ['parked'])
+export const waitingLinks = (books: BooksReport): number =>
+  countIn(books.links, 'waiting') - vanishedLinks(books)
 
 /** Rows that were accepted, and that the service does not hold as they were sent. */
 export const readBackDifferent = ({ read_back }: BooksReport): BooksReport['read_back'] =>
   read_back.filter(({ name }) => name !== 'normalised' && name !== 'equal')
 
-/** Records without a row that a person has to look at: those that were not removed, and those that are left as they are. */
-export const notedRemovals = ({ removals }: BooksReport): BooksReport['removals'] =>
-  removals.filter(({ state }) => NOTED_REMOVALS.includes(state))
+/** Deletions that a person has to look at: those that were rejected, and records that are left as they are. */
+export const notedDeletions = ({ deletions }: BooksReport): BooksReport['rows']['states'] =>
+  (deletions?.states ?? []).filter(({ state }) => isNoted(state))
 
 /** Whether the service counts otherwise than the table; false if one of them is not counted. */
 export const countsDiffer = ({ service_count: theirs, table_count: ours }: StreamReport): boolean =>

@@ -2,7 +2,6 @@
 // as legible on a phone as on a desktop screen. Every chart has a title and says in words what it shows.
 
 import { DIFFERENCE_KINDS } from '../core/domain/differences.ts'
-import { REJECT_STATES } from '../core/domain/books.ts'
 import { html, type Markup } from './escape.ts'
 import { timeText, formatNumber, percentText, shortNumber } from './format.ts'
 import type { Series } from './style.ts'
@@ -14,7 +13,7 @@ export interface BarSegment {
 }
 
 /** Series that need a person's attention are hatched, so that their colour is not the only sign. */
-const hatched: readonly Series[] = [...REJECT_STATES, 'lost', ...DIFFERENCE_KINDS]
+const hatched: readonly Series[] = ['rejected', 'lost', ...DIFFERENCE_KINDS]
 
 /** The minimum width of a part, and of the gap between two, in percent of the bar. */
 const partMin = 1.2

@@ -15,6 +15,7 @@ import {
   streamTotals,
   type AccountLedger,
   type RunAccount,
+  rowCounts,
 } from './account.ts'
 import { collectWork } from './collect-work.ts'
 import { comparisonOf } from './comparison.ts'
@@ -80,7 +81,7 @@ export async function collectReport(
       run: retry.id,
       of: retry.of,
       state: retry.state,
-      states: retry.counts?.states ?? null,
+      counts: retry.counts && rowCounts(retry.counts),
       opened_at: retry.openedAt,
       rows: retry.rowsRead,
       mended: retry.counts && countBroughtIn(retry.counts),
@@ -116,13 +117,13 @@ function figuresOf(
     ]
   }
   if (books) {
-    const { created, updated, unchanged } = run.states!
+    const { created, updated, unchanged } = run.rows!
     return [
-      { name: run.purpose === 'retry' ? 'rows taken again' : 'rows read', value: books.read },
+      { name: run.purpose === 'retry' ? 'rows taken again' : 'rows read', value: books.rows.read },
       { name: 'created', value: created },
       { name: 'updated', value: updated },
       ...(unchanged > 0 ? [{ name: 'unchanged', value: unchanged }] : []),
-      { name: 'not accepted', value: rejectedRows(books) },
+      { name: 'rejected', value: rejectedRows(books) },
     ]
   }
   const { read, inserted, changed, deleted } = streamTotals(streams ?? [])
@@ -139,7 +140,7 @@ function errorsOf(run: Run, { books }: RunAccount, all: readonly RejectGroup[]):
   const { sync, reconcile } = jobOf(run, 'import')
   // Rows that differ, and that a reconciliation without repair left as they are, are no errors.
   const isError = ({ state, reason }: RejectGroup): boolean =>
-    reconcile?.repair !== false || state !== 'unsent' || reason !== null
+    reconcile?.repair !== false || state !== 'not_sent' || reason !== null
   const groups = all.filter(isError)
   const compared = all.filter((group) => !isError(group)).reduce((sum, { items }) => sum + items, 0)
   const different = readBackDifferent(books).reduce((sum, { rows }) => sum + rows, 0)

@@ -20,8 +20,8 @@ export function comparedVerdict(
   const partial = comparison.whole
     ? ''
     : ' Only a part was compared, so this says nothing of the rest.'
-  const invalid = books === null ? 0 : rowsIn(books.states, 'invalid')
-  const corrected = correctedText(books === null ? 0 : rowsIn(books.states, 'corrected'))
+  const invalid = books === null ? 0 : rowsIn(books, 'invalid')
+  const corrected = correctedText(books === null ? 0 : rowsIn(books, 'corrected'))
   const unread =
     invalid > 0
       ? ` ${countText(invalid, 'row')} of the source did not map and could not be compared.`

@@ -22,8 +22,8 @@ export function comparisonOf(
   const counts = (streams ?? []).map(({ service_count: count }) => count)
   const isCounted =
     isWholeScope(scope) && counts.length > 0 && counts.every((count) => count !== null)
-  const compared = facts.states
-    ? facts.states.unchanged + facts.states.kept + differing
+  const compared = facts.rows
+    ? facts.rows.unchanged + (facts.rows.reasons.protected ?? 0) + differing
     : isCounted
       ? counts.reduce<number>((sum, count) => sum + count!, 0)
       : null
@@ -33,7 +33,10 @@ export function comparisonOf(
     repair: scope.repair,
     delete_extra: scope.deleteExtra,
     compared,
-    equal: compared === null ? null : Math.max(0, compared - differing - (facts.states?.kept ?? 0)),
+    equal:
+      compared === null
+        ? null
+        : Math.max(0, compared - differing - (facts.rows?.reasons.protected ?? 0)),
     kept: run.kind === 'import' ? facts.kept : null,
     found,
     left,

@@ -3,18 +3,18 @@
 import { z } from 'zod'
 import { RUN_STATES } from '../core/domain/books.ts'
 
-/** @param itemStates the rows of a run by their states */
-export const laterRunSchemas = <States extends z.ZodObject>(
+/** @param counts the rows of a run by outcome */
+export const laterRunSchemas = <Rows extends z.ZodObject>(
   count: z.ZodInt,
   time: z.ZodString,
-  itemStates: States,
+  counts: Rows,
 ) => ({
   retryReport: z
     .object({
       run: count,
       of: count.nullable().describe('The run that it retries: this one, or one of its retries.'),
       state: z.enum(RUN_STATES),
-      states: itemStates.nullable(),
+      counts: counts.nullable(),
       opened_at: time,
       rows: count.nullable(),
       mended: count

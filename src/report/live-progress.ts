@@ -1,10 +1,10 @@
 // How far a live run is, as the ledger has it: what `status`, `run` and `watch` show, because its books are counted only when it
 // ends.
 
+import { countOf } from '../core/domain/outcome-counts.ts'
 import { LIVE_STATES } from '../core/domain/books.ts'
 import { sumOfDifferences } from '../core/domain/differences.ts'
 import { keepsBefore } from '../core/domain/protection.ts'
-import { countOpenRemovals } from '../core/domain/removals.ts'
 import { countText, formatNumber } from '../core/format.ts'
 import type {
   Differences,
@@ -87,16 +87,15 @@ async function ofImport(ledger: ProgressLedger, run: Run): Promise<LiveProgress>
   // A reconciliation compares first; it sends, or deletes, only what differs then.
   if (run.purpose === 'reconcile' && (requests === 0 || planned === 0))
     return await ofComparison(ledger, run, counters)
-  const rejected = counters.rejected + counters.failed
-  const { created, updated, spared } = counters
-  const done = created + updated + rejected + spared
+  const { created, updated, skipped, rejected } = counters
+  const done = created + updated + skipped + rejected
   const again = done < planned ? await readSentAgain(ledger, run.id) : null
   const waits = again && { waits: sentAgainText(again) }
   const details = [
     ...(waits ? [waits.waits] : []),
     countText(requests, lookUps > 0 ? 'writing request' : 'request'),
     ...(lookUps > 0 ? [countText(lookUps, 'look-up')] : []),
-    ...(spared > 0 ? [`${formatNumber(spared)} not to be written`] : []),
+    ...(skipped > 0 ? [`${formatNumber(skipped)} skipped`] : []),
     ...(rejected > 0 ? [`${formatNumber(rejected)} rejected`] : []),
   ]
   if (done < planned) {
@@ -109,7 +108,7 @@ async function ofImport(ledger: ProgressLedger, run: Run): Promise<LiveProgress>
   const linking = linkingProgress(counters)
   if (linking !== null) return linking
   const removals = await ledger.removalCounts(run.id)
-  const open = countOpenRemovals(removals)
+  const open = countOf(removals, null)
   if (open > 0) {
     const total = Object.values(removals).reduce((sum, records) => sum + records, 0)
     const removed = total - open
@@ -125,7 +124,7 @@ async function ofImport(ledger: ProgressLedger, run: Run): Promise<LiveProgress>
   const verified = await readShare(ledger, run.id, 'verify')
   const percent = verified === null ? null : Math.floor(100 * verified)
   const phase = verified === null ? 'closing' : 'verifying'
-  const amount = `${countText(done - spared, 'row')} sent`
+  const amount = `${countText(done - skipped, 'row')} sent`
   return { phase, percent, counters, amount, work: null, details }
 }
 
@@ -133,8 +132,9 @@ async function ofImport(ledger: ProgressLedger, run: Run): Promise<LiveProgress>
 function linkingProgress(counters: RunCounters): LiveProgress | null {
   const { links, requests } = counters
   if (links === undefined) return null
-  const { planned: total, linked, parked, rejected, failed, unsent } = links
-  const done = linked + parked + rejected + failed + unsent
+  const { planned: total, linked, target_missing: waiting } = links
+  const rejected = links.refused + links.outcome_unknown + links.not_sent
+  const done = linked + waiting + rejected
   if (done >= total) return null
   return {
     phase: 'linking',
@@ -144,8 +144,8 @@ function linkingProgress(counters: RunCounters): LiveProgress | null {
     work: { done, total },
     details: [
       countText(requests, 'request'),
-      ...(parked > 0 ? [`${formatNumber(parked)} parked`] : []),
-      ...(rejected + failed > 0 ? [`${formatNumber(rejected + failed)} rejected`] : []),
+      ...(waiting > 0 ? [`${formatNumber(waiting)} waiting`] : []),
+      ...(rejected > 0 ? [`${formatNumber(rejected)} rejected`] : []),
     ],
   }
 }

@@ -193,7 +193,7 @@ const removalsPart = ({ removals: { records, keys } }: PlanPage): Markup =>
 function rowsPart({ verdicts, rows: all }: PlanPage, verdict: RowVerdict): Markup {
   const rows = all.get(verdict) ?? []
   const left = verdicts[verdict] - rows.length
-  const hasBefore = verdict === 'update' || verdict === 'kept' || verdict === 'changed'
+  const hasBefore = verdict === 'update' || verdict === 'protected' || verdict === 'changed'
   const heads = hasBefore ? ['Before', 'After'] : ['Value']
   const blocks: Markup[] = []
   for (let first = SHOWN_MAX; first < rows.length; first += BLOCK_ROWS) {

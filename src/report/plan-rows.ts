@@ -47,22 +47,22 @@ export const VERDICT_SERIES: Readonly<Record<RowVerdict, Series>> = {
   create: 'created',
   update: 'updated',
   equal: 'equal',
-  kept: 'kept',
+  protected: 'skipped',
   changed: 'rejected',
-  exists: 'exists',
-  absent: 'absent',
-  ambiguous: 'rejected',
-  unknown: 'unsent',
+  exists: 'in_flight',
+  not_found: 'pending',
+  ambiguous: 'extra',
+  unknown: 'stale',
 }
 
 export const VERDICT_TITLES: Readonly<Record<RowVerdict, string>> = {
   create: 'New records',
   update: 'Changed records',
   equal: 'Equal already',
-  kept: 'Kept as others changed them',
+  protected: 'Kept as others changed them',
   changed: 'Changed by others, and refused',
   exists: 'There already',
-  absent: 'Not there',
+  not_found: 'Not there',
   ambiguous: 'Several records',
   unknown: 'Not found any more',
 }
@@ -74,9 +74,9 @@ export const VERDICT_ORDER: readonly RowVerdict[] = [
   'unknown',
   'ambiguous',
   'changed',
-  'kept',
+  'protected',
   'exists',
-  'absent',
+  'not_found',
   'equal',
 ]
 

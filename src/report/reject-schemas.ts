@@ -1,7 +1,7 @@
 // The rejects of a run by kind, as `show --json` prints them.
 
 import { z } from 'zod'
-import { ITEM_STATES } from '../core/domain/item-states.ts'
+import { ITEM_STATES } from '../core/domain/outcomes.ts'
 
 const textOrNull = z.string().nullable()
 

@@ -5,15 +5,15 @@
 import { z } from 'zod'
 import { CHANGED_BY, DIFFERENCE_KINDS } from '../core/domain/differences.ts'
 import { PURPOSES } from '../core/domain/purpose.ts'
-import { ITEM_STATES, READ_BACK_NAMES, RUN_STATES, TIMED_STATES } from '../core/domain/books.ts'
+import { READ_BACK_NAMES, RUN_STATES } from '../core/domain/books.ts'
+import { ITEM_STATES, TIMED_OUTCOMES } from '../core/domain/outcomes.ts'
 import { jobSchemas } from './job-schemas.ts'
 import { laterRunSchemas } from './later-run-schemas.ts'
 import { keptSchemas } from './kept-schemas.ts'
-import { linkSchemas } from './link-schemas.ts'
+import { outcomeSchemas } from './outcome-schemas.ts'
 import { loggedAction } from './action-log.ts'
 import { rejectGroupSchema } from './reject-schemas.ts'
 import { schemaChange } from './schema-changes.ts'
-import { removalSchemas } from './removal-schemas.ts'
 
 const count = z.int().meta({ id: 'Count' })
 const text = z.string()
@@ -25,9 +25,8 @@ const countEach = <Name extends string>(names: readonly Name[]) =>
   Object.fromEntries(names.map((name) => [name, count])) as Record<Name, typeof count>
 const eachOf = <Name extends string>(names: readonly Name[]) => z.object(countEach(names))
 const rejectGroup = rejectGroupSchema(count)
-const links = linkSchemas(count)
-const { retryReport, undoReport } = laterRunSchemas(count, time, eachOf(ITEM_STATES))
-const removals = removalSchemas(count)
+const { rows, links, deletions, account } = outcomeSchemas(count)
+const { retryReport, undoReport } = laterRunSchemas(count, time, rows)
 const { kept, compared: keptOfCompared, writtenOver } = keptSchemas(count)
 
 /** What every command prints of a run. */
@@ -52,8 +51,13 @@ const runFacts = z.object({
   opened_at: time,
   closed_at: timeOrNull.describe('Null while the run is live.'),
   rows_read: countOrNull,
-  states: eachOf(ITEM_STATES).nullable().describe('Of an import: rows by the state of their item.'),
-  links: links.facts,
+  rows: rows.nullable().describe('Of an import: its rows by outcome.'),
+  links: links.nullable().describe('Of an import with links: they by outcome.'),
+  deletions: deletions
+    .nullable()
+    .describe(
+      'Of an import: records whose rows are gone from the source, or ask for it, by outcome.',
+    ),
   balanced: z
     .boolean()
     .nullable()
@@ -79,7 +83,6 @@ const runFacts = z.object({
   ),
   kept,
   written_over: writtenOver,
-  removals: removals.facts,
   workflow_id: text,
   key_fingerprint: textOrNull,
   warnings: z.array(text),
@@ -112,8 +115,9 @@ const streamReport = z
 
 const booksReport = z
   .object({
-    read: count.describe('Rows of the source.'),
-    sum: count,
+    rows: account,
+    links: account.extend({ replaced: count }).nullable().describe('Of an import with links.'),
+    deletions: account.nullable().describe('Null if none was due.'),
     balanced: z
       .boolean()
       .describe('Every row and every link has exactly one outcome. Not yet true of a live run.'),
@@ -122,9 +126,6 @@ const booksReport = z
       .describe(
         'False: the run ended before its source was read to its end, and no book counts the rest.',
       ),
-    states: z
-      .array(z.object({ state: z.enum(ITEM_STATES), rows: count, meaning: text }))
-      .describe('Every state with a row, in the order of all reports.'),
     replayed: count,
     maybe_created: count,
     looked_up: count,
@@ -134,8 +135,6 @@ const booksReport = z
       .describe('What reading back showed, the worst first.'),
     kept,
     written_over: writtenOver,
-    links: links.books,
-    removals: removals.books,
   })
   .meta({ id: 'BooksReport' })
 
@@ -197,7 +196,7 @@ const workReport = z
     outcomes: z
       .object({
         share_seconds: z.number(),
-        points: z.array(z.object({ at: time, ...countEach(TIMED_STATES) })),
+        points: z.array(z.object({ at: time, ...countEach(TIMED_OUTCOMES) })),
       })
       .nullable()
       .describe('Outcomes of rows over time, in equal shares; null if the run was too short.'),
@@ -217,7 +216,7 @@ const workReport = z
 
 const errorsReport = z
   .object({
-    rows: count.describe('Rows that were not accepted.'),
+    rows: count.describe('Rows that were rejected, or read back otherwise.'),
     groups: z
       .array(
         z.object({

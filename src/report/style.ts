@@ -5,7 +5,7 @@
 import { hash as digestOf } from 'node:crypto'
 import type { ChangedBy, DifferenceKind } from '../core/domain/differences.ts'
 import { namesOf } from '../core/register.ts'
-import type { ItemState, LinkState } from '../core/domain/books.ts'
+import { outcomeOf, type Outcome, type State } from '../core/domain/outcomes.ts'
 
 type Colours = readonly [light: string, dark: string]
 
@@ -32,23 +32,14 @@ const SERIES = {
   created: ['#0e5a4a', '#7fdcc0'],
   updated: ['#48a48d', '#3d9a82'],
   unchanged: ['#b7cdc6', '#47605a'],
-  superseded: ['#dde1e5', '#363c44'],
-  exists: ['#9fb4d8', '#4f6387'],
-  absent: ['#c3b8dd', '#5d5280'],
-  kept: ['#8fa6b2', '#53707f'],
-  withdrawn: ['#a9a29a', '#6f675f'],
-  corrected: ['#d8c48f', '#8a7a4a'],
-  invalid: ['#e9b04f', '#d99c34'],
-  rejected: ['#cf5a3c', '#d9694b'],
-  conflict: ['#7b5c93', '#b796cf'],
-  failed: ['#85201c', '#f6b5ab'],
-  unsent: ['#b49cc0', '#8d72a0'],
   linked: ['#0e5a4a', '#7fdcc0'],
-  parked: ['#e9b04f', '#d99c34'],
-  not_kept: ['#cf5a3c', '#d9694b'],
+  deleted: ['#a9a29a', '#6f675f'],
   skipped: ['#dde1e5', '#363c44'],
-  planned: ['#d3deeb', '#2f3f55'],
-  sent: ['#7ea6d6', '#5d8ac2'],
+  waiting: ['#e9b04f', '#d99c34'],
+  rejected: ['#cf5a3c', '#d9694b'],
+  pending: ['#d3deeb', '#2f3f55'],
+  in_flight: ['#7ea6d6', '#5d8ac2'],
+  failed: ['#85201c', '#f6b5ab'],
   lost: ['#16181c', '#f4f4f4'],
   equal: ['#b7cdc6', '#47605a'],
   missing: ['#cf5a3c', '#d9694b'],
@@ -62,10 +53,22 @@ const SERIES = {
   'by-warehouse': ['#7b5c93', '#b796cf'],
   'by-unknown': ['#c5cad1', '#59616b'],
 } as const satisfies Record<
-  ItemState | LinkState | DifferenceKind | `by-${ChangedBy}` | 'lost' | 'equal' | 'request',
+  | Outcome
+  | 'pending'
+  | 'in_flight'
+  | DifferenceKind
+  | `by-${ChangedBy}`
+  | 'failed'
+  | 'lost'
+  | 'equal'
+  | 'request',
   Colours
 >
 export type Series = keyof typeof SERIES
+
+/** A state has the colours of its outcome. */
+export const seriesOf = (state: State): Series =>
+  outcomeOf(state) ?? (state === 'pending' ? 'pending' : 'in_flight')
 
 const variables = (paper: 0 | 1): string =>
   Object.entries({ ...PAGE, ...SERIES })

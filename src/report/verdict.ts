@@ -7,7 +7,7 @@ import type { BlockReason } from '../core/errors.ts'
 import { retriedText } from '../core/domain/protection.ts'
 import { commandOf } from '../core/domain/purpose.ts'
 import type { Run } from '../ledger/ledger.ts'
-import { countsDiffer, notedRemovals, rejectedLinks, rejectedRows } from './account.ts'
+import { countsDiffer, notedDeletions, rejectedLinks, rejectedRows } from './account.ts'
 import { linksMeaning, linksNoun } from './link-meaning.ts'
 import { readBackNote } from './books-notes.ts'
 import { countText, formatNumber } from './format.ts'
@@ -143,14 +143,14 @@ function blocked(run: Run, step: MakeStep): ReportVerdict {
 
 function failed(run: Run, { books, streams }: VerdictInput, step: MakeStep): ReportVerdict {
   if (books && run.closedAt !== null && !books.balanced) {
-    const off = Math.abs(books.read - books.sum)
+    const off = Math.abs(books.rows.read - books.rows.sum)
     return {
       tone: 'bad',
       words: 'Failed: the books do not balance',
       meaning:
         off === 0
           ? 'Some rows have no final outcome. Do not rely on this run.'
-          : `${countText(off, 'row')} ${books.read > books.sum ? `of the source ${off === 1 ? 'has' : 'have'} no outcome` : 'too many: more have an outcome than were read'}. Do not rely on this run.`,
+          : `${countText(off, 'row')} ${books.rows.read > books.rows.sum ? `of the source ${off === 1 ? 'has' : 'have'} no outcome` : 'too many: more have an outcome than were read'}. Do not rely on this run.`,
       next: [
         step('Check the ledger:', 'audit'),
         step('Then run the sync again; what was accepted is not sent again:', again(run)),
@@ -219,18 +219,20 @@ const sendAgain = (run: Run, step: MakeStep) => [
 function endedImport(run: Run, books: BooksReport, step: MakeStep): ReportVerdict {
   const rejects = rejectedRows(books)
   const readBack = readBackNote(books)
-  const left = removalsText(run, books)
+  const left = deletionsLeft(run, books)
   if (rejects > 0)
     return {
       tone: 'look',
       words: 'Complete, with rejects',
-      meaning: `${formatNumber(rejects)} of ${countText(books.read, 'row')} ${rejects === 1 ? 'was' : 'were'} not accepted${
-        rejects < books.read ? `; the other ${formatNumber(books.read - rejects)} are done` : ''
+      meaning: `${formatNumber(rejects)} of ${countText(books.rows.read, 'row')} ${rejects === 1 ? 'was' : 'were'} rejected${
+        rejects < books.rows.read
+          ? `; the other ${formatNumber(books.rows.read - rejects)} are done`
+          : ''
       }.${readBack === null ? '' : ` ${readBack.text}.`}${left === null ? '' : ` ${left}.`}${linksMeaning(books)}`,
       next:
         run.purpose === 'undo'
           ? undoAgain(run, step)
-          : rowsIn(books.states, 'conflict') === rejects
+          : rowsIn(books, 'conflict') === rejects
             ? changedSteps(run, step)
             : [
                 step(
@@ -239,7 +241,7 @@ function endedImport(run: Run, books: BooksReport, step: MakeStep): ReportVerdic
                 ),
                 step('Send what you corrected:', `retry ${run.id} --file rejects-${run.id}/*.csv`),
                 // A row that never left this machine is no better the next time.
-                ...(rowsIn(books.states, 'invalid') < rejects
+                ...(rowsIn(books, 'invalid') < rejects
                   ? [
                       step(
                         'Or send them as they are, if the service was at fault:',
@@ -261,7 +263,7 @@ function endedImport(run: Run, books: BooksReport, step: MakeStep): ReportVerdic
       tone: 'look',
       words:
         run.state === 'complete_with_rejects'
-          ? 'Complete, with records that were not removed'
+          ? 'Complete, with rejected deletions'
           : 'Complete, with differences',
       meaning: `${left}. ${run.purpose === 'undo' ? `They are not proven to be as run ${run.of} left them` : 'The source has no row of them any more'}.${linksMeaning(books)}`,
       next:
@@ -300,17 +302,18 @@ function changedSteps(run: Run, step: MakeStep): Step[] {
 }
 
 /** Records without a row that are left, or could not be removed; null if there is none. */
-function removalsText({ purpose }: Run, books: BooksReport): string | null {
-  const noted = notedRemovals(books)
-  const total = noted.reduce((sum, { records }) => sum + records, 0)
-  const parts = noted.map(({ state, records }) => `${formatNumber(records)} ${state}`).join(', ')
+function deletionsLeft({ purpose }: Run, books: BooksReport): string | null {
+  const noted = notedDeletions(books)
+  const total = noted.reduce((sum, { count }) => sum + count, 0)
+  const parts = noted.map(({ state, count }) => `${formatNumber(count)} ${state}`).join(', ')
   return total === 0
     ? null
     : `${countText(total, 'record')} ${purpose === 'undo' ? 'that the run made' : 'without a row'} ${total === 1 ? 'is' : 'are'} left (${parts})`
 }
 
-function withoutRejects({ purpose }: Run, { read, states }: BooksReport): string {
-  const corrected = correctedText(rowsIn(states, 'corrected'))
+function withoutRejects({ purpose }: Run, books: BooksReport): string {
+  const { read } = books.rows
+  const corrected = correctedText(rowsIn(books, 'corrected'))
   const all =
     read === 1 ? 'The one row has its outcome' : `All ${formatNumber(read)} rows have their outcome`
   if (corrected !== null) return `${all}. ${corrected}: mend them there.`

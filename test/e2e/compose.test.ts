@@ -397,7 +397,7 @@ test('service, worker and console of the image start with their own secrets, and
     runs: [
       { sync: 'companies', balanced: true },
       { sync: 'contacts', balanced: true },
-      { sync: 'deals', balanced: true, links: { states: { parked: 1 } } },
+      { sync: 'deals', balanced: true, links: { states: { target_missing: 1 } } },
       { sync: 'crm_copy', state: 'complete' },
     ],
   })

@@ -58,7 +58,9 @@ test('tells the story: a group, rejects corrected, the link that waited, mirror,
   expect(out).toMatch(/4,000 rows = 3,966 created .*\. The books balance\.\n/)
   expect(out).toMatch(/companies\.csv:159 +revenue +1\.234,50 +not_an_amount\n/)
   expect(out).toMatch(/contacts\.csv:864 +email +not an address +not_an_email\n/)
-  expect(out).toMatch(/deals\.csv:46 +company +company117\.example\.com +no such company: parked\n/)
+  expect(out).toMatch(
+    /deals\.csv:46 +company +company117\.example\.com +no such company: waiting\n/,
+  )
   expect(out).toMatch(
     /run 5 of contacts +2 rows = 2 created\n.*run 6 of companies +1 row = 1 created\n/,
   )
@@ -106,7 +108,7 @@ test('--tour ends with balanced books, the rejects in files, nothing sent twice,
   expect(out).toContain('Group all: complete_with_rejects')
   expect(out).toContain('Run 3 of deals: complete_with_rejects')
   expect(out.match(/The books balance/g)).toHaveLength(10)
-  expect(out).toMatch(/linked +3,045 .*\n +parked +1 .*\n +sum +3,046 +links read 3,046/)
+  expect(out).toMatch(/linked +3,045 .*\n +waiting +1 .*\n +sum +3,046 +links read 3,046/)
   // Two rows were corrected, and sent alone.
   expect(out).toMatch(/Run 5 of contacts: .*\n +retry of run 2\n +created +2 /)
   expect(out).toMatch(/Run 7 of deals: complete\n(?:.*\n)*? +linked +1 +new links\n/)

@@ -1,4 +1,4 @@
-// Parked links in a group, on real parts: they are tried once all its syncs have ended, and the group says how they ended.
+// Waiting links in a group, on real parts: they are tried once all its syncs have ended, and the group says how they ended.
 
 import { afterEach, expect, test, vi } from 'vitest'
 import type { GroupResult } from '../../workflows/messages.ts'
@@ -39,7 +39,7 @@ test('links to what a later sync brings are made at the end of the group, which 
   const ran = await project.command('run', 'contacts', 'companies')
   expect(ran.out).toMatch(/^Group contacts, companies: complete$/m)
   expect(ran.out).toMatch(/^contacts +\d+ +complete with differences /m)
-  expect(ran.out).toMatch(/^sync +run +state +rows +written +rejects +linked +parked$/m)
+  expect(ran.out).toMatch(/^sync +run +state +rows +written +rejects +linked +waiting$/m)
   expect(ran.out).toMatch(/^links of contacts +\d+ +complete /m)
   expect(ran.out).not.toContain('What differs')
   expect(ran.code).toBe(0)
@@ -57,7 +57,7 @@ test('links to what a later sync brings are made at the end of the group, which 
   expect(syncs.every((one) => one.links === undefined)).toBe(true)
 })
 
-test('a link whose target no sync brings stays parked, and the group says so', async () => {
+test('a link whose target no sync brings stays waiting, and the group says so', async () => {
   project = await createProject({ config: wrongWayRound })
   project.write('contacts.csv', linkedContactsCsv(6, 3))
   project.write('companies.csv', companiesCsv(2))
@@ -71,10 +71,10 @@ test('a link whose target no sync brings stays parked, and the group says so', a
     links: { state: 'complete_with_differences' },
   })
   const [tried] = await runsOf('contacts')
-  expect(tried!.counts!.links).toMatchObject({ states: { linked: 4, parked: 2 } })
+  expect(tried!.counts!.links).toMatchObject({ states: { linked: 4, target_missing: 2 } })
 })
 
-test('a run that another one has started for parked links leaves them to a run that is at work', async () => {
+test('a run that another one has started for waiting links leaves them to a run that is at work', async () => {
   project = await createProject({ config: linksConfig(), gate: { free: 0, everyMs: 3_000 } })
   project.write('contacts.csv', linkedContactsCsv(120, 2))
   await project.startWorker()

@@ -125,7 +125,7 @@ test('a second run of the same sync ends at once and names the first', async () 
   expect(run.state).toBe('cancelled')
   expect(isBalanced(books)).toBe(true)
   expect(books.states.created).toBe(project.held().size)
-  expect(books.states.created + books.states.unsent).toBe(1_500)
+  expect(books.states.created + books.states.not_sent).toBe(1_500)
 })
 
 test('a terminated workflow is taken over: its books are closed and the next run goes on', async () => {

@@ -58,7 +58,7 @@ describe.each(sampled(['sqlite'], ['postgres']))('a ledger on %s', (driver) => {
     const first = await (await project.start('contacts')).result()
     expect(first).toMatchObject({
       state: 'complete_with_differences',
-      books: { states: { created: 300 }, links: { read: 300, states: { parked: 300 } } },
+      books: { states: { created: 300 }, links: { read: 300, states: { target_missing: 300 } } },
     })
     expect(linkRequests()).toBe(0)
     // The rows are not read again: the file may be gone.
@@ -70,7 +70,7 @@ describe.each(sampled(['sqlite'], ['postgres']))('a ledger on %s', (driver) => {
     const run = await linked()
     expect(run).toMatchObject({ purpose: 'links', rowsRead: 0 })
     const books = await asked((ledger) => ledger.books(run.id))
-    expect(books.links).toMatchObject({ read: 300, states: { linked: 300, parked: 0 } })
+    expect(books.links).toMatchObject({ read: 300, states: { linked: 300, target_missing: 0 } })
     expect(isBalanced(books)).toBe(true)
     expect(linkRequests()).toBe(300)
     const held = await linkedDomains(project)
@@ -100,7 +100,7 @@ describe.each(sampled(['sqlite'], ['postgres']))('a ledger on %s', (driver) => {
     expect(await project.command('pause', 'contacts')).toMatchObject({ code: 0 })
     const [run] = await asked((ledger) => ledger.runs({ sync: 'contacts', limit: 1 }))
     const paused = await asked((ledger) => ledger.books(run!.id))
-    expect(paused.links).toMatchObject({ states: { sent: 0, linked: linkRequests() } })
+    expect(paused.links).toMatchObject({ states: { in_flight: 0, linked: linkRequests() } })
     const before = linkRequests()
     project.gate.open()
     expect(linkRequests()).toBe(before)
@@ -126,7 +126,7 @@ describe.each(sampled(['sqlite'], ['postgres']))('a ledger on %s', (driver) => {
     expect(run!.state).toBe('cancelled')
     const { states } = run!.counts!.links!
     expect(states.linked).toBe(linkRequests())
-    expect(states.linked + states.unsent).toBe(120)
+    expect(states.linked + states.not_sent).toBe(120)
     project.gate.open()
     const { code } = await project.command('run', 'contacts', '--links')
     expect(code).toBe(0)
@@ -187,7 +187,7 @@ test('a sync that only links, by the commands; check and plan say what it does',
     state: 'complete_with_differences',
     // The file names other companies than the contacts do.
     message:
-      '1 link is parked: its target does not exist yet; 2 links took the place of others, because the association allows one only',
+      '1 link is waiting: its target does not exist yet; 2 links took the place of others, because the association allows one only',
   })
   expect((await linkedDomains(project)).get('c-2')).toEqual(['d1.example'])
   expect(await project.command('run', 'companies', '--links')).toMatchObject({

@@ -318,14 +318,14 @@ groups:
   },
 )
 
-test('a local run waits for the run that it has started for parked links of another sync', async () => {
+test('a local run waits for the run that it has started for waiting links of another sync', async () => {
   const project = await lonely({ config: linksConfig() })
   project.write('contacts.csv', linkedContactsCsv(20, 3))
   project.write('companies.csv', companiesCsv(3))
   expect(await project.cli('run', 'contacts', '--local')).toMatchObject({ code: 1 })
   const companies = await project.cli('run', 'companies', '--local')
   expect(companies.code).toBe(0)
-  expect(companies.err).toContain('Trying the parked links of contacts')
+  expect(companies.err).toContain('Trying the waiting links of contacts')
   expect(companies.out).toMatch(/Run 2 of companies: complete[^]*Run 3 of contacts: complete/)
   expect([...(await linkedDomains(project)).values()].flat()).toHaveLength(20)
 })

@@ -164,7 +164,7 @@ test.each(sampled(['sqlite'], ['postgres']))(
     expect(applied.code).toBe(0)
     expect(JSON.parse(applied.out)).toMatchObject({
       state: 'complete',
-      states: { created: 5, updated: 119, kept: 1 },
+      states: { created: 5, updated: 119, protected: 1 },
       kept: { values: 1, rows: 1 },
     })
     const expected = new Map([...names().keys()].map((key) => [key, 'New']))
@@ -177,8 +177,8 @@ test.each(sampled(['sqlite'], ['postgres']))(
     const undone = await project.command('--json', 'undo', '2', '--yes')
     expect(JSON.parse(undone.out)).toMatchObject({
       state: 'complete_with_differences',
-      states: { updated: 118, kept: 1 },
-      removals: { removed: 4, changed_since: 1 },
+      states: { updated: 118, protected: 1 },
+      removals: { deleted: 4, changed_since: 1 },
     })
     expect(undone.code).toBe(1)
     expect(names()).toEqual(before.set('c-2', 'Theirs too').set('c-125', 'Theirs too'))

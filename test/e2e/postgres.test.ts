@@ -54,7 +54,7 @@ test('the commands say of a PostgreSQL ledger what they say of a file; the books
   expect(books).toMatchObject({
     read: rows,
     inDoubt: 0,
-    states: { invalid: 1, planned: 0, sent: 0 },
+    states: { invalid: 1, pending: 0, in_flight: 0 },
   })
   expect(books.states.created + books.states.updated).toBe(rows - 1)
   expect(shown).toMatchObject({ state: 'complete_with_rejects', rows_read: rows, balanced: true })

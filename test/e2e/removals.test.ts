@@ -37,9 +37,9 @@ test.each(sampled(['sqlite'], ['postgres']))('with a ledger on %s', async (drive
   // Few are removed without a question.
   project.write('contacts.csv', contactsCsv(295))
   const plan = await json('plan', 'contacts')
-  expect(plan.result).toMatchObject({ removals: { planned: 5 }, asks_first: [] })
+  expect(plan.result).toMatchObject({ removals: { pending: 5 }, asks_first: [] })
   const few = await (await project.start('contacts')).result()
-  expect(few).toMatchObject({ state: 'complete', books: { removals: { removed: 5 } } })
+  expect(few).toMatchObject({ state: 'complete', books: { removals: { deleted: 5 } } })
   expect(project.held().size).toBe(295)
 
   // Many wait for a person, with the rows that are to be sent.
@@ -65,13 +65,13 @@ test.each(sampled(['sqlite'], ['postgres']))('with a ledger on %s', async (drive
   })
   expect(await handle.result()).toMatchObject({
     state: 'complete',
-    books: { states: { updated: 1 }, removals: { removed: 95 } },
+    books: { states: { updated: 1 }, removals: { deleted: 95 } },
   })
   expect(project.held().size).toBe(200)
   const shown = await json('show', '3')
   expect(shown.result).toMatchObject({
-    message: 'records without a row: 95 removed',
-    removals: { removed: 95 },
+    message: '95 deletions due = 95 deleted',
+    removals: { deleted: 95 },
     rows_different: 0,
   })
   expect((await project.command('show', '3')).out).toMatch(/removed +95 +deleted at the service/)

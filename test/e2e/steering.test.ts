@@ -153,9 +153,9 @@ test('a paused run keeps its batch in flight, sends no other, and goes on where 
   const run = await latest('contacts')
   expect(run).toMatchObject({ state: 'paused', message: 'the CRM is moved' })
   const { states } = await booksOf(run.id)
-  expect(states.sent).toBe(0)
+  expect(states.in_flight).toBe(0)
   expect(states.created).toBe(held('c-').length)
-  expect(states.planned).toBeGreaterThan(0)
+  expect(states.pending).toBeGreaterThan(0)
   const before = upserts()
   await vi.waitFor(
     async () =>
@@ -220,7 +220,7 @@ test('a cancelled run keeps what is done, says what was not, and closes its book
   const { counts, state } = await latest('contacts')
   expect(state).toBe('cancelled')
   expect(counts!.states.updated).toBeGreaterThan(0)
-  expect(counts!.states.updated + counts!.states.unsent).toBe(2_000)
+  expect(counts!.states.updated + counts!.states.not_sent).toBe(2_000)
 })
 
 test('a run that is paused can be cancelled', async () => {
@@ -259,7 +259,7 @@ test('above a limit a run asks first: what is approved is sent, what is rejected
   expect(rejected).toMatchObject({ code: 0, out: expect.stringContaining('nothing is sent') })
   expect(await first.result()).toMatchObject({
     state: 'cancelled',
-    books: { states: { unsent: 120 } },
+    books: { states: { not_sent: 120 } },
   })
   expect(await latest('limited')).toMatchObject({ message: 'rejected; nothing was sent' })
   expect(upserts()).toBe(before)

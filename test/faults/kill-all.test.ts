@@ -102,7 +102,7 @@ test.each(sampled(['sqlite'], ['postgres']))(
       const { run, books: found } = await books(round)
       expect(run).toMatchObject({ state: 'complete' })
       expect(isBalanced(found)).toBe(true)
-      expect(found).toMatchObject({ read: rows, inDoubt: 0, states: { planned: 0, sent: 0 } })
+      expect(found).toMatchObject({ read: rows, inDoubt: 0, states: { pending: 0, in_flight: 0 } })
       expect(found.states.created + found.states.updated).toBe(rows)
       const held = project.held()
       expect(project.service.records('svc_contact')).toHaveLength(rows)

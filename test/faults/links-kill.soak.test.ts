@@ -75,7 +75,7 @@ test.each(['sqlite', 'postgres'])(
       expect(isBalanced(books)).toBe(true)
       expect(books.links).toMatchObject({
         read: rows,
-        states: { linked: rows, planned: 0, sent: 0, failed: 0, unsent: 0 },
+        states: { linked: rows, pending: 0, in_flight: 0, outcome_unknown: 0, not_sent: 0 },
       })
       await expectLinked(round)
     }

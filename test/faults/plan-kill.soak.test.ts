@@ -85,7 +85,7 @@ test(
     const last = await project.startWorker()
     expect(await first.result()).toMatchObject({
       state: 'complete',
-      books: { states: { conflict: 0, unsent: 0 } },
+      books: { states: { conflict: 0, not_sent: 0 } },
     })
     expectHeld('Ann')
     last.shutdown()
@@ -101,14 +101,16 @@ test(
     await killOnce(project.spawnWorker(), isPushing(2, 0))
     // Rows that were in flight, of which nobody knows whether they were written, and the last one, which was not sent.
     const flying = await asked((ledger) =>
-      ledger.report(2, { states: ['sent'], after: 0, limit: rows }),
+      ledger.report(2, { states: ['in_flight'], after: 0, limit: rows }),
     )
     const theirs = [...new Set([...flying.slice(0, 3).map(({ key }) => key!), `c-${rows}`])]
     await change(theirs)
     await project.startWorker()
     expect(await second.result()).toMatchObject({
       state: 'complete_with_rejects',
-      books: { states: { conflict: theirs.length, updated: rows - theirs.length, failed: 0 } },
+      books: {
+        states: { conflict: theirs.length, updated: rows - theirs.length, outcome_unknown: 0 },
+      },
     })
     expectHeld('Bea', theirs)
   },

@@ -50,7 +50,7 @@ async function expectCancelled() {
   try {
     const [run] = await ledger.runs({ limit: 1 })
     expect(run).toMatchObject({ state: 'cancelled' })
-    expect(run!.counts!.states).toMatchObject({ unsent: 120 })
+    expect(run!.counts!.states).toMatchObject({ not_sent: 120 })
   } finally {
     await ledger.close()
   }

@@ -2,7 +2,8 @@
 
 import { afterEach, expect, test } from 'vitest'
 import { isBalanced } from '../../src/core/domain/books.ts'
-import { countDoneRemovals, REMOVAL_STATES } from '../../src/core/domain/removals.ts'
+import { DELETION_STATES } from '../../src/core/domain/outcomes.ts'
+import { countOf } from '../../src/core/domain/outcome-counts.ts'
 import { seededRandom } from '../../src/service/limits/faults.ts'
 import { contactsConfig, contactsCsv, createProject, type Project } from '../e2e/project.ts'
 import { HANG_MS } from '../hang.ts'
@@ -44,14 +45,14 @@ test.each(['delete', '{ clear: { svc_job_title: gone } }'])(
       const ledger = project.ledger()
       const books = await ledger.books(run)
       const { rows: removals } = await ledger.removals(run, {
-        states: REMOVAL_STATES,
+        states: DELETION_STATES,
         after: 0,
         limit: 10_000,
       })
       await ledger.close()
       expect(isBalanced(books)).toBe(true)
       expect(removals).toHaveLength(rows - 100)
-      expect(countDoneRemovals(books.removals)).toBe(rows - 100)
+      expect(countOf(books.removals, 'deleted')).toBe(rows - 100)
       const held = [...project.held()].filter(([id]) => id.startsWith(`r${round}-`))
       const gone = held.filter(([, properties]) => properties['svc_job_title'] === 'gone')
       if (missing === 'delete') expect(held).toHaveLength(100)

@@ -65,7 +65,7 @@ test('with every kind of fault on a quarter of the requests no row is lost and n
   expect(result).toMatchObject({ state: 'complete', books: { read: 2_000 } })
   const books = await booksOf(1)
   expect(isBalanced(books)).toBe(true)
-  expect(books.states.failed).toBe(0)
+  expect(books.states.outcome_unknown).toBe(0)
   // Answers were lost after the work was done: those rows are flagged, and "created" is a lower bound.
   expect(books.replayed).toBeGreaterThan(0)
   expectAllHeld(2_000)
@@ -114,10 +114,10 @@ test('a service that goes down in the middle blocks the run, and no item pays fo
   project.service.setDown(true)
   project.gate.open()
   await untilBlocked(1, 'service')
-  expect((await booksOf(1)).states).toMatchObject({ failed: 0, rejected: 0 })
+  expect((await booksOf(1)).states).toMatchObject({ outcome_unknown: 0, refused: 0 })
   project.service.setDown(false)
   expect(await handle.result()).toMatchObject({ state: 'complete' })
-  expect((await booksOf(1)).states).toMatchObject({ failed: 0, rejected: 0 })
+  expect((await booksOf(1)).states).toMatchObject({ outcome_unknown: 0, refused: 0 })
   expectAllHeld(1_500)
 })
 
@@ -201,11 +201,11 @@ for (const pointer of [true, false])
     await project.startWorker()
     expect(await (await project.start('contacts')).result()).toMatchObject({
       state: 'complete_with_rejects',
-      books: { states: { created: 199, rejected: 1 } },
+      books: { states: { created: 199, refused: 1 } },
     })
     expect(proxy.refusals()).toBeLessThanOrEqual(pointer ? 2 : 7)
     const ledger = project.ledger()
-    const [item] = await ledger.report(1, { states: ['rejected'], after: 0, limit: 10 })
+    const [item] = await ledger.report(1, { states: ['refused'], after: 0, limit: 10 })
     await ledger.close()
     expect(item).toMatchObject({ ordinal: 33, line: 34, httpStatus: 422, reason: 'schema_invalid' })
   })
@@ -223,7 +223,7 @@ test('a service that refuses everything down to the last item blocks the run: co
   await untilBlocked(1, 'contract')
   // The service's own words may quote values: they are in the ledger, and never in the history.
   const ledger = project.ledger()
-  const [item] = await ledger.report(1, { states: ['rejected'], after: 0, limit: 1 })
+  const [item] = await ledger.report(1, { states: ['refused'], after: 0, limit: 1 })
   await ledger.close()
   expect(item?.detail).toBe('no poison')
   const pendingOf = async () => JSON.stringify((await handle.describe()).raw.pendingActivities)

@@ -129,7 +129,10 @@ async function stopsIn(place: LedgerPlace, isLocked: () => Promise<boolean>): Pr
     }
     // Its heartbeats stay away for so long, and then it loses its work.
     await pause(HEARTBEAT_TIMEOUT_MS)
-    expect((await pushAndClose(older)).books.states, where).toMatchObject({ sent: 0, planned: 0 })
+    expect((await pushAndClose(older)).books.states, where).toMatchObject({
+      in_flight: 0,
+      pending: 0,
+    })
     await pushAndClose(await openNext())
     expect(held(), where).toEqual({ [`v${version}`]: rows })
     pusher.signal('SIGCONT')

@@ -98,7 +98,7 @@ test('told once, told twice, and too slow: four workers, one run', async () => {
   allowed = 1
   expect(await worker.ended).toEqual({ code: 0, signal: null })
   expect(sent).toBe(1)
-  expect((await books()).states).toMatchObject({ created: 50, sent: 0, planned: rows - 50 })
+  expect((await books()).states).toMatchObject({ created: 50, in_flight: 0, pending: rows - 50 })
 
   // Told twice, by another signal: it ends at once. That the batch was sent stays in the books.
   worker = startWorker()
@@ -107,7 +107,7 @@ test('told once, told twice, and too slow: four workers, one run', async () => {
   await worker.said('worker_stopping')
   worker.tell('SIGINT')
   expect(await worker.ended).toEqual({ code: 130, signal: null })
-  expect((await books()).states).toMatchObject({ created: 50, sent: 50, planned: rows - 100 })
+  expect((await books()).states).toMatchObject({ created: 50, in_flight: 50, pending: rows - 100 })
 
   // The next one sends it again. A batch that takes longer than it may is given up; that its answer, or the end of its
   // 30 s, is not waited for, shows where it ends well before.
@@ -116,7 +116,7 @@ test('told once, told twice, and too slow: four workers, one run', async () => {
   worker.tell('SIGTERM')
   expect(await worker.ended).toEqual({ code: 1, signal: null })
   await worker.said('worker_stopped_by_force')
-  expect((await books()).states).toMatchObject({ created: 50, sent: 50, planned: rows - 100 })
+  expect((await books()).states).toMatchObject({ created: 50, in_flight: 50, pending: rows - 100 })
 
   worker = startWorker()
   allowed = Infinity

@@ -4,7 +4,7 @@
 import { afterEach, expect, test } from 'vitest'
 import { RecordsClient } from '../../src/client/index.ts'
 import { isBalanced } from '../../src/core/domain/books.ts'
-import { REMOVAL_STATES } from '../../src/core/domain/removals.ts'
+import { DELETION_STATES } from '../../src/core/domain/outcomes.ts'
 import { seededRandom } from '../../src/service/limits/faults.ts'
 import { undo } from '../../workflows/names.ts'
 import { contactsConfig, contactsCsv, createProject, type Project } from '../e2e/project.ts'
@@ -91,7 +91,7 @@ test(
     const ledger = project.ledger()
     const books = await ledger.books(3)
     const { rows: removals } = await ledger.removals(3, {
-      states: REMOVAL_STATES,
+      states: DELETION_STATES,
       after: 0,
       limit: 10_000,
     })

@@ -137,14 +137,18 @@ async function importOnce(meddle: (worksOn: () => boolean) => Promise<void>) {
   const books = await ledger.books(round)
   await ledger.close()
   expect(isBalanced(books)).toBe(true)
-  expect(books).toMatchObject({ read: rows, inDoubt: 0, states: { invalid, planned: 0, sent: 0 } })
+  expect(books).toMatchObject({
+    read: rows,
+    inDoubt: 0,
+    states: { invalid, pending: 0, in_flight: 0 },
+  })
   const written = books.states.created + books.states.updated
   expect(written).toBe(expected.size)
   expect(books.states.superseded).toBe(rows - invalid - expected.size)
   expect(
     await query(
       `SELECT count(*)::int AS items, count(DISTINCT ordinal)::int AS ordinals,
-         count(*) FILTER (WHERE state IN ('planned', 'sent', 'failed', 'unsent'))::int AS open
+         count(*) FILTER (WHERE state IN ('planned', 'sent', 'failed', 'not_sent'))::int AS open
        FROM records_sync.items WHERE run = $1`,
       round,
     ),

@@ -101,14 +101,14 @@ describe.each([
     const bad = one!.map((cell, at) => (COLUMNS[at] === 'score' ? 'none' : cell))
     made.rows(COLUMNS, [bad, two!])
     const end = await made.reconcile(DELETES, { through: refuses })
-    expect(end.books.states).toMatchObject({ invalid: 1, rejected: 1 })
+    expect(end.books.states).toMatchObject({ invalid: 1, refused: 1 })
     expect(made.ids()).toHaveLength(2)
     // The first one is known when records are compared, the other one once it was sent.
     expect(await warningsOf(made, end.run)).toContainEqual(
       expect.stringMatching(/^1 record .*still_in_source/),
     )
     expect(await made.ledger.removalGroups(end.run)).toContainEqual(
-      expect.objectContaining({ state: 'unclear', reason: 'row_not_taken', records: 1 }),
+      expect.objectContaining({ state: 'unproven', reason: 'row_not_taken', records: 1 }),
     )
   })
 })
@@ -162,11 +162,11 @@ it('what the service answers as deleted and still holds stays extra, in every ru
   expect(end).toMatchObject({
     state: 'complete_with_rejects',
     message:
-      '125 differ: 125 extra; 115 of them mended; records without a row: 115 removed, 10 failed',
+      '125 differ: 125 extra; 115 of them mended; 125 deletions due = 115 deleted + 10 rejected (outcome_unknown 10)',
   })
   expect(made.ids()).toHaveLength(15)
   expect(await made.ledger.removalGroups(end.run)).toContainEqual(
-    expect.objectContaining({ state: 'failed', reason: 'still_there', records: 10 }),
+    expect.objectContaining({ state: 'outcome_unknown', reason: 'still_there', records: 10 }),
   )
   expect((await made.ledger.reconciled('contacts')).verifiedThrough).toBeNull()
   const looked = await made.reconcile()
@@ -217,7 +217,7 @@ it('what has changed, has another key or is gone since it was compared is not de
   expect(end).toMatchObject({
     state: 'complete_with_rejects',
     message:
-      '8 differ: 8 extra; 5 of them mended; records without a row: 4 removed, 1 gone_already, 2 changed_since, 1 rejected',
+      '8 differ: 8 extra; 5 of them mended; 8 deletions due = 5 deleted (already_gone 1) + 2 skipped (changed_since 2) + 1 rejected (refused 1)',
   })
   expect(
     made
@@ -229,7 +229,7 @@ it('what has changed, has another key or is gone since it was compared is not de
     expect.arrayContaining([
       expect.objectContaining({ state: 'changed_since', reason: 'key_changed', records: 1 }),
       expect.objectContaining({ state: 'changed_since', reason: 'record_changed', records: 1 }),
-      expect.objectContaining({ state: 'rejected', code: 'permission_denied', records: 1 }),
+      expect.objectContaining({ state: 'refused', code: 'permission_denied', records: 1 }),
     ]),
   )
   // Compared again, the edited one is extra as it is now; the one with another key is not.
@@ -269,7 +269,7 @@ it('a worker whose machine stood still after its look looks again before it dele
   expect(end).toMatchObject({
     state: 'complete_with_differences',
     message:
-      '8 differ: 8 extra; 7 of them mended; records without a row: 7 removed, 1 changed_since',
+      '8 differ: 8 extra; 7 of them mended; 8 deletions due = 7 deleted + 1 skipped (changed_since 1)',
   })
   expect(made.held().map((text) => text.split(' ')[1])).toEqual(['a3', 'left'])
 })

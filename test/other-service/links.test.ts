@@ -74,14 +74,14 @@ describe.each(SERVICES)('%s', (_, options) => {
     const first = await made.run(fast)
     expect(first.books.links).toMatchObject({
       read: 5,
-      states: { linked: 3, parked: 1, rejected: 1 },
+      states: { linked: 3, target_missing: 1, refused: 1 },
     })
     expect(await made.ofRecord('C-1')).toEqual([acme!.id, one!.id, two!.id].toSorted())
     expect(service.asked('associateRecords')).toBe(3)
     const [bolt] = service.fill(made.company, [{ [made.domain]: 'bolt.example' }])
     const second = await made.run(fast)
     expect(second.books.links).toMatchObject({
-      states: { unchanged: 3, linked: 1, rejected: 1 },
+      states: { unchanged: 3, linked: 1, refused: 1 },
     })
     expect(await made.ofRecord('C-2')).toEqual([bolt!.id])
     expect(service.asked('associateRecords')).toBe(4)

@@ -38,11 +38,11 @@ describe.each(SERVICES)('%s', (_, options) => {
     const updated = await made.run({ ...fast, ...as })
     expect(updated).toMatchObject({
       state: 'complete',
-      books: { states: { updated: 130, absent: 10 }, readBack: { equal: 130 } },
+      books: { states: { updated: 130, not_found: 10 }, readBack: { equal: 130 } },
     })
     expect(contactDifferences(made.service, newer.slice(0, 130))).toEqual([])
     const again = await made.run({ ...fast, ...as })
-    expect(again.books.states).toMatchObject({ unchanged: 130, absent: 10 })
+    expect(again.books.states).toMatchObject({ unchanged: 130, not_found: 10 })
   })
 })
 

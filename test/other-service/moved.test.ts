@@ -1,5 +1,5 @@
 // The histories of oracle.test.ts and two-writers.test.ts, whose ledger moves between SQLite and PostgreSQL between their steps: what was
-// accepted, linked, parked, protected and removed goes on as if it had stayed.
+// accepted, linked, waiting, protected and removed goes on as if it had stayed.
 
 import { History } from './oracle/history.ts'
 import { testMovedHistories } from './oracle/play.ts'

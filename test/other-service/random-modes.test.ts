@@ -67,7 +67,7 @@ it.each(seeds.flatMap((seed) => [['create', seed] as const, ['update', seed] as 
       const wrong = contactDifferences(service, [...model.values()], fold)
       if (state === 'complete' || mode === 'create') expect(wrong.slice(0, 5)).toEqual([])
       if (state === 'complete') {
-        const { exists, absent, unchanged } = books.states
+        const { exists, not_found: absent, unchanged } = books.states
         expect(written(books) + unchanged + exists + absent).toBe(size)
         if (mode === 'create') expect(service.count(contact)).toBe(size)
         else expect(absent).toBe(size - theirs.length)

@@ -4,7 +4,7 @@
 
 import { expect, it } from 'vitest'
 import { isBalanced } from '../../src/core/domain/books.ts'
-import { DONE_REMOVALS } from '../../src/core/domain/removals.ts'
+import { DONE_DELETIONS } from '../../src/core/domain/outcomes.ts'
 import { COLUMNS, cells, rowOf } from './contacts.ts'
 import { dice, habitsOf } from './random-habits.ts'
 import { randomScene } from './random-scene.ts'
@@ -75,15 +75,15 @@ it.each(seeds)('seed %i', { timeout: 600_000 }, async (seed) => {
       (
         await made.ledger.removals(run.run, {
           states: [
-            'removed',
-            'gone_already',
-            'not_tracked',
-            'kept',
+            'deleted',
+            'already_gone',
+            'not_owned',
+            'still_wanted',
             'changed_since',
-            'unclear',
-            'rejected',
-            'failed',
-            'unsent',
+            'unproven',
+            'refused',
+            'outcome_unknown',
+            'not_sent',
           ],
           after: 0,
           limit: 10_000,
@@ -100,10 +100,10 @@ it.each(seeds)('seed %i', { timeout: 600_000 }, async (seed) => {
         expect([id, isTheirWork || asked.has(id)]).toEqual([id, true])
         continue
       }
-      const isDone = (DONE_REMOVALS as readonly string[]).includes(state)
+      const isDone = (DONE_DELETIONS as readonly string[]).includes(state)
       expect([id, state, now.has(id)]).toEqual([id, state, !isDone])
       if (run.state === 'complete')
-        expect([id, isDone || state === 'not_tracked']).toEqual([id, true])
+        expect([id, isDone || state === 'not_owned']).toEqual([id, true])
     }
     open = new Set(
       [...removals]

@@ -45,7 +45,7 @@ describe.each(SERVICES)('%s', (_, options) => {
     await made.run(how)
     made.rows(COLUMNS, cells(rows.slice(60)))
     const end = await made.run(how)
-    expect(end).toMatchObject({ state: 'complete', books: { removals: { removed: 60 } } })
+    expect(end).toMatchObject({ state: 'complete', books: { removals: { deleted: 60 } } })
     expect(contactDifferences(made.service, rows.slice(60), made.fold)).toEqual([])
   })
 

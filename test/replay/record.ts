@@ -316,7 +316,7 @@ test('a group one of whose syncs is at work before, and one of which fails', asy
   await save('import-of-group', project.client.workflow.getHandle(syncs[0]!.workflow!))
 })
 
-test('a group whose parked links are made at its end, and an import that removes', async () => {
+test('a group whose waiting links are made at its end, and an import that removes', async () => {
   const wrongWayRound = linksConfig().replace(
     'properties: { svc_domain: domain }\n',
     'properties: { svc_domain: domain }\n      missing_rows: delete\n    after: [contacts]\n',

@@ -54,7 +54,7 @@ async function planOf(context: CommandContext, run: Run): Promise<string> {
   const deletesExtra = reconcile?.deleteExtra === true
   return await withLedger(context, async (ledger) => {
     const { planned } = await ledger.progress(run.id)
-    const removals = (await ledger.removalCounts(run.id)).planned ?? 0
+    const removals = (await ledger.removalCounts(run.id)).pending ?? 0
     if (!deletesExtra && removals === 0) return 'approved, the rows are sent now'
     // If a key is not known, nothing is deleted.
     const deletes = deletesExtra && (await ledger.keyCounts(run.id)).keyless === 0

@@ -1,19 +1,9 @@
 // What the story of the demo says of a run: its figures, as the ledger has them.
 
 import { SyncError } from '../../core/errors.ts'
-import { countText } from '../../core/format.ts'
 import type { Run } from '../../ledger/ledger.ts'
 import { readRunAccount, type RunAccount } from '../../report/account.ts'
 import { withLedger, type CommandContext } from '../shared/context.ts'
-import { formatNumber } from '../shared/terminal.ts'
-
-/** `2 rows = 2 created` */
-export const equation = (
-  read: number,
-  what: string,
-  parts: readonly (readonly [number, string])[],
-): string =>
-  `${countText(read, what)} = ${parts.map(([count, name]) => `${formatNumber(count)} ${name}`).join(' + ')}`
 
 export interface LastRun {
   readonly last: Run

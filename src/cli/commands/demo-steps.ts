@@ -91,7 +91,7 @@ export function correct(file: string, { corrections }: Mistake): void {
   )
 }
 
-/** The run that makes the parked links of a sync begins by itself, and soon after the run that has written their targets. */
+/** The run that makes the waiting links of a sync begins by itself, and soon after the run that has written their targets. */
 const LINKS_MAX_MS = 5 * 60_000
 const LINKS_POLL_MS = 200
 

@@ -6,7 +6,8 @@
 
 import { basename } from 'node:path'
 import { openTable } from '../../corrections/index.ts'
-import { ITEM_STATES } from '../../core/domain/item-states.ts'
+import { equationText } from '../../core/domain/outcome-counts.ts'
+import type { ItemState } from '../../core/domain/outcomes.ts'
 import { changedByText, sumOfDifferences } from '../../core/domain/differences.ts'
 import { SyncError } from '../../core/errors.ts'
 import { countText } from '../../core/format.ts'
@@ -27,7 +28,7 @@ import {
   workInCrm,
   type Demo,
 } from './demo-steps.ts'
-import { accountOf, booksOf, equation, readAccount, type LastRun } from './demo-account.ts'
+import { accountOf, booksOf, readAccount, type LastRun } from './demo-account.ts'
 import { planAndUndo } from './demo-undo.ts'
 import { reconcileSync } from './reconcile.ts'
 import { rejects } from './rejects.ts'
@@ -86,15 +87,14 @@ async function importFiles(terminal: Terminal, { context, title, step }: Demo): 
     const copied = sumOf(recordTables(account), ({ inserted }) => inserted)
     return [last.sync, after, null, copied, null, ...links]
   })
-  const header = ['sync', 'after', 'rows', 'written', 'rejects', 'linked', 'parked']
+  const header = ['sync', 'after', 'rows', 'written', 'rejects', 'linked', 'waiting']
   print(terminal, table(header, rows, WIDTH - 2))
   const books = accounts.flatMap(({ account }) => account.books ?? [])
-  const states = ITEM_STATES.map((name) => {
-    const found = books.flatMap((one) => one.states.filter(({ state }) => state === name))
-    return [sumOf(found, (one) => one.rows), name] as const
-  }).filter(([count]) => count > 0)
-  const read = sumOf(books, (one) => one.read)
-  terminal.out(`  ${equation(read, 'row', states)}. ${balance(terminal, books)}`)
+  const counts: { [State in ItemState]?: number } = {}
+  for (const { state, count } of books.flatMap(({ rows }) => rows.states))
+    counts[state as ItemState] = (counts[state as ItemState] ?? 0) + count
+  const read = sumOf(books, ({ rows }) => rows.read)
+  terminal.out(`  ${equationText('row', read, counts)}. ${balance(terminal, books)}`)
 }
 
 const sumOf = <Item>(items: readonly Item[], count: (item: Item) => number): number =>
@@ -122,7 +122,7 @@ async function correctRejects(terminal: Terminal, demo: Demo): Promise<void> {
     found.push([`${sync}.csv:${line}`, column!, value!, reason!])
     accepted.push(`${column} takes ${expected}`)
   }
-  found.push(await parkedLink(context))
+  found.push(await waitingLink(context))
   const header = ['file:line', 'column', 'cell', 'why']
   print(
     terminal,
@@ -143,24 +143,11 @@ async function correctRejects(terminal: Terminal, demo: Demo): Promise<void> {
     correct(file, mistake)
     await step(() => retryRun(context, mistake.run, { file: [file], detach: false }))
     const sent = await accountOf(context, mistake.sync)
-    const { read, states } = booksOf(sent.account)
-    say(
-      sent,
-      equation(
-        read,
-        'row',
-        states.map(({ rows, state }) => [rows, state]),
-      ),
-    )
+    say(sent, booksOf(sent.account).rows.text)
   }
   const linked = await untilLinked(demo, 'deals')
-  const { read, states } = booksOf(await readAccount(context, linked)).links!
-  const outcome = equation(
-    read,
-    'link',
-    states.map(({ links, state }) => [links, state]),
-  )
-  say({ last: linked }, `${outcome}; begun by itself when its company came`)
+  const { text } = booksOf(await readAccount(context, linked)).links!
+  say({ last: linked }, `${text}; begun by itself when its company came`)
 }
 
 /** The cells of the first row of a file of rejects. */
@@ -177,14 +164,14 @@ async function firstRow(file: string, columns: readonly string[]): Promise<reado
 }
 
 /** The link of a deal that waits for its company. */
-async function parkedLink(context: CommandContext): Promise<string[]> {
+async function waitingLink(context: CommandContext): Promise<string[]> {
   const { last } = await accountOf(context, 'deals')
   const { links } = await withLedger(context, (ledger) =>
-    ledger.reportLinks(last.id, { states: ['parked'], after: BEFORE_LINKS, limit: 1 }),
+    ledger.reportLinks(last.id, { states: ['target_missing'], after: BEFORE_LINKS, limit: 1 }),
   )
   const [link] = links
-  if (link === undefined) throw new SyncError('internal_error', 'no link of a deal is parked')
-  return [`deals.csv:${link.line}`, link.column ?? '', link.target, 'no such company: parked']
+  if (link === undefined) throw new SyncError('internal_error', 'no link of a deal is waiting')
+  return [`deals.csv:${link.line}`, link.column ?? '', link.target, 'no such company: waiting']
 }
 
 async function mirrorCrm(terminal: Terminal, { context, title, step }: Demo): Promise<void> {

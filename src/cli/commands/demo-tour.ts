@@ -70,7 +70,7 @@ async function correctRejects(demo: Demo): Promise<void> {
     await step(() => retryRun(context, mistake.run, { file: [file], detach: false }))
   }
 
-  title('6. The company is there: the link of its deal, which was parked, is made by itself')
+  title('6. The company is there: the link of its deal, which was waiting, is made by itself')
   await show(context, String((await untilLinked(demo, 'deals')).id))
 
   title('7. Import the same contacts again: no row and no link is sent twice')

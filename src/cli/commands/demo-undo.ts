@@ -1,7 +1,6 @@
 // The last step of the demo's story: what a corrected file changes in the CRM is shown before anything is sent, done exactly so, and
 // taken back, but for what a person has changed meanwhile. Every figure is what a command says, or what the ledger has.
 
-import type { ItemState } from '../../core/domain/item-states.ts'
 import type { RowVerdict } from '../../core/domain/row-changes.ts'
 import { countText } from '../../core/format.ts'
 import type { PlannedChange } from '../../import/index.ts'
@@ -26,9 +25,6 @@ interface SaidUndo {
   readonly kept: number
 }
 
-/** Rows that no run would send, so that a plan does not show them. */
-const NOT_SENT: readonly ItemState[] = ['unchanged', 'superseded', 'corrected', 'invalid']
-
 /** @throws DemoEnd */
 export async function planAndUndo(terminal: Terminal, demo: Demo): Promise<void> {
   const { context, folder, service, title, step } = demo
@@ -43,9 +39,7 @@ export async function planAndUndo(terminal: Terminal, demo: Demo): Promise<void>
 
   await step(() => run(context, sync, { detach: false, plan: planned.plan }))
   const applied = await accountOf(context, sync)
-  const states = booksOf(applied.account).states.filter(({ state }) => !NOT_SENT.includes(state))
-  const written = states.map(({ rows, state }) => `${formatNumber(rows)} ${state}`).join(', ')
-  terminal.out(`  run ${applied.last.id} does just that: ${written}`)
+  terminal.out(`  run ${applied.last.id} does just that: ${booksOf(applied.account).rows.text}`)
   const { key, value } = await editInCrm(service)
   terminal.out(`  Meanwhile a person in the CRM sets ${key} to ${value}`)
 
@@ -57,10 +51,10 @@ export async function planAndUndo(terminal: Terminal, demo: Demo): Promise<void>
   await step(() => undoRun(context, of, UNDO_ALL))
   const { last, account } = await accountOf(context, sync)
   const books = booksOf(account)
-  const rowsOf = (name: string) => books.states.find(({ state }) => state === name)?.rows ?? 0
-  const deleted = books.removals.find(({ state }) => state === 'removed')?.records ?? 0
+  const rowsOf = (name: string) => books.rows.states.find(({ state }) => state === name)?.count ?? 0
+  const deleted = books.deletions?.states.find(({ state }) => state === 'deleted')?.count ?? 0
   const done = `${rowsOf('updated')} restored, ${deleted} deleted`
-  const left = `${rowsOf('kept')} left, because a person changed it`
+  const left = `${rowsOf('protected')} left, because a person changed it`
   terminal.out(`  run ${last.id}: ${terminal.style('green', done)}, ${left}`)
 }
 

@@ -121,7 +121,7 @@ async function makePlan(
     rows: planned,
     known,
     links: links?.planned ?? 0,
-    removals: staged.removals.planned ?? 0,
+    removals: staged.removals.pending ?? 0,
     appliesPlan,
     perMinute: (await forecastOf(1)).perMinute,
   })

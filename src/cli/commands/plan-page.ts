@@ -39,7 +39,7 @@ export async function writePlanPage(
     if (first.has(verdicts)) break
   }
   const { origin, orgId, objectType } = (await ledger.destinationOf(run.id))!
-  const page = { states: ['planned'], after: 0, limit: KEYS_MAX } as const
+  const page = { states: ['pending'], after: 0, limit: KEYS_MAX } as const
   const removed = await ledger.removals(run.id, page)
   const created = plan.staged.planned - plan.known
   const text = renderPlanPage({
@@ -56,7 +56,7 @@ export async function writePlanPage(
     rows: first.rows,
     properties,
     removals: {
-      records: plan.staged.removals.planned ?? 0,
+      records: plan.staged.removals.pending ?? 0,
       keys: removed.rows.map(({ key }) => key),
     },
     cost: plan.forecast.text,

@@ -198,7 +198,7 @@ export async function writeFolder(
   if (written === 0) {
     const ofRun = LIVE_STATES.includes(run.state) ? ' so far' : ' left'
     terminal.out(isPlan ? 'The plan has no rejects' : `Run ${run.id} has no rejects${ofRun}`)
-    const unsent = run.counts?.removals?.unsent ?? 0
+    const unsent = run.counts?.removals?.not_sent ?? 0
     if (unsent > 0) {
       const { hint } = context
       terminal.out(

@@ -278,7 +278,7 @@ async function reportFollowed(
   return EXIT.done
 }
 
-/** A run of another purpose, such as that of parked links, is gone on with by `run SYNC`, as nothing else works on it. */
+/** A run of another purpose, such as that of waiting links, is gone on with by `run SYNC`, as nothing else works on it. */
 const takesUp = (held: Run, job: Job, { isOwn }: LocalParts): boolean =>
   isOfJob(held, job) || (isOwn && isPlainRun(job))
 

@@ -147,7 +147,7 @@ function printShown(
   }
   // What a reconciliation only compared is unsent, and no reject.
   const groups = (left?.rejects ?? rejects).filter(
-    ({ state }) => !differences || state !== 'unsent',
+    ({ state }) => !differences || state !== 'not_sent',
   )
   if (groups.length === 0) return
   terminal.out()

@@ -105,10 +105,8 @@ export function printLeft(
 
 async function doneText(ledger: Ledger, run: Run): Promise<string> {
   if (run.kind !== 'import') return ''
-  const { read, planned, created, updated, rejected, failed, spared } = await ledger.progress(
-    run.id,
-  )
+  const { read, planned, created, updated, skipped, rejected } = await ledger.progress(run.id)
   if (run.rowsRead === null) return `: ${countText(read, 'row was', 'rows were')} read`
-  const settled = created + updated + rejected + failed + spared
+  const settled = created + updated + skipped + rejected
   return `: ${formatNumber(settled)} of ${countText(planned, 'row')} ${settled === 1 ? 'is' : 'are'} settled`
 }

@@ -101,7 +101,7 @@ const failureOf = (error: unknown): { code?: string; message: string } =>
 
 const COLUMNS = ['sync', 'run', 'state', 'rows', 'written', 'rejects']
 /** Columns that are shown where they have something. */
-const MORE_COLUMNS = ['differ', 'linked', 'parked']
+const MORE_COLUMNS = ['differ', 'linked', 'waiting']
 
 /** A row for each sync, then why those did not end well that did not, then what a person looks at. */
 export function printGroup(
@@ -137,16 +137,15 @@ export function printGroup(
   }
 }
 
-/** Whether all that a run left was parked links, which another run of the group has taken up. */
+/** Whether all that a run left was waiting links, which another run of the group has taken up. */
 const isLookedAfter = ({ run }: GroupedSync, syncs: readonly GroupedSync[]): boolean =>
-  syncs.some((one) => one.run === run && one.links?.run && one.withoutParked === 'complete')
+  syncs.some((one) => one.run === run && one.links?.run && one.onceLinked === 'complete')
 
 /** Links that the service has, and those that wait for their targets; null where a run has none. */
 export function linkFigures(account: RunAccount | null): readonly [number | null, number | null] {
   const links = account?.run.links ?? null
   if (links === null || links.read === 0) return [null, null]
-  const { linked, unchanged, parked } = links.states
-  return [linked + unchanged, parked]
+  return [links.linked + links.unchanged, links.waiting]
 }
 
 /** Why a sync did not end well, or is not at work; null if there is nothing to say. */

@@ -1,4 +1,4 @@
-// Runs that a local run has started for parked links of other syncs. Their worker ends with this process, so it waits for them.
+// Runs that a local run has started for waiting links of other syncs. Their worker ends with this process, so it waits for them.
 
 import type { Client } from '@temporalio/client'
 import type { Config } from '../../../config/index.ts'
@@ -46,10 +46,10 @@ export async function awaitStartedLinks(
         () => resolve(false),
       )
     })
-    if (!context.json) terminal.err(`Trying the parked links of ${name}`)
+    if (!context.json) terminal.err(`Trying the waiting links of ${name}`)
     if (!(await Promise.race([ended, stopped]))) {
       const goOn = context.hint(`run ${name} --links --local`)
-      terminal.err(`The parked links of ${name} are left. Go on with them: ${goOn}`)
+      terminal.err(`The waiting links of ${name} are left. Go on with them: ${goOn}`)
       return
     }
     const [latest] = await withLedger(context, (ledger) => ledger.runs({ sync: name, limit: 1 }))

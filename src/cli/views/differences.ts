@@ -19,16 +19,17 @@ import { formatNumber, safeText, screenLines, table, type Terminal } from '../sh
 
 const GROUPS_SHOWN = 20
 
-type Compared = Pick<RunFacts, 'kept' | 'kind' | 'state' | 'states' | 'links'>
+type Compared = Pick<RunFacts, 'kept' | 'kind' | 'state' | 'rows' | 'links'>
 
 /** Whether a run that found no difference has compared anything, and came to its end. */
-const isEqual = ({ state, kind, states }: Compared): boolean =>
-  isComplete(state) && (kind === 'mirror' || (states?.unchanged ?? 0) + (states?.kept ?? 0) > 0)
+const isEqual = ({ state, kind, rows }: Compared): boolean =>
+  isComplete(state) &&
+  (kind === 'mirror' || (rows?.unchanged ?? 0) + (rows?.reasons.protected ?? 0) > 0)
 
 function withoutDifference(run: Compared): string {
-  const parked = run.links?.states.parked ?? 0
-  if (isEqual(run) && parked > 0)
-    return `  What was compared is equal on both sides; ${countText(parked, 'link')} ${parked === 1 ? 'is parked: its target does' : 'are parked: their targets do'} not exist yet.`
+  const waiting = run.links?.reasons.target_missing ?? 0
+  if (isEqual(run) && waiting > 0)
+    return `  What was compared is equal on both sides; ${countText(waiting, 'link')} ${waiting === 1 ? 'is waiting: its target does' : 'are waiting: their targets do'} not exist yet.`
   if (isEqual(run) && run.kept !== null)
     return `  Both sides are equal but for what is kept: ${keptDifferText(run.kept)}.`
   if (isEqual(run) && run.kind === 'mirror' && run.state === 'complete_with_differences')
@@ -52,7 +53,7 @@ export function printRunDifferences(
       isEqual(run) &&
       run.state === 'complete' &&
       run.kept === null &&
-      (run.links?.states.parked ?? 0) === 0
+      (run.links?.reasons.target_missing ?? 0) === 0
     terminal.out(isWell ? terminal.style('green', text) : text)
     return
   }

@@ -2,7 +2,7 @@
 
 import { approvalText, type LimitExceeded } from '../../core/domain/limit-exceeded.ts'
 import { keepsBefore } from '../../core/domain/protection.ts'
-import type { RemovalCounts } from '../../core/domain/removals.ts'
+import type { DeletionCounts } from '../../core/domain/deletions.ts'
 import type { ImportSync } from '../../../config/index.ts'
 import { rulesOf, type StageResult } from '../../import/index.ts'
 import type { LinkCounters, RejectGroup, ReportedRemoval } from '../../ledger/ledger.ts'
@@ -145,7 +145,7 @@ const linkCounts = ({ read, planned, unchanged }: LinkCounters): [string, number
 /** Rows that ask for a deletion, and records that a run would remove; nothing for a sync that removes none. */
 function removalRows(
   { import: { missing_rows: missing = 'ignore', delete_when: when } }: ImportSync,
-  { planned = 0, unsent = 0, not_tracked: untracked = 0 }: RemovalCounts,
+  { pending: planned = 0, not_sent: unsent = 0, not_owned: untracked = 0 }: DeletionCounts,
   withdrawn: number,
 ): [string, number][] {
   if (missing === 'ignore' && when === undefined) return []

@@ -1,6 +1,6 @@
-// The first links that a run has left: parked, refused, not sent or not kept. Which row asks for them, and for which target.
+// The first links that a run has left: waiting, refused, not sent or not kept. Which row asks for them, and for which target.
 
-import { LEFT_LINK_STATES } from '../../core/domain/link-states.ts'
+import { LEFT_LINK_STATES } from '../../core/domain/outcomes.ts'
 import { BEFORE_LINKS, type LinkReports, type ReportedLink } from '../../ledger/ledger.ts'
 import { safeText, type Terminal } from '../shared/terminal.ts'
 

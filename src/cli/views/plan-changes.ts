@@ -161,10 +161,10 @@ const SIGNS: Readonly<Record<Verdict, readonly [sign: string, Parameters<Termina
     create: ['+', 'green'],
     update: ['~', 'yellow'],
     equal: ['=', 'dim'],
-    kept: ['=', 'dim'],
+    protected: ['=', 'dim'],
     changed: ['!', 'red'],
     exists: ['=', 'dim'],
-    absent: ['=', 'dim'],
+    not_found: ['=', 'dim'],
     ambiguous: ['!', 'red'],
     unknown: ['?', 'yellow'],
     restore: ['~', 'yellow'],
@@ -216,7 +216,7 @@ export function printFirstChanges(
 }
 
 /** Verdicts whose properties have a value before, and another one that the row has. */
-const HAS_BOTH: readonly Verdict[] = ['update', 'kept', 'changed', 'restore']
+const HAS_BOTH: readonly Verdict[] = ['update', 'protected', 'changed', 'restore']
 
 /** `svc_phone: old → new` */
 export function changeText(

@@ -9,75 +9,65 @@ import { booksNotes } from '../../report/books-notes.ts'
 import type { BooksReport } from '../../report/run-report.ts'
 import { countText } from '../../core/format.ts'
 import { printRunDifferences } from './differences.ts'
-import { printRemovals } from './removals.ts'
 import { printStreams } from './streams.ts'
 import { formatNumber, screenLines, type Terminal } from '../shared/terminal.ts'
 
-/** The books as lines: each state, then the sum, then whether it balances; those of a live run are open. */
-function printBooks(terminal: Terminal, books: BooksReport, purpose: Run['purpose']): void {
-  const width = Math.max(
-    ...[books.read, ...books.states.map(({ rows }) => rows)].map(
-      (rows) => formatNumber(rows).length,
-    ),
-  )
-  const head = (name: string, rows: number) =>
-    `  ${name.padEnd(11)} ${formatNumber(rows).padStart(width)}  `
-  const print = (name: string, rows: number, meaning: string) =>
-    terminal.out(head(name, rows) + terminal.style('dim', meaning))
-  for (const { state, rows, meaning } of books.states) print(state, rows, meaning)
-  terminal.out(`  ${'─'.repeat(11 + 1 + width)}`)
-  print('sum', books.sum, `rows read ${formatNumber(books.read)}`)
-  terminal.out(
-    !books.read_to_end
-      ? terminal.style(
-          'yellow',
-          '  The source was not read to its end: the rows that were not read are in no book.',
-        )
-      : books.balanced
-        ? terminal.style('green', '  The books balance: every row has exactly one outcome.')
-        : terminal.style(
-            'yellow',
-            '  The books are open: rows are still planned, in flight, or being read.',
-          ),
-  )
-  for (const { name, rows, meaning } of books.read_back)
-    for (const line of screenLines(head(name, rows) + meaning, head(name, rows).length))
-      terminal.out(terminal.style(name === 'equal' ? 'dim' : 'yellow', line))
-  printRemovals(terminal, books.removals, purpose)
-  if (books.links) printLinks(terminal, books.links)
-  for (const { text, warns } of booksNotes(books))
-    terminal.out(warns ? terminal.style('yellow', `  ${text}`) : `  ${text}`)
+/** An account in one sentence, then what its reasons mean. */
+function printAccount(
+  terminal: Terminal,
+  { text, states }: BooksReport['rows'],
+  style: 'green' | 'yellow' | null,
+): void {
+  for (const line of screenLines(`  ${text}`, 4))
+    terminal.out(style === null ? line : terminal.style(style, line))
+  const reasons = states.filter(({ outcome, state }) => outcome !== null && outcome !== state)
+  const width = Math.max(...reasons.map(({ state }) => state.length))
+  for (const { state, meaning } of reasons) {
+    const head = `    ${state.padEnd(width)}  `
+    for (const line of screenLines(head + meaning, head.length))
+      terminal.out(terminal.style('dim', line))
+  }
 }
 
-/** The books of links, as those of rows. */
-function printLinks(terminal: Terminal, links: NonNullable<BooksReport['links']>): void {
-  const width = Math.max(
-    ...[links.read, links.sum, ...links.states.map((each) => each.links)].map(
-      (count) => formatNumber(count).length,
-    ),
-  )
-  const head = (name: string, count: number) =>
-    `  ${name.padEnd(11)} ${formatNumber(count).padStart(width)}  `
-  terminal.out()
-  terminal.out('  Links')
-  for (const { state, links: count, meaning } of links.states)
-    for (const line of screenLines(head(state, count) + meaning, head(state, count).length))
-      terminal.out(line)
-  terminal.out(`${head('sum', links.sum)}links read ${formatNumber(links.read)}`)
-  if (links.replaced > 0)
+/** The books: rows, then deletions and links; those of a live run are open. */
+function printBooks(terminal: Terminal, books: BooksReport): void {
+  const { rows, links, deletions } = books
+  printAccount(terminal, rows, books.balanced && books.read_to_end ? 'green' : 'yellow')
+  const isShort = rows.read !== rows.sum
+  if (!books.read_to_end || !books.balanced)
+    terminal.out(
+      terminal.style(
+        'yellow',
+        !books.read_to_end
+          ? '  The source was not read to its end: the rows that were not read are in no book.'
+          : isShort
+            ? `  The books are open: ${countText(rows.sum, 'row has', 'rows have')} an outcome.`
+            : '  The books are open: not every row has its outcome.',
+      ),
+    )
+  for (const { name, rows: count, meaning } of books.read_back) {
+    const head = `  ${name.padEnd(11)} ${formatNumber(count)}  `
+    for (const line of screenLines(head + meaning, head.length))
+      terminal.out(terminal.style(name === 'equal' ? 'dim' : 'yellow', line))
+  }
+  if (deletions) printAccount(terminal, deletions, null)
+  if (links) printAccount(terminal, links, null)
+  if (links && links.replaced > 0)
     terminal.out(
       terminal.style(
         'yellow',
         `  ${countText(links.replaced, 'new link')} took the place of another one, as the association has it.`,
       ),
     )
+  for (const { text, warns } of booksNotes(books))
+    terminal.out(warns ? terminal.style('yellow', `  ${text}`) : `  ${text}`)
 }
 
 export function printRunAccount(
   terminal: Terminal,
   { run, books, streams, differences }: RunAccount,
 ): void {
-  if (books) printBooks(terminal, books, run.purpose)
+  if (books) printBooks(terminal, books)
   if (streams) printStreams(terminal, streams)
   if (!differences) return
   terminal.out()

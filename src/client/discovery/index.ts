@@ -9,7 +9,7 @@ import {
   SINGLE_OPERATIONS,
   type ImportOperation,
 } from '../../core/domain/import-modes.ts'
-import type { RemovalAction } from '../../core/domain/removals.ts'
+import type { RemovalAction } from '../../core/domain/deletions.ts'
 import { SyncError } from '../../core/errors.ts'
 import { isJsonObject } from '../../core/json.ts'
 import { ENDPOINTS_MAX, documentedEndpoints } from './endpoints.ts'

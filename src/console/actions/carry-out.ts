@@ -32,7 +32,7 @@ export interface Asked {
   readonly pageAt: number | null
 }
 
-export type Outcome =
+export type CarriedOut =
   /** It is noted in the ledger; `run`: the one that was begun. */
   | {
       readonly kind: 'noted'
@@ -91,7 +91,7 @@ export function findOffer(
 }
 
 /** @throws LedgerAway: nothing was done */
-export async function carryOut(deps: ConsoleDeps, asked: Asked): Promise<Outcome> {
+export async function carryOut(deps: ConsoleDeps, asked: Asked): Promise<CarriedOut> {
   const { subject, action: name } = asked
   const now = deps.now()
   const since = Math.max(asked.pageAt ?? now - PROGRAM_MAX_MS, now - PAGE_MAX_MS)
@@ -212,7 +212,7 @@ async function earlier(
   subject: Subject,
   action: string,
   { since, own = null }: { readonly since: number; readonly own?: number | null },
-): Promise<Outcome | null> {
+): Promise<CarriedOut | null> {
   const wanted = ownValue(SAME, action) ?? [action]
   const isFirst = (each: Action) =>
     wanted.includes(each.action) &&

@@ -11,7 +11,7 @@ import type { Visitor } from '../login/gate.ts'
 import { sessionOf, type ConsoleSessions } from '../sessions.ts'
 import { TEXT } from '../texts.ts'
 import { numberOf } from '../views/run.ts'
-import { carryOut, type Outcome, type Subject } from './carry-out.ts'
+import { carryOut, type CarriedOut, type Subject } from './carry-out.ts'
 
 const FORM_TOKEN = /^[\w-]{16,64}$/
 
@@ -31,7 +31,7 @@ export interface ActionSite {
   refuse(request: FastifyRequest, reply: FastifyReply, why: NotDone): Promise<FastifyReply>
 }
 
-type Told = Exclude<Outcome, { kind: 'unknown' | 'forbidden' | 'refused' }>
+type Told = Exclude<CarriedOut, { kind: 'unknown' | 'forbidden' | 'refused' }>
 
 const ACTION_PATHS = ['/runs/:run/:action', '/syncs/:sync/:action'] as const
 
@@ -88,7 +88,7 @@ async function act(
     via,
     token: isForm ? `${form} ${request.url.split('?')[0]}` : null,
   }
-  const outcome: Outcome =
+  const outcome: CarriedOut =
     subject === null
       ? { kind: 'unknown' }
       : await carryOut(deps, { subject, action, query: given, actor, pageAt: pageTime(via, made) })

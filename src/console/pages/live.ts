@@ -39,15 +39,9 @@ export function liveBlock(live: LiveView): Markup {
 }
 
 function partsBar(parts: NonNullable<LiveView['parts']>): Markup {
-  const segments = (
-    [
-      ['created', 'created'],
-      ['updated', 'updated'],
-      ['unchanged', 'rest'],
-      ['rejected', 'rejected'],
-      ['planned', 'planned'],
-    ] as const
-  ).map(([series, name]) => ({ series, name: TEXT.parts[name], value: parts[name] }))
+  const segments = (['created', 'updated', 'skipped', 'rejected', 'pending'] as const).map(
+    (name) => ({ series: name, name, value: parts[name] }),
+  )
   return html`${stackedBar(TEXT.soFar, segments)}
     <ul class="legend">
       ${segments.map(

@@ -12,18 +12,15 @@ import { liveLine } from './live.ts'
 import { inPath, stateOf, stepsOf, timeOf } from './parts.ts'
 import { quotaStrips } from './quota.ts'
 
-/** The parts of a run in charts, from the ground up, with their colours. */
-export const PART_SERIES = {
-  rest: 'unchanged',
-  created: 'created',
-  updated: 'updated',
-  deleted: 'withdrawn',
-  kept: 'kept',
-  rejected: 'rejected',
-} as const satisfies Record<keyof NonNullable<RunBar['parts']>, Series>
-
-export type PartName = keyof typeof PART_SERIES
-export const PART_NAMES = Object.keys(PART_SERIES) as readonly PartName[]
+/** The outcomes of a run in charts, from the ground up. */
+export const PART_NAMES = [
+  'unchanged',
+  'skipped',
+  'created',
+  'updated',
+  'deleted',
+  'rejected',
+] as const satisfies readonly (keyof NonNullable<RunBar['parts']>)[]
 
 export function overviewMain(data: Overview): Markup {
   const nowMs = Date.parse(data.made_at)
@@ -217,24 +214,19 @@ export function historyChart(
   room = HISTORY_RUNS,
 ): Markup {
   const columns = history.map(({ parts, tone }): SparkColumn => {
-    const values = parts === null ? [] : PART_NAMES.map((name) => segmentOf(name, parts[name]))
-    const mark = tone === 'bad' ? 'failed' : tone === 'live' ? 'sent' : 'superseded'
+    const values =
+      parts === null ? [] : PART_NAMES.map((name) => ({ series: name, name, value: parts[name] }))
+    const mark = tone === 'bad' ? 'failed' : tone === 'live' ? 'in_flight' : 'skipped'
     return { values, mark }
   })
   return spark(TEXT.lastRuns(history.length, sync), historyText(history), columns, room)
 }
 
-const segmentOf = (name: PartName, value: number) => ({
-  series: PART_SERIES[name],
-  name: TEXT.parts[name],
-  value,
-})
-
 /** What the chart shows, in words: the sums, and how many ended how. */
 function historyText(history: readonly RunBar[]): string {
   const sums = PART_NAMES.map((name) => {
     const sum = history.reduce((total, { parts }) => total + (parts?.[name] ?? 0), 0)
-    return sum === 0 ? null : `${formatNumber(sum)} ${TEXT.parts[name]}`
+    return sum === 0 ? null : `${formatNumber(sum)} ${name}`
   })
   return sums.filter((part) => part !== null).join(', ') || TEXT.noBooks
 }

@@ -148,7 +148,7 @@ function rowsPart(data: PlanView, plan: ShownPlan): Markup {
           recordId,
           more,
           href: `/rows?key=${inPath(key)}`,
-          about: state === 'planned' ? verdict : `${verdict}, ${state.replaceAll('_', ' ')}`,
+          about: state === 'pending' ? verdict : `${verdict}, ${state.replaceAll('_', ' ')}`,
         }),
       ),
       { heads: plans.heads, areHidden: values === 'hidden' },

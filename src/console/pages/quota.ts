@@ -44,8 +44,8 @@ export const quotaRuns = (runs: QuotaPage['runs']): Markup =>
 const KINDS = [
   { kind: 'import', series: 'created' },
   { kind: 'mirror', series: 'request' },
-  { kind: 'backfill', series: 'absent' },
-  { kind: 'interactive', series: 'exists' },
+  { kind: 'backfill', series: 'skipped' },
+  { kind: 'interactive', series: 'in_flight' },
   { kind: 'refused', series: 'rejected' },
 ] as const
 
@@ -92,9 +92,9 @@ function segmentsOf({ ours, others, limit, unlimited, reserve }: OrgQuotaView): 
   const free = limit === null || unlimited ? 0 : Math.max(0, limit - ours - others - kept)
   return [
     { series: 'request', name: TEXT.quotaOurs, value: ours },
-    { series: 'exists', name: TEXT.quotaOthers, value: others },
-    { series: 'planned', name: TEXT.quotaFree, value: free },
-    { series: 'superseded', name: TEXT.quotaReserve, value: kept },
+    { series: 'in_flight', name: TEXT.quotaOthers, value: others },
+    { series: 'pending', name: TEXT.quotaFree, value: free },
+    { series: 'skipped', name: TEXT.quotaReserve, value: kept },
   ]
 }
 

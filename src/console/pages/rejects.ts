@@ -3,7 +3,7 @@
 import { miniBar } from '../../report/charts.ts'
 import { html, type Markup } from '../../report/escape.ts'
 import { countText, formatNumber } from '../../report/format.ts'
-import type { ItemState } from '../../core/domain/item-states.ts'
+import type { ItemState } from '../../core/domain/outcomes.ts'
 import { TEXT } from '../texts.ts'
 import type { RejectsView } from '../views/rejects.ts'
 import { stepsOf, valuesNote } from './parts.ts'
@@ -57,7 +57,7 @@ function groupCard(group: RejectsView['groups'][number], highest: number): Marku
     <p class="soft small">
       ${meaning}${reason !== null && code !== null && ` (${code})`}${group.further && `; ${TEXT.further}`}
     </p>
-    ${miniBar([{ series: state as ItemState, name: state, value: rows }], rows / highest)}
+    ${miniBar([{ series: 'rejected', name: state, value: rows }], rows / highest)}
     <p>
       <b>${countText(rows, 'row')}</b
       >${left !== null && left !== rows && `, ${TEXT.stillLeft(left)}`}, ${TEXT.exampleRow}

@@ -10,7 +10,7 @@ import type { RunBar } from '../views/shapes.ts'
 import type { SyncView } from '../views/sync.ts'
 import { actionLogPart, offersPart } from './actions.ts'
 import { liveBlock } from './live.ts'
-import { historyChart, needBody, PART_NAMES, PART_SERIES } from './overview.ts'
+import { historyChart, needBody, PART_NAMES } from './overview.ts'
 import { cardsTable, facts, figures, inPath, stateOf, texts, timeOf } from './parts.ts'
 import { schemaChangesPart } from './schema-changes.ts'
 
@@ -70,7 +70,7 @@ function historyPart({ history, summary }: SyncView): Markup | false {
         ${history.length > 1 && html`<span>– ${timeOf(history.at(-1)!.opened_at, 'short')}</span>`}
       </p>
       <ul class="legend">
-        ${there.map((name) => html`<li>${swatch(PART_SERIES[name])}${TEXT.parts[name]}</li>`)}
+        ${there.map((name) => html`<li>${swatch(name)}${name}</li>`)}
       </ul>`,
   )
 }
@@ -208,10 +208,7 @@ function runsPart({ runs, next_before: next, summary }: SyncView): Markup {
     TEXT.runs,
     null,
     html`${cardsTable(
-      [
-        ...texts(TEXT.runHead, TEXT.state, TEXT.beganHead),
-        ...figures(TEXT.rows, ...SHOWN.map((name) => TEXT.partHeads[name])),
-      ],
+      [...texts(TEXT.runHead, TEXT.state, TEXT.beganHead), ...figures(TEXT.rows, ...SHOWN)],
       runs.map(runCells),
     )}
     ${
@@ -223,7 +220,7 @@ function runsPart({ runs, next_before: next, summary }: SyncView): Markup {
   )
 }
 
-const SHOWN = ['created', 'updated', 'deleted', 'kept', 'rejected'] as const
+const SHOWN = ['created', 'updated', 'deleted', 'skipped', 'rejected'] as const
 
 function runCells({ run, purpose, state, tone, opened_at: at, seconds, rows, parts }: RunBar) {
   const number = (value: number | null | undefined) =>

@@ -66,7 +66,7 @@ function endedOffers({ kind, purpose, counts }: Run, of: OfferOf): OfferedAction
   const { created, updated } = counts.states
   const isRetried = purpose !== 'reconcile' && purpose !== 'undo'
   const isLeft = isRetried && countRejects(counts) + countReadBackDifferent(counts) > 0
-  const { removed = 0 } = counts.removals ?? {}
+  const { deleted: removed = 0 } = counts.removals ?? {}
   return [
     ...(isLeft ? [of('retry', true)] : []),
     ...(created + updated + removed > 0 ? [of('undo', true)] : []),

@@ -134,7 +134,7 @@ async function planOf(
   const { verdicts, properties, planned: rows } = await totalsOf(ledger, applied.run, stored)
   const filter = filterOf(query, made)
   const page = await readRows(ledger, made, { filter, after: numberOf(query['after']) ?? 0 })
-  const { planned: removals = 0 } = await ledger.removalCounts(applied.run)
+  const { pending: removals = 0 } = await ledger.removalCounts(applied.run)
   const lookedUp = Object.values(verdicts).reduce((sum, each) => sum + each, 0)
   return {
     number: applied.number,
@@ -211,7 +211,7 @@ async function readRows(
 function rowOf(row: Read, values: PlanView['values']): ShownPlan['rows'][number] {
   const { line, verdict, state, recordId } = row
   const { key, changes, more } = planPageRow(row)
-  const stays = verdict === 'kept' || verdict === 'changed'
+  const stays = verdict === 'protected' || verdict === 'changed'
   return {
     line,
     key,

@@ -1,7 +1,8 @@
 // The rows of a run that need a person, by what is wrong with them. No value and no key of a row is in it.
 
 import { z } from 'zod'
-import { LIVE_STATES, REJECT_STATES, type ItemState } from '../../core/domain/books.ts'
+import { LIVE_STATES } from '../../core/domain/books.ts'
+import { isReject, REJECT_STATES } from '../../core/domain/outcomes.ts'
 import { propertyOfField } from '../../core/domain/error-field.ts'
 import { CHANGED_BY_OTHERS } from '../../core/domain/protection.ts'
 import { publicError } from '../../contract/index.ts'
@@ -149,9 +150,9 @@ function viewOf(
   const { properties } = jobOf(run, 'import').sync.import
   const { items, state, column, example, isMore } = group
   const kind =
-    group.reason === CHANGED_BY_OTHERS && state === 'rejected'
+    group.reason === CHANGED_BY_OTHERS && state === 'refused'
       ? 'set_aside'
-      : isRejectState(state)
+      : isReject(state)
         ? state
         : 'different'
   const same = left?.find((each) => keyOf(each) === keyOf(group))
@@ -168,12 +169,6 @@ function viewOf(
     helps: TEXT.helps[kind],
   }
 }
-
-type RejectState = keyof typeof TEXT.helps
-const isRejectState = (
-  state: ItemState,
-): state is Exclude<RejectState, 'different' | 'set_aside'> & ItemState =>
-  REJECT_STATES.includes(state)
 
 function stepsFor(
   run: Run,

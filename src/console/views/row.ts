@@ -247,13 +247,13 @@ const TONES: Partial<Record<RowItem['state'], RowEvent['tone']>> = {
   created: 'good',
   updated: 'good',
   unchanged: 'none',
-  planned: 'live',
-  sent: 'live',
+  pending: 'live',
+  in_flight: 'live',
   invalid: 'look',
-  rejected: 'bad',
-  failed: 'bad',
+  refused: 'bad',
+  outcome_unknown: 'bad',
   conflict: 'look',
-  unsent: 'look',
+  not_sent: 'look',
 }
 
 function eventOfItem(item: RowItem, isMapped: (name: string) => boolean): RowEvent {

@@ -1,7 +1,7 @@
 // Runs as the columns of a chart and the lines of a list: what became of the rows of each.
 
-import { countRejects, isComplete, LIVE_STATES, type Books } from '../../core/domain/books.ts'
-import { countDoneRemovals } from '../../core/domain/removals.ts'
+import { countOf, outcomeCounts } from '../../core/domain/outcome-counts.ts'
+import { isComplete, LIVE_STATES, type Books } from '../../core/domain/books.ts'
 import type { Run, RunBrief, RunCounters } from '../../ledger/ledger.ts'
 import type { RunBar, Tone } from './shapes.ts'
 
@@ -13,31 +13,23 @@ export function toneOf({ state, reason }: Pick<Run, 'state' | 'reason'>): Tone {
   return 'look'
 }
 
-function partsOfBooks(books: Books): NonNullable<RunBar['parts']> {
-  const { created, updated, kept, unchanged, superseded, exists, absent, withdrawn, corrected } =
-    books.states
-  return {
-    created,
-    updated,
-    deleted: books.removals ? countDoneRemovals(books.removals) : 0,
-    kept,
-    rejected: countRejects(books),
-    rest: unchanged + superseded + exists + absent + withdrawn + corrected,
-  }
-}
+const partsOfBooks = ({ states, removals }: Books): NonNullable<RunBar['parts']> => ({
+  ...outcomeCounts('row', states),
+  deleted: countOf(removals, 'deleted'),
+})
 
 /** Of a live import, from its counters. */
 export function partsOfCounters(counters: RunCounters, done = false) {
-  const { created, updated, rejected, failed, spared, planned } = counters
-  const settled = created + updated + rejected + failed + spared
+  const { created, updated, skipped, rejected, planned } = counters
+  const settled = created + updated + skipped + rejected
   return {
     created,
     updated,
+    unchanged: 0,
+    skipped,
     deleted: 0,
-    kept: 0,
-    rejected: rejected + failed,
-    rest: spared,
-    planned: done ? 0 : Math.max(0, planned - settled),
+    rejected,
+    pending: done ? 0 : Math.max(0, planned - settled),
   }
 }
 
@@ -51,10 +43,10 @@ export function barOf(brief: RunBrief): RunBar {
         : {
             created: streams.inserted,
             updated: streams.changed,
+            unchanged: Math.max(0, streams.read - streams.inserted - streams.changed),
+            skipped: 0,
             deleted: streams.deleted,
-            kept: 0,
             rejected: 0,
-            rest: Math.max(0, streams.read - streams.inserted - streams.changed),
           }
   const isLive = LIVE_STATES.includes(brief.state)
   return {

@@ -171,7 +171,7 @@ async function planOf(ledger: Ledger, run: Run): Promise<RunView['plan']> {
     verdicts: Object.entries(counts).flatMap(([verdict, rows]) =>
       rows > 0 ? [{ verdict, rows }] : [],
     ),
-    removals: removals.planned ?? 0,
+    removals: removals.pending ?? 0,
   }
 }
 

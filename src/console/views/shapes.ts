@@ -29,14 +29,14 @@ export const step = z.object({
   command: textOrNull.describe('The command to type.'),
 })
 
-/** What became of the rows of a run, in the parts that charts show. */
+/** Rows of a run by outcome, and records that it deleted. */
 export const runParts = z.object({
   created: count,
   updated: count,
+  unchanged: count,
+  skipped: count,
   deleted: count,
-  kept: count.describe('Left as others changed them.'),
   rejected: count,
-  rest: count.describe('Unchanged, or not to be written.'),
 })
 
 export const runBar = z.object({
@@ -60,7 +60,7 @@ export const liveProgress = z.object({
   per_second: z.number().nullable(),
   seconds_left: z.number().nullable(),
   parts: runParts
-    .extend({ planned: count })
+    .extend({ pending: count })
     .nullable()
     .describe('Of an import: rows by outcome so far, and those still to be sent.'),
 })

@@ -1,20 +1,12 @@
 // The books of a run, the state that they give it, and the states of items and runs (design section 4).
 // Promise kept here: rows read equals the sum of the item states, always.
 
-import { ITEM_STATES, OPEN_STATES, REJECT_STATES, type ItemState } from './item-states.ts'
-import { LINK_REJECT_STATES, LINK_STATES, OPEN_LINK_STATES, type LinkState } from './link-states.ts'
+import { type ItemState, type LinkState } from './outcomes.ts'
+import { countDiffering, countOf, countAll, zeroStates, type Counts } from './outcome-counts.ts'
+import type { DeletionCounts } from './deletions.ts'
 import type { KeptReason } from './protection.ts'
-import { zeroCounts } from '../register.ts'
-import {
-  countLeftRemovals,
-  countOpenRemovals,
-  countRejectedRemovals,
-  type RemovalCounts,
-} from './removals.ts'
 import type { CompleteState } from './run-states.ts'
 
-export * from './item-states.ts'
-export * from './link-states.ts'
 export * from './run-states.ts'
 
 /** What reading back showed, as counts of rows that were written. */
@@ -56,7 +48,7 @@ export interface Books {
   readonly readToEnd?: false
   readonly readBack: ReadBack
   /** Records whose rows are gone, or ask for it, by what became of them. Left out if there is none. */
-  readonly removals?: RemovalCounts
+  readonly removals?: DeletionCounts
   /** Values of records that the run did not write over. Left out if there are none. */
   readonly kept?: KeptCounts
   /** Values of records that the run wrote over although the sync, which protects values, had not written them before. Left out if none. */
@@ -86,52 +78,46 @@ export interface LinkBooks {
 export const countReadBackDifferent = ({ readBack }: Books): number =>
   readBack.different + readBack.missing + (readBack.overwritten ?? 0)
 
-/** What the run knows to differ: such rows, and records that the source has no row of and that are left. */
+/** Rows, links and deletions of a run, each by state. */
+const countsOf = ({ states, links, removals }: Books): readonly (Counts | undefined)[] => [
+  states,
+  links?.states,
+  removals,
+]
+
+/** What the run knows to differ: rows read back otherwise, and records that are left although the source has no row of them. */
 export const countKnownDifferent = (books: Books): number =>
-  countReadBackDifferent(books) + countLeftRemovals(books.removals)
+  countReadBackDifferent(books) + countDiffering(books.removals)
 
-/** Rows in a state that needs a person's attention. */
+/** Rows that were rejected. */
 export const countRejects = ({ states }: Pick<Books, 'states'>): number =>
-  REJECT_STATES.reduce((sum, state) => sum + states[state], 0)
+  countOf(states, 'rejected')
 
-/** Links in a state that needs a person's attention. */
+/** Links that were rejected. */
 export const countLinkRejects = ({ links }: Pick<Books, 'links'>): number =>
-  links === undefined ? 0 : LINK_REJECT_STATES.reduce((sum, state) => sum + links.states[state], 0)
+  countOf(links?.states, 'rejected')
 
 /** Links whose targets do not exist yet. */
-export const countParked = ({ links }: Pick<Books, 'links'>): number => links?.states.parked ?? 0
-
-/** Links that the service answered as made, and that are not there. */
-export const countNotKept = ({ links }: Pick<Books, 'links'>): number => links?.states.not_kept ?? 0
+export const countTargetMissing = ({ links }: Pick<Books, 'links'>): number =>
+  links?.states.target_missing ?? 0
 
 /** Links that are not there, and that a later run makes. */
-export const countMissingLinks = (books: Pick<Books, 'links'>): number =>
-  countParked(books) + countNotKept(books)
+export const countWaiting = ({ links }: Pick<Books, 'links'>): number =>
+  countOf(links?.states, 'waiting')
 
-/** Rows that need a person, and records without a row that could not be removed. */
+/** Rows that need a person, and deletions that were rejected. */
 export const countNeedsPerson = (books: Books): number =>
-  countRejects(books) + countRejectedRemovals(books.removals)
+  countRejects(books) + countOf(books.removals, 'rejected')
 
-export const emptyStates = (): Record<ItemState, number> => zeroCounts(ITEM_STATES)
+export const emptyStates = (): Record<ItemState, number> => zeroStates('row')
 
-export function sumOfStates(states: Readonly<Record<ItemState, number>>): number {
-  return ITEM_STATES.reduce((sum, state) => sum + states[state], 0)
-}
-
-export const sumOfLinkStates = (states: LinkBooks['states']): number =>
-  LINK_STATES.reduce((sum, state) => sum + states[state], 0)
-
-/** True if every link read is in exactly one terminal state. */
-const areLinksBalanced = ({ read, states }: LinkBooks): boolean =>
-  read === sumOfLinkStates(states) && OPEN_LINK_STATES.every((state) => states[state] === 0)
-
-/** True if every row read is in exactly one terminal state, every link too, and no removal is open. */
+/** True if each row read and each link has exactly one outcome, and no deletion is open. */
 export function isBalanced(books: Books): boolean {
+  const { read, states, links } = books
   return (
-    books.read === sumOfStates(books.states) &&
-    OPEN_STATES.every((state) => books.states[state] === 0) &&
-    (books.links === undefined || areLinksBalanced(books.links)) &&
-    countOpenRemovals(books.removals) === 0
+    read === countAll(states) &&
+    (links === undefined || links.read === countAll(links.states)) &&
+    countsOf(books).every((counts) => countOf(counts, null) === 0)
   )
 }
 
@@ -139,26 +125,26 @@ export function isBalanced(books: Books): boolean {
  * The final state of a run that ended by itself. Books that do not balance are never complete, and neither is a run that
  * knows of a difference.
  * @param found of a reconciliation: `left`, the records that still differ, and whether it only compared. Rows and links of a run
- * that only compared are `unsent`, and nothing has rejected them.
+ * that only compared are `not_sent`, and nothing has rejected them.
  */
 export function finalState(
   books: Books,
   found: { readonly left: number; readonly isLook: boolean } = { left: 0, isLook: false },
 ): CompleteState | 'failed' {
   if (!isBalanced(books)) return 'failed'
-  const unsent = books.states.unsent + (books.links?.states.unsent ?? 0)
-  const rejects = countNeedsPerson(books) + countLinkRejects(books) - (found.isLook ? unsent : 0)
+  const notSent = books.states.not_sent + (books.links?.states.not_sent ?? 0)
+  const rejects = countNeedsPerson(books) + countLinkRejects(books) - (found.isLook ? notSent : 0)
   if (rejects > 0) return 'complete_with_rejects'
-  return found.left + countKnownDifferent(books) + countMissingLinks(books) > 0
+  return found.left + countKnownDifferent(books) + countWaiting(books) > 0
     ? 'complete_with_differences'
     : 'complete'
 }
 
-/** The final state that a run would have if its parked links were linked: another run has taken them up. */
-export function stateWithoutParked(books: Books): CompleteState | 'failed' {
+/** The final state that a run would have if the links whose targets were missing were linked: another run has taken them up. */
+export function stateOnceLinked(books: Books): CompleteState | 'failed' {
   const { links } = books
   if (links === undefined) return finalState(books)
-  const { parked, linked } = links.states
-  const states = { ...links.states, parked: 0, linked: linked + parked }
+  const { target_missing: waiting, linked } = links.states
+  const states = { ...links.states, target_missing: 0, linked: linked + waiting }
   return finalState({ ...books, links: { ...links, states } })
 }

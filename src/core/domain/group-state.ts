@@ -7,10 +7,10 @@ export interface GroupedSync extends GroupedRun {
   readonly sync: string
   readonly kind: 'import' | 'mirror'
   readonly after: readonly string[]
-  /** The run that tries its parked links at the end of the group; left out where none does. */
+  /** The run that tries its waiting links at the end of the group; left out where none does. */
   readonly links?: GroupedRun | undefined
-  /** What its state would be if its parked links were linked; left out where it has none. */
-  readonly withoutParked?: RunState | undefined
+  /** What its state would be if its waiting links were linked; left out where it has none. */
+  readonly onceLinked?: RunState | undefined
 }
 
 /** How far a run of a group is; `waiting`: for those before it, or for one of the places. */
@@ -24,7 +24,7 @@ export interface GroupedRun {
   readonly reason: string | null
 }
 
-/** The runs of a group as rows: each sync, and below it the run that tries its parked links, as `links of contacts`. */
+/** The runs of a group as rows: each sync, and below it the run that tries its waiting links, as `links of contacts`. */
 export const groupedRuns = (syncs: readonly GroupedSync[]): readonly GroupedSync[] =>
   syncs.flatMap(({ links, ...one }) =>
     links === undefined
@@ -32,10 +32,10 @@ export const groupedRuns = (syncs: readonly GroupedSync[]): readonly GroupedSync
       : [one, { ...links, sync: `links of ${one.sync}`, kind: one.kind, after: [] }],
   )
 
-/** The states that count for a group whose runs have ended: one that has tried the parked links of a sync answers for them. */
+/** The states that count for a group whose runs have ended: one that has tried the waiting links of a sync answers for them. */
 export const countedStates = (syncs: readonly GroupedSync[]): readonly RunState[] =>
-  syncs.flatMap(({ state, withoutParked, links }) =>
-    (links === undefined ? [state] : [withoutParked ?? state, links.state]).map(ended),
+  syncs.flatMap(({ state, onceLinked, links }) =>
+    (links === undefined ? [state] : [onceLinked ?? state, links.state]).map(ended),
   )
 
 /** One that has not begun does not count as done. */

@@ -2,7 +2,7 @@
 
 import { SyncError } from '../errors.ts'
 import { namesWith } from '../register.ts'
-import type { SparedState, WrittenState } from './item-states.ts'
+import type { SparedState, WrittenState } from './outcomes.ts'
 
 interface ImportModeEntry {
   /** For the reference of the configuration. */
@@ -18,7 +18,7 @@ interface ImportModeEntry {
   /** What a row is whose lost answer is settled by a look-up that finds its record as it was sent. */
   readonly found: WrittenState
   /** The state of a row that is not written because its key exists, or because it does not; null if each row is written. */
-  readonly spares: Exclude<SparedState, 'kept'> | null
+  readonly spares: Exclude<SparedState, 'protected'> | null
 }
 
 const IMPORT_MODE = {
@@ -47,7 +47,7 @@ const IMPORT_MODE = {
     single: 'updateRecord',
     needs: ['update'],
     found: 'updated',
-    spares: 'absent',
+    spares: 'not_found',
   },
   /** Of a sync with `link`: its rows are looked up, and only their links are written. */
   link: {
@@ -57,7 +57,7 @@ const IMPORT_MODE = {
     single: null,
     needs: ['associate'],
     found: 'updated',
-    spares: 'absent',
+    spares: 'not_found',
   },
 } as const satisfies Record<string, ImportModeEntry>
 export type ImportMode = keyof typeof IMPORT_MODE

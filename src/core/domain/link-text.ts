@@ -1,22 +1,22 @@
 // What became of the links of a run, in words.
 
 import { countText, formatNumber } from '../format.ts'
-import { countLinkRejects, countNotKept, countParked, type Books } from './books.ts'
+import { countLinkRejects, countTargetMissing, type Books } from './books.ts'
 
 /**
- * `3 links are parked: their targets do not exist yet; 1 link was not accepted`; null if all were linked and took no other's place, or
+ * `3 links are waiting: their targets do not exist yet; 1 link was rejected`; null if all were linked and took no other's place, or
  * there are none.
  */
 export function linksText(books: Pick<Books, 'links'>): string | null {
-  const [parked, rejects] = [countParked(books), countLinkRejects(books)]
-  const lost = countNotKept(books)
+  const [waiting, rejects] = [countTargetMissing(books), countLinkRejects(books)]
+  const lost = books.links?.states.vanished ?? 0
   const replaced = books.links?.replaced ?? 0
   const texts = [
-    ...(parked > 0
+    ...(waiting > 0
       ? [
-          parked === 1
-            ? '1 link is parked: its target does not exist yet'
-            : `${formatNumber(parked)} links are parked: their targets do not exist yet`,
+          waiting === 1
+            ? '1 link is waiting: its target does not exist yet'
+            : `${formatNumber(waiting)} links are waiting: their targets do not exist yet`,
         ]
       : []),
     ...(lost > 0
@@ -27,11 +27,7 @@ export function linksText(books: Pick<Books, 'links'>): string | null {
         ]
       : []),
     ...(rejects > 0
-      ? [
-          rejects === 1
-            ? '1 link was not accepted'
-            : `${formatNumber(rejects)} links were not accepted`,
-        ]
+      ? [rejects === 1 ? '1 link was rejected' : `${formatNumber(rejects)} links were rejected`]
       : []),
     ...(replaced > 0
       ? [

@@ -10,10 +10,10 @@ const ROW_CHANGE = {
   create: { meaning: 'no record has the key: a new one is made' },
   update: { meaning: 'the record gets other values' },
   equal: { meaning: 'the record has these values already; not sent' },
-  kept: { meaning: 'others changed what the row would; left as it is' },
+  protected: { meaning: 'others changed what the row would; left as it is' },
   changed: { meaning: 'others changed what the row would; refused (on_conflict: reject)' },
   exists: { meaning: 'there already, and left as it is (mode create)' },
-  absent: { meaning: 'not there, and not created (mode update)' },
+  not_found: { meaning: 'not there, and not created (mode update)' },
   ambiguous: { meaning: 'several records have the key; refused' },
   /** A key without a record that was accepted before. */
   unknown: {

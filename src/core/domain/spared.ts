@@ -6,7 +6,7 @@ import { keptBecause } from './protection.ts'
 
 /** `3 rows are there already, and were not written; 1 row is not there, and was not created`; null if there is none. */
 export function sparedText({
-  states: { exists, absent, kept },
+  states: { exists, not_found: absent, protected: kept },
   kept: values,
   writtenOver: over,
 }: Pick<Books, 'states' | 'kept' | 'writtenOver'>): string | null {

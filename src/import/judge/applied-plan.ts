@@ -4,7 +4,7 @@
 import { countText } from '../../core/format.ts'
 import { SyncError } from '../../core/errors.ts'
 import { PLAN_AGE_MAX_MS } from '../../core/limits.ts'
-import { WRITTEN_STATES } from '../../core/domain/item-states.ts'
+import { WRITTEN_STATES } from '../../core/domain/outcomes.ts'
 import { isComplete } from '../../core/domain/run-states.ts'
 import type { BeforeImages, Plans, Run, Runs, StepStates } from '../../ledger/ledger.ts'
 import { jobOf } from '../../runs/job.ts'

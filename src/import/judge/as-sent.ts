@@ -2,7 +2,7 @@
 // because a row that is looked up again may change others. Promise kept here: what the ledger knows of a property that is left out
 // stays, since the record has it.
 
-import type { ItemState } from '../../core/domain/item-states.ts'
+import type { ItemState } from '../../core/domain/outcomes.ts'
 import { keepsBefore } from '../../core/domain/protection.ts'
 import { parseJson, writeJson } from '../../core/json.ts'
 import type { ImportConfig } from '../../../config/index.ts'

@@ -32,7 +32,7 @@ export function changedByOthers(
   { item, protection: { refused } }: Pick<RowChange, 'item' | 'protection'>,
 ): ItemOutcome {
   return {
-    ...blankOutcome(item, 'rejected'),
+    ...blankOutcome(item, 'refused'),
     reason: CHANGED_BY_OTHERS,
     field: `/properties/${refused[0]!.property}`,
     detail: changedText(refused),

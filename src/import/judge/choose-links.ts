@@ -1,7 +1,7 @@
 // What becomes of planned links before any is sent: those whose row was not written, or whose target does not exist, are settled; the
 // others get the records of both ends.
 
-import type { ItemState } from '../../core/domain/item-states.ts'
+import type { ItemState } from '../../core/domain/outcomes.ts'
 import type { ImportMode } from '../../core/domain/import-modes.ts'
 import type { LinkOutcome, OvertakenReason, PlannedLink } from '../../ledger/ledger.ts'
 import type { LinkScene } from './link-scene.ts'
@@ -21,11 +21,11 @@ function rowMeaning(row: ItemState | null, mode: ImportMode): 'send' | 'spared' 
     case 'created':
     case 'updated':
     case 'unchanged':
-    case 'kept':
+    case 'protected':
       return 'send'
     case 'exists':
       return mode === 'link' ? 'send' : 'spared'
-    case 'absent':
+    case 'not_found':
       return mode === 'link' ? 'absent' : 'spared'
     default:
       return 'not'
@@ -59,14 +59,14 @@ export async function chooseLinks(
     if (isRecord(target) && isRecord(source))
       send.push({ link, missing, sourceId: source.id, targetId: target.id })
     else if (target === 'several')
-      settled.push(unanswered(link, 'rejected', 'ambiguous_target', ends))
+      settled.push(unanswered(link, 'refused', 'ambiguous_target', ends))
     else settled.push(missingOutcome(link, missing, 'target_missing', ends))
   }
   const overtaken = await overtakenBy(scene, send)
   for (const { link, sourceId, targetId } of send) {
     const reason = overtaken.get(link)
     if (reason !== undefined)
-      settled.push(unanswered(link, 'skipped', reason, { sourceId, targetId }))
+      settled.push(unanswered(link, 'not_wanted', reason, { sourceId, targetId }))
   }
   return { send: send.filter(({ link }) => !overtaken.has(link)), settled }
 }
@@ -109,16 +109,16 @@ async function overtakenBy(
 
 function beforeLookUp(scene: LinkScene, mode: ImportMode, link: PlannedLink): LinkOutcome | null {
   const configured = scene.configured(link)
-  if (configured === null) return unanswered(link, 'skipped', 'not_configured')
+  if (configured === null) return unanswered(link, 'not_wanted', 'not_configured')
   switch (rowMeaning(link.row, mode)) {
     case 'send':
       return null
     case 'spared':
-      return unanswered(link, 'skipped', 'row_spared')
+      return unanswered(link, 'not_wanted', 'row_spared')
     case 'absent':
       return missingOutcome(link, configured.missing, 'source_missing')
     case 'not':
-      return unanswered(link, 'unsent', 'row_not_written')
+      return unanswered(link, 'not_sent', 'row_not_written')
   }
 }
 
@@ -145,12 +145,12 @@ function withoutSource(
   link: PlannedLink,
   found: FoundRecord,
 ): LinkOutcome {
-  if (found === 'several') return unanswered(link, 'rejected', 'ambiguous_match')
+  if (found === 'several') return unanswered(link, 'refused', 'ambiguous_match')
   if (mode === 'link')
     return missingOutcome(link, scene.configured(link)!.missing, 'source_missing')
   return hasRecord(mode, link)
-    ? unanswered(link, 'rejected', 'source_missing')
-    : unanswered(link, 'unsent', 'row_not_written')
+    ? unanswered(link, 'refused', 'source_missing')
+    : unanswered(link, 'not_sent', 'row_not_written')
 }
 
 async function findTargets(scene: LinkScene, links: readonly PlannedLink[]) {

@@ -177,7 +177,7 @@ export class RowChooser {
     const { ledger } = this.#deps
     const { run } = this.#job
     const equal = isOf('equal')
-    const compared = [...equal, ...isOf('kept')]
+    const compared = [...equal, ...isOf('protected')]
     // What an earlier look-up has found of a row does not hold any more.
     const earlier = await ledger.imagesOf(
       run,
@@ -201,7 +201,7 @@ export class RowChooser {
     ordinal: item.ordinal,
     recordId: image.recordId,
     kind: null,
-    spared: image.verdict === 'kept' ? 'kept' : null,
+    spared: image.verdict === 'protected' ? 'protected' : null,
     marks: protection.marks ?? this.#hashesOf!(item.sent),
     held: null,
     differences: [],
@@ -225,7 +225,7 @@ export class RowChooser {
       if (row.record !== null) return this.#doneOf(row) ?? []
       const isSpent = row.item.attempts + 1 >= ITEM_ATTEMPTS_MAX
       // A service whose index lags may have the record all the same: then only the service itself can refuse a second one.
-      return this.#isUnique && !isSpent ? [blankOutcome(row.item, 'planned')] : []
+      return this.#isUnique && !isSpent ? [blankOutcome(row.item, 'pending')] : []
     })
     await this.#settle(outcomes, items)
   }
@@ -243,7 +243,7 @@ export class RowChooser {
     if (aimed.every(isSame)) return true
     const outcomes = aimed.flatMap(([item, outcome]) => {
       if (outcome !== null) return [outcome]
-      return item.attempts + 1 >= ITEM_ATTEMPTS_MAX ? [] : [blankOutcome(item, 'planned')]
+      return item.attempts + 1 >= ITEM_ATTEMPTS_MAX ? [] : [blankOutcome(item, 'pending')]
     })
     await this.#settle(outcomes, items)
     return false
@@ -258,7 +258,7 @@ export class RowChooser {
     const status = isUpdate ? 404 : 409
     const asked = items.filter((_, index) => {
       const { state, httpStatus } = outcomes[index]!
-      return state === 'rejected' && httpStatus === status
+      return state === 'refused' && httpStatus === status
     })
     // The answer is recorded even if the look-up fails.
     const found = await this.#find(asked, { whole: !isUpdate }).catch(() => [])
@@ -272,10 +272,10 @@ export class RowChooser {
         return isUpdate
           ? this.#goneOf(item, outcome, row)
           : this.#conflictOf(item, outcome, row, attempt > 1 || doubted.has(item.ordinal))
-      const isDoubtful = outcome.state === 'planned' && outcome.httpStatus === 500
+      const isDoubtful = outcome.state === 'pending' && outcome.httpStatus === 500
       // It may be there: without a service that refuses a second record it is not sent again.
       return !isUpdate && isDoubtful && !this.#isUnique
-        ? { ...outcome, state: 'sent', inDoubt: true }
+        ? { ...outcome, state: 'in_flight', inDoubt: true }
         : outcome
     })
   }
@@ -291,7 +291,7 @@ export class RowChooser {
   /** Of an update: the record that has the key now. What the ledger knows of it may have another key by now. */
   #aimedOf({ item, record, isSeveral }: FoundRow): Choice {
     if (isSeveral) return [item, this.#ambiguousOf(item)]
-    if (record === null) return [item, blankOutcome(item, 'absent')]
+    if (record === null) return [item, blankOutcome(item, 'not_found')]
     return [aimedAt(item, record.id), null]
   }
 
@@ -337,16 +337,16 @@ export class RowChooser {
     const { httpStatus } = outcome
     const isSpent = item.attempts + 1 >= ITEM_ATTEMPTS_MAX
     if (row === undefined)
-      return isSpent ? outcome : { ...blankOutcome(item, 'planned'), httpStatus }
+      return isSpent ? outcome : { ...blankOutcome(item, 'pending'), httpStatus }
     if (row.isSeveral) return this.#ambiguousOf(item)
-    if (row.record === null) return { ...blankOutcome(item, 'absent'), httpStatus }
-    return isSpent ? outcome : { ...blankOutcome(item, 'planned'), httpStatus }
+    if (row.record === null) return { ...blankOutcome(item, 'not_found'), httpStatus }
+    return isSpent ? outcome : { ...blankOutcome(item, 'pending'), httpStatus }
   }
 
   #ambiguousOf(item: PlannedItem): ItemOutcome {
     const { name } = stagedMatchingProperty(this.#job.config, this.#job.schema)
     return {
-      ...blankOutcome(item, 'rejected'),
+      ...blankOutcome(item, 'refused'),
       ...AMBIGUOUS,
       field: `/properties/${name}`,
       detail: SEVERAL_RECORDS,
@@ -379,7 +379,7 @@ const isMaybeWritten = ({ attempts, isReplayed }: PlannedItem): boolean =>
   attempts > 0 || isReplayed === true
 
 const inDoubt = (item: PlannedItem): ItemOutcome => ({
-  ...blankOutcome(item, 'sent'),
+  ...blankOutcome(item, 'in_flight'),
   inDoubt: true,
 })
 

@@ -5,7 +5,7 @@
 import type { RecordRepresentation } from '../../contract/index.ts'
 import { ownValue, writeJson } from '../../core/json.ts'
 import { keepsBefore } from '../../core/domain/protection.ts'
-import type { SettledRemoval } from '../../core/domain/removals.ts'
+import type { SettledDeletion } from '../../core/domain/outcomes.ts'
 import { isSameMeaning } from '../look/compare.ts'
 import type {
   AcceptedRecords,
@@ -80,7 +80,7 @@ export const OWN_ROW = 'own_row'
 
 type Known = OpenRemoval & { readonly accepted: NonNullable<OpenRemoval['accepted']> }
 type Verdict = {
-  readonly state: SettledRemoval
+  readonly state: SettledDeletion
   readonly reason?: string
   readonly detail?: string
 }
@@ -116,7 +116,7 @@ export async function judge(
   const known = open.filter((one): one is Known => one.cause !== 'extra' && isTracked(one))
   const settled: RemovalOutcome[] = open
     .filter((one) => one.cause !== 'extra' && !isTracked(one))
-    .map((one) => outcome(one, { state: 'not_tracked', reason: 'no_record' }))
+    .map((one) => outcome(one, { state: 'not_owned', reason: 'no_record' }))
   const sent: Judged['sent'][number][] = []
   const judgeable = [...extra, ...known]
   if (judgeable.length === 0) return { settled, sent, at: Infinity }
@@ -151,9 +151,9 @@ export async function judge(
     const sync = elsewhere.get(one.key)
     const verdict: Verdict | null =
       recordId !== null && own.has(recordId)
-        ? { state: 'kept', reason: OWN_ROW }
+        ? { state: 'still_wanted', reason: OWN_ROW }
         : sync !== undefined
-          ? { state: 'kept', reason: 'other_sync', detail: sync }
+          ? { state: 'still_wanted', reason: 'other_sync', detail: sync }
           : one.cause === 'extra'
             ? await extraVerdict(deps, job, { one, found, isWholeView })
             : await judged(deps, job, { one: one as Known, recordId, found, hidden }, restored)
@@ -179,9 +179,9 @@ async function extraVerdict(
 ): Promise<Verdict | null> {
   const { one, found, isWholeView } = looked
   const { key, recordId, detail: version } = one
-  if (openKeys.has(openForm(key))) return { state: 'unclear', reason: 'row_not_taken' }
+  if (openKeys.has(openForm(key))) return { state: 'unproven', reason: 'row_not_taken' }
   if (found.several.has(key) || (one.accepted?.records ?? []).length > 0)
-    return { state: 'unclear', reason: 'second_record' }
+    return { state: 'unproven', reason: 'second_record' }
   const record = found.ofKey.get(key)?.get(recordId!)
   if (record !== undefined)
     return version === recordVersion(record, reading)
@@ -189,8 +189,8 @@ async function extraVerdict(
       : { state: 'changed_since', reason: 'record_changed' }
   if ((await readRecordById(deps, config, recordId!)) !== null)
     return { state: 'changed_since', reason: 'key_changed' }
-  if (!isWholeView) return { state: 'unclear', reason: 'not_visible' }
-  return { state: one.isSent ? 'removed' : 'gone_already' }
+  if (!isWholeView) return { state: 'unproven', reason: 'not_visible' }
+  return { state: one.isSent ? 'deleted' : 'already_gone' }
 }
 
 /** The record that the sync has written: by its id, or the only one of the key where the service has answered without it. */
@@ -211,7 +211,7 @@ async function judged(
   const isFound = recordId === null || (found.ofKey.get(one.key)?.size ?? 0) > 0
   if (unproven !== null && (unproven.reason !== 'restored_ledger' || isFound)) return unproven
   const verdict = await verdictOf(deps, job, looked)
-  const isGone = verdict?.state === 'gone_already' || verdict?.state === 'removed'
+  const isGone = verdict?.state === 'already_gone' || verdict?.state === 'deleted'
   return unproven === null || isGone ? verdict : unproven
 }
 
@@ -221,7 +221,7 @@ function unprovenBy(
   { key, accepted }: Known,
   restored: number,
 ): Verdict | null {
-  const unclear = (reason: string) => ({ state: 'unclear', reason }) as const
+  const unclear = (reason: string) => ({ state: 'unproven', reason }) as const
   if ((accepted.records ?? []).length > 0) return unclear('second_record')
   if (accepted.hash === null || accepted.marks === null) return unclear('write_unproven')
   if (accepted.run <= restored) return unclear('restored_ledger')
@@ -242,21 +242,21 @@ async function verdictOf(
   const { one, recordId, found, hidden } = looked
   const { key, accepted, isSent } = one
   if (found.several.has(key) || (found.ofKey.get(key)?.size ?? 0) > 1)
-    return { state: 'unclear', reason: 'second_record' }
+    return { state: 'unproven', reason: 'second_record' }
   const record = recordId === null ? undefined : found.ofKey.get(key)?.get(recordId)
   if (record === undefined) {
     const other = recordId === null ? null : await readRecordById(deps, job.config, recordId)
     if (other !== null) return { state: 'changed_since', reason: 'key_changed' }
     const reason = await hidden(accepted.run)
-    if (reason !== null) return { state: 'unclear', reason: 'not_visible' }
-    return { state: isSent && actionOf(job, one) === 'delete' ? 'removed' : 'gone_already' }
+    if (reason !== null) return { state: 'unproven', reason: 'not_visible' }
+    return { state: isSent && actionOf(job, one) === 'delete' ? 'deleted' : 'already_gone' }
   }
   if (isSent && actionOf(job, one) === 'clear' && isCleared(job, record))
     return { state: 'cleared' }
   const change = await job.left.changeOf(record, accepted)
   if (change === null) return null
   const { reason, field } = change
-  if (reason === 'write_unproven') return { state: 'unclear', reason }
+  if (reason === 'write_unproven') return { state: 'unproven', reason }
   return { state: 'changed_since', reason, ...(field !== null && { detail: field }) }
 }
 

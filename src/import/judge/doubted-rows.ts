@@ -142,10 +142,10 @@ function rowReaders(
     const { row, image, sent, marks, holds, isWritten, madeId } = looked
     const [item, outcome] = choiceOf(row)
     const recordId = row.record?.id ?? null
-    if (isWritten && (left !== undefined || change?.image.verdict === 'kept'))
+    if (isWritten && (left !== undefined || change?.image.verdict === 'protected'))
       return [item, doneAs(row, sent, marks)]
     if (left !== undefined) return [item, madeId ? inPart(left, madeId) : inWords(left)]
-    if (outcome?.state === 'absent' && isMoved(null, image))
+    if (outcome?.state === 'not_found' && isMoved(null, image))
       return [item, inWords(movedOutcome(item, null, image!))]
     if (outcome !== null || config.mode === 'create') return [item, outcome && inWords(outcome)]
     const isDone = holds === 'sent' && row.record !== null
@@ -161,10 +161,10 @@ function rowReaders(
     if (change === undefined) return again(image)
     const { verdict } = change.image
     if (verdict === 'equal') return done(row.item.sent, change.protection.marks)
-    if (verdict === 'kept')
+    if (verdict === 'protected')
       return madeId
         ? done(row.item.sent, change.protection.marks)
-        : [item, inWords({ ...blankOutcome(item, 'kept'), recordId })]
+        : [item, inWords({ ...blankOutcome(item, 'protected'), recordId })]
     return again(againImage(image!, change.image))
   }
   return { lookedOf, choose }
@@ -198,7 +198,7 @@ export function doubtedRowReader(
     const again = changes.filter(
       ({ item: { ordinal }, image }) =>
         !left.has(ordinal) &&
-        !(written.has(ordinal) && image.verdict === 'kept') &&
+        !(written.has(ordinal) && image.verdict === 'protected') &&
         (image.verdict !== 'equal' || isMoved(image.recordId, images.get(ordinal))),
     )
     await ledger.recordImages(

@@ -46,7 +46,7 @@ export function imageChangeReader({ config, schema }: Omit<StagedImport, 'run'>)
       before: theirs,
       after: ours,
     }))
-    if (image.verdict === 'kept' || image.verdict === 'changed') return kept
+    if (image.verdict === 'protected' || image.verdict === 'changed') return kept
     const isNew = CREATES.includes(image.verdict)
     if (!isNew && image.verdict !== 'update') return []
     const sent = parseJson(image.sent) as PropertyValues

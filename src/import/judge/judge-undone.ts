@@ -2,7 +2,7 @@
 // here: a record that anybody has changed since stays, a later run of ours included; so does one that is of another row or sync.
 
 import type { RecordRepresentation } from '../../contract/index.ts'
-import type { SettledRemoval } from '../../core/domain/removals.ts'
+import type { SettledDeletion } from '../../core/domain/outcomes.ts'
 import type { BeforeImage, BeforeImages, OpenRemoval, RemovalOutcome } from '../../ledger/ledger.ts'
 import { afterOf } from '../look/after-write.ts'
 import { hiddenFrom } from '../look/key-view.ts'
@@ -17,7 +17,7 @@ type Deps = ImportDeps<JudgingLedger & BeforeImages>
 
 /** Null: it is deleted. */
 type Verdict = {
-  readonly state: SettledRemoval
+  readonly state: SettledDeletion
   readonly reason?: string | null
   readonly detail?: string | null
 } | null
@@ -67,9 +67,9 @@ export async function judgeUndone(
     const sync = elsewhere.get(one.key)
     const verdict: Verdict =
       recordId !== null && own.has(recordId)
-        ? { state: 'kept', reason: OWN_ROW }
+        ? { state: 'still_wanted', reason: OWN_ROW }
         : sync !== undefined
-          ? { state: 'kept', reason: 'other_sync', detail: sync }
+          ? { state: 'still_wanted', reason: 'other_sync', detail: sync }
           : await verdictOf(deps, job, each, { found, hidden })
     if (verdict === null)
       sent.push({ ...one, recordId: recordId!, before: heldText(job, each.record!) })
@@ -97,7 +97,7 @@ async function verdictOf(
   { found, hidden }: { readonly found: Found; readonly hidden: ReturnType<typeof hiddenFrom> },
 ): Promise<Verdict> {
   const { key, accepted, isSent } = one
-  const unclear = (reason: string): Verdict => ({ state: 'unclear', reason })
+  const unclear = (reason: string): Verdict => ({ state: 'unproven', reason })
   if (found.several.has(key) || (found.ofKey.get(key)?.size ?? 0) > 1)
     return unclear('second_record')
   if ((accepted?.records ?? []).length > 0) return unclear('second_record')
@@ -105,13 +105,13 @@ async function verdictOf(
     const other = recordId === null ? null : await readRecordById(deps, job.config, recordId)
     if (other !== null) return { state: 'changed_since', reason: 'key_changed' }
     if ((await hidden(job.undoes)) !== null) return unclear('not_visible')
-    if (isSent) return { state: 'removed' }
+    if (isSent) return { state: 'deleted' }
     // A later run, which may be an undo of an undo, has made another record of the key.
     const isThere = (found.ofKey.get(key)?.size ?? 0) > 0
     const maker = isThere ? await lastWriter(deps, accepted) : null
     return maker !== null && maker > job.undoes
       ? { state: 'changed_since', reason: 'written_later', detail: `run ${maker}` }
-      : { state: 'gone_already' }
+      : { state: 'already_gone' }
   }
   const writer = await lastWriter(deps, accepted)
   if (writer !== null && (await isWrittenLater(deps, writer, job.undoes)))
@@ -151,16 +151,16 @@ async function changeOf(
   const { accepted } = looked.one
   const isProven = accepted?.hash != null && accepted.marks !== null
   if (image === null && (!isProven || writer !== undoes))
-    return { state: 'unclear', reason: 'write_unproven' }
+    return { state: 'unproven', reason: 'write_unproven' }
   if (isProven && accepted.run <= (await deps.ledger.restoredAfter()))
-    return { state: 'unclear', reason: 'restored_ledger' }
+    return { state: 'unproven', reason: 'restored_ledger' }
   const field = image === null ? null : changedValue(job, { ...looked, image })
   if (field !== null) return { state: 'changed_since', reason: 'values_changed', detail: field }
   if (left.isUntouched(record, afterOf(image).changed)) return null
   const change = isProven
     ? await left.changeOf(record, accepted)
     : await left.changedAfter(record, undoes)
-  if (change?.reason === 'write_unproven') return { state: 'unclear', reason: change.reason }
+  if (change?.reason === 'write_unproven') return { state: 'unproven', reason: change.reason }
   if (change !== null)
     return { state: 'changed_since', reason: change.reason, detail: change.field }
   // Its time may be that of the run still, or of its links: what others have added shows in the record.

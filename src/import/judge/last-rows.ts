@@ -87,7 +87,7 @@ export async function lastRowReader(
     const image = first === undefined ? change!.image : lastImage(first, change!.image)
     await ledger.recordImages(run, [image], { isWritten: true })
     const sent = asImaged(item, image)
-    return verdict === 'kept' ? { item: sent, holds: record } : { item: sent }
+    return verdict === 'protected' ? { item: sent, holds: record } : { item: sent }
   }
 }
 

@@ -1,6 +1,6 @@
 // How a link is settled, and what an answer says of it.
 
-import type { LinkState } from '../../core/domain/link-states.ts'
+import type { LinkState } from '../../core/domain/outcomes.ts'
 import { isNotFound, type ServiceFailure } from '../../core/errors.ts'
 import type { LinkMapping } from '../../../config/index.ts'
 import type { LinkOutcome, PlannedLink } from '../../ledger/ledger.ts'
@@ -50,7 +50,7 @@ export const unanswered = (
   detail: reason && WHY[reason],
 })
 
-const STATE_OF_MISSING = { park: 'parked', reject: 'rejected', skip: 'skipped' } as const
+const STATE_OF_MISSING = { park: 'target_missing', reject: 'refused', skip: 'not_wanted' } as const
 
 /** The outcome of a link one end of which does not exist. */
 export const missingOutcome = (

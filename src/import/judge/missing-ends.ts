@@ -31,15 +31,15 @@ export function missingEnds(deps: ImportDeps<LinkLedger>, { run, config, scene }
       await noteGone(link.to, targetId)
       return { outcome: missingOutcome(link, missing, 'target_missing', { sourceId }) }
     }
-    if (asked?.target) return { outcome: refusedLink(sent, 'rejected', failure) }
+    if (asked?.target) return { outcome: refusedLink(sent, 'refused', failure) }
     const found = (await finder.find([link.target])).get(link.target)!
     if (typeof found === 'string' || found.id !== targetId) await noteGone(link.to, targetId)
     if (found === 'none')
       return { outcome: missingOutcome(link, missing, 'target_missing', { sourceId }) }
     if (found === 'several')
-      return { outcome: unanswered(link, 'rejected', 'ambiguous_target', { sourceId }) }
+      return { outcome: unanswered(link, 'refused', 'ambiguous_target', { sourceId }) }
     // It is found, and yet the service does not take it.
-    if (found.id === targetId) return { outcome: refusedLink(sent, 'rejected', failure) }
+    if (found.id === targetId) return { outcome: refusedLink(sent, 'refused', failure) }
     return { ...sent, targetId: found.id, asked: { ...asked, target: true } }
   }
 
@@ -55,10 +55,10 @@ export function missingEnds(deps: ImportDeps<LinkLedger>, { run, config, scene }
         outcome:
           config.mode === 'link'
             ? missingOutcome(link, missing, 'source_missing', { targetId })
-            : unanswered(link, 'rejected', 'source_missing', { targetId }),
+            : unanswered(link, 'refused', 'source_missing', { targetId }),
       }
     if (found === 'several')
-      return { outcome: unanswered(link, 'rejected', 'ambiguous_match', { targetId }) }
+      return { outcome: unanswered(link, 'refused', 'ambiguous_match', { targetId }) }
     const again = { ...sent, sourceId: found.id, asked: { ...asked, source: true } }
     if (found.id !== sourceId) return again
     // Blocks the run if it is the association.

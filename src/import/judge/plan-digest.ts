@@ -128,7 +128,7 @@ const digestOfRows = (deps: DigestDeps, run: number): Promise<string> =>
 
 const digestOfRemovals = (deps: DigestDeps, run: number): Promise<string> =>
   digestOfPages(deps, 0, async (after, hash) => {
-    const states = ['planned'] as const
+    const states = ['pending'] as const
     const { rows, next } = await deps.ledger.removals(run, {
       after,
       limit: LEDGER_ROWS_MAX,

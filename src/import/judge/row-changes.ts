@@ -2,7 +2,7 @@
 
 import { modeEntry, writesRecords, type ImportMode } from '../../core/domain/import-modes.ts'
 import type { RowVerdict } from '../../core/domain/row-changes.ts'
-import type { SparedState } from '../../core/domain/item-states.ts'
+import type { SparedState } from '../../core/domain/outcomes.ts'
 import { ownValue, writeJson } from '../../core/json.ts'
 import type {
   AcceptedRecord,
@@ -189,18 +189,18 @@ type ProtectionOf = Awaited<ReturnType<Protector>>
 function verdictOf({ fields, protection: { kept, refused } }: Changed): RowVerdict {
   if (refused.length > 0) return 'changed'
   if (fields.length > 0) return 'update'
-  return kept.length > 0 ? 'kept' : 'equal'
+  return kept.length > 0 ? 'protected' : 'equal'
 }
 
 /** Of a row that its mode does not write: why. */
 function sparedOf(
   mode: ImportMode,
   { record, isSeveral }: FoundRow,
-): Exclude<SparedState, 'kept'> | null {
+): Exclude<SparedState, 'protected'> | null {
   const { spares } = modeEntry(mode)
   if (spares === 'exists') return record === null ? null : 'exists'
   if (isSeveral || spares === null) return null
-  if (record === null) return 'absent'
+  if (record === null) return 'not_found'
   return writesRecords(mode) ? null : 'exists'
 }
 

@@ -52,7 +52,7 @@ export function changedRowReader(
 }
 
 const keptOutcome = (item: PlannedItem, recordId: string, reason: string): ItemOutcome => ({
-  ...blankOutcome(item, 'kept'),
+  ...blankOutcome(item, 'protected'),
   recordId,
   reason,
 })
@@ -65,5 +65,7 @@ async function withoutKey(
   recordId: string | null,
 ): Promise<ItemOutcome> {
   const record = recordId === null ? null : await readRecordById(deps, config, recordId)
-  return record === null ? blankOutcome(item, 'absent') : keptOutcome(item, record.id, KEY_CHANGED)
+  return record === null
+    ? blankOutcome(item, 'not_found')
+    : keptOutcome(item, record.id, KEY_CHANGED)
 }

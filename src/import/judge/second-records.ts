@@ -3,7 +3,7 @@
 
 import { mappedColumns } from '../../core/domain/mapped-columns.ts'
 import { forEachConcurrent } from '../../core/concurrency.ts'
-import { isWritten } from '../../core/domain/item-states.ts'
+import { isWritten } from '../../core/domain/outcomes.ts'
 import { OTHER_KEY, SECOND_RECORD } from '../../core/domain/held-back.ts'
 import type {
   AcceptedRecords,

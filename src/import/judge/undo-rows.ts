@@ -35,14 +35,16 @@ export async function* writtenRows(
   ledger: BeforeImages & RunReports,
   { of, choice }: UndoTask,
 ): AsyncGenerator<readonly UndoneRow[]> {
-  const states = ['created', 'updated', 'failed'] as const
+  const states = ['created', 'updated', 'outcome_unknown'] as const
   for (let after = 0; ;) {
     const page = await ledger.report(of, { states, after, limit: LEDGER_ROWS_MAX })
     if (page.length === 0) return
     after = page.at(-1)!.ordinal
     const written = page.filter(
       (item): item is UndoneRow['item'] =>
-        item.key !== null && (item.state !== 'failed' || item.inDoubt) && isOfRows(item, choice),
+        item.key !== null &&
+        (item.state !== 'outcome_unknown' || item.inDoubt) &&
+        isOfRows(item, choice),
     )
     for (const items of slicesOf(written, IN_VALUES_MAX)) {
       const ordinals = items.map(({ ordinal }) => ordinal)

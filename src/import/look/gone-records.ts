@@ -6,7 +6,7 @@ import { slicesOf } from '../../core/slices.ts'
 import type { KnownLinks } from '../../ledger/ledger.ts'
 import type { ImportDeps } from '../ports.ts'
 
-/** Links to the records are parked, and those from them are forgotten, whichever sync made them. */
+/** Links to the records are waiting, and those from them are forgotten, whichever sync made them. */
 export async function noteRecordsGone(
   {
     ledger,
@@ -17,8 +17,8 @@ export async function noteRecordsGone(
   recordIds: readonly string[],
 ): Promise<void> {
   for (const ids of slicesOf([...new Set(recordIds)], LEDGER_ROWS_MAX)) {
-    const { parked, forgotten } = await ledger.recordsGone(run, objectType, ids)
+    const { waiting, forgotten } = await ledger.recordsGone(run, objectType, ids)
     beat()
-    if (parked + forgotten > 0) logger.info({ run, parked, forgotten }, 'links_of_gone_records')
+    if (waiting + forgotten > 0) logger.info({ run, waiting, forgotten }, 'links_of_gone_records')
   }
 }

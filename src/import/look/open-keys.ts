@@ -2,7 +2,7 @@
 // theirs.
 
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
-import { OPEN_STATES, REJECT_STATES, type ItemState } from '../../core/domain/books.ts'
+import { OPEN_STATES, REJECT_STATES, type ItemState } from '../../core/domain/outcomes.ts'
 import type { RunReports } from '../../ledger/ledger.ts'
 import { seenText } from '../../core/look.ts'
 import { foldCase } from '../mapping/key.ts'

@@ -1,7 +1,7 @@
 // From an answer to the books: how each item of a batch is settled, and whose failure a failure is.
 
 import { BATCH_ITEM_OUTCOMES, type BatchItemResult } from '../../contract/index.ts'
-import type { WrittenState } from '../../core/domain/item-states.ts'
+import type { WrittenState } from '../../core/domain/outcomes.ts'
 import type { ServiceFailure } from '../../core/errors.ts'
 import { ITEM_ATTEMPTS_MAX } from '../../core/limits.ts'
 import type { ItemOutcome, PlannedItem } from '../../ledger/ledger.ts'
@@ -66,7 +66,7 @@ export function itemOutcome(
   return {
     ...blank,
     ordinal,
-    state: outcome === 'retry' ? (isSpent ? 'sent' : 'planned') : outcome,
+    state: outcome === 'retry' ? (isSpent ? 'in_flight' : 'pending') : 'refused',
     httpStatus: status,
     code: problem?.code ?? null,
     reason: problem?.reason ?? first?.reason ?? null,
@@ -82,7 +82,7 @@ export function refusedOutcome(item: PlannedItem, failure: ServiceFailure): Item
   return {
     ...blank,
     ordinal: item.ordinal,
-    state: 'rejected',
+    state: 'refused',
     httpStatus: failure.status ?? null,
     code: failure.problemCode ?? null,
     reason: failure.reason ?? first?.reason ?? null,

@@ -143,7 +143,7 @@ export class LinkDelivery {
       if (delivered.error !== undefined) failed = delivered
       this.#deps.beat(1)
     }
-    await this.#settle([...settled, ...left.map(({ link }) => unanswered(link, 'planned'))])
+    await this.#settle([...settled, ...left.map(({ link }) => unanswered(link, 'pending'))])
     if (settled.length > 0) this.#progress.isMade = true
     queue.done(group, settled.length, left)
     if (failed !== null) throw failed.error
@@ -156,7 +156,7 @@ export class LinkDelivery {
     let permit = first
     let isDoubtful = false
     for (let sendings = 1; ; sendings++) {
-      const open = () => unanswered(sent.link, isDoubtful ? 'sent' : 'planned', null, sent)
+      const open = () => unanswered(sent.link, isDoubtful ? 'in_flight' : 'pending', null, sent)
       try {
         permit ??= await this.#slice.inTime(acquirePermit(this.#deps, this.#slice.signal))
         if (permit === null) return isDoubtful ? { outcome: open() } : late(open())
@@ -200,14 +200,14 @@ export class LinkDelivery {
         return await this.#missing[meaning](sent, failure)
       case 'link': {
         this.#noteAnswer()
-        const outcome = refusedLink(sent, 'rejected', failure)
+        const outcome = refusedLink(sent, 'refused', failure)
         return ++this.#refusedInRow > this.#refusedMax
           ? { outcome, error: this.#allRefused(failure) }
           : { outcome }
       }
       case 'fails': {
         const isSpent = sent.link.attempts + 1 >= ITEM_ATTEMPTS_MAX
-        const outcome = refusedLink(sent, isSpent ? 'failed' : 'planned', failure)
+        const outcome = refusedLink(sent, isSpent ? 'outcome_unknown' : 'pending', failure)
         this.#failures++
         this.#failing.add(`${sent.link.ordinal} ${sent.link.number}`)
         // A service that fails at all links fails at five different ones; at links that failed before it fails for their sake.

@@ -350,7 +350,7 @@ export class Delivery {
   }
 
   #noteAgain({ state, httpStatus, code }: ItemOutcome): void {
-    if (state !== 'planned' || (httpStatus ?? 0) < 500) return
+    if (state !== 'pending' || (httpStatus ?? 0) < 500) return
     const rows = (this.#again?.rows ?? 0) + 1
     this.#again = { rows, status: httpStatus ?? 0, code }
   }

@@ -72,8 +72,8 @@ async function linkedSources(
 }
 
 function outcomeOf(item: PlannedItem, found: FoundRecord, property: string): ItemOutcome {
-  if (found === 'none') return blankOutcome(item, 'absent')
+  if (found === 'none') return blankOutcome(item, 'not_found')
   if (found !== 'several') return { ...blankOutcome(item, 'exists'), recordId: found.id }
   const field = `/properties/${property}`
-  return { ...blankOutcome(item, 'rejected'), ...AMBIGUOUS, field, detail: SEVERAL_RECORDS }
+  return { ...blankOutcome(item, 'refused'), ...AMBIGUOUS, field, detail: SEVERAL_RECORDS }
 }

@@ -108,7 +108,7 @@ export class Isolation {
       const { run, segment, fence } = this.#job
       const refused = [refusedOutcome(batch.items[0]!, failure)]
       const outcomes = chooser.decides ? await chooser.decide(batch, refused) : refused
-      if (outcomes[0]!.state === 'rejected') refusedInRow.noteAlone(failure)
+      if (outcomes[0]!.state === 'refused') refusedInRow.noteAlone(failure)
       return await this.#deps.ledger.settle(run, segment, fence, batch, ended, outcomes)
     }
     await this.#release(batch, ended)

@@ -6,7 +6,7 @@ import { OPERATIONS } from '../../contract/index.ts'
 import type { BatchAnswer } from '../../client/index.ts'
 import type { Deadline } from '../../core/deadline.ts'
 import { SECOND_RECORD } from '../../core/domain/held-back.ts'
-import { isWritten } from '../../core/domain/item-states.ts'
+import { isWritten } from '../../core/domain/outcomes.ts'
 import type {
   AcceptedRecords,
   BeforeImages,

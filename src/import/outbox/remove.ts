@@ -188,11 +188,11 @@ async function removeOnce(
       key,
       recordId,
       detail,
-      state: 'planned' as const,
+      state: 'pending' as const,
     }))
   await settle(deps, job, fence, [...outcomes, ...back])
   const again = new Set(
-    outcomes.filter(({ state }) => state === 'planned').map(({ number }) => number),
+    outcomes.filter(({ state }) => state === 'pending').map(({ number }) => number),
   )
   return {
     again: answered
@@ -212,7 +212,7 @@ async function withoutOutdated<One extends OpenRemoval>(
 ): Promise<readonly One[]> {
   const outdated = await job.source.outdated(open)
   if (outdated.length === 0) return open
-  const held = { state: 'unsent', reason: SOURCE_CHANGED } as const
+  const held = { state: 'not_sent', reason: SOURCE_CHANGED } as const
   await ledger.addWarnings(job.run, [SOURCE_CHANGED_TEXT])
   const about = outdated.map(({ number, key, recordId }) => ({ number, key, recordId, ...held }))
   await ledger.settleRemovals(job.run, fence, about)
@@ -259,7 +259,7 @@ async function settle(
   outcomes: readonly RemovalOutcome[],
 ): Promise<void> {
   const gone = outcomes.flatMap(({ state, recordId }) =>
-    (state === 'removed' || state === 'gone_already') && recordId !== null ? [recordId] : [],
+    (state === 'deleted' || state === 'already_gone') && recordId !== null ? [recordId] : [],
   )
   await noteRecordsGone(deps, { run, objectType: config.object_type }, gone)
   await deps.ledger.settleRemovals(run, fence, outcomes)
@@ -303,28 +303,30 @@ async function settledAs(
   const isDeletion = actionOf(job, removal) === 'delete'
   if (status === NOT_FOUND)
     return (await seesAll(deps, job, removal))
-      ? settled('gone_already')
-      : settled('unclear', { reason: 'not_visible' })
+      ? settled('already_gone')
+      : settled('unproven', { reason: 'not_visible' })
   if (DONE.includes(status)) {
     const found = looked.byId.get(recordId)
     // A query may show a record for a while that is deleted.
     const record = isDeletion && found ? await readRecordById(deps, job.config, recordId) : found
     if (isDeletion)
-      return record ? settled('failed', { reason: 'still_there' }) : settled('removed')
+      return record ? settled('outcome_unknown', { reason: 'still_there' }) : settled('deleted')
     if (record && isCleared(job, record)) return settled('cleared')
     const now = await readRecordById(deps, job.config, recordId)
     if (now !== null && isCleared(job, now)) return settled('cleared')
-    return now === null ? settled('gone_already') : settled('failed', { reason: 'not_taken' })
+    return now === null
+      ? settled('already_gone')
+      : settled('outcome_unknown', { reason: 'not_taken' })
   }
   const { code } = publicError(
-    { state: 'rejected', code: problem?.code ?? null, reason: null, field: null },
+    { state: 'refused', code: problem?.code ?? null, reason: null, field: null },
     () => false,
   )
   if (status >= 500)
     return isLast
-      ? settled('failed', { code })
-      : settled('planned', { code, detail: removal.detail })
-  return settled('rejected', { code })
+      ? settled('outcome_unknown', { code })
+      : settled('pending', { code, detail: removal.detail })
+  return settled('refused', { code })
 }
 
 /**
@@ -349,7 +351,7 @@ export async function settleRemovalsInFlight(deps: Deps, staged: StagedImport): 
         number,
         key,
         recordId,
-        state: 'unsent' as const,
+        state: 'not_sent' as const,
         reason: 'not_carried_out',
       }))
       await settle(deps, job, fence, [...settled, ...left])

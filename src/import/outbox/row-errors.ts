@@ -2,7 +2,7 @@
 // because it could hold one.
 
 import { publicError } from '../../contract/index.ts'
-import type { ItemState } from '../../core/domain/books.ts'
+import type { ItemState } from '../../core/domain/outcomes.ts'
 import type { ImportConfig } from '../../../config/index.ts'
 import type { RunReports } from '../../ledger/ledger.ts'
 

@@ -42,7 +42,7 @@ function outcomeReader(job: ClaimedSegment) {
   const madeInPart = (item: PlannedItem, recordId: string | null): ItemOutcome => {
     const isSpent = item.attempts + 1 >= ITEM_ATTEMPTS_MAX
     const state =
-      job.plan !== null || job.undoes !== undefined ? 'conflict' : isSpent ? 'rejected' : 'planned'
+      job.plan !== null || job.undoes !== undefined ? 'conflict' : isSpent ? 'refused' : 'pending'
     const facts = { httpStatus: 201, reason: MADE_IN_PART, detail: partText(recordId) }
     return { ...blankOutcome(item, state), ...facts, recordId }
   }

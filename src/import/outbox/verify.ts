@@ -8,7 +8,7 @@ import { VERIFY_SAMPLE_ROWS } from '../../core/limits.ts'
 import { SECOND_RECORD } from '../../core/domain/held-back.ts'
 import { modeEntry } from '../../core/domain/import-modes.ts'
 import { keepsBefore } from '../../core/domain/protection.ts'
-import { wasAccepted } from '../../core/domain/item-states.ts'
+import { wasAccepted } from '../../core/domain/outcomes.ts'
 import type {
   AcceptedRecords,
   BeforeImages,

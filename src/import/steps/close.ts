@@ -13,7 +13,7 @@ import { countText, joinTexts } from '../../core/format.ts'
 import { finalState, isBalanced, type Books, type RunState } from '../../core/domain/books.ts'
 import { linksText } from '../../core/domain/link-text.ts'
 import { readBackText } from '../../core/domain/read-back.ts'
-import { removalsText } from '../../core/domain/removals.ts'
+import { deletionsText } from '../../core/domain/deletions.ts'
 import { keptDifferText, sparedText } from '../../core/domain/spared.ts'
 import type { RunClosing } from '../../ledger/ledger.ts'
 import type { RunOutcome } from '../../runs/outcome.ts'
@@ -43,7 +43,7 @@ export interface ReconcileFindings {
 
 /** Of a reconciliation that found no difference. */
 const equalText = ({
-  states: { corrected, invalid, kept, unchanged },
+  states: { corrected, invalid, protected: kept, unchanged },
   kept: values,
 }: Books): string =>
   unchanged + kept === 0
@@ -67,13 +67,13 @@ const partText = ({ read, readToEnd }: Books): string | null =>
 
 /** Of a run that came to its end without removing what seems gone. */
 const heldBackText = ({ removals = {} }: Books): string | null =>
-  (removals.unsent ?? 0) > 0
-    ? 'those that are unsent were held back: a warning of the run says why'
+  (removals.not_sent ?? 0) > 0
+    ? 'what was not sent was held back: a warning of the run says why'
     : null
 
 /** Of a run that a person has not approved, or cancelled. */
 const notRemovedText = ({ removals = {} }: Books): string | null =>
-  (removals.unsent ?? 0) > 0
+  (removals.not_sent ?? 0) > 0
     ? 'what was to be removed is still there: the next run of the sync finds it again, and asks again where it has to be approved'
     : null
 
@@ -103,7 +103,7 @@ export async function closeImport(
           findings && (differencesText(findings) ?? equalText(books)),
           writesRecords(mode) ? sparedText(isEqual ? withoutKept(books) : books) : null,
           correctedText(books.states.corrected),
-          removalsText(books.removals, purpose),
+          deletionsText(books.removals),
           heldBackText(books),
           readBackText(books),
           linksText(books),
@@ -111,7 +111,7 @@ export async function closeImport(
       : joinTexts(
           ending.message ?? null,
           partText(books),
-          removalsText(books.removals, purpose),
+          deletionsText(books.removals),
           ending.kind === 'cancelled' ? notRemovedText(books) : null,
         )
   await ledger.closeRun(run, {

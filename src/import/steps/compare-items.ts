@@ -4,7 +4,7 @@ import type { RecordRepresentation } from '../../contract/index.ts'
 import { excerpt, type DifferenceKind } from '../../core/domain/differences.ts'
 import { CHANGED_BY_OTHERS } from '../../core/domain/protection.ts'
 import { modeEntry, writesRecords } from '../../core/domain/import-modes.ts'
-import type { SparedState } from '../../core/domain/item-states.ts'
+import type { SparedState } from '../../core/domain/outcomes.ts'
 import { isRankAfter } from '../../core/domain/watermark-rank.ts'
 import {
   ACCEPTED_NEWER,
@@ -168,7 +168,7 @@ export class ItemComparer {
             : null,
     }
     const spared = this.#sparedAs(found)
-    if (spared === 'absent') return { ...result, ...EQUAL, held: null, spared }
+    if (spared === 'not_found') return { ...result, ...EQUAL, held: null, spared }
     const comparison =
       record === null
         ? await this.#missing(item, hidden, writer)
@@ -187,7 +187,7 @@ export class ItemComparer {
   #sparedAs(found: RecordRepresentation | undefined): SparedState | null {
     const { mode } = this.#job.config
     // Of a row that only links, nothing is compared but its links.
-    if (!writesRecords(mode)) return found === undefined ? 'absent' : 'exists'
+    if (!writesRecords(mode)) return found === undefined ? 'not_found' : 'exists'
     const { spares } = modeEntry(mode)
     if (spares === 'exists') return found === undefined ? null : spares
     // A record that had the key once is not the row's any more.
@@ -288,7 +288,12 @@ export class ItemComparer {
     const fields = isForm ? [] : left
     if (fields.length === 0 && kept.size > 0) {
       const image = heldImage(config, row, { fields, protection })
-      return { ...EQUAL, spared: 'kept', marks: protection.marks ?? this.#hashesOf(sent), image }
+      return {
+        ...EQUAL,
+        spared: 'protected',
+        marks: protection.marks ?? this.#hashesOf(sent),
+        image,
+      }
     }
     if (fields.length === 0) return equal()
     const sides = fields.map((field) => changedBy(base, field, sent, now, typeOf(field)))

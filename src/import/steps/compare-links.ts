@@ -99,15 +99,15 @@ async function compareRows(
 ): Promise<void> {
   const { ledger, tuning } = deps
   // A record that is missing itself is made by the repair of its row, and its links after that.
-  const isMissing = ({ row, sourceId }: PlannedLink) => row === 'planned' && sourceId === null
+  const isMissing = ({ row, sourceId }: PlannedLink) => row === 'pending' && sourceId === null
   const missing = links.filter(isMissing)
   const there = links
     .filter((link) => !isMissing(link))
-    .map((link) => (link.row === 'planned' ? { ...link, row: 'unchanged' as const } : link))
+    .map((link) => (link.row === 'pending' ? { ...link, row: 'unchanged' as const } : link))
   const { send, settled } = await chooseLinks(scene, config.mode, there)
   // A row whose key no record has now is a difference itself; so are its links.
   const isLost = ({ state, reason }: LinkOutcome) =>
-    config.mode !== 'link' && state === 'rejected' && reason === 'source_missing'
+    config.mode !== 'link' && state === 'refused' && reason === 'source_missing'
   const lost = new Set(settled.filter(isLost).map(placeText))
   missing.push(...there.filter((link) => lost.has(placeText(link))))
   const groups = new Map<string, LinkToSend[]>()

@@ -48,7 +48,7 @@ async function doubtfulKeys(
     // Bounded by the rows of the run: every page goes on after the one before it.
     for (let after = 0; ;) {
       signal.throwIfAborted()
-      const choice = { states: ['failed'] as const, after, limit: LEDGER_ROWS_MAX }
+      const choice = { states: ['outcome_unknown'] as const, after, limit: LEDGER_ROWS_MAX }
       const rows = await ledger.report(earlier, choice)
       if (rows.length === 0) break
       after = rows.at(-1)!.ordinal

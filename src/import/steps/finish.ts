@@ -95,7 +95,7 @@ async function planExtra(ledger: Ledger, run: number): Promise<void> {
       key: key!,
       recordId,
       cause: 'extra' as const,
-      state: 'planned' as const,
+      state: 'pending' as const,
       reason: null,
       detail: version!,
     }))
@@ -113,7 +113,7 @@ async function dropOwn(ledger: Ledger, run: number): Promise<void> {
     const page: Awaited<ReturnType<Ledger['removals']>> = await ledger.removals(run, {
       after,
       limit: LEDGER_ROWS_MAX,
-      states: ['kept'],
+      states: ['still_wanted'],
     })
     const own = page.rows.filter(({ reason }) => reason === OWN_ROW)
     if (own.length > 0)

@@ -29,7 +29,7 @@ export async function keepOwnPlan(
   const { planned } = await ledger.progress(run)
   const totals = { planned, verdicts, properties: properties.sorted }
   await storePlan(ledger, run, { ...made, at: new Date(clock.now()).toISOString(), totals })
-  const { planned: removals = 0 } = await ledger.removalCounts(run)
+  const { pending: removals = 0 } = await ledger.removalCounts(run)
   const { links } = await ledger.progress(run)
   return {
     number: run,

@@ -7,7 +7,7 @@ import { SourceError } from '../../core/errors.ts'
 import { formatNumber } from '../../core/format.ts'
 import { canonicalJson, type Json } from '../../core/json.ts'
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
-import type { RemovalCounts } from '../../core/domain/removals.ts'
+import type { DeletionCounts } from '../../core/domain/deletions.ts'
 import { jobOf } from '../../runs/job.ts'
 import type { ImportConfig, ImportSync } from '../../../config/index.ts'
 import type {
@@ -50,7 +50,7 @@ export interface StagedReading {
 }
 
 export interface PlannedRemovals {
-  readonly counts: RemovalCounts
+  readonly counts: DeletionCounts
   readonly warnings: readonly string[]
 }
 
@@ -94,7 +94,7 @@ export async function planRemovals(
     await planner.addMade(earlier.id)
   }
   const { counts, keyless } = await planner.end()
-  const held = counts.unsent ?? 0
+  const held = counts.not_sent ?? 0
   const { stillThere } = planner
   return {
     counts,
@@ -173,7 +173,7 @@ class Planner {
     for (let after = 0; ;) {
       const page = await ledger.askedKeys(run, { after, limit: LEDGER_ROWS_MAX })
       if (page.length === 0) return
-      await this.#add(page.map((one) => ({ ...one, cause: 'asked', state: 'planned' })))
+      await this.#add(page.map((one) => ({ ...one, cause: 'asked', state: 'pending' })))
       after = page.at(-1)!.ordinal
     }
   }
@@ -189,7 +189,7 @@ class Planner {
       const still = page.filter(({ cause }) => (cause === 'asked' ? isAsked : isMissing))
       await this.#add(
         still.flatMap((one) =>
-          one.cause === 'asked' ? [{ ...one, state: 'planned' as const }] : [],
+          one.cause === 'asked' ? [{ ...one, state: 'pending' as const }] : [],
         ),
       )
       await this.#addGone(still.filter(({ cause }) => cause === 'missing'))
@@ -215,7 +215,7 @@ class Planner {
       await this.#add(
         untracked
           .filter(({ key, isWithdrawn }) => !isWithdrawn && !removed.has(key))
-          .map((one) => ({ ...one, cause: 'missing' as const, state: 'not_tracked' as const })),
+          .map((one) => ({ ...one, cause: 'missing' as const, state: 'not_owned' as const })),
       )
       after = page.next
     }
@@ -238,7 +238,7 @@ class Planner {
     }
   }
 
-  async end(): Promise<{ counts: RemovalCounts; keyless: number }> {
+  async end(): Promise<{ counts: DeletionCounts; keyless: number }> {
     const counts = await this.#deps.ledger.removalCounts(this.#reading.run)
     return { counts, keyless: this.#keyless ?? 0 }
   }
@@ -260,16 +260,16 @@ class Planner {
         key,
         recordId,
         cause: 'missing' as const,
-        state: there.has(key) ? 'kept' : state,
+        state: there.has(key) ? 'still_wanted' : state,
       })),
     )
   }
 
   /** A row whose key cannot be read may be that of any record. */
-  async #stateOfMissing(isAsked: boolean): Promise<'planned' | 'unsent'> {
-    if (!isAsked) return 'planned'
+  async #stateOfMissing(isAsked: boolean): Promise<'pending' | 'not_sent'> {
+    if (!isAsked) return 'pending'
     this.#keyless ??= (await this.#deps.ledger.keyCounts(this.#reading.run)).keyless
-    return this.#keyless > 0 ? 'unsent' : 'planned'
+    return this.#keyless > 0 ? 'not_sent' : 'pending'
   }
 
   async #add(
@@ -286,7 +286,7 @@ class Planner {
       recordId,
       cause,
       state,
-      reason: state === 'unsent' ? KEYLESS : state === 'kept' ? STILL_IN_SOURCE : null,
+      reason: state === 'not_sent' ? KEYLESS : state === 'still_wanted' ? STILL_IN_SOURCE : null,
     }))
     await ledger.addRemovals(run, fence, removals)
   }

@@ -1,6 +1,6 @@
 // What an undo would do: it is staged as a plan, its deletions are judged, and it is taken out of the ledger again. Nothing is sent.
 
-import type { RemovalCounts } from '../../core/domain/removals.ts'
+import type { DeletionCounts } from '../../core/domain/deletions.ts'
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
 import { slicesOf } from '../../core/slices.ts'
 import { IN_VALUES_MAX } from '../../contract/index.ts'
@@ -19,7 +19,7 @@ export interface UndoPlan extends UndoFindings {
   /** Of `deletions`: the records that are deleted. */
   readonly deleted: number
   /** The others, by what is known of them. */
-  readonly left: RemovalCounts
+  readonly left: DeletionCounts
   readonly warnings: readonly string[]
   /** What a person is asked first. */
   readonly excesses: readonly LimitExceeded[]
@@ -56,7 +56,7 @@ async function judgeAll(
   deps: ImportDeps<Ledger>,
   staged: Parameters<typeof removalJob>[1],
   tell: ReportChanges,
-): Promise<{ readonly deleted: number; readonly left: RemovalCounts }> {
+): Promise<{ readonly deleted: number; readonly left: DeletionCounts }> {
   const { ledger } = deps
   const left: Record<string, number> = {}
   let deleted = 0

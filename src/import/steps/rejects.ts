@@ -1,7 +1,7 @@
 // Rows that a reconciliation could not take. Promise kept here: a record is not extra where one of them has its key, in whatever capitals, or
 // where the key of one cannot be read.
 
-import { REJECT_STATES } from '../../core/domain/books.ts'
+import { REJECT_STATES } from '../../core/domain/outcomes.ts'
 import { STILL_IN_SOURCE } from '../../core/domain/held-back.ts'
 import { countText } from '../../core/format.ts'
 import type { RowStaging, RunReports } from '../../ledger/ledger.ts'

@@ -100,7 +100,7 @@ export async function reviewLimits(
 }
 
 const removes = async ({ ledger }: ImportDeps<Removals>, run: number): Promise<boolean> =>
-  ((await ledger.removalCounts(run)).planned ?? 0) > 0
+  ((await ledger.removalCounts(run)).pending ?? 0) > 0
 
 /** Rules about records that get other values. */
 function updatesAbove(
@@ -142,7 +142,7 @@ async function removals(
   { ledger }: ImportDeps<Removals & StepStates>,
   { run, config, confirmed = 0 }: StagedImport & { readonly confirmed?: number | undefined },
 ): Promise<LimitExceeded[]> {
-  const { planned: records = 0 } = await ledger.removalCounts(run)
+  const { pending: records = 0 } = await ledger.removalCounts(run)
   if (records <= confirmed) return []
   const max = rulesOf(config).missing_rows_max_percent ?? REMOVALS_MAX_PERCENT
   const all = Math.max(records, await ledger.trackedRecords(run))

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
 import type { RecordRepresentation } from '../../contract/index.ts'
 import { ownValue } from '../../core/json.ts'
 import { RETENTION_MS } from '../../core/limits.ts'
-import type { RemovalCounts } from '../../core/domain/removals.ts'
+import type { DeletionCounts } from '../../core/domain/deletions.ts'
 import type {
   AcceptedRecords,
   BeforeImage,
@@ -60,7 +60,7 @@ export interface StagedUndo extends StageCounts {
   readonly rows: number
   readonly findings: UndoFindings
   readonly warnings: readonly string[]
-  readonly removals: RemovalCounts
+  readonly removals: DeletionCounts
 }
 
 /** @throws SyncError if the run wrote elsewhere, or the key may not take back what it wrote; nothing was sent then */
@@ -217,7 +217,7 @@ class UndoStager {
       this.#counts.keysTaken += page.length - missing.length
       this.#deps.beat(page.length)
     }
-    const { removed = 0, cleared = 0 } = await ledger.removalCounts(task.of)
+    const { deleted: removed = 0, cleared = 0 } = await ledger.removalCounts(task.of)
     this.#counts.lost = removed - images
     this.#counts.cleared = cleared
     this.#counts.links = this.#old.counts?.links?.states.linked ?? 0
@@ -236,7 +236,7 @@ class UndoStager {
         key,
         recordId,
         cause: 'undo',
-        state: 'planned',
+        state: 'pending',
         reason: null,
       })),
     )

@@ -9,7 +9,7 @@ import { keepsBefore } from '../../core/domain/protection.ts'
 import { LEDGER_ROWS_MAX, RETENTION_MS } from '../../core/limits.ts'
 import { slicesOf } from '../../core/slices.ts'
 import type { ReconcileScope } from '../../core/domain/purpose.ts'
-import type { RemovalCounts } from '../../core/domain/removals.ts'
+import type { DeletionCounts } from '../../core/domain/deletions.ts'
 import type { ImportConfig, ImportSync } from '../../../config/index.ts'
 import type { Window } from '../../core/domain/watermark.ts'
 import type {
@@ -73,7 +73,7 @@ export interface StageResult extends StageCounts {
   /** Cells that will clear a property. */
   readonly cleared: number
   /** Records whose rows are gone, or ask for it. */
-  readonly removals: RemovalCounts
+  readonly removals: DeletionCounts
 }
 
 export interface StageJob {

@@ -51,19 +51,19 @@ async function nothingLeft(
 ): Promise<string | null> {
   const { properties, where } = choice
   const cannot = (why: string) => `run ${run.id}: ${why}`
-  const { removed = 0, cleared = 0 } = run.counts?.removals ?? {}
+  const { deleted: removed = 0, cleared = 0 } = run.counts?.removals ?? {}
   if (removed > 0 && !isPart(choice)) {
     const [image] = await ledger.removedImages(run.id, { after: 0, limit: 1 })
     if (image !== undefined) return null
   }
-  const { created = 0, updated = 0, failed = 0 } = run.counts?.states ?? {}
+  const { created = 0, updated = 0, outcome_unknown: failed = 0 } = run.counts?.states ?? {}
   if (created + updated + failed === 0 && cleared > 0)
     return cannot(
       `it only changed ${countText(cleared, 'record')} by missing_rows: clear, and an undo does not take that back`,
     )
   if (created + updated + failed === 0)
     return cannot('it wrote no record, so nothing is to be undone')
-  const states = ['created', 'updated', 'failed'] as const
+  const states = ['created', 'updated', 'outcome_unknown'] as const
   const [first] = await ledger.report(run.id, { states, after: 0, limit: 1 })
   if (first === undefined)
     return cannot(

@@ -1,8 +1,13 @@
-// Syncs whose parked links may find their records now: after a run that has written some, and after one that has parked links while
+// Syncs whose waiting links may find their records now: after a run that has written some, and after one that has waiting links while
 // another run wrote their targets. Each sync sends its own links, so a run of each is started for them.
 
 import { writesRecords } from '../../core/domain/import-modes.ts'
-import { countParked, isComplete, type Books, type RunState } from '../../core/domain/books.ts'
+import {
+  countTargetMissing,
+  isComplete,
+  type Books,
+  type RunState,
+} from '../../core/domain/books.ts'
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
 import type { ImportSync, SyncConfig } from '../../../config/index.ts'
 import type { Destination, KnownLink, KnownLinks, Run, Runs } from '../../ledger/ledger.ts'
@@ -32,7 +37,7 @@ export async function syncsToLink(
   const run = row.id
   const home = linking.length === 0 || !isComplete(state) ? null : await ledger.destinationOf(run)
   if (home === null) return []
-  const isOwn = countParked(books) > 0 && (await isLate(ledger, row, home))
+  const isOwn = countTargetMissing(books) > 0 && (await isLate(ledger, row, home))
   const own = isOwn && linking.some(({ name }) => name === row.sync) ? [row.sync] : []
   const { created, updated } = books.states
   return created + updated === 0 ? own : [...own, ...(await waiting(ledger, run, home, linking))]
@@ -45,19 +50,19 @@ async function waiting(
   home: Destination,
   linking: readonly ImportSync[],
 ): Promise<readonly string[]> {
-  const parked = new Map((await ledger.parkedElsewhere(run)).map((one) => [one.sync, one]))
+  const waiting = new Map((await ledger.waitingElsewhere(run)).map((one) => [one.sync, one]))
   const live = new Set((await ledger.liveRuns()).map(({ sync }) => sync))
   const found: string[] = []
   for (const sync of linking) {
     if (live.has(sync.name) || sync.name === home.sync || found.length >= SYNCS_MAX) continue
     const mayLink =
-      parked.get(sync.name)?.mayExist === true || (await waitsForRecords(ledger, sync, home))
+      waiting.get(sync.name)?.mayExist === true || (await waitsForRecords(ledger, sync, home))
     if (mayLink) found.push(sync.name)
   }
   return found
 }
 
-/** Whether another run has brought a target of the run's own parked links while it was at work. */
+/** Whether another run has brought a target of the run's own waiting links while it was at work. */
 async function isLate(
   ledger: WaitingLedger,
   { id, purpose, openedAt }: EndedRun['row'],

@@ -83,7 +83,7 @@ const CORRECTED_SQL = `SELECT asked.key, held.run AS retry, came.origin >> 32 AS
       WHERE since.sync = retry.sync AND since.mode = 'run' AND since.id > held.run
         AND since.destination = held.destination AND since.of_run IS NULL LIMIT 1) IS NULL`
 
-const DOUBTED = `FROM removals WHERE removals.run = $1 AND removals.number BETWEEN $2 AND $3 AND removals.state IN ('sent', 'failed')
+const DOUBTED = `FROM removals WHERE removals.run = $1 AND removals.number BETWEEN $2 AND $3 AND removals.state IN ('in_flight', 'outcome_unknown')
   AND ${IS_NOT_IN_DOUBT}`
 /** Of records that may be gone, by the removals `$2` to `$3` that a run has in flight, or that failed: their rows are sent again. */
 export const DOUBT_SQL: readonly string[] = [
@@ -145,7 +145,7 @@ export async function forgetRecords(
 export const acceptedRecordMethods = (db: PostgresDatabase): AcceptedRecords => ({
   async knownKeys(run) {
     const row = await db.one(
-      `SELECT count(*) AS keys FROM items WHERE run = $1 AND state = 'planned' AND ${IS_KNOWN}`,
+      `SELECT count(*) AS keys FROM items WHERE run = $1 AND state = 'pending' AND ${IS_KNOWN}`,
       [run],
     )
     return Number(row?.['keys'] ?? 0)
@@ -163,7 +163,7 @@ export const acceptedRecordMethods = (db: PostgresDatabase): AcceptedRecords => 
     const { rows } = await pageOfTexts(
       db,
       `SELECT ${PLANNED_COLUMNS}, raw_key FROM items ${withPayload}
-       WHERE run = $1 AND ordinal > $2 AND state = 'planned' AND ${IS_KNOWN} IS NULL
+       WHERE run = $1 AND ordinal > $2 AND state = 'pending' AND ${IS_KNOWN} IS NULL
        ORDER BY ordinal LIMIT $3`,
       [run, after, limit],
       'payload',

@@ -73,7 +73,7 @@ export function closingMethods(
       await inSlices(
         run,
         `UPDATE items SET in_doubt = CASE WHEN ${isUnanswered} THEN 1 ELSE in_doubt END,
-           state = CASE WHEN ${isUnanswered} THEN 'failed' ELSE 'unsent' END
+           state = CASE WHEN ${isUnanswered} THEN 'outcome_unknown' ELSE 'not_sent' END
          WHERE run = $1 AND ordinal BETWEEN $2 AND $3 AND state IN (${openStates})`,
       )
       await links.settleLeftovers(run)

@@ -73,9 +73,9 @@ export const postgresLinkSql: LinkSql = {
     table: `known_links AS ${alias}`,
     on: `${alias}.destination = ${destination} AND ${alias}.state <> 'linked'`,
   }),
-  knownParked: (alias, destination, type) => ({
+  knownWaiting: (alias, destination, type) => ({
     table: `known_links AS ${alias}`,
-    on: `${alias}.destination = ${destination} AND ${alias}.target_type = ${type} AND ${alias}.state = 'parked'`,
+    on: `${alias}.destination = ${destination} AND ${alias}.target_type = ${type} AND ${alias}.state = 'target_missing'`,
   }),
   deleteKnown: (select, fits) => `DELETE FROM known_links AS known USING (${select} OFFSET 0) AS own
     WHERE ${knownOfEdge('known', 'own.destination', 'own').on} AND ${fits}`,

@@ -57,9 +57,9 @@ const INDEXES = `
     (destination, hashtextextended(key, 0), hashtextextended(target, 0), association);
   CREATE INDEX known_links_left ON known_links
     (destination, hashtextextended(key, 0), hashtextextended(target, 0), association) WHERE state <> 'linked';
-  CREATE INDEX known_links_parked ON known_links
+  CREATE INDEX known_links_waiting ON known_links
     (destination, target_type, hashtextextended(key, 0), hashtextextended(target, 0), association)
-    WHERE state = 'parked';
+    WHERE state = 'target_missing';
   CREATE INDEX known_links_one_source ON known_links (destination, hashtextextended(target, 0)) WHERE one_source = 1;
 `
 
@@ -90,7 +90,7 @@ const OWN_TABLES = `
 const LINK_VIEW = `
   CREATE VIEW link_rejects AS
     SELECT * FROM link_results
-    WHERE state IN ('rejected', 'failed', 'unsent') AND (SELECT true FROM known_links
+    WHERE state IN ('refused', 'outcome_unknown', 'not_sent') AND (SELECT true FROM known_links
       WHERE known_links.destination = (SELECT destination FROM runs WHERE id = link_results.run)
         AND hashtextextended(known_links.key, 0) = hashtextextended(link_results.key, 0)
         AND hashtextextended(known_links.target, 0) = hashtextextended(link_results.target, 0)

@@ -12,7 +12,7 @@ const UNCOUNT_SQL =
   'UPDATE runs SET rows_read = rows_read - $1, rows_staged = rows_staged - $1 WHERE id = $2'
 
 const COUNT_SEGMENTS_SQL = `UPDATE segments SET planned = (SELECT count(*) FROM items WHERE items.run = segments.run
-   AND items.ordinal BETWEEN segments.first AND segments.last AND items.state = 'planned')
+   AND items.ordinal BETWEEN segments.first AND segments.last AND items.state = 'pending')
  WHERE run = $1`
 
 type Narrowing = Pick<RowStaging, 'leaveOut' | 'keepSample' | 'countLeft'>
@@ -48,7 +48,7 @@ export function narrowingMethods(db: PostgresDatabase, links: LinkDecisions): Na
       )
       const items = await db.one(
         `SELECT min(${order}) AS lowest, max(ordinal) AS last FROM items
-         WHERE run = $1 AND state = 'planned'`,
+         WHERE run = $1 AND state = 'pending'`,
         [run, start],
       )
       const kept = keptBelow(rows, staged?.['planned'], items?.['lowest'])
@@ -59,11 +59,11 @@ export function narrowingMethods(db: PostgresDatabase, links: LinkDecisions): Na
           const slice = [run, start, first, last, kept]
           await session.run(
             `DELETE FROM payloads WHERE ${others} AND
-               (SELECT state FROM items WHERE items.run = payloads.run AND items.ordinal = payloads.ordinal) = 'planned'`,
+               (SELECT state FROM items WHERE items.run = payloads.run AND items.ordinal = payloads.ordinal) = 'pending'`,
             slice,
           )
           const removed = await session.run(
-            `DELETE FROM items WHERE ${others} AND state = 'planned'`,
+            `DELETE FROM items WHERE ${others} AND state = 'pending'`,
             slice,
           )
           await session.run(UNCOUNT_SQL, [removed, run])

@@ -56,10 +56,10 @@ export interface ClaimedRange {
 
 /** Locks the segment, and counts; divides by zero if another worker claimed it. */
 const HOLD_SQL = `WITH held AS (UPDATE segments SET requests = requests + $4, created = created + $5, updated = updated + $6,
-      rejected = rejected + $7, failed = failed + $8, spared = spared + $9 WHERE run = $1 AND first = $2 AND fence = $3 RETURNING 1)
+      skipped = skipped + $7, rejected = rejected + $8 WHERE run = $1 AND first = $2 AND fence = $3 RETURNING 1)
   SELECT 1 / count(*) FROM held`
 
-const RELEASE_SQL = `UPDATE items SET state = 'planned', batch = NULL ${wanted} WHERE ${isWanted}`
+const RELEASE_SQL = `UPDATE items SET state = 'pending', batch = NULL ${wanted} WHERE ${isWanted}`
 const REPLAYED_SQL = `UPDATE items SET replayed = 1 ${wanted} WHERE ${isWanted}`
 
 /**
@@ -74,7 +74,7 @@ const NUMBER_SQL = `UPDATE runs SET batches = batches + $2
  * destination comes out of the rows that are joined: of one as a value, all keys would be read.
  */
 const SEND_SQL = `WITH sent AS (
-    UPDATE items SET state = 'sent', batch = wanted.batch
+    UPDATE items SET state = 'in_flight', batch = wanted.batch
     FROM unnest($1::integer[], $2::integer[], $3::integer[]) AS wanted (run, ordinal, batch)
     WHERE ${isWanted} RETURNING items.key)
   UPDATE accepted SET hash = NULL
@@ -203,13 +203,13 @@ export async function storeWrites(
     ...settles.map(({ outcome: { requestId }, items }) => ({ requestId, items })),
     ...decided,
   ])
-  const { created, updated, rejected, failed, spared } = counts
+  const { created, updated, skipped, rejected } = counts
   const requests = [...sends, ...resends].map((write) => ({
     ...batchOf(write),
     operation: write.operation,
   }))
   const claim = [run, segment.first, fence]
-  const held = [...claim, requests.length, created, updated, rejected, failed, spared]
+  const held = [...claim, requests.length, created, updated, skipped, rejected]
   const ended = [...settles, ...releases]
   const replayed = [...sends, ...resends].filter((write) => write.replayed)
   await db.together([

@@ -19,7 +19,7 @@ const UNSETTLED_SQL = `SELECT batch, attempt, digest, first, last
   WHERE status IS NULL OR status NOT BETWEEN 200 AND 299 ORDER BY batch`
 
 const MEMBERS_SQL = `SELECT ${PLANNED_COLUMNS} FROM items ${withPayload}
-  WHERE run = $1 AND ordinal BETWEEN $2 AND $3 AND items.batch = $4 AND state = 'sent' ORDER BY ordinal`
+  WHERE run = $1 AND ordinal BETWEEN $2 AND $3 AND items.batch = $4 AND state = 'in_flight' ORDER BY ordinal`
 
 // oxlint-disable-next-line max-lines-per-function -- a table of methods, none of them long
 export function outboxMethods(db: PostgresDatabase, now: () => string) {
@@ -69,12 +69,12 @@ export function outboxMethods(db: PostgresDatabase, now: () => string) {
         await session.run(
           `UPDATE payloads SET payload = decided.payload
            FROM unnest($1::integer[], $2::integer[], $3::text[]) AS decided (run, ordinal, payload)
-             JOIN items ON items.run = decided.run AND items.ordinal = decided.ordinal AND items.state = 'planned'
+             JOIN items ON items.run = decided.run AND items.ordinal = decided.ordinal AND items.state = 'pending'
            WHERE payloads.run = decided.run AND payloads.ordinal = decided.ordinal AND decided.payload IS NOT NULL`,
           [...itemsAt(run, decided), decided.map(({ payload }) => payload)],
         )
         await session.run(
-          `UPDATE items SET raw_key = NULL ${wanted} WHERE ${isWanted} AND items.state = 'planned'`,
+          `UPDATE items SET raw_key = NULL ${wanted} WHERE ${isWanted} AND items.state = 'pending'`,
           itemsAt(run, decided),
         )
       })

@@ -26,7 +26,7 @@ const UNCOMPARED_SQL = `SELECT items.ordinal, items.key, payload, items.hash, at
      FROM accepted WHERE destination = (SELECT destination FROM runs WHERE id = $1)
        AND hashtextextended(accepted.key, 0) = hashtextextended(items.key, 0)
        AND accepted.key = items.key LIMIT 1) AS known ON true
-  WHERE items.run = $1 AND items.ordinal > $2 AND items.state = 'planned'
+  WHERE items.run = $1 AND items.ordinal > $2 AND items.state = 'pending'
     AND (SELECT true FROM differences WHERE ${isOfItem('items')} LIMIT 1) IS NULL
   ORDER BY items.ordinal LIMIT $3`
 
@@ -83,7 +83,7 @@ async function recordSpared(
       spared.map(({ recordId }) => recordId),
     ],
   )
-  const kept = spared.filter((item) => item.spared === 'kept')
+  const kept = spared.filter((item) => item.spared === 'protected')
   if (kept.length > 0)
     await session.run(KEEP_SQL, [...itemsAt(run, kept), kept.map(({ marks }) => marks)])
   await session.run(DROP_PAYLOADS_SQL, itemsAt(run, spared))
@@ -95,7 +95,7 @@ async function recordHeld(
   held: readonly ItemComparison[],
 ): Promise<void> {
   await session.run(
-    `UPDATE items SET state = 'unsent', reason = held.reason, detail = held.detail
+    `UPDATE items SET state = 'not_sent', reason = held.reason, detail = held.detail
      FROM unnest($1::integer[], $2::integer[], $3::text[], $4::text[]) AS held (run, ordinal, reason, detail)
      WHERE items.run = held.run AND items.ordinal = held.ordinal`,
     [
@@ -118,14 +118,14 @@ async function recordPart(
     [run, Math.max(...ordinals), Math.min(...ordinals)],
   )
   const rows = await session.all(
-    `SELECT items.ordinal ${wanted} JOIN items ON ${isWanted} WHERE items.state = 'planned'
+    `SELECT items.ordinal ${wanted} JOIN items ON ${isWanted} WHERE items.state = 'pending'
      ORDER BY items.ordinal FOR NO KEY UPDATE OF items`,
     itemsAt(run, part),
   )
   const planned = new Set(rows.map((row) => Number(row['ordinal'])))
   const items = part.filter(({ ordinal }) => planned.has(ordinal))
   const equal = items.filter((item) => stateOnceCompared(item) === 'unchanged')
-  const held = items.filter((item) => stateOnceCompared(item) === 'unsent')
+  const held = items.filter((item) => stateOnceCompared(item) === 'not_sent')
   const spared = items.filter((item) => item.spared)
   await recordEqual(session, run, equal)
   await recordHeld(session, run, held)

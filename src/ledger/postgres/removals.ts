@@ -1,7 +1,7 @@
 // Removals: found, noted, sent and settled.
 
 import { FenceLost } from '../../core/errors.ts'
-import { DONE_REMOVALS, type RemovalState } from '../../core/domain/removals.ts'
+import { DONE_DELETIONS, type DeletionState } from '../../core/domain/outcomes.ts'
 import type { RemovalOutcome, Removals } from '../roles/removals.ts'
 import {
   carriedStates,
@@ -33,7 +33,7 @@ const removalsWith = (run: string, key: string) =>
 
 /** Of several rows of a key that the reading had, the last one says what it asks for. */
 const WITHDRAWN = `(SELECT true FROM items AS other WHERE ${itemsWith('$2', 'gone.key', 'other')}
-  AND other.state = 'withdrawn' LIMIT 1) IS NOT NULL`
+  AND other.state = 'deletion_requested' LIMIT 1) IS NOT NULL`
 
 /** The keys that the reading had, and those that its corrected rows were brought in with. */
 const readWith = (key: string, where: string) => `SELECT ordinal, state, ${key} FROM items
@@ -41,7 +41,7 @@ const readWith = (key: string, where: string) => `SELECT ordinal, state, ${key} 
 const READ = `(${readWith('key, raw_key', '')}
   UNION ALL ${readWith('answered_key AS key, NULL AS raw_key', "AND state = 'corrected' AND answered_key IS DISTINCT FROM key")})`
 
-const MISSING_SQL = `SELECT gone.key, gone.raw_key, gone.state = 'withdrawn' OR gone.state = 'superseded' AND ${WITHDRAWN} AS is_withdrawn, ${recordOf('gone.key')}, ${isTracked('gone.key')} AS is_tracked FROM ${READ} AS gone
+const MISSING_SQL = `SELECT gone.key, gone.raw_key, gone.state = 'deletion_requested' OR gone.state = 'superseded' AND ${WITHDRAWN} AS is_withdrawn, ${recordOf('gone.key')}, ${isTracked('gone.key')} AS is_tracked FROM ${READ} AS gone
   WHERE gone.key IS NOT NULL AND ${isAbsent('gone.key')}
     AND (SELECT true FROM items AS earlier WHERE ${itemsWith('$2', 'gone.key', 'earlier')}
       AND earlier.ordinal::bigint < gone.ordinal LIMIT 1) IS NULL
@@ -61,7 +61,8 @@ const SETTLE_SQL = `UPDATE removals SET state = settled.state, record_id = coale
   WHERE removals.run = $1 AND removals.number = settled.number AND removals.state IN (${openRemovalStates})
   RETURNING removals.number`
 
-const isDone = (state: RemovalState) => (DONE_REMOVALS as readonly RemovalState[]).includes(state)
+const isDone = (state: DeletionState) =>
+  (DONE_DELETIONS as readonly DeletionState[]).includes(state)
 
 async function settle(
   session: Session,
@@ -91,13 +92,13 @@ async function settle(
     (await session.all(SETTLE_SQL, [run, ...lists])).map((row) => Number(row['number'])),
   )
   for (const { number, state } of rows)
-    if (state === 'failed')
+    if (state === 'outcome_unknown')
       for (const doubt of DOUBT_SQL) await session.run(doubt, [run, number, number])
   const done = rows.filter(({ number, state }) => settled.has(number) && isDone(state))
   const records = done.flatMap(({ key, state, recordId }) =>
     state === 'cleared' || recordId === null
       ? []
-      : [{ key, recordId, wasGone: state === 'gone_already' }],
+      : [{ key, recordId, wasGone: state === 'already_gone' }],
   )
   const keys = done.flatMap(({ key, state, recordId }) =>
     state === 'cleared' || recordId === null ? [key] : [],
@@ -126,7 +127,7 @@ export const removalMethods = (db: PostgresDatabase) =>
     async askedKeys(run, { after, limit }) {
       const rows = await db.all(
         `SELECT ordinal, key, ${recordOf('items.key')}, 1 AS is_tracked FROM items
-         WHERE run = $1 AND ordinal > $2 AND state = 'withdrawn' AND ${isTracked('items.key')} IS NOT NULL
+         WHERE run = $1 AND ordinal > $2 AND state = 'deletion_requested' AND ${isTracked('items.key')} IS NOT NULL
          ORDER BY ordinal LIMIT $3`,
         [run, after, limit],
       )
@@ -203,7 +204,7 @@ export const removalMethods = (db: PostgresDatabase) =>
       await db.transaction(async (session) => {
         await checkStageFence(session, run, fence)
         await session.run(
-          `UPDATE removals SET state = 'sent', attempts = attempts + 1, "before" = coalesce(asked.held, removals."before")
+          `UPDATE removals SET state = 'in_flight', attempts = attempts + 1, "before" = coalesce(asked.held, removals."before")
            FROM unnest($2::integer[], $3::text[]) AS asked (number, held)
            WHERE removals.run = $1 AND removals.number = asked.number AND removals.state IN (${openRemovalStates})`,
           [run, removals.map(({ number }) => number), removals.map(({ before }) => before)],

@@ -49,7 +49,7 @@ export const BOOK_ANSWERED_SQL = `
 const BOOK_SQL = `UPDATE items SET state = booked.state, attempts = attempts + 1, http_status = booked.http_status,
     record_id = booked.record_id, request_id = booked.request_id, code = booked.code, reason = booked.reason,
     field = booked.field, detail = booked.detail, in_doubt = coalesce(booked.in_doubt, items.in_doubt),
-    batch = CASE WHEN booked.state = 'planned' THEN NULL ELSE batch END,
+    batch = CASE WHEN booked.state = 'pending' THEN NULL ELSE batch END,
     replayed = CASE WHEN ${isMaybeWrittenSql('booked.state', 'booked.http_status')} THEN 1 ELSE replayed END
   FROM unnest($1::integer[], $2::integer[], $3::text[], $4::text[], $5::integer[], $6::text[], $7::text[],
     $8::text[], $9::text[], $10::text[], $11::smallint[])

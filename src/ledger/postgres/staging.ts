@@ -1,6 +1,6 @@
 // Staging: one item per source row, then decisions by SQL, slice by slice.
 
-import type { ItemState } from '../../core/domain/item-states.ts'
+import type { ItemState } from '../../core/domain/outcomes.ts'
 import { FenceLost } from '../../core/errors.ts'
 import { LEDGER_CHARS_MAX } from '../../core/limits.ts'
 import type { RunSegment } from '../roles/outbox.ts'
@@ -58,10 +58,10 @@ const stateOf = (item: StagedItem): ItemState =>
       ? 'corrected'
       : 'invalid'
     : item.withdrawn
-      ? 'withdrawn'
+      ? 'deletion_requested'
       : item.held
         ? 'unchanged'
-        : 'planned'
+        : 'pending'
 
 const hashOf = (item: StagedItem): string | null =>
   isSent(item)
@@ -107,7 +107,7 @@ function insertItems(run: number, items: readonly StagedItem[]): readonly SentSt
 
 // What a decision needs of another table is read item by item, one search of an index each: no plan can turn it into a search
 // of the whole table.
-const SLICE = "run = $1 AND ordinal BETWEEN $2 AND $3 AND state = 'planned'"
+const SLICE = "run = $1 AND ordinal BETWEEN $2 AND $3 AND state = 'pending'"
 const LAST_OF_KEY = `(SELECT later.ordinal FROM items AS later
   WHERE hashtextextended(later.key, later.run) = hashtextextended(items.key, items.run)
     AND later.key = items.key AND later.run + 0 = items.run AND ${takesPlace('later')}
@@ -126,7 +126,7 @@ const GIVE_WAY_SQL = `UPDATE items SET state = 'superseded'
   WHERE ${SLICE} AND of_ordinal IS NOT NULL AND ${gaveWayToNewer}`
 
 const SUPERSEDE_SQL = `UPDATE items SET state = 'superseded', twin = ${LAST_OF_KEY}
-  WHERE run = $1 AND ordinal BETWEEN $2 AND $3 AND state IN ('planned', 'withdrawn') AND ordinal < ${LAST_OF_KEY}`
+  WHERE run = $1 AND ordinal BETWEEN $2 AND $3 AND state IN ('pending', 'deletion_requested') AND ordinal < ${LAST_OF_KEY}`
 
 const UNCHANGED_SQL = `UPDATE items SET state = 'unchanged', normalised = coalesce(${ofKey('normalised')}, 0)
   WHERE ${SLICE} AND hash = ${ofKey('hash')} AND ${ofKey('run')} > $5 AND ${OF_SAME_RECORD} IS NULL`
@@ -155,8 +155,8 @@ const DROP_READ_SQL = dropSql(`AND (state = 'superseded' OR NOT ${isUnreadOf('$5
 const UNREAD_RUNS_SQL = unreadRuns(postgresDialect)
 const NEWER = newerRows(postgresLinkSql)
 
-const COUNT_SQL = `SELECT count(*) FILTER (WHERE state = 'planned') AS planned, count(*) FILTER (WHERE state = 'invalid') AS invalid,
-    count(*) FILTER (WHERE state = 'withdrawn') AS withdrawn
+const COUNT_SQL = `SELECT count(*) FILTER (WHERE state = 'pending') AS planned, count(*) FILTER (WHERE state = 'invalid') AS invalid,
+    count(*) FILTER (WHERE state = 'deletion_requested') AS withdrawn
   FROM items WHERE run = $1 AND ordinal BETWEEN $2 AND $3`
 
 function leaveUnchanged(
@@ -326,7 +326,7 @@ export function stagingMethods(db: PostgresDatabase, links: LinkDecisions) {
                 ON later.run = items.run AND later.ordinal = items.twin
               WHERE items.run = $1 AND items.ordinal BETWEEN $2 AND $3 AND items.twin IS NOT NULL AND items.state = 'superseded'
                 AND coalesce(items.raw_key, items.key) <> coalesce(later.raw_key, later.key)) AS merged,
-             (SELECT count(*) FROM items WHERE run = $1 AND ordinal BETWEEN $2 AND $3 AND state IN ('planned', 'unchanged')
+             (SELECT count(*) FROM items WHERE run = $1 AND ordinal BETWEEN $2 AND $3 AND state IN ('pending', 'unchanged')
                 AND key <> lower(key) AND coalesce(
                   (SELECT true FROM items AS other
                    WHERE hashtextextended(other.key, other.run) = hashtextextended(lower(items.key), $1)

@@ -44,7 +44,7 @@ const noted = (column: string) =>
 
 const BOOK_READ_SQL = `UPDATE items SET verified = reading.verdict, normalised = reading.normalised,
     ${['field', 'reason', 'detail', '"column"', 'value'].map(noted).join(', ')},
-    state = CASE WHEN ${isUnanswered} THEN (CASE WHEN reading.verdict = 'equal' THEN reading.found ELSE 'failed' END) ELSE state END,
+    state = CASE WHEN ${isUnanswered} THEN (CASE WHEN reading.verdict = 'equal' THEN reading.found ELSE 'outcome_unknown' END) ELSE state END,
     in_doubt = CASE WHEN ${isUnanswered} AND reading.verdict <> 'equal' THEN 1 ELSE 0 END,
     record_id = coalesce(items.record_id, reading.record_id)
   FROM unnest($1::integer[], $2::integer[], $3::text[], $4::text[], $5::text[], $6::smallint[], $7::text[],

@@ -1,7 +1,7 @@
 // Before-images: what the record of a row held right before the row was sent, property by property.
 
 import type { KeptCounts } from '../../core/domain/books.ts'
-import type { ItemState } from '../../core/domain/item-states.ts'
+import type { ItemState } from '../../core/domain/outcomes.ts'
 import type { RowVerdict } from '../../core/domain/row-changes.ts'
 import type { LedgerPage, PlannedItem } from './outbox.ts'
 

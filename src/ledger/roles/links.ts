@@ -1,8 +1,7 @@
 // Links: the associations that rows ask for, one row of the ledger for each, written down before it is sent and settled after,
 // and what is known of them from earlier runs. A link is known by its edge: association, key of the row, and target.
 
-import type { ItemState } from '../../core/domain/item-states.ts'
-import type { KnownLinkState, LinkState } from '../../core/domain/link-states.ts'
+import type { ItemState, KnownLinkState, LinkState } from '../../core/domain/outcomes.ts'
 import type { WrittenKey } from './accepted-records.ts'
 import type { OnSlice } from './on-slice.ts'
 
@@ -57,9 +56,9 @@ export interface StagedLinkCounts {
   readonly planned: number
   readonly unchanged: number
   /** Those that a later link of the run takes the place of (`LinkBounds`). */
-  readonly skipped: number
+  readonly not_wanted: number
   /** Those whose cell cannot be a key of its target. Left out if there are none. */
-  readonly rejected?: number
+  readonly refused?: number
   /** Those of `planned` that were linked before the ledger was restored from a backup. Left out if there are none. */
   readonly distrusted?: number
 }
@@ -135,7 +134,7 @@ export interface ReportedLink extends LinkPlace, LinkEdge, LinkTarget {
   readonly inDoubt: boolean
 }
 
-/** Links that were left over or parked, of one association, state, code, reason and column. */
+/** Links that were left over or waiting, of one association, state, code, reason and column. */
 export interface LinkGroup {
   readonly association: string
   readonly state: LinkState
@@ -163,7 +162,7 @@ export interface KnownLink extends LinkEdge, LinkTarget {
 /** What became of links at a record that is gone. */
 export interface GoneLinks {
   /** Links that wait for their record again. */
-  readonly parked: number
+  readonly waiting: number
   /** Links of which nothing is known any more: they are made again when their row is read. */
   readonly forgotten: number
 }
@@ -176,8 +175,8 @@ export interface RecordType {
   readonly matchingProperty: string
 }
 
-/** Another sync of the same origin and org that has parked links to the object type that a run wrote. */
-export interface ParkedElsewhere {
+/** Another sync of the same origin and org that has waiting links to the object type that a run wrote. */
+export interface WaitingElsewhere {
   readonly sync: string
   /** How many, in the destination of its newest run. */
   readonly links: number
@@ -198,7 +197,7 @@ export interface LinkStaging {
    */
   stageLinks(run: number, fence: number, links: readonly StagedLink[]): Promise<void>
   /**
-   * After `finishStage`: adds what earlier runs of the destination left over (parked, rejected, failed, unsent), since the ledger was
+   * After `finishStage`: adds what earlier runs of the destination left over (waiting or rejected), since the ledger was
    * restored from a backup if it was, as planned links of ordinal 0, slice by slice. `unread keys`: of keys that no item of the run has; `all left`: all of them. Where `bounds` allow a
    * source one target, it is the newest one. An interrupted call is repeated without harm. Returns how many it added in all.
    */
@@ -286,8 +285,8 @@ export interface LinkOutbox {
 export interface KnownLinks {
   /** What is accepted for at most 1,000 keys, whichever sync wrote it; of several, the newest run counts. */
   recordsOfType(type: RecordType, keys: readonly string[]): Promise<ReadonlyMap<string, WrittenKey>>
-  /** Which other syncs have parked links to the object type that the run wrote, in the order of their names. */
-  parkedElsewhere(run: number): Promise<readonly ParkedElsewhere[]>
+  /** Which other syncs have waiting links to the object type that the run wrote, in the order of their names. */
+  waitingElsewhere(run: number): Promise<readonly WaitingElsewhere[]>
   /** What is known of the links of at most 1,000 keys in the run's destination, by key. */
   knownLinksOf(
     run: number,
@@ -305,7 +304,7 @@ export interface KnownLinks {
   hasLeftLinks(run: number): Promise<boolean>
   /**
    * Records of the type, at most 1,000, are gone: what is known of links holds only while both records are those that were linked, in
-   * each destination of the origin and org. Links to such a record are parked, and those of other destinations from it; those of
+   * each destination of the origin and org. Links to such a record are waiting, and those of other destinations from it; those of
    * the run's own destination from it are forgotten. In transactions of their own: called before it is settled that the records are gone, and again without harm.
    */
   recordsGone(run: number, objectType: string, recordIds: readonly string[]): Promise<GoneLinks>
@@ -313,7 +312,7 @@ export interface KnownLinks {
 
 /** What people ask about the links of a run. */
 export interface LinkReports {
-  /** Links in the given states, in their order. `isLeft`: only those that are left over or parked still, whatever came later. */
+  /** Links in the given states, in their order. `isLeft`: only those that are left over or waiting still, whatever came later. */
   reportLinks(
     run: number,
     options: {
@@ -323,7 +322,7 @@ export interface LinkReports {
       readonly isLeft?: boolean
     },
   ): Promise<LinkPage<ReportedLink>>
-  /** Links that are rejected, failed, unsent or parked, by association, state, code, reason and column, most frequent first. */
+  /** Links that are rejected or waiting, by association, state, code, reason and column, most frequent first. */
   linkGroups(run: number, options?: { readonly isLeft?: boolean }): Promise<readonly LinkGroup[]>
 }
 

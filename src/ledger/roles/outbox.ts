@@ -1,6 +1,6 @@
 // The outbox: every batch is written down before it is sent, and settled after.
 
-import type { AnsweredState } from '../../core/domain/item-states.ts'
+import type { AnsweredState } from '../../core/domain/outcomes.ts'
 
 /** The share of a run that one activity works on: items `first` to `last`, by ordinal. */
 export interface RunSegment {

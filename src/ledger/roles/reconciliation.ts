@@ -1,6 +1,6 @@
 // Reconciliation: planned items are compared with their records before any of them is sent.
 
-import type { SparedState } from '../../core/domain/item-states.ts'
+import type { SparedState } from '../../core/domain/outcomes.ts'
 import type { Difference, OriginalDifferenceKind } from '../../core/domain/differences.ts'
 import type { AcceptedRecord } from './accepted-records.ts'
 import type { LedgerPage, PlannedItem } from './outbox.ts'

@@ -1,12 +1,8 @@
 // Removals: the records whose rows are gone from the source, or ask for it, and what became of them. Each is written down before it is
 // sent, and settled after; what is removed is no longer accepted.
 
-import type {
-  RemovalCause,
-  RemovalCounts,
-  RemovalState,
-  SettledRemoval,
-} from '../../core/domain/removals.ts'
+import type { RemovalCause, DeletionCounts } from '../../core/domain/deletions.ts'
+import type { DeletionState, SettledDeletion } from '../../core/domain/outcomes.ts'
 import type { AcceptedRecord } from './accepted-records.ts'
 import type { LedgerPage } from './outbox.ts'
 
@@ -23,7 +19,7 @@ export interface NewRemoval extends Omit<GoneKey, 'isTracked'> {
   /** Its place among the removals of the run, from 1. */
   readonly number: number
   readonly cause: RemovalCause
-  readonly state: Extract<RemovalState, 'planned' | 'not_tracked' | 'unsent' | 'kept'>
+  readonly state: Extract<DeletionState, 'pending' | 'not_owned' | 'not_sent' | 'still_wanted'>
   readonly reason: string | null
   /** The version of an extra record, as it was compared. */
   readonly detail?: string
@@ -69,7 +65,7 @@ export interface RemovedImage {
 export interface RemovalOutcome {
   readonly number: number
   readonly key: string
-  readonly state: SettledRemoval | 'planned'
+  readonly state: SettledDeletion | 'pending'
   readonly recordId: string | null
   readonly httpStatus?: number | null
   readonly code?: string | null
@@ -83,7 +79,7 @@ export interface ReportedRemoval {
   readonly key: string
   readonly recordId: string | null
   readonly cause: RemovalCause
-  readonly state: RemovalState
+  readonly state: DeletionState
   readonly httpStatus: number | null
   readonly code: string | null
   readonly reason: string | null
@@ -93,7 +89,7 @@ export interface ReportedRemoval {
 
 /** Removals of a run by state and reason. */
 export interface RemovalGroup {
-  readonly state: RemovalState
+  readonly state: DeletionState
   readonly cause: RemovalCause
   readonly code: string | null
   readonly reason: string | null
@@ -165,11 +161,11 @@ export interface Removals {
    */
   settleRemovals(run: number, fence: number, outcomes: readonly RemovalOutcome[]): Promise<void>
 
-  removalCounts(run: number): Promise<RemovalCounts>
+  removalCounts(run: number): Promise<DeletionCounts>
   removalGroups(run: number): Promise<readonly RemovalGroup[]>
   /** A page of the removals in these states, in order; `next` null at the end. */
   removals(
     run: number,
-    options: LedgerPage & { readonly states: readonly RemovalState[] },
+    options: LedgerPage & { readonly states: readonly DeletionState[] },
   ): Promise<{ readonly rows: readonly ReportedRemoval[]; readonly next: number | null }>
 }

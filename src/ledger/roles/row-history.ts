@@ -1,6 +1,6 @@
 // Everything that the ledger has of one key, or of one record, over all runs.
 
-import type { ItemState } from '../../core/domain/item-states.ts'
+import type { ItemState } from '../../core/domain/outcomes.ts'
 import type { Run } from './runs.ts'
 import type { Destination } from './runs.ts'
 import type { NotedDifference } from './differences.ts'

@@ -1,7 +1,7 @@
 // What people ask about a run: its items, its rejects by kind, and what it did when.
 
 import type { Json } from '../../core/json.ts'
-import type { ItemState, TimedState } from '../../core/domain/books.ts'
+import type { ItemState, TimedOutcome } from '../../core/domain/outcomes.ts'
 import type { CellError } from './staging.ts'
 
 /** An item as reports show it. */
@@ -45,7 +45,7 @@ export interface RejectGroup {
 }
 
 /** What a run did in one share of its time. */
-export interface TimelinePoint extends Readonly<Record<TimedState, number>> {
+export interface TimelinePoint extends Readonly<Record<TimedOutcome, number>> {
   /** Its beginning, ISO 8601 in UTC. */
   readonly at: string
   readonly requests: number

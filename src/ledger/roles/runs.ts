@@ -71,10 +71,9 @@ export interface RunCounters {
   readonly planned: number
   readonly created: number
   readonly updated: number
+  /** Rows that are not written: their mode does not, or what their record has is kept. */
+  readonly skipped: number
   readonly rejected: number
-  readonly failed: number
-  /** Rows that the mode does not write: `exists` and `absent`. */
-  readonly spared: number
   /** Those that write, those of links included. */
   readonly requests: number
   /** Requests that looked rows up before they are sent, of a run that took seconds for them. Left out if none is counted. */
@@ -83,17 +82,17 @@ export interface RunCounters {
   readonly links?: LinkCounters
 }
 
-/** The same of the links of a run. `planned`: all that are or were to be sent; `unchanged` and `skipped`: as staging decided. */
+/** The same of the links of a run. `planned`: all that are or were to be sent; `unchanged` and `not_wanted`: as staging decided. */
 export interface LinkCounters {
   readonly read: number
   readonly planned: number
   readonly unchanged: number
   readonly linked: number
-  readonly parked: number
-  readonly skipped: number
-  readonly rejected: number
-  readonly failed: number
-  readonly unsent: number
+  readonly target_missing: number
+  readonly not_wanted: number
+  readonly refused: number
+  readonly outcome_unknown: number
+  readonly not_sent: number
   readonly requests: number
 }
 

@@ -1,6 +1,6 @@
 // Verification: written items are read back, and of several items that wrote one record the last one is sent once more.
 
-import type { ItemState, WrittenState } from '../../core/domain/books.ts'
+import type { ItemState, WrittenState } from '../../core/domain/outcomes.ts'
 import type { ItemNote, ItemOutcome, LedgerPage, PlannedItem } from './outbox.ts'
 
 /** An item to read back: what was sent, and what is in doubt. */

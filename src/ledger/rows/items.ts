@@ -12,7 +12,7 @@ import {
   TIMED_STATES,
   WRITTEN_STATES,
   type ItemState,
-} from '../../core/domain/item-states.ts'
+} from '../../core/domain/outcomes.ts'
 import type { CarriedRow, LeftRow, RetriedRow, UnreadRow } from '../roles/leftovers.ts'
 import type { PlannedItem, RunSegment, SentBatch } from '../roles/outbox.ts'
 import type { RejectGroup, ReportedItem } from '../roles/run-reports.ts'
@@ -25,7 +25,7 @@ export const openStates = sqlList(OPEN_STATES)
 export const timedStates = sqlList(TIMED_STATES)
 export const writtenStates = sqlList(WRITTEN_STATES)
 /** States whose payloads a closed run does not keep, unless the row is left. */
-export const doneStates = sqlList([...ACCEPTED_STATES, ...SPARED_STATES, 'withdrawn'])
+export const doneStates = sqlList([...ACCEPTED_STATES, ...SPARED_STATES, 'deletion_requested'])
 
 /**
  * Whether a closed run left an item over: what it brought in is accepted, and was found when it was read back. A row that a
@@ -81,7 +81,8 @@ export const isBroughtIn = (item: string): string => `${item}.state IN (${accept
  * Whether an item shows that the source has a row of its key: not one that asks for the deletion of its record, and not one that
  * another row took the place of, which shows it in its own right.
  */
-export const isOfRow = (item: string): string => `${item}.state NOT IN ('withdrawn', 'superseded')`
+export const isOfRow = (item: string): string =>
+  `${item}.state NOT IN ('deletion_requested', 'superseded')`
 
 /**
  * Whether an item takes the place of those before it with its key. A row that was corrected does so if the correction was written
@@ -138,7 +139,7 @@ export const REPORTED_COLUMNS = `ordinal, line, of_ordinal, key, state, raw, htt
  * Whether an item of a live run may have been written although nothing says so, as SQL: its answer was lost, or it was answered
  * with 500 or 503 and waits to be sent again.
  */
-export const isUnanswered = "(state = 'sent' OR (state = 'planned' AND replayed = 1))"
+export const isUnanswered = "(state = 'in_flight' OR (state = 'pending' AND replayed = 1))"
 
 /** The same of a row that is left: `own` is the row, `now` its newest attempt, and `last` what that was read from. */
 export const LEFT_COLUMNS = `own.ordinal, own.line, own.of_ordinal, now.run AS attempt_run, now.ordinal AS attempt_ordinal, now.key,

@@ -4,12 +4,12 @@ import {
   LEFT_LINK_STATES,
   LINK_REJECT_STATES,
   LINK_STATES,
-  OPEN_LINK_STATES,
+  OPEN_STATES,
   knownStateOf,
   type KnownLinkState,
   type LinkState,
-} from '../../core/domain/link-states.ts'
-import type { ItemState } from '../../core/domain/item-states.ts'
+  type ItemState,
+} from '../../core/domain/outcomes.ts'
 import type {
   KnownLink,
   LinkEdge,
@@ -21,7 +21,7 @@ import type {
 } from '../roles/links.ts'
 import { number, sqlList, text, type Row } from './values.ts'
 
-export const openLinkStates = sqlList(OPEN_LINK_STATES)
+export const openLinkStates = sqlList(OPEN_STATES)
 export const linkRejectStates = sqlList(LINK_REJECT_STATES)
 export const leftLinkStates = sqlList(LEFT_LINK_STATES)
 

@@ -1,20 +1,19 @@
 // Rows of `removals`.
 
+import type { RemovalCause, DeletionCounts } from '../../core/domain/deletions.ts'
 import {
-  CARRIED_REMOVALS,
-  DONE_REMOVALS,
-  OPEN_REMOVALS,
-  type RemovalCause,
-  type RemovalCounts,
-  type RemovalState,
-} from '../../core/domain/removals.ts'
+  CARRIED_DELETIONS,
+  DONE_DELETIONS,
+  OPEN_STATES,
+  type DeletionState,
+} from '../../core/domain/outcomes.ts'
 import type { GoneKey, OpenRemoval, RemovalGroup, ReportedRemoval } from '../roles/removals.ts'
 import { acceptedOfRow } from './accepted.ts'
 import { number, sqlList, text, type Row } from './values.ts'
 
-export const openRemovalStates = sqlList(OPEN_REMOVALS)
-export const carriedStates = sqlList(CARRIED_REMOVALS)
-export const doneRemovalStates = sqlList(DONE_REMOVALS)
+export const openRemovalStates = sqlList(OPEN_STATES)
+export const carriedStates = sqlList(CARRIED_DELETIONS)
+export const doneRemovalStates = sqlList(DONE_DELETIONS)
 
 /** The columns that `openRemovalOfRow` reads of `removals` and of `accepted`. */
 export const OPEN_REMOVAL_COLUMNS = `removals.number, removals.key, removals.record_id, removals.cause, removals.state, removals.attempts, removals.detail,
@@ -27,7 +26,7 @@ export const openRemovalOfRow = (row: Row): OpenRemoval => ({
   key: String(row['key']),
   cause: row['cause'] as RemovalCause,
   recordId: text(row['record_id']),
-  isSent: row['state'] === 'sent',
+  isSent: row['state'] === 'in_flight',
   attempts: Number(row['attempts']),
   detail: text(row['detail']),
   accepted:
@@ -61,7 +60,7 @@ export const reportedRemovalOfRow = (row: Row): ReportedRemoval => ({
   key: String(row['key']),
   recordId: text(row['record_id']),
   cause: row['cause'] as RemovalCause,
-  state: row['state'] as RemovalState,
+  state: row['state'] as DeletionState,
   httpStatus: number(row['http_status']),
   code: text(row['code']),
   reason: text(row['reason']),
@@ -70,12 +69,12 @@ export const reportedRemovalOfRow = (row: Row): ReportedRemoval => ({
 })
 
 export const removalGroupOfRow = (row: Row): RemovalGroup => ({
-  state: row['state'] as RemovalState,
+  state: row['state'] as DeletionState,
   cause: row['cause'] as RemovalCause,
   code: text(row['code']),
   reason: text(row['reason']),
   records: Number(row['records']),
 })
 
-export const removalCountsOfRows = (rows: readonly Row[]): RemovalCounts =>
+export const removalCountsOfRows = (rows: readonly Row[]): DeletionCounts =>
   Object.fromEntries(rows.map((row) => [String(row['state']), Number(row['records'])]))

@@ -1,13 +1,11 @@
 // The books of a run, counted from its items.
 
 import { KEPT_REASONS } from '../../core/domain/protection.ts'
-import { isWritten } from '../../core/domain/item-states.ts'
-import type { RemovalState } from '../../core/domain/removals.ts'
+import { isWritten, type DeletionState, type ItemState } from '../../core/domain/outcomes.ts'
 import {
   emptyStates,
   NOT_READ_BACK,
   type Books,
-  type ItemState,
   type KeptCounts,
   type LinkBooks,
   type ReadBack,
@@ -23,7 +21,7 @@ export function createBooksSum() {
   let kept: KeptCounts = { values: 0, rows: 0 }
   let writtenOver: KeptCounts = { values: 0, rows: 0 }
   let thereBefore = 0
-  const removals: { [State in RemovalState]?: number } = {}
+  const removals: { [State in DeletionState]?: number } = {}
   return {
     add(row: Readonly<Record<string, unknown>>): void {
       const state = row['state'] as ItemState
@@ -52,7 +50,7 @@ export function createBooksSum() {
     },
     /** Removals that were counted by state. */
     addRemovals(row: Readonly<Record<string, unknown>>): void {
-      removals[row['state'] as RemovalState] = Number(row['records'])
+      removals[row['state'] as DeletionState] = Number(row['records'])
     },
     /** @param isPart whether the source was not read to its end */
     books: (read: unknown, isPart: boolean, links: LinkBooks | undefined): Books => ({

@@ -11,7 +11,7 @@ import { REPLACED_MAX } from './ranges.ts'
 export const stateOnceCompared = ({ kind, held, spared }: ItemComparison) => {
   if (spared) return spared
   if (kind === null) return 'unchanged'
-  return held === null ? 'planned' : 'unsent'
+  return held === null ? 'pending' : 'not_sent'
 }
 
 /** Comparisons that one transaction writes, with their differences. */

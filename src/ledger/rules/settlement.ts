@@ -1,6 +1,6 @@
 // What the answer to a batch means for its items.
 
-import { isWritten, type AnsweredState } from '../../core/domain/item-states.ts'
+import { isWritten, type AnsweredState } from '../../core/domain/outcomes.ts'
 import type { Answered, ItemOutcome } from '../roles/outbox.ts'
 
 export interface Settlement {
@@ -16,25 +16,25 @@ export interface Settlement {
   readonly counts: Readonly<Record<SegmentCounter, number>>
 }
 
-type SegmentCounter = 'created' | 'updated' | 'rejected' | 'failed' | 'spared'
+type SegmentCounter = 'created' | 'updated' | 'skipped' | 'rejected'
 
-/** The counter of the segment that an item adds to. One that stays sent is in doubt, and counts as failed. */
+/** The counter of the segment that an item adds to. One that stays in flight is in doubt, and counts as rejected. */
 const COUNTERS: Readonly<Record<AnsweredState, SegmentCounter | null>> = {
   created: 'created',
   updated: 'updated',
-  rejected: 'rejected',
+  refused: 'rejected',
   conflict: 'rejected',
-  exists: 'spared',
-  absent: 'spared',
-  kept: 'spared',
-  planned: null,
-  sent: 'failed',
+  exists: 'skipped',
+  not_found: 'skipped',
+  protected: 'skipped',
+  pending: null,
+  in_flight: 'rejected',
 }
 
 export function settlementOf(items: readonly ItemOutcome[]): Settlement {
   const booked = items.toSorted((a, b) => a.ordinal - b.ordinal)
   const written = booked.filter(({ state }) => isWritten(state))
-  const counts = { created: 0, updated: 0, rejected: 0, failed: 0, spared: 0 }
+  const counts = { created: 0, updated: 0, skipped: 0, rejected: 0 }
   for (const { state } of booked) {
     const counter = COUNTERS[state]
     if (counter !== null) counts[counter]++
@@ -42,7 +42,7 @@ export function settlementOf(items: readonly ItemOutcome[]): Settlement {
   const answered = written.flatMap(({ ordinal, answered: shown }) =>
     shown ? [{ ordinal, ...shown }] : [],
   )
-  const absent = booked.filter(({ state }) => state === 'absent')
+  const absent = booked.filter(({ state }) => state === 'not_found')
   return { booked, written, answered, doubted: [...answered, ...absent], counts }
 }
 
@@ -54,7 +54,7 @@ export const isAcceptance = ({ state, httpStatus }: ItemOutcome): boolean =>
  * Of an update of `items`: whether the outcome in the state and with the status given leaves it open whether the item was written.
  */
 export const isMaybeWrittenSql = (state: string, status: string): string =>
-  `${state} = 'planned' AND coalesce(${status}, 500) >= 500`
+  `${state} = 'pending' AND coalesce(${status}, 500) >= 500`
 
 /**
  * Flags for items that wrote one record: each knows the other.

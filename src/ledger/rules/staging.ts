@@ -1,7 +1,7 @@
 // Staging decides slice by slice; what it decides, and how slices make segments, is the same in every engine.
 
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
-import type { ItemState } from '../../core/domain/item-states.ts'
+import type { ItemState } from '../../core/domain/outcomes.ts'
 import type { RunSegment } from '../roles/outbox.ts'
 import type { OnSlice } from '../roles/on-slice.ts'
 import type { Correction, LeftCounts, StageCounts, StagedSource } from '../roles/staging.ts'
@@ -73,7 +73,7 @@ export const givenRows = ({ rows, again = 0 }: StagedSource): number => rows - a
  */
 export const isSentAfterOlder = (run: string, given: string): string =>
   `lower(items.key) IN (SELECT lower(older.key) FROM items AS older
-    WHERE older.run = ${run} AND older.ordinal > ${given} AND older.state = 'planned')`
+    WHERE older.run = ${run} AND older.ordinal > ${given} AND older.state = 'pending')`
 
 /** The slices of a source, and behind them those of the rows that earlier runs have read. */
 function* slicesOf(given: number, rows: number): Generator<RunSegment> {
@@ -147,10 +147,10 @@ export function leftCountsOf(rows: readonly Row[]): LeftCounts {
     Number(rows.find((row) => row['state'] === state)?.['items'] ?? 0)
   return {
     rows: rows.reduce((sum, row) => sum + Number(row['items']), 0),
-    planned: of('planned'),
+    planned: of('pending'),
     superseded: of('superseded'),
     invalid: of('invalid'),
-    withdrawn: of('withdrawn'),
+    withdrawn: of('deletion_requested'),
     corrected: of('corrected'),
   }
 }

@@ -1,6 +1,6 @@
 // What a run did over its time, in equal shares: requests by when they were sent, items by when their last request was settled.
 
-import { TIMED_STATES, type TimedState } from '../../core/domain/item-states.ts'
+import { timedOutcome, TIMED_OUTCOMES, type TimedState } from '../../core/domain/outcomes.ts'
 import { zeroCounts } from '../../core/register.ts'
 import type { TimelinePoint } from '../roles/run-reports.ts'
 
@@ -24,7 +24,7 @@ export function timelineBetween(first: number, last: number, points: number) {
     at: new Date(first + share * width).toISOString(),
     requests: 0,
     failedRequests: 0,
-    ...zeroCounts(TIMED_STATES),
+    ...zeroCounts(TIMED_OUTCOMES),
   }))
   const shareOf = (time: number) =>
     line[Math.max(0, Math.min(shares - 1, Math.floor((time - first) / width)))]!
@@ -40,7 +40,7 @@ export function timelineBetween(first: number, last: number, points: number) {
     },
     /** After all requests. */
     addItems(batch: number, state: TimedState, items: number): void {
-      shareOf(settled[batch] ?? first)[state] += items
+      shareOf(settled[batch] ?? first)[timedOutcome(state)] += items
     },
     points: (): readonly TimelinePoint[] => line,
   }

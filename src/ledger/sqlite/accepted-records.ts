@@ -144,7 +144,7 @@ export const acceptedRecordMethods = (db: SqliteDatabase): AcceptedRecords => ({
   async knownKeys(run) {
     const row = db
       .sql(
-        `SELECT count(*) AS keys FROM items WHERE run = ?1 AND state = 'planned' AND ${IS_KNOWN}`,
+        `SELECT count(*) AS keys FROM items WHERE run = ?1 AND state = 'pending' AND ${IS_KNOWN}`,
       )
       .get(run)
     return Number(row?.['keys'] ?? 0)
@@ -163,7 +163,7 @@ export const acceptedRecordMethods = (db: SqliteDatabase): AcceptedRecords => ({
     return db
       .sql(
         `SELECT ${PLANNED_COLUMNS}, raw_key FROM items JOIN payloads USING (run, ordinal)
-         WHERE run = ?1 AND ordinal > ?2 AND state = 'planned' AND NOT ${IS_KNOWN}
+         WHERE run = ?1 AND ordinal > ?2 AND state = 'pending' AND NOT ${IS_KNOWN}
          ORDER BY ordinal LIMIT ?3`,
       )
       .upTo(LEDGER_CHARS_MAX, run, after, limit)

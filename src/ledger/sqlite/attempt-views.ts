@@ -2,7 +2,7 @@
 
 const isBroughtIn = (item: string): string => `${item}.state IN ('created', 'updated', 'unchanged')`
 const isLeft = (item: string): string =>
-  `(${item}.state IN ('invalid', 'rejected', 'conflict', 'failed', 'unsent') OR ${item}.verified NOT IN ('equal', 'overwritten'))`
+  `(${item}.state IN ('invalid', 'refused', 'conflict', 'outcome_unknown', 'not_sent') OR ${item}.verified NOT IN ('equal', 'overwritten'))`
 
 /** Whether a retry may have taken the item, or made it: without one there is nothing to look for. */
 const hasAttempts = (item: string): string =>
@@ -40,7 +40,7 @@ const isLeftOver = (item: string): string =>
   `${isLeft('attempt')} AND (its.state NOT IN ('running', 'paused', 'blocked') OR attempt.run = ${item}.run)`
 
 /** An attempt that is done with the row: its mode does not write it, others have changed its record, or a later reading lacks it. */
-const settled = `(attempt.state IN ('exists', 'absent', 'kept') OR coalesce(attempt.reason, '') = 'gone_from_source')`
+const settled = `(attempt.state IN ('exists', 'not_found', 'protected') OR coalesce(attempt.reason, '') = 'gone_from_source')`
 
 /** A row that gave way to a newer one with its key came in with that one. */
 const cameIn = `(${settled} OR ${isBroughtIn('attempt')} AND coalesce(attempt.verified, 'equal') = 'equal'
@@ -81,7 +81,7 @@ export const ATTEMPT_VIEWS = `
 
   CREATE VIEW rejects AS
     SELECT results.*, payloads.raw FROM results LEFT JOIN payloads USING (run, ordinal)
-    WHERE (results.state IN ('invalid', 'rejected', 'conflict', 'failed', 'unsent') OR results.verified <> 'equal')
+    WHERE (results.state IN ('invalid', 'refused', 'conflict', 'outcome_unknown', 'not_sent') OR results.verified <> 'equal')
       AND results.mended_by IS NULL AND NOT ${broughtInLater};
 
   CREATE VIEW in_doubt AS

@@ -34,7 +34,7 @@ const THERE_BEFORE = sqliteText(thereBeforeSql(sqliteDialect.join))
 const KEPT_COUNTS_SQL = sqliteText(keptCountsSql(sqliteDialect))
 
 const REMOVALS_IN_FLIGHT = `SELECT key, record_id FROM removals
-  WHERE run = ?1 AND number BETWEEN ?2 AND ?3 AND state = 'sent'`
+  WHERE run = ?1 AND number BETWEEN ?2 AND ?3 AND state = 'in_flight'`
 
 /**
  * Items that were accepted, and of which nothing is left to be done: they lose their payloads. `?4`: the purpose of a run that ends before
@@ -89,7 +89,7 @@ export function closingMethods(
       })
       const settle = db.sql(
         `UPDATE items SET in_doubt = CASE WHEN ${isUnanswered} THEN 1 ELSE in_doubt END,
-           state = CASE WHEN ${isUnanswered} THEN 'failed' ELSE 'unsent' END
+           state = CASE WHEN ${isUnanswered} THEN 'outcome_unknown' ELSE 'not_sent' END
          WHERE run = ? AND ordinal BETWEEN ? AND ? AND state IN (${openStates})`,
       )
       await inSlices(run, (first, last) => settle.run(run, first, last))

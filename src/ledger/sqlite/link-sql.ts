@@ -58,9 +58,9 @@ export const sqliteLinkSql: LinkSql = {
     table: `known_links AS ${alias} INDEXED BY known_links_left`,
     on: `${alias}.destination = ${destination} AND ${alias}.state <> 'linked'`,
   }),
-  knownParked: (alias, destination, type) => ({
-    table: `known_links AS ${alias} INDEXED BY known_links_parked`,
-    on: `${alias}.destination = ${destination} AND ${alias}.target_type = ${type} AND ${alias}.state = 'parked'`,
+  knownWaiting: (alias, destination, type) => ({
+    table: `known_links AS ${alias} INDEXED BY known_links_waiting`,
+    on: `${alias}.destination = ${destination} AND ${alias}.target_type = ${type} AND ${alias}.state = 'target_missing'`,
   }),
   deleteKnown: (select, fits) => `DELETE FROM known_links AS known
     WHERE (destination, key, target, association) IN (${select}) AND ${fits}`,

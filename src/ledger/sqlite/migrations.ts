@@ -45,8 +45,8 @@ const INDEXES = `
   CREATE INDEX links_target_id ON links (run, target_id) WHERE target_id IS NOT NULL;
   CREATE INDEX links_source_id ON links (run, source_id) WHERE source_id IS NOT NULL;
   CREATE INDEX known_links_left ON known_links (destination, key, target, association) WHERE state <> 'linked';
-  CREATE INDEX known_links_parked ON known_links (destination, target_type, key, target, association)
-    WHERE state = 'parked';
+  CREATE INDEX known_links_waiting ON known_links (destination, target_type, key, target, association)
+    WHERE state = 'target_missing';
   CREATE INDEX known_links_one_source ON known_links (destination, target, association) WHERE one_source = 1;
 `
 
@@ -59,7 +59,7 @@ const PROJECT = `
 const LINK_VIEW = `
   CREATE VIEW link_rejects AS
     SELECT * FROM link_results
-    WHERE state IN ('rejected', 'failed', 'unsent') AND EXISTS (SELECT 1 FROM known_links
+    WHERE state IN ('refused', 'outcome_unknown', 'not_sent') AND EXISTS (SELECT 1 FROM known_links
       WHERE known_links.destination = (SELECT destination FROM runs WHERE id = link_results.run)
         AND known_links.key = link_results.key AND known_links.target = link_results.target
         AND known_links.association = link_results.association

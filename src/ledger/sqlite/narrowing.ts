@@ -14,7 +14,7 @@ const UNCOUNT_SQL =
   'UPDATE runs SET rows_read = rows_read - ?1, rows_staged = rows_staged - ?1 WHERE id = ?2'
 
 const COUNT_SEGMENTS_SQL = `UPDATE segments SET planned = (SELECT count(*) FROM items WHERE items.run = segments.run
-   AND items.ordinal BETWEEN segments.first AND segments.last AND items.state = 'planned')
+   AND items.ordinal BETWEEN segments.first AND segments.last AND items.state = 'pending')
  WHERE run = ?`
 
 type Narrowing = Pick<RowStaging, 'leaveOut' | 'keepSample' | 'countLeft'>
@@ -51,16 +51,16 @@ export function narrowingMethods(db: SqliteDatabase, links: LinkDecisions): Narr
       const items = db
         .sql(
           `SELECT min(${sampleOrderSql('ordinal', '?2')}) AS lowest, max(ordinal) AS last FROM items
-           WHERE run = ?1 AND state = 'planned'`,
+           WHERE run = ?1 AND state = 'pending'`,
         )
         .get(run, start)
       const kept = keptBelow(rows, staged?.['planned'], items?.['lowest'])
       const others = `run = ?1 AND ordinal BETWEEN ?2 AND ?3 AND ${sampleOrderSql('ordinal', '?4')} >= ?5`
       const dropPayloads = db.sql(
         `DELETE FROM payloads WHERE ${others} AND EXISTS (SELECT 1 FROM items
-           WHERE items.run = payloads.run AND items.ordinal = payloads.ordinal AND items.state = 'planned')`,
+           WHERE items.run = payloads.run AND items.ordinal = payloads.ordinal AND items.state = 'pending')`,
       )
-      const dropItems = db.sql(`DELETE FROM items WHERE ${others} AND state = 'planned'`)
+      const dropItems = db.sql(`DELETE FROM items WHERE ${others} AND state = 'pending'`)
       for (const { first, last } of ordinalSlices(Number(items?.['last'] ?? 0))) {
         db.transaction(() => {
           checkStageFence(db, run, fence)

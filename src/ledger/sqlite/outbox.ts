@@ -19,9 +19,9 @@ const UNSETTLED_SQL = `SELECT batch, attempt, digest, first, last FROM
   WHERE status IS NULL OR status NOT BETWEEN 200 AND 299 ORDER BY batch`
 
 const SEND_SQL =
-  "UPDATE items SET state = 'sent', batch = ?1 WHERE run = ?2 AND ordinal BETWEEN ?3 AND ?4"
+  "UPDATE items SET state = 'in_flight', batch = ?1 WHERE run = ?2 AND ordinal BETWEEN ?3 AND ?4"
 /** The same of updates; the ids of their records are a list. */
-const AIM_SQL = `UPDATE items SET state = 'sent', batch = ?1, record_id = ?5 ->> (ordinal - ?3)
+const AIM_SQL = `UPDATE items SET state = 'in_flight', batch = ?1, record_id = ?5 ->> (ordinal - ?3)
   WHERE run = ?2 AND ordinal BETWEEN ?3 AND ?4`
 
 /** Of fewer rows each comes by itself. */
@@ -77,7 +77,7 @@ export function outboxMethods(
     async unsettledBatches(run, segment, after = 0) {
       const members = db.sql(
         `SELECT ${PLANNED_COLUMNS} FROM items JOIN payloads USING (run, ordinal)
-         WHERE run = ? AND ordinal BETWEEN ? AND ? AND state = 'sent' AND batch = ? ORDER BY ordinal`,
+         WHERE run = ? AND ordinal BETWEEN ? AND ? AND state = 'in_flight' AND batch = ? ORDER BY ordinal`,
       )
       const batches: SentBatch[] = []
       let chars = 0
@@ -101,7 +101,7 @@ export function outboxMethods(
     },
 
     async settleKeys(run, items) {
-      const isPlanned = "run = ?1 AND ordinal = ?2 AND state = 'planned'"
+      const isPlanned = "run = ?1 AND ordinal = ?2 AND state = 'pending'"
       const decide = db.sql(`UPDATE items SET raw_key = NULL WHERE ${isPlanned}`)
       const replace = db.sql(
         `UPDATE payloads SET payload = ?3 WHERE run = ?1 AND ordinal = ?2
@@ -167,7 +167,7 @@ export function outboxMethods(
       db.transaction(() => {
         checkSegmentFence(db, run, segment, fence)
         const back = db.sql(
-          "UPDATE items SET state = 'planned', batch = NULL WHERE run = ? AND ordinal = ?",
+          "UPDATE items SET state = 'pending', batch = NULL WHERE run = ? AND ordinal = ?",
         )
         for (const item of batch.items) back.run(run, item.ordinal)
         settleRequest(run, batch, outcome)

@@ -15,7 +15,7 @@ const COLUMNS_SQL = `SELECT count(*) AS items, total(attempts <> 0 OR record_id 
     json_group_array(ordinal) AS ordinals, group_concat(payload, char(10)) AS payloads,
     json_group_array(key) AS keys, json_group_array(hash) AS hashes
   FROM (SELECT ordinal, attempts, record_id, replayed, payload, key, hash FROM items JOIN payloads USING (run, ordinal)
-    WHERE run = ?1 AND ordinal BETWEEN ?2 AND ?3 AND state = 'planned' AND attempts < ?4 ORDER BY ordinal)`
+    WHERE run = ?1 AND ordinal BETWEEN ?2 AND ?3 AND state = 'pending' AND attempts < ?4 ORDER BY ordinal)`
 
 /**
  * The planned items of a range in order, if they are as most are, and at least half of the range; null: they have to be read one by

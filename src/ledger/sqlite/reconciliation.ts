@@ -8,7 +8,7 @@ import { comparisonParts, stateOnceCompared } from '../rules/comparison.ts'
 import type { SqliteDatabase } from './database.ts'
 import { insertDifference } from './differences.ts'
 
-const IS_PLANNED = "run = ? AND ordinal = ? AND state = 'planned'"
+const IS_PLANNED = "run = ? AND ordinal = ? AND state = 'pending'"
 
 const ACCEPT_SQL = `INSERT INTO accepted (destination, key, record_id, hash, marks, run, normalised, watermark)
     SELECT runs.destination, items.key, items.record_id, items.hash, ?, runs.id, items.normalised, items.watermark
@@ -42,23 +42,23 @@ function setState(db: SqliteDatabase, run: number, item: ItemComparison): boolea
       return true
     }
     case 'exists':
-    case 'absent':
-    case 'kept': {
+    case 'not_found':
+    case 'protected': {
       const { changes } = db
         .sql(`UPDATE items SET state = ?, record_id = ? WHERE ${IS_PLANNED}`)
         .run(item.spared!, recordId, run, ordinal)
       if (changes === 0) return false
-      if (item.spared === 'kept') db.sql(KEEP_SQL).run(marks, run, ordinal)
+      if (item.spared === 'protected') db.sql(KEEP_SQL).run(marks, run, ordinal)
       db.sql('DELETE FROM payloads WHERE run = ? AND ordinal = ?').run(run, ordinal)
       return true
     }
-    case 'unsent': {
+    case 'not_sent': {
       const { changes } = db
-        .sql(`UPDATE items SET state = 'unsent', reason = ?, detail = ? WHERE ${IS_PLANNED}`)
+        .sql(`UPDATE items SET state = 'not_sent', reason = ?, detail = ? WHERE ${IS_PLANNED}`)
         .run(held!.reason, held!.detail, run, ordinal)
       return changes > 0
     }
-    case 'planned':
+    case 'pending':
       return db.sql(`SELECT 1 FROM items WHERE ${IS_PLANNED}`).get(run, ordinal) !== undefined
   }
 }
@@ -72,7 +72,7 @@ function record(db: SqliteDatabase, run: number, item: ItemComparison): void {
   ).run(run, ordinal)
   for (const difference of item.differences)
     insertDifference(db, run, { ...difference, ordinal }, false)
-  if (stateOnceCompared(item) !== 'planned')
+  if (stateOnceCompared(item) !== 'pending')
     db.sql(
       `UPDATE segments SET planned = planned - 1 WHERE run = ?1
          AND first = (SELECT max(first) FROM segments WHERE run = ?1 AND first <= ?2)`,
@@ -87,7 +87,7 @@ export const reconciliationMethods = (db: SqliteDatabase): Reconciliation => ({
          FROM items CROSS JOIN payloads ON payloads.run = items.run AND payloads.ordinal = items.ordinal
            LEFT JOIN accepted ON accepted.destination = (SELECT destination FROM runs WHERE id = ?1)
              AND accepted.key = items.key
-         WHERE items.run = ?1 AND items.ordinal > ?2 AND items.state = 'planned'
+         WHERE items.run = ?1 AND items.ordinal > ?2 AND items.state = 'pending'
            AND NOT EXISTS (SELECT 1 FROM differences INDEXED BY differences_ordinal
              WHERE differences.run = ?1 AND differences.ordinal = items.ordinal)
          ORDER BY items.ordinal LIMIT ?3`,

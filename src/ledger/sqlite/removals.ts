@@ -1,7 +1,7 @@
 // Removals: found, noted, sent and settled. Keys are asked one by one: in a JSON list SQLite ends a text at U+0000.
 
 import { FenceLost } from '../../core/errors.ts'
-import { DONE_REMOVALS, type RemovalState } from '../../core/domain/removals.ts'
+import { DONE_DELETIONS, type DeletionState } from '../../core/domain/outcomes.ts'
 import { bulkStatement } from '../../sqlite/bulk.ts'
 import type { Removals } from '../roles/removals.ts'
 import {
@@ -31,7 +31,7 @@ const WATERMARK_OF_KEY = `(SELECT accepted.watermark FROM accepted WHERE destina
 
 /** Of several rows of a key that the reading had, the last one says what it asks for. */
 const WITHDRAWN = `EXISTS (SELECT 1 FROM items AS other INDEXED BY items_key
-  WHERE other.run = ?2 AND other.key = gone.key AND other.state = 'withdrawn')`
+  WHERE other.run = ?2 AND other.key = gone.key AND other.state = 'deletion_requested')`
 
 /** The keys that the reading had, and those that its corrected rows were brought in with. */
 const readWith = (key: string, where: string) => `SELECT ordinal, state, ${key} FROM items
@@ -39,7 +39,7 @@ const readWith = (key: string, where: string) => `SELECT ordinal, state, ${key} 
 const READ = `(${readWith('key, raw_key', '')}
   UNION ALL ${readWith('answered_key AS key, NULL AS raw_key', "AND state = 'corrected' AND answered_key IS DISTINCT FROM key")})`
 
-const MISSING_SQL = `SELECT gone.key, gone.raw_key, gone.state = 'withdrawn' OR gone.state = 'superseded' AND ${WITHDRAWN} AS is_withdrawn, ${recordOf('gone.key')}, ${isTracked('gone.key')} AS is_tracked FROM ${READ} AS gone
+const MISSING_SQL = `SELECT gone.key, gone.raw_key, gone.state = 'deletion_requested' OR gone.state = 'superseded' AND ${WITHDRAWN} AS is_withdrawn, ${recordOf('gone.key')}, ${isTracked('gone.key')} AS is_tracked FROM ${READ} AS gone
   WHERE gone.key IS NOT NULL AND NOT ${isPresent('gone.key')}
     AND NOT EXISTS (SELECT 1 FROM items AS first INDEXED BY items_key
       WHERE first.run = ?2 AND first.key = gone.key AND first.ordinal < gone.ordinal)
@@ -53,7 +53,8 @@ const INSERT = bulkStatement(
      ON CONFLICT DO NOTHING`,
 )
 
-const isDone = (state: RemovalState) => (DONE_REMOVALS as readonly RemovalState[]).includes(state)
+const isDone = (state: DeletionState) =>
+  (DONE_DELETIONS as readonly DeletionState[]).includes(state)
 
 // oxlint-disable-next-line max-lines-per-function -- a table of methods, none of them long
 export const removalMethods = (db: SqliteDatabase) =>
@@ -77,7 +78,7 @@ export const removalMethods = (db: SqliteDatabase) =>
       return db
         .sql(
           `SELECT ordinal, key, ${recordOf('items.key')}, 1 AS is_tracked FROM items
-           WHERE run = ?1 AND ordinal > ?2 AND state = 'withdrawn' AND ${isTracked('items.key')} IS NOT NULL
+           WHERE run = ?1 AND ordinal > ?2 AND state = 'deletion_requested' AND ${isTracked('items.key')} IS NOT NULL
            ORDER BY ordinal LIMIT ?3`,
         )
         .all(run, after, limit)
@@ -150,7 +151,7 @@ export const removalMethods = (db: SqliteDatabase) =>
 
     async recordRemovals(run, fence, removals) {
       const send = db.sql(
-        `UPDATE removals SET state = 'sent', attempts = attempts + 1, "before" = coalesce(?3, "before")
+        `UPDATE removals SET state = 'in_flight', attempts = attempts + 1, "before" = coalesce(?3, "before")
          WHERE run = ?1 AND number = ?2 AND state IN (${openRemovalStates})`,
       )
       db.transaction(() => {
@@ -171,11 +172,11 @@ export const removalMethods = (db: SqliteDatabase) =>
         for (const { number, key, state, recordId, httpStatus, code, reason, detail } of outcomes) {
           const about = [httpStatus ?? null, code ?? null, reason ?? null, detail ?? null]
           const { changes } = settle.run(run, number, state, recordId, ...about)
-          if (changes > 0 && state === 'failed') doubtRecords(db, run, [{ key, recordId }])
+          if (changes > 0 && state === 'outcome_unknown') doubtRecords(db, run, [{ key, recordId }])
           if (changes === 0 || !isDone(state)) continue
           repairExtra(db, run, [{ key }])
           if (state === 'cleared' || recordId === null) forget.run(run, key)
-          else forgetRecords(db, run, [{ key, recordId, wasGone: state === 'gone_already' }])
+          else forgetRecords(db, run, [{ key, recordId, wasGone: state === 'already_gone' }])
         }
       })
     },

@@ -24,7 +24,7 @@ export const BOOK_ANSWERED_SQL = `UPDATE items SET verified = ?3, reason = ?4, f
   WHERE run = ?1 AND ordinal = ?2 AND coalesce(verified, 'answered') = 'answered'`
 
 const BOOK_SQL = `UPDATE items SET state = ?, attempts = attempts + 1, http_status = ?, record_id = ?, code = ?, reason = ?,
-    field = ?, detail = ?, in_doubt = ?, request_id = ?, batch = CASE WHEN ?1 = 'planned' THEN NULL ELSE batch END,
+    field = ?, detail = ?, in_doubt = ?, request_id = ?, batch = CASE WHEN ?1 = 'pending' THEN NULL ELSE batch END,
     replayed = CASE WHEN ${isMaybeWrittenSql('?1', '?2')} THEN 1 ELSE replayed END
   WHERE run = ? AND ordinal = ?`
 
@@ -97,9 +97,9 @@ export function settleBatch(
   for (const { ordinal } of doubted) db.sql(DOUBT_SQL).run(destination, run, ordinal)
   if (batch !== null) flagCollisions(db, run, batch)
   db.sql(
-    `UPDATE segments SET created = created + ?, updated = updated + ?, rejected = rejected + ?, failed = failed + ?,
-       spared = spared + ? WHERE run = ? AND first = ?`,
-  ).run(counts.created, counts.updated, counts.rejected, counts.failed, counts.spared, run, first)
+    `UPDATE segments SET created = created + ?, updated = updated + ?, skipped = skipped + ?,
+       rejected = rejected + ? WHERE run = ? AND first = ?`,
+  ).run(counts.created, counts.updated, counts.skipped, counts.rejected, run, first)
 }
 
 function flagCollisions(

@@ -34,13 +34,13 @@ import { runSteps } from './transactions.ts'
 import { deleteWork } from './work.ts'
 
 const INSERT_VALID = bulkStatement(
-  "(?1, ?, ?, 'planned', ?, ?)",
+  "(?1, ?, ?, 'pending', ?, ?)",
   (rows) => `INSERT INTO items (run, ordinal, line, state, key, hash) VALUES ${rows}`,
 )
 
 /** Rows of a retry, with a key that is sent in another form, or with a watermark. */
 const INSERT_VALID_OF = bulkStatement(
-  "(?1, ?, ?, 'planned', ?, ?, ?, ?, ?)",
+  "(?1, ?, ?, 'pending', ?, ?, ?, ?, ?)",
   (rows) =>
     `INSERT INTO items (run, ordinal, line, state, key, hash, of_ordinal, raw_key, watermark) VALUES ${rows}`,
 )
@@ -53,7 +53,7 @@ const INSERT_HELD = bulkStatement(
 
 /** Rows that ask for the deletion of their records. */
 const INSERT_WITHDRAWN = bulkStatement(
-  "(?1, ?, ?, ?, 'withdrawn', ?, ?)",
+  "(?1, ?, ?, ?, 'deletion_requested', ?, ?)",
   (rows) =>
     `INSERT INTO items (run, ordinal, line, of_ordinal, state, key, watermark) VALUES ${rows}`,
 )
@@ -76,7 +76,7 @@ const INSERT_PAYLOADS = bulkStatement(
   (rows) => `INSERT INTO payloads (run, ordinal, raw, payload) VALUES ${rows}`,
 )
 
-const SLICE = "run = ?1 AND ordinal BETWEEN ?2 AND ?3 AND state = 'planned'"
+const SLICE = "run = ?1 AND ordinal BETWEEN ?2 AND ?3 AND state = 'pending'"
 const DESTINATION = '(SELECT destination FROM runs WHERE id = ?1)'
 const ACCEPTED = `SELECT 1 FROM accepted WHERE accepted.destination = ${DESTINATION}
   AND accepted.key = items.key AND accepted.hash = items.hash`
@@ -87,7 +87,7 @@ const GIVE_WAY_SQL = `UPDATE items SET state = 'superseded'
 const SUPERSEDE_SQL = `UPDATE items SET state = 'superseded',
     twin = (SELECT max(later.ordinal) FROM items AS later INDEXED BY items_key
       WHERE later.run = ?1 AND later.key = items.key AND ${takesPlace('later')})
-  WHERE run = ?1 AND ordinal BETWEEN ?2 AND ?3 AND state IN ('planned', 'withdrawn') AND EXISTS
+  WHERE run = ?1 AND ordinal BETWEEN ?2 AND ?3 AND state IN ('pending', 'deletion_requested') AND EXISTS
     (SELECT 1 FROM items AS later INDEXED BY items_key WHERE later.run = ?1 AND later.key = items.key
       AND later.ordinal > items.ordinal AND ${takesPlace('later')})`
 
@@ -129,8 +129,8 @@ const READINGS_SQL = sqliteText(NEWER.readings)
 
 const DISTRUSTED_SQL = `SELECT count(*) AS items FROM items WHERE ${SLICE} AND EXISTS (${ACCEPTED} AND accepted.run <= ?4)`
 
-const COUNT_SQL = `SELECT count(*) FILTER (WHERE state = 'planned') AS planned, count(*) FILTER (WHERE state = 'invalid') AS invalid,
-    count(*) FILTER (WHERE state = 'withdrawn') AS withdrawn
+const COUNT_SQL = `SELECT count(*) FILTER (WHERE state = 'pending') AS planned, count(*) FILTER (WHERE state = 'invalid') AS invalid,
+    count(*) FILTER (WHERE state = 'deletion_requested') AS withdrawn
   FROM items WHERE run = ? AND ordinal BETWEEN ? AND ?`
 
 function leaveUnchanged(
@@ -318,7 +318,7 @@ export function stagingMethods(db: SqliteDatabase, links: LinkDecisions) {
               ON later.run = items.run AND later.ordinal = items.twin
             WHERE items.run = ?1 AND items.ordinal BETWEEN ?2 AND ?3 AND items.twin IS NOT NULL AND items.state = 'superseded'
               AND coalesce(items.raw_key, items.key) <> coalesce(later.raw_key, later.key)) AS merged,
-           (SELECT count(*) FROM items WHERE run = ?1 AND ordinal BETWEEN ?2 AND ?3 AND state IN ('planned', 'unchanged')
+           (SELECT count(*) FROM items WHERE run = ?1 AND ordinal BETWEEN ?2 AND ?3 AND state IN ('pending', 'unchanged')
               AND key <> lower(key) AND (
                 EXISTS (SELECT 1 FROM items AS other INDEXED BY items_key
                   WHERE other.run = ?1 AND other.key = lower(items.key) AND ${isMapped('other')})

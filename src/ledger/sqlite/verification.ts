@@ -32,7 +32,7 @@ const noted = (column: string, value: string) =>
 
 const BOOK_READ_SQL = `UPDATE items SET verified = ?1, normalised = ?6, ${noted('field', '?2')}, ${noted('reason', '?7')},
     ${noted('detail', '?8')}, ${noted('"column"', '?9')}, ${noted('value', '?10')},
-    state = CASE WHEN ${isUnanswered} THEN (CASE WHEN ?1 = 'equal' THEN ?11 ELSE 'failed' END) ELSE state END,
+    state = CASE WHEN ${isUnanswered} THEN (CASE WHEN ?1 = 'equal' THEN ?11 ELSE 'outcome_unknown' END) ELSE state END,
     in_doubt = CASE WHEN ${isUnanswered} AND ?1 <> 'equal' THEN 1 ELSE 0 END,
     record_id = coalesce(record_id, ?3)
   WHERE run = ?4 AND ordinal = ?5`

@@ -2,7 +2,7 @@
 
 import type { KeptCounts } from '../../core/domain/books.ts'
 import { noVerdicts, type RowVerdict } from '../../core/domain/row-changes.ts'
-import { WRITTEN_STATES, type ItemState } from '../../core/domain/item-states.ts'
+import { WRITTEN_STATES, type ItemState } from '../../core/domain/outcomes.ts'
 import { KEPT_REASONS } from '../../core/domain/protection.ts'
 import type { BeforeImage, BeforeImages, ImagedItem } from '../roles/before-images.ts'
 import { PLANNED_COLUMNS, plannedOfRow, watermarkOf } from '../rows/items.ts'
@@ -53,7 +53,7 @@ export const keptCountsOfRow = (row: Row | undefined) => {
 
 const writtenItems = `items.state IN (${sqlList(WRITTEN_STATES)})`
 /** States of rows whose records have what was kept. */
-const keepingStates = sqlList([...WRITTEN_STATES, 'kept'])
+const keepingStates = sqlList([...WRITTEN_STATES, 'protected'])
 const isWrittenOver = `image.written_over > 0 AND items.state IN (${sqlList(WRITTEN_STATES)})`
 
 /** Rows of a stretch of ordinals that kept values, or wrote over some without a base, and these. */
@@ -107,7 +107,7 @@ export const beforeImageStatements = (db: StatementRunner, sql: LinkSql) => {
              coalesce(CAST(each.value ->> 'writtenOver' AS integer), 0), each.value ->> 'marks', ${watermark}
            FROM ${eachOf('$2')} ${join} items ON items.run = $1
              AND items.ordinal = CAST(each.value ->> 'ordinal' AS integer)
-             AND ${isWritten ? writtenItems : again ? "items.state IN ('planned', 'sent')" : "items.state = 'planned' AND items.replayed = 0"}
+             AND ${isWritten ? writtenItems : again ? "items.state IN ('pending', 'in_flight')" : "items.state = 'pending' AND items.replayed = 0"}
            WHERE true
          ON CONFLICT (run, ordinal) DO UPDATE SET verdict = excluded.verdict, record_id = excluded.record_id,
            "before" = excluded."before", sent = excluded.sent, kept = excluded.kept, kept_values = excluded.kept_values,
@@ -171,7 +171,7 @@ export const beforeImageStatements = (db: StatementRunner, sql: LinkSql) => {
     async withoutImage(run, { after, limit }) {
       const { rows } = await db.page(
         `SELECT ${PLANNED_COLUMNS} FROM items ${withPayload}
-         WHERE run = $1 AND ordinal > $2 AND state = 'planned'
+         WHERE run = $1 AND ordinal > $2 AND state = 'pending'
            AND NOT EXISTS (SELECT 1 FROM before_images AS image WHERE image.run = $1 AND image.ordinal = items.ordinal)
          ORDER BY ordinal LIMIT $3`,
         [run, after, limit],

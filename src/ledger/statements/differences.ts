@@ -25,7 +25,7 @@ export const differenceStatements = (db: StatementRunner, { indexedBy, collate }
       const row = await db.one(
         `SELECT count(*) AS items FROM differences
            JOIN items ON items.run = differences.run AND items.ordinal = differences.ordinal
-         WHERE differences.run = $1 AND differences.kind = 'missing' AND items.state = 'planned'`,
+         WHERE differences.run = $1 AND differences.kind = 'missing' AND items.state = 'pending'`,
         [run],
       )
       return Number(row?.['items'] ?? 0)

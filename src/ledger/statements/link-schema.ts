@@ -1,5 +1,8 @@
 // The tables of links: rows ask for them, a step of a run sends them, and earlier runs know them.
 
+import { KNOWN_LINK_STATES, LINK_STATES } from '../../core/domain/outcomes.ts'
+import { sqlList } from '../rows/values.ts'
+
 export const LINK_TABLES = `
   CREATE TABLE links (
     run INTEGER NOT NULL,
@@ -11,7 +14,7 @@ export const LINK_TABLES = `
     "by" TEXT,
     target TEXT NOT NULL,
     "column" TEXT,
-    state TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN (${sqlList(LINK_STATES)})),
     attempts INTEGER NOT NULL DEFAULT 0,
     replayed FLAG NOT NULL DEFAULT 0,
     in_doubt FLAG NOT NULL DEFAULT 0,
@@ -25,7 +28,7 @@ export const LINK_TABLES = `
     detail TEXT,
     PRIMARY KEY (run, ordinal, number)
   ) KEYED_70;
-  CREATE INDEX links_sent ON links (run, ordinal, number) WHERE state = 'sent';
+  CREATE INDEX links_sent ON links (run, ordinal, number) WHERE state = 'in_flight';
 
   CREATE TABLE link_steps (
     run INTEGER PRIMARY KEY,
@@ -34,11 +37,11 @@ export const LINK_TABLES = `
     planned INTEGER NOT NULL DEFAULT 0,
     unchanged INTEGER NOT NULL DEFAULT 0,
     linked INTEGER NOT NULL DEFAULT 0,
-    parked INTEGER NOT NULL DEFAULT 0,
-    skipped INTEGER NOT NULL DEFAULT 0,
-    rejected INTEGER NOT NULL DEFAULT 0,
-    failed INTEGER NOT NULL DEFAULT 0,
-    unsent INTEGER NOT NULL DEFAULT 0,
+    target_missing INTEGER NOT NULL DEFAULT 0,
+    not_wanted INTEGER NOT NULL DEFAULT 0,
+    refused INTEGER NOT NULL DEFAULT 0,
+    outcome_unknown INTEGER NOT NULL DEFAULT 0,
+    not_sent INTEGER NOT NULL DEFAULT 0,
     open INTEGER NOT NULL DEFAULT 0,
     requests INTEGER NOT NULL DEFAULT 0,
     sent_at INSTANT
@@ -52,7 +55,7 @@ export const LINK_TABLES = `
     target_type TEXT NOT NULL,
     "by" TEXT,
     "column" TEXT,
-    state TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN (${sqlList(KNOWN_LINK_STATES)})),
     source_id TEXT,
     target_id TEXT,
     one_source FLAG NOT NULL DEFAULT 0,

@@ -40,8 +40,8 @@ export interface LinkSql extends SqlDialect {
   knownOfRecord(alias: string, end: LinkEndColumn, id: string): FoundRows
   /** What is known of links that are not linked; in the order of `knownOrder`. */
   knownLeft(alias: string, destination: string): FoundRows
-  /** What is known of links that are parked, to an object type; in the same order. */
-  knownParked(alias: string, destination: string, type: string): FoundRows
+  /** What is known of links that are waiting, to an object type; in the same order. */
+  knownWaiting(alias: string, destination: string, type: string): FoundRows
   /** Deletes what is known, as `known`, of the edges that a statement selects with their destination, where it fits. */
   deleteKnown(select: string, fits: string): string
   /** Joins what is found, with these columns, to each of the rows in front. */
@@ -67,7 +67,7 @@ export const itemOf = (alias: string, own: string): FoundRows => ({
 
 /** Whether an item is one whose links count. */
 export const hasLinks = (item: string): string =>
-  `${item}.state NOT IN ('superseded', 'invalid', 'corrected', 'withdrawn')`
+  `${item}.state NOT IN ('superseded', 'invalid', 'corrected', 'deletion_requested')`
 
 /** Whether an item says which links its row asks for; one that asks for the deletion of its record asks for none. */
 export const saysLinks = (item: string): string =>

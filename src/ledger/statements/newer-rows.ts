@@ -19,7 +19,7 @@ const IN_SLICE = 'items.run = $1 AND items.ordinal BETWEEN $2 AND $3'
 const RANKED = `${IN_SLICE} AND items.watermark IS NOT NULL`
 
 const giveWay = (to: string) => `UPDATE items SET state = 'superseded', reason = 'accepted_newer'
-  WHERE ${RANKED} AND state IN ('planned', 'withdrawn') AND (${to})`
+  WHERE ${RANKED} AND state IN ('pending', 'deletion_requested') AND (${to})`
 
 /**
  * The readings before the run `$1` whose missing rows count as gone: they are complete, of the whole source, and each of their rows has a
@@ -44,7 +44,7 @@ const goneText = (sql: LinkSql) => {
   const { originOf, isOneOf, join } = sql
   const lacks = (key: string) => `NOT ${exists(sql.itemsOfKey('there', 'since.id', key))}`
   return `UPDATE items SET state = 'superseded', reason = '${GONE_FROM_SOURCE}'
-    WHERE ${IN_SLICE} AND state = 'planned' AND of_ordinal IS NOT NULL AND (SELECT 1
+    WHERE ${IN_SLICE} AND state = 'pending' AND of_ordinal IS NOT NULL AND (SELECT 1
       FROM (SELECT ${originOf('items.run', 'items.ordinal')} AS origin) AS own
         ${join} items AS first ON first.run = own.origin >> 32 AND first.ordinal = (own.origin & 4294967295)
         ${join} runs AS retry ON retry.id = $1
@@ -57,7 +57,7 @@ const goneText = (sql: LinkSql) => {
         )}
         OR ${exists(
           sql.itemsOfKey('later', 'since.id', 'items.key'),
-          `later.state = 'withdrawn' AND ${originOf('later.run', 'later.ordinal')} > own.origin
+          `later.state = 'deletion_requested' AND ${originOf('later.run', 'later.ordinal')} > own.origin
              AND (items.watermark IS NULL OR later.watermark IS NULL OR NOT ${isAfter('items.watermark', 'later.watermark')})`,
         )} LIMIT 1) IS NOT NULL`
 }
@@ -77,7 +77,7 @@ const texts = (sql: LinkSql) => {
     readings: readingsText(sql),
     gone: goneText(sql),
     greater: giveWay(`${accepted(greater)} OR ${withdrawn}`),
-    unknown: `SELECT count(*) AS items FROM items WHERE ${RANKED} AND state = 'planned'
+    unknown: `SELECT count(*) AS items FROM items WHERE ${RANKED} AND state = 'pending'
       AND ${accepted('kept.watermark IS NULL AND kept.hash IS DISTINCT FROM items.hash')}`,
     raise: `UPDATE accepted SET watermark = held.watermark
       FROM (SELECT own.key, items.watermark FROM items ${sql.joined(
@@ -87,7 +87,7 @@ const texts = (sql: LinkSql) => {
       )} WHERE ${RANKED} AND items.state = 'unchanged' AND own.watermark IS DISTINCT FROM items.watermark) AS held
       WHERE ${held.on}`,
     withdraw: `INSERT INTO withdrawn_keys (destination, key, watermark, run)
-      SELECT ${DESTINATION}, items.key, items.watermark, items.run FROM items WHERE ${RANKED} AND items.state = 'withdrawn'
+      SELECT ${DESTINATION}, items.key, items.watermark, items.run FROM items WHERE ${RANKED} AND items.state = 'deletion_requested'
       ON CONFLICT (destination, ${sql.hashed('key')})
         DO UPDATE SET key = excluded.key, watermark = excluded.watermark, run = excluded.run`,
   }

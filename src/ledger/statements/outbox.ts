@@ -40,7 +40,7 @@ export const outboxStatements = (
            SELECT sent_at FROM requests WHERE run = $1 AND settled_at IS NULL
            UNION ALL
            SELECT sent_at FROM link_steps WHERE run = $1 AND EXISTS (SELECT 1 FROM links ${indexedBy('links_sent')}
-             WHERE links.run = link_steps.run AND links.state = 'sent')) AS unsettled`,
+             WHERE links.run = link_steps.run AND links.state = 'in_flight')) AS unsettled`,
         [run],
       )
       return row?.['last'] == null ? null : time(row['last'])
@@ -49,7 +49,7 @@ export const outboxStatements = (
     async nextPlanned(run, segment, { after, attemptsBelow, limit }) {
       const { rows } = await db.page(
         `SELECT ${PLANNED_COLUMNS} FROM items ${withPayload}
-         WHERE run = $1 AND ordinal > $2 AND ordinal <= $3 AND state = 'planned' AND attempts < $4
+         WHERE run = $1 AND ordinal > $2 AND ordinal <= $3 AND state = 'pending' AND attempts < $4
          ORDER BY ordinal LIMIT $5`,
         [
           run,
@@ -66,7 +66,7 @@ export const outboxStatements = (
     async looseKeys(run, segment, { limit }) {
       const { rows } = await db.page(
         `SELECT ${PLANNED_COLUMNS}, raw_key FROM items ${indexedBy('items_raw_key')} ${withPayload}
-         WHERE run = $1 AND ordinal BETWEEN $2 AND $3 AND state = 'planned' AND raw_key IS NOT NULL
+         WHERE run = $1 AND ordinal BETWEEN $2 AND $3 AND state = 'pending' AND raw_key IS NOT NULL
          ORDER BY ordinal LIMIT $4`,
         [run, segment.first, columnBound(segment.last), Math.min(limit, LEDGER_ROWS_MAX)],
         'payload',

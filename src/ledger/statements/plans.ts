@@ -17,7 +17,7 @@ export const planStatements = (db: StatementRunner, dialect: SqlDialect) =>
 
     async plannedOtherwise(run, plan, limit) {
       const { join, collate } = dialect
-      const planned = "SELECT key, hash FROM items WHERE run = $1 AND state = 'planned'"
+      const planned = "SELECT key, hash FROM items WHERE run = $1 AND state = 'pending'"
       // Each row of a whole plan has an image.
       const imaged = `SELECT items.key, items.hash FROM before_images AS image
         ${join} items ON items.run = image.run AND items.ordinal = image.ordinal WHERE image.run = $2`

@@ -18,8 +18,8 @@ export const REMOVAL_COUNTS_SQL =
   'SELECT state, count(*) AS records FROM removals WHERE run = $1 GROUP BY state'
 
 /** What a run that ends leaves of its removals with the numbers `$2` to `$3`. */
-export const LEAVE_REMOVALS = `UPDATE removals SET in_doubt = CASE WHEN state = 'sent' THEN 1 ELSE in_doubt END,
-    state = CASE WHEN state = 'sent' THEN 'failed' ELSE 'unsent' END
+export const LEAVE_REMOVALS = `UPDATE removals SET in_doubt = CASE WHEN state = 'in_flight' THEN 1 ELSE in_doubt END,
+    state = CASE WHEN state = 'in_flight' THEN 'outcome_unknown' ELSE 'not_sent' END
   WHERE run = $1 AND number BETWEEN $2 AND $3 AND state IN (${openRemovalStates})`
 
 /** Whether a run is not the reading that the next one of its destination is compared with: a statement about `runs`. */
@@ -31,7 +31,7 @@ export const IS_OLD_READING = `(purpose <> 'sync' OR state NOT IN (${completeSta
 const madeText = (sql: LinkSql) => {
   const place = sql.hashed('accepted.key')
   const lacks = `NOT ${exists(sql.itemsOfKey('own', '$1', 'accepted.key'))}
-    AND NOT ${exists(sql.removalsOfKey('planned', '$1', 'accepted.key'))}`
+    AND NOT ${exists(sql.removalsOfKey('removed', '$1', 'accepted.key'))}`
   const text = (
     where: string,
   ) => `SELECT key, record_id, 1 AS is_tracked, CAST(${place} AS text) AS place,
@@ -110,7 +110,7 @@ export const removalStatements = (db: StatementRunner, sql: LinkSql) => {
     async removedImages(run, { after, limit }) {
       const { rows } = await db.page(
         `SELECT number AS ordinal, key, "before", watermark FROM removals
-         WHERE run = $1 AND number > $2 AND state = 'removed' AND "before" IS NOT NULL ORDER BY number LIMIT $3`,
+         WHERE run = $1 AND number > $2 AND state = 'deleted' AND "before" IS NOT NULL ORDER BY number LIMIT $3`,
         [run, after, limit],
         'before',
       )

@@ -1,6 +1,6 @@
 // What the ledger has of one key or record over all runs, as every engine reads it.
 
-import type { ItemState } from '../../core/domain/item-states.ts'
+import type { ItemState } from '../../core/domain/outcomes.ts'
 import type { KnownKey, RowHistories, RowItem, RowSubject } from '../roles/row-history.ts'
 import type { Run } from '../roles/runs.ts'
 import { differenceOfRow, subjectOf } from '../rows/differences.ts'

@@ -1,6 +1,6 @@
 // What people ask about a run, as every engine reads it.
 
-import { REJECT_STATES } from '../../core/domain/books.ts'
+import { REJECT_STATES } from '../../core/domain/outcomes.ts'
 import { IN_DOUBT } from '../../core/domain/in-doubt.ts'
 import type { RunReports } from '../roles/run-reports.ts'
 import {

@@ -9,7 +9,7 @@ import { LINK_COUNTERS } from './links/slices.ts'
 import type { SqlDialect, StatementRunner } from './engine.ts'
 
 /** Of the segments. */
-const SUMS = ['planned', 'created', 'updated', 'rejected', 'failed', 'spared'] as const
+const SUMS = ['planned', 'created', 'updated', 'skipped', 'rejected'] as const
 
 /** The counters of a run with those of its links, if it has any. */
 async function withLinks(

@@ -1,6 +1,9 @@
 // The ledger's tables, written once: words in capitals that are no SQL are an engine's (`SchemaWords`). They are the users' too:
 // documented in docs/ledger.md, stable, to be queried with SQL. Indexes and views that an engine needs in its own form are in its folder.
 
+import { DELETION_STATES, ITEM_STATES } from '../../core/domain/outcomes.ts'
+import { sqlList } from '../rows/values.ts'
+
 /** The version that the first migration makes. Builds before it counted to 37: a ledger of theirs has a smaller one. */
 export const FIRST_SCHEMA = 101
 
@@ -101,11 +104,9 @@ export const TABLES = `
     planned INTEGER NOT NULL,
     created INTEGER NOT NULL DEFAULT 0,
     updated INTEGER NOT NULL DEFAULT 0,
+    skipped INTEGER NOT NULL DEFAULT 0,
     rejected INTEGER NOT NULL DEFAULT 0,
-    failed INTEGER NOT NULL DEFAULT 0,
     requests INTEGER NOT NULL DEFAULT 0,
-    -- Rows that the mode of an import does not write.
-    spared INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (run, first)
   ) KEYED_50;
 
@@ -113,7 +114,7 @@ export const TABLES = `
     run INTEGER NOT NULL,
     ordinal INTEGER NOT NULL,
     line INTEGER NOT NULL,
-    state TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN (${sqlList(ITEM_STATES)})),
     key TEXT,
     operation TEXT NOT NULL DEFAULT 'upsert',
     hash TEXT,
@@ -289,7 +290,7 @@ export const TABLES = `
     key TEXT NOT NULL,
     record_id TEXT,
     cause TEXT NOT NULL,
-    state TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN (${sqlList(DELETION_STATES)})),
     attempts INTEGER NOT NULL DEFAULT 0,
     in_doubt FLAG NOT NULL DEFAULT 0,
     http_status INTEGER,

@@ -1,6 +1,6 @@
 // What a sync's runs say about it: metrics ask every few seconds.
 
-import { countKnownDifferent, countParked, type Books } from '../../core/domain/books.ts'
+import { countKnownDifferent, countTargetMissing, type Books } from '../../core/domain/books.ts'
 import type { Run } from '../roles/runs.ts'
 import type { RunBrief, Syncs } from '../roles/syncs.ts'
 import { completeStates, storedBooks, regularPurposes } from '../rows/runs.ts'
@@ -16,7 +16,7 @@ const knowsOfDifferences = (state: unknown, counts: Books | null): boolean =>
   state === 'complete_with_differences' ||
   (state === 'complete_with_rejects' &&
     counts !== null &&
-    countKnownDifferent(counts) + countParked(counts) > 0)
+    countKnownDifferent(counts) + countTargetMissing(counts) > 0)
 
 /** Whether only `differences` says so of a run. */
 const mayLeaveDifferences = ({ state, purpose }: Row): boolean =>

@@ -1,7 +1,7 @@
 // What a run did over its time, read slice by slice.
 
 import { setImmediate as yieldToOthers } from 'node:timers/promises'
-import type { TimedState } from '../../core/domain/item-states.ts'
+import type { TimedState } from '../../core/domain/outcomes.ts'
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
 import type { TimelinePoint } from '../roles/run-reports.ts'
 import { timedStates } from '../rows/items.ts'

@@ -5,79 +5,63 @@ import { html, type Markup } from '../escape.ts'
 import { countText, formatNumber, percentText } from '../format.ts'
 import { booksNotes } from '../books-notes.ts'
 import type { BooksReport, RunReport } from '../run-report.ts'
-import { NOTED_REMOVALS } from '../../core/domain/removals.ts'
-import type { Series } from '../style.ts'
+import { seriesOf } from '../style.ts'
 import { part, tableHead } from './part.ts'
 
-interface Outcome {
-  readonly series: Series
-  readonly name: string
-  readonly rows: number
-  readonly meaning: string
-}
+type Line = BooksReport['rows']['states'][number]
 
-/** The outcomes with their shares of `all`, and their sum. */
-const outcomeTable = (
-  what: string,
-  outcomes: readonly Outcome[],
-  { all, sum, read }: { readonly all: number; readonly sum: number; readonly read: string },
-): Markup =>
-  html`<table>
+/** What became of each, with its share of all, and the sum. */
+const accountTable = (what: string, { read, sum, states }: BooksReport['rows']): Markup => {
+  const all = Math.max(read, sum)
+  return html`<table>
     ${tableHead(['Outcome'], [what, 'Share'])}
     <tbody>
-      ${outcomes.map(
-        ({ series, name, rows: count, meaning }) =>
+      ${states.map(
+        ({ outcome, state, count, meaning }) =>
           html`<tr>
-            <th scope="row">${swatch(series)}${name} <span class="mean">${meaning}</span></th>
+            <th scope="row">
+              ${swatch(seriesOf(state))}${nameOf(outcome, state)}
+              <span class="mean">${meaning}</span>
+            </th>
             <td class="n">${formatNumber(count)}</td>
             <td class="n">${percentText(count, all)}</td>
           </tr>`,
       )}
     </tbody>
-    <tfoot>
-      <tr>
-        <th scope="row">Sum <span class="mean">of ${read} read</span></th>
-        <td class="n">${formatNumber(sum)}</td>
-        <td></td>
-      </tr>
-    </tfoot>
   </table>`
-
-/** The links of the rows, by what became of them. */
-const linksTable = ({ read, sum, states, replaced }: NonNullable<BooksReport['links']>): Markup => {
-  const outcomes = states.map(({ state, links, meaning }) => ({
-    series: state,
-    name: state,
-    rows: links,
-    meaning,
-  }))
-  return html`<h3>Links</h3>
-    ${outcomeTable('Links', outcomes, { all: sum, sum, read: countText(read, 'link') })}
-    ${replaced > 0 && html`<p class="note warn">${countText(replaced, 'new link')} took the place of another one, as the association has it.</p>`}`
 }
+
+/** `skipped: superseded` */
+const nameOf = (outcome: Line['outcome'], state: Line['state']): string =>
+  outcome === null || outcome === state ? state.replace('_', ' ') : `${outcome}: ${state}`
+
+/** An account that has another one's colours: rows by outcome, then those that have none. */
+const segmentsOf = ({ read, sum, states }: BooksReport['rows'], isClosed: boolean) => [
+  ...states.map(({ outcome, state, count }) => ({
+    series: seriesOf(state),
+    name: nameOf(outcome, state),
+    value: count,
+  })),
+  ...(isClosed && read > sum
+    ? [{ series: 'lost' as const, name: 'no outcome', value: read - sum }]
+    : []),
+]
 
 export function booksPart(
   books: BooksReport,
-  { closed_at: closedAt, purpose }: Pick<RunReport['run'], 'closed_at' | 'purpose'>,
+  { closed_at: closedAt }: Pick<RunReport['run'], 'closed_at'>,
 ): Markup {
   const isClosed = closedAt !== null
-  const { read, sum, balanced, states } = books
-  const lost = isClosed ? Math.max(0, read - sum) : 0
-  const rows: readonly Outcome[] = [
-    ...states.map((each) => ({ ...each, series: each.state, name: each.state })),
-    ...(lost > 0
-      ? ([{ series: 'lost', name: 'no outcome', rows: lost, meaning: 'not in the books' }] as const)
-      : []),
-  ]
-  const segments = rows.map(({ series, name, rows: value }) => ({ series, name, value }))
-  const all = sum + lost
+  const { rows, links, deletions, balanced } = books
+  const { read, sum } = rows
+  const segments = segmentsOf(rows, isClosed)
   const [tone, words] = !books.read_to_end
     ? [
         'no',
         `The source was not read to its end: ${countText(read, 'row')} of it ${read === 1 ? 'has an outcome' : 'have their outcomes'}, the others are in no book.`,
       ]
     : balanced
-      ? ['yes', `Balanced: ${countText(read, 'row')} read, ${countText(sum, 'outcome')}.`]
+      ? ['yes', `${rows.text}.`]
       : !isClosed
         ? ['open', 'Still open: rows are being read, waiting or in flight.']
         : read === sum
@@ -90,12 +74,18 @@ export function booksPart(
     'books',
     'The books',
     'Every row that was read, by what became of it.',
-    html`${all > 0 && stackedBar('Rows by outcome', segments)}
-      ${outcomeTable('Rows', rows, { all, sum, read: countText(read, 'row') })}
+    html`${segments.length > 0 && stackedBar('Rows by outcome', segments)}
+      ${accountTable('Rows', rows)}
       <p class="balance ${tone}">${words}</p>
-      ${books.links && linksTable(books.links)}
+      ${links && accountPart('Links', links)}
+      ${links !== null && links.replaced > 0 && html`<p class="note warn">${countText(links.replaced, 'new link')} took the place of another one, as the association has it.</p>`}
+      ${deletions && accountPart('Deletions', deletions)}
       ${books.read_back.map(({ name, rows: count, meaning }) => html`<p class="note${name === 'equal' ? '' : ' warn'}">${countText(count, 'row')} ${meaning}.</p>`)}
-      ${books.removals.map(({ state, records, meaning }) => html`<p class="note${NOTED_REMOVALS.includes(state) ? ' warn' : ''}">${countText(records, 'record')} ${purpose === 'undo' ? 'that the run made' : 'without a row'}: ${meaning} (${state}).</p>`)}
       ${booksNotes(books).map(({ text, warns }) => html`<p class="note${warns ? ' warn' : ''}">${text}</p>`)}`,
   )
 }
+
+const accountPart = (what: string, account: BooksReport['rows']): Markup =>
+  html`<h3>${what}</h3>
+    ${accountTable(what, account)}
+    <p class="balance">${account.text}.</p>`

@@ -1,6 +1,6 @@
 // What was not accepted, and what later runs did about it.
 
-import { isWritten } from '../../core/domain/books.ts'
+import { isWritten } from '../../core/domain/outcomes.ts'
 import { miniBar } from '../charts.ts'
 import { html, type Markup } from '../escape.ts'
 import { countText, formatNumber } from '../format.ts'
@@ -46,7 +46,7 @@ function rankedError(group: ErrorGroup, highest: number): Ranked {
     name: reason ?? code ?? state,
     below: [state, ...(reason !== null && code !== null ? [code] : [])].join(', '),
     where: where.join(', ') || 'the row as a whole',
-    bar: miniBar([{ series: state, name: state, value: rows }], rows / highest),
+    bar: miniBar([{ series: 'rejected', name: state, value: rows }], rows / highest),
     figures: [formatNumber(rows), formatNumber(example)],
   }
 }

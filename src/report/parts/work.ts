@@ -1,6 +1,6 @@
 // Requests and outcomes over the time of the run.
 
-import { TIMED_STATES } from '../../core/domain/books.ts'
+import { TIMED_OUTCOMES } from '../../core/domain/outcomes.ts'
 import { columns, swatch, type ColumnChart } from '../charts.ts'
 import { html, type Markup } from '../escape.ts'
 import { timeText, countText, formatNumber, durationText, dateTimeText } from '../format.ts'
@@ -23,10 +23,10 @@ export function workPart(work: WorkReport, seconds: number, isImport: boolean): 
 function outcomesChart({ share_seconds, points }: NonNullable<WorkReport['outcomes']>): Markup {
   return chart({
     title: `Rows settled, in shares of ${shareWords(share_seconds)}`,
-    series: TIMED_STATES.map((state) => ({ series: state, name: state })),
+    series: TIMED_OUTCOMES.map((outcome) => ({ series: outcome, name: outcome })),
     points: points.map((point) => ({
       at: point.at,
-      values: TIMED_STATES.map((state) => point[state]),
+      values: TIMED_OUTCOMES.map((outcome) => point[outcome]),
     })),
     shareSeconds: share_seconds,
     limit: null,

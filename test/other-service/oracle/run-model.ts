@@ -2,8 +2,8 @@
 // what the ledger says, and what the service holds after each phase.
 
 import assert from 'node:assert/strict'
-import { ITEM_STATES, LINK_STATES, type Books } from '../../../src/core/domain/books.ts'
-import { REMOVAL_STATES } from '../../../src/core/domain/removals.ts'
+import { type Books } from '../../../src/core/domain/books.ts'
+import { ITEM_STATES, LINK_STATES, DELETION_STATES } from '../../../src/core/domain/outcomes.ts'
 import type { Ledger } from '../../../src/ledger/ledger.ts'
 import type { Row } from './rows.ts'
 import type { ServiceModel } from './service-model.ts'
@@ -58,7 +58,7 @@ export class RunModel {
     const isCarrying = this.#isOfLinks || (sync.setting.isIncremental && sync.reading !== null)
     this.#links = [...own, ...(isCarrying ? sync.carried(keys) : [])]
     this.#skippedAtOnce = sync.skipped(own)
-    for (const link of this.#skippedAtOnce) this.#linkStates.set(edgeOf(link), 'skipped')
+    for (const link of this.#skippedAtOnce) this.#linkStates.set(edgeOf(link), 'not_wanted')
     if (!this.#isOfLinks) this.#removals = sync.removals(this.rows)
   }
 
@@ -82,7 +82,7 @@ export class RunModel {
     )
     for (const row of this.rows) {
       const shown = actual.get(row.ordinal)!
-      if (row.state !== 'planned') {
+      if (row.state !== 'pending') {
         assert.deepEqual([row.ordinal, row.key, shown], [row.ordinal, row.key, row.state])
         continue
       }
@@ -90,7 +90,7 @@ export class RunModel {
       if (isLossy && states.includes('created')) {
         states.push('updated')
       }
-      if (ending === 'cut') states.push('unsent', 'failed')
+      if (ending === 'cut') states.push('not_sent', 'outcome_unknown')
       assert.deepEqual(
         { key: row.key, may: states.includes(shown) ? shown : states },
         {
@@ -123,14 +123,15 @@ export class RunModel {
     for (const { link, states, ends, gone = [] } of decided) {
       const edge = edgeOf(link)
       const isDecided = this.#linkStates.has(edge)
-      const may = ending === 'cut' && !isDecided ? [...states, 'unsent', 'failed'] : [...states]
+      const may =
+        ending === 'cut' && !isDecided ? [...states, 'not_sent', 'outcome_unknown'] : [...states]
       const state = actual.get(edge)!
-      if (link.row === null && this.#isOvertaken(link, actual)) may.push('skipped')
+      if (link.row === null && this.#isOvertaken(link, actual)) may.push('not_wanted')
       assert.deepEqual({ edge, may: may.includes(state) ? state : may }, { edge, may: state })
       this.#linkStates.set(edge, state)
       if (state === 'unchanged' || isDecided) continue
       if (state === 'linked') service.link(link.setting.association, ends.source!, ends.target!)
-      if (state === 'failed') this.#adoptEdge(link, ends)
+      if (state === 'outcome_unknown') this.#adoptEdge(link, ends)
       // What the service does not find is gone for all.
       if (states.includes(state))
         for (const id of gone) for (const one of syncs) one.forgetGone(id, one === sync)
@@ -151,7 +152,7 @@ export class RunModel {
   #isOvertaken(link: Link, actual: ReadonlyMap<string, string>): boolean {
     return this.#links.some(
       (other) =>
-        other !== link && isSamePlace(other, link) && actual.get(edgeOf(other)) !== 'skipped',
+        other !== link && isSamePlace(other, link) && actual.get(edgeOf(other)) !== 'not_wanted',
     )
   }
 
@@ -168,19 +169,23 @@ export class RunModel {
     const { sync, service } = this.#scene
     const none: Ends = { source: null, target: null }
     const { setting, row, key } = link
-    if (this.#linkStates.get(edgeOf(link)) === 'skipped') return { states: ['skipped'], ends: none }
+    if (this.#linkStates.get(edgeOf(link)) === 'not_wanted')
+      return { states: ['not_wanted'], ends: none }
     if (sync.isKnown(link, records)) return { states: ['unchanged'], ends: none }
-    const missing = { park: 'parked', reject: 'rejected', skip: 'skipped' }[setting.missing]
+    const missing = { park: 'target_missing', reject: 'refused', skip: 'not_wanted' }[
+      setting.missing
+    ]
     const isLinkMode = sync.setting.mode === 'link'
     if (row !== null) {
-      if (row.state === 'exists' && !isLinkMode) return { states: ['skipped'], ends: none }
-      if (row.state === 'absent') return { states: [isLinkMode ? missing : 'skipped'], ends: none }
-      if (['rejected', 'failed', 'unsent', 'planned'].includes(row.state))
-        return { states: ['unsent'], ends: none }
+      if (row.state === 'exists' && !isLinkMode) return { states: ['not_wanted'], ends: none }
+      if (row.state === 'not_found')
+        return { states: [isLinkMode ? missing : 'not_wanted'], ends: none }
+      if (['refused', 'outcome_unknown', 'not_sent', 'pending'].includes(row.state))
+        return { states: ['not_sent'], ends: none }
     }
     const { type } = sync.setting
     const own = isLinkMode ? null : (row?.id ?? sync.accepted.get(key)?.id ?? null)
-    if (own === null && !isLinkMode) return { states: ['unsent'], ends: none }
+    if (own === null && !isLinkMode) return { states: ['not_sent'], ends: none }
     // What is remembered shows only which records are gone.
     const gone: string[] = []
     const noteGone = (id: string | null | undefined) => {
@@ -189,13 +194,13 @@ export class RunModel {
     noteGone(own ?? records(type, key)?.id)
     const source = service.ofKey(type, key)?.id ?? null
     if (source === null)
-      return { states: [isLinkMode ? missing : 'rejected'], ends: { source, target: null }, gone }
+      return { states: [isLinkMode ? missing : 'refused'], ends: { source, target: null }, gone }
     if (setting.by === 'code') noteGone(records(setting.to, link.target)?.id)
     const found = setting.by === null ? [{ id: link.target }] : this.#search(link)
     if (setting.by === null) noteGone(link.target)
     const [first] = found
     const target = first !== undefined && service.has(first.id) ? first.id : null
-    if (found.length > 1) return { states: ['rejected'], ends: { source, target: null }, gone }
+    if (found.length > 1) return { states: ['refused'], ends: { source, target: null }, gone }
     return target === null
       ? { states: [missing], ends: { source, target }, gone }
       : { states: ['linked'], ends: { source, target }, gone }
@@ -208,7 +213,7 @@ export class RunModel {
   /** Records without a row are removed. */
   async removed(ledger: Ledger, run: number, ending: Ending): Promise<void> {
     const { sync, syncs, service, isLossy } = this.#scene
-    const { rows } = await ledger.removals(run, { states: REMOVAL_STATES, after: 0, limit: ALL })
+    const { rows } = await ledger.removals(run, { states: DELETION_STATES, after: 0, limit: ALL })
     const actual = new Map(rows.map(({ key, state }) => [key, state as string]))
     assert.deepEqual([...actual.keys()].toSorted(), [...this.#removals.keys()].toSorted())
     const others = syncs.filter(
@@ -216,13 +221,13 @@ export class RunModel {
     )
     const judged = [...this.#removals].map(([key, { cause, state }]) => ({
       key,
-      state: state === 'planned' ? sync.judge(key, cause, service, others) : state,
+      state: state === 'pending' ? sync.judge(key, cause, service, others) : state,
     }))
     for (const { key, state } of judged) {
       const shown = actual.get(key)!
       const may = [state]
-      if (isLossy && state === 'removed') may.push('gone_already')
-      if (ending === 'cut') may.push('unsent', 'failed')
+      if (isLossy && state === 'deleted') may.push('already_gone')
+      if (ending === 'cut') may.push('not_sent', 'outcome_unknown')
       assert.deepEqual({ key, may: may.includes(shown) ? shown : may }, { key, may: shown })
       this.#removed.set(key, shown)
       sync.applyRemoval(key, shown, service, syncs)
@@ -243,7 +248,7 @@ export class RunModel {
     assert.equal(books.links?.read ?? 0, links.length)
     for (const name of LINK_STATES)
       assert.deepEqual([name, books.links?.states[name] ?? 0], [name, count(links, name)])
-    for (const name of REMOVAL_STATES)
+    for (const name of DELETION_STATES)
       assert.deepEqual([name, books.removals?.[name] ?? 0], [name, count(removals, name)])
     if (ending === 'cut') {
       this.#writer.until = Date.now()
@@ -251,12 +256,12 @@ export class RunModel {
       return
     }
     const rejects =
-      count(rows, 'invalid', 'rejected', 'failed', 'unsent') +
-      count(links, 'rejected', 'failed', 'unsent') +
-      count(removals, 'rejected', 'failed', 'unsent')
+      count(rows, 'invalid', 'refused', 'outcome_unknown', 'not_sent') +
+      count(links, 'refused', 'outcome_unknown', 'not_sent') +
+      count(removals, 'refused', 'outcome_unknown', 'not_sent')
     const changed = this.#isOfLinks ? [] : sync.readUnread(this.rows, service)
     const differences =
-      count(links, 'parked') + count(removals, 'changed_since', 'unclear') + changed.length
+      count(links, 'target_missing') + count(removals, 'changed_since', 'unproven') + changed.length
     assert.equal(
       state,
       rejects > 0
@@ -271,13 +276,15 @@ export class RunModel {
     const readable = (row: StagedRow) => row.state !== 'invalid'
     const inOrder = [...this.rows.filter((row) => !readable(row)), ...this.rows.filter(readable)]
     sync.reading = new Map(
-      inOrder.flatMap((row) => (row.key === null ? [] : [[row.key, row.state === 'withdrawn']])),
+      inOrder.flatMap((row) =>
+        row.key === null ? [] : [[row.key, row.state === 'deletion_requested']],
+      ),
     )
     sync.removedSince.clear()
     for (const [key, one] of this.#removed) if (isDone(one)) sync.removedSince.add(key)
     sync.open = new Map(
       [...this.#removals].flatMap(([key, { cause }]) =>
-        ['unclear', 'rejected', 'failed', 'unsent'].includes(this.#removed.get(key)!)
+        ['unproven', 'refused', 'outcome_unknown', 'not_sent'].includes(this.#removed.get(key)!)
           ? [[key, cause]]
           : [],
       ),
@@ -285,7 +292,8 @@ export class RunModel {
     // A row without a key would be carried for ever: nothing says that a later one mends it.
     const isLeft = (row: StagedRow) =>
       row.key !== null &&
-      (['invalid', 'rejected', 'failed', 'unsent'].includes(row.state) || changed.includes(row))
+      (['invalid', 'refused', 'outcome_unknown', 'not_sent'].includes(row.state) ||
+        changed.includes(row))
     sync.left = this.rows.filter(isLeft).map(({ row }) => row)
     sync.leftAt = at
     sync.watermark = Math.max(sync.watermark, ...this.rows.map(({ row }) => row.v))
@@ -297,4 +305,4 @@ interface Ends {
   readonly target: string | null
 }
 
-const isDone = (state: string): boolean => ['removed', 'cleared', 'gone_already'].includes(state)
+const isDone = (state: string): boolean => ['deleted', 'cleared', 'already_gone'].includes(state)

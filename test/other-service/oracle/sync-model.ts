@@ -113,11 +113,11 @@ export class SyncModel {
       const place = { ordinal: index + 1, row, key, ...(isAgain && { isAgain: true as const }) }
       const staged = { ...place, payload: {}, id: null }
       if (hasDeleteWhen && row.state === 'deleted')
-        return { ...staged, state: key === null ? 'invalid' : 'withdrawn' }
+        return { ...staged, state: key === null ? 'invalid' : 'deletion_requested' }
       const payload = this.#payloadOf(row)
       return payload === null
         ? { ...staged, state: 'invalid' }
-        : { ...staged, payload, state: 'planned' }
+        : { ...staged, payload, state: 'pending' }
     })
     if (mode !== 'link')
       for (const row of rows)
@@ -125,7 +125,7 @@ export class SyncModel {
           row.state = 'superseded'
     for (const row of rows) {
       const accepted = row.key === null ? undefined : this.accepted.get(row.key)
-      if (row.state !== 'planned' || !accepted || accepted.isDoubtful) continue
+      if (row.state !== 'pending' || !accepted || accepted.isDoubtful) continue
       if (!isSame(accepted.payload, row.payload)) continue
       row.state = 'unchanged'
       row.id = accepted.id
@@ -153,15 +153,15 @@ export class SyncModel {
     const held = service.ofKey(type, key)
     switch (mode) {
       case 'upsert':
-        return isRefused ? ['rejected'] : held ? ['updated'] : ['created']
+        return isRefused ? ['refused'] : held ? ['updated'] : ['created']
       case 'create':
-        return held ? ['exists'] : isRefused ? ['rejected'] : ['created']
+        return held ? ['exists'] : isRefused ? ['refused'] : ['created']
       case 'update':
         row.id = held?.id ?? null
-        return held === undefined ? ['absent'] : isRefused ? ['rejected'] : ['updated']
+        return held === undefined ? ['not_found'] : isRefused ? ['refused'] : ['updated']
       case 'link': {
         row.id = records(type, key)?.id ?? this.#linkedSource(key) ?? held?.id ?? null
-        return row.id === null ? ['absent'] : ['exists']
+        return row.id === null ? ['not_found'] : ['exists']
       }
     }
   }
@@ -187,9 +187,9 @@ export class SyncModel {
       this.accepted.set(key, { id: row.id, payload: row.payload, writer, at })
     } else if (row.state === 'exists' && mode === 'create')
       row.id = service.ofKey(type, key)?.id ?? null
-    else if (row.state === 'absent') this.#disbelieve(key)
-    else if (row.state === 'failed') this.#doubt(row, service)
-    else if (row.state === 'rejected') this.#disbelieve(key)
+    else if (row.state === 'not_found') this.#disbelieve(key)
+    else if (row.state === 'outcome_unknown') this.#doubt(row, service)
+    else if (row.state === 'refused') this.#disbelieve(key)
   }
 
   /** Of a run that ended before its time: nothing of it was read back. */
@@ -239,7 +239,7 @@ export class SyncModel {
   linksOf(rows: readonly StagedRow[]): readonly Link[] {
     const links = new Map<string, Link>()
     for (const row of rows) {
-      if (['invalid', 'superseded', 'withdrawn'].includes(row.state)) continue
+      if (['invalid', 'superseded', 'deletion_requested'].includes(row.state)) continue
       for (const setting of this.setting.links) {
         const cell = row.row.links[setting.column]!
         for (const target of setting.split ? cell.split(';') : [cell]) {
@@ -300,11 +300,11 @@ export class SyncModel {
   ): void {
     const edge = edgeOf(link)
     const before = this.known.get(edge)
-    if (state === 'skipped') {
+    if (state === 'not_wanted') {
       if (before && before.state !== 'linked') this.known.delete(edge)
       return
     }
-    if (state === 'unsent' && before?.state === 'linked') return
+    if (state === 'not_sent' && before?.state === 'linked') return
     this.known.set(edge, { state, link, sourceId: ends.source, targetId: ends.target, at })
     if (state !== 'linked') return
     this.#takePlace(link)
@@ -367,7 +367,7 @@ export class SyncModel {
   /** A link that is not there any more: it is tried again, unless the source names it no more. */
   #park(edge: string, known: Known): void {
     if (known.hasLeft) this.known.delete(edge)
-    else this.known.set(edge, { ...known, state: 'parked' })
+    else this.known.set(edge, { ...known, state: 'target_missing' })
   }
 
   /** A record that the service does not find, whoever has removed it. */
@@ -387,14 +387,14 @@ export class SyncModel {
     const found = new Map<string, { cause: 'missing' | 'asked'; state: string }>()
     const isTracked = (key: string) => this.accepted.has(key)
     const present = new Set(rows.flatMap(({ key }) => (key === null ? [] : [key])))
-    const keyless = rows.some(({ key }) => key === null) ? 'unsent' : 'planned'
+    const keyless = rows.some(({ key }) => key === null) ? 'not_sent' : 'pending'
     for (const { state, key } of rows)
-      if (state === 'withdrawn' && isTracked(key!))
-        found.set(key!, { cause: 'asked', state: 'planned' })
+      if (state === 'deletion_requested' && isTracked(key!))
+        found.set(key!, { cause: 'asked', state: 'pending' })
     const isMissing = missingRows !== 'ignore' && !isIncremental && this.reading !== null
     for (const [key, cause] of this.open) {
       if (present.has(key) || found.has(key) || !isTracked(key)) continue
-      if (cause === 'asked' && hasDeleteWhen) found.set(key, { cause, state: 'planned' })
+      if (cause === 'asked' && hasDeleteWhen) found.set(key, { cause, state: 'pending' })
       if (cause === 'missing' && isMissing) found.set(key, { cause, state: keyless })
     }
     if (!isMissing) return found
@@ -402,7 +402,7 @@ export class SyncModel {
       if (present.has(key) || found.has(key)) continue
       if (isTracked(key)) found.set(key, { cause: 'missing', state: keyless })
       else if (!isWithdrawn && !this.removedSince.has(key))
-        found.set(key, { cause: 'missing', state: 'not_tracked' })
+        found.set(key, { cause: 'missing', state: 'not_owned' })
     }
     return found
   }
@@ -419,17 +419,17 @@ export class SyncModel {
   ): string {
     const { type, missingRows } = this.setting
     const accepted = this.accepted.get(key)
-    if (!accepted) return 'not_tracked'
+    if (!accepted) return 'not_owned'
     const { id, payload, writer, isDoubtful } = accepted
     if (others.some((other) => [...other.accepted.values()].some((one) => one.id === id)))
-      return 'kept'
-    if (isDoubtful) return 'unclear'
+      return 'still_wanted'
+    if (isDoubtful) return 'unproven'
     const record = service.records.get(id)
-    if (!record) return 'gone_already'
+    if (!record) return 'already_gone'
     for (const [name, value] of Object.entries(payload))
       if ((record.properties[name] ?? null) !== value) return 'changed_since'
     if (service.changedAt(type, id) > writer.until + 60_000) return 'changed_since'
-    return cause === 'missing' && missingRows !== 'delete' ? 'cleared' : 'removed'
+    return cause === 'missing' && missingRows !== 'delete' ? 'cleared' : 'deleted'
   }
 
   applyRemoval(
@@ -439,7 +439,7 @@ export class SyncModel {
     syncs: Iterable<SyncModel>,
   ): void {
     const accepted = this.accepted.get(key)
-    if (!accepted || !['removed', 'cleared', 'gone_already'].includes(state)) return
+    if (!accepted || !['deleted', 'cleared', 'already_gone'].includes(state)) return
     this.accepted.delete(key)
     this.removedSince.add(key)
     if (state === 'cleared') return service.write(accepted.id, { status: CLEARED })

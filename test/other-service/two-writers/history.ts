@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ImportSync } from '../../../config/index.ts'
-import { ITEM_STATES } from '../../../src/core/domain/books.ts'
+import { ITEM_STATES } from '../../../src/core/domain/outcomes.ts'
 import type { Task, UndoChoice } from '../../../src/core/domain/purpose.ts'
 import { writeJson } from '../../../src/core/json.ts'
 import { silentLogger } from '../../../src/core/ports.ts'
@@ -385,7 +385,7 @@ export class WriterHistory {
       for (const change of page)
         shown.push(JSON.parse(writeJson(change as unknown as ProductJson)) as never)
     const expected = staged
-      .filter(({ state }) => state === 'planned')
+      .filter(({ state }) => state === 'pending')
       .map(({ key }) => rows.get(key!)!)
     checkPlanned({ setting: this.#setting, known: this.#known, shown, expected })
   }
@@ -397,7 +397,7 @@ export class WriterHistory {
       .filter((event): event is Look => event.kind === 'look')
     return new Map(
       staged
-        .filter(({ state }) => state === 'planned')
+        .filter(({ state }) => state === 'pending')
         .map(({ key, payload }) => {
           const look = looks.findLast(({ keys }) => keys.has(key!))
           return [key!, { key: key!, payload, record: look?.shown.get(key!) ?? null }]
@@ -422,7 +422,9 @@ export class WriterHistory {
     const { ledger } = this.#process
     const problem = await undoProblem(ledger, task, await ledger.run(of.run), this.#sync)
     this.#options.tell(`undo ${of.run} ${JSON.stringify(choice)}: ${problem ?? 'may be'}`)
-    const isWritten = of.rows.some(({ state }) => ['created', 'updated', 'failed'].includes(state))
+    const isWritten = of.rows.some(({ state }) =>
+      ['created', 'updated', 'outcome_unknown'].includes(state),
+    )
     if (problem !== null) {
       const isPart = Object.keys(choice).length > 0
       assert.ok(!isWritten && (isPart || of.removed.length === 0), problem)
@@ -585,7 +587,7 @@ export class WriterHistory {
   async #adopt(run: number, staged: readonly StagedRow[]): Promise<void> {
     const states = ITEM_STATES
     const items = await this.#process.ledger.report(run, { states, after: 0, limit: 10_000 })
-    const open = ['planned', 'unchanged']
+    const open = ['pending', 'unchanged']
     for (const [index, row] of staged.entries()) {
       const { state = '' } = items[index] ?? {}
       if (open.includes(row.state) && open.includes(state) && this.#known.unsure.has(row.key!))
@@ -696,7 +698,7 @@ export class WriterHistory {
 
 /** Keys whose records would be removed: not those that a run leaves because of a row without a key. */
 const toRemove = (removals: RunRows['removals']): readonly string[] =>
-  [...removals].flatMap(([key, { state }]) => (state === 'planned' ? [key] : []))
+  [...removals].flatMap(([key, { state }]) => (state === 'pending' ? [key] : []))
 
 /** What of a staged run has to be as it was planned. @param without keys that do not count */
 const digestOf = (
@@ -706,7 +708,7 @@ const digestOf = (
   const counts = (key: string | null) => key !== null && !without.has(key)
   return JSON.stringify([
     rows
-      .filter(({ state, key }) => state === 'planned' && counts(key))
+      .filter(({ state, key }) => state === 'pending' && counts(key))
       .map(({ ordinal, key, payload }) => [ordinal, key, payload]),
     removals.filter(counts).toSorted(),
   ])

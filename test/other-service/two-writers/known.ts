@@ -100,7 +100,7 @@ export class Known {
         }
       return
     }
-    if (state === 'kept' && sends.length === 0) {
+    if (state === 'protected' && sends.length === 0) {
       if (isUndo) return
       if (before?.id !== recordId) return
       const { isDoubtful: _, ...rest } = before!
@@ -112,9 +112,13 @@ export class Known {
       return
     }
     const isSent = sends.length > 0
-    if (before && (isSent || state === 'absent')) accepted.set(key, { ...before, isDoubtful: true })
-    const doubts = state === 'failed' ? this.#doubts : this.#maybes
-    if (isSent && ['failed', 'unsent', 'conflict', 'kept', 'rejected'].includes(state))
+    if (before && (isSent || state === 'not_found'))
+      accepted.set(key, { ...before, isDoubtful: true })
+    const doubts = state === 'outcome_unknown' ? this.#doubts : this.#maybes
+    if (
+      isSent &&
+      ['outcome_unknown', 'not_sent', 'conflict', 'protected', 'refused'].includes(state)
+    )
       doubts.set(key, [...(doubts.get(key) ?? []), ...sends.map(({ properties }) => properties)])
   }
 

@@ -61,12 +61,12 @@ export function checkPlanned({
 
     function verdictsOf(): readonly string[] {
       if (setting.mode === 'create') return record === null ? ['create', 'unknown'] : ['exists']
-      if (record === null) return setting.mode === 'update' ? ['absent'] : ['create', 'unknown']
+      if (record === null) return setting.mode === 'update' ? ['not_found'] : ['create', 'unknown']
       const own = fatesOf(setting, { payload, record, base: known.baseOf(key, record) })
       if (own.size === 0) return ['equal']
       return [
         ...(maySome(own, 'write') ? ['update'] : []),
-        ...(mayAll(own, 'keep') ? ['kept'] : []),
+        ...(mayAll(own, 'keep') ? ['protected'] : []),
         ...(maySome(own, 'reject') ? ['changed'] : []),
       ]
     }

@@ -89,19 +89,19 @@ export class RemovalCheck {
   ends(isCut: boolean): ReadonlySet<string> {
     const { settled } = this.row
     const may = new Set<string>(settled)
-    if (this.row.isUnsure) may.add('unclear')
-    if (isCut) for (const state of ['unsent', 'failed']) may.add(state)
+    if (this.row.isUnsure) may.add('unproven')
+    if (isCut) for (const state of ['not_sent', 'outcome_unknown']) may.add(state)
     if (this.isDeleted || this.#isSent || this.#mayBeOnItsWay)
-      for (const state of ['removed', 'gone_already']) may.add(state)
-    if (this.#isFailed) may.add('failed')
+      for (const state of ['deleted', 'already_gone']) may.add(state)
+    if (this.#isFailed) may.add('outcome_unknown')
     if (!this.#isLooked) return may
     const record = this.#record
     // A record with another key now may be that of another row.
     if (record === null)
-      for (const state of [this.#isElsewhere ? 'changed_since' : 'gone_already', 'kept'])
+      for (const state of [this.#isElsewhere ? 'changed_since' : 'already_gone', 'still_wanted'])
         may.add(state)
     else if (!this.#mayDelete(record) || this.row.isUnsure || this.row.mayBeChanged(record))
-      for (const one of ['changed_since', 'unclear', 'kept']) may.add(one)
+      for (const one of ['changed_since', 'unproven', 'still_wanted']) may.add(one)
     return may
   }
 }

@@ -1,8 +1,8 @@
 // One run against the model: its events one after the other, then the states and the books of the ledger.
 
 import assert from 'node:assert/strict'
-import { ITEM_STATES, isBalanced } from '../../../src/core/domain/books.ts'
-import { REMOVAL_STATES } from '../../../src/core/domain/removals.ts'
+import { isBalanced } from '../../../src/core/domain/books.ts'
+import { ITEM_STATES, DELETION_STATES } from '../../../src/core/domain/outcomes.ts'
 import type { Ledger } from '../../../src/ledger/ledger.ts'
 import type { StagedRow } from '../oracle/sync-model.ts'
 import { differing, holds, isSameValues } from './decide.ts'
@@ -68,7 +68,7 @@ export class RunCheck {
           )
         })
       : rows.staged
-          .filter(({ state }) => state === 'planned')
+          .filter(({ state }) => state === 'pending')
           .map(({ ordinal, key, payload }) => {
             const planned = rows.planned?.get(key!) ?? null
             const row = { ordinal, key: key!, payload, planned, isUnsure: known.unsure.has(key!) }
@@ -113,13 +113,13 @@ export class RunCheck {
       const accepted = known.sync.accepted.get(key)
       const until = untils.get(accepted?.at ?? 0) ?? Infinity
       const settled =
-        accepted === undefined ? ['not_tracked'] : accepted.isDoubtful ? ['unclear'] : []
+        accepted === undefined ? ['not_owned'] : accepted.isDoubtful ? ['unproven'] : []
       return {
         number: index + 1,
         key,
         recordId: accepted?.id ?? null,
         isAsSent: (record) => known.isAsWritten(record, { ofRow: true }),
-        settled: state === 'planned' ? settled : [state],
+        settled: state === 'pending' ? settled : [state],
         isUnsure: known.unsure.has(key),
         isChanged: ({ updated }) => updated > until + GRACE_MS,
         // The documents leave open whether a value counts that the row has left out since, or that was kept.
@@ -192,7 +192,7 @@ export class RunCheck {
     const items = await ledger.report(run, { states: ITEM_STATES, after: 0, limit: ALL })
     const checks = new Map(this.#checks.map((check) => [check.row.ordinal, check]))
     const expected = undo
-      ? this.#checks.map(({ row }) => ({ ordinal: row.ordinal, key: row.key, state: 'planned' }))
+      ? this.#checks.map(({ row }) => ({ ordinal: row.ordinal, key: row.key, state: 'pending' }))
       : staged
     assert.deepEqual(
       items.map(({ ordinal, key }) => [ordinal, key]),
@@ -201,7 +201,7 @@ export class RunCheck {
     const recorded: RecordedRow[] = []
     for (const [index, { ordinal, key, state, recordId, inDoubt }] of items.entries()) {
       const check = checks.get(ordinal)
-      if (expected[index]!.state !== 'planned' || !check) {
+      if (expected[index]!.state !== 'pending' || !check) {
         assert.deepEqual([ordinal, key, state], [ordinal, key, expected[index]!.state])
         continue
       }
@@ -211,7 +211,7 @@ export class RunCheck {
         `row ${key} is ${state}, and may be ${may.join(', ') || 'nothing'}: ${JSON.stringify(check)}`,
       )
       this.#tell(`rows ${state}`)
-      const isRecorded = state !== 'failed' || inDoubt
+      const isRecorded = state !== 'outcome_unknown' || inDoubt
       if (isRecorded)
         recorded.push({ ordinal, key: check.row.key, state, recordId, image: check.imageOf(state) })
       const writer = { until: 0 }
@@ -227,7 +227,9 @@ export class RunCheck {
     )
     const left = staged.flatMap(({ ordinal, row, key }) => {
       const { state } = items.find((item) => item.ordinal === ordinal)!
-      const isSure = ['invalid', 'rejected', 'conflict', 'failed', 'unsent'].includes(state)
+      const isSure = ['invalid', 'refused', 'conflict', 'outcome_unknown', 'not_sent'].includes(
+        state,
+      )
       const isRead = ['created', 'updated'].includes(state) && this.#scene.known.unsure.has(key!)
       return isSure || isRead ? [{ row, isSure }] : []
     })
@@ -239,7 +241,7 @@ export class RunCheck {
 
   async #endRemovals(ledger: Ledger, isCut: boolean): Promise<RunRecord['removed']> {
     const { run } = this.#rows
-    const { rows } = await ledger.removals(run, { states: REMOVAL_STATES, after: 0, limit: ALL })
+    const { rows } = await ledger.removals(run, { states: DELETION_STATES, after: 0, limit: ALL })
     assert.deepEqual(
       rows.map(({ key }) => key).toSorted(),
       this.#removals.map(({ row }) => row.key).toSorted(),
@@ -254,10 +256,10 @@ export class RunCheck {
       )
       this.#tell(`removals ${state}`)
       this.#removedStates.set(key, state)
-      if (state === 'removed' && check.before !== null)
+      if (state === 'deleted' && check.before !== null)
         removed.push({ number, key, before: this.#mapped(check.before) })
-      if (state === 'removed' || state === 'gone_already')
-        this.#scene.known.removed(key, check.row.recordId, { wasGone: state === 'gone_already' })
+      if (state === 'deleted' || state === 'already_gone')
+        this.#scene.known.removed(key, check.row.recordId, { wasGone: state === 'already_gone' })
     }
     return removed.toSorted((a, b) => a.number - b.number)
   }
@@ -278,7 +280,7 @@ export class RunCheck {
     for (const name of ITEM_STATES)
       assert.deepEqual([name, books.states[name]], [name, count(name)])
     const removals = [...this.#removedStates.values()]
-    for (const name of REMOVAL_STATES)
+    for (const name of DELETION_STATES)
       assert.deepEqual(
         [name, books.removals?.[name] ?? 0],
         [name, removals.filter((one) => one === name).length],
@@ -288,17 +290,17 @@ export class RunCheck {
     const progress = await ledger.progress(this.#rows.run)
     assert.deepEqual(
       [progress.created, progress.updated, progress.rejected],
-      [count('created'), count('updated'), count('rejected', 'conflict')],
+      [count('created'), count('updated'), count('refused', 'conflict')],
     )
     const rejects =
-      count('invalid', 'rejected', 'conflict', 'failed', 'unsent') +
-      removals.filter((one) => ['rejected', 'failed', 'unsent'].includes(one)).length
+      count('invalid', 'refused', 'conflict', 'outcome_unknown', 'not_sent') +
+      removals.filter((one) => ['refused', 'outcome_unknown', 'not_sent'].includes(one)).length
     const { different = 0, missing = 0, overwritten = 0 } = books.readBack ?? {}
     const differences =
       different +
       missing +
       overwritten +
-      removals.filter((one) => ['changed_since', 'unclear'].includes(one)).length
+      removals.filter((one) => ['changed_since', 'unproven'].includes(one)).length
     assert.equal(
       state,
       rejects > 0
@@ -315,15 +317,17 @@ export class RunCheck {
     if (isCut || !this.#rows.isRegular) return
     sync.reading = new Map(
       this.#rows.staged.flatMap(({ key, state }) =>
-        key === null ? [] : [[key, state === 'withdrawn']],
+        key === null ? [] : [[key, state === 'deletion_requested']],
       ),
     )
     sync.removedSince.clear()
     for (const [key, state] of this.#removedStates)
-      if (state === 'removed' || state === 'gone_already') sync.removedSince.add(key)
+      if (state === 'deleted' || state === 'already_gone') sync.removedSince.add(key)
     sync.open = new Map(
       [...this.#rows.removals].flatMap(([key, { cause }]) =>
-        ['unclear', 'rejected', 'failed', 'unsent'].includes(this.#removedStates.get(key)!)
+        ['unproven', 'refused', 'outcome_unknown', 'not_sent'].includes(
+          this.#removedStates.get(key)!,
+        )
           ? [[key, cause]]
           : [],
       ),

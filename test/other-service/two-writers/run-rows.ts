@@ -293,11 +293,12 @@ export class RowCheck {
   /** States that the row may end in, with the reason for a person. */
   ends(isCut: boolean): ReadonlySet<string> {
     const may = new Set<string>()
-    if (isCut) may.add('unsent').add('failed')
+    if (isCut) may.add('not_sent').add('outcome_unknown')
     if (this.#last !== null) {
       const { item } = this.#last
-      if (item.isFailed) may.add('failed')
-      if (this.isUnanswered && this.sends.length + this.#unseen >= ATTEMPTS_MAX) may.add('failed')
+      if (item.isFailed) may.add('outcome_unknown')
+      if (this.isUnanswered && this.sends.length + this.#unseen >= ATTEMPTS_MAX)
+        may.add('outcome_unknown')
       if (isAnswered(this.#last)) for (const state of this.#answered(item)) may.add(state)
     }
     if (this.#look !== null && !this.#isOld) {
@@ -313,7 +314,7 @@ export class RowCheck {
   #answered(item: SentItem): readonly string[] {
     if (this.#isMadeInPart) {
       if (this.row.planned !== null || this.#restored !== null) return ['conflict']
-      return this.sends.length >= ATTEMPTS_MAX ? ['rejected'] : []
+      return this.sends.length >= ATTEMPTS_MAX ? ['refused'] : []
     }
     const isMade = item.result === 'updated' && item.recordId === this.#madeId
     if (isMade) return this.#isMadeKnown ? ['created'] : ['created', 'updated']
@@ -337,22 +338,22 @@ export class RowCheck {
       const isMaybeMade = holds(record, payload) && doubts.some((one) => isSameValues(one, payload))
       return isMaybeMade ? ['exists', 'created'] : ['exists']
     }
-    if (record === null) return setting.mode === 'update' ? ['absent'] : []
+    if (record === null) return setting.mode === 'update' ? ['not_found'] : []
     const fates = fatesOf(setting, { payload, record, base: this.#baseOf(record) })
     if (fates.size === 0) return this.row.isUnsure ? ['unchanged', 'updated'] : ['unchanged']
     const states: string[] = []
-    if (mayAll(fates, 'keep')) states.push('kept')
-    if (maySome(fates, 'reject')) states.push('rejected')
+    if (mayAll(fates, 'keep')) states.push('protected')
+    if (maySome(fates, 'reject')) states.push('refused')
     return states
   }
 
   #settledUndone({ recordId, expected }: RestoredRow, record: Version | null): readonly string[] {
     const { payload } = this.row
     if (expected === null && record !== null)
-      return holds(record, payload) ? ['kept', 'unchanged'] : ['kept']
+      return holds(record, payload) ? ['protected', 'unchanged'] : ['protected']
     if (expected === null) return []
-    if (record === null) return [this.#isElsewhere ? 'kept' : 'absent']
-    if (record.id !== recordId || !isRestorable(payload, expected, record)) return ['kept']
+    if (record === null) return [this.#isElsewhere ? 'protected' : 'not_found']
+    if (record.id !== recordId || !isRestorable(payload, expected, record)) return ['protected']
     return differing(payload, record).length === 0 ? ['unchanged'] : []
   }
 
@@ -371,7 +372,7 @@ export class RowCheck {
     else if (this.row.planned !== null && !this.#isAsBefore(record)) states.push('conflict')
     // A create that is there, and not as it was sent.
     if (!isDone && setting.mode === 'create' && this.#restored === null && record !== null)
-      states.push('exists', 'failed')
+      states.push('exists', 'outcome_unknown')
     // What the killed worker knew: that nothing was carried out.
     if (
       !isDone ||
@@ -401,12 +402,14 @@ export class RowCheck {
     if (record === null) return this.#rules.setting.mode === 'update' ? ['conflict'] : []
     const { payload } = this.row
     const fates = fatesOf(this.#rules.setting, { payload, record, base: this.#baseOf(record) })
-    if (maySome(fates, 'reject')) return ['rejected', 'kept']
+    if (maySome(fates, 'reject')) return ['refused', 'protected']
     if (!mayAll(fates, 'keep')) return []
     // What a killed worker knew of the record that it made, the next one may not know.
     if (this.#isMade(record))
-      return this.#isMadeKnown && !this.#isForgotten ? ['created'] : ['created', 'updated', 'kept']
-    return fates.size === 0 ? ['updated'] : ['kept']
+      return this.#isMadeKnown && !this.#isForgotten
+        ? ['created']
+        : ['created', 'updated', 'protected']
+    return fates.size === 0 ? ['updated'] : ['protected']
   }
 
   /** Whether the last sending had no answer. */
@@ -433,11 +436,11 @@ const answeredStates = ({ result }: SentItem): readonly string[] => {
     case 'updated':
       return ['updated']
     case 'refused':
-      return ['rejected']
+      return ['refused']
     case 'taken':
-      return ['exists', 'failed', 'created']
+      return ['exists', 'outcome_unknown', 'created']
     case 'missing':
-      return ['absent', 'rejected']
+      return ['not_found', 'refused']
     default:
       return []
   }

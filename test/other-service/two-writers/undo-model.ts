@@ -64,7 +64,7 @@ export function undoneRows(
   { rows: ranges, where }: Choice,
 ): readonly RecordedRow[] {
   return rows.filter(({ ordinal, state, image }) => {
-    const isWritten = state === 'created' || state === 'updated' || state === 'failed'
+    const isWritten = state === 'created' || state === 'updated' || state === 'outcome_unknown'
     const isChosen =
       ranges === undefined || ranges.some(([first, last]) => ordinal >= first && ordinal <= last)
     const hasValue = where === undefined || image?.sent[where.property] === where.value

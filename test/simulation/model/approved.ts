@@ -71,7 +71,7 @@ export interface MadePlan {
 /** What a row of a plan that is to be sent may come to: it is sent, or it is not as the plan has it. */
 const SENT = ['create', 'unknown', 'update']
 const PLAN_REFUSED = /^plan/
-const NOT_SENT = ['invalid', 'superseded', 'withdrawn', 'absent', 'exists']
+const NOT_SENT = ['invalid', 'superseded', 'deletion_requested', 'not_found', 'exists']
 
 /** @param run in which it is: of a plan that is made beforehand, less than zero */
 export function readPlan(world: World, run: number, digest: string): ShownPlan {
@@ -87,7 +87,7 @@ export function readPlan(world: World, run: number, digest: string): ShownPlan {
     run,
   )
   const removals = world.query<{ key: string }>(
-    `SELECT key FROM removals WHERE run = ? AND state = 'planned'`,
+    `SELECT key FROM removals WHERE run = ? AND state = 'pending'`,
     run,
   )
   return {

@@ -190,7 +190,7 @@ function judgePrivacy(world: World, judge: Judge): void {
 function judgeClosed(world: World, judge: Judge): void {
   for (const { run, count } of world.query<{ run: number; count: number }>(
     `SELECT run, count(*) AS count FROM items JOIN runs ON runs.id = items.run
-     WHERE mode = 'run' AND items.state IN ('planned', 'sent') AND runs.state NOT IN ('running', 'paused', 'blocked') GROUP BY run`,
+     WHERE mode = 'run' AND items.state IN ('pending', 'in_flight') AND runs.state NOT IN ('running', 'paused', 'blocked') GROUP BY run`,
   ))
     judge.violate(`(viii) run ${run} is closed, and ${count} of its items are open`)
 }

@@ -54,12 +54,13 @@ function rightStates(
   const isRefused = Object.values(row.cells).includes(REFUSED)
   // One that writes another name, where it is asked for an upsert, does not see that one.
   const isNameLost = world.plan.scene.service.writes !== 'sent' && row.cells['name'] === REFUSED
-  const spared = sync.mode === 'create' ? ['exists'] : sync.mode === 'update' ? ['absent'] : []
+  const spared = sync.mode === 'create' ? ['exists'] : sync.mode === 'update' ? ['not_found'] : []
   // A row that the service could not take, however often it was asked; a create whose answer was lost is in doubt.
   const { items, failed, failedAfter } = world.plan.weather
-  const givenUp = items + failed + failedAfter > 0 || sync.mode === 'create' ? ['failed'] : []
+  const givenUp =
+    items + failed + failedAfter > 0 || sync.mode === 'create' ? ['outcome_unknown'] : []
   if (isRefused && !isNameLost)
-    return ['rejected', ...givenUp, ...spared, ...protectedStates(sync.protection, row)]
+    return ['refused', ...givenUp, ...spared, ...protectedStates(sync.protection, row)]
   const written =
     sync.mode === 'create'
       ? ['created']
@@ -71,7 +72,7 @@ function rightStates(
     'unchanged',
     ...spared,
     ...givenUp,
-    ...(isNameLost ? ['rejected'] : []),
+    ...(isNameLost ? ['refused'] : []),
     ...protectedStates(sync.protection, row),
   ]
 }
@@ -163,16 +164,19 @@ export function judgeClosedRun(
       ...rightStates(world, sync, read, at),
       ...(sync.asks || approvals.isApplying(run) || item.reason === MOVED ? ['conflict'] : []),
       // The service itself has changed what it takes.
-      ...(world.refusesMore(run.opened_at) || isSetAside(sync, item) ? ['rejected'] : []),
+      ...(world.refusesMore(run.opened_at) || isSetAside(sync, item) ? ['refused'] : []),
       ...(sync.query !== null && item.reason === 'accepted_newer' ? ['superseded'] : []),
     ]
     if (!right.includes(item.state))
       violate(
         `(iii) run ${run.id} is ${run.state}: row ${at + 1} is ${item.state} (${item.code} ${item.reason}), expected ${right.join(' or ')}`,
       )
-    if (item.state === 'failed' && sync.mode !== 'create' && item.attempts < SENDINGS)
+    if (item.state === 'outcome_unknown' && sync.mode !== 'create' && item.attempts < SENDINGS)
       violate(`(iii) run ${run.id}: row ${at + 1} is failed after ${item.attempts} sendings`)
-    if (isClean && ['rejected', 'invalid', 'failed', 'unsent', 'conflict'].includes(item.state))
+    if (
+      isClean &&
+      ['refused', 'invalid', 'outcome_unknown', 'not_sent', 'conflict'].includes(item.state)
+    )
       violate(`(i) run ${run.id} is complete, and row ${at + 1} is ${item.state}`)
     if (item.state !== 'invalid' && item.key !== row.code)
       violate(`(iii) run ${run.id}: row ${at + 1} has another key`)

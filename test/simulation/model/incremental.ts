@@ -32,10 +32,10 @@ interface Reached {
 }
 
 /** States of rows that were not brought in. */
-const LEFT = ['rejected', 'failed', 'unsent', 'invalid']
+const LEFT = ['refused', 'outcome_unknown', 'not_sent', 'invalid']
 const MAY_BE_LEFT = [...LEFT, 'conflict']
 /** States of rows of which nothing is left. */
-const DONE = `('created', 'updated', 'unchanged', 'exists', 'absent', 'kept', 'withdrawn', 'corrected')`
+const DONE = `('created', 'updated', 'unchanged', 'exists', 'not_found', 'protected', 'deletion_requested', 'corrected')`
 
 const mayBeLeft = ({ state, verified }: Pick<Item, 'state' | 'verified'>): boolean =>
   MAY_BE_LEFT.includes(state) || (verified !== null && verified !== 'equal')

@@ -31,7 +31,7 @@ export interface RunRow {
 }
 
 export const LIVE: readonly string[] = ['running', 'paused', 'blocked']
-const OPEN_ITEMS: readonly string[] = ['planned', 'sent']
+const OPEN_ITEMS: readonly string[] = ['pending', 'in_flight']
 const RUNS = `SELECT runs.id, runs.sync, state, reason, message, purpose, config, source_digest, rows_read, rows_staged, counts, opened_at, workflow_id,
   destinations.org_id, destinations.origin
   FROM runs LEFT JOIN destinations ON destinations.id = runs.destination WHERE mode = 'run' AND kind = 'import'`

@@ -34,7 +34,7 @@ interface RowItem {
   readonly state: string
 }
 
-const CLOSED = 'linked unchanged parked not_kept skipped rejected failed unsent'.split(' ')
+const CLOSED = 'linked unchanged waiting not_kept skipped rejected failed unsent'.split(' ')
 /** States of a run that has come to its end. */
 const COMPLETE: readonly string[] = [
   'complete',
@@ -43,11 +43,11 @@ const COMPLETE: readonly string[] = [
 ]
 /** Those that a run has to name in its own state. */
 const LEFT_OVER: Readonly<Record<string, readonly string[]>> = {
-  complete: ['rejected', 'failed', 'unsent', 'parked', 'not_kept'],
-  complete_with_differences: ['rejected', 'failed', 'unsent'],
+  complete: ['refused', 'outcome_unknown', 'not_sent', 'target_missing', 'vanished'],
+  complete_with_differences: ['refused', 'outcome_unknown', 'not_sent'],
 }
-const LINKED_ROWS: readonly string[] = ['created', 'updated', 'unchanged', 'kept']
-const SPARED_ROWS: readonly string[] = ['exists', 'absent']
+const LINKED_ROWS: readonly string[] = ['created', 'updated', 'unchanged', 'protected']
+const SPARED_ROWS: readonly string[] = ['exists', 'not_found']
 /** A link at which the service fails is sent so often. */
 const SENDINGS = 5
 
@@ -221,16 +221,18 @@ export class LinkJudge {
       since,
     }: { readonly row: RowItem; readonly link: LinkItem; readonly since: number },
   ): readonly string[] {
-    if (isOvertaken === true) return ['skipped']
-    const maybe = isOvertaken === 'maybe' ? ['skipped'] : []
+    if (isOvertaken === true) return ['not_wanted']
+    const maybe = isOvertaken === 'maybe' ? ['not_wanted'] : []
     // What was made before is known, whatever becomes of the row.
-    if (SPARED_ROWS.includes(row.state)) return ['skipped', 'unchanged']
-    if (!LINKED_ROWS.includes(row.state)) return ['unsent', 'unchanged', ...maybe]
+    if (SPARED_ROWS.includes(row.state)) return ['not_wanted', 'unchanged']
+    if (!LINKED_ROWS.includes(row.state)) return ['not_sent', 'unchanged', ...maybe]
     const { links } = sync
     const org = run.org_id!
     const of = (type: SyncScene['type'], code: string) => this.#recordsOf(org, type, code, since)
     const [sources, targets] = [of(sync.type, link.key), of(links!.to, link.target)]
-    const missing = { park: 'parked', reject: 'rejected', skip: 'skipped' }[links!.missing]
+    const missing = { park: 'target_missing', reject: 'refused', skip: 'not_wanted' }[
+      links!.missing
+    ]
     // A create whose answer was lost is looked up once more as the run is closed: its links are left for the next run.
     const isDoubtful = sync.mode === 'create' && row.state === 'created'
     const isGone = this.#edge(org, link).some(({ what, at }) => what === 'gone' && at >= since)
@@ -239,10 +241,12 @@ export class LinkJudge {
       'unchanged',
       ...maybe,
       ...(targets.least === 0 ? [missing] : []),
-      ...(targets.most > 1 || sources.least === 0 ? ['rejected'] : []),
-      ...(this.#world.plan.weather.failed > 0 && link.attempts >= SENDINGS ? ['failed'] : []),
-      ...(isGone ? ['not_kept'] : []),
-      ...(isDoubtful ? ['unsent'] : []),
+      ...(targets.most > 1 || sources.least === 0 ? ['refused'] : []),
+      ...(this.#world.plan.weather.failed > 0 && link.attempts >= SENDINGS
+        ? ['outcome_unknown']
+        : []),
+      ...(isGone ? ['vanished'] : []),
+      ...(isDoubtful ? ['not_sent'] : []),
     ]
   }
 

@@ -116,7 +116,7 @@ export function protectedStates(protection: Protection | null, row: Row): readon
   if (protection === null) return []
   const isRefused = Object.values(row.cells).includes(REFUSED)
   return [
-    'kept',
+    'protected',
     // The value that the service would refuse may be the one that is not sent.
     ...(isRefused ? ['updated', 'unchanged'] : []),
   ]
@@ -154,7 +154,7 @@ export function judgeLeft(
   { run, row, item }: RowOfRun,
   violate: Violate,
 ): void {
-  const isLeft = item.state === 'kept' || item.reason === CHANGED_BY_OTHERS
+  const isLeft = item.state === 'protected' || item.reason === CHANGED_BY_OTHERS
   if (!isLeft) return
   const { protection } = sync
   const properties = sync.properties.filter((one) => row.cells[one] !== '')
@@ -166,7 +166,7 @@ export function judgeLeft(
       code.trim() === row.code &&
       properties.some((property) => values?.[property] !== before?.[property]),
   )
-  const isFilled = item.state === 'kept' && protection?.ifEmpty != null
+  const isFilled = item.state === 'protected' && protection?.ifEmpty != null
   // What was written under another address is not known under this one: it was there before.
   const isFirst = protection?.firstContact === 'theirs' && hasRunElsewhere(world, run)
   if (!changed && !isFilled && !isFirst)

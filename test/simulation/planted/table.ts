@@ -68,8 +68,8 @@ export const PLANTED: readonly PlantedBug[] = [
     'outbox',
     'failed-items-count-as-taken',
     'itemOutcome',
-    `outcome === 'retry' ? (isSpent ? 'sent' : 'planned') : outcome,`,
-    `outcome === 'retry' ? 'updated' : outcome,`,
+    `outcome === 'retry' ? (isSpent ? 'in_flight' : 'pending') : 'refused',`,
+    `outcome === 'retry' ? 'updated' : 'refused',`,
   ),
   bug(
     'outbox',
@@ -82,7 +82,7 @@ export const PLANTED: readonly PlantedBug[] = [
     'outbox',
     'released-rows-stay-sent',
     'outboxMethods',
-    `"UPDATE items SET state = 'planned', batch = NULL WHERE run = ? AND ordinal = ?"`,
+    `"UPDATE items SET state = 'pending', batch = NULL WHERE run = ? AND ordinal = ?"`,
     `"UPDATE items SET batch = NULL WHERE run = ? AND ordinal = ?"`,
   ),
   bug(
@@ -238,8 +238,8 @@ export const PLANTED: readonly PlantedBug[] = [
     'deletions',
     'keyless-rows-hold-nothing-back',
     'Planner',
-    `return this.#keyless > 0 ? 'unsent' : 'planned'`,
-    `return this.#keyless < 0 ? 'unsent' : 'planned'`,
+    `return this.#keyless > 0 ? 'not_sent' : 'pending'`,
+    `return this.#keyless < 0 ? 'not_sent' : 'pending'`,
   ),
   bug(
     'deletions',
@@ -460,8 +460,8 @@ export const PLANTED: readonly PlantedBug[] = [
     'verification',
     'differences-are-complete',
     'finalState',
-    'return found.left + countKnownDifferent(books) + countMissingLinks(books) > 0',
-    'return found.left + countMissingLinks(books) > 0',
+    'return found.left + countKnownDifferent(books) + countWaiting(books) > 0',
+    'return found.left + countWaiting(books) > 0',
   ),
   bug(
     'verification',
@@ -828,7 +828,7 @@ export const PLANTED: readonly PlantedBug[] = [
   ),
   bug(
     'links',
-    'parked-links-outlive-their-row',
+    'waiting-links-outlive-their-row',
     'begin',
     'await ledger.forgetLinks(row.id, fence, { of }, onSlice)',
     'if (of.length === 0) await ledger.forgetLinks(row.id, fence, { of }, onSlice)',

@@ -74,7 +74,10 @@ test('a recorded history that does not fit is refused', async () => {
 function worldOf(other: object, forgets = 0) {
   const time = new VirtualTime()
   const temporal = new SimulatedTemporal({ scheduler: time, dice: seeded(3), bundle })
-  const books = { rows: 2, states: { created: 2, updated: 0, rejected: 0, failed: 0, invalid: 0 } }
+  const books = {
+    rows: 2,
+    states: { created: 2, updated: 0, refused: 0, outcome_unknown: 0, invalid: 0 },
+  }
   const answers = {
     openImport: async () => 1,
     stageImport: async () => ({

@@ -66,12 +66,12 @@ export function beforeImageTests(open: Open): void {
     expect(await ledger.imagesOf(run, [])).toEqual(new Map())
     expect(await ledger.imageCounts(run)).toEqual({ ...noVerdicts(), create: 1, update: 2 })
     expect(await ledger.images(run, { ...page, after: 1 })).toEqual([
-      { ...created(2), line: 3, key: 'k2', state: 'planned', writtenId: null },
+      { ...created(2), line: 3, key: 'k2', state: 'pending', writtenId: null },
       {
         ...image(4, { before: '{"name":null}' }),
         line: 5,
         key: 'k4',
-        state: 'planned',
+        state: 'pending',
         writtenId: null,
       },
     ])
@@ -139,9 +139,9 @@ export function beforeImageTests(open: Open): void {
     await ledger.recordImages(run, [image(1, late)])
     await ledger.settle(run, segment, fence, batch, answered, [
       outcome(1, 'created'),
-      outcome(2, 'planned', { httpStatus: 500 }),
-      outcome(3, 'planned', { httpStatus: 429 }),
-      outcome(4, 'rejected'),
+      outcome(2, 'pending', { httpStatus: 500 }),
+      outcome(3, 'pending', { httpStatus: 429 }),
+      outcome(4, 'refused'),
     ])
     await ledger.recordImages(
       run,
@@ -155,7 +155,7 @@ export function beforeImageTests(open: Open): void {
     const { run, segment, fence } = await staged(ledger, rows(3))
     await ledger.recordImages(run, [image(1), image(2), created(3)])
     const batch = await send(ledger, { run, segment, fence }, 3)
-    const outcomes = [outcome(1, 'planned', { httpStatus: 500 }), outcome(3, 'updated')]
+    const outcomes = [outcome(1, 'pending', { httpStatus: 500 }), outcome(3, 'updated')]
     await ledger.settle(run, segment, fence, batch, answered, outcomes)
     const now = { kept: '[1]', keptValues: 1, marks: 'ours', sent: '{}' }
     const images = [1, 2, 3].map((ordinal) => image(ordinal, now))
@@ -236,23 +236,27 @@ export function beforeImageTests(open: Open): void {
         kept: '[{"reason":"changed"},{"reason":"has_value"}]',
         keptValues: 2,
       }),
-      image(2, { ...keeping, verdict: 'kept' }),
+      image(2, { ...keeping, verdict: 'protected' }),
       image(3, keeping),
       image(4, { writtenOver: 3 }),
     ])
     expect((await ledger.imagesOf(run, [2, 4])).get(2)).toEqual(
-      image(2, { ...keeping, verdict: 'kept' }),
+      image(2, { ...keeping, verdict: 'protected' }),
     )
     expect((await ledger.imagesOf(run, [4])).get(4)).toEqual(image(4, { writtenOver: 3 }))
     expect(await ledger.keptCounts(run)).toEqual({ values: 0, rows: 0 })
     const batch = await send(ledger, { run, segment, fence }, 1)
     await ledger.settle(run, segment, fence, batch, answered, [outcome(1, 'updated')])
-    const kept = { kind: null, held: null, differences: [], spared: 'kept' } as const
-    await ledger.recordCompared(run, [{ ...kept, ordinal: 2, recordId: 'r2', marks: 'kept' }])
+    const kept = { kind: null, held: null, differences: [], spared: 'protected' } as const
+    await ledger.recordCompared(run, [{ ...kept, ordinal: 2, recordId: 'r2', marks: 'protected' }])
     const counts = { values: 3, rows: 2, reasons: { changed: 2, has_value: 1 } }
     expect(await ledger.keptCounts(run)).toEqual(counts)
     expect((await ledger.books(run)).kept).toEqual(counts)
-    expect(await statesOf(ledger, run)).toMatchObject({ 1: 'updated', 2: 'kept', 3: 'planned' })
+    expect(await statesOf(ledger, run)).toMatchObject({
+      1: 'updated',
+      2: 'protected',
+      3: 'pending',
+    })
     // Nothing was written for the key: nothing is accepted of it.
     expect(await ledger.acceptedValues(run, ['k2'])).toEqual(new Map())
   })
@@ -262,8 +266,8 @@ export function beforeImageTests(open: Open): void {
     await ledger.recordImages(run, [created(1), image(3)])
     const batch = await send(ledger, { run, segment, fence }, 3)
     await ledger.settle(run, segment, fence, batch, answered, [
-      outcome(1, 'sent'),
-      outcome(2, 'sent'),
+      outcome(1, 'in_flight'),
+      outcome(2, 'in_flight'),
       outcome(3, 'created'),
     ])
     await close(ledger, run)
@@ -293,7 +297,13 @@ export function beforeImageTests(open: Open): void {
     await accept(ledger, rows(2))
     const next = await staged(ledger, rows(2, 'b'))
     const [one] = (await ledger.acceptedValues(next.run, ['k1'])).values()
-    const kept = { kind: null, held: null, differences: [], spared: 'kept', marks: 'old' } as const
+    const kept = {
+      kind: null,
+      held: null,
+      differences: [],
+      spared: 'protected',
+      marks: 'old',
+    } as const
     await ledger.recordCompared(next.run, [
       { ...kept, ordinal: 1, recordId: one!.recordId },
       { ...kept, ordinal: 2, recordId: 'another' },

@@ -2,7 +2,8 @@
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { FenceLost } from '../../../src/core/errors.ts'
-import { isBalanced, ITEM_STATES, REJECT_STATES } from '../../../src/core/domain/books.ts'
+import { isBalanced } from '../../../src/core/domain/books.ts'
+import { ITEM_STATES, REJECT_STATES } from '../../../src/core/domain/outcomes.ts'
 import type { Ledger, StagedItem, VerificationResult } from '../../../src/ledger/ledger.ts'
 import {
   accept,
@@ -56,9 +57,9 @@ export function closingTests(open: Open): void {
     await settle(ledger, claim, await send(ledger, claim, 5), [
       'created',
       'updated',
-      'rejected',
-      'sent',
-      'planned',
+      'refused',
+      'in_flight',
+      'pending',
     ])
     const batch = await send(ledger, claim, 2)
     await ledger.recordResend(claim.run, claim.segment, claim.fence, batch, {
@@ -76,9 +77,9 @@ export function closingTests(open: Open): void {
       const claim = await staged(ledger, rows(20))
       const states = rows(20).map(({ ordinal }) =>
         ordinal === 7
-          ? ('sent' as const)
+          ? ('in_flight' as const)
           : ordinal === 8
-            ? ('rejected' as const)
+            ? ('refused' as const)
             : ('created' as const),
       )
       await settle(ledger, claim, await send(ledger, claim), states)
@@ -96,7 +97,7 @@ export function closingTests(open: Open): void {
     it('reads an item with what was sent', async () => {
       const claim = await staged(ledger, rows(2))
       const batch = await send(ledger, claim)
-      await settle(ledger, claim, batch, ['created', 'sent'])
+      await settle(ledger, claim, batch, ['created', 'in_flight'])
       const { key, payload, hash } = batch.items[0]!
       expect(await ledger.written(claim.run, { after: 0, every: 1, limit: 10 })).toEqual([
         {
@@ -113,16 +114,16 @@ export function closingTests(open: Open): void {
           isHeld: false,
           known: expect.objectContaining({ run: claim.run, marks: 'marks of 1', seen: null }),
         },
-        expect.objectContaining({ ordinal: 2, state: 'sent', recordId: null, inDoubt: true }),
+        expect.objectContaining({ ordinal: 2, state: 'in_flight', recordId: null, inDoubt: true }),
       ])
     })
 
     it('changes nothing in a run that was closed: it stays as it was sealed', async () => {
       const claim = await staged(ledger, rows(2))
-      await settle(ledger, claim, await send(ledger, claim), ['created', 'sent'])
+      await settle(ledger, claim, await send(ledger, claim), ['created', 'in_flight'])
       await close(ledger, claim.run)
       const before = await ledger.books(claim.run)
-      expect(before).toMatchObject({ inDoubt: 1, states: { created: 1, failed: 1 } })
+      expect(before).toMatchObject({ inDoubt: 1, states: { created: 1, outcome_unknown: 1 } })
       await ledger.recordVerified(claim.run, [
         { ordinal: 2, verdict: 'equal', recordId: 'late', field: null },
       ])
@@ -138,13 +139,17 @@ export function closingTests(open: Open): void {
 
     it('settles what is in doubt: equal is updated, anything else failed', async () => {
       const claim = await staged(ledger, rows(3))
-      await settle(ledger, claim, await send(ledger, claim), 'sent')
+      await settle(ledger, claim, await send(ledger, claim), 'in_flight')
       await ledger.recordVerified(claim.run, [
         verdict(1, 'equal', { recordId: 'found' }),
         verdict(2, 'different', { recordId: 'other', field: '/properties/name' }),
         verdict(3, 'missing'),
       ])
-      expect(await statesOf(ledger, claim.run)).toEqual({ 1: 'updated', 2: 'failed', 3: 'failed' })
+      expect(await statesOf(ledger, claim.run)).toEqual({
+        1: 'updated',
+        2: 'outcome_unknown',
+        3: 'outcome_unknown',
+      })
       const items = await ledger.report(claim.run, { states: ITEM_STATES, after: 0, limit: 10 })
       expect(items.map(({ inDoubt, recordId }) => [inDoubt, recordId])).toEqual([
         [false, 'found'],
@@ -179,7 +184,7 @@ export function closingTests(open: Open): void {
       await settle(ledger, claim, await send(ledger, claim), [
         'created',
         'updated',
-        'sent',
+        'in_flight',
         'created',
       ])
       await ledger.recordVerified(claim.run, [
@@ -376,16 +381,16 @@ export function closingTests(open: Open): void {
       const batch = await send(ledger, claim)
       const silent = { code: null, reason: null, field: null, detail: null }
       await ledger.settle(claim.run, claim.segment, claim.fence, batch, answered, [
-        outcome(1, 'sent', silent),
-        outcome(2, 'sent', { ...silent, code: 'internal' }),
+        outcome(1, 'in_flight', silent),
+        outcome(2, 'in_flight', { ...silent, code: 'internal' }),
         outcome(3, 'created'),
       ])
       await close(ledger, claim.run)
       for (const isLeft of [false, true]) {
         const groups = await ledger.rejectGroups(claim.run, { isLeft })
         expect(groups.map(({ state, code, reason }) => [state, code, reason])).toEqual([
-          ['failed', null, 'in_doubt'],
-          ['failed', 'internal', null],
+          ['outcome_unknown', null, 'in_doubt'],
+          ['outcome_unknown', 'internal', null],
         ])
       }
     })
@@ -479,19 +484,19 @@ export function closingTests(open: Open): void {
         'unchanged',
         'superseded',
         'invalid',
-        'rejected',
-        'sent',
-        'sent',
-        'sent',
-        'planned',
+        'refused',
+        'in_flight',
+        'in_flight',
+        'in_flight',
+        'pending',
       ])
       await ledger.settleLeftovers(run)
       expect(await statesOf(ledger, run)).toEqual({
         ...before,
-        7: 'failed',
-        8: 'failed',
-        9: 'failed',
-        10: 'unsent',
+        7: 'outcome_unknown',
+        8: 'outcome_unknown',
+        9: 'outcome_unknown',
+        10: 'not_sent',
       })
       const books = await ledger.books(run)
       expect(books).toMatchObject({ read: 10, replayed: 2, inDoubt: 3 })
@@ -514,7 +519,7 @@ export function closingTests(open: Open): void {
       await expect(ledger.recordSend(claim.run, claim.segment, claim.fence, note)).rejects.toThrow(
         FenceLost,
       )
-      expect(await booked(ledger, claim.run)).toEqual({ failed: 2, unsent: 2 })
+      expect(await booked(ledger, claim.run)).toEqual({ outcome_unknown: 2, not_sent: 2 })
       // Nor is there anything for somebody who claims the segment afterwards.
       const late = { ...claim, fence: await ledger.claimSegment(claim.run, claim.segment) }
       expect(await ledger.unsettledBatches(late.run, late.segment)).toEqual([])
@@ -529,7 +534,7 @@ export function closingTests(open: Open): void {
       await (await opened.reopen()).settleLeftovers(id)
       await expect(ledger.stageItems(id, fence, [row(4, 'late')])).rejects.toThrow(FenceLost)
       const books = await ledger.books(id)
-      expect(books).toMatchObject({ read: 3, states: { unsent: 2, invalid: 1 } })
+      expect(books).toMatchObject({ read: 3, states: { not_sent: 2, invalid: 1 } })
       expect(isBalanced(books)).toBe(true)
     })
 
@@ -537,7 +542,7 @@ export function closingTests(open: Open): void {
       const { id } = await openRun(ledger)
       await stage(ledger, id, rows(2_001))
       await ledger.settleLeftovers(id)
-      expect(await booked(ledger, id)).toEqual({ unsent: 2_001 })
+      expect(await booked(ledger, id)).toEqual({ not_sent: 2_001 })
       expect(isBalanced(await ledger.books(id))).toBe(true)
     })
   })
@@ -574,7 +579,7 @@ export function closingTests(open: Open): void {
       expect(await ledger.prune(never)).toBeGreaterThan(0)
       expect(await booked(ledger, run)).toEqual({})
       expect(await ledger.run(run)).toEqual(before)
-      expect(await booked(ledger, live)).toEqual({ planned: 2 })
+      expect(await booked(ledger, live)).toEqual({ pending: 2 })
       await close(ledger, live)
       expect(await accepted(ledger, rows(3))).toEqual([1, 2, 3])
       await ledger.prune(never)
@@ -595,7 +600,7 @@ export function closingTests(open: Open): void {
     it('is what is discarded: a run is not', async () => {
       const { run, segment } = await staged(ledger, rows(3))
       await ledger.discard(run)
-      expect(await booked(ledger, run)).toEqual({ planned: 3 })
+      expect(await booked(ledger, run)).toEqual({ pending: 3 })
       expect(await ledger.openSegments(run)).toEqual([segment])
       expect(await ledger.run(run)).not.toBeNull()
     })
@@ -662,7 +667,7 @@ export function closingTests(open: Open): void {
       ]
       const claim = await staged(ledger, [...items, row(5, 'y'), row(6, 'z'), row(7, 'w')])
       const batch = await send(ledger, claim, 3)
-      await settle(ledger, claim, batch, ['created', 'rejected', 'rejected'])
+      await settle(ledger, claim, batch, ['created', 'refused', 'refused'])
       const groups = await ledger.rejectGroups(claim.run)
       expect(groups).toEqual([
         {
@@ -675,7 +680,7 @@ export function closingTests(open: Open): void {
           example: 2,
         },
         {
-          state: 'rejected',
+          state: 'refused',
           code: 'request_invalid',
           reason: 'schema_invalid',
           column: null,
@@ -694,7 +699,7 @@ export function closingTests(open: Open): void {
       )
       await ledger.settleLeftovers(claim.run)
       expect((await ledger.rejectGroups(claim.run)).at(-1)).toMatchObject({
-        state: 'unsent',
+        state: 'not_sent',
         items: 1,
         example: 7,
       })

@@ -37,7 +37,7 @@ export function correctedTests(open: Open): void {
       row(4, 'k4'),
       row(5, 'k5'),
     ])
-    await settle(ledger, claim, await send(ledger, claim), ['created', 'rejected', 'rejected'])
+    await settle(ledger, claim, await send(ledger, claim), ['created', 'refused', 'refused'])
     await close(ledger, claim.run)
     return claim.run
   }
@@ -46,7 +46,7 @@ export function correctedTests(open: Open): void {
   async function retry(
     of: number,
     items: readonly (readonly [of: number, key: string, content: string])[],
-    { corrected = true, state = 'created' as 'created' | 'rejected' } = {},
+    { corrected = true, state = 'created' as 'created' | 'refused' } = {},
   ) {
     const rows = items.map(([ordinal, key, content]) => ({ ordinal, raw: [key, content] }))
     const correction = corrected ? await ledger.addCorrections(of, null, rows) : undefined
@@ -124,7 +124,7 @@ export function correctedTests(open: Open): void {
           [3, 'k3', 'mended'],
           [4, 'k4', 'mended'],
         ],
-        { state: 'rejected' },
+        { state: 'refused' },
       )
       expect(await standing()).toEqual([])
       const again = await retry(of, [[2, 'k2', 'mended']], { corrected: false })
@@ -178,7 +178,7 @@ export function correctedTests(open: Open): void {
         1: 'superseded',
         2: 'corrected',
         3: 'corrected',
-        4: 'planned',
+        4: 'pending',
         5: 'corrected',
       })
       expect(await ledger.keyCounts(run)).toMatchObject({ keyless: 0 })

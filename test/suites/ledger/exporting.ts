@@ -6,7 +6,7 @@ import {
   SPARED_STATES,
   ITEM_STATES,
   REJECT_STATES,
-} from '../../../src/core/domain/item-states.ts'
+} from '../../../src/core/domain/outcomes.ts'
 import { EXPORTS, type ExportName, type Ledger } from '../../../src/ledger/ledger.ts'
 import {
   accept,
@@ -63,8 +63,8 @@ export function exportingTests(open: Open): void {
     await ledger.recordImages(claim.run, images)
     await settle(ledger, claim, await send(ledger, claim), [
       'created',
-      'rejected',
-      'sent',
+      'refused',
+      'in_flight',
       'created',
       'updated',
     ])
@@ -86,7 +86,7 @@ export function exportingTests(open: Open): void {
     const { fence } = await stage(ledger, gone, [])
     const removal = {
       cause: 'missing',
-      state: 'not_tracked',
+      state: 'not_owned',
       recordId: null,
       reason: null,
     } as const
@@ -188,8 +188,8 @@ export function exportingTests(open: Open): void {
     const results = await all('results', 10)
     expect(results.filter((each) => each['run'] === run)).toMatchObject([
       { ordinal: 1, sync: 'contacts', state: 'created', mended_by: null, of_ordinal: null },
-      { ordinal: 2, state: 'rejected', code: 'request_invalid', mended_by: retry },
-      { ordinal: 3, state: 'failed', in_doubt: 1 },
+      { ordinal: 2, state: 'refused', code: 'request_invalid', mended_by: retry },
+      { ordinal: 3, state: 'outcome_unknown', in_doubt: 1 },
       { ordinal: 4, record_id: 'record 4' },
       { ordinal: 5, state: 'invalid', key: null, column: 'born' },
       { ordinal: 6, key: "o'ü", http_status: 200 },

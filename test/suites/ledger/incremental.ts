@@ -130,13 +130,13 @@ export function incrementalTests(open: Open): void {
       await accept(ledger, [row(1, 'known')])
       const claim = await staged(ledger, [
         row(1, 'created'),
-        row(2, 'rejected'),
+        row(2, 'refused'),
         row(3, 'known'),
         row(4, 'twice'),
         badRow(5, 'bad'),
         badRow(6, null),
-        row(7, 'failed'),
-        row(8, 'unsent'),
+        row(7, 'outcome_unknown'),
+        row(8, 'not_sent'),
         row(9, 'twice'),
         row(10, 'differs'),
         row(11, 'equal'),
@@ -144,8 +144,8 @@ export function incrementalTests(open: Open): void {
       const batch = await send(ledger, claim, 50, ({ ordinal }) => ordinal !== 8)
       await settle(ledger, claim, batch, [
         'created',
-        'rejected',
-        'sent',
+        'refused',
+        'in_flight',
         'created',
         'created',
         'created',
@@ -155,12 +155,15 @@ export function incrementalTests(open: Open): void {
         { ordinal: 11, verdict: 'equal', recordId: null, field: null },
       ])
       await close(ledger, claim.run)
-      expect(await statesOf(ledger, claim.run)).toMatchObject({ 7: 'failed', 8: 'unsent' })
+      expect(await statesOf(ledger, claim.run)).toMatchObject({
+        7: 'outcome_unknown',
+        8: 'not_sent',
+      })
       expect(await ledger.leftRows(claim.run, { after: 0, limit: 100 })).toEqual([
-        { ordinal: 2, run: claim.run, raw: ['rejected', 'a'] },
+        { ordinal: 2, run: claim.run, raw: ['refused', 'a'] },
         { ordinal: 5, run: claim.run, raw: ['bad', 'x'] },
-        { ordinal: 7, run: claim.run, raw: ['failed', 'a'] },
-        { ordinal: 8, run: claim.run, raw: ['unsent', 'a'] },
+        { ordinal: 7, run: claim.run, raw: ['outcome_unknown', 'a'] },
+        { ordinal: 8, run: claim.run, raw: ['not_sent', 'a'] },
         { ordinal: 10, run: claim.run, raw: ['differs', 'a'] },
       ])
       expect(await left(claim.run, 2, 2)).toEqual([5, 7])
@@ -182,7 +185,7 @@ export function incrementalTests(open: Open): void {
         row(3, 'again'),
       ])
       expect(await left(run)).toEqual([1, 2, 3, 4, 5])
-      await settle(ledger, later, await send(ledger, later), ['updated', 'sent', 'updated'])
+      await settle(ledger, later, await send(ledger, later), ['updated', 'in_flight', 'updated'])
       expect(await left(run)).toEqual([2, 3, 4])
       await close(ledger, later.run)
       expect(await left(run)).toEqual([2, 3, 4])
@@ -224,7 +227,7 @@ export function incrementalTests(open: Open): void {
       ])
 
     it('comes as a later run has read it, which did not bring it in', async () => {
-      const names = ['doubtful', 'unsent', 'wrong', 'twice', 'elsewhere', 'withdrawn']
+      const names = ['doubtful', 'not_sent', 'wrong', 'twice', 'elsewhere', 'deletion_requested']
       const items = names.map((name, at) => row(at + 1, name))
       const run = await read('1', 'complete_with_rejects', items)
       const own = names.map((name, at) => [at + 1, run, name, 'a'])
@@ -234,14 +237,14 @@ export function incrementalTests(open: Open): void {
         row(2, 'twice', 'b'),
         row(3, 'twice', 'c'),
         badRow(4, 'wrong'),
-        withdrawn(5, 'withdrawn'),
-        row(6, 'unsent', 'b'),
+        withdrawn(5, 'deletion_requested'),
+        row(6, 'not_sent', 'b'),
       ])
       expect(await come(run)).toEqual(own)
       await lost.end()
       const newer = [
         [1, lost.run, 'doubtful', 'b'],
-        [2, lost.run, 'unsent', 'b'],
+        [2, lost.run, 'not_sent', 'b'],
         [3, lost.run, 'wrong', 'x'],
         [4, lost.run, 'twice', 'c'],
         own[4],

@@ -4,12 +4,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { FenceLost } from '../../../src/core/errors.ts'
-import {
-  isBalanced,
-  sumOfStates,
-  TERMINAL_STATES,
-  type ItemState,
-} from '../../../src/core/domain/books.ts'
+import { isBalanced } from '../../../src/core/domain/books.ts'
+import { TERMINAL_STATES, type ItemState } from '../../../src/core/domain/outcomes.ts'
+import { countAll } from '../../../src/core/domain/outcome-counts.ts'
 import type { ItemOutcome, Ledger, SentBatch, StagedItem } from '../../../src/ledger/ledger.ts'
 import {
   answered,
@@ -55,11 +52,11 @@ const stagings = fc
 const state = fc.constantFrom(
   'created',
   'updated',
-  'rejected',
+  'refused',
   'exists',
-  'absent',
-  'planned',
-  'sent',
+  'not_found',
+  'pending',
+  'in_flight',
 )
 const event: fc.Arbitrary<Event> = fc.oneof(
   {
@@ -215,7 +212,7 @@ export function interleavingTests(open: Open): void {
                 const books = await world.ledger.books(id)
                 const ordinals = Array.from({ length: world.rows }, (_, index) => String(index + 1))
                 expect(Object.keys(states)).toEqual(ordinals)
-                expect([books.read, sumOfStates(books.states)]).toEqual([world.rows, world.rows])
+                expect([books.read, countAll(books.states)]).toEqual([world.rows, world.rows])
                 if (step.kind === 'stage' || step.kind === 'torn stage') before = {}
                 for (const [ordinal, was] of Object.entries(before))
                   if (TERMINAL_STATES.includes(was)) expect(states[Number(ordinal)]).toBe(was)

@@ -31,7 +31,7 @@ export function knownLinkTests(open: Open): void {
   const sourceOf = async (run: number, key: string) =>
     (await ledger.knownLinksOf(run, [key])).get(key)![0]!.sourceId!
 
-  it('links to a record that is gone are parked, whichever sync made them, and are sent again', async () => {
+  it('links to a record that is gone are waiting, whichever sync made them, and are sent again', async () => {
     const { run: own } = await linkedRun(ledger, [
       ['a', 'x', 'y'],
       ['b', 'x'],
@@ -42,24 +42,28 @@ export function knownLinkTests(open: Open): void {
       orgId: 99,
     })
     expect(await ledger.recordsGone(own, 'svc_deal', ['id of x'])).toEqual({
-      parked: 0,
+      waiting: 0,
       forgotten: 0,
     })
     expect(await ledger.recordsGone(own, COMPANY, ['id of x', 'id of z'])).toEqual({
-      parked: 3,
+      waiting: 3,
       forgotten: 0,
     })
-    expect(await knownTexts(ledger, own)).toEqual(['a→x parked', 'a→y linked', 'b→x parked'])
-    expect(await knownTexts(ledger, other)).toEqual(['c→x parked'])
+    expect(await knownTexts(ledger, own)).toEqual([
+      'a→x target_missing',
+      'a→y linked',
+      'b→x target_missing',
+    ])
+    expect(await knownTexts(ledger, other)).toEqual(['c→x target_missing'])
     expect(await knownTexts(ledger, elsewhere)).toEqual(['d→x linked'])
-    expect((await ledger.recordsGone(own, COMPANY, ['id of x'])).parked).toBe(0)
+    expect((await ledger.recordsGone(own, COMPANY, ['id of x'])).waiting).toBe(0)
     const next = await stagedLinks(ledger, [['a', 'x', 'y']])
-    expect(await linkTexts(ledger, next.run)).toEqual(['a→x planned', 'a→y unchanged'])
+    expect(await linkTexts(ledger, next.run)).toEqual(['a→x pending', 'a→y unchanged'])
     const task = await stagedLinks(ledger, [], { ...OTHERS, task: { purpose: 'links' } })
     expect(await ledger.carryLinks(task.run, task.stageFence, { of: 'all left' })).toBe(1)
   })
 
-  it('links from a record that is gone are forgotten; of a sync that writes no record they are parked', async () => {
+  it('links from a record that is gone are forgotten; of a sync that writes no record they are waiting', async () => {
     const { run } = await linkedRun(ledger, [
       ['a', 'x'],
       ['b', 'x'],
@@ -77,9 +81,12 @@ export function knownLinkTests(open: Open): void {
       oneSource: [],
     })
     const { objectType } = destination
-    expect(await ledger.recordsGone(run, objectType, [source])).toEqual({ parked: 1, forgotten: 1 })
+    expect(await ledger.recordsGone(run, objectType, [source])).toEqual({
+      waiting: 1,
+      forgotten: 1,
+    })
     expect(await knownTexts(ledger, run)).toEqual(['b→x linked'])
-    expect(await knownTexts(ledger, linking.run)).toEqual(['a→x parked'])
+    expect(await knownTexts(ledger, linking.run)).toEqual(['a→x target_missing'])
   })
 
   it('a link that has left the source waits for no record that is gone', async () => {
@@ -100,17 +107,17 @@ export function knownLinkTests(open: Open): void {
     const own = await read([['b', 'x']], undefined)
     const other = await read([['b', 'x']], OTHERS)
     expect(await knownTexts(ledger, own)).toEqual(['a→x linked', 'b→x linked'])
-    const gone = { parked: 2, forgotten: 2 }
+    const gone = { waiting: 2, forgotten: 2 }
     expect(await ledger.recordsGone(own, COMPANY, ['id of x'])).toEqual(gone)
-    expect(await knownTexts(ledger, own)).toEqual(['b→x parked'])
-    expect(await knownTexts(ledger, other)).toEqual(['b→x parked'])
+    expect(await knownTexts(ledger, own)).toEqual(['b→x target_missing'])
+    expect(await knownTexts(ledger, other)).toEqual(['b→x target_missing'])
   })
 
-  it('2,500 links to one record are parked in slices', async () => {
+  it('2,500 links to one record are waiting in slices', async () => {
     const rows = Array.from({ length: 2_500 }, (_, at): LinkedRow => [`k${at}`, 'x'])
     const { run } = await linkedRun(ledger, rows)
     expect(await ledger.recordsGone(run, COMPANY, ['id of x'])).toEqual({
-      parked: 2_500,
+      waiting: 2_500,
       forgotten: 0,
     })
   })
@@ -127,7 +134,7 @@ export function knownLinkTests(open: Open): void {
     await pushRows(ledger, run)
     await ledger.recordsGone(run, COMPANY, ['id of x'])
     expect(await ledger.reopenLinks(run, await ledger.claimLinks(run))).toBe(1)
-    expect(await linkTexts(ledger, run)).toEqual(['a→x planned', 'b→y unchanged'])
+    expect(await linkTexts(ledger, run)).toEqual(['a→x pending', 'b→y unchanged'])
   })
 
   it('two syncs of an association that allows one target take the place of each other', async () => {
@@ -148,11 +155,11 @@ export function knownLinkTests(open: Open): void {
       await close(ledger, run)
       return [staged, replaced, (await ledger.books(run)).links?.replaced ?? 0]
     }
-    expect(await link('one', 'x')).toEqual(['a→x planned', 0, 0])
-    expect(await link('two', 'y', 'b')).toEqual(['b→y planned', 1, 1])
+    expect(await link('one', 'x')).toEqual(['a→x pending', 0, 0])
+    expect(await link('two', 'y', 'b')).toEqual(['b→y pending', 1, 1])
     // Neither is known to be there after the other one was made.
-    expect(await link('one', 'x')).toEqual(['a→x planned', 1, 1])
-    expect(await link('two', 'y', 'b')).toEqual(['b→y planned', 1, 1])
+    expect(await link('one', 'x')).toEqual(['a→x pending', 1, 1])
+    expect(await link('two', 'y', 'b')).toEqual(['b→y pending', 1, 1])
     expect(await link('two', 'y', 'b')).toEqual(['b→y unchanged', 0, 0])
   })
 
@@ -165,7 +172,7 @@ export function knownLinkTests(open: Open): void {
     })
     expect(replaced).toBe(1)
     const next = await stagedLinks(ledger, [['a', 'x']], { bounds })
-    expect(await linkTexts(ledger, next.run)).toEqual(['a→x planned'])
+    expect(await linkTexts(ledger, next.run)).toEqual(['a→x pending'])
   })
 
   it('a new record of a row takes the place of nothing', async () => {
@@ -215,7 +222,7 @@ export function knownLinkTests(open: Open): void {
       ['b', 'x'],
       ['c', 'x'],
     ])
-    expect(back.staged).toEqual(['a→x planned', 'a→y unchanged', 'b→x planned', 'c→x unchanged'])
+    expect(back.staged).toEqual(['a→x pending', 'a→y unchanged', 'b→x pending', 'c→x unchanged'])
     expect(
       (
         await read([
@@ -234,7 +241,7 @@ export function knownLinkTests(open: Open): void {
       ['a', 'x'],
       ['b', 'x'],
     ])
-    expect(await linkTexts(ledger, next.run)).toEqual(['a→x planned', 'b→x unchanged'])
+    expect(await linkTexts(ledger, next.run)).toEqual(['a→x pending', 'b→x unchanged'])
   })
 
   it('says of which links the edges of the record were compared', async () => {
@@ -251,17 +258,17 @@ export function knownLinkTests(open: Open): void {
   })
 
   it('what was left before the ledger was restored waits for its row', async () => {
-    const { run: earlier } = await linkedRun(ledger, [['a', 'x']], () => 'parked')
+    const { run: earlier } = await linkedRun(ledger, [['a', 'x']], () => 'target_missing')
     expect(await ledger.hasLeftLinks(earlier)).toBe(true)
     const restored = await opened.restored()
     expect(await restored.hasLeftLinks(earlier)).toBe(false)
     const task = await stagedLinks(restored, [], { task: { purpose: 'links' } })
     expect(await restored.carryLinks(task.run, task.stageFence, { of: 'all left' })).toBe(0)
-    const parked = { after: null, limit: 10, isParked: true } as const
-    expect((await restored.knownLinks(task.run, parked)).links).toEqual([])
+    const waiting = { after: null, limit: 10, isParked: true } as const
+    expect((await restored.knownLinks(task.run, waiting)).links).toEqual([])
     await close(restored, task.run)
-    const { run } = await linkedRun(restored, [['a', 'x']], () => 'parked')
+    const { run } = await linkedRun(restored, [['a', 'x']], () => 'target_missing')
     expect(await restored.hasLeftLinks(run)).toBe(true)
-    expect((await restored.knownLinks(run, parked)).links).toMatchObject([{ key: 'a' }])
+    expect((await restored.knownLinks(run, waiting)).links).toMatchObject([{ key: 'a' }])
   })
 }

@@ -1,7 +1,7 @@
 // Rows of a megabyte: a call takes and gives as many as have LEDGER_CHARS_MAX characters, and at least one.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { ITEM_STATES } from '../../../src/core/domain/item-states.ts'
+import { ITEM_STATES } from '../../../src/core/domain/outcomes.ts'
 import { LEDGER_CHARS_MAX } from '../../../src/core/limits.ts'
 import type { Ledger, StagedItem } from '../../../src/ledger/ledger.ts'
 import {

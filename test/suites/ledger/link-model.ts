@@ -4,7 +4,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { isBalanced } from '../../../src/core/domain/books.ts'
-import type { LinkState } from '../../../src/core/domain/link-states.ts'
+import type { LinkState } from '../../../src/core/domain/outcomes.ts'
 import { BEFORE_LINKS, type Ledger, type PlannedLink } from '../../../src/ledger/ledger.ts'
 import {
   knownTexts,
@@ -19,7 +19,14 @@ import {
 import { close, type Open } from './scene.ts'
 import { runs } from '../../runs.ts'
 
-const SETTLED = ['linked', 'parked', 'skipped', 'rejected', 'failed', 'unsent'] as const
+const SETTLED = [
+  'linked',
+  'target_missing',
+  'not_wanted',
+  'refused',
+  'outcome_unknown',
+  'not_sent',
+] as const
 
 interface Reading {
   readonly isWhole: boolean
@@ -67,8 +74,8 @@ function staging(known: Known, { isWhole, rows }: Reading, isSingle: boolean): s
     for (const [at, target] of last.entries()) {
       const edge = `${key}→${target}`
       const before = known.get(edge)
-      const state = before?.state === 'linked' && !before.hasLeft ? 'unchanged' : 'planned'
-      links.push(`${edge} ${isSingle && at < last.length - 1 ? 'skipped' : state}`)
+      const state = before?.state === 'linked' && !before.hasLeft ? 'unchanged' : 'pending'
+      links.push(`${edge} ${isSingle && at < last.length - 1 ? 'not_wanted' : state}`)
     }
   }
   return links.toSorted()
@@ -88,9 +95,9 @@ function forget(known: Known, links: readonly string[], { isWhole, rows }: Readi
 
 function learn(known: Known, edge: string, state: LinkState, run: number, isSingle: boolean): void {
   const before = known.get(edge)
-  if (state === 'skipped') {
+  if (state === 'not_wanted') {
     if (before && isLeft(before)) known.delete(edge)
-  } else if (!(state === 'unsent' && before?.state === 'linked')) known.set(edge, { state, run })
+  } else if (!(state === 'not_sent' && before?.state === 'linked')) known.set(edge, { state, run })
   if (state === 'linked' && isSingle)
     for (const other of known.keys())
       if (other !== edge && keyOf(other) === keyOf(edge)) known.delete(other)
@@ -133,7 +140,7 @@ async function sendAll(
     for (const link of some) learn(known, `${link.key}→${link.target}`, of(link), run, isSingle)
   }
   for (const { key, target } of links.slice(settled))
-    learn(known, `${key}→${target}`, 'unsent', run, isSingle)
+    learn(known, `${key}→${target}`, 'not_sent', run, isSingle)
 }
 
 export function linkModelTests(open: Open): void {

@@ -1,6 +1,6 @@
 // What the tests of links share: links of rows, outcomes, and how a run sends them.
 
-import { LINK_STATES, type LinkState } from '../../../src/core/domain/link-states.ts'
+import { LINK_STATES, type LinkState } from '../../../src/core/domain/outcomes.ts'
 import {
   BEFORE_LINKS,
   type ItemOutcome,
@@ -90,7 +90,7 @@ export async function stagedLinks(
 export async function pushRows(
   ledger: Ledger,
   run: number,
-  state: 'created' | 'updated' | 'rejected' = 'created',
+  state: 'created' | 'updated' | 'refused' = 'created',
   more: Partial<ItemOutcome> = {},
 ): Promise<void> {
   for (const segment of await ledger.openSegments(run)) {
@@ -112,10 +112,11 @@ export const outcome = (
   state,
   sourceId: null,
   targetId: null,
-  httpStatus: { linked: 201, rejected: 422, failed: 503, planned: 503 }[state as string] ?? null,
+  httpStatus:
+    { linked: 201, refused: 422, outcome_unknown: 503, pending: 503 }[state as string] ?? null,
   requestId: state === 'linked' ? 'req' : null,
   code: null,
-  reason: state === 'parked' ? 'target_missing' : null,
+  reason: state === 'target_missing' ? 'target_missing' : null,
   detail: null,
   ...more,
 })
@@ -170,7 +171,7 @@ export async function sendLinks(
       const ids = { sourceId: one.sourceId ?? `id of ${key}`, targetId: `id of ${target}` }
       return { place: { ordinal, number, ...ids }, state: stateOf(one), ids }
     })
-    const sent = wanted.filter(({ state }) => state !== 'parked' && state !== 'skipped')
+    const sent = wanted.filter(({ state }) => state !== 'target_missing' && state !== 'not_wanted')
     await ledger.recordLinksSent(
       run,
       fence,

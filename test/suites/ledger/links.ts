@@ -1,9 +1,10 @@
 // Links: staged, decided about, sent once, settled under a fence, known to later runs.
 
+import { countAll } from '../../../src/core/domain/outcome-counts.ts'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { FenceLost } from '../../../src/core/errors.ts'
-import { finalState, isBalanced, sumOfLinkStates } from '../../../src/core/domain/books.ts'
-import type { LinkState } from '../../../src/core/domain/link-states.ts'
+import { finalState, isBalanced } from '../../../src/core/domain/books.ts'
+import type { LinkState } from '../../../src/core/domain/outcomes.ts'
 import {
   BEFORE_LINKS,
   type Ledger,
@@ -53,9 +54,9 @@ export function linkTests(open: Open): void {
   describe('staging', () => {
     it('plans each link once, and counts it', async () => {
       const { run, counts } = await stagedLinks(ledger, [['a', 'x', 'y', 'x'], ['b'], ['c', 'x']])
-      expect(counts.links).toEqual({ planned: 3, unchanged: 0, skipped: 0 })
-      expect(await linkTexts(ledger, run)).toEqual(['a→y planned', 'a→x planned', 'c→x planned'])
-      expect((await ledger.books(run)).links).toMatchObject({ read: 3, states: { planned: 3 } })
+      expect(counts.links).toEqual({ planned: 3, unchanged: 0, not_wanted: 0 })
+      expect(await linkTexts(ledger, run)).toEqual(['a→y pending', 'a→x pending', 'c→x pending'])
+      expect((await ledger.books(run)).links).toMatchObject({ read: 3, states: { pending: 3 } })
       expect((await ledger.progress(run)).links).toMatchObject({ read: 3, planned: 3, linked: 0 })
     })
 
@@ -79,17 +80,17 @@ export function linkTests(open: Open): void {
         rowsPerSegment: 100_000,
         linkBounds: { oneTarget: [ASSOCIATION], oneSource: [ASSOCIATION] },
       })
-      expect(counts.links).toEqual({ planned: 1, unchanged: 0, skipped: 0, rejected: 1 })
+      expect(counts.links).toEqual({ planned: 1, unchanged: 0, not_wanted: 0, refused: 1 })
       expect((await plannedLinks(ledger, run)).map(({ number }) => number)).toEqual([1])
       const all = { attemptsBelow: Number.MAX_SAFE_INTEGER }
       expect(await plannedLinks(ledger, run, all)).toHaveLength(1)
       expect((await allLinks(ledger, run))[1]).toMatchObject({
-        state: 'rejected',
+        state: 'refused',
         reason: 'not_a_key',
         detail: 'expected a domain',
         column: 'domain',
       })
-      expect((await ledger.progress(run)).links).toMatchObject({ read: 2, rejected: 1 })
+      expect((await ledger.progress(run)).links).toMatchObject({ read: 2, refused: 1 })
       expect(await ledger.knownLinksOf(run, ['a'])).toEqual(new Map())
     })
 
@@ -115,8 +116,8 @@ export function linkTests(open: Open): void {
       ])
       const source = { rows: 3, digest: 'd', rowsPerSegment: 10 }
       const counts = await ledger.finishStage(run, fence, source)
-      expect(counts.links).toEqual({ planned: 1, unchanged: 0, skipped: 0 })
-      expect(await linkTexts(ledger, run)).toEqual(['a→y planned'])
+      expect(counts.links).toEqual({ planned: 1, unchanged: 0, not_wanted: 0 })
+      expect(await linkTexts(ledger, run)).toEqual(['a→y pending'])
       expect((await allLinks(ledger, run))[0]).toMatchObject({ ordinal: 3, line: 4 })
       expect((await ledger.books(run)).links!.read).toBe(1)
     })
@@ -129,7 +130,7 @@ export function linkTests(open: Open): void {
       ]
       const { run, counts } = await stagedLinks(ledger, source, { keysRepeat: true })
       expect(counts).toMatchObject({ planned: 3, superseded: 0, links: { planned: 2 } })
-      expect(await linkTexts(ledger, run)).toEqual(['a→y planned', 'a→x planned'])
+      expect(await linkTexts(ledger, run)).toEqual(['a→y pending', 'a→x pending'])
     })
 
     it('begins again after an interruption, without what was staged before', async () => {
@@ -145,8 +146,8 @@ export function linkTests(open: Open): void {
       await other.stageItems(run, fence, [row(1, 'a')])
       await other.stageLinks(run, fence, [link(1, 1, 'a', 'z')])
       await other.finishStage(run, fence, { rows: 1, digest: 'd', rowsPerSegment: 10 })
-      expect(await linkTexts(ledger, run)).toEqual(['a→z planned'])
-      expect((await ledger.books(run)).links).toMatchObject({ read: 1, states: { planned: 1 } })
+      expect(await linkTexts(ledger, run)).toEqual(['a→z pending'])
+      expect((await ledger.books(run)).links).toMatchObject({ read: 1, states: { pending: 1 } })
     })
 
     it('keeps of a sample the links of its rows', async () => {
@@ -155,9 +156,9 @@ export function linkTests(open: Open): void {
       const { planned: kept } = await ledger.keepSample(run, stageFence, 10)
       const links = await plannedLinks(ledger, run)
       expect(links).toHaveLength(2 * kept)
-      expect(links.every(({ row: state }) => state === 'planned')).toBe(true)
+      expect(links.every(({ row: state }) => state === 'pending')).toBe(true)
       const books = await ledger.books(run)
-      expect(books.links!.read).toBe(sumOfLinkStates(books.links!.states))
+      expect(books.links!.read).toBe(countAll(books.links!.states))
       expect((await ledger.progress(run)).links).toMatchObject({
         read: 2 * kept,
         planned: 2 * kept,
@@ -170,18 +171,18 @@ export function linkTests(open: Open): void {
         ['b', 'y'],
       ]
       const targets = await stagedLinks(ledger, source, { mode: 'plan', bounds: ONE_TARGET })
-      expect(targets.counts.links).toEqual({ planned: 2, unchanged: 0, skipped: 1 })
+      expect(targets.counts.links).toEqual({ planned: 2, unchanged: 0, not_wanted: 1 })
       expect(await linkTexts(ledger, targets.run)).toEqual([
-        'a→x skipped',
-        'a→y planned',
-        'b→y planned',
+        'a→x not_wanted',
+        'a→y pending',
+        'b→y pending',
       ])
       expect((await allLinks(ledger, targets.run))[0]!.reason).toBe('one_target')
       const sources = await stagedLinks(ledger, source, { mode: 'plan', bounds: ONE_SOURCE })
       expect(await linkTexts(ledger, sources.run)).toEqual([
-        'a→x planned',
-        'a→y skipped',
-        'b→y planned',
+        'a→x pending',
+        'a→y not_wanted',
+        'b→y pending',
       ])
       const repeated = await stagedLinks(
         ledger,
@@ -195,7 +196,7 @@ export function linkTests(open: Open): void {
           keysRepeat: true,
         },
       )
-      expect(await linkTexts(ledger, repeated.run)).toEqual(['a→x skipped', 'a→y planned'])
+      expect(await linkTexts(ledger, repeated.run)).toEqual(['a→x not_wanted', 'a→y pending'])
     })
 
     it('decides about rows with more links than a transaction may touch', async () => {
@@ -204,7 +205,7 @@ export function linkTests(open: Open): void {
         ['a', ...many],
         ['b', 'x'],
       ])
-      expect(counts.links).toEqual({ planned: 2_501, unchanged: 0, skipped: 0 })
+      expect(counts.links).toEqual({ planned: 2_501, unchanged: 0, not_wanted: 0 })
       const known = await sendLinks(ledger, run)
       expect(known.replaced).toBe(0)
       await close(ledger, run)
@@ -212,7 +213,7 @@ export function linkTests(open: Open): void {
         ['a', ...many, 'new'],
         ['b', 'x'],
       ])
-      expect(again.counts.links).toEqual({ planned: 1, unchanged: 2_501, skipped: 0 })
+      expect(again.counts.links).toEqual({ planned: 1, unchanged: 2_501, not_wanted: 0 })
       await ledger.beginStage(again.run, ['id'])
       expect(await allLinks(ledger, again.run)).toEqual([])
     })
@@ -226,8 +227,8 @@ export function linkTests(open: Open): void {
         ['a', 'x', 'z'],
         ['b', 'y'],
       ])
-      expect(counts.links).toEqual({ planned: 2, unchanged: 1, skipped: 0 })
-      expect(await linkTexts(ledger, run)).toEqual(['a→x unchanged', 'a→z planned', 'b→y planned'])
+      expect(counts.links).toEqual({ planned: 2, unchanged: 1, not_wanted: 0 })
+      expect(await linkTexts(ledger, run)).toEqual(['a→x unchanged', 'a→z pending', 'b→y pending'])
       const elsewhere = await stagedLinks(ledger, source, { mode: 'plan', orgId: 2 })
       expect(elsewhere.counts.links).toMatchObject({ planned: 2, unchanged: 0 })
       const other = await stagedLinks(ledger, source, {
@@ -244,7 +245,7 @@ export function linkTests(open: Open): void {
         skipUnchanged: false,
         task,
       })
-      expect(counts.links).toEqual({ planned: 1, unchanged: 0, skipped: 0 })
+      expect(counts.links).toEqual({ planned: 1, unchanged: 0, not_wanted: 0 })
       await sendLinks(ledger, run, () => 'unchanged')
       await close(ledger, run)
       const books = await ledger.books(run)
@@ -256,12 +257,12 @@ export function linkTests(open: Open): void {
       await linkedRun(ledger, [['a', 'x']])
       const restored = await opened.restored()
       const { run, counts } = await stagedLinks(restored, [['a', 'x']])
-      expect(counts.links).toEqual({ planned: 1, unchanged: 0, skipped: 0, distrusted: 1 })
+      expect(counts.links).toEqual({ planned: 1, unchanged: 0, not_wanted: 0, distrusted: 1 })
       await pushRows(restored, run)
       await sendLinks(restored, run)
       await close(restored, run)
       const next = await stagedLinks(restored, [['a', 'x']])
-      expect(next.counts.links).toEqual({ planned: 0, unchanged: 1, skipped: 0 })
+      expect(next.counts.links).toEqual({ planned: 0, unchanged: 1, not_wanted: 0 })
     })
 
     it('do not count once the sync linked as another destination', async () => {
@@ -269,7 +270,7 @@ export function linkTests(open: Open): void {
       const origin = 'https://other.example.com'
       await linkedRun(ledger, [['a', 'y']], undefined, { destination: { origin } })
       const { counts } = await stagedLinks(ledger, [['a', 'x']])
-      expect(counts.links).toEqual({ planned: 1, unchanged: 0, skipped: 0 })
+      expect(counts.links).toEqual({ planned: 1, unchanged: 0, not_wanted: 0 })
     })
 
     it('are planned again where the row was written to another record', async () => {
@@ -289,7 +290,7 @@ export function linkTests(open: Open): void {
       const fence = await ledger.claimLinks(run)
       expect(await ledger.reopenLinks(run, fence)).toBe(1)
       expect(await ledger.reopenLinks(run, fence)).toBe(0)
-      expect(await linkTexts(ledger, run)).toEqual(['b→x unchanged', 'a→x planned'])
+      expect(await linkTexts(ledger, run)).toEqual(['b→x unchanged', 'a→x pending'])
       expect(await plannedLinks(ledger, run)).toMatchObject([
         { row: 'created', sourceId: 'record 2' },
       ])
@@ -339,9 +340,9 @@ export function linkTests(open: Open): void {
           ['b', 'x'],
           ['c', 'z'],
         ],
-        ({ key }) => (key === 'b' ? 'parked' : 'linked'),
+        ({ key }) => (key === 'b' ? 'target_missing' : 'linked'),
       )
-      const expected = ['a→x linked', 'a→y linked', 'b→x parked', 'c→z linked']
+      const expected = ['a→x linked', 'a→y linked', 'b→x target_missing', 'c→z linked']
       for (const limit of [1, 2, 3, 9])
         expect(await knownTexts(ledger, run, limit)).toEqual(expected)
       const known = await ledger.knownLinksOf(run, ['b', 'a', 'nobody'])
@@ -354,7 +355,7 @@ export function linkTests(open: Open): void {
           target: 'x',
           to: 'svc_company',
           by: 'svc_domain',
-          state: 'parked',
+          state: 'target_missing',
           sourceId: null,
           targetId: null,
           run,
@@ -372,12 +373,12 @@ export function linkTests(open: Open): void {
 
   describe('what is left', () => {
     const states: Readonly<Record<string, LinkState>> = {
-      p: 'parked',
-      r: 'rejected',
-      f: 'failed',
-      u: 'unsent',
+      p: 'target_missing',
+      r: 'refused',
+      f: 'outcome_unknown',
+      u: 'not_sent',
       l: 'linked',
-      s: 'skipped',
+      s: 'not_wanted',
     }
     const byTarget = ({ target }: { readonly target: string }): LinkState => states[target]!
     const all: LinkedRow = ['a', 'p', 'r', 'f', 'u', 'l', 's']
@@ -385,7 +386,7 @@ export function linkTests(open: Open): void {
     it('is carried where its key was not read again, and counts as read', async () => {
       await linkedRun(ledger, [all, ['b', 'p']], byTarget)
       const { run, stageFence, counts } = await stagedLinks(ledger, [['b', 'p']])
-      expect(counts.links).toEqual({ planned: 1, unchanged: 0, skipped: 0 })
+      expect(counts.links).toEqual({ planned: 1, unchanged: 0, not_wanted: 0 })
       expect(await ledger.carryLinks(run, stageFence, { of: 'unread keys' })).toBe(4)
       // Called again, as by a second attempt.
       expect(await ledger.carryLinks(run, stageFence, { of: 'unread keys' })).toBe(4)
@@ -406,7 +407,7 @@ export function linkTests(open: Open): void {
         by: 'svc_domain',
         to: 'svc_company',
       })
-      expect((await ledger.books(run)).links).toMatchObject({ read: 5, states: { planned: 5 } })
+      expect((await ledger.books(run)).links).toMatchObject({ read: 5, states: { pending: 5 } })
       await sendLinks(ledger, run)
       await close(ledger, run)
       expect(await ledger.hasLeftLinks(run)).toBe(false)
@@ -420,7 +421,7 @@ export function linkTests(open: Open): void {
       const [segment] = (await ledger.openSegments(run)) as [RunSegment]
       const claim = { run, segment, fence: await ledger.claimSegment(run, segment) }
       const batch = await send(ledger, claim)
-      const outcomes = [rowOutcome(1, 'created', { recordId: null }), rowOutcome(2, 'rejected')]
+      const outcomes = [rowOutcome(1, 'created', { recordId: null }), rowOutcome(2, 'refused')]
       await ledger.settle(run, segment, claim.fence, batch, answered, outcomes)
       await sendLinks(ledger, run, byTarget)
       await close(ledger, run)
@@ -457,20 +458,20 @@ export function linkTests(open: Open): void {
       expect(await ledger.forgetLinks(run, fence, { of: 'read keys' })).toBe(3)
       expect(await knownTexts(ledger, first.run)).toEqual([
         'a→l linked',
-        'a→p parked',
+        'a→p target_missing',
         'b→l linked',
-        'b→p parked',
+        'b→p target_missing',
       ])
       expect(await ledger.forgetLinks(run, fence, { of: 'all' })).toBe(1)
       expect(await knownTexts(ledger, first.run)).toEqual([
         'a→l linked',
-        'a→p parked',
+        'a→p target_missing',
         'b→l linked',
       ])
     })
 
     it('is forgotten where another link takes its place', async () => {
-      const first = await linkedRun(ledger, [['a', 'x']], () => 'failed')
+      const first = await linkedRun(ledger, [['a', 'x']], () => 'outcome_unknown')
       const { run } = await stagedLinks(ledger, [['a', 'x', 'y']], { bounds: ONE_TARGET })
       const fence = await ledger.claimLinks(run)
       expect(await ledger.forgetLinks(run, fence, { of: 'read keys' })).toBe(1)
@@ -480,26 +481,26 @@ export function linkTests(open: Open): void {
     it('is reported with its groups until a later run settles it', async () => {
       const { run } = await linkedRun(ledger, [all], byTarget)
       const reported = await ledger.reportLinks(run, {
-        states: ['rejected', 'failed', 'unsent'],
+        states: ['refused', 'outcome_unknown', 'not_sent'],
         after: BEFORE_LINKS,
         limit: 9,
       })
       expect(reported.next).toBeNull()
       expect(reported.links.map(({ target, state, line }) => [target, state, line])).toEqual([
-        ['r', 'rejected', 2],
-        ['f', 'failed', 2],
-        ['u', 'unsent', 2],
+        ['r', 'refused', 2],
+        ['f', 'outcome_unknown', 2],
+        ['u', 'not_sent', 2],
       ])
       const groups = await ledger.linkGroups(run)
       expect(groups.map(({ state, links }) => [state, links]).toSorted()).toEqual([
-        ['failed', 1],
-        ['parked', 1],
-        ['rejected', 1],
-        ['unsent', 1],
+        ['outcome_unknown', 1],
+        ['target_missing', 1],
+        ['refused', 1],
+        ['not_sent', 1],
       ])
-      expect(groups.find(({ state }) => state === 'rejected')).toEqual({
+      expect(groups.find(({ state }) => state === 'refused')).toEqual({
         association: ASSOCIATION,
-        state: 'rejected',
+        state: 'refused',
         code: null,
         reason: null,
         column: 'domain',
@@ -510,13 +511,13 @@ export function linkTests(open: Open): void {
       const targets = async () => (await opened.query(rejects)).map(({ target }) => target)
       expect(await targets()).toEqual(['f', 'r', 'u'])
       await linkedRun(ledger, [['a', 'r', 'f', 'p', 'l', 'u']], ({ target }) =>
-        target === 'f' ? 'failed' : 'linked',
+        target === 'f' ? 'outcome_unknown' : 'linked',
       )
       expect(await targets()).toEqual(['f'])
       const left = await ledger.linkGroups(run, { isLeft: true })
-      expect(left.map(({ state }) => state)).toEqual(['failed'])
+      expect(left.map(({ state }) => state)).toEqual(['outcome_unknown'])
       const stillLeft = await ledger.reportLinks(run, {
-        states: ['rejected', 'failed', 'unsent', 'parked'],
+        states: ['refused', 'outcome_unknown', 'not_sent', 'target_missing'],
         after: BEFORE_LINKS,
         limit: 9,
         isLeft: true,
@@ -533,16 +534,16 @@ export function linkTests(open: Open): void {
           ['a', 'x', 'y'],
           ['b', 'y'],
         ],
-        () => 'parked',
+        () => 'target_missing',
       )
       const people = { destination: { sync: 'people' } }
       await linkedRun(ledger, [['p', 'z']], undefined, people)
       const none = await linkedRun(ledger, [['w']], undefined, companies)
-      expect(await ledger.parkedElsewhere(none.run)).toEqual([
+      expect(await ledger.waitingElsewhere(none.run)).toEqual([
         { sync: 'contacts', links: 3, mayExist: false },
       ])
       const found = await linkedRun(ledger, [['y']], undefined, companies)
-      expect(await ledger.parkedElsewhere(found.run)).toEqual([
+      expect(await ledger.waitingElsewhere(found.run)).toEqual([
         { sync: 'contacts', links: 3, mayExist: true },
       ])
       // Its own are none of these, nor are those of another org or of a destination that the sync has left.
@@ -552,24 +553,24 @@ export function linkTests(open: Open): void {
           ['a', 'x', 'y'],
           ['b', 'y'],
         ],
-        () => 'parked',
+        () => 'target_missing',
       )
-      expect(await ledger.parkedElsewhere(own.run)).toEqual([])
+      expect(await ledger.waitingElsewhere(own.run)).toEqual([])
       const far = await linkedRun(ledger, [['y']], undefined, { ...companies, orgId: 2 })
-      expect(await ledger.parkedElsewhere(far.run)).toEqual([])
+      expect(await ledger.waitingElsewhere(far.run)).toEqual([])
       await linkedRun(ledger, [['a']], undefined, { orgId: 3 })
       const near = await linkedRun(ledger, [['y']], undefined, companies)
-      expect(await ledger.parkedElsewhere(near.run)).toEqual([])
+      expect(await ledger.waitingElsewhere(near.run)).toEqual([])
     })
 
     it('may exist where the service has answered without the record of its target', async () => {
       const company = { objectType: 'svc_company', matchingProperty: 'svc_domain' }
       const companies = { destination: { sync: 'companies', ...company } }
-      await linkedRun(ledger, [['a', 'x']], () => 'parked')
+      await linkedRun(ledger, [['a', 'x']], () => 'target_missing')
       const { run } = await stagedLinks(ledger, [['x']], companies)
       await pushRows(ledger, run, 'created', { recordId: null })
       await close(ledger, run)
-      expect(await ledger.parkedElsewhere(run)).toEqual([
+      expect(await ledger.waitingElsewhere(run)).toEqual([
         { sync: 'contacts', links: 1, mayExist: true },
       ])
     })
@@ -580,12 +581,12 @@ export function linkTests(open: Open): void {
       await ledger.stageItems(run, fence, [row(1, 'a')])
       await ledger.stageLinks(run, fence, [link(1, 1, 'a', 'x', { by: 'svc_name' })])
       await ledger.finishStage(run, fence, { rows: 1, digest: 'd', rowsPerSegment: 10 })
-      await sendLinks(ledger, run, () => 'parked')
+      await sendLinks(ledger, run, () => 'target_missing')
       await close(ledger, run)
       const company = { objectType: 'svc_company', matchingProperty: 'svc_domain' }
       const companies = { destination: { sync: 'companies', ...company } }
       const other = await linkedRun(ledger, [['w']], undefined, companies)
-      expect(await ledger.parkedElsewhere(other.run)).toEqual([
+      expect(await ledger.waitingElsewhere(other.run)).toEqual([
         { sync: 'contacts', links: 1, mayExist: true },
       ])
     })
@@ -653,7 +654,7 @@ export function linkTests(open: Open): void {
         { ...one!, ...ids },
         { ...two!, ...ids },
       ])
-      const outcomes = [outcome(one!, 'planned'), outcome(two!, 'planned', { httpStatus: null })]
+      const outcomes = [outcome(one!, 'pending'), outcome(two!, 'pending', { httpStatus: null })]
       await ledger.settleLinks(run, fence, outcomes, NO_BOUNDS)
       const again = await plannedLinks(ledger, run)
       expect(again.map(({ attempts, isReplayed }) => [attempts, isReplayed])).toEqual([
@@ -662,7 +663,9 @@ export function linkTests(open: Open): void {
       ])
       const fresh = await plannedLinks(ledger, run, { attemptsBelow: 1 })
       expect(fresh.map(({ target }) => target)).toEqual(['y'])
-      expect(await ledger.progress(run)).toMatchObject({ links: { planned: 2, failed: 0 } })
+      expect(await ledger.progress(run)).toMatchObject({
+        links: { planned: 2, outcome_unknown: 0 },
+      })
     })
 
     it('settles a link once', async () => {
@@ -670,10 +673,10 @@ export function linkTests(open: Open): void {
       const fence = await ledger.claimLinks(run)
       const [one] = await plannedLinks(ledger, run)
       await ledger.settleLinks(run, fence, [outcome(one!, 'linked')], NO_BOUNDS)
-      await ledger.settleLinks(run, fence, [outcome(one!, 'rejected')], NO_BOUNDS)
+      await ledger.settleLinks(run, fence, [outcome(one!, 'refused')], NO_BOUNDS)
       expect(await linkTexts(ledger, run)).toEqual(['a→x linked'])
       expect(await knownTexts(ledger, run)).toEqual(['a→x linked'])
-      expect((await ledger.progress(run)).links).toMatchObject({ linked: 1, rejected: 0 })
+      expect((await ledger.progress(run)).links).toMatchObject({ linked: 1, refused: 0 })
     })
 
     it('forgets what a new link takes the place of, and says so', async () => {
@@ -736,15 +739,15 @@ export function linkTests(open: Open): void {
 
     it('keeps the later one of two that cannot be next to each other', async () => {
       // Left by runs of which none came to the other's link.
-      await linkedRun(ledger, [['a', 'x']], () => 'failed')
+      await linkedRun(ledger, [['a', 'x']], () => 'outcome_unknown')
       const { run: second } = await stagedLinks(ledger, [['a', 'y']])
       await close(ledger, second)
       const known = await knownTexts(ledger, second)
-      expect(known).toEqual(['a→x failed', 'a→y unsent'])
+      expect(known).toEqual(['a→x outcome_unknown', 'a→y not_sent'])
       const newest = await stagedLinks(ledger, [], { mode: 'plan' })
       const options = { of: 'unread keys', bounds: ONE_TARGET } as const
       expect(await ledger.carryLinks(newest.run, newest.stageFence, options)).toBe(1)
-      expect(await linkTexts(ledger, newest.run)).toEqual(['a→y planned'])
+      expect(await linkTexts(ledger, newest.run)).toEqual(['a→y pending'])
       const { run, stageFence } = await stagedLinks(ledger, [])
       expect(await ledger.carryLinks(run, stageFence, { of: 'all left' })).toBe(2)
       const { replaced } = await sendLinks(ledger, run, () => 'linked', ONE_TARGET)
@@ -781,11 +784,11 @@ export function linkTests(open: Open): void {
       expect(await settle(second)).toEqual({ replaced: 1 })
       expect(await overtaken(first)).toMatchObject([{ ordinal: 1, reason: 'one_source' }])
       expect((await allLinks(ledger, run)).slice(0, 2)).toMatchObject([
-        { key: 'a', state: 'skipped', reason: 'one_source', replacedId: null },
+        { key: 'a', state: 'not_wanted', reason: 'one_source', replacedId: null },
         { key: 'b', state: 'linked', replacedId: 'record a' },
       ])
       expect(await knownTexts(ledger, run)).toEqual(['b→X linked'])
-      expect((await ledger.progress(run)).links).toMatchObject({ linked: 1, skipped: 1 })
+      expect((await ledger.progress(run)).links).toMatchObject({ linked: 1, not_wanted: 1 })
       await close(ledger, run)
       expect(isBalanced(await ledger.books(run))).toBe(true)
     })
@@ -796,7 +799,11 @@ export function linkTests(open: Open): void {
         ['b', 'x'],
       ]
       const { run: before } = await linkedRun(ledger, source, undefined, { bounds: ONE_SOURCE })
-      expect(await linkTexts(ledger, before)).toEqual(['a→x skipped', 'a→y linked', 'b→x linked'])
+      expect(await linkTexts(ledger, before)).toEqual([
+        'a→x not_wanted',
+        'a→y linked',
+        'b→x linked',
+      ])
       await close(ledger, before)
       const { run } = await stagedLinks(ledger, [['a', 'x', 'y']], {
         bounds: ONE_SOURCE,
@@ -813,7 +820,7 @@ export function linkTests(open: Open): void {
     })
 
     it('leaves a place in a retry that a run since has given to another link', async () => {
-      const { run: before } = await linkedRun(ledger, [['a', 'x']], () => 'rejected', {
+      const { run: before } = await linkedRun(ledger, [['a', 'x']], () => 'refused', {
         bounds: ONE_SOURCE,
       })
       await close(ledger, before)
@@ -862,8 +869,8 @@ export function linkTests(open: Open): void {
       }
       await close(ledger, before)
       const { run, counts } = await stagedLinks(ledger, source, { bounds: ONE_SOURCE })
-      expect(counts.links).toMatchObject({ planned: 1, unchanged: 0, skipped: 1 })
-      expect(await linkTexts(ledger, run)).toEqual(['a→x skipped', 'b→X planned'])
+      expect(counts.links).toMatchObject({ planned: 1, unchanged: 0, not_wanted: 1 })
+      expect(await linkTexts(ledger, run)).toEqual(['a→x not_wanted', 'b→X pending'])
     })
 
     it('notes links that were not kept as left over, once', async () => {
@@ -874,13 +881,13 @@ export function linkTests(open: Open): void {
       expect(await ledger.noteNotKept(run, fence, [first!])).toBe(1)
       expect(await ledger.noteNotKept(run, fence, [first!])).toBe(0)
       await expect(ledger.noteNotKept(run, fence - 1, [first!])).rejects.toThrow()
-      expect(await knownTexts(ledger, run)).toEqual(['a→x not_kept', 'a→y linked'])
+      expect(await knownTexts(ledger, run)).toEqual(['a→x vanished', 'a→y linked'])
       await close(ledger, run)
       expect(await ledger.books(run)).toMatchObject({
-        links: { read: 2, states: { linked: 1, not_kept: 1 } },
+        links: { read: 2, states: { linked: 1, vanished: 1 } },
       })
       const next = await stagedLinks(ledger, [['a', 'x', 'y']], { bounds: ONE_SOURCE })
-      expect(await linkTexts(ledger, next.run)).toEqual(['a→x planned', 'a→y unchanged'])
+      expect(await linkTexts(ledger, next.run)).toEqual(['a→x pending', 'a→y unchanged'])
     })
 
     it('counts no place as taken by a link that was not kept', async () => {
@@ -892,7 +899,7 @@ export function linkTests(open: Open): void {
       await ledger.noteNotKept(run, fence, await allLinks(ledger, run))
       await close(ledger, run)
       const { links } = await ledger.books(run)
-      expect(links).toMatchObject({ states: { not_kept: 1 } })
+      expect(links).toMatchObject({ states: { vanished: 1 } })
       expect(links).not.toHaveProperty('replaced')
     })
 
@@ -905,14 +912,14 @@ export function linkTests(open: Open): void {
 
     it('has rows of any state in front of it', async () => {
       const { run } = await stagedLinks(ledger, [['a', 'x']])
-      await pushRows(ledger, run, 'rejected')
+      await pushRows(ledger, run, 'refused')
       const [one] = await plannedLinks(ledger, run)
-      expect(one).toMatchObject({ row: 'rejected', sourceId: null })
+      expect(one).toMatchObject({ row: 'refused', sourceId: null })
       const fence = await ledger.claimLinks(run)
-      const outcomes = [outcome(one!, 'unsent', { reason: 'row_not_written' })]
+      const outcomes = [outcome(one!, 'not_sent', { reason: 'row_not_written' })]
       await ledger.settleLinks(run, fence, outcomes, NO_BOUNDS)
       await close(ledger, run)
-      expect(await knownTexts(ledger, run)).toEqual(['a→x unsent'])
+      expect(await knownTexts(ledger, run)).toEqual(['a→x not_sent'])
     })
 
     it('is for live runs alone', async () => {
@@ -944,34 +951,42 @@ export function linkTests(open: Open): void {
         { ...one!, ...ids },
         { ...two!, ...ids },
       ])
-      await ledger.settleLinks(run, fence, [outcome(two!, 'planned')], NO_BOUNDS)
+      await ledger.settleLinks(run, fence, [outcome(two!, 'pending')], NO_BOUNDS)
       await ledger.settleLeftovers(run)
       const late = ledger.settleLinks(run, fence, [outcome(three!, 'linked', ids)], NO_BOUNDS)
       await expect(late).rejects.toThrow(FenceLost)
-      expect(await linkTexts(ledger, run)).toEqual(['a→x failed', 'a→y failed', 'a→z unsent'])
+      expect(await linkTexts(ledger, run)).toEqual([
+        'a→x outcome_unknown',
+        'a→y outcome_unknown',
+        'a→z not_sent',
+      ])
       expect((await allLinks(ledger, run)).map(({ inDoubt }) => inDoubt)).toEqual([
         true,
         true,
         false,
       ])
       const books = await ledger.books(run)
-      expect(books.links).toMatchObject({ read: 3, states: { failed: 2, unsent: 1 } })
-      expect((await ledger.progress(run)).links).toMatchObject({ failed: 2, unsent: 1 })
-      expect(await knownTexts(ledger, run)).toEqual(['a→x failed', 'a→y failed', 'a→z unsent'])
+      expect(books.links).toMatchObject({ read: 3, states: { outcome_unknown: 2, not_sent: 1 } })
+      expect((await ledger.progress(run)).links).toMatchObject({ outcome_unknown: 2, not_sent: 1 })
+      expect(await knownTexts(ledger, run)).toEqual([
+        'a→x outcome_unknown',
+        'a→y outcome_unknown',
+        'a→z not_sent',
+      ])
     })
 
     it('does not forget a link that was not sent again', async () => {
       await linkedRun(ledger, [['a', 'x']])
       const { run } = await stagedLinks(ledger, [['a', 'x']], { skipUnchanged: false })
       await close(ledger, run)
-      expect(await linkTexts(ledger, run)).toEqual(['a→x unsent'])
+      expect(await linkTexts(ledger, run)).toEqual(['a→x not_sent'])
       expect(await knownTexts(ledger, run)).toEqual(['a→x linked'])
       // It was not sent in this run, so the run left it over.
       const rejects = await opened.query(`SELECT run FROM link_rejects`)
       expect(rejects.map((each) => Number(each['run']))).toEqual([run])
     })
 
-    it('gives a run with parked links differences, and one with others rejects', async () => {
+    it('gives a run with waiting links differences, and one with others rejects', async () => {
       const state = async (...states: LinkState[]) => {
         const source: LinkedRow = ['a', ...states]
         const { run } = await linkedRun(ledger, [source], ({ target }) => target as LinkState)
@@ -979,11 +994,11 @@ export function linkTests(open: Open): void {
         expect(isBalanced(books)).toBe(true)
         return finalState(books)
       }
-      expect(await state('linked', 'skipped')).toBe('complete')
-      expect(await state('linked', 'parked')).toBe('complete_with_differences')
-      expect(await state('parked', 'rejected')).toBe('complete_with_rejects')
-      expect(await state('unsent')).toBe('complete_with_rejects')
-      expect(await state('failed')).toBe('complete_with_rejects')
+      expect(await state('linked', 'not_wanted')).toBe('complete')
+      expect(await state('linked', 'target_missing')).toBe('complete_with_differences')
+      expect(await state('target_missing', 'refused')).toBe('complete_with_rejects')
+      expect(await state('not_sent')).toBe('complete_with_rejects')
+      expect(await state('outcome_unknown')).toBe('complete_with_rejects')
     })
 
     it('finds books whose links are lost', async () => {
@@ -994,7 +1009,7 @@ export function linkTests(open: Open): void {
       const less = { ...books, links: { ...books.links!, states: { ...states, linked: 1 } } }
       expect(isBalanced(less)).toBe(false)
       expect(finalState(less)).toBe('failed')
-      const open = { ...states, linked: 1, sent: 1 }
+      const open = { ...states, linked: 1, in_flight: 1 }
       expect(isBalanced({ ...books, links: { ...books.links!, states: open } })).toBe(false)
     })
 
@@ -1017,11 +1032,11 @@ export function linkTests(open: Open): void {
       expect(await opened.query('SELECT * FROM links')).toEqual([])
       expect(await knownTexts(ledger, run, 1_000)).toHaveLength(1_500)
       const { counts } = await stagedLinks(ledger, [['a', 't1', 'x']])
-      expect(counts.links).toEqual({ planned: 1, unchanged: 1, skipped: 0 })
+      expect(counts.links).toEqual({ planned: 1, unchanged: 1, not_wanted: 0 })
     })
 
     it('prunes runs that have carried links alone', async () => {
-      await linkedRun(ledger, [['a', 'x']], () => 'parked')
+      await linkedRun(ledger, [['a', 'x']], () => 'target_missing')
       const { run, stageFence } = await stagedLinks(ledger, [])
       await ledger.carryLinks(run, stageFence, { of: 'all left' })
       await close(ledger, run)
@@ -1032,14 +1047,14 @@ export function linkTests(open: Open): void {
 
   it('are exported', async () => {
     const { run } = await linkedRun(ledger, [['a', 'x', 'y']], ({ target }) =>
-      target === 'x' ? 'linked' : 'parked',
+      target === 'x' ? 'linked' : 'target_missing',
     )
     const first = await ledger.exportRows('link_results', { after: null, limit: 1 })
     expect(first.rows).toMatchObject([
       { sync: 'contacts', run, ordinal: 1, number: 1, target: 'x', state: 'linked', line: 2 },
     ])
     const second = await ledger.exportRows('link_results', { after: first.next, limit: 9 })
-    expect(second.rows).toMatchObject([{ number: 2, target: 'y', state: 'parked' }])
+    expect(second.rows).toMatchObject([{ number: 2, target: 'y', state: 'target_missing' }])
     expect(second.next).toBeNull()
   })
 }

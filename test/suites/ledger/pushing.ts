@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { FenceLost } from '../../../src/core/errors.ts'
-import { ITEM_STATES } from '../../../src/core/domain/item-states.ts'
+import { ITEM_STATES } from '../../../src/core/domain/outcomes.ts'
 import type { Ledger, PlannedItem, StagedItem } from '../../../src/ledger/ledger.ts'
 import {
   accept,
@@ -84,14 +84,14 @@ export function pushingTests(open: Open): void {
       { which: 'not sent before', change: null },
       { which: 'sent to a record before', change: { recordId: 'record', replayed: false } },
       { which: 'sent before with another key', change: { replayed: true } },
-      { which: 'answered before', change: 'planned' as const },
+      { which: 'answered before', change: 'pending' as const },
     ])('come by the page as they come one by one: some are $which', async ({ change }) => {
       const keys = ['a\0b', '\u001a', '"', 'a\nb', '\\', 'ü😀', '[1]', '{}', '1', ',', 'a\u001ab']
       const items = keys.map((key, index) => row(index + 1, key, `${key}\u2028`))
       const claim = await staged(ledger, [...items, ...rows(9).map(behind(items.length))])
       const { run, segment, fence } = claim
       const page = { attemptsBelow: 5, limit: 1_000 }
-      if (change === 'planned') await settle(ledger, claim, await send(ledger, claim, 3), 'planned')
+      if (change === 'pending') await settle(ledger, claim, await send(ledger, claim, 3), 'pending')
       else if (change !== null) {
         const { replayed, ...aimed } = change
         const sent = [{ ordinal: 2, ...aimed }]
@@ -122,7 +122,7 @@ export function pushingTests(open: Open): void {
       const claim = await staged(ledger, rows(5))
       const batch = await send(ledger, claim, 3)
       expect(batch).toMatchObject({ attempt: 1, digest: 'digest of 1 2 3' })
-      expect(await booked(ledger, claim.run)).toEqual({ sent: 3, planned: 2 })
+      expect(await booked(ledger, claim.run)).toEqual({ in_flight: 3, pending: 2 })
       expect(await ledger.progress(claim.run)).toMatchObject({ planned: 5, requests: 1 })
       expect((await send(ledger, claim, 3)).batch).not.toBe(batch.batch)
     })
@@ -184,7 +184,7 @@ export function pushingTests(open: Open): void {
       expect(third).toEqual({ ...batch, attempt: 3 })
       expect(await ledger.books(run)).toMatchObject({
         replayed: 2,
-        states: { sent: 2, planned: 1 },
+        states: { in_flight: 2, pending: 1 },
       })
       const items = third.items.map((item) => ({ ...item, isReplayed: true }))
       expect(await ledger.unsettledBatches(run, segment)).toEqual([{ ...third, items }])
@@ -207,7 +207,7 @@ export function pushingTests(open: Open): void {
       expect(next).toEqual({ batch: batch.batch + 1, attempt: 1, digest: 'other', items })
       const flagged = items.map((item) => ({ ...item, isReplayed: true }))
       expect(await ledger.unsettledBatches(run, segment)).toEqual([{ ...next, items: flagged }])
-      expect(await ledger.books(run)).toMatchObject({ replayed: 2, states: { sent: 2 } })
+      expect(await ledger.books(run)).toMatchObject({ replayed: 2, states: { in_flight: 2 } })
       await ledger.release(run, segment, fence, next, unknown)
       const page = { after: 0, attemptsBelow: 1, limit: 9 }
       const planned = await ledger.nextPlanned(run, segment, page)
@@ -221,20 +221,19 @@ export function pushingTests(open: Open): void {
     it('settles item by item', async () => {
       const claim = await staged(ledger, rows(5))
       const batch = await send(ledger, claim)
-      await settle(ledger, claim, batch, ['created', 'updated', 'rejected', 'planned', 'sent'])
+      await settle(ledger, claim, batch, ['created', 'updated', 'refused', 'pending', 'in_flight'])
       expect(await statesOf(ledger, claim.run)).toEqual({
         1: 'created',
         2: 'updated',
-        3: 'rejected',
-        4: 'planned',
-        5: 'sent',
+        3: 'refused',
+        4: 'pending',
+        5: 'in_flight',
       })
       expect(await ledger.unsettledBatches(claim.run, claim.segment)).toEqual([])
       expect(await ledger.progress(claim.run)).toMatchObject({
         created: 1,
         updated: 1,
-        rejected: 1,
-        failed: 1,
+        rejected: 2,
       })
       expect(await ledger.books(claim.run)).toMatchObject({ read: 5, inDoubt: 1 })
       const [created] = await ledger.report(claim.run, { states: ['created'], after: 0, limit: 1 })
@@ -245,7 +244,7 @@ export function pushingTests(open: Open): void {
         code: null,
       })
       const [rejected] = await ledger.report(claim.run, {
-        states: ['rejected'],
+        states: ['refused'],
         after: 0,
         limit: 1,
       })
@@ -264,8 +263,14 @@ export function pushingTests(open: Open): void {
       const claim = await staged(ledger, rows(9))
       const { run } = claim
       const batch = await send(ledger, claim, 9, ({ ordinal }) => [1, 2, 4, 7, 8].includes(ordinal))
-      const sent = { 1: 'sent', 2: 'sent', 4: 'sent', 7: 'sent', 8: 'sent' }
-      const planned = { 3: 'planned', 5: 'planned', 6: 'planned', 9: 'planned' }
+      const sent = {
+        1: 'in_flight',
+        2: 'in_flight',
+        4: 'in_flight',
+        7: 'in_flight',
+        8: 'in_flight',
+      }
+      const planned = { 3: 'pending', 5: 'pending', 6: 'pending', 9: 'pending' }
       expect(await statesOf(ledger, run)).toEqual({ ...sent, ...planned })
       const answers = ['created', 'created', 'updated', 'updated', 'created'] as const
       const outcomes = batch.items.map(({ ordinal }, index) => outcome(ordinal, answers[index]!))
@@ -284,20 +289,20 @@ export function pushingTests(open: Open): void {
       ).toEqual([
         [1, 'created', 201, 'record 1'],
         [2, 'created', 201, null],
-        [3, 'planned', null, null],
+        [3, 'pending', null, null],
         [4, 'updated', 200, 'record 4'],
-        [5, 'planned', null, null],
-        [6, 'planned', null, null],
+        [5, 'pending', null, null],
+        [6, 'pending', null, null],
         [7, 'updated', 200, 'record 7'],
         [8, 'created', 201, '8\u0000\u001a"'],
-        [9, 'planned', null, null],
+        [9, 'pending', null, null],
       ])
     })
 
     it('spends an attempt of the items that were answered, and of no other', async () => {
       const claim = await staged(ledger, rows(3))
       const { run, segment, fence } = claim
-      await settle(ledger, claim, await send(ledger, claim, 1), 'planned')
+      await settle(ledger, claim, await send(ledger, claim, 1), 'pending')
       await ledger.release(run, segment, fence, await send(ledger, claim, 3), answered)
       const planned = async (attemptsBelow: number) =>
         (await ledger.nextPlanned(run, segment, { after: 0, attemptsBelow, limit: 10 })).map(
@@ -316,7 +321,7 @@ export function pushingTests(open: Open): void {
 
     it('that succeeds in a later round keeps nothing of the refusal before', async () => {
       const claim = await staged(ledger, rows(1))
-      await settle(ledger, claim, await send(ledger, claim), 'planned')
+      await settle(ledger, claim, await send(ledger, claim), 'pending')
       await settle(ledger, claim, await send(ledger, claim), 'created')
       const [item] = await ledger.report(claim.run, { states: ['created'], after: 0, limit: 1 })
       expect(item).toMatchObject({
@@ -337,7 +342,7 @@ export function pushingTests(open: Open): void {
         requestId: null,
         durationMs: 5,
       })
-      expect(await booked(ledger, run)).toEqual({ planned: 3 })
+      expect(await booked(ledger, run)).toEqual({ pending: 3 })
       expect(await ledger.unsettledBatches(run, segment)).toEqual([])
       expect((await send(ledger, claim, 2)).items).toEqual(batch.items)
     })
@@ -361,7 +366,7 @@ export function pushingTests(open: Open): void {
         () => ledger.finishSegment(run, segment, fence),
       ]
       for (const work of late) await expect(work()).rejects.toThrow(FenceLost)
-      expect(await booked(other, run)).toEqual({ sent: 2, planned: 2 })
+      expect(await booked(other, run)).toEqual({ in_flight: 2, pending: 2 })
       expect(await other.books(run)).toMatchObject({ replayed: 0 })
       expect(await other.openSegments(run)).toEqual([segment])
       expect(await accepted(other, rows(4))).toEqual([])
@@ -400,7 +405,7 @@ export function pushingTests(open: Open): void {
       await ledger.claimSegment(run, second!)
       await ledger.claimSegment(run, second!)
       await settle(ledger, claim, await send(ledger, claim), 'created')
-      expect(await booked(ledger, run)).toEqual({ created: 50, planned: 1_950 })
+      expect(await booked(ledger, run)).toEqual({ created: 50, pending: 1_950 })
     })
   })
 
@@ -420,9 +425,9 @@ export function pushingTests(open: Open): void {
       await settle(ledger, claim, await send(ledger, claim), [
         'created',
         'updated',
-        'rejected',
-        'planned',
-        'sent',
+        'refused',
+        'pending',
+        'in_flight',
       ])
       expect(await accepted(ledger, rows(5, 'b'))).toEqual([1, 2])
       expect(await accepted(ledger, rows(5, 'a'))).toEqual([])

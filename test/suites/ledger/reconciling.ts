@@ -85,7 +85,7 @@ export function reconcilingTests(open: Open): void {
       const items = [row(1, 'k1'), row(2, 'k2', 'b'), row(3, 'k3'), row(4, 'k3'), badRow(5, 'x')]
       const { run, counts } = await reconcile(items)
       expect(counts).toEqual({ planned: 3, superseded: 1, unchanged: 0, invalid: 1 })
-      expect(await booked(ledger, run)).toEqual({ planned: 3, superseded: 1, invalid: 1 })
+      expect(await booked(ledger, run)).toEqual({ pending: 3, superseded: 1, invalid: 1 })
     })
   })
 
@@ -97,7 +97,7 @@ export function reconcilingTests(open: Open): void {
       const states = await statesOf(ledger, run)
       const kept = Object.keys(states)
         .map(Number)
-        .filter((ordinal) => states[ordinal] === 'planned')
+        .filter((ordinal) => states[ordinal] === 'pending')
       return { run, fence, left, kept }
     }
 
@@ -114,7 +114,7 @@ export function reconcilingTests(open: Open): void {
         expect(here).toBeGreaterThanOrEqual(8)
         expect(here).toBeLessThanOrEqual(12)
       }
-      expect(await booked(ledger, run)).toEqual({ planned: left, invalid: 7 })
+      expect(await booked(ledger, run)).toEqual({ pending: left, invalid: 7 })
       expect(await offBalance(ledger, run)).toBe(0)
       expect(await ledger.run(run)).toMatchObject({ rowsRead: left + 7 })
       expect(await ledger.progress(run)).toMatchObject({ read: left + 7, planned: left })
@@ -135,7 +135,7 @@ export function reconcilingTests(open: Open): void {
       const { id: run } = await openRun(ledger, 'run', 'contacts', 'import', asks.task)
       const { fence } = await stage(ledger, run, rows(100), { skipUnchanged: false })
       await expect(ledger.keepSample(run, fence - 1, 10)).rejects.toThrow(FenceLost)
-      expect(await booked(ledger, run)).toEqual({ planned: 100 })
+      expect(await booked(ledger, run)).toEqual({ pending: 100 })
     })
 
     it('of 1 of few rows is not nothing, in whatever run', async () => {
@@ -239,11 +239,11 @@ export function reconcilingTests(open: Open): void {
       ])
       expect(await statesOf(ledger, run)).toEqual({
         1: 'unchanged',
-        2: 'planned',
-        3: 'unsent',
-        4: 'planned',
+        2: 'pending',
+        3: 'not_sent',
+        4: 'pending',
       })
-      const [one, three] = await ledger.report(run, { states: ['unchanged', 'unsent'], ...first })
+      const [one, three] = await ledger.report(run, { states: ['unchanged', 'not_sent'], ...first })
       expect(one).toMatchObject({ ordinal: 1, recordId: 'found 1', raw: null })
       expect(three).toMatchObject({ reason: 'key_changed', detail: 'ü', raw: ['k3', 'a'] })
       expect(
@@ -271,14 +271,14 @@ export function reconcilingTests(open: Open): void {
 
     it('is booked of what is still planned only', async () => {
       const claim = await reconcile(rows(4))
-      await settle(ledger, claim, await send(ledger, claim, 2), ['created', 'sent'])
+      await settle(ledger, claim, await send(ledger, claim, 2), ['created', 'in_flight'])
       const held = { reason: 'r', detail: 'd' }
       await ledger.recordCompared(claim.run, [equal(1), different(2), different(3, { held })])
       expect(await statesOf(ledger, claim.run)).toEqual({
         1: 'created',
-        2: 'sent',
-        3: 'unsent',
-        4: 'planned',
+        2: 'in_flight',
+        3: 'not_sent',
+        4: 'pending',
       })
       await ledger.recordCompared(claim.run, [equal(3), equal(1)])
       expect((await noted(claim.run)).map(({ ordinal }) => ordinal)).toEqual([3])
@@ -317,7 +317,7 @@ export function reconcilingTests(open: Open): void {
         return ordinal % 2 === 0 ? equal(ordinal) : different(ordinal, { differences: fields })
       })
       await ledger.recordCompared(run, items.toReversed())
-      expect(await booked(ledger, run)).toEqual({ planned: 2_500, unchanged: 500 })
+      expect(await booked(ledger, run)).toEqual({ pending: 2_500, unchanged: 500 })
       expect(
         await opened.query(`SELECT planned FROM segments WHERE run = ${run} ORDER BY first`),
       ).toEqual([{ planned: 750 }, { planned: 750 }, { planned: 1_000 }])
@@ -374,7 +374,7 @@ export function reconcilingTests(open: Open): void {
     it('are those of what was accepted last, also where it was read back', async () => {
       await accept(ledger, [row(1, 'k3', 'old'), row(2, 'k1', 'old')])
       const claim = await staged(ledger, rows(3))
-      await settle(ledger, claim, await send(ledger, claim), ['created', 'rejected', 'updated'])
+      await settle(ledger, claim, await send(ledger, claim), ['created', 'refused', 'updated'])
       await ledger.recordVerified(claim.run, [read(1, 'equal'), read(3, 'different')])
       await close(ledger, claim.run)
       expect([await marksOf('k1'), await marksOf('k2'), await marksOf('k3')]).toEqual([
@@ -387,7 +387,7 @@ export function reconcilingTests(open: Open): void {
     it('of what was in doubt and was found are those that are told, and none of older values', async () => {
       await accept(ledger, rows(2, 'old'))
       const claim = await staged(ledger, rows(2, 'new'))
-      await settle(ledger, claim, await send(ledger, claim), 'sent')
+      await settle(ledger, claim, await send(ledger, claim), 'in_flight')
       await ledger.recordVerified(claim.run, [read(1, 'equal'), read(2, 'equal', 'told')])
       await close(ledger, claim.run)
       expect([await marksOf('k1'), await marksOf('k2')]).toEqual([null, 'told'])
@@ -468,7 +468,7 @@ export function reconcilingTests(open: Open): void {
 
     it('may be of rows in doubt of a run whose key was changed on the way', async () => {
       const doubt = await staged(ledger, [row(1, 'k1')])
-      await settle(ledger, doubt, await send(ledger, doubt), ['sent'])
+      await settle(ledger, doubt, await send(ledger, doubt), ['in_flight'])
       await ledger.saveStepState(doubt.run, OTHER_KEY, 'other')
       await close(ledger, doubt.run)
       const same = await staged(ledger, [row(1, 'k9')])
@@ -478,7 +478,7 @@ export function reconcilingTests(open: Open): void {
     it('may be of rows in doubt, which a run by another address of the org has left', async () => {
       const other = { origin: 'https://other.example.com' }
       const doubt = await staged(ledger, [row(1, 'k1')], { destination: other })
-      await settle(ledger, doubt, await send(ledger, doubt), ['sent'])
+      await settle(ledger, doubt, await send(ledger, doubt), ['in_flight'])
       await close(ledger, doubt.run)
       const elsewhere = await staged(ledger, [row(1, 'k1')], {
         destination: { ...other, orgId: 8 },
@@ -492,7 +492,7 @@ export function reconcilingTests(open: Open): void {
     it('may be of rows in doubt, which runs with another key know', async () => {
       const doubt = await staged(ledger, [row(1, "o'ü"), row(2, 'k2'), row(3, 'k3')])
       const batch = await send(ledger, doubt)
-      await settle(ledger, doubt, batch, ['sent', 'sent', 'created'])
+      await settle(ledger, doubt, batch, ['in_flight', 'in_flight', 'created'])
       const read = { verdict: 'equal', recordId: 'found', field: null } as const
       await ledger.recordVerified(doubt.run, [{ ordinal: 2, ...read }])
       await close(ledger, doubt.run)
@@ -551,7 +551,7 @@ export function reconcilingTests(open: Open): void {
         row(4, 'mistyped'),
         badRow(5, null),
       ])
-      await settle(ledger, claim, await send(ledger, claim), ['created', 'rejected'])
+      await settle(ledger, claim, await send(ledger, claim), ['created', 'refused'])
       await close(ledger, claim.run)
       const of = claim.run
       await retry(of, [
@@ -710,9 +710,9 @@ export function reconcilingTests(open: Open): void {
         'created',
         'updated',
         'updated',
-        'rejected',
-        'sent',
-        'planned',
+        'refused',
+        'in_flight',
+        'pending',
       ])
       const read = { recordId: null, field: null }
       await ledger.recordVerified(run, [
@@ -734,7 +734,7 @@ export function reconcilingTests(open: Open): void {
       await ledger.noteDifferences(run, all.slice(200), { repaired: false })
       const [segment] = await ledger.openSegments(run)
       const claim = { run, segment: segment!, fence: await ledger.claimSegment(run, segment!) }
-      while ((await booked(ledger, run)).planned)
+      while ((await booked(ledger, run)).pending)
         await settle(ledger, claim, await send(ledger, claim, 400), 'updated')
       await ledger.settleDifferences(run)
       expect(await ledger.differenceCounts(run)).toEqual({
@@ -829,7 +829,7 @@ export function reconcilingTests(open: Open): void {
       const { id: next } = await openRun(ledger, 'plan', 'by record')
       const by = { destination: { sync: 'by record', matchingProperty: 'svc_email' } }
       await stage(ledger, next, [row(1, 'x'), row(2, 'other key')], by)
-      expect(await statesOf(ledger, next)).toEqual({ 1: 'unchanged', 2: 'planned' })
+      expect(await statesOf(ledger, next)).toEqual({ 1: 'unchanged', 2: 'pending' })
     })
 
     it('go when old runs are pruned, also those of a mirror', async () => {

@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { FenceLost } from '../../../src/core/errors.ts'
 import { finalState, isBalanced } from '../../../src/core/domain/books.ts'
-import { REMOVAL_STATES } from '../../../src/core/domain/removals.ts'
+import { DELETION_STATES } from '../../../src/core/domain/outcomes.ts'
 import type { Ledger, NewRemoval, StagedItem } from '../../../src/ledger/ledger.ts'
 import {
   accept,
@@ -25,7 +25,7 @@ import {
 } from './scene.ts'
 
 const PAGE = { after: 0, limit: 1_000 }
-const ALL = { ...PAGE, states: REMOVAL_STATES }
+const ALL = { ...PAGE, states: DELETION_STATES }
 
 export function removingTests(open: Open): void {
   let opened: Opened
@@ -57,7 +57,7 @@ export function removingTests(open: Open): void {
     key,
     recordId: `record of ${key}`,
     cause: 'missing',
-    state: 'planned',
+    state: 'pending',
     reason: null,
     ...more,
   })
@@ -148,7 +148,11 @@ export function removingTests(open: Open): void {
       withdrawn(5, 'k3'),
       withdrawn(6, 'never'),
     ])
-    expect(await booked(ledger, run)).toEqual({ superseded: 2, unchanged: 1, withdrawn: 3 })
+    expect(await booked(ledger, run)).toEqual({
+      superseded: 2,
+      unchanged: 1,
+      deletion_requested: 3,
+    })
     const asked = await ledger.askedKeys(run, PAGE)
     expect(asked).toEqual([
       { ordinal: 2, key: 'k1', recordId: 'record 1', isTracked: true },
@@ -157,7 +161,7 @@ export function removingTests(open: Open): void {
     expect(await ledger.askedKeys(run, { after: 2, limit: 1 })).toHaveLength(1)
     expect(await ledger.openSegments(run)).toEqual([])
     await close(ledger, run)
-    const report = await ledger.report(run, { states: ['withdrawn'], after: 0, limit: 9 })
+    const report = await ledger.report(run, { states: ['deletion_requested'], after: 0, limit: 9 })
     expect(report.map(({ raw }) => raw)).toEqual([null, null, null])
   })
 
@@ -193,9 +197,9 @@ export function removingTests(open: Open): void {
       accepted: { recordId: 'record 1', run: first, marks: 'marks of 1', seen: null },
     })
     await ledger.settleRemovals(run, fence, [
-      { number: 1, key: 'k1', state: 'removed', recordId: 'record 1', httpStatus: 204 },
+      { number: 1, key: 'k1', state: 'deleted', recordId: 'record 1', httpStatus: 204 },
       { number: 2, key: 'k2', state: 'cleared', recordId: 'record 2' },
-      { number: 3, key: 'k3', state: 'rejected', recordId: 'record 3', code: 'conflict' },
+      { number: 3, key: 'k3', state: 'refused', recordId: 'record 3', code: 'conflict' },
       {
         number: 4,
         key: 'k4',
@@ -206,21 +210,21 @@ export function removingTests(open: Open): void {
     ])
     expect(await ledger.openRemovals(run, PAGE)).toEqual([])
     expect(await ledger.removalCounts(run)).toEqual({
-      removed: 1,
+      deleted: 1,
       cleared: 1,
-      rejected: 1,
+      refused: 1,
       changed_since: 1,
     })
     expect(await ledger.removalGroups(run)).toContainEqual({
-      state: 'rejected',
+      state: 'refused',
       cause: 'missing',
       code: 'conflict',
       reason: null,
       records: 1,
     })
-    const page = await ledger.removals(run, { states: ['removed', 'rejected'], after: 0, limit: 1 })
+    const page = await ledger.removals(run, { states: ['deleted', 'refused'], after: 0, limit: 1 })
     expect(page.rows).toMatchObject([
-      { number: 1, key: 'k1', recordId: 'record 1', state: 'removed', httpStatus: 204 },
+      { number: 1, key: 'k1', recordId: 'record 1', state: 'deleted', httpStatus: 204 },
     ])
     expect(page.next).toBe(1)
     expect(await ledger.trackedRecords(run)).toBe(3)
@@ -236,7 +240,7 @@ export function removingTests(open: Open): void {
     await ledger.addRemovals(run, fence, [planned(1, 'one', { recordId: 'record 1' })])
     const claimed = await ledger.claimRemovals(run)
     await ledger.settleRemovals(run, claimed, [
-      { number: 1, key: 'one', state: 'gone_already', recordId: 'record 1' },
+      { number: 1, key: 'one', state: 'already_gone', recordId: 'record 1' },
     ])
     const left = await opened.query('SELECT key FROM accepted')
     expect(left).toEqual([])
@@ -248,7 +252,7 @@ export function removingTests(open: Open): void {
     await ledger.addRemovals(run, fence, [planned(1, 'k1')])
     const old = await ledger.claimRemovals(run)
     const now = await ledger.claimRemovals(run)
-    const outcome = { number: 1, key: 'k1', state: 'removed', recordId: 'record 1' } as const
+    const outcome = { number: 1, key: 'k1', state: 'deleted', recordId: 'record 1' } as const
     await expect(ledger.recordRemovals(run, old, sending(1))).rejects.toThrow(FenceLost)
     await expect(ledger.settleRemovals(run, old, [outcome])).rejects.toThrow(FenceLost)
     await expect(ledger.addRemovals(run, fence, [planned(2, 'k9')])).rejects.toThrow(FenceLost)
@@ -256,11 +260,11 @@ export function removingTests(open: Open): void {
     await close(ledger, run)
     await expect(ledger.settleRemovals(run, now, [outcome])).rejects.toThrow(FenceLost)
     await expect(ledger.claimRemovals(run)).rejects.toThrow(FenceLost)
-    expect(await statesOf(run)).toEqual({ k1: 'failed' })
+    expect(await statesOf(run)).toEqual({ k1: 'outcome_unknown' })
     expect((await ledger.removals(run, ALL)).rows[0]).toMatchObject({ inDoubt: true })
   })
 
-  it.each(['in flight at the end', 'failed'] as const)(
+  it.each(['in flight at the end', 'outcome_unknown'] as const)(
     'takes no row for unchanged whose removal is %s, and may remove its record later',
     async (how) => {
       await accept(ledger, rows(3))
@@ -271,9 +275,16 @@ export function removingTests(open: Open): void {
       ])
       const claimed = await ledger.claimRemovals(run)
       await ledger.recordRemovals(run, claimed, sending(1))
-      const failed = { number: 1, key: 'k1', state: 'failed', recordId: 'record 1' } as const
-      if (how === 'failed') await ledger.settleRemovals(run, claimed, [failed])
-      expect(await accepted(ledger, rows(3))).toEqual(how === 'failed' ? [2, 3] : [1, 2, 3])
+      const failed = {
+        number: 1,
+        key: 'k1',
+        state: 'outcome_unknown',
+        recordId: 'record 1',
+      } as const
+      if (how === 'outcome_unknown') await ledger.settleRemovals(run, claimed, [failed])
+      expect(await accepted(ledger, rows(3))).toEqual(
+        how === 'outcome_unknown' ? [2, 3] : [1, 2, 3],
+      )
       await ledger.settleLeftovers(run)
       await close(ledger, run)
       expect(await accepted(ledger, rows(3))).toEqual([2, 3])
@@ -302,13 +313,13 @@ export function removingTests(open: Open): void {
     ])
     await ledger.settleLeftovers(run)
     const books = await ledger.books(run)
-    expect(books.removals).toEqual({ changed_since: 1, unsent: 1 })
+    expect(books.removals).toEqual({ changed_since: 1, not_sent: 1 })
     expect(isBalanced(books)).toBe(true)
     expect(finalState(books)).toBe('complete_with_rejects')
     expect(finalState({ ...books, removals: { changed_since: 1 } })).toBe(
       'complete_with_differences',
     )
-    expect(finalState({ ...books, removals: { removed: 1, not_tracked: 1, kept: 1 } })).toBe(
+    expect(finalState({ ...books, removals: { deleted: 1, not_owned: 1, still_wanted: 1 } })).toBe(
       'complete',
     )
   })
@@ -320,8 +331,8 @@ export function removingTests(open: Open): void {
     await ledger.addRemovals(run, fence, removals)
     const claimed = await ledger.claimRemovals(run)
     await ledger.settleRemovals(run, claimed, [
-      { number: 1, key: 'k1', state: 'removed', recordId: 'record 1' },
-      { number: 2, key: 'k2', state: 'unclear', recordId: 'record 2' },
+      { number: 1, key: 'k1', state: 'deleted', recordId: 'record 1' },
+      { number: 2, key: 'k2', state: 'unproven', recordId: 'record 2' },
       { number: 3, key: 'k3', state: 'changed_since', recordId: 'record 3' },
     ])
     await close(ledger, run)
@@ -384,7 +395,9 @@ export function removingTests(open: Open): void {
     const third = await open({})
     await stage(ledger, third, rows(2))
     expect(await ledger.previousReading(third)).toEqual({ run: second, isKept: true })
-    expect((await ledger.report(first, { states: ['unsent'], after: 0, limit: 9 })).length).toBe(0)
+    expect((await ledger.report(first, { states: ['not_sent'], after: 0, limit: 9 })).length).toBe(
+      0,
+    )
     await close(ledger, third)
     await ledger.prune(later)
     expect(await statesOf(second)).toEqual({})

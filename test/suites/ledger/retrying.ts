@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { RetryChoice } from '../../../src/core/domain/purpose.ts'
-import { ITEM_STATES } from '../../../src/core/domain/books.ts'
+import { ITEM_STATES } from '../../../src/core/domain/outcomes.ts'
 import type { Ledger, StagedItem } from '../../../src/ledger/ledger.ts'
 import {
   accept,
@@ -57,20 +57,20 @@ export function retryingTests(open: Open): void {
   async function leftOver() {
     const claim = await staged(ledger, [
       row(1, 'created'),
-      row(2, 'rejected'),
+      row(2, 'refused'),
       row(3, 'conflict'),
       badRow(4, 'bad'),
       badRow(5, null, 'key_missing'),
       row(6, 'doubtful'),
-      row(7, 'unsent'),
+      row(7, 'not_sent'),
       row(8, 'differs'),
     ])
     const batch = await send(ledger, claim, 50, ({ ordinal }) => ordinal !== 7)
     await ledger.settle(claim.run, claim.segment, claim.fence, batch, answered, [
       outcome(1, 'created'),
-      outcome(2, 'rejected'),
-      outcome(3, 'rejected', { httpStatus: 409, code: 'conflict', reason: null }),
-      outcome(6, 'sent', { reason: null }),
+      outcome(2, 'refused'),
+      outcome(3, 'refused', { httpStatus: 409, code: 'conflict', reason: null }),
+      outcome(6, 'in_flight', { reason: null }),
       outcome(8, 'updated'),
     ])
     await ledger.recordVerified(claim.run, [
@@ -84,7 +84,7 @@ export function retryingTests(open: Open): void {
   async function retry(
     of: number,
     items: readonly (readonly [of: number, key: string | null])[],
-    state: 'created' | 'updated' | 'rejected' = 'created',
+    state: 'created' | 'updated' | 'refused' = 'created',
   ) {
     const again: StagedItem[] = items.map(([ordinal, key], index) => ({
       ...(key === null ? badRow(index + 1, null) : row(index + 1, key, 'mended')),
@@ -106,7 +106,7 @@ export function retryingTests(open: Open): void {
       const of = await leftOver()
       expect(await ledger.run(of)).toMatchObject({ purpose: 'sync', of: null })
       expect(await ledger.retries(of)).toEqual([])
-      const first = await retry(of, [[2, 'rejected']])
+      const first = await retry(of, [[2, 'refused']])
       const plan = await openRun(ledger, 'plan', 'contacts', 'import', { purpose: 'retry', of })
       await ledger.discard(plan.id)
       await openRun(ledger, 'plan', 'contacts', 'import', { purpose: 'retry', of })
@@ -114,7 +114,7 @@ export function retryingTests(open: Open): void {
       expect(await ledger.run(second)).toMatchObject({ purpose: 'retry', of })
       expect((await ledger.retries(of)).map(({ id }) => id)).toEqual([first, second])
       // A retry of a retry takes rows of the first run as well.
-      const third = await retry(first, [[1, 'rejected']])
+      const third = await retry(first, [[1, 'refused']])
       expect((await ledger.retries(of)).map(({ id }) => id)).toEqual([first, second, third])
       expect((await ledger.retries(first)).map(({ id }) => id)).toEqual([third])
       const [item] = await ledger.report(second, { states: ['created'], after: 0, limit: 1 })
@@ -124,12 +124,12 @@ export function retryingTests(open: Open): void {
     it('takes what is left over, also what has no key, as it was read', async () => {
       const run = await leftOver()
       expect(await ledger.retryRows(run, {}, { after: 0, limit: 100 })).toEqual([
-        { ordinal: 2, line: 3, raw: ['rejected', 'a'] },
+        { ordinal: 2, line: 3, raw: ['refused', 'a'] },
         { ordinal: 3, line: 4, raw: ['conflict', 'a'] },
         { ordinal: 4, line: 5, raw: ['bad', 'x'] },
         { ordinal: 5, line: 6, raw: [null, 'x'] },
         { ordinal: 6, line: 7, raw: ['doubtful', 'a'] },
-        { ordinal: 7, line: 8, raw: ['unsent', 'a'] },
+        { ordinal: 7, line: 8, raw: ['not_sent', 'a'] },
         { ordinal: 8, line: 9, raw: ['differs', 'a'] },
       ])
       expect(await taken(run, {}, 3, 2)).toEqual([4, 5])
@@ -142,7 +142,7 @@ export function retryingTests(open: Open): void {
       ['codes', { codes: ['conflict', 'row_invalid'] }, [3, 4, 5]],
       ['a reason', { reasons: ['schema_invalid'] }, [2]],
       ['a doubt', { reasons: ['in_doubt', 'key_missing'] }, [5, 6]],
-      ['a state', { reasons: ['unsent'] }, [7]],
+      ['a state', { reasons: ['not_sent'] }, [7]],
       ['both', { codes: ['row_invalid'], reasons: ['key_missing'] }, [5]],
       ['no code at all', { codes: [] }, []],
       [
@@ -175,15 +175,15 @@ export function retryingTests(open: Open): void {
       await retry(
         run,
         [
-          [2, 'rejected'],
+          [2, 'refused'],
           [5, 'found'],
           [4, 'bad'],
         ],
-        'rejected',
+        'refused',
       )
       expect(await taken(run)).toEqual([2, 3, 4, 5, 6, 7, 8])
       await retry(run, [
-        [2, 'rejected'],
+        [2, 'refused'],
         [5, 'found'],
       ])
       expect(await taken(run)).toEqual([3, 4, 6, 7, 8])
@@ -214,8 +214,8 @@ export function retryingTests(open: Open): void {
           ({ ordinal, raw, state, attempt }) => [ordinal, raw?.[0], state, attempt],
         )
       const [two, three] = [
-        [2, 'rejected', 'rejected', null],
-        [3, 'conflict', 'rejected', null],
+        [2, 'refused', 'refused', null],
+        [3, 'conflict', 'refused', null],
       ]
       expect((await left(run)).slice(0, 2)).toEqual([two, three])
       // The first retry corrects the keys of 2 and 5, and takes 4 as it was: none is brought in.
@@ -226,13 +226,13 @@ export function retryingTests(open: Open): void {
           [2, 'twice'],
           [4, null],
         ],
-        'rejected',
+        'refused',
       )
       const once = [
-        [2, 'twice', 'rejected', { run: first, ordinal: 2 }],
+        [2, 'twice', 'refused', { run: first, ordinal: 2 }],
         three,
         [4, null, 'invalid', { run: first, ordinal: 3 }],
-        [5, 'five', 'rejected', { run: first, ordinal: 1 }],
+        [5, 'five', 'refused', { run: first, ordinal: 1 }],
       ]
       expect((await left(run)).slice(0, 4)).toEqual(once)
       expect(
@@ -242,13 +242,13 @@ export function retryingTests(open: Open): void {
       // A retry of the retry brings one in and corrects another one; so the first run knows, and so does its retry.
       const second = await retry(first, [[2, 'thrice']])
       expect(await taken(run)).toEqual([3, 4, 5, 6, 7, 8])
-      const third = await retry(first, [[1, 'fifth']], 'rejected')
+      const third = await retry(first, [[1, 'fifth']], 'refused')
       expect((await left(run)).slice(1, 3)).toEqual([
         [4, null, 'invalid', { run: first, ordinal: 3 }],
-        [5, 'fifth', 'rejected', { run: third, ordinal: 1 }],
+        [5, 'fifth', 'refused', { run: third, ordinal: 1 }],
       ])
       // A second retry of the first run takes what a retry of its retry left.
-      const fourth = await retry(run, [[5, 'sixth']], 'rejected')
+      const fourth = await retry(run, [[5, 'sixth']], 'refused')
       for (const [of, ordinal] of [
         [run, 5],
         [first, 1],
@@ -257,7 +257,7 @@ export function retryingTests(open: Open): void {
       ] as const)
         expect((await left(of)).find(([own]) => own === ordinal)?.slice(1)).toEqual([
           'sixth',
-          'rejected',
+          'refused',
           of === fourth ? null : { run: fourth, ordinal: 1 },
         ])
       await retry(fourth, [[1, 'sixth']])
@@ -286,7 +286,7 @@ export function retryingTests(open: Open): void {
 
     it('that was read back otherwise again does not mend; in doubt is what no attempt settled', async () => {
       const run = await leftOver()
-      const first = await retry(run, [[6, 'corrected']], 'rejected')
+      const first = await retry(run, [[6, 'corrected']], 'refused')
       const { id: second } = await openRun(ledger, 'run', 'contacts', 'import', {
         purpose: 'retry',
         of: run,
@@ -319,8 +319,8 @@ export function retryingTests(open: Open): void {
     it('whose key an earlier row of its run has taken is left, and its old key is not asked for', async () => {
       const run = await leftOver()
       // 2 gets another key and is rejected; 3 gets the key that 2 had, and is brought in by the next retry.
-      const first = await retry(run, [[2, 'other']], 'rejected')
-      await retry(run, [[3, 'rejected']])
+      const first = await retry(run, [[2, 'other']], 'refused')
+      await retry(run, [[3, 'refused']])
       expect(await taken(run)).toEqual([2, 4, 5, 6, 7, 8])
       expect(await taken(first)).toEqual([1])
       await accept(ledger, [row(1, 'other', 'b')])
@@ -341,7 +341,7 @@ export function retryingTests(open: Open): void {
         limit: 1,
         isLeft: true,
       })
-      expect(live).toMatchObject({ ordinal: 2, attempt: null, raw: ['rejected', 'a'] })
+      expect(live).toMatchObject({ ordinal: 2, attempt: null, raw: ['refused', 'a'] })
       await close(ledger, id)
       // Both rows get one key: the later one is sent for both.
       await retry(run, [
@@ -370,7 +370,7 @@ export function retryingTests(open: Open): void {
 
     it('does not take what a later run of any kind brought in', async () => {
       const run = await leftOver()
-      await accept(ledger, [row(1, 'rejected', 'b'), row(2, 'doubtful', 'b')])
+      await accept(ledger, [row(1, 'refused', 'b'), row(2, 'doubtful', 'b')])
       expect(await taken(run)).toEqual([3, 4, 5, 7, 8])
       expect(await leftOf(run)).toEqual([3, 4, 5, 7, 8])
       expect(await opened.query(`SELECT ordinal FROM in_doubt WHERE run = ${run}`)).toEqual([])
@@ -390,7 +390,7 @@ export function retryingTests(open: Open): void {
       const batch = await send(ledger, claim)
       await ledger.settle(claim.run, claim.segment, claim.fence, batch, answered, [
         outcome(4, 'created'),
-        outcome(5, 'rejected'),
+        outcome(5, 'refused'),
       ])
       await close(ledger, claim.run)
       return claim.run
@@ -414,7 +414,7 @@ export function retryingTests(open: Open): void {
 
     it('gives way to a later row of which another retry, or a retry of one, brought the key in', async () => {
       const run = await twice()
-      const rejected = await retry(run, [[5, 'other']], 'rejected')
+      const rejected = await retry(run, [[5, 'other']], 'refused')
       await retry(rejected, [[1, 'fifth']])
       expect(await statesOf(await retry(run, [[3, 'fifth']]))).toEqual(['superseded'])
       expect(await taken(run)).toEqual([2])
@@ -424,7 +424,7 @@ export function retryingTests(open: Open): void {
       const run = await twice()
       await retry(run, [[2, 'fourth']])
       // 5 gets that key, is rejected, and is left: what was brought in is older.
-      const again = await retry(run, [[5, 'fourth']], 'rejected')
+      const again = await retry(run, [[5, 'fourth']], 'refused')
       await retry(run, [[3, 'fourth']])
       expect(await taken(run)).toEqual([5])
       expect(await taken(again)).toEqual([1])
@@ -461,25 +461,25 @@ export function retryingTests(open: Open): void {
     it('gives way to a row that was read later and whose answer was lost, but to none with its values', async () => {
       const one = await leftOver()
       const later = await staged(ledger, [
-        row(1, 'rejected', 'newer'),
+        row(1, 'refused', 'newer'),
         row(2, 'conflict', 'mended'),
-        row(3, 'unsent', 'newer'),
+        row(3, 'not_sent', 'newer'),
         badRow(4, 'differs'),
       ])
       await send(ledger, later, 50, ({ ordinal }) => ordinal !== 3)
       await close(ledger, later.run)
       const again = await retry(one, [
-        [2, 'rejected'],
+        [2, 'refused'],
         [3, 'conflict'],
-        [7, 'unsent'],
+        [7, 'not_sent'],
         [8, 'differs'],
       ])
       expect(await statesOf(again)).toEqual(['superseded', 'created', 'created', 'created'])
       // It was brought in by nothing, as long as the newer one was not.
       expect(await taken(one)).toContain(2)
       expect(await taken(again)).toEqual([])
-      expect(await statesOf(await retry(one, [[2, 'rejected']]))).toEqual(['superseded'])
-      const newer = await retry(later.run, [[1, 'rejected']], 'updated')
+      expect(await statesOf(await retry(one, [[2, 'refused']]))).toEqual(['superseded'])
+      const newer = await retry(later.run, [[1, 'refused']], 'updated')
       expect(await statesOf(newer)).toEqual(['updated'])
       expect(await taken(one)).not.toContain(2)
       // What a retry of the row itself lost is no other row.

@@ -203,7 +203,7 @@ export function runTests(open: Open): void {
       await ledger.settleLeftovers(other.id)
       expect(await ledger.books(one.run)).toMatchObject({
         read: 3,
-        states: { planned: 3, unsent: 0 },
+        states: { pending: 3, not_sent: 0 },
       })
     })
   })

@@ -12,7 +12,8 @@ import type {
   StreamBooks,
 } from '../../../src/ledger/ledger.ts'
 import type { Purpose } from '../../../src/core/domain/purpose.ts'
-import { ITEM_STATES, sumOfStates, type ItemState } from '../../../src/core/domain/books.ts'
+import { ITEM_STATES, type ItemState } from '../../../src/core/domain/outcomes.ts'
+import { countAll } from '../../../src/core/domain/outcome-counts.ts'
 import type { Watermark } from '../../../src/core/domain/watermark.ts'
 
 /** A ledger of its own for one test. */
@@ -237,20 +238,20 @@ export function outcome(
     httpStatus: {
       created: 201,
       updated: 200,
-      rejected: 422,
+      refused: 422,
       conflict: null,
       exists: 409,
-      absent: 404,
-      kept: null,
-      planned: 503,
-      sent: 503,
+      not_found: 404,
+      protected: null,
+      pending: 503,
+      in_flight: 503,
     }[state],
     recordId: isWritten ? `record ${ordinal}` : null,
     code: isWritten ? null : 'request_invalid',
     reason: isWritten ? null : 'schema_invalid',
     field: isWritten ? null : '/properties/svc_email',
     detail: isWritten ? null : 'the service said why',
-    inDoubt: state === 'sent',
+    inDoubt: state === 'in_flight',
     marks: isWritten ? `marks of ${ordinal}` : null,
     ...more,
   }
@@ -290,7 +291,7 @@ export async function booked(
 /** Rows read minus the sum of the states: 0 where every row has an item. */
 export async function offBalance(ledger: Ledger, run: number): Promise<number> {
   const books = await ledger.books(run)
-  return books.read - sumOfStates(books.states)
+  return books.read - countAll(books.states)
 }
 
 /** Ends a run by itself. */

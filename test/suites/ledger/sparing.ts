@@ -30,7 +30,10 @@ export function sparingTests(open: Open): void {
   afterEach(() => opened.cleanup())
 
   /** Without an answer: no status, and nothing accepted but what `more` says. */
-  const found = (ordinal: number, state: 'created' | 'exists' | 'absent' | 'planned' | 'sent') =>
+  const found = (
+    ordinal: number,
+    state: 'created' | 'exists' | 'not_found' | 'pending' | 'in_flight',
+  ) =>
     outcome(ordinal, state, {
       httpStatus: null,
       code: null,
@@ -42,13 +45,13 @@ export function sparingTests(open: Open): void {
 
   it('have states of their own, without a request', async () => {
     const { run, segment, fence } = await staged(ledger, rows(5))
-    await ledger.settleUnanswered(run, segment, fence, [found(1, 'exists'), found(3, 'absent')])
-    expect(await booked(ledger, run)).toEqual({ exists: 1, absent: 1, planned: 3 })
-    expect(await ledger.progress(run)).toMatchObject({ planned: 5, spared: 2, requests: 0 })
-    const choice = { states: ['exists', 'absent'] as const, after: 0, limit: 9 }
+    await ledger.settleUnanswered(run, segment, fence, [found(1, 'exists'), found(3, 'not_found')])
+    expect(await booked(ledger, run)).toEqual({ exists: 1, not_found: 1, pending: 3 })
+    expect(await ledger.progress(run)).toMatchObject({ planned: 5, skipped: 2, requests: 0 })
+    const choice = { states: ['exists', 'not_found'] as const, after: 0, limit: 9 }
     expect(await ledger.report(run, choice)).toMatchObject([
       { ordinal: 1, state: 'exists', recordId: 'record 1', inDoubt: false },
-      { ordinal: 3, state: 'absent', recordId: null },
+      { ordinal: 3, state: 'not_found', recordId: null },
     ])
     // Neither is accepted: the next run plans them again.
     expect(await accepted(ledger, rows(5))).toEqual([])
@@ -60,7 +63,7 @@ export function sparingTests(open: Open): void {
     await close(ledger, run)
     expect(await accepted(ledger, rows(2))).toEqual([1, 2])
     const next = await staged(ledger, [row(1, 'k1', 'other'), row(2, 'k2', 'other')])
-    await ledger.settleUnanswered(next.run, next.segment, next.fence, [found(1, 'absent')])
+    await ledger.settleUnanswered(next.run, next.segment, next.fence, [found(1, 'not_found')])
     await close(ledger, next.run)
     expect(await accepted(ledger, rows(2))).toEqual([2])
   })
@@ -70,12 +73,12 @@ export function sparingTests(open: Open): void {
     await ledger.claimSegment(run, segment)
     const spare = ledger.settleUnanswered(run, segment, fence, [found(1, 'exists')])
     await expect(spare).rejects.toThrow(FenceLost)
-    expect(await booked(ledger, run)).toEqual({ planned: 2 })
+    expect(await booked(ledger, run)).toEqual({ pending: 2 })
   })
 
   it('close a run as complete, are no rejects, and leave no payload to a retry', async () => {
     const { run, segment, fence } = await staged(ledger, rows(2))
-    await ledger.settleUnanswered(run, segment, fence, [found(1, 'exists'), found(2, 'absent')])
+    await ledger.settleUnanswered(run, segment, fence, [found(1, 'exists'), found(2, 'not_found')])
     await ledger.settleLeftovers(run)
     const books = await ledger.books(run)
     expect(isBalanced(books)).toBe(true)
@@ -83,7 +86,7 @@ export function sparingTests(open: Open): void {
     expect(await ledger.rejectGroups(run)).toEqual([])
     expect(await ledger.retryRows(run, {}, { after: 0, limit: 9 })).toEqual([])
     expect(await ledger.leftRows(run, { after: 0, limit: 9 })).toEqual([])
-    const choice = { states: ['exists', 'absent'] as const, after: 0, limit: 9 }
+    const choice = { states: ['exists', 'not_found'] as const, after: 0, limit: 9 }
     expect((await ledger.report(run, choice)).map(({ raw }) => raw)).toEqual([null, null])
   })
 
@@ -98,7 +101,7 @@ export function sparingTests(open: Open): void {
     await stage(ledger, id, [again(1, 'a'), again(2, 'b'), again(3, 'c')])
     const [segment] = await ledger.openSegments(id)
     const fence = await ledger.claimSegment(id, segment!)
-    await ledger.settleUnanswered(id, segment!, fence, [found(1, 'exists'), found(2, 'absent')])
+    await ledger.settleUnanswered(id, segment!, fence, [found(1, 'exists'), found(2, 'not_found')])
     await close(ledger, id)
     const left = await ledger.retryRows(first.id, {}, { after: 0, limit: 9 })
     expect(left.map(({ ordinal }) => ordinal)).toEqual([3])
@@ -123,9 +126,9 @@ export function sparingTests(open: Open): void {
     const claim = await staged(ledger, rows(4))
     const { run, segment, fence } = claim
     await send(ledger, claim, 3)
-    await ledger.settleUnanswered(run, segment, fence, [found(1, 'created'), found(2, 'planned')])
+    await ledger.settleUnanswered(run, segment, fence, [found(1, 'created'), found(2, 'pending')])
     const books = await ledger.books(run)
-    expect(books).toMatchObject({ states: { created: 1, planned: 2, sent: 1 }, lookedUp: 1 })
+    expect(books).toMatchObject({ states: { created: 1, pending: 2, in_flight: 1 }, lookedUp: 1 })
     // It may be written: only the one that was found is sure.
     expect(books.replayed).toBe(1)
     expect(await accepted(ledger, rows(4))).toEqual([1])
@@ -138,7 +141,7 @@ export function sparingTests(open: Open): void {
     const { run, segment, fence } = claim
     const batch = await send(ledger, claim)
     const gone = (ordinal: number, httpStatus: number) =>
-      outcome(ordinal, 'planned', { httpStatus, code: null })
+      outcome(ordinal, 'pending', { httpStatus, code: null })
     const ended = { status: 200, requestId: null, durationMs: 1 }
     await ledger.settle(run, segment, fence, batch, ended, [gone(1, 404), gone(2, 500)])
     expect((await ledger.books(run)).replayed).toBe(1)
@@ -154,7 +157,7 @@ export function sparingTests(open: Open): void {
       { ...read, ordinal: 2, verdict: 'missing' },
     ])
     expect(await ledger.books(run)).toMatchObject({
-      states: { created: 1, failed: 1 },
+      states: { created: 1, outcome_unknown: 1 },
       lookedUp: 1,
       inDoubt: 1,
     })
@@ -163,7 +166,7 @@ export function sparingTests(open: Open): void {
   it('are left as they are by a reconciliation', async () => {
     const task = { purpose: 'reconcile' } as const
     const { run } = await staged(ledger, rows(3), { skipUnchanged: false, task })
-    const spared = (ordinal: number, state: 'exists' | 'absent'): ItemComparison => ({
+    const spared = (ordinal: number, state: 'exists' | 'not_found'): ItemComparison => ({
       ordinal,
       recordId: state === 'exists' ? `found ${ordinal}` : null,
       kind: null,
@@ -172,8 +175,8 @@ export function sparingTests(open: Open): void {
       held: null,
       differences: [],
     })
-    await ledger.recordCompared(run, [spared(1, 'exists'), spared(2, 'absent')])
-    expect(await booked(ledger, run)).toEqual({ exists: 1, absent: 1, planned: 1 })
+    await ledger.recordCompared(run, [spared(1, 'exists'), spared(2, 'not_found')])
+    expect(await booked(ledger, run)).toEqual({ exists: 1, not_found: 1, pending: 1 })
     expect(await ledger.progress(run)).toMatchObject({ planned: 1 })
     expect(await accepted(ledger, rows(3))).toEqual([])
     expect(

@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { FenceLost } from '../../../src/core/errors.ts'
-import type { ItemState } from '../../../src/core/domain/books.ts'
+import type { ItemState } from '../../../src/core/domain/outcomes.ts'
 import type { Ledger, StagedItem } from '../../../src/ledger/ledger.ts'
 import {
   accept,
@@ -37,7 +37,7 @@ function decisions(
     items.map((item): [number, ItemState] => {
       if (!item.valid) return [item.ordinal, 'invalid']
       if (last.get(item.key) !== item.ordinal) return [item.ordinal, 'superseded']
-      return [item.ordinal, known.get(item.key) === item.hash ? 'unchanged' : 'planned']
+      return [item.ordinal, known.get(item.key) === item.hash ? 'unchanged' : 'pending']
     }),
   )
 }
@@ -57,7 +57,12 @@ export function stagingTests(open: Open): void {
     const { counts } = await stage(ledger, id, items, options)
     const states = await statesOf(ledger, id)
     expect(await offBalance(ledger, id)).toBe(0)
-    const { planned = 0, superseded = 0, unchanged = 0, invalid = 0 } = await booked(ledger, id)
+    const {
+      pending: planned = 0,
+      superseded = 0,
+      unchanged = 0,
+      invalid = 0,
+    } = await booked(ledger, id)
     expect(counts).toEqual({ planned, superseded, unchanged, invalid })
     await close(ledger, id)
     return states
@@ -67,11 +72,11 @@ export function stagingTests(open: Open): void {
     const keys = ['a', 'a\0', 'a\0b', 'a\u001a0', 'a\0b']
     const items = keys.map((key, index) => row(index + 1, key))
     expect(await decided(items)).toEqual({
-      1: 'planned',
-      2: 'planned',
+      1: 'pending',
+      2: 'pending',
       3: 'superseded',
-      4: 'planned',
-      5: 'planned',
+      4: 'pending',
+      5: 'pending',
     })
   })
 
@@ -88,7 +93,7 @@ export function stagingTests(open: Open): void {
       expect(await statesOf(ledger, id)).toEqual({})
       await other.stageItems(id, fence, [row(1, 'new')])
       await other.finishStage(id, fence, source)
-      const [item] = await ledger.report(id, { states: ['planned'], after: 0, limit: 10 })
+      const [item] = await ledger.report(id, { states: ['pending'], after: 0, limit: 10 })
       expect(item).toMatchObject({ ordinal: 1, key: 'new' })
     })
 
@@ -101,7 +106,7 @@ export function stagingTests(open: Open): void {
       expect(await ledger.openSegments(run)).toEqual([])
       expect(await ledger.run(run)).toMatchObject({ rowsRead: null })
       await stage(ledger, run, rows(2))
-      expect(await booked(ledger, run)).toEqual({ planned: 2 })
+      expect(await booked(ledger, run)).toEqual({ pending: 2 })
       expect(await offBalance(ledger, run)).toBe(0)
     })
 
@@ -112,7 +117,7 @@ export function stagingTests(open: Open): void {
       await expect(other.beginStage(run, ['id'])).rejects.toThrow(FenceLost)
       await ledger.finishSegment(run, segment, fence)
       await expect(other.beginStage(run, ['id'])).rejects.toThrow(FenceLost)
-      expect(await booked(ledger, run)).toEqual({ planned: 3 })
+      expect(await booked(ledger, run)).toEqual({ pending: 3 })
       expect(await ledger.run(run)).toMatchObject({ rowsRead: 3 })
     })
 
@@ -123,7 +128,7 @@ export function stagingTests(open: Open): void {
       const other = await opened.reopen()
       await expect(other.beginStage(run, ['late'], stageFence)).rejects.toThrow(FenceLost)
       expect(await ledger.run(run)).toMatchObject({ sourceColumns: ['id'], stageFence: fence })
-      expect(await statesOf(ledger, run)).toEqual({ 1: 'planned', 2: 'planned' })
+      expect(await statesOf(ledger, run)).toEqual({ 1: 'pending', 2: 'pending' })
       await expect(other.beginStage(run, ['id'], fence)).resolves.toBeGreaterThan(fence)
     })
 
@@ -132,7 +137,7 @@ export function stagingTests(open: Open): void {
       const fence = await ledger.beginStage(id, ['id'])
       await ledger.stageItems(id, fence, rows(2))
       await expect(ledger.stageItems(id, fence, [row(3, 'k3'), row(2, 'again')])).rejects.toThrow()
-      expect(await statesOf(ledger, id)).toEqual({ 1: 'planned', 2: 'planned' })
+      expect(await statesOf(ledger, id)).toEqual({ 1: 'pending', 2: 'pending' })
       expect(await offBalance(ledger, id)).toBe(0)
     })
 
@@ -202,7 +207,7 @@ export function stagingTests(open: Open): void {
     await ledger.stageItems(id, fence, items)
     const counts = { loose: 6, keyless: 6, merged: 0, variants: 6 }
     expect(await ledger.keyCounts(id)).toEqual(counts)
-    expect(await ledger.books(id)).toMatchObject({ read: 18, states: { planned: 12, invalid: 6 } })
+    expect(await ledger.books(id)).toMatchObject({ read: 18, states: { pending: 12, invalid: 6 } })
   })
 
   describe('an item is', () => {
@@ -210,16 +215,16 @@ export function stagingTests(open: Open): void {
       const items = [row(1, 'x', 'a'), row(2, 'y'), row(3, 'x', 'b'), row(4, 'x', 'c')]
       expect(await decided(items)).toEqual({
         1: 'superseded',
-        2: 'planned',
+        2: 'pending',
         3: 'superseded',
-        4: 'planned',
+        4: 'pending',
       })
     })
 
     it('not superseded by an invalid row', async () => {
       expect(await decided([badRow(1, 'x'), row(2, 'x'), badRow(3, 'x')])).toEqual({
         1: 'invalid',
-        2: 'planned',
+        2: 'pending',
         3: 'invalid',
       })
     })
@@ -227,15 +232,15 @@ export function stagingTests(open: Open): void {
     it('of a key that is written exactly so, and no other', async () => {
       const keys = ['a', 'A', 'ä', 'a ', '%', '_', "'", '', 'null', '日本']
       const items = keys.map((key, index) => row(index + 1, key))
-      expect(new Set(Object.values(await decided(items)))).toEqual(new Set(['planned']))
+      expect(new Set(Object.values(await decided(items)))).toEqual(new Set(['pending']))
     })
 
     it('unchanged where its hash is the accepted hash of its key', async () => {
       await accept(ledger, [row(1, 'x', 'a'), row(2, 'y', 'a')])
       expect(await decided([row(1, 'x', 'a'), row(2, 'y', 'b'), row(3, 'z', 'a')])).toEqual({
         1: 'unchanged',
-        2: 'planned',
-        3: 'planned',
+        2: 'pending',
+        3: 'pending',
       })
     })
 
@@ -244,7 +249,7 @@ export function stagingTests(open: Open): void {
       const items = [row(1, 'x', 'a'), row(2, 'x', 'b'), row(3, 'y', 'b'), row(4, 'y', 'a')]
       expect(await decided(items)).toEqual({
         1: 'superseded',
-        2: 'planned',
+        2: 'pending',
         3: 'superseded',
         4: 'unchanged',
       })

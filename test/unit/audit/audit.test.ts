@@ -151,10 +151,10 @@ const TAMPERINGS: readonly (readonly [
   [
     'a count of a run',
     run(
-      `UPDATE runs SET counts = json_set(counts, '$.states.created', 3, '$.states.rejected', 0) WHERE id = ${mixed}`,
+      `UPDATE runs SET counts = json_set(counts, '$.states.created', 3, '$.states.refused', 0) WHERE id = ${mixed}`,
     ),
     [`run_altered ${mixed}`, `books_altered ${mixed}`],
-    /counts\.states\.created: sealed 2, now 3; counts\.states\.rejected: sealed 1, now 0/,
+    /counts\.states\.created: sealed 2, now 3; counts\.states\.refused: sealed 1, now 0/,
   ],
   [
     'the state of a run',
@@ -176,9 +176,9 @@ const TAMPERINGS: readonly (readonly [
   ],
   [
     'the state of an item',
-    run(`UPDATE items SET state = 'created' WHERE run = ${mixed} AND state = 'rejected'`),
+    run(`UPDATE items SET state = 'created' WHERE run = ${mixed} AND state = 'refused'`),
     [`books_altered ${mixed}`],
-    /its items were changed after it was closed: created: booked 2, counted 3; rejected: booked 1, counted 0/,
+    /its items were changed after it was closed: created: booked 2, counted 3; refused: booked 1, counted 0/,
   ],
   [
     'an item that was in doubt',
@@ -227,9 +227,9 @@ const TAMPERINGS: readonly (readonly [
   ],
   [
     'the state of a link',
-    run(`UPDATE links SET state = 'parked' WHERE run = ${young} AND number = 1`),
+    run(`UPDATE links SET state = 'target_missing' WHERE run = ${young} AND number = 1`),
     [`books_altered ${young}`],
-    /links linked: booked 1, counted 0; links parked: booked 0, counted 1/,
+    /links linked: booked 1, counted 0; links target_missing: booked 0, counted 1/,
   ],
   [
     'a link that was deleted',
@@ -246,7 +246,7 @@ const TAMPERINGS: readonly (readonly [
   [
     'the links in the books of a run',
     run(
-      `UPDATE runs SET counts = json_set(counts, '$.links.states.unsent', 0) WHERE id = ${young}`,
+      `UPDATE runs SET counts = json_set(counts, '$.links.states.not_sent', 0) WHERE id = ${young}`,
     ),
     [`run_altered ${young}`, `books_unbalanced ${young}`, `books_altered ${young}`],
     /2 links read, 1 booked/,

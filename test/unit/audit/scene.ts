@@ -132,8 +132,8 @@ export async function fill(open: (clock: Clock) => Ledger | Promise<Ledger>): Pr
     { ...image, ordinal: 1 },
     { ...image, ordinal: 6 },
   ])
-  await settle(ledger, mixed, await send(ledger, mixed), ['created', 'rejected', 'created'])
-  const gone = { cause: 'missing', state: 'not_tracked', recordId: 'r', reason: null } as const
+  await settle(ledger, mixed, await send(ledger, mixed), ['created', 'refused', 'created'])
+  const gone = { cause: 'missing', state: 'not_owned', recordId: 'r', reason: null } as const
   await ledger.addRemovals(mixed.run, await ledger.claimRemovals(mixed.run), [
     { ...gone, number: 1, key: "o'ü" },
   ])
@@ -174,7 +174,7 @@ export async function fill(open: (clock: Clock) => Ledger | Promise<Ledger>): Pr
     batch.items.map(({ ordinal }, index) => {
       const text = STRANGE[index]!
       const texts = { reason: text, field: `/properties/${text}`, detail: text }
-      return outcome(ordinal, 'rejected', texts)
+      return outcome(ordinal, 'refused', texts)
     }),
   )
   await ledger.stageLinks(young.run, 1, [

@@ -4,19 +4,24 @@ import { expect, test } from 'vitest'
 import type { NotedDifference } from '../../../src/ledger/ledger.ts'
 import { printFirstDifferences, printRunDifferences } from '../../../src/cli/views/differences.ts'
 import { noDifferences } from '../../../src/core/domain/differences.ts'
-import { emptyStates, LINK_STATES, type RunState } from '../../../src/core/domain/books.ts'
-import { zeroCounts } from '../../../src/core/register.ts'
+import { emptyStates, type RunState } from '../../../src/core/domain/books.ts'
+import { tallyOf } from '../../../src/core/domain/outcome-counts.ts'
 
 const said = (
   state: RunState,
   compared: number,
-  parked = 0,
+  waiting = 0,
   kept = 0,
   kind: 'import' | 'mirror' = 'import',
 ): string => {
-  const states = { ...emptyStates(), unchanged: compared, kept }
+  const states = { ...emptyStates(), unchanged: compared, protected: kept }
   const counts = kept === 0 ? null : { values: kept, rows: kept, reasons: { changed: kept } }
-  const links = { read: parked, replaced: 0, states: { ...zeroCounts(LINK_STATES), parked } }
+  const links = {
+    read: waiting,
+    replaced: 0,
+    ...tallyOf('link', { target_missing: waiting }),
+  }
+  const rows = { read: compared + kept, ...tallyOf('row', states) }
   const lines: string[] = []
   const terminal = {
     out: (line = '') => void lines.push(line),
@@ -27,7 +32,7 @@ const said = (
   }
   printRunDifferences(
     terminal,
-    { kind, state, states, links, kept: counts },
+    { kind, state, rows, links, kept: counts },
     {
       found: noDifferences(),
       left: noDifferences(),
@@ -56,9 +61,9 @@ test('a mirror whose tables lack something is not equal', () => {
   expect(text).not.toContain('equal')
 })
 
-test('parked links are named next to what is equal', () => {
+test('waiting links are named next to what is equal', () => {
   const text = said('complete_with_differences', 3, 2)
-  expect(text).toMatch(/equal on both sides; 2 links are parked: their targets do not exist yet/)
+  expect(text).toMatch(/equal on both sides; 2 links are waiting: their targets do not exist yet/)
   expect(text).not.toContain('Both sides are equal')
 })
 

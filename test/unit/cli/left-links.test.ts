@@ -14,7 +14,7 @@ const link = (more: Partial<ReportedLink>): ReportedLink => ({
   to: 'svc_company',
   by: 'svc_domain',
   column: 'company',
-  state: 'parked',
+  state: 'target_missing',
   attempts: 0,
   sourceId: 'r1',
   targetId: null,
@@ -45,11 +45,11 @@ const said = (isScreen: boolean, links: readonly ReportedLink[]): string[] => {
 test('a link that waits is named with its line and its target, on a screen alone', () => {
   const links = [
     link({}),
-    link({ line: null, by: null, target: 'rec_7', state: 'rejected', code: 'not_found' }),
+    link({ line: null, by: null, target: 'rec_7', state: 'refused', code: 'not_found' }),
   ]
   expect(said(true, links)).toEqual([
-    '    parked    line 5 → svc_company with svc_domain looms.example',
-    '    rejected  key D-4 → svc_company with record rec_7: not_found',
+    '    target_missing line 5 → svc_company with svc_domain looms.example',
+    '    refused   key D-4 → svc_company with record rec_7: not_found',
   ])
   expect(said(false, links)).toEqual([])
 })

@@ -45,7 +45,7 @@ test('a live import is staging, sending, verifying or closing; one that has ende
   })
   expect(phaseText(half)).toBe('sending 33 %')
   for (let batch = 0; batch < 2; batch++)
-    await settle(ledger, claim, await send(ledger, claim), batch === 0 ? 'updated' : 'rejected')
+    await settle(ledger, claim, await send(ledger, claim), batch === 0 ? 'updated' : 'refused')
   const last = (await now(run))!
   expect(phaseText(last)).toBe('closing')
   expect(last).toMatchObject({

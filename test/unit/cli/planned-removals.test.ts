@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { printPlannedRemovals } from '../../../src/cli/views/removals.ts'
 import type { ReportedRemoval } from '../../../src/ledger/ledger.ts'
 
-const removal = (key: string, state: ReportedRemoval['state'] = 'planned'): ReportedRemoval => ({
+const removal = (key: string, state: ReportedRemoval['state'] = 'pending'): ReportedRemoval => ({
   number: 1,
   key,
   recordId: `rec_${key}`,
@@ -36,8 +36,8 @@ function said(
 }
 
 test('the first are named, and how many more there are, on a screen alone', () => {
-  const removals = [removal('a'), removal('b', 'unsent')]
-  const counts = { planned: 1_200, unsent: 1, not_tracked: 7 }
+  const removals = [removal('a'), removal('b', 'not_sent')]
+  const counts = { pending: 1_200, not_sent: 1, not_owned: 7 }
   expect(said(true, removals, counts)).toEqual([
     'Records without a row:',
     '  a (record rec_a)',

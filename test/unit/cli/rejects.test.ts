@@ -133,7 +133,7 @@ async function closed(
 }
 
 const refused = (ordinal: number, field: string | null, more: Partial<ItemOutcome> = {}) =>
-  outcome(ordinal, 'rejected', { field, detail: 'the service said why', ...more })
+  outcome(ordinal, 'refused', { field, detail: 'the service said why', ...more })
 
 const command = (run: number, options: Partial<RejectsOptions> = {}, json = false) =>
   said(config, (context) => rejects(context, String(run), { exact: false, ...options }), json)
@@ -150,7 +150,7 @@ test('rows whose records have changed since the plan are not for a spreadsheet',
 
 test.each([
   ['theirs', 'conflict', 'changed_since_plan', 'a retry keeps what others changed'],
-  ['reject', 'rejected', 'changed_by_others', 'a retry sets them aside again'],
+  ['reject', 'refused', 'changed_by_others', 'a retry sets them aside again'],
 ] as const)(
   'with on_conflict: %s a retry is not said to send over it',
   async (policy, state, reason, text) => {
@@ -178,7 +178,7 @@ test('a file for each kind of error, with what would be accepted', async () => {
       refused(5, '/properties/svc_wants/1'),
       refused(6, null, { code: 'conflict', reason: 'ambiguous_match' }),
       refused(7, '/properties/svc_spent'),
-      outcome(8, 'sent', { code: null, reason: null, field: null }),
+      outcome(8, 'in_flight', { code: null, reason: null, field: null }),
     ],
   )
   const { code, out } = await command(run, { directory: join(home, 'left') })

@@ -70,8 +70,8 @@ const unanswered = { code: null, reason: null, field: null, detail: null, httpSt
 test.each(['/data/0/properties/svc_email', '/properties/svc_email', 'svc_email'])(
   'a conflict in %s has the column that the property is mapped from',
   async (field) => {
-    const { shown, json } = await ended([outcome(1, 'rejected', { ...conflict, field })])
-    expect(await shown()).toMatch(/1 +rejected +unique_violation +mail +/)
+    const { shown, json } = await ended([outcome(1, 'refused', { ...conflict, field })])
+    expect(await shown()).toMatch(/1 +refused +unique_violation +mail +/)
     expect(await json()).toMatchObject({
       rejects: [{ column: 'mail' }],
       left: { rejects: [{ column: 'mail' }] },
@@ -83,16 +83,16 @@ test.each(['/data/0/properties/svc_email', '/properties/svc_email', 'svc_email']
 test('a conflict in a property that is not mapped, or in the whole record, has no column', async () => {
   const field = '/properties/svc_other'
   const { json } = await ended([
-    outcome(1, 'rejected', { ...conflict, field }),
-    outcome(2, 'rejected', { ...conflict, field: null }),
+    outcome(1, 'refused', { ...conflict, field }),
+    outcome(2, 'refused', { ...conflict, field: null }),
   ])
   expect(await json()).toMatchObject({ rejects: [{ column: null }, { column: null }] })
 })
 
 describe('rows in doubt', () => {
   test('have the reason that retry takes', async () => {
-    const { shown, json } = await ended([outcome(1, 'sent', unanswered)])
-    expect(await shown()).toMatch(/1 +failed +in_doubt/)
+    const { shown, json } = await ended([outcome(1, 'in_flight', unanswered)])
+    expect(await shown()).toMatch(/1 +outcome_unknown +in_doubt/)
     expect(await shown()).toContain(
       '1 row is in doubt: no answer came, and the service may hold it.',
     )
@@ -103,7 +103,9 @@ describe('rows in doubt', () => {
   })
 
   test('are counted', async () => {
-    const { shown } = await ended([1, 2].map((ordinal) => outcome(ordinal, 'sent', unanswered)))
+    const { shown } = await ended(
+      [1, 2].map((ordinal) => outcome(ordinal, 'in_flight', unanswered)),
+    )
     expect(await shown()).toContain(
       '2 rows are in doubt: no answer came, and the service may hold them.',
     )
@@ -111,7 +113,7 @@ describe('rows in doubt', () => {
 
   test('keep the reason that the service gave', async () => {
     const failed = { code: 'internal', reason: null, field: null, httpStatus: 500 }
-    const { json } = await ended([outcome(1, 'sent', failed)])
+    const { json } = await ended([outcome(1, 'in_flight', failed)])
     expect(await json()).toMatchObject({ rejects: [{ code: 'internal', reason: null }] })
   })
 })
@@ -158,9 +160,12 @@ test.each([
   ['create', 'retry looks for its record, and sends it only if there is none'],
 ] as const)('the rejects say why a row of mode %s is in doubt', async (mode, next) => {
   const said500 = { ...unanswered, code: 'internal', httpStatus: 500, detail: 'it broke' }
-  const { lines } = await ended([outcome(1, 'sent', unanswered), outcome(2, 'sent', said500)], {
-    mode,
-  })
+  const { lines } = await ended(
+    [outcome(1, 'in_flight', unanswered), outcome(2, 'in_flight', said500)],
+    {
+      mode,
+    },
+  )
   expect((await lines()).map((line) => (JSON.parse(line) as { detail: string }).detail)).toEqual([
     `no answer came to the request that held this row, so the service may hold it; ${next}`,
     `it broke; the service may hold the row all the same; ${next}`,

@@ -12,7 +12,7 @@ import { openSite } from './site.ts'
 it('links that wait for their targets need nobody', async () => {
   const site = await openSite({
     fill: async (ledger) => ({
-      run: (await linkedRun(ledger, [['a', 'x']], () => 'parked')).run,
+      run: (await linkedRun(ledger, [['a', 'x']], () => 'target_missing')).run,
     }),
   })
   try {

@@ -185,7 +185,7 @@ describe('pages and JSON', () => {
         [again, 'row', 'unchanged'],
         [compared, 'row', 'created'],
         [compared, 'difference', 'different'],
-        [rejects, 'row', 'rejected'],
+        [rejects, 'row', 'refused'],
       ]),
     )
     const rejected = byKey.events.find(({ run, kind }) => run === rejects && kind === 'row')!
@@ -263,7 +263,7 @@ describe('the overview', () => {
     })
     expect(await syncOf('deals')).toMatchObject({
       state: 'running, sending 50 %',
-      live: { percent: 50, parts: { created: 50, planned: 50 } },
+      live: { percent: 50, parts: { created: 50, pending: 50 } },
       attention: null,
       freshness: { state: 'never' },
     })

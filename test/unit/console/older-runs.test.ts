@@ -5,7 +5,7 @@ import { DatabaseSync } from '@photostructure/sqlite'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Overview } from '../../../src/console/views/overview.ts'
 import type { SyncView } from '../../../src/console/views/sync.ts'
-import { ITEM_STATES } from '../../../src/core/domain/books.ts'
+import { ITEM_STATES } from '../../../src/core/domain/outcomes.ts'
 import { openSite, type ConsoleSite } from './site.ts'
 
 let site: ConsoleSite

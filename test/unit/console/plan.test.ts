@@ -59,7 +59,7 @@ describe('the page of a plan', () => {
       create: 360,
       update: 360,
       equal: 90,
-      kept: 90,
+      protected: 90,
     })
     expect(plan.properties).toEqual([{ property: 'svc_email', rows: 360, cleared: 90, kept: 0 }])
     const text = await page(hidden, 'waits')
@@ -83,7 +83,7 @@ describe('the page of a plan', () => {
       /create[^]*?360/,
       /update[^]*?360/,
       /equal[^]*?90/,
-      /kept[^]*?90/,
+      /protected[^]*?90/,
       /100 of 1,000 rows to be sent were not looked up/,
     ])
       expect(asks).toMatch(said)
@@ -104,7 +104,7 @@ describe('the page of a plan', () => {
     }
     const lines = await all('')
     expect(lines).toEqual(Array.from({ length: 900 }, (_, at) => at + 2))
-    expect(await all('verdict=kept')).toHaveLength(90)
+    expect(await all('verdict=protected')).toHaveLength(90)
     expect(await all('property=svc_email')).toHaveLength(810)
     expect(await all('verdict=equal&property=svc_email')).toEqual([])
     // The key is in what is sent of every row, and no update changes it.

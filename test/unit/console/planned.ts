@@ -38,7 +38,7 @@ function imageOf(ordinal: number, property: string, text: string): BeforeImage {
   if (place === 9) {
     const value = { property, reason: 'changed', since: null, ours: text, theirs: `${text} theirs` }
     const kept = JSON.stringify([value])
-    return { ...common, verdict: 'kept', sent: json(null), kept, keptValues: 1 }
+    return { ...common, verdict: 'protected', sent: json(null), kept, keptValues: 1 }
   }
   return {
     ...common,

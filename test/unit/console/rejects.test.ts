@@ -78,7 +78,7 @@ it('says what a cell must have, and hides the first row of each group', async ()
 it('shows the first row of each group where values are shown', async () => {
   const { groups } = await json(shown, 'rejects')
   expect(groups.map(({ state, example }) => [state, example?.value, example?.detail])).toEqual([
-    ['rejected', null, 'SECRET detail'],
+    ['refused', null, 'SECRET detail'],
     ['invalid', 'SECRET value', 'SECRET detail'],
   ])
   const text = await page(shown, 'rejects')

@@ -43,7 +43,7 @@ it('has every fact that the command has', () => {
     keysChanged: 1,
     valuesKept: 6,
     links: 13,
-    left: { changed_since: 1, gone_already: 1 },
+    left: { changed_since: 1, already_gone: 1 },
     warnings: ['1 record that run 14 wrote has another key since, and is left as it is'],
   })
   const shown = shownOf(of)

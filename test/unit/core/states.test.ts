@@ -6,16 +6,18 @@ import {
   emptyStates,
   finalState,
   isBalanced,
-  ITEM_STATES,
   LIVE_STATES,
   NOT_READ_BACK,
-  REJECT_STATES,
   RUN_STATES,
-  sumOfStates,
-  TERMINAL_STATES,
   type Books,
-  type ItemState,
 } from '../../../src/core/domain/books.ts'
+import {
+  ITEM_STATES,
+  REJECT_STATES,
+  TERMINAL_STATES,
+  type ItemState,
+} from '../../../src/core/domain/outcomes.ts'
+import { countAll } from '../../../src/core/domain/outcome-counts.ts'
 
 const books = (read: number, states: Partial<Record<ItemState, number>>): Books => ({
   read,
@@ -33,8 +35,10 @@ const anyStates = fc.record(
 )
 
 describe('states', () => {
-  it('every state is terminal, planned or sent', () => {
-    expect([...TERMINAL_STATES, 'planned', 'sent'].toSorted()).toEqual([...ITEM_STATES].toSorted())
+  it('every state is terminal, pending or in flight', () => {
+    expect([...TERMINAL_STATES, 'pending', 'in_flight'].toSorted()).toEqual(
+      [...ITEM_STATES].toSorted(),
+    )
     expect(REJECT_STATES.every((state) => TERMINAL_STATES.includes(state))).toBe(true)
     expect(LIVE_STATES.every((state) => RUN_STATES.includes(state))).toBe(true)
     expect(LIVE_STATES).not.toContain(finalState(books(0, {})))
@@ -43,7 +47,7 @@ describe('states', () => {
   it('empty states are all zero, and a fresh object each time', () => {
     const states = emptyStates()
     states.created = 5
-    expect(sumOfStates(emptyStates())).toBe(0)
+    expect(countAll(emptyStates())).toBe(0)
     expect(Object.keys(emptyStates())).toEqual([...ITEM_STATES])
   })
 })
@@ -51,11 +55,11 @@ describe('states', () => {
 describe('isBalanced', () => {
   it.each([
     ['an empty run', books(0, {}), true],
-    ['every row in a terminal state', books(3, { created: 1, invalid: 1, unsent: 1 }), true],
+    ['every row in a terminal state', books(3, { created: 1, invalid: 1, not_sent: 1 }), true],
     ['a row without an item', books(3, { created: 2 }), false],
     ['an item without a row', books(1, { created: 2 }), false],
-    ['an item that is still planned', books(2, { created: 1, planned: 1 }), false],
-    ['an item that is still sent', books(2, { created: 1, sent: 1 }), false],
+    ['an item that is still pending', books(2, { created: 1, pending: 1 }), false],
+    ['an item that is still in flight', books(2, { created: 1, in_flight: 1 }), false],
   ])('%s', (_, given, expected) => {
     expect(isBalanced(given)).toBe(expected)
   })
@@ -63,9 +67,9 @@ describe('isBalanced', () => {
   it('holds exactly where terminal states alone add up to the rows read', () => {
     fc.assert(
       fc.property(anyStates, fc.integer({ min: -1, max: 1 }), (states, off) => {
-        const sum = sumOfStates(states)
+        const sum = countAll(states)
         const given = books(sum + off, states)
-        expect(isBalanced(given)).toBe(off === 0 && states.planned + states.sent === 0)
+        expect(isBalanced(given)).toBe(off === 0 && states.pending + states.in_flight === 0)
       }),
     )
   })
@@ -94,9 +98,9 @@ describe('finalState', () => {
     const look = (left: number, states: Partial<Record<ItemState, number>>) =>
       finalState(books(3, states), { left, isLook: true })
     expect(look(0, { unchanged: 3 })).toBe('complete')
-    expect(look(2, { unchanged: 1, unsent: 2 })).toBe('complete_with_differences')
-    expect(look(1, { unchanged: 1, unsent: 1, invalid: 1 })).toBe('complete_with_rejects')
-    const mended = finalState(books(3, { updated: 2, unsent: 1 }), { left: 1, isLook: false })
+    expect(look(2, { unchanged: 1, not_sent: 2 })).toBe('complete_with_differences')
+    expect(look(1, { unchanged: 1, not_sent: 1, invalid: 1 })).toBe('complete_with_rejects')
+    const mended = finalState(books(3, { updated: 2, not_sent: 1 }), { left: 1, isLook: false })
     expect(mended).toBe('complete_with_rejects')
   })
 

@@ -56,9 +56,9 @@ test('the worst of its syncs is the state of a group; one that did not end well 
     expect(groupStateOf(['complete', state])).toBe('failed')
 })
 
-test('a run that tries parked links answers for them, and for nothing else', () => {
+test('a run that tries waiting links answers for them, and for nothing else', () => {
   const run = { run: 1, workflow: 'w', reason: null }
-  const stateOf = (state: RunState, withoutParked: RunState, links: RunState) =>
+  const stateOf = (state: RunState, onceLinked: RunState, links: RunState) =>
     groupStateOf(
       countedStates([
         {
@@ -67,17 +67,17 @@ test('a run that tries parked links answers for them, and for nothing else', () 
           after: [],
           ...run,
           state,
-          withoutParked,
+          onceLinked,
           links: { ...run, state: links },
         },
       ]),
     )
-  const [parked, rejects] = ['complete_with_differences', 'complete_with_rejects'] as const
-  expect(stateOf(parked, 'complete', 'complete')).toBe('complete')
-  expect(stateOf(parked, 'complete', parked)).toBe(parked)
-  expect(stateOf(parked, parked, 'complete')).toBe(parked)
+  const [waiting, rejects] = ['complete_with_differences', 'complete_with_rejects'] as const
+  expect(stateOf(waiting, 'complete', 'complete')).toBe('complete')
+  expect(stateOf(waiting, 'complete', waiting)).toBe(waiting)
+  expect(stateOf(waiting, waiting, 'complete')).toBe(waiting)
   expect(stateOf(rejects, rejects, 'complete')).toBe(rejects)
-  expect(stateOf(parked, 'complete', 'failed')).toBe('failed')
+  expect(stateOf(waiting, 'complete', 'failed')).toBe('failed')
 })
 
 /** Syncs that are after some of those before them, in any order; which fail; and how many may run at a time. */

@@ -165,7 +165,7 @@ onEachLedger('a plan', () => {
     const { number } = await planned(scene)
     await scene.client.deleteRecord(CONTACT, (await scene.held('k1'))!.id)
     const end = await scene.run({ ...fast, plan: number })
-    expect(end.books.states).toMatchObject({ absent: 1, conflict: 1 })
+    expect(end.books.states).toMatchObject({ not_found: 1, conflict: 1 })
   })
 
   it.each([true, false])(

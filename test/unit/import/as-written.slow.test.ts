@@ -130,7 +130,7 @@ describe('a row with before-images', () => {
     // What was left out is known as ours all the same: a change of the source is no conflict.
     scene.rows(HEAD, [OURS.with(1, 'Jan').with(2, 'Unter')])
     const end = await scene.run()
-    expect(end.books.states).toMatchObject({ updated: 1, kept: 0 })
+    expect(end.books.states).toMatchObject({ updated: 1, protected: 0 })
     expect(await mapped(scene)).toMatchObject({ svc_first_name: 'Jan', svc_last_name: 'Unter' })
   })
 
@@ -198,7 +198,7 @@ describe('a row with before-images', () => {
       })
       // It is a record of the run: an undo deletes it.
       const undone = await scene.undo(end.run)
-      expect(undone.books.removals).toEqual({ removed: 1 })
+      expect(undone.books.removals).toEqual({ deleted: 1 })
       expect(await scene.held('k1')).toBeNull()
     },
   )

@@ -113,7 +113,7 @@ onEachLedger('before-images', () => {
       ['k1', 'ours 1', ''],
     ])
     const end = await scene.run(fast)
-    expect(end.books.states).toMatchObject({ absent: 1, updated: 1 })
+    expect(end.books.states).toMatchObject({ not_found: 1, updated: 1 })
     expect(await imagesOf(scene, end.run)).toEqual([
       {
         key: 'k1',

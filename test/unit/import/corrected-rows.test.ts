@@ -35,7 +35,7 @@ test('a nightly run is complete, with a note, while the source has the old cells
   for (let night = 0; night < 2; night++) {
     const end = await scene.run()
     expect(end.state).toBe('complete')
-    expect(end.books.states).toMatchObject({ unchanged: 1, corrected: 2, invalid: 0, rejected: 0 })
+    expect(end.books.states).toMatchObject({ unchanged: 1, corrected: 2, invalid: 0, refused: 0 })
     const run = (await scene.ledger.run(end.run))!
     expect(run.message).toBe(
       '2 rows were corrected by a retry, and the source still has the old values',
@@ -86,7 +86,7 @@ test('a row that the service has refused is not sent over its correction', async
   // A domain is unique: the second row is refused.
   scene.rows(head, [['a', 'A', 'a.example'], old])
   const first = await scene.run()
-  expect(first.books.states).toMatchObject({ created: 1, rejected: 1 })
+  expect(first.books.states).toMatchObject({ created: 1, refused: 1 })
   const raw = ['b', 'B', 'b.example']
   const correction = await scene.ledger.addCorrections(first.run, null, [{ ordinal: 2, raw }])
   await scene.retry(first.run, { correction })

@@ -41,5 +41,5 @@ test('a row that a repair holds back is no new record', async () => {
     })
   const noteWait = () => expect.unreachable('nothing is created')
   const end = await scene.reconcile({ repair: true }, { through: lesser, noteWait })
-  expect(end.books.states).toMatchObject({ created: 0, updated: 3, unsent: 1 })
+  expect(end.books.states).toMatchObject({ created: 0, updated: 3, not_sent: 1 })
 })

@@ -20,7 +20,7 @@ test('a run that ends while its source is read says that it was not read to its 
   expect(books).toMatchObject({
     read: 2,
     readToEnd: false,
-    states: { ...emptyStates(), unsent: 2 },
+    states: { ...emptyStates(), not_sent: 2 },
   })
   expect(message).toBe(
     'the source was not read to its end: 2 rows of it were, and nothing was sent',
@@ -84,7 +84,7 @@ test('a batch that may have been carried out stays in doubt, whatever its second
     const tuning = { in_flight: 1, resend_backoff_ms: [1] }
     await expect(s.run({ through, tuning })).rejects.toThrow()
     const { states } = await s.ledger.books(1)
-    expect({ what, sent: states.sent, planned: states.planned }).toEqual({
+    expect({ what, sent: states.in_flight, planned: states.pending }).toEqual({
       what,
       sent: 50,
       planned: 70,
@@ -129,7 +129,7 @@ test.each([500, 503] as const)(
     })
     expect(end).toMatchObject({
       state: 'cancelled',
-      books: { states: { updated: 1, failed: 1, unsent: 0 }, inDoubt: 1 },
+      books: { states: { updated: 1, outcome_unknown: 1, not_sent: 0 }, inDoubt: 1 },
     })
     expect(await scene.held('written')).not.toBeNull()
   },

@@ -64,7 +64,7 @@ test('such a run goes on where the key is put back', async () => {
   const end = await s.reconcile(DELETES, keysOfSteps(s.client, [s.lesser, s.client]))
   expect(end).toMatchObject({
     state: 'complete',
-    message: '4 differed: 4 extra; all of them mended; records without a row: 4 removed',
+    message: '4 differed: 4 extra; all of them mended; 4 deletions due = 4 deleted',
   })
   expect(s.left()).toBe(2)
 })
@@ -87,7 +87,7 @@ test('a key that is changed while the service deletes: what it does not find is 
   expect(left.at(-1)).toBe(3)
   expect(end).toMatchObject({
     state: 'complete',
-    message: '4 differed: 4 extra; all of them mended; records without a row: 4 removed',
+    message: '4 differed: 4 extra; all of them mended; 4 deletions due = 4 deleted',
   })
   expect(s.left()).toBe(2)
 })
@@ -105,7 +105,7 @@ test('to a key of reach user a record that it does not find any more is not gone
     { key: 'k4', kind: 'extra' },
   ])
   expect(await s.ledger.removalGroups(end.run)).toContainEqual(
-    expect.objectContaining({ state: 'unclear', reason: 'not_visible', records: 2 }),
+    expect.objectContaining({ state: 'unproven', reason: 'not_visible', records: 2 }),
   )
   expect(s.left()).toBe(4)
   const looked = await s.reconcile()
@@ -126,7 +126,7 @@ test('nor is one for which the deletion itself answers that there is none', asyn
   })
   expect(end).toMatchObject({ state: 'complete_with_differences' })
   expect(await s.ledger.removalGroups(end.run)).toContainEqual(
-    expect.objectContaining({ state: 'unclear', reason: 'not_visible', records: 1 }),
+    expect.objectContaining({ state: 'unproven', reason: 'not_visible', records: 1 }),
   )
   expect(s.left()).toBe(3)
 })
@@ -148,7 +148,7 @@ test('a record that somebody else deletes meanwhile is gone, to a key of reach o
   expect(end).toMatchObject({
     state: 'complete',
     message:
-      '4 differed: 4 extra; all of them mended; records without a row: 2 removed, 2 gone_already',
+      '4 differed: 4 extra; all of them mended; 4 deletions due = 4 deleted (already_gone 2)',
   })
   expect((await s.reconcile()).state).toBe('complete')
 })

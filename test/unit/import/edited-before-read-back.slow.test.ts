@@ -2,7 +2,7 @@
 // removal takes it for a form of the service's own.
 
 import { expect, it } from 'vitest'
-import { REMOVAL_STATES } from '../../../src/core/domain/removals.ts'
+import { DELETION_STATES } from '../../../src/core/domain/outcomes.ts'
 import type { ImportClient } from '../../../src/import/ports.ts'
 import type { ImportConfig } from '../../../config/index.ts'
 import { onSampledLedgers } from './each-ledger.ts'
@@ -73,7 +73,7 @@ onSampledLedgers('an edit between a write and its reading back', () => {
       const { rows } = await scene.ledger.removals(end.run, {
         after: 0,
         limit: 9,
-        states: REMOVAL_STATES,
+        states: DELETION_STATES,
       })
       expect(rows).toMatchObject([
         { key: 'k1', state: 'changed_since', reason: 'values_changed', detail: 'svc_first_name' },

@@ -94,7 +94,7 @@ test('a record that goes out of view after it was compared is not taken for dele
   expect(end.state).toBe('complete_with_differences')
   expect(await warningsOf(end.run)).toMatch(/does not see the private records of others: 2/)
   expect(await scene.ledger.removalGroups(end.run)).toMatchObject([
-    { state: 'unclear', reason: 'not_visible', records: 1 },
+    { state: 'unproven', reason: 'not_visible', records: 1 },
   ])
   expect(keysLeft()).toEqual(['k0', 'k1', 'k2', 'k3', 'k4'])
   // It is accepted still, so the next one finds it.

@@ -489,7 +489,7 @@ onSampledLedgers('a record that was written between two whole readings', () => {
       const end = await t.run()
       expect(await t.held('K')).toBe(expected)
       expect(await t.held('A')).toBe('a')
-      const { removed = 0, cleared = 0 } = end.books.removals ?? {}
+      const { deleted: removed = 0, cleared = 0 } = end.books.removals ?? {}
       expect(removed + cleared).toBe(1)
       expect((await t.run()).books.removals ?? {}).toEqual({})
     })

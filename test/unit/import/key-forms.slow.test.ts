@@ -59,7 +59,10 @@ test('a plan finds them, and a run of it writes them', async () => {
   expect(held(s)).toHaveLength(4)
   // It is taken back whole.
   const undone = await s.undo(end.run)
-  expect(undone).toMatchObject({ state: 'complete', books: { states: { updated: 3, kept: 0 } } })
+  expect(undone).toMatchObject({
+    state: 'complete',
+    books: { states: { updated: 3, protected: 0 } },
+  })
   expect(held(s)).toEqual(OLD)
   // And so is the undo.
   const again = await s.undo(undone.run)
@@ -94,7 +97,7 @@ test('an undo leaves what can be set once only, and restores the rest', async ()
   const undone = await s.undo(run)
   expect(undone).toMatchObject({
     state: 'complete',
-    books: { states: { updated: 1, rejected: 0 } },
+    books: { states: { updated: 1, refused: 0 } },
   })
   expect((await s.ledger.run(undone.run))!.warnings).toEqual([
     `1 value that run ${run} wrote cannot be given back: its property can be set once only`,

@@ -76,9 +76,11 @@ describe('a record at the end of known links', () => {
     const scene = await contacts()
     await linked(scene)
     domains(scene, 'bolt.example')
-    expect((await scene.run(companies())).books.removals).toEqual({ removed: 1 })
+    expect((await scene.run(companies())).books.removals).toEqual({ deleted: 1 })
     scene.rows(COLUMNS, PEOPLE)
-    expect((await scene.run()).books.links).toMatchObject({ states: { parked: 1, unchanged: 1 } })
+    expect((await scene.run()).books.links).toMatchObject({
+      states: { target_missing: 1, unchanged: 1 },
+    })
     const anew = await made(scene, 'acme.example')
     expect((await scene.links()).books.links).toMatchObject({ read: 1, states: { linked: 1 } })
     expect(await targetsOf(scene, 'C-1')).toEqual([anew])
@@ -92,12 +94,12 @@ describe('a record at the end of known links', () => {
     const settle = ledger.settleRemovals.bind(ledger)
     let breaks = 1
     ledger.settleRemovals = async (...given) => {
-      if (given[2].some(({ state }) => state === 'removed') && breaks-- > 0)
+      if (given[2].some(({ state }) => state === 'deleted') && breaks-- > 0)
         throw new Error('broken off')
       await settle(...given)
     }
     domains(scene, 'bolt.example')
-    expect((await scene.run({ ...companies(), tries: 2 })).books.removals).toEqual({ removed: 1 })
+    expect((await scene.run({ ...companies(), tries: 2 })).books.removals).toEqual({ deleted: 1 })
     ledger.settleRemovals = settle
     const anew = await made(scene, 'acme.example')
     expect((await scene.links()).books.links).toMatchObject({ read: 1, states: { linked: 1 } })
@@ -136,7 +138,7 @@ test('links of a record that is removed and made anew by another sync are asked 
   const scene = await contacts({ missing_rows: 'delete', missing_rows_max_percent: 100 })
   await linked(scene)
   scene.rows(COLUMNS, PEOPLE.slice(1))
-  expect((await scene.run()).books.removals).toEqual({ removed: 1 })
+  expect((await scene.run()).books.removals).toEqual({ deleted: 1 })
   await scene.client.createRecord(CONTACT, { svc_external_id: 'C-1' })
   scene.rows(COLUMNS, PEOPLE)
   const back = await scene.run()
@@ -163,7 +165,10 @@ test('of a row that asks for the deletion of its record no link is read, and non
   const run = await scene.run()
   expect(run).toMatchObject({
     state: 'complete',
-    books: { states: { withdrawn: 2 }, links: { read: 1, states: { unchanged: 1, unsent: 0 } } },
+    books: {
+      states: { deletion_requested: 2 },
+      links: { read: 1, states: { unchanged: 1, not_sent: 0 } },
+    },
   })
   const known = await scene.ledger.knownLinks(run.run, { after: null, limit: 10 })
   expect(known.links.map(({ key }) => key)).toEqual(['C-2'])
@@ -224,12 +229,12 @@ test('a link that a repair has made is known with the records of today', async (
   expect((await scene.run()).books.links).toMatchObject({ states: { unchanged: 2 } })
 })
 
-test('a ledger that was put back: parked links of the backup wait for their rows, and take the place of none', async () => {
+test('a ledger that was put back: waiting links of the backup wait for their rows, and take the place of none', async () => {
   const scene = await contacts()
   domains(scene, 'acme.example')
   await scene.run(companies())
   scene.rows(COLUMNS, [['C-1', 'Ada', 'bolt.example']])
-  expect((await scene.run()).books.links).toMatchObject({ states: { parked: 1 } })
+  expect((await scene.run()).books.links).toMatchObject({ states: { target_missing: 1 } })
   const backup = join(scene.folder, 'backup.db')
   backupFile(scene.ledger.place, backup)
   scene.rows(COLUMNS, [['C-1', 'Ada', 'acme.example']])

@@ -195,7 +195,7 @@ const removing = async (key: Key, where: keyof typeof SOURCES, move: Move): Prom
   await move(made)
   const run = await scene.run(how)
   await judge(made, before)
-  const { kept = 0, removed = 0 } = run.books.removals ?? {}
+  const { still_wanted: kept = 0, deleted: removed = 0 } = run.books.removals ?? {}
   expect(run.state).toBe('complete')
   expect(kept + removed).toBeLessThanOrEqual(before.size)
   const said = await made.warnings(run)
@@ -283,7 +283,7 @@ test('a missing key costs one look-up for a hundred, and no second reading', asy
     return read(...given)
   }
   const run = await scene.run(how)
-  expect(run.books.removals).toEqual({ kept: 150 })
+  expect(run.books.removals).toEqual({ still_wanted: 150 })
   expect(await made.warnings(run)).toMatch(/150 records without a row are left as they are/)
   expect(pages).toBe(3)
 })

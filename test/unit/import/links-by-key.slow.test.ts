@@ -309,14 +309,14 @@ describe('people who move keys between the rows and the links of one run', () =>
   })
 })
 
-describe('parked links', () => {
+describe('waiting links', () => {
   test.each(MOVES)('%s', async (_, move) => {
     const scene = await sceneOf({ mode: 'import', service: () => startService() })
     scene.rows(
       COLUMNS,
       [...OLD, ...NEW].map(([id, name]) => [id!, name!, 'late.example']),
     )
-    expect((await scene.run(how)).books.links).toMatchObject({ states: { parked: 5 } })
+    expect((await scene.run(how)).books.links).toMatchObject({ states: { target_missing: 5 } })
     await move(scene)
     await company(scene, 'late.example')
     const run = await scene.links(how)

@@ -104,7 +104,7 @@ const asked = (scene: Scene) => {
 
 const rejects = async ({ ledger }: Scene, run: number) => {
   const { links } = await ledger.reportLinks(run, {
-    states: ['rejected', 'failed', 'unsent', 'parked', 'skipped'],
+    states: ['refused', 'outcome_unknown', 'not_sent', 'target_missing', 'not_wanted'],
     after: { ordinal: 0, number: 0 },
     limit: 100,
   })
@@ -172,7 +172,7 @@ const ANSWERS = [
 ] as const
 
 test.each(ANSWERS)(
-  'a link is parked until its target comes, and is made then without the source: answers %s',
+  'a link is waiting until its target comes, and is made then without the source: answers %s',
   async (_, through) => {
     const scene = await linking()
     scene.rows(COLUMNS, [
@@ -182,12 +182,12 @@ test.each(ANSWERS)(
     const first = await scene.run()
     expect(first).toMatchObject({
       state: 'complete_with_differences',
-      message: '2 links are parked: their targets do not exist yet',
-      books: { links: { states: { parked: 2 } } },
+      message: '2 links are waiting: their targets do not exist yet',
+      books: { links: { states: { target_missing: 2 } } },
     })
     expect(await rejects(scene, first.run)).toEqual([
-      [1, 'parked', 'target_missing', 'company'],
-      [2, 'parked', 'target_missing', 'company'],
+      [1, 'target_missing', 'target_missing', 'company'],
+      [2, 'target_missing', 'target_missing', 'company'],
     ])
     scene.rows(['domain'], [['acme.example']])
     const contacts = { name: 'contacts', kind: 'import', import: { links: [byDomain] } }
@@ -200,7 +200,7 @@ test.each(ANSWERS)(
     expect(taken).toMatchObject({
       state: 'complete_with_differences',
       rows: 0,
-      books: { read: 0, links: { read: 2, states: { linked: 1, parked: 1 } } },
+      books: { read: 0, links: { read: 2, states: { linked: 1, target_missing: 1 } } },
     })
     expect(await targetsOf(scene, 'C-1')).toHaveLength(1)
     // What writes nothing wakes nobody.
@@ -210,7 +210,7 @@ test.each(ANSWERS)(
 )
 
 test.each(['upsert', 'create'] as const)(
-  'a parked link finds the record of its row where no answer has named it (%s)',
+  'a waiting link finds the record of its row where no answer has named it (%s)',
   async (mode) => {
     const scene = await linking({}, { mode, verify: 'none' })
     scene.rows(COLUMNS, [
@@ -218,12 +218,12 @@ test.each(['upsert', 'create'] as const)(
       ['C-2', 'Ben', 'acme.example'],
     ])
     const first = await scene.run({ through: bare })
-    expect(first.books.links?.states).toMatchObject({ parked: 2 })
+    expect(first.books.links?.states).toMatchObject({ target_missing: 2 })
     const { id } = (await scene.held('C-2'))!
     await scene.client.deleteRecord(CONTACT, id)
     const [zebra] = await companies(scene, 'zebra.example', 'acme.example')
     const end = await scene.links({ through: bare })
-    expect(end.books.links).toMatchObject({ read: 2, states: { linked: 1, rejected: 1 } })
+    expect(end.books.links).toMatchObject({ read: 2, states: { linked: 1, refused: 1 } })
     expect(await targetsOf(scene, 'C-1')).toEqual([zebra])
     expect(await rejects(scene, end.run)).toEqual([[0, 'rejected', 'source_missing', 'company']])
   },
@@ -241,14 +241,14 @@ test.each(ANSWERS)(
       expect((await scene.run({ ...asCompanies, others, through })).resolves).toBeUndefined()
     }
     expect(await scene.run({ others, beforeClose })).toMatchObject({
-      books: { links: { states: { parked: 1 } } },
+      books: { links: { states: { target_missing: 1 } } },
       resolves: ['contacts'],
     })
     // The record is gone although the ledger has it: the run that was started for it starts no other.
     const [company] = [...scene.service.records(COMPANY)]
     await scene.client.deleteRecord(COMPANY, company!.id)
     const taken = await scene.links({ others })
-    expect(taken).toMatchObject({ books: { links: { states: { parked: 1 } } } })
+    expect(taken).toMatchObject({ books: { links: { states: { target_missing: 1 } } } })
     expect(taken.resolves).toBeUndefined()
   },
 )
@@ -259,14 +259,14 @@ test('a target that does not exist is an error, or is left out, where the sync s
   const first = await scene.run()
   expect(first).toMatchObject({
     state: 'complete_with_rejects',
-    books: { states: { created: 1 }, links: { states: { rejected: 1 } } },
+    books: { states: { created: 1 }, links: { states: { refused: 1 } } },
   })
   expect(await rejects(scene, first.run)).toEqual([[1, 'rejected', 'target_missing', 'company']])
   const skipping = await linking({ missing: 'skip' })
   skipping.rows(COLUMNS, [['C-1', 'Ada', 'acme.example']])
   expect(await skipping.run()).toMatchObject({
     state: 'complete',
-    books: { links: { read: 1, states: { skipped: 1 } } },
+    books: { links: { read: 1, states: { not_wanted: 1 } } },
   })
 })
 
@@ -329,7 +329,7 @@ test('record ids: one that does not exist is an outcome of its link alone', asyn
   )
   const run = await scene.run()
   expect(run).toMatchObject({
-    books: { states: { created: 2 }, links: { states: { linked: 1, rejected: 1 } } },
+    books: { states: { created: 2 }, links: { states: { linked: 1, refused: 1 } } },
   })
   expect(await rejects(scene, run.run)).toEqual([[1, 'rejected', 'target_missing', 'company']])
 })
@@ -343,7 +343,7 @@ test('a cell that cannot be a key rejects its link, and nothing else of the row'
   const run = await scene.run()
   expect(run).toMatchObject({
     state: 'complete_with_rejects',
-    books: { states: { created: 1 }, links: { read: 1, states: { rejected: 1 } } },
+    books: { states: { created: 1 }, links: { read: 1, states: { refused: 1 } } },
   })
   expect(await rejects(scene, run.run)).toEqual([[1, 'rejected', 'not_a_key', 'company']])
 })
@@ -361,14 +361,17 @@ test('a row that was not written has no links yet; one that maps is linked by a 
   await companies(scene, 'acme.example')
   scene.rows(COLUMNS, [['C-1', 'Ada', 'acme.example']])
   const run = await scene.run()
-  expect(run.books).toMatchObject({ states: { absent: 1 }, links: { states: { skipped: 1 } } })
+  expect(run.books).toMatchObject({
+    states: { not_found: 1 },
+    links: { states: { not_wanted: 1 } },
+  })
   expect(await rejects(scene, run.run)).toEqual([[1, 'skipped', 'row_spared', 'company']])
 })
 
 test('of several links that runs have left, where one is allowed, the one that was read last is taken up', async () => {
   const scene = await linking()
   scene.rows(COLUMNS, [['C-1', 'Ada', 'zebra.example']])
-  expect((await scene.run()).books.links?.states).toMatchObject({ parked: 1 })
+  expect((await scene.run()).books.links?.states).toMatchObject({ target_missing: 1 })
   scene.rows(COLUMNS, [['C-1', 'Ada B', 'acme.example']])
   const facts = {
     kind: 'problem',
@@ -381,7 +384,7 @@ test('of several links that runs have left, where one is allowed, the one that w
     through: (client) =>
       clientWith(client, { batchUpsert: () => Promise.reject(new ServiceFailure('away', facts)) }),
   })
-  expect(cut.books.links?.states).toMatchObject({ unsent: 1 })
+  expect(cut.books.links?.states).toMatchObject({ not_sent: 1 })
   const [acme] = await companies(scene, 'acme.example', 'zebra.example')
   const end = await scene.links()
   expect(end.books.links).toMatchObject({ read: 1, states: { linked: 1 } })
@@ -416,10 +419,10 @@ test('links of rows that the service refuses are not sent', async () => {
     })
   const run = await scene.run({ through })
   expect(run.books).toMatchObject({
-    states: { created: 1, rejected: 1 },
-    links: { states: { linked: 1, unsent: 1 } },
+    states: { created: 1, refused: 1 },
+    links: { states: { linked: 1, not_sent: 1 } },
   })
-  expect(await rejects(scene, run.run)).toEqual([[2, 'unsent', 'row_not_written', 'company']])
+  expect(await rejects(scene, run.run)).toEqual([[2, 'not_sent', 'row_not_written', 'company']])
   // The row is sent again by the next run, and its link with it.
   expect((await scene.run()).books.links).toMatchObject({ states: { linked: 1, unchanged: 1 } })
 })
@@ -471,7 +474,7 @@ test('a link at which the service fails is sent five times; then it failed, and 
   const through = failing(() => (times++ === 0 || times > 2 ? failure(500) : null))
   const tuning = { item_backoff_ms: [1], in_flight: 1 }
   const run = await scene.run({ through, tuning })
-  expect(run.books.links).toMatchObject({ states: { linked: 1, failed: 1 } })
+  expect(run.books.links).toMatchObject({ states: { linked: 1, outcome_unknown: 1 } })
   expect(times).toBe(6)
   expect(run.state).toBe('complete_with_rejects')
   expect((await scene.links()).books.links).toMatchObject({ states: { linked: 1 } })
@@ -570,9 +573,12 @@ test('a sync that only links: rows are found, nothing of them is written, and kn
   const first = await scene.run()
   expect(first).toMatchObject({
     state: 'complete_with_differences',
-    books: { states: { exists: 1, absent: 1 }, links: { states: { linked: 1, parked: 1 } } },
+    books: {
+      states: { exists: 1, not_found: 1 },
+      links: { states: { linked: 1, target_missing: 1 } },
+    },
   })
-  expect(first.message).toBe('1 link is parked: its target does not exist yet')
+  expect(first.message).toBe('1 link is waiting: its target does not exist yet')
   expect(await targetsOf(scene, 'C-1')).toEqual([acme])
   expect(scene.service.stats().byOperation['batchUpsert'] ?? 0).toBe(0)
   expect(ada).toBeDefined()
@@ -616,11 +622,11 @@ test('a sync that only links: several rows of one record, each with its own targ
   expect((await targetsOf(scene, 'D-1')).toSorted()).toEqual(contacts.toSorted())
 })
 
-test('a parked link whose record comes later is made by the task', async () => {
+test('a waiting link whose record comes later is made by the task', async () => {
   const scene = await linkSync()
   await companies(scene, 'acme.example')
   scene.rows(['contact', 'domain'], [['C-1', 'acme.example']])
-  expect((await scene.run()).books.links).toMatchObject({ states: { parked: 1 } })
+  expect((await scene.run()).books.links).toMatchObject({ states: { target_missing: 1 } })
   await made(scene, CONTACT, 'svc_external_id', ['C-1'])
   expect(await scene.links()).toMatchObject({
     state: 'complete',
@@ -719,14 +725,17 @@ test('a row that asks for the deletion of its record asks for no links', async (
   ])
   expect(await scene.run()).toMatchObject({
     state: 'complete',
-    books: { states: { withdrawn: 1, created: 1 }, links: { read: 1, states: { linked: 1 } } },
+    books: {
+      states: { deletion_requested: 1, created: 1 },
+      links: { read: 1, states: { linked: 1 } },
+    },
   })
 })
 
 test('links that were left are taken up by a sync with delete_when too', async () => {
   const scene = await linking({}, { delete_when: { column: 'state', equals: ['gone'] } })
   scene.rows([...COLUMNS, 'state'], [['C-1', 'Ada', 'acme.example', '']])
-  expect((await scene.run()).books.links).toMatchObject({ states: { parked: 1 } })
+  expect((await scene.run()).books.links).toMatchObject({ states: { target_missing: 1 } })
   await companies(scene, 'acme.example')
   expect(await scene.links()).toMatchObject({
     state: 'complete',
@@ -761,10 +770,10 @@ test('a link to a record that a run removed waits for it, and is made again when
   ]
   await runCompanies(acme!, bolt!)
   expect((await runContacts()).books.links).toMatchObject({ states: { linked: 1 } })
-  expect((await runCompanies(bolt!)).books.removals).toEqual({ removed: 1 })
+  expect((await runCompanies(bolt!)).books.removals).toEqual({ deleted: 1 })
   expect(await runContacts()).toMatchObject({
     state: 'complete_with_differences',
-    books: { links: { states: { parked: 1 } } },
+    books: { links: { states: { target_missing: 1 } } },
   })
   expect((await runCompanies(acme!, bolt!)).resolves).toEqual(['contacts'])
   expect((await runContacts()).books.links).toMatchObject({ states: { linked: 1 } })
@@ -794,7 +803,7 @@ test('a link that the service answers and does not keep is not known as linked; 
       },
     })
   const run = await scene.run({ through })
-  expect(run.books.links).toMatchObject({ read: 3, states: { linked: 1, not_kept: 2 } })
+  expect(run.books.links).toMatchObject({ read: 3, states: { linked: 1, vanished: 2 } })
   expect(isBalanced(run.books)).toBe(true)
   expect(run.state).toBe('complete_with_differences')
   expect(run.message).toContain('2 links were answered as made and are not there')
@@ -868,14 +877,14 @@ test('two rows that name the only place of a record by two values: the last one 
     ['C-3', 'Cem', 'b@x.example'],
   ])
   const run = await scene.run()
-  expect(run.books.links).toMatchObject({ states: { linked: 2, skipped: 1 } })
+  expect(run.books.links).toMatchObject({ states: { linked: 2, not_wanted: 1 } })
   expect(await rejects(scene, run.run)).toEqual([[1, 'skipped', 'one_source', 'company']])
   expect(await targetsOf(scene, 'C-1')).toEqual([])
   expect(await targetsOf(scene, 'C-3')).toHaveLength(1)
   expect(run.state).toBe('complete')
   const before = asked(scene).links
   const again = await scene.run()
-  expect(again.books.links).toMatchObject({ states: { unchanged: 2, skipped: 1 } })
+  expect(again.books.links).toMatchObject({ states: { unchanged: 2, not_wanted: 1 } })
   expect(asked(scene).links).toBe(before)
   expect((await scene.reconcile()).state).toBe('complete')
 })
@@ -921,7 +930,7 @@ test('links at which the service fails end as failed in a bounded time, and the 
       },
     })
   const run = await scene.run({ through, tuning: { item_backoff_ms: [1] } })
-  expect(run.books.links).toMatchObject({ states: { linked: 48, failed: 12 } })
+  expect(run.books.links).toMatchObject({ states: { linked: 48, outcome_unknown: 12 } })
   expect(times).toBe(60)
 })
 

@@ -143,7 +143,7 @@ async function interruptible(more: Partial<ImportConfig>) {
         ]),
       )
     },
-    async left(run: number, state: 'conflict' | 'rejected' | 'kept') {
+    async left(run: number, state: 'conflict' | 'refused' | 'protected') {
       const items = await scene.ledger.report(run, { states: [state], after: 0, limit: 9 })
       return items.map(({ key, reason, detail }) => ({ key, reason, detail }))
     },
@@ -179,7 +179,7 @@ describe('a plan', () => {
     expect(isBalanced(end.books)).toBe(true)
     expect(end).toMatchObject({
       state: 'complete_with_rejects',
-      books: { states: { conflict: 1, unsent: 0, failed: 0 } },
+      books: { states: { conflict: 1, not_sent: 0, outcome_unknown: 0 } },
     })
     const { created, updated } = end.books.states
     expect([created + updated, isDone(name) ? created : 0]).toEqual([3, 0])
@@ -316,7 +316,7 @@ describe('a look-up is as old as its request', () => {
     world.scene.rows(HEAD, three('new'))
     const slow = slowLook(1, () => world.edit('k1', { svc_first_name: 'by hand' }))
     const end = await world.scene.run(slow.options)
-    expect(end.books.states).toMatchObject({ updated: 2, kept: 1 })
+    expect(end.books.states).toMatchObject({ updated: 2, protected: 1 })
     expect((await world.names())['k1']).toEqual(['by hand', 'L 1'])
   })
 
@@ -327,7 +327,7 @@ describe('a look-up is as old as its request', () => {
     // The first one is of the stage.
     const slow = slowLook(2, () => world.edit('k1', { svc_first_name: 'by hand' }))
     const end = await world.scene.undo(run, {}, slow.options)
-    expect(end.books.states).toMatchObject({ updated: 2, kept: 1 })
+    expect(end.books.states).toMatchObject({ updated: 2, protected: 1 })
     expect((await world.names())['k1']).toEqual(['by hand', 'L 1'])
   })
 
@@ -337,7 +337,7 @@ describe('a look-up is as old as its request', () => {
     const { run } = await world.scene.run(fast)
     const slow = slowLook(1, () => world.edit('k1', { svc_first_name: 'by hand' }))
     const end = await world.scene.undo(run, {}, slow.options)
-    expect(end.books.removals).toMatchObject({ removed: 2, changed_since: 1 })
+    expect(end.books.removals).toMatchObject({ deleted: 2, changed_since: 1 })
     expect(await world.names()).toEqual({ k1: ['by hand', 'L 1'] })
   })
 })
@@ -349,9 +349,9 @@ describe('an undo', () => {
     const { run } = await scene.run(fast)
     const meanwhile = () => edit('k1', { svc_first_name: 'by hand' })
     const end = await scene.undo(run, {}, interrupted(name, meanwhile))
-    expect(end.books.states).toMatchObject({ updated: 2, kept: 1 })
+    expect(end.books.states).toMatchObject({ updated: 2, protected: 1 })
     expect(await world.names()).toEqual({ ...ours('old'), k1: ['by hand', 'L 1'] })
-    expect(await world.left(end.run, 'kept')).toEqual([
+    expect(await world.left(end.run, 'protected')).toEqual([
       { key: 'k1', reason: 'changed_since', detail: isLost(name) ? MAYBE_WRITTEN : null },
     ])
   })
@@ -495,8 +495,8 @@ describe('on_conflict: reject', () => {
       expect(end.books.states).toMatchObject({ updated: 3 })
       return
     }
-    expect(end.books.states).toMatchObject({ updated: 2, rejected: 1 })
-    const [row] = await world.left(end.run, 'rejected')
+    expect(end.books.states).toMatchObject({ updated: 2, refused: 1 })
+    const [row] = await world.left(end.run, 'refused')
     expect(row).toMatchObject({ key: 'k1', reason: 'changed_by_others' })
     expect(row!.detail!.endsWith(MAYBE_WRITTEN)).toBe(isLost(name))
   })

@@ -73,7 +73,7 @@ onSampledLedgers('what looks like a form of a value', () => {
     const end = await scene.run(fast)
     expect(await firstOf(scene)).toBe('ANNA')
     if (onConflict === 'theirs') expect(kept(end)).toEqual({ look_alike: 1 })
-    else expect(end.books.states).toMatchObject({ rejected: 1 })
+    else expect(end.books.states).toMatchObject({ refused: 1 })
   })
 
   it('is ours if the answer has shown it, also after other properties were sent', async () => {

@@ -55,8 +55,8 @@ test('is in doubt where the service cannot be asked', async () => {
     clientWith(client, { queryRecords: () => Promise.reject(new Error('away')) })
   const { scene, run, rows } = await lost(true, away)
   expect(rows).toMatchObject([{ key: 'k1', kind: 'extra', repaired: false }])
-  const page = { after: 0, limit: 9, states: ['failed'] as const }
+  const page = { after: 0, limit: 9, states: ['outcome_unknown'] as const }
   expect((await scene.ledger.removals(run, page)).rows).toMatchObject([
-    { key: 'k1', state: 'failed', inDoubt: true },
+    { key: 'k1', state: 'outcome_unknown', inDoubt: true },
   ])
 })

@@ -172,9 +172,9 @@ onEachLedger('a record that was made of a part of a row', () => {
     const end = await scene.run({ ...fast, through: goneAtLast(scene) })
     expect(end).toMatchObject({
       state: 'complete_with_rejects',
-      books: { states: { rejected: 1, created: 0 } },
+      books: { states: { refused: 1, created: 0 } },
     })
-    const [row] = await scene.ledger.report(end.run, { states: ['rejected'], after: 0, limit: 9 })
+    const [row] = await scene.ledger.report(end.run, { states: ['refused'], after: 0, limit: 9 })
     expect(row).toMatchObject({ reason: 'made_in_part' })
     expect(row!.detail).toContain('that is incomplete')
     expect((await scene.retry(end.run, undefined, fast)).state).toBe('complete')

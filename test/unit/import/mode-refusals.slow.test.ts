@@ -60,7 +60,7 @@ describe.each(['create', 'update'] as const)('mode %s', (mode) => {
       const end = await scene.run({ ...fast, through: refusing(mode, '"ours 70"', { status }) })
       const done = mode === 'create' ? 'created' : 'updated'
       expect(end.state).toBe('complete_with_rejects')
-      expect(end.books.states).toMatchObject({ [done]: 119, rejected: 1 })
+      expect(end.books.states).toMatchObject({ [done]: 119, refused: 1 })
       const held = scene.service
         .records(CONTACT)
         .map(({ properties }) => properties['svc_first_name'])
@@ -108,7 +108,7 @@ it('a create that is refused because another property is taken is rejected', asy
   const field = '/data/0/properties/svc_first_name'
   const through = refusing('create', '"ours 1"', { status: 409, field })
   const end = await scene.run({ ...fast, through })
-  expect(end.books.states).toMatchObject({ created: 2, exists: 0, rejected: 1 })
+  expect(end.books.states).toMatchObject({ created: 2, exists: 0, refused: 1 })
 })
 
 it('an update that is refused alone because its record is gone is absent', async () => {
@@ -128,7 +128,7 @@ it('an update that is refused alone because its record is gone is absent', async
     })
   }
   const end = await scene.run({ ...fast, through })
-  expect(end).toMatchObject({ state: 'complete', books: { states: { updated: 59, absent: 1 } } })
+  expect(end).toMatchObject({ state: 'complete', books: { states: { updated: 59, not_found: 1 } } })
 })
 
 it('a lost create whose row was answered 500 is not sent again where a second record could be made', async () => {

@@ -112,7 +112,7 @@ describe('create', () => {
     }
     const end = await scene.run({ ...fast, through })
     expect(end.state).toBe('complete_with_rejects')
-    expect(end.books).toMatchObject({ states: { created: 2, failed: 1 }, inDoubt: 1 })
+    expect(end.books).toMatchObject({ states: { created: 2, outcome_unknown: 1 }, inDoubt: 1 })
     expect(heldNames(scene).get('k1')).toBe('theirs')
     expect((await scene.retry(end.run, {}, fast)).books.states).toMatchObject({ exists: 1 })
   })
@@ -130,7 +130,7 @@ describe('create', () => {
     const end = await scene.run({ ...fast, through })
     expect(end).toMatchObject({
       state: 'complete',
-      books: { states: { created: 3, exists: 1, rejected: 0 } },
+      books: { states: { created: 3, exists: 1, refused: 0 } },
     })
     expect(heldNames(scene).get('k2')).toBe('theirs')
   })
@@ -170,7 +170,7 @@ describe('create', () => {
     const end = await scene.run({ ...fast, through: losesFirst('batchCreate', false) })
     expect(end).toMatchObject({
       state: 'complete_with_rejects',
-      books: { states: { failed: 3 }, inDoubt: 3 },
+      books: { states: { outcome_unknown: 3 }, inDoubt: 3 },
     })
     expect((await scene.retry(end.run, {}, fast)).books.states).toMatchObject({ created: 3 })
     expect(scene.service.records(CONTACT)).toHaveLength(3)
@@ -180,7 +180,7 @@ describe('create', () => {
     const scene = await create()
     scene.rows(HEAD, numbered(3, 'ours'))
     const first = await scene.run({ ...fast, through: losesAndEnds(true), ending: 'cancelled' })
-    expect(first.books).toMatchObject({ states: { failed: 3 }, inDoubt: 3 })
+    expect(first.books).toMatchObject({ states: { outcome_unknown: 3 }, inDoubt: 3 })
     scene.rows(HEAD, [...numbered(2, 'ours'), ['k2', 'changed since']])
     const next = await scene.run(fast)
     expect(next.books).toMatchObject({ states: { created: 2, exists: 1 }, lookedUp: 2 })
@@ -191,7 +191,7 @@ describe('create', () => {
     const scene = await create()
     scene.rows(HEAD, numbered(3, 'ours'))
     const first = await scene.run({ ...fast, through: losesAndEnds(false), ending: 'cancelled' })
-    expect(first.books).toMatchObject({ states: { failed: 3 }, inDoubt: 3 })
+    expect(first.books).toMatchObject({ states: { outcome_unknown: 3 }, inDoubt: 3 })
     const second = await scene.run(fast)
     expect(second.books.states).toMatchObject({ created: 3 })
     // Its key is looked up again, as one that may have several records.
@@ -262,7 +262,7 @@ describe('create', () => {
     await scene.client.deleteRecord(CONTACT, (await scene.held('k3'))!.id)
     const looked = await scene.reconcile({}, fast)
     expect(looked.differences).toMatchObject([{ key: 'k3', kind: 'missing' }])
-    expect(looked.books.states).toMatchObject({ unchanged: 1, exists: 2, unsent: 1 })
+    expect(looked.books.states).toMatchObject({ unchanged: 1, exists: 2, not_sent: 1 })
     const repaired = await scene.reconcile({ repair: true }, fast)
     expect(repaired).toMatchObject({
       state: 'complete',
@@ -287,13 +287,13 @@ describe('update', () => {
     expect(end).toMatchObject({
       state: 'complete',
       message: '2 rows are not there, and were not created',
-      books: { states: { updated: 120, absent: 2 }, readBack: { equal: 120 } },
+      books: { states: { updated: 120, not_found: 2 }, readBack: { equal: 120 } },
     })
     expect(isBalanced(end.books)).toBe(true)
     const names = heldNames(scene)
     expect(names.size).toBe(120)
     expect(names.get('k119')).toBe('new 119')
-    expect((await scene.run(fast)).books.states).toMatchObject({ unchanged: 120, absent: 2 })
+    expect((await scene.run(fast)).books.states).toMatchObject({ unchanged: 120, not_found: 2 })
   })
 
   /** Another program makes the record of a key its own: another key, other values. */
@@ -315,7 +315,7 @@ describe('update', () => {
     expect(end).toMatchObject({
       state: 'complete',
       message: '1 row is not there, and was not created',
-      books: { states: { updated: 3, absent: 1, rejected: 0 } },
+      books: { states: { updated: 3, not_found: 1, refused: 0 } },
     })
     expect(Object.fromEntries(heldNames(scene))).toEqual({
       'k0-theirs': 'theirs',
@@ -326,9 +326,9 @@ describe('update', () => {
     })
     // As it was sent once, but not to a record that has the key.
     scene.rows(HEAD, numbered(4, 'new'))
-    expect((await scene.run(fast)).books.states).toMatchObject({ updated: 3, absent: 1 })
+    expect((await scene.run(fast)).books.states).toMatchObject({ updated: 3, not_found: 1 })
     const looked = await scene.reconcile({ repair: true }, fast)
-    expect(looked).toMatchObject({ state: 'complete', books: { states: { absent: 1 } } })
+    expect(looked).toMatchObject({ state: 'complete', books: { states: { not_found: 1 } } })
     expect(heldNames(scene).get('k0-theirs')).toBe('theirs')
   })
 
@@ -385,7 +385,10 @@ describe('update', () => {
       })
     }
     const end = await scene.run({ ...fast, through })
-    expect(end).toMatchObject({ state: 'complete', books: { states: { updated: 59, absent: 1 } } })
+    expect(end).toMatchObject({
+      state: 'complete',
+      books: { states: { updated: 59, not_found: 1 } },
+    })
     expect(isBalanced(end.books)).toBe(true)
     const names = heldNames(scene)
     expect(['k3-theirs', 'k4-theirs', 'k4', 'k5'].map((key) => names.get(key))).toEqual([
@@ -413,7 +416,10 @@ describe('update', () => {
           },
         }),
     })
-    expect(end).toMatchObject({ state: 'complete', books: { states: { updated: 59, absent: 1 } } })
+    expect(end).toMatchObject({
+      state: 'complete',
+      books: { states: { updated: 59, not_found: 1 } },
+    })
     expect(heldNames(scene).get('k3-theirs')).toBe('theirs')
   })
 
@@ -484,7 +490,7 @@ describe('update', () => {
     const end = await scene.run(fast)
     expect(end).toMatchObject({
       state: 'complete',
-      books: { states: { updated: 3, absent: 1 }, replayed: 0 },
+      books: { states: { updated: 3, not_found: 1 }, replayed: 0 },
     })
     expect(heldNames(scene)).toEqual(
       new Map([
@@ -505,8 +511,8 @@ describe('update', () => {
     await scene.client.createRecord(CONTACT, { svc_last_name: 'k1', svc_first_name: 'old' })
     scene.rows(HEAD, numbered(2, 'new'))
     const end = await scene.run(fast)
-    expect(end.books.states).toMatchObject({ updated: 1, rejected: 1 })
-    const [row] = await scene.ledger.report(end.run, { states: ['rejected'], after: 0, limit: 9 })
+    expect(end.books.states).toMatchObject({ updated: 1, refused: 1 })
+    const [row] = await scene.ledger.report(end.run, { states: ['refused'], after: 0, limit: 9 })
     expect(row).toMatchObject({ code: 'conflict', reason: 'ambiguous_match', key: 'k0' })
   })
 
@@ -559,7 +565,7 @@ describe('update', () => {
     const looked = await scene.reconcile({}, fast)
     // A record that the source has no row of is none of an update's.
     expect(looked.differences).toMatchObject([{ key: 'k1', kind: 'different' }])
-    expect(looked.books.states).toMatchObject({ unchanged: 1, absent: 2, unsent: 1 })
+    expect(looked.books.states).toMatchObject({ unchanged: 1, not_found: 2, not_sent: 1 })
     expect((await scene.reconcile({ repair: true }, fast)).state).toBe('complete')
     expect(heldNames(scene).get('k1')).toBe('new 1')
   })

@@ -180,7 +180,7 @@ test('a row whose answer was lost is not taken for accepted by its other propert
     })
   expect(await scene.run({ through: losing, tuning: { item_backoff_ms: [1] } })).toMatchObject({
     state: 'complete_with_rejects',
-    books: { states: { failed: 3 }, inDoubt: 3 },
+    books: { states: { outcome_unknown: 3 }, inDoubt: 3 },
   })
   expect(await scene.run({ through: keeping(() => 'France') })).toMatchObject({
     state: 'complete',

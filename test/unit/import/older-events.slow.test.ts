@@ -253,7 +253,10 @@ onSampledLedgers('an older event', () => {
     await s.run(reading(both))
     const left = both.slice(0, 1)
     const end = await s.reconcile({ repair: true }, reading(left))
-    expect(end).toMatchObject({ state: 'complete_with_rejects', books: { states: { unsent: 1 } } })
+    expect(end).toMatchObject({
+      state: 'complete_with_rejects',
+      books: { states: { not_sent: 1 } },
+    })
     expect(end.differences).toMatchObject([{ key: '1', repaired: false }, { key: '1' }])
     expect(await timeOf(s, '1')).toBe(3)
     const look = await s.reconcile({}, reading(left))

@@ -79,11 +79,11 @@ describe('itemOutcome', () => {
     })
   })
 
-  it.each([403, 404, 409, 422] as const)('%d is rejected, whatever was tried before', (status) => {
+  it.each([403, 404, 409, 422] as const)('%d is refused, whatever was tried before', (status) => {
     for (const attempts of [0, ITEM_ATTEMPTS_MAX])
       expect(itemOutcome(item(7, attempts), problem(status))).toMatchObject({
         ordinal: 7,
-        state: 'rejected',
+        state: 'refused',
         httpStatus: status,
         code: 'request_invalid',
         detail: 'the detail',
@@ -98,14 +98,14 @@ describe('itemOutcome', () => {
         const outcome = itemOutcome(item(7, attempts), problem(status))
         return `${outcome.state} ${outcome.inDoubt}`
       })
-      const again = Array.from({ length: ITEM_ATTEMPTS_MAX - 1 }, () => 'planned false')
-      expect(states).toEqual([...again, 'sent true'])
+      const again = Array.from({ length: ITEM_ATTEMPTS_MAX - 1 }, () => 'pending false')
+      expect(states).toEqual([...again, 'in_flight true'])
     },
   )
 
   it('covers every status of a batch item', () => {
     const states = BATCH_ITEM_STATUSES.map((status) => itemOutcome(item(1), problem(status)).state)
-    expect(new Set(states)).toEqual(new Set(['created', 'updated', 'rejected', 'planned']))
+    expect(new Set(states)).toEqual(new Set(['created', 'updated', 'refused', 'pending']))
   })
 
   it('takes reason, place and words from the problem, else from its first complaint', () => {
@@ -124,7 +124,7 @@ describe('itemOutcome', () => {
       detail: 'the detail',
     })
     expect(itemOutcome(item(1), { index: 0, status: 422 })).toMatchObject({
-      state: 'rejected',
+      state: 'refused',
       code: null,
       field: null,
       detail: null,
@@ -133,7 +133,7 @@ describe('itemOutcome', () => {
 })
 
 describe('refusedOutcome', () => {
-  it('is rejected, with a pointer below the item', () => {
+  it('is refused, with a pointer below the item', () => {
     const failure = refusal({
       errors: [complaint('/data/0/properties/svc_email')],
       detail: 'whole',
@@ -141,7 +141,7 @@ describe('refusedOutcome', () => {
     expect(refusedOutcome(item(4), failure)).toEqual({
       ordinal: 4,
       marks: null,
-      state: 'rejected',
+      state: 'refused',
       httpStatus: 422,
       recordId: null,
       code: 'request_invalid',

@@ -117,7 +117,7 @@ onSampledLedgers('a part of the rows', () => {
 
       const country = ['DE', 'FR', 'IT'][next(3)]!
       const end = await s.reconcile({ repair: !isRetried, ...where(country) })
-      if (isRetried && (end.books.states.unsent ?? 0) > 0) await s.retry(end.run)
+      if (isRetried && (end.books.states.not_sent ?? 0) > 0) await s.retry(end.run)
 
       expect(isBalanced(end.books)).toBe(true)
       expect(end.books.read).toBe(rows.filter((row) => row[2] === country).length)

@@ -72,7 +72,7 @@ async function planned(facts: Facts = {}) {
   const source = { rows: items.length, digest: 'd', rowsPerSegment: 1_000 }
   await ledger.finishStage(run, fence, source)
   const key = facts.removed ?? 'gone'
-  const removal = { number: 1, key, recordId: '7', cause: 'missing', state: 'planned' } as const
+  const removal = { number: 1, key, recordId: '7', cause: 'missing', state: 'pending' } as const
   await ledger.addRemovals(run, fence, [{ ...removal, reason: null }])
   await ledger.recordImages(run, facts.images ?? ITEMS.map(({ ordinal }) => image(ordinal)))
   const deps = { ledger, signal: new AbortController().signal, beat: () => {} }

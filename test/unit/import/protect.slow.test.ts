@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import { isBalanced } from '../../../src/core/domain/books.ts'
-import { REMOVAL_STATES } from '../../../src/core/domain/removals.ts'
+import { DELETION_STATES } from '../../../src/core/domain/outcomes.ts'
 import { ROW_VERDICTS } from '../../../src/core/domain/row-changes.ts'
 import type { ImportClient } from '../../../src/import/ports.ts'
 import { collectReport } from '../../../src/report/collect.ts'
@@ -317,7 +317,7 @@ describe('on_conflict: reject', () => {
     const end = await scene.run(fast)
     expect(states(end)).toEqual({ state: 'complete_with_rejects', rejected: 1, updated: 1 })
     expect(await namesOf(scene, 'k1')).toEqual(['person', 'B1'])
-    const [row] = await scene.ledger.report(end.run, { states: ['rejected'], after: 0, limit: 9 })
+    const [row] = await scene.ledger.report(end.run, { states: ['refused'], after: 0, limit: 9 })
     expect(row).toMatchObject({
       key: 'k1',
       reason: 'changed_by_others',
@@ -325,7 +325,7 @@ describe('on_conflict: reject', () => {
       detail: `svc_first_name: the row has "A2", the record "person" (others changed it since this sync wrote it, in run ${first.run})`,
     })
     const { books } = await reportOf(scene, end)
-    expect(books?.states.find(({ state }) => state === 'rejected')?.meaning).toBe(
+    expect(books?.rows.states.find(({ state }) => state === 'refused')?.meaning).toBe(
       'refused by the service, or set aside as others changed the record (changed_by_others)',
     )
     // A retry protects it too.
@@ -465,7 +465,7 @@ describe('a reconciliation', () => {
       unsent: 1,
     })
     expect(end.differences).toMatchObject([{ key: 'k1', field: 'svc_first_name', repaired: false }])
-    const [row] = await scene.ledger.report(end.run, { states: ['unsent'], after: 0, limit: 9 })
+    const [row] = await scene.ledger.report(end.run, { states: ['not_sent'], after: 0, limit: 9 })
     expect(row).toMatchObject({ reason: 'changed_by_others' })
     expect(await namesOf(scene, 'k1')).toEqual(['person', 'B1'])
   })
@@ -508,7 +508,7 @@ describe('a reconciliation', () => {
     const { rows: removals } = await scene.ledger.removals(end.run, {
       after: 0,
       limit: 9,
-      states: REMOVAL_STATES,
+      states: DELETION_STATES,
     })
     expect(removals).toMatchObject([
       { key: 'k1', state: 'changed_since', detail: 'svc_first_name' },

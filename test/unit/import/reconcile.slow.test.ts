@@ -245,7 +245,7 @@ test('what is in doubt is settled by asking, before anyone is told that it faile
         },
       }),
   })
-  expect(cancelled.books.states).toMatchObject({ updated: 50, unsent: 10, failed: 0 })
+  expect(cancelled.books.states).toMatchObject({ updated: 50, not_sent: 10, outcome_unknown: 0 })
   expect(cancelled.books.inDoubt).toBe(0)
   const again = await scene.run()
   expect(again.books.states).toMatchObject({ unchanged: 50, created: 10 })
@@ -271,12 +271,15 @@ test('whoever takes over a run whose workflow is gone asks for what it had in fl
         },
       }),
   })
-  expect(lostRun.books.states).toMatchObject({ sent: 50, planned: 10 })
+  expect(lostRun.books.states).toMatchObject({ in_flight: 50, pending: 10 })
   const next = await scene.run()
   expect(next.books.states).toMatchObject({ unchanged: 50, created: 10 })
   const taken = (await scene.ledger.run(lostRun.run))!
   expect(taken).toMatchObject({ state: 'failed', reason: 'abandoned' })
-  expect(taken.counts).toMatchObject({ inDoubt: 0, states: { updated: 50, unsent: 10, failed: 0 } })
+  expect(taken.counts).toMatchObject({
+    inDoubt: 0,
+    states: { updated: 50, not_sent: 10, outcome_unknown: 0 },
+  })
 })
 
 test('rows whose outcome nobody knows are found by a reconciliation, or named as unknown', async () => {
@@ -297,7 +300,7 @@ test('rows whose outcome nobody knows are found by a reconciliation, or named as
         },
       }),
   })
-  expect(doubtful.books).toMatchObject({ inDoubt: 100, states: { failed: 100 } })
+  expect(doubtful.books).toMatchObject({ inDoubt: 100, states: { outcome_unknown: 100 } })
   const reconciled = await scene.reconcile({ repair: true })
   expect(reconciled.books.states).toMatchObject({ unchanged: 50, created: 50 })
   expect(new Set(reconciled.differences.map(({ kind, whose }) => `${kind} ${whose}`))).toEqual(
@@ -429,7 +432,7 @@ test('a repair that would delete many asks a person first', async () => {
   expect(approved).toMatchObject({
     state: 'complete_with_rejects',
     message:
-      '120 differ: 120 extra; 119 of them mended; records without a row: 119 removed, 1 rejected',
+      '120 differ: 120 extra; 119 of them mended; 120 deletions due = 119 deleted + 1 rejected (refused 1)',
   })
   expect(scene.service.records(CONTACT)).toHaveLength(51)
 
@@ -535,7 +538,7 @@ test('what a reconciliation leaves different can be retried', async () => {
   await scene.run()
   await patch(scene, 'c-3', { svc_first_name: 'Zoe' })
   const looked = await scene.reconcile()
-  expect(looked.books.states).toMatchObject({ unchanged: 4, unsent: 1 })
+  expect(looked.books.states).toMatchObject({ unchanged: 4, not_sent: 1 })
   const sent = await scene.retry(looked.run)
   expect(sent.books.states).toMatchObject({ updated: 1 })
   expect((await scene.reconcile()).message).toBe('both sides are equal')
@@ -547,7 +550,7 @@ test('looking changes nothing that is believed: the next import sends what it wo
   await scene.run()
   await patch(scene, 'c-3', { svc_first_name: 'Zoe' })
   const looked = await scene.reconcile()
-  expect(looked.books.states).toMatchObject({ unchanged: 1_001, unsent: 1 })
+  expect(looked.books.states).toMatchObject({ unchanged: 1_001, not_sent: 1 })
   expect((await scene.run()).books.states).toMatchObject({ unchanged: 1_002 })
 })
 

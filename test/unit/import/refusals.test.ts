@@ -86,7 +86,7 @@ test.each([403, 404] as const)(
     const { through, counts } = refusing(refusal(status))
     const ended = await scene.run({ through })
     expect(ended.state).toBe('complete_with_rejects')
-    expect(ended.books.states).toMatchObject({ created: 118, rejected: 2 })
+    expect(ended.books.states).toMatchObject({ created: 118, refused: 2 })
     expect(counts.requests).toBeLessThan(35)
   },
   60_000,
@@ -129,12 +129,12 @@ test('rows refused with 403 among others are rejects; a run may let more of them
   const through = (client: ImportClient) => answering(client, 403)
   expect(await among.run({ through })).toMatchObject({
     state: 'complete_with_rejects',
-    books: { states: { created: 75, rejected: 225 } },
+    books: { states: { created: 75, refused: 225 } },
   })
   const all = await sceneOf(named(300, () => true))
   expect(await all.run({ through, tuning: { refused_in_row_max: 1_000 } })).toMatchObject({
     state: 'complete_with_rejects',
-    books: { states: { rejected: 300 } },
+    books: { states: { refused: 300 } },
   })
 }, 60_000)
 
@@ -155,7 +155,7 @@ test('a row that is always answered with 500 says so while the run waits for it'
     })
   }
   const ended = await scene.run({ through, tuning: { item_backoff_ms: [1] } })
-  expect(ended.books.states).toMatchObject({ created: 59, failed: 1 })
+  expect(ended.books.states).toMatchObject({ created: 59, outcome_unknown: 1 })
   expect([...shown]).toContain('1 row answered with 500 (internal_error), to be sent again')
 }, 60_000)
 
@@ -164,11 +164,11 @@ test.each([1, 6])(
   async (bad) => {
     const scene = await sceneOf(named(60, (index) => index < bad))
     const { through, counts } = refusing(refusal(403))
-    expect((await scene.run({ through })).books.states).toMatchObject({ rejected: bad })
+    expect((await scene.run({ through })).books.states).toMatchObject({ refused: bad })
     counts.requests = 0
     expect(await scene.run({ through })).toMatchObject({
       state: 'complete_with_rejects',
-      books: { states: { unchanged: 60 - bad, rejected: bad } },
+      books: { states: { unchanged: 60 - bad, refused: bad } },
     })
     expect(counts.requests).toBeLessThan(5 * bad)
   },
@@ -179,7 +179,7 @@ test('a row that is a batch of its own at the end of a file, and refused, is set
   const { through } = refusing(refusal(404))
   expect(await scene.run({ through, tuning: { in_flight: 1 } })).toMatchObject({
     state: 'complete_with_rejects',
-    books: { states: { created: 50, rejected: 1 } },
+    books: { states: { created: 50, refused: 1 } },
   })
 })
 
@@ -202,7 +202,7 @@ test('a row that is refused before the first batch is answered waits for that an
   }
   expect(await scene.run({ through: late, tuning: { in_flight: 2 } })).toMatchObject({
     state: 'complete_with_rejects',
-    books: { states: { created: 50, rejected: 1 } },
+    books: { states: { created: 50, refused: 1 } },
   })
 })
 
@@ -245,7 +245,7 @@ test('a refused row whose answer was lost before is set aside as well', async ()
   }
   expect(await scene.run({ through: losing, tuning: { resend_backoff_ms: [1] } })).toMatchObject({
     state: 'complete_with_rejects',
-    books: { states: { created: 103, rejected: 17 } },
+    books: { states: { created: 103, refused: 17 } },
   })
   expect(lost).toBeGreaterThan(1)
 })

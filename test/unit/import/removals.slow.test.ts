@@ -14,7 +14,7 @@ import { describe, expect, it } from 'vitest'
 import type { QueryBody } from '../../../src/contract/index.ts'
 import type { ImportClient } from '../../../src/import/index.ts'
 import type { ImportConfig } from '../../../config/index.ts'
-import type { RemovalCounts } from '../../../src/core/domain/removals.ts'
+import type { DeletionCounts } from '../../../src/core/domain/deletions.ts'
 import { backupFile } from '../../../src/sqlite/backup.ts'
 import { clientWith, importScene, CONTACT, type RunEnd, type Scene } from './scene.ts'
 
@@ -31,18 +31,18 @@ const sceneOf = (config: Partial<ImportConfig> = { missing_rows: 'delete' }) =>
 async function removalsOf({ ledger }: Scene, { run }: RunEnd) {
   const states = await ledger.removals(run, {
     states: [
-      'removed',
+      'deleted',
       'cleared',
-      'gone_already',
-      'not_tracked',
-      'kept',
+      'already_gone',
+      'not_owned',
+      'still_wanted',
       'changed_since',
-      'unclear',
-      'rejected',
-      'failed',
-      'unsent',
-      'planned',
-      'sent',
+      'unproven',
+      'refused',
+      'outcome_unknown',
+      'not_sent',
+      'pending',
+      'in_flight',
     ],
     after: 0,
     limit: 1_000,
@@ -54,7 +54,7 @@ async function removalsOf({ ledger }: Scene, { run }: RunEnd) {
     ]),
   )
 }
-const countsOf = ({ books }: RunEnd): RemovalCounts => books.removals ?? {}
+const countsOf = ({ books }: RunEnd): DeletionCounts => books.removals ?? {}
 
 describe('rows that are gone', () => {
   it('are left as they are by default', async () => {
@@ -75,8 +75,8 @@ describe('rows that are gone', () => {
     scene.rows(COLUMNS, people('a'))
     const end = await scene.run()
     expect(end.state).toBe('complete')
-    expect(end.message).toBe('records without a row: 2 removed')
-    expect(await removalsOf(scene, end)).toEqual({ b: 'removed', c: 'removed' })
+    expect(end.message).toBe('2 deletions due = 2 deleted')
+    expect(await removalsOf(scene, end)).toEqual({ b: 'deleted', c: 'deleted' })
     expect(await scene.held('b')).toBeNull()
     // The next run has nothing to do.
     const quiet = await scene.run()
@@ -96,7 +96,7 @@ describe('rows that are gone', () => {
     await scene.run()
     scene.rows(COLUMNS, [['a', 'A', 'no date'], ...people('x')])
     const end = await scene.run()
-    expect(await removalsOf(scene, end)).toEqual({ b: 'removed' })
+    expect(await removalsOf(scene, end)).toEqual({ b: 'deleted' })
     expect(await scene.held('a')).not.toBeNull()
   })
 
@@ -111,7 +111,7 @@ describe('rows that are gone', () => {
     scene.rows(COLUMNS, people('a'))
     const end = await scene.run()
     expect(await removalsOf(scene, end)).toEqual({
-      b: 'gone_already',
+      b: 'already_gone',
       c: 'unclear restored_ledger',
     })
   })
@@ -152,7 +152,7 @@ describe('rows that are gone', () => {
     expect(await removalsOf(scene, end)).toEqual({
       b: 'changed_since values_changed',
       c: 'changed_since key_changed',
-      d: 'gone_already',
+      d: 'already_gone',
     })
     expect(end.state).toBe('complete_with_differences')
     expect((await scene.held('b'))!.id).toBe(id)
@@ -253,7 +253,7 @@ describe('rows that are gone', () => {
     scene.rows(COLUMNS, people('a'))
     const end = await scene.run()
     expect(await removalsOf(scene, end)).toEqual({
-      theirs: 'not_tracked',
+      theirs: 'not_owned',
       shared: 'kept other_sync',
     })
     expect(end.state).toBe('complete')
@@ -277,18 +277,18 @@ describe('rows that are gone', () => {
       'missing_rows: nothing was removed (2 without a row): 1 row has no key that can be read (row 2, line 3), so a record that seems gone may be its; give it a key in the source, and the next run looks again',
     )
     expect(run.message).toContain(
-      'records without a row: 2 unsent; those that are unsent were held back: a warning of the run says why',
+      '2 deletions due = 2 rejected (not_sent 2); what was not sent was held back: a warning of the run says why',
     )
     expect(await scene.held('b')).not.toBeNull()
     // The row without a key was that of c.
     scene.rows(COLUMNS, people('a', 'c'))
     const next = await scene.run()
-    expect(await removalsOf(scene, next)).toEqual({ b: 'removed' })
+    expect(await removalsOf(scene, next)).toEqual({ b: 'deleted' })
     expect(await scene.held('c')).not.toBeNull()
   })
 
   it.each([
-    ['delete', 'removed'],
+    ['delete', 'deleted'],
     [{ clear: { svc_job_title: 'gone' } }, 'cleared'],
   ] as const)(
     'of a file that changed since it was read stay, until the next reading (%j)',
@@ -311,7 +311,7 @@ describe('rows that are gone', () => {
         'missing_rows: what seemed gone was not removed, because the file changed after it was read; expected it to stay as it is until the end of the run; the next run looks again',
       ])
       expect(message).toBe(
-        'records without a row: 2 unsent; those that are unsent were held back: a warning of the run says why',
+        '2 deletions due = 2 rejected (not_sent 2); what was not sent was held back: a warning of the run says why',
       )
       for (const key of ['b', 'c'])
         expect((await scene.held(key))!.properties['svc_job_title']).toBeNull()
@@ -337,7 +337,7 @@ describe('rows that are gone', () => {
           },
         }),
     })
-    expect(countsOf(end)).toEqual({ removed: 50, unsent: 10 })
+    expect(countsOf(end)).toEqual({ deleted: 50, not_sent: 10 })
     expect(await scene.held('k58')).not.toBeNull()
   })
 
@@ -357,7 +357,7 @@ describe('rows that are gone', () => {
           },
         }),
     })
-    expect(countsOf(end)).toEqual({ removed: 1, unsent: 2 })
+    expect(countsOf(end)).toEqual({ deleted: 1, not_sent: 2 })
   })
 
   it('of a file that was replaced by an equal one stay too, and what rows ask for goes', async () => {
@@ -378,7 +378,7 @@ describe('rows that are gone', () => {
       },
     })
     expect(await removalsOf(scene, end)).toEqual({
-      b: 'removed',
+      b: 'deleted',
       c: 'unsent source_changed',
     })
   })
@@ -415,7 +415,7 @@ describe('rows that are gone', () => {
     expect(stopped.state).toBe('cancelled')
     expect(await removalsOf(scene, stopped)).toEqual({ b: 'unsent not_carried_out' })
     const end = await scene.run()
-    expect(await removalsOf(scene, end)).toEqual({ b: 'removed' })
+    expect(await removalsOf(scene, end)).toEqual({ b: 'deleted' })
   })
 
   it('of a source that shrank to nothing are a refusal, before anything is sent', async () => {
@@ -468,7 +468,7 @@ describe('a person is asked', () => {
     expect(refused.state).toBe('cancelled')
     expect(await scene.held('k55')).not.toBeNull()
     const end = await scene.run({ approves: true })
-    expect(countsOf(end)).toEqual({ removed: 11 })
+    expect(countsOf(end)).toEqual({ deleted: 11 })
   })
 
   it('not for ten, and not below the percentage', async () => {
@@ -516,12 +516,12 @@ describe('rows that ask for it', () => {
     const born = (id: string, state: string) => [id, '1985-12-10', state]
     scene.rows(COLUMNS, [born('a', ''), born('b', ''), born('c', 'gone')])
     const first = await scene.run()
-    expect(first.books.states).toMatchObject({ created: 2, withdrawn: 1 })
+    expect(first.books.states).toMatchObject({ created: 2, deletion_requested: 1 })
     scene.rows(COLUMNS, [born('a', ''), ['b', 'not a date', ' gone '], born('c', 'left')])
     const end = await scene.run()
     expect(end.state).toBe('complete')
-    expect(end.books.states).toMatchObject({ unchanged: 1, withdrawn: 2 })
-    expect(await removalsOf(scene, end)).toEqual({ b: 'removed' })
+    expect(end.books.states).toMatchObject({ unchanged: 1, deletion_requested: 2 })
+    expect(await removalsOf(scene, end)).toEqual({ b: 'deleted' })
     expect(await scene.held('b')).toBeNull()
   })
 
@@ -537,8 +537,8 @@ describe('rows that ask for it', () => {
       row('c', 'gone'),
     ])
     const end = await scene.run()
-    expect(end.books.states).toMatchObject({ unchanged: 2, superseded: 2, withdrawn: 1 })
-    expect(await removalsOf(scene, end)).toEqual({ c: 'removed' })
+    expect(end.books.states).toMatchObject({ unchanged: 2, superseded: 2, deletion_requested: 1 })
+    expect(await removalsOf(scene, end)).toEqual({ c: 'deleted' })
   })
 
   it('without a key are invalid', async () => {
@@ -588,7 +588,7 @@ describe('what is sent', () => {
         }),
     })
     expect(lost).toBe(1)
-    expect(await removalsOf(scene, end)).toEqual({ b: 'removed', c: 'removed' })
+    expect(await removalsOf(scene, end)).toEqual({ b: 'deleted', c: 'deleted' })
     expect(end.state).toBe('complete')
   })
 
@@ -605,7 +605,7 @@ describe('what is sent', () => {
     })
     expect(await removalsOf(scene, end)).toEqual({
       b: 'changed_since values_changed',
-      c: 'removed',
+      c: 'deleted',
     })
   })
 
@@ -624,10 +624,10 @@ describe('what is sent', () => {
           }),
         }),
     })
-    expect(await removalsOf(scene, refused)).toEqual({ b: 'rejected' })
+    expect(await removalsOf(scene, refused)).toEqual({ b: 'refused' })
     expect(refused.state).toBe('complete_with_rejects')
     const end = await scene.run()
-    expect(await removalsOf(scene, end)).toEqual({ b: 'removed' })
+    expect(await removalsOf(scene, end)).toEqual({ b: 'deleted' })
   })
 
   it('and not carried out although it was answered so is a failure', async () => {

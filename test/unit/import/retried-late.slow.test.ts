@@ -31,7 +31,7 @@ async function lostRun(scene: Scene, isDone: boolean): Promise<number> {
         },
       }),
   })
-  expect(books).toMatchObject({ inDoubt: 1, states: { failed: 1 } })
+  expect(books).toMatchObject({ inDoubt: 1, states: { outcome_unknown: 1 } })
   return run
 }
 

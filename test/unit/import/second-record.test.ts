@@ -61,7 +61,7 @@ test('a row that a lesser key writes to a second record is told, and so are the 
     // A key that sees both of them calls that a difference, and sends nothing.
     const looked = await scene.reconcile({ repair: true })
     expect(looked.differences).toMatchObject([{ key: 'k0', kind: 'different', repaired: false }])
-    expect(looked.books.states).toMatchObject({ unchanged: 2, unsent: 1 })
+    expect(looked.books.states).toMatchObject({ unchanged: 2, not_sent: 1 })
     expect(looked.state).toBe('complete_with_rejects')
   } finally {
     await client.close()
@@ -84,7 +84,7 @@ test('a repair leaves what a lesser key does not find, and says why', async () =
   const { scene, client, lesser } = await privateScene()
   try {
     const end = await scene.reconcile({ repair: true }, lesser)
-    expect(end.books.states).toMatchObject({ created: 0, unchanged: 2, unsent: 1 })
+    expect(end.books.states).toMatchObject({ created: 0, unchanged: 2, not_sent: 1 })
     expect(end.differences).toMatchObject([{ key: 'k0', kind: 'missing', repaired: false }])
     expect(end.state).toBe('complete_with_rejects')
     expect(scene.service.records(CONTACT)).toHaveLength(3)
@@ -100,13 +100,13 @@ test('a key that another sync has written, and the key in use does not see, is a
   rows('Anna')
   const renamed = { as: { name: 'people' } }
   const looked = await scene.reconcile({ repair: true }, { ...lesser, ...renamed })
-  expect(looked.books.states).toMatchObject({ created: 0, unchanged: 2, unsent: 1 })
+  expect(looked.books.states).toMatchObject({ created: 0, unchanged: 2, not_sent: 1 })
   const end = await scene.run({ ...lesser, ...renamed })
   expect(end.books.states).toMatchObject({ created: 1, unchanged: 2 })
   expect(end.state).toBe('complete_with_differences')
   // It stays known; to a key that sees both, the service refuses the row as ambiguous.
   expect((await scene.run({ ...lesser, ...renamed })).state).toBe('complete_with_differences')
-  expect(await scene.run(renamed)).toMatchObject({ books: { states: { rejected: 1 } } })
+  expect(await scene.run(renamed)).toMatchObject({ books: { states: { refused: 1 } } })
 })
 
 test('a key that another sync has written, and somebody deleted, is created by a key that sees all', async () => {
@@ -242,12 +242,12 @@ async function handedOverScene(what: 'handed over' | 'deleted') {
 test('a repair with the key that wrote, of reach user, makes no second record, and no retry does', async () => {
   const { scene, same } = await handedOverScene('handed over')
   const look = await scene.reconcile({}, same)
-  expect(look.books.states).toMatchObject({ unchanged: 2, unsent: 1 })
+  expect(look.books.states).toMatchObject({ unchanged: 2, not_sent: 1 })
   expect(await scene.ledger.retryRows(look.run, {}, { after: 0, limit: 9 })).toEqual([])
   const end = await scene.reconcile({ repair: true }, same)
-  expect(end.books.states).toMatchObject({ created: 0, unchanged: 2, unsent: 1 })
+  expect(end.books.states).toMatchObject({ created: 0, unchanged: 2, not_sent: 1 })
   expect(end.state).not.toBe('complete')
-  const [item] = await scene.ledger.report(end.run, { states: ['unsent'], after: 0, limit: 9 })
+  const [item] = await scene.ledger.report(end.run, { states: ['not_sent'], after: 0, limit: 9 })
   expect(item).toMatchObject({ reason: 'not_visible' })
   expect(item!.detail).toMatch(/key#test.* has reach user.*run 1.* key of reach org/)
   expect(scene.service.records(CONTACT)).toHaveLength(3)
@@ -264,7 +264,7 @@ test('a run with the key that wrote, of reach user, says that it may have made a
 test('a record that was deleted is created again by a key of reach org', async () => {
   const { scene, same } = await handedOverScene('deleted')
   const held = await scene.reconcile({ repair: true }, same)
-  expect(held.books.states).toMatchObject({ created: 0, unsent: 1 })
+  expect(held.books.states).toMatchObject({ created: 0, not_sent: 1 })
   const end = await scene.reconcile({ repair: true })
   expect(end).toMatchObject({ state: 'complete', books: { states: { created: 1 } } })
   expect(await scene.reconcile({}, same)).toMatchObject({ state: 'complete' })
@@ -290,7 +290,7 @@ test('a second record that was named stays a difference until the first one is s
   const looked = await scene.reconcile({}, lesser)
   expect(looked.differences).toMatchObject([{ key: 'k0', kind: 'different' }])
   expect(looked.state).not.toBe('complete')
-  const [item] = await scene.ledger.report(looked.run, { states: ['unsent'], after: 0, limit: 9 })
+  const [item] = await scene.ledger.report(looked.run, { states: ['not_sent'], after: 0, limit: 9 })
   expect(item!.detail).toContain(`${id} may still be there`)
   // A key that sees both finds both, and this service refuses the row.
   expect((await scene.run()).state).toBe('complete_with_rejects')
@@ -318,7 +318,7 @@ test('two records of a key that a look-up found are known to the next run', asyn
   expect((await scene.reconcile()).differences).toMatchObject([{ key: 'k0', kind: 'different' }])
   // The row is no longer `unchanged`; this service refuses a key that two records have.
   const next = await scene.run()
-  expect(next.books.states).toMatchObject({ unchanged: 2, rejected: 1 })
+  expect(next.books.states).toMatchObject({ unchanged: 2, refused: 1 })
   await scene.client.deleteRecord(CONTACT, other.id)
   expect((await scene.run()).state).toBe('complete')
 })
@@ -345,7 +345,7 @@ test('a row without an answer that a look-up finds at a second record is not acc
     ...connectedAs(losing, 'lesser'),
     tuning: { item_backoff_ms: [0] },
   })
-  expect(end.books.states).toMatchObject({ updated: 0, failed: 1 })
+  expect(end.books.states).toMatchObject({ updated: 0, outcome_unknown: 1 })
   expect((await scene.ledger.run(end.run))!.warnings.join()).toContain('second record')
   const same = connectedAs(client, 'lesser')
   expect((await scene.run(same)).state).toBe('complete_with_differences')
@@ -521,6 +521,6 @@ test('a record that a cancel finds for a row that two keys have sent does not se
     tuning: { resend_backoff_ms: [0] },
   })
   expect(scene.service.records(CONTACT)).toHaveLength(2)
-  expect(lost.books).toMatchObject({ inDoubt: 1, states: { failed: 1, updated: 0 } })
+  expect(lost.books).toMatchObject({ inDoubt: 1, states: { outcome_unknown: 1, updated: 0 } })
   expect((await scene.run(connectedAs(ben, 'ben'))).state).toBe('complete_with_differences')
 })

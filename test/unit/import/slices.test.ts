@@ -169,6 +169,6 @@ describe('a service that refuses whole requests, down to the last row of them', 
     const names = [...rows(50, 'Poison'), ...rows(50, 'Ada'), ...rows(50, 'Poison')]
     const ended = await refusing(names)
     expect(ended.state).toBe('complete_with_rejects')
-    expect(ended.books.states).toMatchObject({ created: 50, rejected: 100 })
+    expect(ended.books.states).toMatchObject({ created: 50, refused: 100 })
   }, 600_000)
 })

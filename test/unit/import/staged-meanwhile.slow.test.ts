@@ -31,7 +31,7 @@ onEachLedger('an attempt that goes on after the next one has staged', () => {
       })
     await expect(scene.run({ through })).rejects.toThrow('another attempt works on run 1')
     expect(await theRun()).toMatchObject({ state: 'running', rowsRead: 2, sourceDigest: 'd' })
-    expect(await ledger.books(1)).toMatchObject({ read: 2, states: { planned: 2 } })
+    expect(await ledger.books(1)).toMatchObject({ read: 2, states: { pending: 2 } })
     expect(scene.service.records('svc_contact')).toEqual([])
   })
 })

@@ -2,7 +2,7 @@
 // not take back at all.
 
 import { describe, expect, it } from 'vitest'
-import { REMOVAL_STATES } from '../../../src/core/domain/removals.ts'
+import { DELETION_STATES } from '../../../src/core/domain/outcomes.ts'
 import { HEAD, NAMES, people } from './people.ts'
 import { ServiceFailure } from '../../../src/core/errors.ts'
 import { undoProblem } from '../../../src/import/index.ts'
@@ -16,7 +16,7 @@ const edit = async (scene: Scene, key: string, properties: Record<string, string
   await scene.client.updateRecord(CONTACT, (await scene.held(key))!.id, properties)
 
 const removalsOf = async ({ ledger }: Scene, run: number) =>
-  (await ledger.removals(run, { states: REMOVAL_STATES, after: 0, limit: 1_000 })).rows.map(
+  (await ledger.removals(run, { states: DELETION_STATES, after: 0, limit: 1_000 })).rows.map(
     ({ key, state, reason, detail }) => [key, state, reason, detail],
   )
 
@@ -43,8 +43,8 @@ describe('a record that the run made', () => {
       expect(await removalsOf(scene, end.run)).toEqual([
         ['a', 'changed_since', 'values_added', 'svc_notes'],
         // Nothing of it would be lost.
-        ['b', 'removed', null, null],
-        ['c', 'removed', null, null],
+        ['b', 'deleted', null, null],
+        ['c', 'deleted', null, null],
       ])
       expect(keysOf(scene)).toEqual(['a'])
     },
@@ -69,7 +69,7 @@ describe('a record that the run made', () => {
   })
 
   it.each([
-    [true, 'removed', null],
+    [true, 'deleted', null],
     [false, 'changed_since', 'values_added'],
   ])(
     'goes although the service fills more of it, if its answer showed the time (keep_before: %s)',
@@ -108,8 +108,8 @@ describe('a record whose key was changed', () => {
     await edit(scene, 'a', { svc_external_id: 'other' })
     await scene.client.deleteRecord(CONTACT, (await scene.held('b'))!.id)
     const end = await scene.undo(run)
-    expect(end.books.states).toMatchObject({ updated: 1, kept: 1, absent: 1 })
-    const rows = await scene.ledger.report(end.run, { states: ['kept'], after: 0, limit: 9 })
+    expect(end.books.states).toMatchObject({ updated: 1, still_wanted: 1, not_found: 1 })
+    const rows = await scene.ledger.report(end.run, { states: ['protected'], after: 0, limit: 9 })
     expect(rows).toMatchObject([{ key: 'a', reason: 'key_changed' }])
     expect(await warningsOf(scene, end.run)).toEqual([
       '1 record that run 2 wrote has another key since, and is left as it is: change the key back, and undo again',

@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest'
 import { isBalanced } from '../../../src/core/domain/books.ts'
-import { REMOVAL_STATES } from '../../../src/core/domain/removals.ts'
+import { DELETION_STATES } from '../../../src/core/domain/outcomes.ts'
 import { readUndos } from '../../../src/report/later-runs.ts'
 import { onSampledLedgers } from './each-ledger.ts'
 import { HEAD, NAMES } from './people.ts'
@@ -32,7 +32,7 @@ const edit = async (scene: Scene, key: string, properties: Record<string, string
   await scene.client.updateRecord(CONTACT, (await scene.held(key))!.id, properties)
 
 const removalsOf = async ({ ledger }: Scene, run: number) =>
-  (await ledger.removals(run, { states: REMOVAL_STATES, after: 0, limit: 1_000 })).rows.map(
+  (await ledger.removals(run, { states: DELETION_STATES, after: 0, limit: 1_000 })).rows.map(
     ({ key, cause, state, reason }) => ({ key, cause, state, reason }),
   )
 
@@ -49,7 +49,7 @@ onSampledLedgers('undo', () => {
     expect(books.states).toMatchObject({ created: 50, updated: 120 })
     const end = await scene.undo(run, {}, approving)
     expect(end).toMatchObject({ state: 'complete', books: { read: 120, states: { updated: 120 } } })
-    expect(end.books.removals).toEqual({ removed: 50 })
+    expect(end.books.removals).toEqual({ deleted: 50 })
     expect(isBalanced(end.books)).toBe(true)
     expect(await world(scene)).toEqual(before)
     // The next regular run sends all of it again, and no other row.
@@ -70,7 +70,7 @@ onSampledLedgers('undo', () => {
     )
     // Its values are the sync's own, and no first contact.
     scene.rows(HEAD, rowsOf(3, 'second'))
-    expect((await scene.run()).books.states).toMatchObject({ updated: 3, kept: 0 })
+    expect((await scene.run()).books.states).toMatchObject({ updated: 3, protected: 0 })
   })
 
   it('does not call a record gone that an undo of its undo has made again', async () => {
@@ -90,8 +90,8 @@ onSampledLedgers('undo', () => {
       { id: again.run, takenBackBy: null },
     ])
     // Nothing under the key: gone it is.
-    expect((await scene.undo(madeAgain, {}, approving)).books.removals).toEqual({ removed: 3 })
-    expect((await scene.undo(run, {}, approving)).books.removals).toEqual({ gone_already: 3 })
+    expect((await scene.undo(madeAgain, {}, approving)).books.removals).toEqual({ deleted: 3 })
+    expect((await scene.undo(run, {}, approving)).books.removals).toEqual({ already_gone: 3 })
   })
 
   it('does not say that a record is made again whose key has one by now', async () => {
@@ -147,10 +147,10 @@ onSampledLedgers('undo', () => {
       k2: ['first 2', ['k2@x.example']],
       k3: ['theirs 3', ['new3@x.example']],
     })
-    expect(end.books.states).toMatchObject({ updated: 2, kept: 1 })
+    expect(end.books.states).toMatchObject({ updated: 2, protected: 1 })
     expect(await removalsOf(scene, end.run)).toEqual([
       { key: 'k3', cause: 'undo', state: 'changed_since', reason: 'values_changed' },
-      { key: 'k4', cause: 'undo', state: 'removed', reason: null },
+      { key: 'k4', cause: 'undo', state: 'deleted', reason: null },
     ])
     const { warnings } = (await scene.ledger.run(end.run))!
     expect(warnings.join()).toContain('3 values that run 2 wrote were changed since')
@@ -167,7 +167,7 @@ onSampledLedgers('undo', () => {
     const before = await world(scene)
     const end = await scene.undo(run)
     expect(await world(scene)).toEqual(before)
-    expect(end.books.states).toMatchObject({ kept: 2 })
+    expect(end.books.states).toMatchObject({ protected: 2 })
     expect(await removalsOf(scene, end.run)).toMatchObject([
       { state: 'changed_since', reason: 'written_later' },
     ])
@@ -223,7 +223,7 @@ onSampledLedgers('undo', () => {
       },
     )
     expect(isEdited).toBe(true)
-    expect(end.books.states).toMatchObject({ updated: 1, kept: 1 })
+    expect(end.books.states).toMatchObject({ updated: 1, protected: 1 })
     expect(await world(scene)).toMatchObject({
       k0: ['theirs', ['k0@x.example']],
       k1: ['first 1', ['k1@x.example']],
@@ -259,7 +259,7 @@ onSampledLedgers('undo', () => {
         expect((await scene.reconcile()).differences).toEqual([])
       await edit(scene, 'k3', { svc_last_name: 'of a person' })
       const end = await scene.undo(run, {}, approving)
-      expect(end.books.removals).toEqual({ removed: 19, changed_since: 1 })
+      expect(end.books.removals).toEqual({ deleted: 19, changed_since: 1 })
       expect(Object.keys(await world(scene))).toEqual(['k3'])
     },
   )
@@ -274,7 +274,7 @@ onSampledLedgers('undo', () => {
     const { run, books } = await scene.run({ through, tuning })
     expect(books.states).toMatchObject({ created: 1, updated: 1 })
     const end = await scene.undo(run, {}, approving)
-    expect(end.books.removals).toEqual({ removed: 1 })
+    expect(end.books.removals).toEqual({ deleted: 1 })
     expect((await scene.held('k1'))!.properties).toMatchObject({ svc_last_name: 'Theirs' })
     const { warnings } = (await scene.ledger.run(end.run))!
     expect(warnings.join()).toContain('1 row of run 1 is left')
@@ -340,7 +340,7 @@ onSampledLedgers('an undo that is undone', () => {
     const undone = await scene.undo(run)
     await scene.client.createRecord(CONTACT, { svc_external_id: 'k7', svc_first_name: 'theirs' })
     const end = await scene.undo(undone.run)
-    expect(end.books.states).toMatchObject({ created: 4, updated: 3, kept: 1 })
+    expect(end.books.states).toMatchObject({ created: 4, updated: 3, protected: 1 })
     expect(await world(scene)).toEqual({ ...after, k7: ['theirs', null] })
     const { warnings } = (await scene.ledger.run(end.run))!
     expect(warnings).toContain('4 records that run 3 deleted are made again, with new ids')
@@ -362,7 +362,7 @@ onSampledLedgers('an undo that is undone', () => {
     const before = await world(scene)
     scene.rows(HEAD, rowsOf(4, 'first'))
     const { run, books } = await scene.run()
-    expect(books.removals).toEqual({ removed: 2 })
+    expect(books.removals).toEqual({ deleted: 2 })
     const end = await scene.undo(run)
     expect(end).toMatchObject({ state: 'complete', books: { states: { created: 2 } } })
     expect(await world(scene)).toEqual(before)
@@ -376,7 +376,7 @@ onSampledLedgers('an undo that is undone', () => {
     const { run } = await scene.run()
     await scene.client.deleteRecord(CONTACT, (await scene.held('k0'))!.id)
     const end = await scene.undo(run)
-    expect(end.books.states).toMatchObject({ created: 1, updated: 1, absent: 1 })
+    expect(end.books.states).toMatchObject({ created: 1, updated: 1, not_found: 1 })
     expect(Object.keys(await world(scene)).toSorted()).toEqual(['k1', 'k2'])
   })
 })

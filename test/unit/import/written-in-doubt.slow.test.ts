@@ -52,7 +52,7 @@ const losing = (
 
 const isUpdated = (end: RunEnd) => {
   expect(isBalanced(end.books)).toBe(true)
-  expect(end.books.states).toMatchObject({ updated: 2, kept: 0, rejected: 0, conflict: 0 })
+  expect(end.books.states).toMatchObject({ updated: 2, protected: 0, refused: 0, conflict: 0 })
 }
 
 onSampledLedgers('a row that was written without an answer, and changed by a person since', () => {
@@ -71,7 +71,7 @@ onSampledLedgers('a row that was written without an answer, and changed by a per
       return
     }
     // The person's value alone is in the way.
-    expect(next.books.states).toMatchObject({ updated: 1, rejected: 1 })
+    expect(next.books.states).toMatchObject({ updated: 1, refused: 1 })
     await change(scene, { svc_last_name: 'b last' })
     source(scene, 'd')
     expect((await scene.run(fast)).books.states).toMatchObject({ updated: 2 })
@@ -125,7 +125,7 @@ onSampledLedgers('a row that was written without an answer, and changed by a per
         meanwhile: () => change(scene, { svc_first_name: 'by', svc_last_name: 'person' }),
       }),
     })
-    expect(end.books.states).toMatchObject({ updated: 1, kept: 1 })
+    expect(end.books.states).toMatchObject({ updated: 1, protected: 1 })
     expect(await namesOf(scene)).toEqual(['by', 'person'])
   })
 })

@@ -6,7 +6,8 @@ import { DatabaseSync } from '@photostructure/sqlite'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { FenceLost, LedgerError } from '../../../src/core/errors.ts'
-import { isBalanced, ITEM_STATES } from '../../../src/core/domain/books.ts'
+import { isBalanced } from '../../../src/core/domain/books.ts'
+import { ITEM_STATES } from '../../../src/core/domain/outcomes.ts'
 import { EXPORTS, type Ledger } from '../../../src/ledger/ledger.ts'
 import { resolveConnection } from '../../../src/ledger/postgres/connection.ts'
 import { openPostgresDatabase } from '../../../src/ledger/postgres/database.ts'
@@ -463,10 +464,10 @@ describe('a restart of the server', () => {
     )
     const [ended] = await Promise.allSettled([work, postgres.restart()])
     expect((ended as PromiseRejectedResult).reason).toMatchObject({ code: 'ledger_unreachable' })
-    await expect.poll(() => ledger.books(claim.run)).toMatchObject({ states: { planned: 200 } })
+    await expect.poll(() => ledger.books(claim.run)).toMatchObject({ states: { pending: 200 } })
     await expect.poll(() => quotas.orgOfKey('key')).toBe('org')
     await settle(ledger, claim, await send(ledger, claim), 'created')
-    expect(await booked(ledger, claim.run)).toEqual({ created: 50, planned: 150 })
+    expect(await booked(ledger, claim.run)).toEqual({ created: 50, pending: 150 })
   })
 })
 
@@ -616,8 +617,8 @@ describe('many at once', () => {
       expect(one).toMatchObject({ status: 'rejected', reason: expect.any(FenceLost) })
     expect(await ledger.progress(run)).toMatchObject({ created: 0, requests: 1 })
     const states = Object.values(await statesOf(ledger, run))
-    expect(states.filter((state) => state === 'sent')).toHaveLength(50)
-    expect(states.filter((state) => state === 'planned')).toHaveLength(100)
+    expect(states.filter((state) => state === 'in_flight')).toHaveLength(50)
+    expect(states.filter((state) => state === 'pending')).toHaveLength(100)
   })
 
   it('write one record from two segments: they are twins, however close they come', async () => {
@@ -681,7 +682,7 @@ describe('what PostgreSQL cannot hold', () => {
     const batch = await send(ledger, claim)
     expect(batch.items.map(({ key }) => key)).toEqual(keys.slice(1))
     expect(batch.items.at(-1)!.payload).toBe('{"properties":{"id":"a\\u0000b","name":"a\\u0000b"}}')
-    const refused = outcome(2, 'rejected', {
+    const refused = outcome(2, 'refused', {
       detail: `said \0`,
       code: '\0',
       requestId: null,
@@ -746,7 +747,7 @@ describe('what PostgreSQL cannot hold', () => {
       row(index + 1, `k"{\\,${index}`, content),
     )
     const { run } = await staged(ledger, items)
-    const [last] = await ledger.report(run, { states: ['planned'], after: 999, limit: 1 })
+    const [last] = await ledger.report(run, { states: ['pending'], after: 999, limit: 1 })
     expect(last).toMatchObject({ key: 'k"{\\,999', raw: ['k"{\\,999', content] })
   })
 })

@@ -273,7 +273,7 @@ describe('opening', () => {
     const copy = join(folder, 'copy.sqlite')
     await copyFile(path, copy)
     const copied = openSqliteLedger(copy)
-    expect(await copied.books(id)).toMatchObject({ read: 500, states: { planned: 500 } })
+    expect(await copied.books(id)).toMatchObject({ read: 500, states: { pending: 500 } })
     await copied.close()
   })
 

@@ -104,7 +104,7 @@ async function wholeLife(ledger: Ledger): Promise<void> {
     ledger,
     claim,
     await ledger.recordResend(run, claim.segment, claim.fence, again!, resend),
-    'sent',
+    'in_flight',
   )
   for (let batch = 0; batch < 30; batch++)
     await settle(ledger, claim, await send(ledger, claim), 'created')
@@ -123,7 +123,7 @@ async function wholeLife(ledger: Ledger): Promise<void> {
   await ledger.progress(run)
   await ledger.setRunState(run, 'blocked', 'service')
   await close(ledger, run)
-  await ledger.report(run, { states: ['unsent', 'invalid'], after: 0, limit: 10 })
+  await ledger.report(run, { states: ['not_sent', 'invalid'], after: 0, limit: 10 })
   await ledger.rejectGroups(run)
   await ledger.lastReading(destination)
   await ledger.leftRows(run, { after: 0, limit: 10 })
@@ -144,7 +144,7 @@ async function wholeLife(ledger: Ledger): Promise<void> {
   for (const of of [{ sync: 'mirror' }, { run: mirror }, { run: mirror, stream: 'svc_a' }])
     await ledger.schemaChanges({ ...of, limit: 10 })
   await ledger.streams(run)
-  await ledger.report(run, { states: ['unsent'], after: 0, limit: 10, isLeft: true })
+  await ledger.report(run, { states: ['not_sent'], after: 0, limit: 10, isLeft: true })
   await ledger.retryRows(run, { codes: ['a'], reasons: ['b'] }, { after: 0, limit: 10 })
   const correction = await ledger.addCorrections(run, null, [{ ordinal: 1, raw: [] }])
   await ledger.retryRows(run, { correction }, { after: 0, limit: 10 })
@@ -293,7 +293,7 @@ describe('the file', () => {
     )
     expect(ofImages.length).toBeGreaterThan(3)
     for (const step of ofImages) expect(step).not.toMatch(/\(run=\?\)/)
-    expect(stepsOf(/state = 'planned' AND attempts < \?/)).toMatch(
+    expect(stepsOf(/state = 'pending' AND attempts < \?/)).toMatch(
       /SEARCH items USING PRIMARY KEY \(run=\? AND ordinal>\? AND ordinal<\?\)/,
     )
   })
@@ -336,7 +336,7 @@ describe('beginning anew', () => {
     await expect(overtaken.beginStage(run, ['id'])).rejects.toThrow(FenceLost)
     const left = await booked(ledger, run)
     await expect(overtaken.beginStage(run, ['id'])).resolves.toBeGreaterThan(0)
-    expect(left.planned).toBeGreaterThan(0)
+    expect(left.pending).toBeGreaterThan(0)
     expect(await booked(ledger, run)).toEqual({})
   })
 })

@@ -15,13 +15,12 @@ import { LedgerError } from '../../../src/core/errors.ts'
 import { silentLogger, systemClock, type Clock, type Logger } from '../../../src/core/ports.ts'
 import {
   emptyStates,
-  LINK_STATES,
   NOT_READ_BACK,
-  sumOfLinkStates,
   type Books,
-  type LinkState,
   type RunState,
 } from '../../../src/core/domain/books.ts'
+import { LINK_STATES, type LinkState } from '../../../src/core/domain/outcomes.ts'
+import { countAll } from '../../../src/core/domain/outcome-counts.ts'
 import { zeroCounts } from '../../../src/core/register.ts'
 import type { Ledger } from '../../../src/ledger/ledger.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
@@ -181,9 +180,9 @@ describe('counting', () => {
     const answers = [
       outcome(2, 'created'),
       outcome(5, 'updated'),
-      outcome(6, 'rejected'),
-      outcome(7, 'planned'),
-      ...[8, 9, 10, 11, 12].map((ordinal) => outcome(ordinal, 'sent')),
+      outcome(6, 'refused'),
+      outcome(7, 'pending'),
+      ...[8, 9, 10, 11, 12].map((ordinal) => outcome(ordinal, 'in_flight')),
     ]
     await ledger.settle(run, segment, fence, batch, answered, answers)
     expect(rowsOf('created')).toBe(2)
@@ -211,8 +210,8 @@ describe('counting', () => {
       superseded: 1,
       unchanged: 1,
       invalid: 1,
-      unsent: 1,
-      failed: 3,
+      not_sent: 1,
+      outcome_unknown: 3,
     })
     for (let again = 0; again < 2; again++)
       await ledger.closeRun(run, { state: 'complete_with_rejects', books })
@@ -602,7 +601,7 @@ describe('notifications', () => {
     change({ to: 'blocked', reason, message: `blocked: ${reason}: mend it`, ...more })
   const books = (rejected: number): Books => ({
     read: 100,
-    states: { ...emptyStates(), created: 100 - rejected, rejected },
+    states: { ...emptyStates(), created: 100 - rejected, refused: rejected },
     replayed: 0,
     inDoubt: 0,
     readBack: NOT_READ_BACK,
@@ -874,21 +873,21 @@ describe('notifications', () => {
     expect(all.received[0]!.body['text']).toContain(message)
   })
 
-  test('tell rejected links as rejects, and parked ones as differences', async () => {
+  test('tell rejected links as rejects, and waiting ones as differences', async () => {
     const hook = await receiver(accepts)
     const { changed, ledger } = await scene({ ops: hook.url })
     const withLinks = async (state: RunState, states: Partial<Record<LinkState, number>>) => {
       const change = await ended(ledger, state, 0, 'links')
       const all = { ...zeroCounts(LINK_STATES), ...states }
-      const links = { read: sumOfLinkStates(all), states: all }
+      const links = { read: countAll(all), states: all }
       await changed({ ...change, books: { ...change.books!, links } })
     }
-    await withLinks('complete_with_rejects', { linked: 5, rejected: 2, parked: 1 })
+    await withLinks('complete_with_rejects', { linked: 5, refused: 2, target_missing: 1 })
     expect(hook.received[0]!.body).toMatchObject({ event: 'rejects', rejects: 2, differences: 1 })
     expect(hook.received[0]!.body['text']).toMatch(
       /ended with 2 rejected links \(run \d+\); "records-sync show \d+" counts them/,
     )
-    await withLinks('complete_with_differences', { linked: 5, parked: 1 })
+    await withLinks('complete_with_differences', { linked: 5, target_missing: 1 })
     expect(hook.received.at(-1)!.body).toMatchObject({ event: 'differences', differences: 1 })
   })
 

@@ -1,6 +1,17 @@
 // Reports by hand, for tests of the page: one of each kind, as `collectReport` would give it.
 
-import { emptyStates, ITEM_STATES, type ItemState } from '../../../src/core/domain/books.ts'
+import {
+  countAll,
+  equationText,
+  tallyOf,
+  type Counts,
+} from '../../../src/core/domain/outcome-counts.ts'
+import {
+  outcomeOf,
+  statesOf,
+  type ItemState,
+  type Kind,
+} from '../../../src/core/domain/outcomes.ts'
 import { noDifferences } from '../../../src/core/domain/differences.ts'
 import type {
   BooksReport,
@@ -16,28 +27,37 @@ export function booksData(
   rows: Partial<Record<ItemState, number>>,
   more: Partial<BooksReport> = {},
 ): BooksReport {
-  const states = { ...emptyStates(), ...rows }
-  const sum = ITEM_STATES.reduce((total, state) => total + states[state], 0)
   return {
-    read: sum,
-    sum,
+    rows: accountData('row', rows),
     balanced: true,
     read_to_end: true,
-    states: ITEM_STATES.filter((state) => states[state] > 0).map((state) => ({
-      state,
-      rows: states[state],
-      meaning: `meaning of ${state}`,
-    })),
     replayed: 0,
     maybe_created: 0,
     looked_up: 0,
     read_back: [],
     kept: null,
     written_over: null,
-    removals: [],
+    deletions: null,
     in_doubt: 0,
     links: null,
     ...more,
+  }
+}
+
+export function accountData(kind: Kind, counts: Counts): BooksReport['rows'] {
+  const sum = countAll(counts)
+  return {
+    read: sum,
+    sum,
+    text: equationText(kind, sum, counts),
+    states: statesOf(kind)
+      .filter((state) => (counts[state] ?? 0) > 0)
+      .map((state) => ({
+        outcome: outcomeOf(state),
+        state,
+        count: counts[state]!,
+        meaning: `meaning of ${state}`,
+      })),
   }
 }
 
@@ -47,8 +67,9 @@ const noFacts = {
   undo_of: null,
   backfill: null,
   rows_read: null,
-  states: null,
+  rows: null,
   links: null,
+  deletions: null,
   balanced: null,
   read_to_end: null,
   replayed: null,
@@ -60,7 +81,6 @@ const noFacts = {
   written_over: null,
   rows_different: null,
   deleted: null,
-  removals: null,
   workflow_id: 'w',
   key_fingerprint: null,
   warnings: [],
@@ -116,8 +136,8 @@ export function reportData(more: Partial<RunReport> = {}): RunReport {
         unchanged: 1_480,
         superseded: 20,
         invalid: 96,
-        rejected: 52,
-        failed: 3,
+        refused: 52,
+        outcome_unknown: 3,
       },
       { replayed: 50, maybe_created: 50, in_doubt: 3 },
     ),
@@ -160,7 +180,7 @@ export function reportData(more: Partial<RunReport> = {}): RunReport {
         },
         {
           rows: 40,
-          state: 'rejected',
+          state: 'refused',
           code: 'request_invalid',
           reason: 'schema_invalid',
           column: null,
@@ -178,7 +198,7 @@ export function reportData(more: Partial<RunReport> = {}): RunReport {
         },
         {
           rows: 12,
-          state: 'rejected',
+          state: 'refused',
           code: 'conflict',
           reason: 'ambiguous_match',
           column: null,
@@ -187,7 +207,7 @@ export function reportData(more: Partial<RunReport> = {}): RunReport {
         },
         {
           rows: 3,
-          state: 'failed',
+          state: 'outcome_unknown',
           code: 'internal_error',
           reason: null,
           column: null,
@@ -204,7 +224,7 @@ export function reportData(more: Partial<RunReport> = {}): RunReport {
         run: 13,
         of: 12,
         state: 'complete_with_rejects',
-        states: { ...emptyStates(), created: 118, rejected: 33 },
+        counts: { read: 151, ...tallyOf('row', { created: 118, refused: 33 }) },
         opened_at: '2026-11-21T14:40:00.000Z',
         rows: 151,
         mended: 118,
@@ -213,7 +233,7 @@ export function reportData(more: Partial<RunReport> = {}): RunReport {
         run: 15,
         of: 13,
         state: 'running',
-        states: null,
+        counts: null,
         opened_at: '2026-11-21T15:05:00.000Z',
         rows: 33,
         mended: null,
@@ -312,7 +332,7 @@ export function comparedData(more: Partial<ReportComparison> = {}): RunReport {
       { name: 'equal', value: 198_742 },
       { name: 'differ', value: 1_300 },
     ],
-    books: booksData({ unchanged: 198_742, unsent: 1_258 }),
+    books: booksData({ unchanged: 198_742, not_sent: 1_258 }),
     comparison,
     errors: { rows: 0, groups: [], omitted: 0 },
     left: null,

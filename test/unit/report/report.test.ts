@@ -59,18 +59,18 @@ describe('a report', () => {
     const id = await scenes.importWithRejects(ledger)
     const data = await collect(id)
     expect(data.verdict).toMatchObject({ tone: 'look', words: 'Complete, with rejects' })
-    expect(data.verdict.meaning).toBe('17 of 100 rows were not accepted; the other 83 are done.')
+    expect(data.verdict.meaning).toBe('17 of 100 rows were rejected; the other 83 are done.')
     expect(commandsOf(data)).toEqual([
       `records-sync rejects ${id}`,
       `records-sync retry ${id} --file rejects-${id}/*.csv`,
       `records-sync retry ${id}`,
     ])
-    expect(data.books).toMatchObject({ read: 100, sum: 100, balanced: true })
-    expect(data.books!.states.map(({ state, rows }) => [state, rows])).toEqual([
+    expect(data.books).toMatchObject({ rows: { read: 100, sum: 100 }, balanced: true })
+    expect(data.books!.rows.states.map(({ state, count }) => [state, count])).toEqual([
       ['created', 56],
       ['updated', 27],
       ['invalid', 8],
-      ['rejected', 9],
+      ['refused', 9],
     ])
     const where = { reason: 'schema_invalid', property: 'svc_email' }
     expect(data.errors).toEqual({
@@ -79,7 +79,7 @@ describe('a report', () => {
         {
           ...where,
           rows: 9,
-          state: 'rejected',
+          state: 'refused',
           code: 'request_invalid',
           column: null,
           example_row: 10,
@@ -124,8 +124,8 @@ describe('a report', () => {
     const { points } = work.outcomes!
     expect(points).toHaveLength(48)
     expect([points[0]!.at, points[47]!.at]).toEqual([at(0), '2026-11-21T14:19:35.000Z'])
-    expect(points[0]).toMatchObject({ created: 30, updated: 15, rejected: 5, failed: 0 })
-    expect(points[47]).toMatchObject({ created: 26, updated: 12, rejected: 4, failed: 0 })
+    expect(points[0]).toMatchObject({ created: 30, updated: 15, rejected: 5 })
+    expect(points[47]).toMatchObject({ created: 26, updated: 12, rejected: 4 })
     // Three shares are the first to make a minute.
     expect(work.rate).toMatchObject({ share_seconds: 75 })
     expect(work.rate!.points.map((point) => point.per_minute)).toEqual([
@@ -143,36 +143,44 @@ describe('a report', () => {
         ['a', 'x', 'y'],
         ['b', 'z'],
       ],
-      ({ target }) => (target === 'x' ? 'linked' : target === 'y' ? 'parked' : 'rejected'),
+      ({ target }) => (target === 'x' ? 'linked' : target === 'y' ? 'target_missing' : 'refused'),
     )
     const data = await collect(rejected.run)
-    expect(data.run.links).toMatchObject({ read: 3, replaced: 0, states: { linked: 1, parked: 1 } })
+    expect(data.run.links).toMatchObject({
+      read: 3,
+      replaced: 0,
+      linked: 1,
+      waiting: 1,
+      reasons: { target_missing: 1, refused: 1 },
+    })
     expect(data.books!.balanced).toBe(true)
-    expect(data.books!.links!.states.map(({ state, links }) => [state, links])).toEqual([
+    expect(data.books!.links!.states.map(({ state, count }) => [state, count])).toEqual([
       ['linked', 1],
-      ['parked', 1],
-      ['rejected', 1],
+      ['target_missing', 1],
+      ['refused', 1],
     ])
     const page = renderReport(data)
     expect(page).toContain('<h3>Links</h3>')
-    expect(page).toContain('of 3 links read')
+    expect(page).toContain(
+      '3 links = 1 linked + 1 waiting (target_missing 1) + 1 rejected (refused 1).',
+    )
     const run = { ...(await ledger.run(rejected.run))!, state: 'complete_with_rejects' } as const
     const hint = (command: string) => command
     expect(reportVerdict(run, { ...data, comparison: null }, hint)).toMatchObject({
       tone: 'look',
       words: 'Complete, with rejected links',
       meaning:
-        'All 2 rows have their outcome, and none needs you. 1 link was not accepted. 1 link waits for its target: a later run links it once the target exists.',
+        'All 2 rows have their outcome, and none needs you. 1 link was rejected. 1 link waits for its target: a later run links it once the target exists.',
       next: [{ command: `show ${rejected.run}` }],
     })
     // A table counts links with the rows, and the files of `rejects` have rows alone.
     expect(figuresOf(run, await readRunAccount(ledger, run), null).slice(2)).toEqual([1, 0])
     expect(whatToSee({ hint }, run)).toBe(`The links: show ${rejected.run}`)
-    const parked = await linkedRun(ledger, [['a', 'y', 'x']], () => 'parked')
-    const later = await collect(parked.run)
+    const waiting = await linkedRun(ledger, [['a', 'y', 'x']], () => 'target_missing')
+    const later = await collect(waiting.run)
     expect(later.verdict).toMatchObject({
       tone: 'look',
-      words: 'Complete, with parked links',
+      words: 'Complete, with waiting links',
       next: [],
     })
     expect(await collect((await linkedRun(ledger, [['c']])).run)).toMatchObject({

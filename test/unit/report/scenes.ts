@@ -121,7 +121,7 @@ async function push(ledger: Ledger, run: number, names: Names, rejectEvery = 0) 
   for (let batch = await send(ledger, claim); batch.items.length > 0;) {
     const outcomes = batch.items.map(({ ordinal }) => ({
       ...(rejectEvery > 0 && ordinal % rejectEvery === 0
-        ? outcome(ordinal, 'rejected', {
+        ? outcome(ordinal, 'refused', {
             reason: names.reason,
             field: `/properties/${names.property}`,
             detail: 'SECRET detail',
@@ -197,7 +197,7 @@ export async function largeImport(ledger: Ledger, names = plainNames): Promise<n
     books: {
       ...books,
       read: 1_000_000,
-      states: { ...books.states, created: 999_999, rejected: 1 },
+      states: { ...books.states, created: 999_999, refused: 1 },
     },
   })
   return run

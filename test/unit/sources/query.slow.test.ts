@@ -158,7 +158,7 @@ describe.each(['duck', 'pg'])('an import from a query of %s', (warehouse) => {
       await push(deps, { run, config: sync.import, schema: null, segment })
     const { state, books } = await closeImport(ledger, run, { kind: 'finished' })
     expect(state).toBe('complete_with_rejects')
-    expect(books.states).toMatchObject({ rejected: 1 })
+    expect(books.states).toMatchObject({ refused: 1 })
     await ledger.close()
     const held = service.records(TYPE).map(({ properties }) => properties)
     const [full, empty] = ['full', 'empty'].map((code) => held.find((one) => one['code'] === code)!)

@@ -2,7 +2,7 @@
 
 import { LEDGER_ROWS_MAX } from '../../../core/limits.ts'
 import type { LinkBooks } from '../../../core/domain/books.ts'
-import { LINK_STATES, type LinkState } from '../../../core/domain/link-states.ts'
+import { LINK_STATES, type LinkState } from '../../../core/domain/outcomes.ts'
 import { zeroCounts } from '../../../core/register.ts'
 import { openLinkStates } from '../../rows/links.ts'
 import type { LinkSql } from '../link-sql.ts'
@@ -11,8 +11,9 @@ import { noteKnownSql } from './settling.ts'
 import { addCounts, eachSlice, SLICE, sliceValues, sumOf, type LinkSlice } from './slices.ts'
 
 /** Whether a link may have been linked although nothing says so: its answer was lost, or it was answered with 500 or 503. */
-const IS_UNANSWERED = "(links.state = 'sent' OR (links.state = 'planned' AND links.replayed = 1))"
-const ENDED = `CASE WHEN ${IS_UNANSWERED} THEN 'failed' ELSE 'unsent' END`
+const IS_UNANSWERED =
+  "(links.state = 'in_flight' OR (links.state = 'pending' AND links.replayed = 1))"
+const ENDED = `CASE WHEN ${IS_UNANSWERED} THEN 'outcome_unknown' ELSE 'not_sent' END`
 const IS_OPEN = `${SLICE} AND links.state IN (${openLinkStates})`
 
 const SETTLE_SQL = `UPDATE links SET in_doubt = CASE WHEN ${IS_UNANSWERED} THEN 1 ELSE in_doubt END, state = ${ENDED}
@@ -22,7 +23,7 @@ const SETTLE_SQL = `UPDATE links SET in_doubt = CASE WHEN ${IS_UNANSWERED} THEN 
 const BOOKED_MAX = 10 * LEDGER_ROWS_MAX
 
 /** A link that is not there has taken no place. */
-const COUNT_SQL = `SELECT state, count(*) AS links, count(CASE WHEN state <> 'not_kept' THEN replaced_id END) AS replaced
+const COUNT_SQL = `SELECT state, count(*) AS links, count(CASE WHEN state <> 'vanished' THEN replaced_id END) AS replaced
   FROM links WHERE ${SLICE} GROUP BY state`
 
 function* countSlice(run: number, slice: LinkSlice) {
@@ -43,7 +44,7 @@ export function linkClosing(db: TransactionRunner, sql: LinkSql) {
     '0',
   )
   return {
-    /** Raises the fence of the link step, and ends open links: sent into failed (in doubt), planned into unsent. */
+    /** Raises the fence of the link step, and ends open links: those in flight into `outcome_unknown` (in doubt), pending ones into `not_sent`. */
     async settleLeftovers(run: number): Promise<void> {
       const hasLinks = await db.transact(function* () {
         const steps = yield* write('UPDATE link_steps SET fence = fence + 1 WHERE run = $1', [run])
@@ -53,8 +54,12 @@ export function linkClosing(db: TransactionRunner, sql: LinkSql) {
       await eachSlice(db, run, function* (slice): Transaction<void> {
         yield* write(note, sliceValues(run, slice))
         const ended = yield* read(SETTLE_SQL, sliceValues(run, slice))
-        const failed = ended.filter((row) => row['state'] === 'failed').length
-        yield* addCounts(run, { failed, unsent: ended.length - failed, open: -ended.length })
+        const unknown = ended.filter((row) => row['state'] === 'outcome_unknown').length
+        yield* addCounts(run, {
+          outcome_unknown: unknown,
+          not_sent: ended.length - unknown,
+          open: -ended.length,
+        })
       })
     },
   }

@@ -57,7 +57,7 @@ const goneTexts = (sql: LinkSql) => {
      WHERE ${fits} LIMIT ${LEDGER_ROWS_MAX}`
   const park = (
     more: string,
-  ) => `UPDATE known_links AS known SET state = 'parked', ${more} FROM given
+  ) => `UPDATE known_links AS known SET state = 'target_missing', ${more} FROM given
     WHERE ${sql.knownOfEdge('known', 'given.destination', 'given').on}`
   const isOfType = { target_id: 'known.target_type = $2', source_id: 'theirs.object_type = $2' }
   /** Linked once, and not asked for since: nobody waits for them. */
@@ -100,7 +100,7 @@ export function knownEndMethods(
   }
   return {
     async recordsGone(run, objectType, recordIds): Promise<GoneLinks> {
-      if (recordIds.length === 0) return { parked: 0, forgotten: 0 }
+      if (recordIds.length === 0) return { waiting: 0, forgotten: 0 }
       const records: Given = {
         columns: { record_id: 'text' },
         rows: [...new Set(recordIds)].map((id) => [id]),
@@ -112,7 +112,7 @@ export function knownEndMethods(
       const targets = await each([texts.targets, texts.parkTargets], records, values)
       const waiting = await each([texts.waiting, texts.parkWaiting], records, values)
       const forgotten = await each([texts.sources, texts.forget], records, values)
-      return { parked: targets + waiting, forgotten: unasked + forgotten }
+      return { waiting: targets + waiting, forgotten: unasked + forgotten }
     },
   }
 }
@@ -214,7 +214,7 @@ export async function leaveSource(
       yield* checkStep(sql, run, fence)
       return yield* write(
         `UPDATE ${found.table} SET left_source = 1 WHERE ${found.on} AND ${range} AND ${isRead}
-           AND NOT ${exists(sql.linksOfEdge('other', '$1', 'known'), "other.state <> 'skipped'")}`,
+           AND NOT ${exists(sql.linksOfEdge('other', '$1', 'known'), "other.state <> 'not_wanted'")}`,
         values,
       )
     },

@@ -2,7 +2,7 @@
 
 import { LEDGER_ROWS_MAX } from '../../../core/limits.ts'
 import type { WrittenKey } from '../../roles/accepted-records.ts'
-import type { KnownLink, KnownLinks, ParkedElsewhere } from '../../roles/links.ts'
+import type { KnownLink, KnownLinks, WaitingElsewhere } from '../../roles/links.ts'
 import { writtenKey } from '../../rows/accepted.ts'
 import { edgeColumns, knownLinkOfRow } from '../../rows/links.ts'
 import type { StatementRunner } from '../engine.ts'
@@ -16,7 +16,7 @@ const PLAIN_COLUMNS = `${edgeColumns('known')}, known.state, known.source_id, kn
 const knownColumns = (sql: LinkSql): string => {
   const link = {
     table: 'links',
-    on: "links.run = own.run AND links.ordinal = own.ordinal AND links.association = known.association AND links.state IN ('unchanged', 'planned')",
+    on: "links.run = own.run AND links.ordinal = own.ordinal AND links.association = known.association AND links.state IN ('unchanged', 'pending')",
   }
   const compared = exists(sql.itemsOfKey('own', '$1', 'known.key'), exists(link))
   return `${PLAIN_COLUMNS}, CASE WHEN ${compared} THEN 1 ELSE 0 END AS is_compared`
@@ -25,7 +25,7 @@ const knownColumns = (sql: LinkSql): string => {
 /** An answer may have named no record. */
 const IS_WRITTEN = '(held.record_id IS NOT NULL OR held.hash IS NOT NULL)'
 
-/** Parked links of which one statement finds out whether a target may exist. */
+/** Waiting links of which one statement finds out whether a target may exist. */
 const ASKED_MAX = 10 * LEDGER_ROWS_MAX
 
 const keysOf = (keys: readonly string[]): Given => ({
@@ -33,10 +33,10 @@ const keysOf = (keys: readonly string[]): Given => ({
   rows: keys.map((key) => [key]),
 })
 
-/** Parked links of other syncs to the object type of the run `$1`, in the destination of the newest run of each. */
-const PARKED_SQL = (sql: LinkSql) => {
+/** Waiting links of other syncs to the object type of the run `$1`, in the destination of the newest run of each. */
+const WAITING_SQL = (sql: LinkSql) => {
   const { join } = sql
-  const { table, on } = sql.knownParked('known', 'theirs.id', 'mine.object_type')
+  const { table, on } = sql.knownWaiting('known', 'theirs.id', 'mine.object_type')
   return `SELECT theirs.id, theirs.sync, mine.id AS own, mine.object_type, mine.matching_property,
       (SELECT count(*) FROM ${table} WHERE ${on} AND ${isSinceRestore('known')}) AS links
     FROM runs ${join} destinations AS mine ON mine.id = runs.destination
@@ -47,9 +47,9 @@ const PARKED_SQL = (sql: LinkSql) => {
       ORDER BY newest.id DESC LIMIT 1)`
 }
 
-/** Whether one of the parked links of a page may have a target by now: null, if the page has none that is left. */
+/** Whether one of the waiting links of a page may have a target by now: null, if the page has none that is left. */
 const mayExistSql = (sql: LinkSql, after: KnownPlace | null): string => {
-  const { table, on } = sql.knownParked('known', '$1', '$2')
+  const { table, on } = sql.knownWaiting('known', '$1', '$2')
   const held = exists(sql.acceptedOfKey('held', '$3', 'page.target'), IS_WRITTEN)
   return `SELECT max(CASE WHEN NOT ${isSinceRestore('page')} THEN 0 WHEN page."by" IS NULL OR page."by" <> $4 OR ${held} THEN 1 ELSE 0 END) AS found
     FROM (SELECT known.target, known."by", known.run FROM ${table} WHERE ${on} AND ${knownRange(sql, after, null, 5)}
@@ -68,16 +68,16 @@ export function knownLinkMethods(
   const heldSql = `SELECT held.key, held.record_id, held.run, held.records
     FROM given ${sql.joined(held, 'held', 'held.key, held.record_id, held.hash, held.run, held.records')}
     WHERE ${IS_WRITTEN}`
-  const parkedSql = PARKED_SQL(sql)
+  const waitingSql = WAITING_SQL(sql)
 
   const mayExist = async (values: readonly (string | number)[]): Promise<boolean> => {
     let after: KnownPlace | null = null
-    // Bounded by the parked links: every page goes beyond the last one, or ends.
+    // Bounded by the waiting links: every page goes beyond the last one, or ends.
     for (;;) {
       const from: KnownPlace | null = after
       const row = await db.one(mayExistSql(sql, from), [...values, ASKED_MAX, ...(from ?? [])])
       if (Number(row?.['found'] ?? 0) === 1) return true
-      const { table, on } = sql.knownParked('known', '$1', '$2')
+      const { table, on } = sql.knownWaiting('known', '$1', '$2')
       const end = await db.one(
         `SELECT ${placeColumns(sql, 'known')} FROM ${table} WHERE ${on} AND ${knownRange(sql, from, null, 2)}
          ORDER BY ${knownOrder(sql, 'known')} LIMIT 1 OFFSET ${ASKED_MAX - 1}`,
@@ -105,19 +105,19 @@ export function knownLinkMethods(
       return records
     },
 
-    async parkedElsewhere(run) {
-      const parked: ParkedElsewhere[] = []
-      for (const row of await db.all(parkedSql, [run])) {
+    async waitingElsewhere(run) {
+      const waiting: WaitingElsewhere[] = []
+      for (const row of await db.all(waitingSql, [run])) {
         const links = Number(row['links'])
         if (links === 0) continue
         const own = [row['id'], row['object_type'], row['own'], row['matching_property']]
-        parked.push({
+        waiting.push({
           sync: String(row['sync']),
           links,
           mayExist: await mayExist(own as (string | number)[]),
         })
       }
-      return parked.toSorted((a, b) => (a.sync < b.sync ? -1 : 1))
+      return waiting.toSorted((a, b) => (a.sync < b.sync ? -1 : 1))
     },
 
     async knownLinksOf(run, keys) {
@@ -136,7 +136,9 @@ export function knownLinkMethods(
       const { table, on } = isParked
         ? sql.knownLeft('known', DESTINATION)
         : { table: 'known_links AS known', on: `known.destination = ${DESTINATION}` }
-      const fits = isParked ? `known.state = 'parked' AND ${isSinceRestore('known')}` : 'true'
+      const fits = isParked
+        ? `known.state = 'target_missing' AND ${isSinceRestore('known')}`
+        : 'true'
       const rows = await db.all(
         `SELECT ${columns}, ${placeColumns(sql, 'known')} FROM ${table}
          WHERE ${on} AND ${fits} AND ${knownRange(sql, from, null, 2)}

@@ -11,7 +11,7 @@ const PLACES = { run: 'integer', ordinal: 'integer', number: 'integer' } as cons
 const IS_GIVEN =
   'links.run = given.run AND links.ordinal = given.ordinal AND links.number = given.number'
 
-const NOTE_SQL = `UPDATE links SET state = 'not_kept', reason = 'not_kept',
+const NOTE_SQL = `UPDATE links SET state = 'vanished', reason = 'vanished',
     detail = 'the service answered that it is linked, and does not list it'
   FROM given WHERE ${IS_GIVEN} AND links.state = 'linked' RETURNING links.ordinal, links.number`
 
@@ -20,7 +20,7 @@ export const notKeptTexts = (sql: LinkSql) => {
   const { table, on } = sql.knownOfEdge('known', 'runs.destination', 'links')
   return noteKnownSql(
     sql,
-    `FROM given ${sql.join} links ON ${IS_GIVEN} ${sql.join} runs ON runs.id = links.run WHERE links.state = 'not_kept'`,
+    `FROM given ${sql.join} links ON ${IS_GIVEN} ${sql.join} runs ON runs.id = links.run WHERE links.state = 'vanished'`,
     'links.state',
     `coalesce((SELECT known.one_source FROM ${table} WHERE ${on}), 0)`,
   )

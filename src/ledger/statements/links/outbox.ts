@@ -29,10 +29,10 @@ const SENT_COLUMNS = {
   target_id: 'text',
 } as const
 
-const SEND_SQL = `UPDATE links SET state = 'sent', source_id = given.source_id, target_id = given.target_id,
+const SEND_SQL = `UPDATE links SET state = 'in_flight', source_id = given.source_id, target_id = given.target_id,
     replayed = CASE WHEN CAST($1 AS integer) = 1 THEN 1 ELSE links.replayed END
   FROM given WHERE links.run = given.run AND links.ordinal = given.ordinal AND links.number = given.number
-    AND links.state IN ('planned', 'sent')`
+    AND links.state IN ('pending', 'in_flight')`
 
 /** The `unchanged` links of a slice that were linked between other records than those of today, or are not known as linked any more. */
 function reopenSql(sql: LinkSql): string {
@@ -47,7 +47,7 @@ function reopenSql(sql: LinkSql): string {
       ${sql.joined(sql.acceptedOfKey('held', 'other.id', 'links.target'), 'held', 'held.record_id, held.run')}
     WHERE mine.id = ${DESTINATION} AND held.record_id IS NOT NULL AND held.run > known.run
     ORDER BY held.run DESC LIMIT 1)`
-  return `UPDATE links SET state = 'planned' WHERE ${SLICE} AND links.state = 'unchanged'
+  return `UPDATE links SET state = 'pending' WHERE ${SLICE} AND links.state = 'unchanged'
     AND (${exists(
       sql.knownOfEdge('known', DESTINATION, 'links'),
       `(known.source_id <> ${written} OR known.target_id <> ${target})`,
@@ -120,7 +120,7 @@ export function linkOutbox(
           yield* checkStep(sql, run, fence)
           return yield* write(
             `DELETE FROM ${table} WHERE ${on} AND ${range} ${isRead}
-               AND NOT ${exists(sql.linksOfEdge('other', '$1', 'known'), "other.state <> 'skipped'")}`,
+               AND NOT ${exists(sql.linksOfEdge('other', '$1', 'known'), "other.state <> 'not_wanted'")}`,
             values,
           )
         },
@@ -136,7 +136,7 @@ export function linkOutbox(
       const rows = await db.all(
         `${planned} WHERE links.run = $1 AND (links.ordinal, links.number) > ($2, $3)
            ${end ? 'AND (links.ordinal, links.number) <= ($6, $7)' : ''}
-           AND links.state = 'planned' AND links.attempts < $4 ${IN_ORDER} LIMIT $5`,
+           AND links.state = 'pending' AND links.attempts < $4 ${IN_ORDER} LIMIT $5`,
         [...from, columnBound(attemptsBelow), Math.min(limit, LEDGER_ROWS_MAX), ...until],
       )
       const links = rows.map(plannedLinkOfRow)
@@ -149,7 +149,7 @@ export function linkOutbox(
       const rows = await db.all(
         `SELECT ${plannedColumns(sql)} FROM links ${sql.indexedBy('links_sent')} LEFT JOIN items AS own
            ON own.run = links.run AND own.ordinal = links.ordinal
-         WHERE links.run = $1 AND (links.ordinal, links.number) > ($2, $3) AND links.state = 'sent'
+         WHERE links.run = $1 AND (links.ordinal, links.number) > ($2, $3) AND links.state = 'in_flight'
          ${IN_ORDER} LIMIT $4`,
         [run, after.ordinal, after.number, most],
       )

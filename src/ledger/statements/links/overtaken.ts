@@ -24,7 +24,7 @@ export const overtakenTexts = (
     WHERE ${sql.isOneOf('given.association', '$1')} AND ${exists(
       sql.linksOfEnd('other', 'given.run', 'given', end),
       `other.association = given.association AND other.${OTHER_END[end]} <> given.${OTHER_END[end]}
-         AND other.state IN ('linked', 'unchanged', 'sent') AND (other.ordinal, other.number) > (given.ordinal, given.number)`,
+         AND other.state IN ('linked', 'unchanged', 'in_flight') AND (other.ordinal, other.number) > (given.ordinal, given.number)`,
     )}`
   const retried = `SELECT given.ordinal, given.number, before.reason FROM given
       JOIN runs ON runs.id = given.run
@@ -32,7 +32,7 @@ export const overtakenTexts = (
       JOIN links AS own ON own.run = given.run AND own.ordinal = given.ordinal AND own.number = given.number
       JOIN links AS before ON before.run = runs.of_run AND before.ordinal = items.of_ordinal
         AND before.association = own.association AND before.target = own.target
-    WHERE ${sql.isOneOf('given.association', '$1')} AND before.state = 'skipped'
+    WHERE ${sql.isOneOf('given.association', '$1')} AND before.state = 'not_wanted'
       AND before.reason IN ('one_target', 'one_source')`
   // Of runs since the one that is retried; the place that a retry of it gave is that of a row of the same run.
   const sinceAt = (end: LinkEndColumn) => `SELECT given.ordinal, given.number FROM given

@@ -24,7 +24,7 @@ const REPORTED_COLUMNS = `links.ordinal, links.number, own.line, ${edgeColumns('
 /** Its place in one number, which the smallest link of a group has the smallest of. */
 const PLACE = '(CAST(links.ordinal AS bigint) * 2147483648 + links.number)'
 
-/** Whether a link that was left over or parked is so still. One that was linked before the run is, where the run has not sent it. */
+/** Whether a link that was left over or waiting is so still. One that was linked before the run is, where the run has not sent it. */
 const isLeftStill = (sql: LinkSql): string =>
   `(links.state NOT IN (${leftLinkStates}) OR ${exists(
     sql.knownOfEdge('known', DESTINATION, 'links'),
@@ -56,7 +56,7 @@ export function linkReports(db: StatementRunner, sql: LinkSql): LinkReports {
       const rows = await db.all(
         `SELECT association, state, code, reason, "column", count(*) AS links,
            min(${PLACE}) / 2147483648 AS ordinal, min(${PLACE}) % 2147483648 AS number
-         FROM links WHERE links.run = $1 AND links.state IN ('parked', ${linkRejectStates}) ${isLeft ? `AND ${left}` : ''}
+         FROM links WHERE links.run = $1 AND links.state IN ('target_missing', ${linkRejectStates}) ${isLeft ? `AND ${left}` : ''}
          GROUP BY association, state, code, reason, "column" ORDER BY links DESC, ordinal, number LIMIT 1000`,
         [run],
       )

@@ -1,6 +1,6 @@
 // What the outcome of a link changes: the link itself, what is known of it, and what is known of those that it takes the place of.
 
-import type { LinkState } from '../../../core/domain/link-states.ts'
+import type { LinkState } from '../../../core/domain/outcomes.ts'
 import { zeroCounts } from '../../../core/register.ts'
 import { isMaybeWrittenSql } from '../../rules/settlement.ts'
 import type { LinkBounds, LinkOutcome, OvertakenReason } from '../../roles/links.ts'
@@ -51,7 +51,7 @@ const SETTLE_SQL = `UPDATE links SET state = given.state, source_id = coalesce(g
     target_id = coalesce(given.target_id, links.target_id), http_status = given.http_status, request_id = given.request_id,
     code = given.code, reason = given.reason, detail = given.detail,
     attempts = links.attempts + CASE WHEN given.http_status IS NULL THEN 0 ELSE 1 END,
-    in_doubt = CASE WHEN given.state = 'failed' AND coalesce(given.http_status, 500) >= 500 THEN 1 ELSE 0 END,
+    in_doubt = CASE WHEN given.state = 'outcome_unknown' AND coalesce(given.http_status, 500) >= 500 THEN 1 ELSE 0 END,
     replayed = CASE WHEN given.http_status IS NOT NULL AND ${isMaybeWrittenSql('given.state', 'given.http_status')} THEN 1 ELSE links.replayed END
   FROM given WHERE ${IS_GIVEN} AND links.state IN (${openLinkStates})
   RETURNING links.ordinal, links.number, links.state, links.association, links.key, links.target`
@@ -61,11 +61,11 @@ const EDGES = { key: 'text', target: 'text', association: 'text' } as const
 const SETTLED_COUNTERS = [
   'linked',
   'unchanged',
-  'parked',
-  'skipped',
-  'rejected',
-  'failed',
-  'unsent',
+  'target_missing',
+  'not_wanted',
+  'refused',
+  'outcome_unknown',
+  'not_sent',
 ] as const satisfies readonly LinkState[]
 const REPLACED_COLUMNS = { ...PLACES, replaced_id: 'text' } as const
 const REPLACED_SQL = `UPDATE links SET replaced_id = given.replaced_id FROM given WHERE ${IS_GIVEN}`
@@ -76,7 +76,7 @@ const noteConflict = (hashed: LinkSql['hashed']): string => `
     target_type = excluded.target_type, "by" = excluded."by", "column" = excluded."column", state = excluded.state,
     source_id = excluded.source_id, target_id = excluded.target_id, one_source = excluded.one_source, run = excluded.run,
     left_source = 0
-  WHERE NOT (excluded.state = 'unsent' AND known_links.state = 'linked')`
+  WHERE NOT (excluded.state = 'not_sent' AND known_links.state = 'linked')`
 
 /**
  * Notes what is known of links that `from` gives, as `links` and `runs`.
@@ -131,7 +131,7 @@ export function settlingTexts(sql: LinkSql) {
       'other.ordinal, other.number, other.key, other.target, other.association, other.state, other.source_id, other.target_id',
     )}
     WHERE ${sql.isOneOf('links.association', '$1')} AND other.association = links.association
-      AND other.${OTHER_END[end]} <> links.${OTHER_END[end]} AND other.state IN ('linked', 'unchanged', 'skipped')`
+      AND other.${OTHER_END[end]} <> links.${OTHER_END[end]} AND other.state IN ('linked', 'unchanged', 'not_wanted')`
   return {
     /** `$1`: the associations that allow one source. */
     note: noteKnownSql(
@@ -211,7 +211,7 @@ function* takePlace(
 }
 
 const OVERTAKEN_COLUMNS = { ...PLACES, reason: 'text' } as const
-const OVERTAKE_SQL = `UPDATE links SET state = 'skipped', reason = given.reason, detail = '${OVERTAKEN}'
+const OVERTAKE_SQL = `UPDATE links SET state = 'not_wanted', reason = given.reason, detail = '${OVERTAKEN}'
   FROM given WHERE ${IS_GIVEN} AND links.state IN ('linked', 'unchanged')`
 
 /**
@@ -243,7 +243,7 @@ function* takeRecords(
   )
   yield* writeGiven(edges(gone.map(({ row }) => row)), texts.remove, [run])
   const lost = new Map(gone.map((one) => [otherPlace(one.row), one]))
-  const overtaken = [...lost.values()].filter(({ row }) => row['old_state'] !== 'skipped')
+  const overtaken = [...lost.values()].filter(({ row }) => row['old_state'] !== 'not_wanted')
   yield* writeGiven(
     {
       columns: OVERTAKEN_COLUMNS,
@@ -261,7 +261,7 @@ function* takeRecords(
   yield* addCounts(run, {
     linked: -inState('linked'),
     unchanged: -inState('unchanged'),
-    skipped: overtaken.length,
+    not_wanted: overtaken.length,
   })
   const rows = overtaken.map(({ row }) => row)
   return yield* noteReplaced(run, rows)
@@ -279,7 +279,7 @@ export function* settleGroup(
   const inState = (...states: readonly LinkState[]) =>
     settled.filter((row) => states.includes(row['state'] as LinkState))
   yield* writeGiven(places(run, settled), texts.note, [sql.list(bounds.oneSource)])
-  yield* writeGiven(places(run, inState('skipped')), texts.forget)
+  yield* writeGiven(places(run, inState('not_wanted')), texts.forget)
   const there = inState('linked', 'unchanged')
   const replaced = yield* takePlace(sql, texts, run, there, bounds)
   const overtaken = yield* takeRecords(sql, texts, run, inState('linked'), bounds)

@@ -80,11 +80,11 @@ export const LINK_COUNTERS = [
   'planned',
   'unchanged',
   'linked',
-  'parked',
-  'skipped',
-  'rejected',
-  'failed',
-  'unsent',
+  'target_missing',
+  'not_wanted',
+  'refused',
+  'outcome_unknown',
+  'not_sent',
   'requests',
 ] as const
 const COUNTERS = [...LINK_COUNTERS, 'open'] as const

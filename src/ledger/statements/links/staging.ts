@@ -58,7 +58,7 @@ const given = (links: readonly StagedLink[]): Given => ({
     by,
     target,
     column,
-    reject ? 'rejected' : 'planned',
+    reject ? 'refused' : 'pending',
     reject?.reason ?? null,
     reject?.detail ?? null,
   ]),
@@ -87,7 +87,7 @@ const decisions = (sql: LinkSql) => {
       table: 'links AS other',
       on: 'other.run = later.run AND other.ordinal = later.ordinal',
     },
-    `other.association = links.association AND other.target <> links.target AND other.state <> 'rejected' AND ${isLater}`,
+    `other.association = links.association AND other.target <> links.target AND other.state <> 'refused' AND ${isLater}`,
   )
   const isOf = (place: string) => sql.isOneOf('links.association', place)
   const ofEdge = sql.knownOfEdge('known', DESTINATION, 'links')
@@ -99,17 +99,17 @@ const decisions = (sql: LinkSql) => {
   return {
     repeated: `DELETE FROM links WHERE ${SLICE}
       AND ${exists(sql.linksOfEdge('other', 'links.run', 'links'), `${isLater} AND ${counts}`)}`,
-    oneTarget: `UPDATE links SET state = 'skipped', reason = 'one_target' WHERE ${SLICE} AND state = 'planned'
+    oneTarget: `UPDATE links SET state = 'not_wanted', reason = 'one_target' WHERE ${SLICE} AND state = 'pending'
       AND ${isOf('$6')} AND ${exists(
         sql.itemsOfKey('later', 'links.run', 'links.key'),
         `later.ordinal >= links.ordinal AND ${hasLinks('later')} AND ${otherTarget}`,
       )}`,
-    oneSource: `UPDATE links SET state = 'skipped', reason = 'one_source' WHERE ${SLICE} AND state = 'planned'
+    oneSource: `UPDATE links SET state = 'not_wanted', reason = 'one_source' WHERE ${SLICE} AND state = 'pending'
       AND ${isOf('$6')} AND ${exists(
         sql.linksOfTarget('other', 'links.run', 'links'),
-        `other.key <> links.key AND other.state <> 'rejected' AND ${isLater} AND ${counts}`,
+        `other.key <> links.key AND other.state <> 'refused' AND ${isLater} AND ${counts}`,
       )}`,
-    unchanged: `UPDATE links SET state = 'unchanged' WHERE ${SLICE} AND state = 'planned' AND ${linked('> $6')}`,
+    unchanged: `UPDATE links SET state = 'unchanged' WHERE ${SLICE} AND state = 'pending' AND ${linked('> $6')}`,
     /** Of associations that allow one: which records they are linked between. */
     ends: `UPDATE links SET (source_id, target_id) = (SELECT known.source_id, known.target_id FROM ${ofEdge.table} WHERE ${ofEdge.on})
       WHERE ${SLICE} AND state = 'unchanged' AND ${isOf('$6')}`,
@@ -118,7 +118,7 @@ const decisions = (sql: LinkSql) => {
       oneTarget: rivalTexts(sql, 'source_id', 'one_target'),
       oneSource: rivalTexts(sql, 'target_id', 'one_source'),
     },
-    distrusted: `SELECT count(*) AS links FROM links WHERE ${SLICE} AND state = 'planned' AND ${linked('<= $6')}`,
+    distrusted: `SELECT count(*) AS links FROM links WHERE ${SLICE} AND state = 'pending' AND ${linked('<= $6')}`,
   }
 }
 
@@ -130,9 +130,9 @@ function rivalTexts(sql: LinkSql, end: LinkEndColumn, reason: OvertakenReason) {
     )
   const from = `WHERE ${SLICE} AND state = 'unchanged' AND ${sql.isOneOf('links.association', '$6')}`
   return {
-    skip: `UPDATE links SET state = 'skipped', reason = '${reason}', detail = '${OVERTAKEN}' ${from}
+    skip: `UPDATE links SET state = 'not_wanted', reason = '${reason}', detail = '${OVERTAKEN}' ${from}
       AND ${other(`other.state = 'unchanged' AND ${isLater}`)}`,
-    plan: `UPDATE links SET state = 'planned' ${from} AND ${other(`other.state = 'skipped' AND NOT ${isLater}`)}`,
+    plan: `UPDATE links SET state = 'pending' ${from} AND ${other(`other.state = 'not_wanted' AND NOT ${isLater}`)}`,
   }
 }
 
@@ -142,15 +142,15 @@ function* settleRivals(
   text: ReturnType<typeof decisions>,
   slice: readonly number[],
   bounds: LinkBounds,
-): Transaction<{ planned: number; unchanged: number; skipped: number }> {
-  let [skipped, planned] = [0, 0]
+): Transaction<{ planned: number; unchanged: number; not_wanted: number }> {
+  let [not_wanted, planned] = [0, 0]
   for (const name of ['oneTarget', 'oneSource'] as const) {
     if (bounds[name].length === 0) continue
     const values = [...slice, sql.list(bounds[name])]
-    skipped += yield* write(text.rivals[name].skip, values)
+    not_wanted += yield* write(text.rivals[name].skip, values)
     planned += yield* write(text.rivals[name].plan, values)
   }
-  const counted = { planned, unchanged: -planned - skipped, skipped }
+  const counted = { planned, unchanged: -planned - not_wanted, not_wanted }
   yield* addCounts(slice[0]!, { ...counted, open: planned })
   return counted
 }
@@ -171,17 +171,19 @@ function* decideSlice(
   if (relied && single.length > 0) yield* write(text.ends, [...slice, sql.list(single)])
   const [doubted] =
     relied && relied.restored > 0 ? yield* read(text.distrusted, [...slice, relied.restored]) : []
-  const counted = { planned: 0, unchanged: 0, skipped: 0, rejected: 0 }
+  const counted = { planned: 0, unchanged: 0, not_wanted: 0, refused: 0 }
   const states = yield* read(
-    `SELECT state, count(*) AS links FROM links WHERE ${SLICE} GROUP BY state`,
+    `SELECT ${COUNTER} AS counter, count(*) AS links FROM links WHERE ${SLICE} GROUP BY state`,
     slice,
   )
-  for (const row of states) counted[row['state'] as keyof typeof counted] = Number(row['links'])
+  for (const row of states) counted[row['counter'] as keyof typeof counted] = Number(row['links'])
   yield* addCounts(run, { ...counted, open: counted.planned, read: -removed })
   return { ...counted, distrusted: Number(doubted?.['links'] ?? 0) }
 }
 
-const STAGED = ['planned', 'unchanged', 'skipped', 'rejected', 'distrusted'] as const
+const STAGED = ['planned', 'unchanged', 'not_wanted', 'refused', 'distrusted'] as const
+/** The counter of a staged link. */
+const COUNTER = "CASE state WHEN 'pending' THEN 'planned' ELSE state END"
 const NO_BOUNDS: LinkBounds = { oneTarget: [], oneSource: [] }
 
 /** What staging of rows does about their links. */
@@ -206,7 +208,7 @@ export function linkDecisions(db: TransactionRunner, sql: LinkSql) {
         yield* checkStage(sql, run, fence)
         // An interrupted call is repeated.
         yield* write(
-          'UPDATE link_steps SET planned = 0, unchanged = 0, skipped = 0, rejected = 0, open = 0 WHERE run = $1',
+          'UPDATE link_steps SET planned = 0, unchanged = 0, not_wanted = 0, refused = 0, open = 0 WHERE run = $1',
           [run],
         )
       })
@@ -219,7 +221,7 @@ export function linkDecisions(db: TransactionRunner, sql: LinkSql) {
         },
         { onSlice },
       )
-      const { rejected, distrusted, ...before } = sumOf(found, STAGED)
+      const { refused, distrusted, ...before } = sumOf(found, STAGED)
       const counts = { ...before }
       if (before.unchanged > 1 && bounds.oneTarget.length + bounds.oneSource.length > 0) {
         const settled = await eachSlice(
@@ -231,11 +233,11 @@ export function linkDecisions(db: TransactionRunner, sql: LinkSql) {
           },
           { onSlice },
         )
-        const changed = sumOf(settled, ['planned', 'unchanged', 'skipped'])
-        for (const name of ['planned', 'unchanged', 'skipped'] as const)
+        const changed = sumOf(settled, ['planned', 'unchanged', 'not_wanted'])
+        for (const name of ['planned', 'unchanged', 'not_wanted'] as const)
           counts[name] += changed[name]
       }
-      const some = { ...(rejected > 0 && { rejected }), ...(distrusted > 0 && { distrusted }) }
+      const some = { ...(refused > 0 && { refused }), ...(distrusted > 0 && { distrusted }) }
       return { ...counts, ...some }
     },
 
@@ -244,9 +246,12 @@ export function linkDecisions(db: TransactionRunner, sql: LinkSql) {
       if (!(await hasStaged(run))) return
       await eachSlice(db, run, function* (slice) {
         yield* checkStage(sql, run, fence)
-        const removed = yield* read(`${REMOVE_SQL} RETURNING state`, sliceValues(run, slice))
-        const deltas = { planned: 0, unchanged: 0, skipped: 0, rejected: 0 }
-        for (const row of removed) deltas[row['state'] as keyof typeof deltas]--
+        const removed = yield* read(
+          `${REMOVE_SQL} RETURNING ${COUNTER} AS counter`,
+          sliceValues(run, slice),
+        )
+        const deltas = { planned: 0, unchanged: 0, not_wanted: 0, refused: 0 }
+        for (const row of removed) deltas[row['counter'] as keyof typeof deltas]--
         yield* addCounts(run, { ...deltas, open: deltas.planned, read: -removed.length })
       })
     },
@@ -290,7 +295,7 @@ export const linkStaging = (db: TransactionRunner, sql: LinkSql): LinkStaging =>
         const carried = yield* write(
           `INSERT INTO links (${LINK_COLUMNS})
            SELECT $1, 0, CAST(${last} AS integer) + CAST(row_number() OVER (ORDER BY ${knownOrder(sql, 'known')}) AS integer), known.association, known.key,
-             known.target_type, known."by", known.target, known."column", 'planned'
+             known.target_type, known."by", known.target, known."column", 'pending'
            FROM ${table} WHERE ${on} AND ${range} AND ${isSinceRestore('known')} ${isUnread}
              AND NOT ${exists(sql.linksOfEdge('other', '$1', 'known'))}
              AND NOT (${sql.isOneOf('known.association', single)} AND ${newer})`,
