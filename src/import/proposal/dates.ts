@@ -21,10 +21,12 @@ export interface DateFormat {
 /** In the order of preference where several fit equally well: the stricter one first. */
 const FORMATS: readonly DateFormat[] = [
   { order: 'year' },
-  ...['YYYY/MM/DD', 'YYYY.MM.DD', 'YYYYMMDD', 'YYYY-M-D', 'YYYY/M/D'].map((format) => ({
-    format,
-    order: 'year' as const,
-  })),
+  ...['YYYY/MM/DD', 'YYYY.MM.DD', 'YYYYMMDD', 'YYYY-M-D', 'YYYY/M/D', 'YYYY年M月D日'].map(
+    (format) => ({
+      format,
+      order: 'year' as const,
+    }),
+  ),
   ...['.', '/', '-'].flatMap((mark) =>
     [`DD${mark}MM${mark}YYYY`, `D${mark}M${mark}YYYY`].map((format) => ({
       format,

@@ -11,7 +11,7 @@ const MEANINGS: readonly (readonly string[])[] = [
   'last name|lastname|surname|family name|nachname|familienname|apellido|apellidos|nom|zuname|姓|उपनाम|अंतिम नाम|اسم العائلة|nazwisko|sobrenome|soyad|soyadı',
   'email|mail|email address|emailadresse|email adresse|mailadresse|mail adresse|adresse email|adresse mail|correo|correo electrónico|courriel|メール|メールアドレス|eメール|电子邮件|邮箱|이메일|ईमेल|ईमेल पता|البريد الإلكتروني|بريد إلكتروني|correo electronico|e posta|eposta|adres email',
   'phone|phone number|telephone|telephone number|tel|tel nr|telefon|telefonnummer|telefon nr|telefono|numéro de téléphone|rufnummer|festnetz|電話|電話番号|电话|전화번호|फ़ोन|फोन|फ़ोन नंबर|दूरभाष|الهاتف|هاتف|رقم الهاتف|telefone|numer telefonu|teléfono',
-  'mobile|mobile phone|mobile number|cell|cell phone|handy|handynummer|mobil|mobiltelefon|mobiltelefonnummer|mobilfunknummer|mobilnummer|携帯電話|携帯番号',
+  'mobile|mobile phone|mobile number|cell|cell phone|handy|handynummer|mobil|mobiltelefon|mobiltelefonnummer|mobilfunknummer|mobilnummer|携帯電話|携帯番号|téléphone mobile|téléphone portable|numéro mobile|teléfono móvil|telefone celular|celular|telefon komórkowy|cep telefonu|मोबाइल|मोबाइल नंबर|الجوال|رقم الجوال',
   'birthday|birthdate|birth date|date birth|dob|born|geburtstag|geburtsdatum|geb datum|geboren|geb|date naissance|fecha nacimiento|生年月日|जन्म तिथि|تاريخ الميلاد|data nascimento|data urodzenia|doğum tarihi',
   'job title|jobtitle|jobtitel|title|titel|position|role|job|occupation|funktion|rolle|berufsbezeichnung|beruf|stellenbezeichnung|stelle|poste|cargo',
   'website|web site|homepage|url|web|webseite|internet|www|site web|sitio web|website url',
