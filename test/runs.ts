@@ -14,8 +14,12 @@ export const rounds = (few: number, full: number): number => (isSoak ? full * so
 export const runs = (full: number): number => rounds(Math.ceil(full / 4), full)
 
 /** What is done where: the rest of a table, which `npm test` leaves out. */
-export const sampled = <Case>(few: readonly Case[], rest: readonly Case[]): readonly Case[] =>
+export const sampled = <const Case>(few: readonly Case[], rest: readonly Case[]): readonly Case[] =>
   isSoak ? [...few, ...rest] : few
+
+/** Of a long table each nth case, from the first one on. */
+export const part = <Case>(cases: readonly Case[], nth: number): readonly Case[] =>
+  isSoak ? cases : cases.filter((_, index) => index % nth === 0)
 
 /** What chance draws. */
 export const seed = Number(process.env['RECORDS_SYNC_SEED'] ?? Date.now() % 100_000)

@@ -1,4 +1,4 @@
-// The import, as a workflow: open, stage, review, push segment by segment, close (which verifies first). It carries names,
+// The import, as a workflow: it opens the run, and drives the steps (import-order.ts) with activities. It carries names,
 // ids and counts; rows and keys never enter its history.
 
 import { CancellationScope, proxyActivities } from '@temporalio/workflow'
@@ -7,10 +7,10 @@ import type { ShortActivities, StreamingActivities } from './queues.ts'
 import { DIFFERENCE_KINDS } from '../src/core/domain/differences.ts'
 import { approvalText, waitingText } from '../src/core/domain/limit-exceeded.ts'
 import { formatNumber } from '../src/core/format.ts'
-import { forEachConcurrent } from '../src/core/concurrency.ts'
 import type { BackfillLimits } from '../src/core/domain/backfill.ts'
 import type { ReconcileScope, Task } from '../src/core/domain/purpose.ts'
 import { takeApprovals, type Approvals } from './approvals.ts'
+import { runInOrder, type ImportSteps } from './import-order.ts'
 import { linksProgress, startLinks } from './start-links.ts'
 import { ImportInput, type ImportProgress, type ImportResult } from './messages.ts'
 import {
@@ -72,6 +72,7 @@ const BEGINNING: Omit<ImportProgress, 'sync'> = {
 }
 
 type StagedRun = Awaited<ReturnType<Activities['stageImport']>>
+type ClosedRun = Awaited<ReturnType<Activities['closeImport']>>
 type PushedSlice = Awaited<ReturnType<Activities['pushSegment']>>
 
 /** Imports the rows of a sync's source. Input: `{"sync": "contacts"}`. */
@@ -132,28 +133,8 @@ class ImportRun {
       ]),
     )
     this.#run = run
-    this.#status.note({ run, step: 'stage' })
     try {
-      const staged = await this.#control.pausable(() =>
-        this.#streaming.stageImport.executeWithOptions({ summary: `stage ${sync}` }, [
-          { ...this.#step, window: limits?.window ?? null },
-        ]),
-      )
-      this.#noteStaged(staged)
-      if (staged.makesPlan) await this.#plan()
-      const isReviewDue = this.#scope === null ? staged.hasLimits : await this.#compare()
-      const refused = isReviewDue ? await this.#refusal() : null
-      if (refused !== null) {
-        this.#control.end()
-        return { run, ...(await this.#close({ kind: 'cancelled', message: refused })) }
-      }
-      const sends = this.#scope === null || this.#scope.repair
-      if (sends) this.#status.note({ step: 'push' })
-      if (sends) await this.#push(staged)
-      if (sends && staged.hasLinks) await this.#link()
-      if (sends && staged.removals > 0) await this.#remove()
-      this.#status.note({ step: 'close' })
-      const closed = await this.#control.pausable(() => this.#close({ kind: 'finished' }))
+      const closed = await runInOrder(this.#steps(), this.#scope, tuning.segments_in_flight ?? 2)
       if (closed.state === 'failed')
         throw stacklessFailure(`Run ${run}: the books do not balance`, 'BooksUnbalanced')
       const { resolves = [], ...result } = closed
@@ -173,6 +154,31 @@ class ImportRun {
     }
   }
 
+  #steps(): ImportSteps<SegmentRef, StagedRun, ClosedRun> {
+    return {
+      begin: (step) =>
+        this.#status.note({
+          step,
+          ...(step === 'stage' && { run: this.#run }),
+          ...(step === 'compare' && { planned: 0 }),
+          ...(step === 'remove' && { deleted: 0 }),
+        }),
+      stage: () => this.#stage(),
+      plan: () => this.#plan(),
+      compare: () => this.#compare(),
+      review: () => this.#refusal(),
+      push: (segment) => this.#pushSegment(segment),
+      link: () => this.#link(),
+      remove: () => this.#remove(),
+      close: async (ending) => {
+        if (ending.kind === 'finished')
+          return await this.#control.pausable(() => this.#close(ending))
+        this.#control.end()
+        return await this.#close(ending)
+      },
+    }
+  }
+
   /** What every activity of the run gets. */
   get #step() {
     const { tuning, priority } = this.#input
@@ -186,7 +192,13 @@ class ImportRun {
     return { ...this.#step, tuning: { ...tuning, segment_ms } }
   }
 
-  #noteStaged({ rows, planned, invalid, segments, errors }: StagedRun): void {
+  async #stage(): Promise<StagedRun> {
+    const staged = await this.#control.pausable(() =>
+      this.#streaming.stageImport.executeWithOptions({ summary: `stage ${this.#input.sync}` }, [
+        { ...this.#step, window: this.#limits?.window ?? null },
+      ]),
+    )
+    const { rows, planned, invalid, segments, errors } = staged
     this.#invalid = invalid
     this.#status.noteErrors(errors)
     if (invalid > 0) this.#status.noteFailed(invalid)
@@ -196,14 +208,7 @@ class ImportRun {
       rejected: invalid,
       segments: { total: segments.length, done: 0 },
     })
-  }
-
-  /** What earlier runs have read is sent before anything newer: the service may take two keys for one. */
-  async #push({ segments, older = 0 }: StagedRun): Promise<void> {
-    const atOnce = this.#input.tuning.segments_in_flight ?? 2
-    const push = (segment: SegmentRef) => this.#pushSegment(segment)
-    await forEachConcurrent(segments.slice(0, older), atOnce, push)
-    await forEachConcurrent(segments.slice(older), atOnce, push)
+    return staged
   }
 
   async #pushSegment(segment: SegmentRef): Promise<void> {
@@ -225,19 +230,13 @@ class ImportRun {
     this.#status.note({ segments: { ...segments, done: segments.done + 1 } })
   }
 
-  /** Sends the links of the rows, which need the records of all of them. */
-  async #link(): Promise<void> {
-    this.#status.note({ step: 'link' })
-    const summary = `link ${this.#input.sync}`
-    // Bounded by the slices that a run may have.
-    for (let done = false; !done;) {
-      const slice = this.#nextSlice()
-      const linked = await this.#control.pausable(() =>
-        this.#streaming.linkRows.executeWithOptions({ summary }, [slice]),
-      )
-      done = linked.done
-      this.#status.note({ links: linksProgress(linked.links) })
-    }
+  async #link() {
+    const slice = this.#nextSlice()
+    const linked = await this.#control.pausable(() =>
+      this.#streaming.linkRows.executeWithOptions({ summary: `link ${this.#input.sync}` }, [slice]),
+    )
+    this.#status.note({ links: linksProgress(linked.links) })
+    return linked
   }
 
   #notePushed({ progress, errors, requests }: PushedSlice): void {
@@ -249,57 +248,42 @@ class ImportRun {
     this.#status.note({ requests: before.requests + requests, created, updated, rejected })
   }
 
-  /** Asks the service for every row that was staged. Returns whether a review is due before anything is repaired. */
-  async #compare(): Promise<boolean> {
-    this.#status.note({ step: 'compare', planned: 0 })
+  async #compare() {
+    const slice = this.#nextSlice()
     const summary = `compare ${this.#input.sync}`
-    // Bounded by the slices that a run may have.
-    for (;;) {
-      const slice = this.#nextSlice()
-      const compared = await this.#control.pausable(() =>
-        this.#streaming.compareImport.executeWithOptions({ summary }, [slice]),
-      )
-      this.#status.note({ found: compared.found })
-      if (!compared.done) continue
-      this.#status.note({ planned: compared.planned })
-      return compared.hasLimits
-    }
+    const compared = await this.#control.pausable(() =>
+      this.#streaming.compareImport.executeWithOptions({ summary }, [slice]),
+    )
+    const { found, done, planned } = compared
+    this.#status.note({ found })
+    if (done) this.#status.note({ planned })
+    return compared
   }
 
-  /** Looks all rows up, so that a person, or a rule, can decide about what they change. */
-  async #plan(): Promise<void> {
-    this.#status.note({ step: 'plan' })
-    const summary = `plan ${this.#input.sync}`
-    // Bounded by the slices that a run may have.
-    for (let done = false; !done;) {
-      const slice = this.#nextSlice()
-      const looked = await this.#control.pausable(() =>
-        this.#streaming.planImport.executeWithOptions({ summary }, [slice]),
-      )
-      done = looked.done
-      this.#status.note({ verdicts: looked.verdicts })
-    }
+  async #plan() {
+    const slice = this.#nextSlice()
+    const looked = await this.#control.pausable(() =>
+      this.#streaming.planImport.executeWithOptions({ summary: `plan ${this.#input.sync}` }, [
+        slice,
+      ]),
+    )
+    this.#status.note({ verdicts: looked.verdicts })
+    return looked
   }
 
-  /** Removes the records of rows that are gone, or that ask for it. */
-  async #remove(): Promise<void> {
-    this.#status.note({ step: 'remove', deleted: 0 })
+  async #remove() {
+    const slice = this.#nextSlice()
     const summary = `remove of ${this.#input.sync}`
-    // Bounded by the slices that a run may have.
-    for (let done = false; !done;) {
-      const slice = this.#nextSlice()
-      const removed = await this.#control.pausable(() =>
-        this.#streaming.removeImport.executeWithOptions({ summary }, [slice]),
-      )
-      done = removed.done
-      this.#status.note({ deleted: removed.removed, requests: removed.requests })
-    }
+    const removed = await this.#control.pausable(() =>
+      this.#streaming.removeImport.executeWithOptions({ summary }, [slice]),
+    )
+    this.#status.note({ deleted: removed.removed, requests: removed.requests })
+    return removed
   }
 
   /** Null if the run may go on, else why it may not. */
   async #refusal(): Promise<string | null> {
     const { sync, tuning } = this.#input
-    this.#status.note({ step: 'review' })
     const { excesses, plan = null } = await this.#control.pausable(() =>
       this.#streaming.reviewImport.executeWithOptions({ summary: `review ${sync}` }, [this.#step]),
     )

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { isMap, isScalar, isSeq, parse, parseDocument, type Document } from 'yaml'
 import { issuesOf } from '../unit/config/project.ts'
+import { isSoak } from '../runs.ts'
 
 const here = join(import.meta.dirname, 'configuration')
 const read = (name: string) => readFileSync(join(here, name), 'utf8')
@@ -71,6 +72,7 @@ async function messagesOf(whole: string): Promise<string[]> {
   const lines: string[] = []
   const parts = new Map<string, string>()
   for (const path of pathsOf(parseDocument(whole).contents)) {
+    if (!isLooked(path.join('.'))) continue
     const [section, name, part] = path.map(String)
     const isOfSync = section === 'syncs' && part !== undefined && part !== 'after'
     if (isOfSync && !parts.has(name!)) parts.set(name!, withSyncAlone(whole, name!))
@@ -105,11 +107,18 @@ async function messagesTogether(): Promise<string> {
   return `${lines.join('\n')}\n`
 }
 
-/** Compares with the file, or writes it. */
-function expectFile(name: string, found: string): void {
+/** `npm test` looks at a quarter of the settings, chosen by the length of their paths. */
+const isLooked = (path: string): boolean =>
+  isSoak || process.env['RECORDS_SYNC_GOLDEN'] === 'write' || path.length % 4 === 0
+
+/** The messages of one setting that is wrong in one way: a line without a space at its begin, and those below it. */
+const blocksOf = (text: string): string[] => text.match(/^\S.*\n(?: .*\n)*/gm) ?? []
+
+/** Compares with the file, or with a part of it, or writes it. */
+function expectFile(name: string, found: string, partOf = (text: string) => text): void {
   const path = join(here, name)
   if (process.env['RECORDS_SYNC_GOLDEN'] === 'write') writeFileSync(path, found)
-  expect(found).toBe(readFileSync(path, 'utf8'))
+  expect(found).toBe(partOf(readFileSync(path, 'utf8')))
 }
 
 /** The names that users give, as the reference writes them. */
@@ -151,7 +160,11 @@ test('each message about a wrong setting is the one of the file', async () => {
     expect(await issuesOf(text)).toEqual([])
     lines.push(...(await messagesOf(text)))
   }
-  expectFile('messages.txt', `${lines.join('\n')}\n`)
+  expectFile('messages.txt', `${lines.join('\n')}\n`, (text) =>
+    blocksOf(text)
+      .filter((block) => isLooked(block.slice(0, block.indexOf(': '))))
+      .join(''),
+  )
 })
 
 test('so is each message about settings that are wrong together', async () => {

@@ -7,8 +7,9 @@ import type { ImportConfig } from '../../config/index.ts'
 import { importSceneOn, type RunOptions } from '../unit/import/scene.ts'
 import { randoms, startOtherService } from './index.ts'
 import { watchOrg, Writers } from './watch-org.ts'
+import { rounds } from '../runs.ts'
 
-const SEEDS = 12
+const SEEDS = rounds(4, 12)
 const STEPS = 14
 const CONTACT = 'acme_contact'
 const COMPANY = 'acme_company'

@@ -12,6 +12,7 @@ import { serveLedger } from '../../src/ledger/thread/server.ts'
 import { backupFile } from '../../src/sqlite/backup.ts'
 import { SIGNING_KEY, type Open } from './ledger/scene.ts'
 import { ledgerSuite } from './ledger.suite.ts'
+import { isSoak } from '../runs.ts'
 
 type OpenFile = (file: string, options: { signingKey: string | null }) => Promise<Ledger>
 
@@ -50,10 +51,12 @@ const ledgerIn =
     }
   }
 
-ledgerSuite(
-  'SQLite',
-  ledgerIn(async (file, options) => openSqliteLedger(file, options)),
-)
+// What the other one has as well.
+if (isSoak)
+  ledgerSuite(
+    'SQLite',
+    ledgerIn(async (file, options) => openSqliteLedger(file, options)),
+  )
 
 /** The thread's side in this thread: what crosses is cloned all the same. */
 const overMessages: OpenFile = (file, options) =>

@@ -14,7 +14,7 @@ import { openSource } from '../../../src/sources/index.ts'
 import type { Extent, Source } from '../../../src/sources/source.ts'
 import type { Faults, OtherService } from '../index.ts'
 import { killAfter, revive, watchLedger } from './killer.ts'
-import { quickClock } from './quick-clock.ts'
+import { quickClock } from '../../quick-clock.ts'
 import type { Dice } from './world.ts'
 import { isOwnWorkflow } from '../../own-workflow.ts'
 

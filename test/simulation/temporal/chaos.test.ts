@@ -15,8 +15,9 @@ import type { Dice } from '../scheduler.ts'
 import { SimulatedTemporal, type Bundle, type SimulatedWorker } from './index.ts'
 import { projectQueues } from './project-queues.ts'
 import { seeded, VirtualTime } from './virtual-time.ts'
+import { rounds } from '../../runs.ts'
 
-const SEEDS = 20
+const SEEDS = rounds(5, 20)
 const CHAOS_MS = 120_000
 const queue = taskQueueOf('3f9ac2b1')
 

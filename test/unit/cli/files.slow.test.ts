@@ -15,6 +15,7 @@ import type { ShownRow } from '../../../src/cli/views/first-rows.ts'
 import { readSchemaFile, startService } from '../../../src/service/index.ts'
 import { folder } from './init-scene.ts'
 import { said, type Said } from './said.ts'
+import { part } from '../../runs.ts'
 
 const FILES = fileURLToPath(new URL('../../fixtures/files', import.meta.url))
 
@@ -134,7 +135,7 @@ const valuesOf = (rows: readonly ShownRow[]): unknown[] =>
       : (reason ?? properties.find((one) => one.reason !== null)?.reason),
   )
 
-test.each(entries)('%s', async (_, entry) => {
+test.each(part(entries, 2))('%s', async (_, entry) => {
   const dir = folder()
   const config = join(dir, 'records-sync.yaml')
   const csv = join(dir, entry.as)

@@ -4,7 +4,7 @@ import type { Json } from '../../../src/core/json.ts'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, onTestFinished, vi } from 'vitest'
 import { progressLine } from '../../../src/cli/views/progress-line.ts'
 import { rejects } from '../../../src/cli/commands/rejects.ts'
 import { show } from '../../../src/cli/commands/show.ts'
@@ -57,14 +57,10 @@ test('a run that waits for its quota says so in the status', async () => {
   const before = await said(config, (context) => status(context))
   expect(before.out.join('\n')).not.toContain('quota')
   const last = { status: 429, retryAfter: '1000000000' }
-  const startMs = Date.now() - 130_000
-  const { state } = quotaRow({
-    limit: 600,
-    seconds: 130,
-    users: { w: { mirror: 5 } },
-    last,
-    startMs,
-  })
+  const { state, nowMs } = quotaRow({ limit: 600, seconds: 130, users: { w: { mirror: 5 } }, last })
+  // The status is asked right after the refusal, however slow this machine is.
+  vi.useFakeTimers({ toFake: ['Date'], now: nowMs })
+  onTestFinished(() => void vi.useRealTimers())
   const put = await said(config, async (context) => {
     const quotas = await context.openQuotas()
     await quotas.update('http://127.0.0.1:1 org 7', () => ({ state, result: undefined }))

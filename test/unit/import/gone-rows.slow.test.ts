@@ -12,6 +12,7 @@ import {
   type RunOptions,
   type Scene,
 } from './scene.ts'
+import { rounds } from '../../runs.ts'
 
 const COLUMNS = ['id', 'first', 'flag']
 const LOOSE = { svc_external_id: { column: 'id' }, svc_first_name: { column: 'first' } }
@@ -519,7 +520,7 @@ function numbersOf(seed: number): (below: number) => number {
 }
 
 onSampledLedgers('whatever runs, retries, corrections, repairs and undos do', () => {
-  it.each(Array.from({ length: 12 }, (_, seed) => ({ seed, clears: seed % 3 === 2 })))(
+  it.each(Array.from({ length: rounds(3, 12) }, (_, seed) => ({ seed, clears: seed % 3 === 2 })))(
     'no record of ours outlives its row: $seed (clears $clears)',
     async ({ seed, clears }) => {
       const next = numbersOf(seed)

@@ -8,6 +8,7 @@ import { startService } from '../../../src/service/index.ts'
 import { startOtherService } from '../../other-service/index.ts'
 import { onSampledLedgers } from './each-ledger.ts'
 import { CONTACT, importScene, type RunEnd } from './scene.ts'
+import { part } from '../../runs.ts'
 
 const [ID, EMAIL, NAME, STATE] = ['svc_external_id', 'svc_email', 'svc_last_name', 'svc_first_name']
 const IN = 'in'
@@ -212,23 +213,24 @@ const removing = async (key: Key, where: keyof typeof SOURCES, move: Move): Prom
 }
 
 onSampledLedgers('records without a row', () => {
-  test.each(cases(['a property as it is']))('key: %s; %s', (name, _, move) =>
+  test.each(part(cases(['a property as it is']), 3))('key: %s; %s', (name, _, move) =>
     removing(KEYS[name]!, 'the own service', move),
   )
 })
 
 describe('records without a row, other keys and services', () => {
-  test.each(cases(['two properties', 'an e-mail address']))('key: %s; %s', (name, _, move) =>
-    removing(KEYS[name]!, 'the own service', move),
+  test.each(part(cases(['two properties', 'an e-mail address']), 3))(
+    'key: %s; %s',
+    (name, _, move) => removing(KEYS[name]!, 'the own service', move),
   )
-  test.each(cases(['an e-mail address', 'the id of the record']))(
+  test.each(part(cases(['an e-mail address', 'the id of the record']), 3))(
     'another service, key: %s; %s',
     (name, _, move) => removing(KEYS[name]!, 'another service', move),
   )
 })
 
 describe('reconcile --repair --delete-extra without missing_rows', () => {
-  test.each(cases(['a property as it is', 'a property in capitals', 'an e-mail address']))(
+  test.each(part(cases(['a property as it is', 'a property in capitals', 'an e-mail address']), 3))(
     'key: %s; %s',
     async (name, _, move) => {
       const made = await world(KEYS[name]!, 'the own service', {})
@@ -243,7 +245,7 @@ describe('reconcile --repair --delete-extra without missing_rows', () => {
 })
 
 describe('missing_rows: clear', () => {
-  test.each(cases(['a property as it is', 'two properties']))(
+  test.each(part(cases(['a property as it is', 'two properties']), 3))(
     'key: %s; %s',
     async (name, _, move) => {
       const made = await world(KEYS[name]!, 'the own service', {

@@ -5,6 +5,7 @@ import type { ImportConfig } from '../../../config/index.ts'
 import { RecordsClient } from '../../../src/client/index.ts'
 import type { ReconcileScope } from '../../../src/core/domain/purpose.ts'
 import { CONTACT, importScene, type Scene } from './scene.ts'
+import { part } from '../../runs.ts'
 
 const [ID, STATE] = ['svc_external_id', 'svc_first_name']
 const LEADS = { property: STATE, op: 'eq', value: 'lead' }
@@ -72,7 +73,7 @@ function clientOf(scene: Scene, source: Source): RecordsClient {
   return client
 }
 
-test.each(CASES)('%s', async (_, { source, type, filter, config, scope }) => {
+test.each(part(CASES, 3))('%s', async (_, { source, type, filter, config, scope }) => {
   const isContact = type === CONTACT
   const [key, state] = isContact ? [ID, STATE] : ['svc_domain', 'svc_name']
   const records = {

@@ -8,6 +8,7 @@ import { MockActivityEnvironment } from '@temporalio/testing'
 import { DefaultLogger } from '@temporalio/worker'
 import { onTestFinished } from 'vitest'
 import { importActivities, type ImportActivityDeps } from '../../../activities/import.ts'
+import type { SegmentRef } from '../../../activities/index.ts'
 import { OutcomeUnknown, RecordsClient } from '../../../src/client/index.ts'
 import type { BackfillLimits } from '../../../src/core/domain/backfill.ts'
 import type { Difference } from '../../../src/core/domain/differences.ts'
@@ -31,6 +32,11 @@ import {
   type ServiceOptions,
 } from '../../../src/service/index.ts'
 import { openSource } from '../../../src/sources/index.ts'
+import {
+  runInOrder,
+  type ImportSteps,
+  type ImportStepName,
+} from '../../../workflows/import-order.ts'
 import type { Extent, Source } from '../../../src/sources/source.ts'
 import { isOwnWorkflow } from '../../own-workflow.ts'
 
@@ -166,6 +172,14 @@ export function placeLedgers(place: typeof inFolder | null): void {
   placeOf = place ?? inFolder
 }
 
+/** Waits are short. */
+const TUNING = {
+  segment_ms: 60_000,
+  in_flight: 4,
+  resend_backoff_ms: [20, 50],
+  item_backoff_ms: [20, 50],
+}
+
 type BatchWrite = 'batchUpsert' | 'batchCreate' | 'batchUpdate'
 
 /**
@@ -296,53 +310,62 @@ export async function importSceneOn<Service extends SceneService>(
       limits: options.limits ?? null,
       plan: options.plan,
     })
-    const step = { run, tuning: { segment_ms: 60_000, in_flight: 4, ...options.tuning } }
+    const step = { run, tuning: { ...TUNING, ...options.tuning } }
     const scope = task && 'reconcile' in task ? task.reconcile : null
     const window = options.limits?.window ?? null
-    const staged = await call(activities.stageImport, { ...step, window })
-    let isReviewDue = staged.hasLimits
-    if (staged.makesPlan)
-      for (let done = false; !done;) ({ done } = await call(activities.planImport, step))
-    if (scope)
-      for (let done = false; !done;) {
-        const compared = await call(activities.compareImport, step)
-        done = compared.done
-        isReviewDue = compared.hasLimits
-      }
-    const excesses = isReviewDue ? (await call(activities.reviewImport, step)).excesses : []
-    const isRefused = excesses.length > 0 && options.approves !== true
-    if (excesses.length > 0) options.noteWait?.((await ledger.run(run))!.message)
-    if (excesses.length > 0) await options.beforeVerdict?.()
-    if (excesses.length > 0) await call(activities.noteImportVerdict, { run, approved: !isRefused })
-    const push = async () => {
-      for (const segment of staged.segments)
+    let rows = 0
+    let now: ImportStepName = 'stage'
+    const close = async (kind: 'finished' | 'cancelled') => {
+      if (options.ending === 'lost') return {}
+      await options.beforeClose?.()
+      return await call(activities.closeImport, {
+        ...step,
+        ending: { kind: options.ending ?? kind },
+      })
+    }
+    const steps: ImportSteps<
+      SegmentRef,
+      Awaited<ReturnType<typeof activities.stageImport>>,
+      object
+    > = {
+      async begin(name) {
+        const isSent = now === 'push' || now === 'link'
+        if (isSent && (name === 'remove' || name === 'close')) await options.beforeRemoval?.()
+        now = name
+      },
+      async stage() {
+        const staged = await call(activities.stageImport, { ...step, window })
+        rows = staged.rows
+        return staged
+      },
+      plan: () => call(activities.planImport, step),
+      compare: () => call(activities.compareImport, step),
+      async review() {
+        const { excesses } = await call(activities.reviewImport, step)
+        if (excesses.length === 0) return null
+        options.noteWait?.((await ledger.run(run))!.message)
+        await options.beforeVerdict?.()
+        const approved = options.approves === true
+        await call(activities.noteImportVerdict, { run, approved })
+        return approved ? null : 'rejected'
+      },
+      async push(segment) {
         for (let done = false, refusedInRow = 0; !done;) {
           const pushed = await call(activities.pushSegment, { ...step, segment, refusedInRow })
           done = pushed.done
           refusedInRow = pushed.refusedInRow ?? 0
         }
-      if (staged.hasLinks)
-        for (let done = false; !done;) done = (await call(activities.linkRows, step)).done
+      },
+      link: () => call(activities.linkRows, step),
+      remove: () => call(activities.removeImport, step),
+      close: ({ kind }) => close(kind),
     }
-    const remove = async () => {
-      if (isRefused || (staged.removals ?? 0) === 0) return
-      for (let done = false; !done;) ({ done } = await call(activities.removeImport, step))
-    }
-    const send = async () => {
-      await push()
-      await options.beforeRemoval?.()
-      await remove()
-    }
-    // A run that is cancelled may be in trouble.
-    if (!isRefused && (scope === null || scope.repair))
-      await send().catch((error: unknown) => {
-        if (options.ending === undefined) throw error
-      })
-    if (options.ending === 'lost') return await theRun(run, staged.rows, before)
-    await options.beforeClose?.()
-    const kind = isRefused ? 'cancelled' : (options.ending ?? 'finished')
-    const closed = await call(activities.closeImport, { ...step, ending: { kind } })
-    return { ...(await theRun(run, staged.rows, before)), ...closed }
+    const closed = await runInOrder(steps, scope, 1).catch(async (error: unknown) => {
+      // A run that is cancelled may be in trouble.
+      if (options.ending === undefined || !['push', 'link', 'remove'].includes(now)) throw error
+      return await close('cancelled')
+    })
+    return { ...(await theRun(run, rows, before)), ...closed }
   }
   const theRun = async (run: number, rows: number, before: number): Promise<RunEnd> => {
     const { state, message } = (await ledger.run(run))!

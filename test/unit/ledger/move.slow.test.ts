@@ -17,6 +17,7 @@ import { openSqliteQuota } from '../../../src/ledger/sqlite/quota.ts'
 import { startPostgres, type Postgres } from '../../postgres.ts'
 import { fillLedger } from '../console/site.ts'
 import { fillAnyRows } from './any-rows.ts'
+import { rounds } from '../../runs.ts'
 
 let postgres: Postgres
 let url: string
@@ -154,7 +155,7 @@ const ACTION = {
 } as const
 
 describe('any rows', () => {
-  it.each(Array.from({ length: 12 }, (_, seed) => [seed] as const))(
+  it.each(Array.from({ length: rounds(3, 12) }, (_, seed) => [seed] as const))(
     'are the same after moves to and fro (seed %i)',
     async (seed) => {
       const [first, second, third] = [

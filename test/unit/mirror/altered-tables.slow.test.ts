@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest'
 import type { MirrorPlace } from '../../mirror-oracle.ts'
 import { postgresPlaces } from './postgres-place.ts'
 import { CONTACT, mirrorScene, SCHEMA, type Scene } from './scene.ts'
+import { part } from '../../runs.ts'
 
 const TABLE = `${SCHEMA}.${CONTACT}`
 const COPY = `${SCHEMA}.put_back`
@@ -233,5 +234,7 @@ describe('in DuckDB', () => {
 
 describe('in PostgreSQL', () => {
   const newPlace = postgresPlaces()
-  test.each([...CASES, ...POSTGRES_CASES])('$name', async (one) => check(await newPlace(), one))
+  test.each([...part(CASES, 4), ...POSTGRES_CASES])('$name', async (one) =>
+    check(await newPlace(), one),
+  )
 })

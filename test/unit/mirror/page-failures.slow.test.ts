@@ -13,6 +13,7 @@ import {
   type Given,
   type ProxiedService,
 } from './proxied.ts'
+import { quickClock } from '../../quick-clock.ts'
 
 type Failure = Given | 'torn' | 'silent'
 
@@ -51,6 +52,7 @@ const short = (service: ProxiedService) => (): MirrorClient =>
     baseUrl: service.url,
     key: service.key,
     timeoutMs: 700,
+    clock: quickClock(),
     bodyBytesMax: 500_000,
   })
 

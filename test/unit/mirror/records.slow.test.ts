@@ -8,6 +8,7 @@ import type { MirrorTables } from '../../../src/warehouses/mirror-tables.ts'
 import { startPostgres, type Postgres } from '../../postgres.ts'
 import { everyShape, samples, seed, TYPE } from '../sources/every-shape.ts'
 import { CONTACT, mirrorScene, SCHEMA, shortSleep, type Scene } from './scene.ts'
+import { sampled } from '../../runs.ts'
 
 let postgres: Postgres
 beforeAll(async () => {
@@ -52,7 +53,7 @@ const cursorInvalid = () =>
     reason: 'cursor_invalid',
   })
 
-describe.each(['duckdb', 'postgres'] as const)('on %s', (kind) => {
+describe.each(sampled(['duckdb'], ['postgres']))('on %s', (kind) => {
   const scene = async (options: Parameters<typeof mirrorScene>[0] = {}) =>
     await mirrorScene({ ...(await places[kind]()), ...options })
 

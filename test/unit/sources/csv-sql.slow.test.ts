@@ -12,6 +12,7 @@ import { createSourceOpeners } from '../../../src/resources/openers.ts'
 import { openSource } from '../../../src/sources/index.ts'
 import type { Source } from '../../../src/sources/source.ts'
 import { openTextTables } from '../../../src/warehouses/index.ts'
+import { soakTest } from '../../runs.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'records-sync-csv-sql-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -265,7 +266,7 @@ it.each([
   expect(placed.message).toContain(expected)
 })
 
-it('what does not fit into memory goes to a folder that is gone afterwards', async () => {
+soakTest('what does not fit into memory goes to a folder that is gone afterwards', async () => {
   const tables = await openTextTables('test', 'none')
   const ofProcess = new RegExp(`^records-sync-tmp-.*-${process.pid}-`)
   const folders = () =>

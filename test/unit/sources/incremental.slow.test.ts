@@ -28,6 +28,7 @@ import type { RunOutcome } from '../../../src/runs/outcome.ts'
 import { startPostgres, type Postgres } from '../../postgres.ts'
 import { everyShape, TYPE } from './every-shape.ts'
 import { openImportRun } from './import-run.ts'
+import { sampled } from '../../runs.ts'
 
 const COLUMNS = 'code, name, phone, born, changed'
 const SINCE = `SELECT ${COLUMNS} FROM people WHERE changed >= :watermark ORDER BY changed, code`
@@ -131,7 +132,7 @@ async function faultOf(work: Promise<unknown>): Promise<string> {
   return (error as SourceError).message.replace(/^Sync "people", query of warehouse \w+: /, '')
 }
 
-describe.each(['duck', 'pg'])('an incremental import from %s', (warehouse) => {
+describe.each(sampled(['pg'], ['duck']))('an incremental import from %s', (warehouse) => {
   let ledger: Ledger
   beforeEach(async () => {
     service = await startService({ schema: everyShape() })
@@ -382,7 +383,7 @@ describe.each(['duck', 'pg'])('an incremental import from %s', (warehouse) => {
   })
 })
 
-describe.each(['duck', 'pg'])('a reading from %s', (warehouse) => {
+describe.each(sampled(['duck'], ['pg']))('a reading from %s', (warehouse) => {
   // The file of DuckDB.
   beforeAll(async () => await change(warehouse))
 

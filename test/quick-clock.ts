@@ -1,7 +1,7 @@
 // The clock of a client whose waits cost little: the time that a wait leaves out is added to what the clock shows. Without it most of a
 // history is waiting for the next attempt.
 
-import { systemClock, type Clock } from '../../../src/core/ports.ts'
+import { systemClock, type Clock } from '../src/core/ports.ts'
 
 /** Real milliseconds of a wait, at most. */
 const REAL_MAX = 2
