@@ -353,7 +353,7 @@ export async function importSceneOn<Service extends SceneService>(
         for (let done = false, refusedInRow = 0; !done;) {
           const pushed = await call(activities.pushSegment, { ...step, segment, refusedInRow })
           done = pushed.done
-          refusedInRow = pushed.refusedInRow ?? 0
+          refusedInRow = pushed.refusedInRow
         }
       },
       link: () => call(activities.linkRows, step),
