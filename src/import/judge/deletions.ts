@@ -1,6 +1,5 @@
-// Judges removals right before they are sent: which records are as this sync left them, and which stay. Promises kept here: a record of
-// a row of the run, or of another sync, stays; so does one that is not proven to be as we left it; a record that is not found is gone
-// only if the key in use sees all records of the org.
+// Judges deletions right before they are sent: which records are as they were left, and which stay. Promises kept here: a record of a row
+// of the run, or of another sync, stays, whatever the cause of its deletion. What else speaks against it is in the rules of the cause.
 
 import type { RecordRepresentation } from '../../contract/index.ts'
 import { ownValue, writeJson } from '../../core/json.ts'
@@ -16,13 +15,10 @@ import type {
   Runs,
   StepStates,
 } from '../../ledger/ledger.ts'
-import { hiddenFrom } from '../look/key-view.ts'
-import { recordVersion, type RecordReading } from '../look/reading.ts'
-import { openForm } from '../look/open-keys.ts'
+import type { RecordReading } from '../look/reading.ts'
 import type { MatchingProperty } from '../mapping/types.ts'
 import type { ImportDeps, StagedImport } from '../ports.ts'
-import { lookUpKeys, readRecordById, type Found, type PropertyValues } from '../look/look-up.ts'
-import { checkDeletionView } from './deletion-view.ts'
+import { lookUpKeys, type Found, type PropertyValues } from '../look/look-up.ts'
 import type { LeftAsIs } from './left-as-is.ts'
 import type { SourceAsRead } from './source-as-read.ts'
 
@@ -59,8 +55,38 @@ export interface Judged {
   readonly at: number
 }
 
+export interface DeletionVerdict {
+  readonly state: SettledDeletion
+  readonly reason?: string | null
+  readonly detail?: string | null
+}
+
+/** A deletion with its record, as it was looked up by its key. */
+export interface LookedDeletion {
+  readonly one: OpenRemoval
+  readonly recordId: string | null
+  readonly record: RecordRepresentation | undefined
+  readonly found: Found
+}
+
+/** What is special about the deletions of one cause. */
+export interface DeletionRules {
+  /** Properties that the verdict looks at. */
+  readonly names: readonly string[]
+  /** Null unless what the ledger has is enough to settle it without a look. */
+  unseen?(one: OpenRemoval): DeletionVerdict | null
+  recordOf(one: OpenRemoval, found: Found): string | null
+  /** Null if it is to be deleted now. */
+  verdict(looked: LookedDeletion): Promise<DeletionVerdict | null>
+}
+
+/** Reason of a deletion whose record is that of a row of the run. */
+export const OWN_ROW = 'own_row'
+
+export const unproven = (reason: string): DeletionVerdict => ({ state: 'unproven', reason })
+
 /** What a record holds of the mapped properties, with `keep_before`. */
-export const heldText = (
+const heldText = (
   { config }: Pick<RemovalJob, 'config'>,
   { properties }: RecordRepresentation,
 ): string | null =>
@@ -75,70 +101,41 @@ export const heldText = (
       )
     : null
 
-/** Reason of a removal whose record is that of a row of the run. */
-export const OWN_ROW = 'own_row'
-
-type Known = OpenRemoval & { readonly accepted: NonNullable<OpenRemoval['accepted']> }
-type Verdict = {
-  readonly state: SettledDeletion
-  readonly reason?: string
-  readonly detail?: string
-}
-
-const outcome = (
-  { number, key }: OpenRemoval,
-  { state, reason, detail }: Verdict,
-  recordId: string | null = null,
-): RemovalOutcome => ({
-  number,
-  key,
-  state,
-  recordId,
-  reason: reason ?? null,
-  detail: detail ?? null,
-})
-
-/** Whether the sync has written a record for the key, as far as it is known now. */
-const isTracked = ({ accepted }: OpenRemoval): boolean =>
-  accepted !== null && (accepted.recordId !== null || accepted.hash !== null)
-
 /** The values of `clear` are those of deletions that rows ask for: they are deleted. */
 export const actionOf = ({ cleared }: RemovalJob, { cause }: OpenRemoval) =>
   cause === 'missing' && cleared !== null ? 'clear' : 'delete'
 
-/** Judges at most 100 removals. */
+/** Judges at most 100 deletions of one cause. */
 export async function judge(
-  deps: ImportDeps<JudgingLedger>,
+  { ledger, ...deps }: ImportDeps<JudgingLedger>,
   job: RemovalJob,
+  rules: DeletionRules,
   open: readonly OpenRemoval[],
 ): Promise<Judged> {
-  const extra = open.filter((one) => one.cause === 'extra')
-  const known = open.filter((one): one is Known => one.cause !== 'extra' && isTracked(one))
-  const settled: RemovalOutcome[] = open
-    .filter((one) => one.cause !== 'extra' && !isTracked(one))
-    .map((one) => outcome(one, { state: 'not_owned', reason: 'no_record' }))
+  const settled: RemovalOutcome[] = []
   const sent: Judged['sent'][number][] = []
-  const judgeable = [...extra, ...known]
-  if (judgeable.length === 0) return { settled, sent, at: Infinity }
-  const { ledger } = deps
-  const { run } = job
-  const restored = await ledger.restoredAfter()
-  const names = await job.left.names(
-    known.map(({ accepted }) => accepted),
-    [
-      ...job.reading.names,
-      ...Object.keys(job.cleared ?? {}),
-      ...(keepsBefore(job.config) ? Object.keys(job.config.properties) : []),
-    ],
-  )
-  const keys = judgeable.map(({ key }) => key)
-  const found = await lookUpKeys(deps, job.config, job.matching, keys, names)
-  const isWholeView = extra.length > 0 && (await checkDeletionView(deps, job))
-  const held = [
-    ...extra.map((one) => ({ one, recordId: one.recordId })),
-    ...known.map((one) => ({ one, recordId: recordOf(one, found) })),
-  ]
-  const records = held.flatMap(({ one: { key }, recordId }) =>
+  const settle = (
+    { number, key }: OpenRemoval,
+    { state, reason = null, detail = null }: DeletionVerdict,
+    recordId: string | null,
+  ) => void settled.push({ number, key, state, recordId, reason, detail })
+  const toLookUp = open.filter((one) => {
+    const verdict = rules.unseen?.(one) ?? null
+    if (verdict !== null) settle(one, verdict, null)
+    return verdict === null
+  })
+  if (toLookUp.length === 0) return { settled, sent, at: Infinity }
+  const { run, config, matching } = job
+  const kept = keepsBefore(config) ? Object.keys(config.properties) : []
+  const names = [...new Set([matching.name, ...rules.names, ...kept])]
+  const keys = toLookUp.map(({ key }) => key)
+  const found = await lookUpKeys({ ledger, ...deps }, config, matching, keys, names)
+  const looked = toLookUp.map((one): LookedDeletion => {
+    const recordId = rules.recordOf(one, found)
+    const record = recordId === null ? undefined : found.ofKey.get(one.key)?.get(recordId)
+    return { one, recordId, record, found }
+  })
+  const records = looked.flatMap(({ one: { key }, recordId }) =>
     recordId === null ? [] : [{ key, recordId }],
   )
   const own = await ledger.recordsOfRows(
@@ -146,118 +143,19 @@ export async function judge(
     records.map(({ recordId }) => recordId),
   )
   const elsewhere = await ledger.writtenElsewhere(run, records)
-  const hidden = hiddenFrom(deps, job)
-  for (const { one, recordId } of held) {
+  for (const each of looked) {
+    const { one, recordId, record } = each
     const sync = elsewhere.get(one.key)
-    const verdict: Verdict | null =
+    const verdict =
       recordId !== null && own.has(recordId)
-        ? { state: 'still_wanted', reason: OWN_ROW }
+        ? ({ state: 'still_wanted', reason: OWN_ROW } as const)
         : sync !== undefined
-          ? { state: 'still_wanted', reason: 'other_sync', detail: sync }
-          : one.cause === 'extra'
-            ? await extraVerdict(deps, job, { one, found, isWholeView })
-            : await judged(deps, job, { one: one as Known, recordId, found, hidden }, restored)
-    if (verdict !== null) settled.push(outcome(one, verdict, recordId))
-    else
-      sent.push({
-        ...one,
-        recordId: recordId!,
-        before: heldText(job, found.ofKey.get(one.key)!.get(recordId!)!),
-      })
+          ? ({ state: 'still_wanted', reason: 'other_sync', detail: sync } as const)
+          : await rules.verdict(each)
+    if (verdict !== null) settle(one, verdict, recordId)
+    else sent.push({ ...one, recordId: recordId!, before: heldText(job, record!) })
   }
   return { settled, sent, at: found.askedAt }
-}
-
-/**
- * Null if an extra record is as it was compared, alone under its key.
- * @param looked.isWholeView whether the key in use sees all records of the org
- */
-async function extraVerdict(
-  deps: ImportDeps<JudgingLedger>,
-  { config, openKeys, reading }: RemovalJob,
-  looked: { readonly one: OpenRemoval; readonly found: Found; readonly isWholeView: boolean },
-): Promise<Verdict | null> {
-  const { one, found, isWholeView } = looked
-  const { key, recordId, detail: version } = one
-  if (openKeys.has(openForm(key))) return { state: 'unproven', reason: 'row_not_taken' }
-  if (found.several.has(key) || (one.accepted?.records ?? []).length > 0)
-    return { state: 'unproven', reason: 'second_record' }
-  const record = found.ofKey.get(key)?.get(recordId!)
-  if (record !== undefined)
-    return version === recordVersion(record, reading)
-      ? null
-      : { state: 'changed_since', reason: 'record_changed' }
-  if ((await readRecordById(deps, config, recordId!)) !== null)
-    return { state: 'changed_since', reason: 'key_changed' }
-  if (!isWholeView) return { state: 'unproven', reason: 'not_visible' }
-  return { state: one.isSent ? 'deleted' : 'already_gone' }
-}
-
-/** The record that the sync has written: by its id, or the only one of the key where the service has answered without it. */
-function recordOf({ key, accepted }: Known, found: Found): string | null {
-  const here = [...(found.ofKey.get(key)?.keys() ?? [])]
-  return accepted.recordId ?? (here.length === 1 ? here[0]! : null)
-}
-
-/** What the ledger says against a removal, else what the service shows; a record that is gone needs no proof of the ledger. */
-async function judged(
-  deps: ImportDeps<JudgingLedger>,
-  job: RemovalJob,
-  looked: Parameters<typeof verdictOf>[2],
-  restored: number,
-): Promise<Verdict | null> {
-  const { one, recordId, found } = looked
-  const unproven = unprovenBy(job, one, restored)
-  const isFound = recordId === null || (found.ofKey.get(one.key)?.size ?? 0) > 0
-  if (unproven !== null && (unproven.reason !== 'restored_ledger' || isFound)) return unproven
-  const verdict = await verdictOf(deps, job, looked)
-  const isGone = verdict?.state === 'already_gone' || verdict?.state === 'deleted'
-  return unproven === null || isGone ? verdict : unproven
-}
-
-/** What the ledger alone says against a removal. */
-function unprovenBy(
-  { openKeys }: RemovalJob,
-  { key, accepted }: Known,
-  restored: number,
-): Verdict | null {
-  const unclear = (reason: string) => ({ state: 'unproven', reason }) as const
-  if ((accepted.records ?? []).length > 0) return unclear('second_record')
-  if (accepted.hash === null || accepted.marks === null) return unclear('write_unproven')
-  if (accepted.run <= restored) return unclear('restored_ledger')
-  return openKeys.has(openForm(key)) ? unclear('row_not_taken') : null
-}
-
-/** Null if the record is as it was left. */
-async function verdictOf(
-  deps: ImportDeps<JudgingLedger>,
-  job: RemovalJob,
-  looked: {
-    readonly one: Known
-    readonly recordId: string | null
-    readonly found: Found
-    readonly hidden: ReturnType<typeof hiddenFrom>
-  },
-): Promise<Verdict | null> {
-  const { one, recordId, found, hidden } = looked
-  const { key, accepted, isSent } = one
-  if (found.several.has(key) || (found.ofKey.get(key)?.size ?? 0) > 1)
-    return { state: 'unproven', reason: 'second_record' }
-  const record = recordId === null ? undefined : found.ofKey.get(key)?.get(recordId)
-  if (record === undefined) {
-    const other = recordId === null ? null : await readRecordById(deps, job.config, recordId)
-    if (other !== null) return { state: 'changed_since', reason: 'key_changed' }
-    const reason = await hidden(accepted.run)
-    if (reason !== null) return { state: 'unproven', reason: 'not_visible' }
-    return { state: isSent && actionOf(job, one) === 'delete' ? 'deleted' : 'already_gone' }
-  }
-  if (isSent && actionOf(job, one) === 'clear' && isCleared(job, record))
-    return { state: 'cleared' }
-  const change = await job.left.changeOf(record, accepted)
-  if (change === null) return null
-  const { reason, field } = change
-  if (reason === 'write_unproven') return { state: 'unproven', reason }
-  return { state: 'changed_since', reason, ...(field !== null && { detail: field }) }
 }
 
 /** Whether a record has the values of `clear`. */

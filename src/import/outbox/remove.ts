@@ -32,7 +32,9 @@ import {
   type Found,
   type PropertyValues,
 } from '../look/look-up.ts'
-import { judgeUndone } from '../judge/judge-undone.ts'
+import { extraRecordRules } from '../judge/extra-records.ts'
+import { goneRowRules } from '../judge/gone-rows.ts'
+import { undoneRecordRules } from '../judge/undone-records.ts'
 import {
   actionOf,
   isCleared,
@@ -138,14 +140,20 @@ async function removeBatch(
   }
 }
 
-/** Judges at most 100 removals of a run of any purpose. */
-export const judgeOpen = (
+/** Judges at most 100 deletions. Those of a run have one cause, or are of rows that are gone or ask for it. */
+export async function judgeOpen(
   deps: ImportDeps<JudgingLedger & BeforeImages>,
   job: RemovalJob,
   open: readonly OpenRemoval[],
-): Promise<Judged> => {
+): Promise<Judged> {
   const { undoes } = job
-  return undoes === undefined ? judge(deps, job, open) : judgeUndone(deps, { ...job, undoes }, open)
+  const rules =
+    undoes !== undefined
+      ? await undoneRecordRules(deps, { ...job, undoes }, open)
+      : open[0]?.cause === 'extra'
+        ? await extraRecordRules(deps, job)
+        : await goneRowRules(deps, job, open)
+  return await judge(deps, job, rules, open)
 }
 
 /** What is left of removals that were sent. */

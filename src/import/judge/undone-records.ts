@@ -1,88 +1,49 @@
-// Judges the records that an undo deletes, right before they are: those that the run has made, and that hold what it sent. Promises kept
-// here: a record that anybody has changed since stays, a later run of ours included; so does one that is of another row or sync.
+// The rules of records that an undo deletes: those that the run has made, and that hold what it sent. Promise kept here: a record that
+// anybody has changed since stays, a later run of ours included.
 
 import type { RecordRepresentation } from '../../contract/index.ts'
-import type { SettledDeletion } from '../../core/domain/outcomes.ts'
-import type { BeforeImage, BeforeImages, OpenRemoval, RemovalOutcome } from '../../ledger/ledger.ts'
+import type { BeforeImage, BeforeImages, OpenRemoval } from '../../ledger/ledger.ts'
 import { afterOf } from '../look/after-write.ts'
 import { hiddenFrom } from '../look/key-view.ts'
 import { isCompared } from '../mapping/types.ts'
 import type { ImportDeps } from '../ports.ts'
-import { heldText, OWN_ROW, type JudgingLedger, type Judged, type RemovalJob } from './deletions.ts'
-import { lookUpKeys, readRecordById, type Found, type PropertyValues } from '../look/look-up.ts'
+import {
+  unproven,
+  type DeletionRules,
+  type JudgingLedger,
+  type LookedDeletion,
+  type RemovalJob,
+  type DeletionVerdict,
+} from './deletions.ts'
+import { readRecordById, type Found, type PropertyValues } from '../look/look-up.ts'
 import { changedSince } from './restorable.ts'
 import { valuesOf } from './undo-rows.ts'
 
 type Deps = ImportDeps<JudgingLedger & BeforeImages>
+type Job = RemovalJob & { readonly undoes: number }
+type Looked = LookedDeletion & { readonly image: BeforeImage | null }
 
-/** Null: it is deleted. */
-type Verdict = {
-  readonly state: SettledDeletion
-  readonly reason?: string | null
-  readonly detail?: string | null
-} | null
-
-interface Looked {
-  readonly one: OpenRemoval
-  readonly image: BeforeImage | null
-  readonly recordId: string | null
-  readonly record: RecordRepresentation | undefined
-}
-
-/** Judges at most 100 removals of an undo. */
-export async function judgeUndone(
+export async function undoneRecordRules(
   deps: Deps,
-  job: RemovalJob & { readonly undoes: number },
+  job: Job,
   open: readonly OpenRemoval[],
-): Promise<Judged> {
-  const { ledger } = deps
-  const { run, config, undoes } = job
-  const images = await ledger.imagesOf(
-    undoes,
+): Promise<DeletionRules> {
+  const images = await deps.ledger.imagesOf(
+    job.undoes,
     open.map(({ number }) => number),
   )
-  const accepted = open.flatMap((one) => one.accepted ?? [])
-  const mapped = Object.keys(config.properties)
-  const names = await job.left.names(accepted, [job.matching.name, ...mapped, ...job.left.writable])
-  const keys = open.map(({ key }) => key)
-  const found = await lookUpKeys(deps, config, job.matching, keys, names)
-  const looked = open.map((one): Looked => {
-    const recordId = recordOf(one, found)
-    const record = recordId === null ? undefined : found.ofKey.get(one.key)?.get(recordId)
-    return { one, image: images.get(one.number) ?? null, recordId, record }
-  })
-  const records = looked.flatMap(({ one: { key }, recordId }) =>
-    recordId === null ? [] : [{ key, recordId }],
-  )
-  const own = await ledger.recordsOfRows(
-    run,
-    records.map(({ recordId }) => recordId),
-  )
-  const elsewhere = await ledger.writtenElsewhere(run, records)
   const hidden = hiddenFrom(deps, job)
-  const settled: RemovalOutcome[] = []
-  const sent: Judged['sent'][number][] = []
-  for (const each of looked) {
-    const { one, recordId } = each
-    const sync = elsewhere.get(one.key)
-    const verdict: Verdict =
-      recordId !== null && own.has(recordId)
-        ? { state: 'still_wanted', reason: OWN_ROW }
-        : sync !== undefined
-          ? { state: 'still_wanted', reason: 'other_sync', detail: sync }
-          : await verdictOf(deps, job, each, { found, hidden })
-    if (verdict === null)
-      sent.push({ ...one, recordId: recordId!, before: heldText(job, each.record!) })
-    else settled.push(outcomeOf(one, verdict, recordId))
+  const mapped = Object.keys(job.config.properties)
+  return {
+    names: await job.left.names(
+      open.flatMap(({ accepted }) => accepted ?? []),
+      [...mapped, ...job.left.writable],
+    ),
+    recordOf,
+    verdict: (looked) =>
+      verdictOf(deps, job, { ...looked, image: images.get(looked.one.number) ?? null }, hidden),
   }
-  return { settled, sent, at: found.askedAt }
 }
-
-const outcomeOf = (
-  { number, key }: OpenRemoval,
-  { state, reason = null, detail = null }: NonNullable<Verdict>,
-  recordId: string | null,
-): RemovalOutcome => ({ number, key, state, recordId, reason, detail })
 
 /** The record that was made for the key: by its id, or the only one of the key where no answer has named it. */
 function recordOf({ key, accepted, recordId }: OpenRemoval, found: Found): string | null {
@@ -92,19 +53,18 @@ function recordOf({ key, accepted, recordId }: OpenRemoval, found: Found): strin
 
 async function verdictOf(
   deps: Deps,
-  job: RemovalJob & { readonly undoes: number },
-  { one, image, recordId, record }: Looked,
-  { found, hidden }: { readonly found: Found; readonly hidden: ReturnType<typeof hiddenFrom> },
-): Promise<Verdict> {
+  job: Job,
+  { one, image, recordId, record, found }: Looked,
+  hidden: ReturnType<typeof hiddenFrom>,
+): Promise<DeletionVerdict | null> {
   const { key, accepted, isSent } = one
-  const unclear = (reason: string): Verdict => ({ state: 'unproven', reason })
   if (found.several.has(key) || (found.ofKey.get(key)?.size ?? 0) > 1)
-    return unclear('second_record')
-  if ((accepted?.records ?? []).length > 0) return unclear('second_record')
+    return unproven('second_record')
+  if ((accepted?.records ?? []).length > 0) return unproven('second_record')
   if (record === undefined) {
     const other = recordId === null ? null : await readRecordById(deps, job.config, recordId)
     if (other !== null) return { state: 'changed_since', reason: 'key_changed' }
-    if ((await hidden(job.undoes)) !== null) return unclear('not_visible')
+    if ((await hidden(job.undoes)) !== null) return unproven('not_visible')
     if (isSent) return { state: 'deleted' }
     // A later run, which may be an undo of an undo, has made another record of the key.
     const isThere = (found.ofKey.get(key)?.size ?? 0) > 0
@@ -141,26 +101,21 @@ type Looking = Pick<Looked, 'one' | 'image'> & {
 }
 
 /** Null if the record is as the run left it. */
-async function changeOf(
-  deps: Deps,
-  job: RemovalJob & { readonly undoes: number },
-  looked: Looking,
-): Promise<Verdict> {
+async function changeOf(deps: Deps, job: Job, looked: Looking): Promise<DeletionVerdict | null> {
   const { left, undoes } = job
   const { image, record, writer } = looked
   const { accepted } = looked.one
   const isProven = accepted?.hash != null && accepted.marks !== null
-  if (image === null && (!isProven || writer !== undoes))
-    return { state: 'unproven', reason: 'write_unproven' }
+  if (image === null && (!isProven || writer !== undoes)) return unproven('write_unproven')
   if (isProven && accepted.run <= (await deps.ledger.restoredAfter()))
-    return { state: 'unproven', reason: 'restored_ledger' }
+    return unproven('restored_ledger')
   const field = image === null ? null : changedValue(job, { ...looked, image })
   if (field !== null) return { state: 'changed_since', reason: 'values_changed', detail: field }
   if (left.isUntouched(record, afterOf(image).changed)) return null
   const change = isProven
     ? await left.changeOf(record, accepted)
     : await left.changedAfter(record, undoes)
-  if (change?.reason === 'write_unproven') return { state: 'unproven', reason: change.reason }
+  if (change?.reason === 'write_unproven') return unproven(change.reason)
   if (change !== null)
     return { state: 'changed_since', reason: change.reason, detail: change.field }
   // Its time may be that of the run still, or of its links: what others have added shows in the record.
@@ -171,7 +126,7 @@ async function changeOf(
 
 /** A property that the record has otherwise than it was sent; null if there is none. */
 function changedValue(
-  { config, typeOf, undoes }: RemovalJob & { readonly undoes: number },
+  { config, typeOf, undoes }: Job,
   { one: { accepted }, image, record }: Looking & { readonly image: BeforeImage },
 ): string | null {
   const held = record.properties as PropertyValues
