@@ -47,9 +47,8 @@ test('check, plan, run, show, rejects, status: one outcome per row, and a histor
   const plan = await project.command('plan', 'contacts', '--json')
   expect(plan.code).toBe(0)
   expect(JSON.parse(plan.out)).toMatchObject({
-    rows: 10_000,
-    planned: 9_900,
-    invalid: 100,
+    rows_read: 10_000,
+    states: { planned: 9_900, invalid: 100 },
     requests: 198,
     new_keys: 9_900,
   })

@@ -82,7 +82,11 @@ it('imports what is new since the last run, and again what was invalid', async (
   expect(first).toMatchObject({ state: 'complete_with_rejects', created: 2, invalid: 1 })
   project.write('export-3.csv', 'id,name,points,mails\n4,Di,,d@x.org\n')
   const plan = JSON.parse((await project.command('plan', 'recent', '--json')).out)
-  expect(plan).toMatchObject({ rows: 3, carried: 1, planned: 1, unchanged: 1 })
+  expect(plan).toMatchObject({
+    rows_read: 3,
+    carried: 1,
+    states: { planned: 1, unchanged: 1 },
+  })
   const second = { state: 'complete_with_rejects', read: 3, created: 1, unchanged: 1, invalid: 1 }
   expect(await states()).toMatchObject(second)
   expect(await states()).toMatchObject({ ...second, read: 2, created: 0 })

@@ -20,12 +20,15 @@ export function doubtReader(
     for (const earlier of await runs) {
       const left = items.filter(({ ordinal }) => !found.has(ordinal))
       const keys = left.map(({ key }) => key)
-      const doubtful = keys.length > 0 ? await ledger.keysInDoubt(earlier, keys) : null
-      if (!doubtful?.size) continue
-      const accepted = await ledger.acceptedRecords(run, [...doubtful.keys()])
+      const doubtful = keys.length > 0 ? await ledger.sentInDoubt(earlier, keys) : []
+      if (doubtful.length === 0) continue
+      const accepted = await ledger.acceptedRecords(run, [
+        ...new Set(doubtful.map(({ key }) => key)),
+      ])
       for (const { key, hash, ordinal } of left) {
         const isSettled = (accepted.get(key)?.run ?? 0) > earlier
-        if (!isSettled && doubtful.get(key) === hash) found.add(ordinal)
+        const isSame = doubtful.some((sent) => sent.key === key && sent.hash === hash)
+        if (!isSettled && isSame) found.add(ordinal)
       }
     }
     return found

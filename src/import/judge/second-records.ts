@@ -183,12 +183,13 @@ function doubtReader(
       const isOfTwo = (await ledger.loadStepState(earlier, OTHER_KEY)) !== null
       const asked = isOfTwo ? open : open.filter(({ state }) => state === 'created')
       const keys = asked.map(({ key }) => key)
-      const doubtful = keys.length === 0 ? null : await ledger.keysInDoubt(earlier, keys)
-      if (!doubtful?.size) continue
+      const doubtful = keys.length === 0 ? [] : await ledger.sentInDoubt(earlier, keys)
+      if (doubtful.length === 0) continue
+      const keysInDoubt = new Set(doubtful.map((sent) => sent.key))
       const why = await hidden(earlier).catch(() => UNREAD_REACH)
       if (why === null) continue
       for (const { ordinal, key } of asked)
-        if (doubtful.has(key)) found.set(ordinal, `run ${earlier} left it in doubt: ${why}`)
+        if (keysInDoubt.has(key)) found.set(ordinal, `run ${earlier} left it in doubt: ${why}`)
     }
     return found
   }

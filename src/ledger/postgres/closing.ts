@@ -17,10 +17,9 @@ import { createBooksSum } from '../rules/books.ts'
 import { ordinalSlices } from '../rules/ranges.ts'
 import { ADD_MANIFEST_SQL, manifestValues, PREVIOUS_MANIFEST_SQL } from '../statements/archive.ts'
 import { keptCountsOfRow, keptCountsSql, thereBeforeSql } from '../statements/before-images.ts'
-import { DOUBT_SQL } from './accepted-records.ts'
 import { postgresDialect } from './dialect.ts'
 import { linkBooks, type LinkClosing } from '../statements/links/closing.ts'
-import { IS_OLD_READING, LEAVE_REMOVALS, REMOVAL_COUNTS_SQL } from '../statements/removals.ts'
+import { IS_OLD_READING, REMOVAL_COUNTS_SQL, type RemovalClosing } from '../statements/removals.ts'
 import { STREAMS_SQL } from '../statements/streams.ts'
 import { lockChain } from './fences.ts'
 import { runOfRow } from './runs.ts'
@@ -47,6 +46,7 @@ export function closingMethods(
   now: () => string,
   signingKey: string | null,
   links: LinkClosing,
+  removals: RemovalClosing,
 ): RunClosing {
   /** Runs a statement with the values run, first and last for every slice of 1,000 ordinals. */
   const inSlices = async (
@@ -77,8 +77,7 @@ export function closingMethods(
          WHERE run = $1 AND ordinal BETWEEN $2 AND $3 AND state IN (${openStates})`,
       )
       await links.settleLeftovers(run)
-      for (const doubt of DOUBT_SQL) await inSlices(run, doubt, 'max(number) AS last FROM removals')
-      await inSlices(run, LEAVE_REMOVALS, 'max(number) AS last FROM removals')
+      await removals.settleLeftovers(run)
     },
 
     async books(run) {

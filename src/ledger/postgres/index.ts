@@ -10,9 +10,10 @@ import { beginningStatements } from '../statements/beginning.ts'
 import { linkClosing } from '../statements/links/closing.ts'
 import { linkMethods } from '../statements/links/index.ts'
 import { linkDecisions } from '../statements/links/staging.ts'
+import { acceptedRecordMethods } from '../statements/accepted-records.ts'
 import { sharedMethods } from '../statements/index.ts'
+import { removalClosing, removalMethods } from '../statements/removals.ts'
 import { schemaHistoryStatements } from '../statements/schema-history.ts'
-import { acceptedRecordMethods } from './accepted-records.ts'
 import { exportSelects } from './archive.ts'
 import { closingMethods } from './closing.ts'
 import type { Connection } from './connection.ts'
@@ -24,7 +25,6 @@ import { postgresLinkSql } from './link-sql.ts'
 import { outboxMethods } from './outbox.ts'
 import { pagedRunner } from './pages.ts'
 import { reconciliationMethods } from './reconciliation.ts'
-import { removalMethods } from './removals.ts'
 import { runMethods } from './runs.ts'
 import { stagingMethods } from './staging.ts'
 import { subject } from './subject.ts'
@@ -64,15 +64,16 @@ export async function openPostgresLedger(
     ...leftoverMethods(db),
     ...outboxMethods(db, now),
     ...verificationMethods(db),
-    ...acceptedRecordMethods(db),
+    ...acceptedRecordMethods(runner, postgresLinkSql),
     ...reconciliationMethods(db),
     ...differenceMethods(db),
-    ...removalMethods(db),
+    ...removalMethods(runner, postgresLinkSql),
     ...closingMethods(
       db,
       now,
       options.signingKey ?? null,
       linkClosing(transactions, postgresLinkSql),
+      removalClosing(runner, postgresLinkSql),
     ),
     close: () => db.close(),
   }

@@ -51,6 +51,28 @@ export const postgresLinkSql: LinkSql = {
     table: `withdrawn_keys AS ${alias}`,
     on: `${alias}.destination = ${destination} AND ${is(`${alias}.key`, key)}`,
   }),
+  itemsOfRecord: (alias, run, recordId) => ({
+    table: `items AS ${alias}`,
+    on: `${hashedIn(`${alias}.record_id`, `${alias}.run`)} = ${hashedIn(recordId, run)}
+      AND ${alias}.record_id = ${recordId} AND ${alias}.run + 0 = ${run}`,
+  }),
+  differencesOfRecord: (alias, run, recordId) => ({
+    table: `differences AS ${alias}`,
+    on: `${hashedIn(`${alias}.record_id`, `${alias}.run`)} = ${hashedIn(recordId, run)}
+      AND ${alias}.record_id = ${recordId} AND ${alias}.run + 0 = ${run} AND ${alias}.ordinal IS NOT NULL`,
+  }),
+  differencesOfSubject: (alias, run, subject) => ({
+    table: `differences AS ${alias}`,
+    on: `${hashedIn(`${alias}.subject`, `${alias}.run`)} = ${hashedIn(subject, run)}
+      AND ${alias}.subject = ${subject} AND ${alias}.run + 0 = ${run}`,
+  }),
+  acceptedOfRecord: (alias, destination, recordId) => ({
+    table: `accepted AS ${alias}`,
+    on: `${alias}.destination = ${destination} AND ${is(`${alias}.record_id`, recordId)}`,
+  }),
+  deleteAccepted: (select) => `DELETE FROM accepted USING (${select} OFFSET 0) AS own
+    WHERE accepted.destination = own.destination AND ${is('accepted.key', 'own.key')}`,
+  counted: (name) => `(counts ->> '${name}')::bigint`,
   acceptedOfKey: (alias, destination, key) => ({
     table: `accepted AS ${alias}`,
     on: `${alias}.destination = ${destination} AND ${is(`${alias}.key`, key)}`,
@@ -81,4 +103,6 @@ export const postgresLinkSql: LinkSql = {
     WHERE ${knownOfEdge('known', 'own.destination', 'own').on} AND ${fits}`,
   joined: ({ table, on }, alias, columns) =>
     `JOIN LATERAL (SELECT ${columns} FROM ${table} WHERE ${on} OFFSET 0) AS ${alias} ON true`,
+  leftJoined: ({ table, on }, alias, columns) =>
+    `LEFT JOIN LATERAL (SELECT ${columns} FROM ${table} WHERE ${on} LIMIT 1) AS ${alias} ON true`,
 }

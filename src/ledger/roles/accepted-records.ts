@@ -112,9 +112,10 @@ export interface AcceptedRecords {
    * another API key, from the beginning or later (`OTHER_KEY`).
    */
   runsInDoubt(run: number, options: { readonly ofAnyKey: boolean }): Promise<readonly number[]>
-  /** Of at most 1,000 keys, those of items that the run left in doubt, and that no reading has settled; with the hashes of the items. */
-  keysInDoubt(run: number, keys: readonly string[]): Promise<ReadonlyMap<string, string>>
-  /** The same rows with what they sent, where their images are in the ledger: a JSON object by property; else null. */
+  /**
+   * Rows of at most 1,000 keys that the run left in doubt, and that no reading has settled, with what they sent, where their images are
+   * in the ledger: a JSON object by property; else null.
+   */
   sentInDoubt(run: number, keys: readonly string[]): Promise<readonly SentInDoubt[]>
   /** What at most 1,000 rows of earlier runs kept, as their images have it. A row without an image is left out. */
   keptBefore(rows: readonly RowOfRun[]): Promise<readonly KeptBefore[]>

@@ -87,15 +87,6 @@ export interface ReportedRemoval {
   readonly inDoubt: boolean
 }
 
-/** Removals of a run by state and reason. */
-export interface RemovalGroup {
-  readonly state: DeletionState
-  readonly cause: RemovalCause
-  readonly code: string | null
-  readonly reason: string | null
-  readonly records: number
-}
-
 export interface Removals {
   /**
    * The newest complete regular run of the run's destination before it; null if there is none. `isKept`: the ledger still has all of
@@ -162,7 +153,6 @@ export interface Removals {
   settleRemovals(run: number, fence: number, outcomes: readonly RemovalOutcome[]): Promise<void>
 
   removalCounts(run: number): Promise<DeletionCounts>
-  removalGroups(run: number): Promise<readonly RemovalGroup[]>
   /** A page of the removals in these states, in order; `next` null at the end. */
   removals(
     run: number,

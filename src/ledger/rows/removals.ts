@@ -7,7 +7,7 @@ import {
   OPEN_STATES,
   type DeletionState,
 } from '../../core/domain/outcomes.ts'
-import type { GoneKey, OpenRemoval, RemovalGroup, ReportedRemoval } from '../roles/removals.ts'
+import type { GoneKey, OpenRemoval, ReportedRemoval } from '../roles/removals.ts'
 import { acceptedOfRow } from './accepted.ts'
 import { number, sqlList, text, type Row } from './values.ts'
 
@@ -66,14 +66,6 @@ export const reportedRemovalOfRow = (row: Row): ReportedRemoval => ({
   reason: text(row['reason']),
   detail: text(row['detail']),
   inDoubt: Number(row['in_doubt']) === 1,
-})
-
-export const removalGroupOfRow = (row: Row): RemovalGroup => ({
-  state: row['state'] as DeletionState,
-  cause: row['cause'] as RemovalCause,
-  code: text(row['code']),
-  reason: text(row['reason']),
-  records: Number(row['records']),
 })
 
 export const removalCountsOfRows = (rows: readonly Row[]): DeletionCounts =>

@@ -21,10 +21,9 @@ import type { WorkTable } from '../rules/staging.ts'
 import { ADD_MANIFEST_SQL, manifestValues, PREVIOUS_MANIFEST_SQL } from '../statements/archive.ts'
 import { keptCountsOfRow, keptCountsSql, thereBeforeSql } from '../statements/before-images.ts'
 import { linkBooks, type LinkClosing } from '../statements/links/closing.ts'
-import { IS_OLD_READING, LEAVE_REMOVALS, REMOVAL_COUNTS_SQL } from '../statements/removals.ts'
+import { IS_OLD_READING, REMOVAL_COUNTS_SQL, type RemovalClosing } from '../statements/removals.ts'
 import { STREAMS_SQL } from '../statements/streams.ts'
 import type { TransactionRunner } from '../statements/transaction.ts'
-import { doubtRecords } from './accepted-records.ts'
 import type { SqliteDatabase } from './database.ts'
 import { sqliteDialect, sqliteText } from './dialect.ts'
 import { runOfRow } from './runs.ts'
@@ -32,9 +31,6 @@ import { deleteWork } from './work.ts'
 
 const THERE_BEFORE = sqliteText(thereBeforeSql(sqliteDialect.join))
 const KEPT_COUNTS_SQL = sqliteText(keptCountsSql(sqliteDialect))
-
-const REMOVALS_IN_FLIGHT = `SELECT key, record_id FROM removals
-  WHERE run = ?1 AND number BETWEEN ?2 AND ?3 AND state = 'in_flight'`
 
 /**
  * Items that were accepted, and of which nothing is left to be done: they lose their payloads. `?4`: the purpose of a run that ends before
@@ -64,6 +60,7 @@ export function closingMethods(
   now: () => string,
   signingKey: string | null,
   links: LinkClosing,
+  removals: RemovalClosing,
   transactions: TransactionRunner,
 ): RunClosing {
   const lastOf = (table: WorkTable, column: string, run: number): number =>
@@ -94,19 +91,7 @@ export function closingMethods(
       )
       await inSlices(run, (first, last) => settle.run(run, first, last))
       await links.settleLeftovers(run)
-      const leave = db.sql(sqliteText(LEAVE_REMOVALS))
-      for (const { first, last } of ordinalSlices(lastOf('removals', 'number', run))) {
-        db.transaction(() => {
-          const flying = db.sql(REMOVALS_IN_FLIGHT).all(run, first, last)
-          doubtRecords(
-            db,
-            run,
-            flying.map((row) => ({ key: String(row['key']), recordId: text(row['record_id']) })),
-          )
-          leave.run(run, first, last)
-        })
-        await yieldToOthers()
-      }
+      await removals.settleLeftovers(run)
     },
 
     async books(run) {

@@ -9,9 +9,10 @@ import { beginningStatements } from '../statements/beginning.ts'
 import { linkClosing } from '../statements/links/closing.ts'
 import { linkMethods } from '../statements/links/index.ts'
 import { linkDecisions } from '../statements/links/staging.ts'
+import { acceptedRecordMethods } from '../statements/accepted-records.ts'
 import { sharedMethods } from '../statements/index.ts'
+import { removalClosing, removalMethods } from '../statements/removals.ts'
 import { schemaHistoryStatements } from '../statements/schema-history.ts'
-import { acceptedRecordMethods } from './accepted-records.ts'
 import { exportSelect } from './archive.ts'
 import { closingMethods } from './closing.ts'
 import { openLedgerDatabase, type SqliteDatabase } from './database.ts'
@@ -21,7 +22,6 @@ import { leftoverMethods } from './leftovers.ts'
 import { sqliteLinkSql } from './link-sql.ts'
 import { outboxMethods } from './outbox.ts'
 import { reconciliationMethods } from './reconciliation.ts'
-import { removalMethods } from './removals.ts'
 import { runMethods } from './runs.ts'
 import { stagingMethods } from './staging.ts'
 import { sqliteTransactions } from './transactions.ts'
@@ -62,15 +62,16 @@ export function ledgerOn(
     ...leftoverMethods(db),
     ...outboxMethods(db, now, shared.nextPlanned),
     ...verificationMethods(db),
-    ...acceptedRecordMethods(db),
+    ...acceptedRecordMethods(runner, sqliteLinkSql),
     ...reconciliationMethods(db),
     ...differenceMethods(db),
-    ...removalMethods(db),
+    ...removalMethods(runner, sqliteLinkSql),
     ...closingMethods(
       db,
       now,
       options.signingKey ?? null,
       linkClosing(transactions, sqliteLinkSql),
+      removalClosing(runner, sqliteLinkSql),
       transactions,
     ),
     async close() {

@@ -32,6 +32,24 @@ export const sqliteLinkSql: LinkSql = {
     table: `withdrawn_keys AS ${alias}`,
     on: `${alias}.destination = ${destination} AND ${alias}.key = ${key}`,
   }),
+  itemsOfRecord: (alias, run, recordId) => ({
+    table: `items AS ${alias} INDEXED BY items_record`,
+    on: `${alias}.run = ${run} AND ${alias}.record_id = ${recordId}`,
+  }),
+  differencesOfRecord: (alias, run, recordId) => ({
+    table: `differences AS ${alias} INDEXED BY differences_record`,
+    on: `${alias}.run = ${run} AND ${alias}.record_id = ${recordId} AND ${alias}.ordinal IS NOT NULL`,
+  }),
+  differencesOfSubject: (alias, run, subject) => ({
+    table: `differences AS ${alias} INDEXED BY differences_subject`,
+    on: `${alias}.run = ${run} AND ${alias}.subject = ${subject}`,
+  }),
+  acceptedOfRecord: (alias, destination, recordId) => ({
+    table: `accepted AS ${alias} INDEXED BY accepted_record`,
+    on: `${alias}.destination = ${destination} AND ${alias}.record_id = ${recordId}`,
+  }),
+  deleteAccepted: (select) => `DELETE FROM accepted WHERE (destination, key) IN (${select})`,
+  counted: (name) => `json_extract(counts, '$.${name}')`,
   acceptedOfKey: (alias, destination, key) => ({
     table: `accepted AS ${alias}`,
     on: `${alias}.destination = ${destination} AND ${alias}.key = ${key}`,
@@ -66,4 +84,5 @@ export const sqliteLinkSql: LinkSql = {
     WHERE (destination, key, target, association) IN (${select}) AND ${fits}`,
   // SQLite reads the tables of a cross join in their order.
   joined: ({ table, on }) => `CROSS JOIN ${table} ON ${on}`,
+  leftJoined: ({ table, on }) => `LEFT JOIN ${table} ON ${on}`,
 }

@@ -8,7 +8,6 @@ import { leftoverStatements } from './leftovers.ts'
 import { correctionStatements } from './corrections.ts'
 import { outboxStatements } from './outbox.ts'
 import { planStatements } from './plans.ts'
-import { removalStatements } from './removals.ts'
 import { rowHistoryStatements } from './row-history.ts'
 import { runReportStatements } from './run-reports.ts'
 import { runStatements } from './runs.ts'
@@ -24,7 +23,6 @@ export const sharedMethods = (db: StatementRunner, dialect: LinkSql) => ({
   ...beforeImageStatements(db, dialect),
   ...planStatements(db, dialect),
   ...differenceStatements(db, dialect),
-  ...removalStatements(db, dialect),
   ...streamStatements(db),
   ...runReportStatements(db, dialect),
   ...rowHistoryStatements(db, dialect),

@@ -28,6 +28,18 @@ export interface LinkSql extends SqlDialect {
   removalsOfKey(alias: string, run: string, key: string): FoundRows
   /** The watermark of the last row of a key that asked for the deletion of its record. */
   withdrawnOfKey(alias: string, destination: string, key: string): FoundRows
+  /** The items of a run that were written to a record. */
+  itemsOfRecord(alias: string, run: string, recordId: string): FoundRows
+  /** The differences of rows of a run that were found under a record. */
+  differencesOfRecord(alias: string, run: string, recordId: string): FoundRows
+  /** The differences of a run of one subject. */
+  differencesOfSubject(alias: string, run: string, subject: string): FoundRows
+  /** What is accepted with a record. */
+  acceptedOfRecord(alias: string, destination: string, recordId: string): FoundRows
+  /** Deletes what is accepted for the keys that a statement selects with their destinations. */
+  deleteAccepted(select: string): string
+  /** A figure of the books of a run that is closed. */
+  counted(name: string): string
   /** What is accepted for a key. */
   acceptedOfKey(alias: string, destination: string, key: string): FoundRows
   /** What is known of the edge of `own`. */
@@ -46,6 +58,8 @@ export interface LinkSql extends SqlDialect {
   deleteKnown(select: string, fits: string): string
   /** Joins what is found, with these columns, to each of the rows in front. */
   joined(found: FoundRows, alias: string, columns: string): string
+  /** The same, with rows for which nothing is found. At most one row is found for each. */
+  leftJoined(found: FoundRows, alias: string, columns: string): string
 }
 
 /** Whether a row is found that fits. No engine can turn it into a search of the whole table. */

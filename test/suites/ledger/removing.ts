@@ -23,6 +23,7 @@ import {
   type Open,
   type Opened,
 } from './scene.ts'
+import { removalGroups } from '../../removal-groups.ts'
 
 const PAGE = { after: 0, limit: 1_000 }
 const ALL = { ...PAGE, states: DELETION_STATES }
@@ -215,7 +216,7 @@ export function removingTests(open: Open): void {
       refused: 1,
       changed_since: 1,
     })
-    expect(await ledger.removalGroups(run)).toContainEqual({
+    expect(await removalGroups(ledger, run)).toContainEqual({
       state: 'refused',
       cause: 'missing',
       code: 'conflict',

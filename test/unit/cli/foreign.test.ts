@@ -187,7 +187,10 @@ test.each(cases)('%s', async (name, expected) => {
     ),
   }).toEqual({ type: 'contact', from: '', open: '', settings: {}, ...expected, invalid: undefined })
   const { invalid = 0 } = expected
-  expect(found.plan).toMatchObject({ rows: 8, planned: 8 - invalid, invalid })
+  expect(found.plan).toMatchObject({
+    rows_read: 8,
+    states: { planned: 8 - invalid, invalid },
+  })
   await passes()
   // A line that waits is valid as it stands.
   write('records-sync.yaml', text().replaceAll(/^( +)# (svc_\w+: )/gm, '$1$2'))

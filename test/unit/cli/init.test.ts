@@ -64,7 +64,7 @@ test('with --json all of it is one line', async () => {
     object_type: 'svc_contact',
     matching_property: 'svc_external_id',
     left: [{ column: 'Ort' }],
-    plan: { rows: 3, planned: 3, invalid: 0 },
+    plan: { rows_read: 3, states: { planned: 3, invalid: 0 } },
   })
 })
 
@@ -204,7 +204,7 @@ test('a service with other names of types and properties: the mapping says what 
   )
   expect({ code, out }).toMatchObject({ code: 0 })
   const { properties, plan: planned } = JSON.parse(out[0]!)
-  expect(planned).toMatchObject({ planned: 2, invalid: 0 })
+  expect(planned).toMatchObject({ states: { planned: 2, invalid: 0 } })
   expect(
     Object.fromEntries(
       properties.map((one: { property: string; settings: object }) => [one.property, one.settings]),
@@ -244,16 +244,20 @@ test('the example runs as it is: 18 of its 20 rows, and two planted mistakes', a
   const planned = async (sync: string) =>
     JSON.parse((await said(config, (context) => plan(context, sync), true)).out[0]!)
   expect(await planned('companies')).toMatchObject({
-    rows: 6,
-    planned: 5,
+    rows_read: 6,
+    states: { planned: 5 },
     rejects: [{ reason: 'not_an_amount' }],
   })
   expect(await planned('contacts')).toMatchObject({
-    rows: 8,
-    planned: 7,
+    rows_read: 8,
+    states: { planned: 7 },
     rejects: [{ reason: 'not_an_email' }],
   })
-  expect(await planned('deals')).toMatchObject({ rows: 6, planned: 6, rejects: [] })
+  expect(await planned('deals')).toMatchObject({
+    rows_read: 6,
+    states: { planned: 6 },
+    rejects: [],
+  })
   const text = readFileSync(config, 'utf8')
   expect((await made('try')).err.join(' ')).toContain('it was left as it is')
   expect(readFileSync(config, 'utf8')).toBe(text)

@@ -5,6 +5,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { RecordsClient } from '../../../src/client/index.ts'
 import { ADMINISTRATOR } from '../../../src/service/auth/keys.ts'
 import { connectedAs, CONTACT, importScene } from './scene.ts'
+import { removalGroups } from '../../removal-groups.ts'
 
 const NAMES = { svc_external_id: { column: 'id' }, svc_first_name: { column: 'name' } }
 const DELETE = { repair: true, deleteExtra: true }
@@ -93,7 +94,7 @@ test('a record that goes out of view after it was compared is not taken for dele
   })
   expect(end.state).toBe('complete_with_differences')
   expect(await warningsOf(end.run)).toMatch(/does not see the private records of others: 2/)
-  expect(await scene.ledger.removalGroups(end.run)).toMatchObject([
+  expect(await removalGroups(scene.ledger, end.run)).toMatchObject([
     { state: 'unproven', reason: 'not_visible', records: 1 },
   ])
   expect(keysLeft()).toEqual(['k0', 'k1', 'k2', 'k3', 'k4'])
