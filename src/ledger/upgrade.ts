@@ -4,7 +4,7 @@
 import { renameSync, rmSync } from 'node:fs'
 import { LedgerError } from '../core/errors.ts'
 import { ledgerPlaceText, openLedger, type LedgerPlace } from './open.ts'
-import { FIRST_SCHEMA, schemaOf } from './statements/schema.ts'
+import { FIRST_SCHEMA, newestSchema } from './statements/schema.ts'
 
 export interface LedgerUpgrade {
   readonly from: number
@@ -43,11 +43,11 @@ async function versionsOf(place: LedgerPlace): Promise<{ from: number; to: numbe
   if ('sqlite' in place) {
     const { fileVersion } = await import('../sqlite/migrate.ts')
     const { MIGRATIONS } = await import('./sqlite/migrations.ts')
-    return { from: fileVersion(place.sqlite), to: schemaOf(MIGRATIONS) }
+    return { from: fileVersion(place.sqlite), to: newestSchema(MIGRATIONS) }
   }
   const { schemaVersion } = await import('./postgres/engine.ts')
   const { MIGRATIONS } = await import('./postgres/migrations.ts')
-  return { from: await schemaVersion(place), to: schemaOf(MIGRATIONS) }
+  return { from: await schemaVersion(place), to: newestSchema(MIGRATIONS) }
 }
 
 /** Under its name only once it is whole. */

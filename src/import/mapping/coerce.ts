@@ -13,7 +13,7 @@ import {
 import { EMAIL_PATTERN, hasEmail, isEmail } from '../../core/email.ts'
 import { hasUnseen, seenText, withoutUnseen } from '../../core/look.ts'
 import { LosslessNumber, plainDecimal, numberFromDecimal } from '../../core/lossless-number.ts'
-import { plainDigits } from '../../core/plain-digits.ts'
+import { digitsOfAnyScript } from '../../core/digits.ts'
 import type { PropertyMapping } from '../../../config/index.ts'
 import { decimalOfCell } from './amounts.ts'
 import type { Coerced, Coercion, CoercionContext } from './coercion.ts'
@@ -233,7 +233,10 @@ export function coerceCell(coercion: Coercion, cell: Json, context: CoercionCont
   const { mapping, valueType } = context
   if (typeof cell === 'string') {
     const text = isReadByLook(coercion) ? withoutUnseen(cell) : cell
-    return coercion(OF_DIGITS.has(coercion) ? plainDigits(text, mapping.decimal) : text, context)
+    return coercion(
+      OF_DIGITS.has(coercion) ? digitsOfAnyScript(text, mapping.decimal) : text,
+      context,
+    )
   }
   if (coercion === asJson) return shaped(cell, valueType)
   if (Array.isArray(cell)) {

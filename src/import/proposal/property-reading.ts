@@ -4,7 +4,7 @@
 
 import type { PropertyWire } from '../../contract/index.ts'
 import { contradicts } from '../../core/currencies.ts'
-import { plainDigits } from '../../core/plain-digits.ts'
+import { digitsOfAnyScript } from '../../core/digits.ts'
 import { coerceColumn, compileColumn } from '../mapping/columns.ts'
 import { isUnit } from '../mapping/units.ts'
 import type { Target } from '../mapping/target.ts'
@@ -117,7 +117,7 @@ function readingOfType(
 }
 
 const withPlainDigits = (facts: ColumnFacts): ColumnFacts =>
-  changedColumn(facts, { settings: {}, change: plainDigits })
+  changedColumn(facts, { settings: {}, change: digitsOfAnyScript })
 
 /** Reads the values as a run would, and checks what the service would. */
 function fitterOf(

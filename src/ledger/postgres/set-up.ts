@@ -3,7 +3,7 @@
 import { systemClock } from '../../core/ports.ts'
 import type { SetUp } from '../../sqlite/migrate.ts'
 import type { PostgresDatabase, Session, ErrorSubject } from './session.ts'
-import { FIRST_SCHEMA, schemaOf, unreadableHint } from '../statements/schema.ts'
+import { FIRST_SCHEMA, newestSchema, unreadableHint } from '../statements/schema.ts'
 import { MIGRATIONS } from './migrations.ts'
 import { POSTGRES_MIN } from '../../postgres/version.ts'
 
@@ -57,7 +57,7 @@ export async function setUp(
       'encoding',
       `The ${noun} ${db.place} is a database of encoding ${String(server?.['encoding'])}; create one with ENCODING 'UTF8'`,
     )
-  const newest = schemaOf(MIGRATIONS)
+  const newest = newestSchema(MIGRATIONS)
   const check = (version: number) => {
     if (version > newest)
       throw refuse(

@@ -4,7 +4,7 @@ import type { StreamBooks } from '../roles/streams.ts'
 import { number, text, type Row } from './values.ts'
 
 /** Whether a row has the books of a stream, and not only the state of a step. */
-export const isNoted = "state <> 'place'"
+export const isStream = "state <> 'place'"
 
 type Column = readonly [
   type: 'text' | 'bigint',

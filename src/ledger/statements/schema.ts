@@ -8,7 +8,7 @@ import { sqlList } from '../rows/values.ts'
 export const FIRST_SCHEMA = 101
 
 /** The version of a ledger to which all migrations were applied. */
-export const schemaOf = (migrations: readonly string[]): number =>
+export const newestSchema = (migrations: readonly string[]): number =>
   FIRST_SCHEMA + migrations.length - 1
 
 /** What becomes of a ledger with a smaller version. @param keep the command that makes a copy of it */

@@ -3,7 +3,7 @@
 import type { Streams, StepStates } from '../roles/streams.ts'
 import { liveStates } from '../rows/runs.ts'
 import {
-  isNoted,
+  isStream,
   STREAM_COLUMNS,
   STREAM_TYPES,
   streamOfRow,
@@ -17,7 +17,7 @@ const values = STREAM_TYPES.map((type, at) => `CAST($${at + 2} AS ${type})`).joi
 const updates = STREAM_COLUMNS.map((column) => `${column} = excluded.${column}`).join(', ')
 
 /** The streams of run `$1`, in the order of their names. */
-export const STREAMS_SQL = `SELECT ${columns} FROM streams WHERE run = $1 AND ${isNoted} ORDER BY stream`
+export const STREAMS_SQL = `SELECT ${columns} FROM streams WHERE run = $1 AND ${isStream} ORDER BY stream`
 
 export const streamStatements = (db: StatementRunner): StepStates & Streams => ({
   // What follows writes nothing to a closed run: it stays as it was closed, whatever a late activity of it reports.

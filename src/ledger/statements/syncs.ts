@@ -4,7 +4,7 @@ import { countKnownDifferent, countTargetMissing, type Books } from '../../core/
 import type { Run } from '../roles/runs.ts'
 import type { RunBrief, Syncs } from '../roles/syncs.ts'
 import { completeStates, storedBooks, regularPurposes } from '../rows/runs.ts'
-import { isNoted } from '../rows/streams.ts'
+import { isStream } from '../rows/streams.ts'
 import { number, type Row } from '../rows/values.ts'
 import type { SqlDialect, StatementRunner } from './engine.ts'
 
@@ -24,7 +24,7 @@ const mayLeaveDifferences = ({ state, purpose }: Row): boolean =>
 
 /** A sum over the streams of a run; what steps keep is in their table too. */
 const ofStreams = (column: string): string =>
-  `(SELECT sum(streams.${column}) FROM streams WHERE streams.run = runs.id AND ${isNoted}) AS streams_${column}`
+  `(SELECT sum(streams.${column}) FROM streams WHERE streams.run = runs.id AND ${isStream}) AS streams_${column}`
 
 const BRIEF_COLUMNS = `id, kind, purpose, state, reason, rows_read, counts, opened_at, closed_at,
   ${(['read', 'inserted', 'changed', 'deleted'] as const).map(ofStreams).join(', ')}`

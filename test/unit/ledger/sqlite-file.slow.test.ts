@@ -23,7 +23,7 @@ import { isSameLedger, openQuotaStore } from '../../../src/ledger/open.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
 import { openSqliteQuota } from '../../../src/ledger/sqlite/quota.ts'
 import { MIGRATIONS } from '../../../src/ledger/sqlite/migrations.ts'
-import { FIRST_SCHEMA, schemaOf } from '../../../src/ledger/statements/schema.ts'
+import { FIRST_SCHEMA, newestSchema } from '../../../src/ledger/statements/schema.ts'
 import { backupFile } from '../../../src/sqlite/backup.ts'
 import { migrate } from '../../../src/sqlite/migrate.ts'
 import { asNextRelease } from '../../later-schema.ts'
@@ -122,7 +122,7 @@ describe('opening', () => {
   it('keeps readers and writers apart: the file is in WAL mode', () => {
     const db = openLedgerDatabase(path)
     expect(db.sql('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' })
-    expect(db.sql('PRAGMA user_version').get()).toEqual({ user_version: schemaOf(MIGRATIONS) })
+    expect(db.sql('PRAGMA user_version').get()).toEqual({ user_version: newestSchema(MIGRATIONS) })
     db.close()
   })
 
@@ -177,12 +177,12 @@ describe('opening', () => {
   })
 
   it('refuses a file of a newer release, and leaves it as it is', async () => {
-    const newer = schemaOf(MIGRATIONS) + 1
+    const newer = newestSchema(MIGRATIONS) + 1
     outside(`CREATE TABLE theirs (id INTEGER); PRAGMA user_version = ${newer}`)
     const error = await errorOf(() => openSqliteLedger(path))
     expect(error.code).toBe('ledger_newer')
     expect(error.message).toMatch(
-      `schema version ${newer}; this release knows up to ${schemaOf(MIGRATIONS)}`,
+      `schema version ${newer}; this release knows up to ${newestSchema(MIGRATIONS)}`,
     )
     outside('INSERT INTO theirs VALUES (1)')
   })
@@ -240,7 +240,7 @@ describe('opening', () => {
     await old.close()
     outside('CREATE VIEW ours AS SELECT run, mended_by, raw FROM rejects')
     await asNextRelease(async () => {
-      const newest = schemaOf(MIGRATIONS)
+      const newest = newestSchema(MIGRATIONS)
       const read = await errorOf(() => openSqliteLedger(path, { readOnly: true }))
       expect(read.code).toBe('ledger_older')
       const written = await errorOf(() => openSqliteLedger(path))

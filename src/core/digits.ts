@@ -17,7 +17,7 @@ function valueOf(digit: string): string {
 }
 
 /** @param decimal the separator of decimals that the text is read with: Arabic has signs of its own for it and for thousands */
-export function plainDigits(text: string, decimal: '.' | ',' = '.'): string {
+export function digitsOfAnyScript(text: string, decimal: '.' | ',' = '.'): string {
   if (ASCII.test(text)) return text
   return text
     .replaceAll(DIGITS, valueOf)
