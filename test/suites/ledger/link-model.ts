@@ -67,7 +67,7 @@ function staging(known: Known, { isWhole, rows }: Reading, isSingle: boolean): s
         ([other, { run }]) => run > one.run || (run === one.run && other > edge),
       )
       if (isLeft(one) && rows[keyOf(edge)] === undefined && !(isSingle && isOlder))
-        links.push(`${edge} planned`)
+        links.push(`${edge} pending`)
     }
   for (const [key, targets] of Object.entries(rows)) {
     const last = targets.filter((target, at) => targets.lastIndexOf(target) === at)

@@ -234,7 +234,7 @@ describe('a report', () => {
     const data = await collect(await scenes.liveImport(ledger))
     expect(data.verdict).toMatchObject({ tone: 'live', words: 'Running' })
     expect(data.run.closed_at).toBeNull()
-    expect(data.books).toMatchObject({ read: 100, balanced: false })
+    expect(data.books).toMatchObject({ rows: { read: 100 }, balanced: false })
     expect(data.provenance.manifest).toBeNull()
     expect(renderReport(data)).toContain('Still open')
   })
@@ -255,11 +255,11 @@ describe('a report', () => {
     await ledger.settleLeftovers(run)
     await ledger.closeRun(run, { state: 'cancelled', books: await ledger.books(run) })
     const data = await collect(run)
-    expect(data.books).toMatchObject({ read: 2, read_to_end: false })
+    expect(data.books).toMatchObject({ rows: { read: 2 }, read_to_end: false })
     expect(data.verdict.meaning).toContain('Its source was not read to its end.')
     const page = renderReport(data)
     expect(page).toContain('The source was not read to its end: 2 rows of it have their outcomes')
-    expect(page).not.toContain('Balanced: ')
+    expect(page).not.toContain('2 rows read = ')
   })
 
   test('of books that do not balance says not to rely on them', async () => {
