@@ -8,6 +8,10 @@ import {
   COUNTED_WHEN_SETTLED,
   WRITTEN_STATES,
   ENDED_LINK_STATES,
+  DELETION_STATES,
+  isReason,
+  outcomeOf,
+  type State,
 } from '../core/domain/outcomes.ts'
 import type { Clock } from '../core/ports.ts'
 import { LIVE_STATES } from '../core/domain/books.ts'
@@ -76,7 +80,7 @@ export function withLedgerMetrics(ledger: Ledger, metrics: Metrics, clock: Clock
       await ledger.noteStream(run, books)
       for (const outcome of MIRROR_OUTCOMES) {
         const more = books[outcome] - (before?.[outcome] ?? 0)
-        if (more > 0) rows.add({ sync, outcome }, more)
+        if (more > 0) rows.add({ sync, outcome, reason: '' }, more)
       }
     },
 
@@ -92,6 +96,12 @@ export function withLedgerMetrics(ledger: Ledger, metrics: Metrics, clock: Clock
   }
 }
 
+/** Labels of what ended in a state; one that is an outcome has no reason. */
+export const labelsOf = (state: State) => ({
+  outcome: outcomeOf(state) ?? state,
+  reason: isReason(state) ? state : '',
+})
+
 const stateOnceFound = ({ found = 'updated' }: VerificationResult) => ({ state: found })
 
 /** Counts the items in each of these states. */
@@ -103,26 +113,28 @@ function countEach(
 ): void {
   for (const state of states) {
     const count = items.filter((item) => item.state === state).length
-    if (count > 0) rows.add({ sync, outcome: state }, count)
+    if (count > 0) rows.add({ sync, ...labelsOf(state) }, count)
   }
 }
 
 function countClosed(
-  { rows, links, keptValues, writtenOver, removals, runs, runDuration }: Metrics,
+  { rows, links, keptValues, writtenOver, deletions, runs, runDuration }: Metrics,
   { sync, kind, openedAt }: Run,
   { state, books }: RunEnd,
   clock: Clock,
 ): void {
-  for (const outcome of COUNTED_WHEN_CLOSED)
-    if (books) rows.add({ sync, outcome }, books.states[outcome])
-  for (const outcome of ENDED_LINK_STATES) {
-    const count = books?.links?.states[outcome] ?? 0
-    if (count > 0) links.add({ sync, outcome }, count)
+  for (const state of COUNTED_WHEN_CLOSED)
+    if (books) rows.add({ sync, ...labelsOf(state) }, books.states[state])
+  for (const state of ENDED_LINK_STATES) {
+    const count = books?.links?.states[state] ?? 0
+    if (count > 0) links.add({ sync, ...labelsOf(state) }, count)
   }
   if (books?.kept) keptValues.add({ sync }, books.kept.values)
   if (books?.writtenOver) writtenOver.add({ sync }, books.writtenOver.values)
-  for (const [outcome, records] of Object.entries(books?.removals ?? {}))
-    removals.add({ sync, outcome }, records)
+  for (const state of DELETION_STATES) {
+    const count = books?.removals?.[state] ?? 0
+    if (count > 0) deletions.add({ sync, ...labelsOf(state) }, count)
+  }
   runs.add({ sync, kind, state })
   const seconds = (clock.now() - Date.parse(openedAt)) / 1_000
   runDuration.record({ sync, kind }, Math.max(0, seconds))

@@ -26,14 +26,17 @@ export function createMetrics(clock: Clock) {
     ready: gauge('ready', 'Whether a part that the worker cannot do without is there: 1 or 0.'),
     rows: counter(
       'rows_total',
-      'Rows that this worker settled, by outcome; of a mirror, rows of its tables.',
+      'Rows that this worker settled, by outcome and reason; of a mirror, rows of its tables.',
     ),
-    links: counter('links_total', 'Links of imports, by outcome; counted when their run closes.'),
+    links: counter(
+      'links_total',
+      'Links of imports, by outcome and reason; counted when their run closes.',
+    ),
     keptValues: counter('kept_values_total', 'Values that runs left as others changed them.'),
     writtenOver: counter('written_over_values_total', 'Values of others that runs wrote over.'),
-    removals: counter(
-      'removals_total',
-      'Records whose rows are gone from the source, or ask for it, by outcome, of runs that this worker closed.',
+    deletions: counter(
+      'deletions_total',
+      'Records whose rows are gone from the source, or ask for it, by outcome and reason, of runs that this worker closed.',
     ),
     runs: counter('runs_total', 'Runs that this worker closed, by final state.'),
     runDuration: registry.histogram(
@@ -61,8 +64,8 @@ export function createMetrics(clock: Clock) {
       'schedule_missing',
       'Whether the schedule that a sync or a group is configured with is not on the Temporal server: 1 or 0.',
     ),
-    oldestPlanned: gauge(
-      'oldest_planned_seconds',
+    oldestPending: gauge(
+      'oldest_pending_seconds',
       'Since when rows wait to be sent: the age of the run that has them; 0 where none wait.',
     ),
     mirrorLag: gauge(

@@ -7,7 +7,7 @@ import type { Clock } from '../core/ports.ts'
 import { FINAL_STATES } from '../core/domain/books.ts'
 import type { GroupConfig, SyncConfig } from '../../config/index.ts'
 import type { SyncHealth, Syncs } from '../ledger/ledger.ts'
-import { MIRROR_OUTCOMES } from './ledger-metrics.ts'
+import { labelsOf, MIRROR_OUTCOMES } from './ledger-metrics.ts'
 import { overdueAfterSeconds } from './overdue.ts'
 import { COLLECTED, type CollectedPart, type Metrics } from './metrics.ts'
 import { withTimeout } from './timeout.ts'
@@ -77,10 +77,10 @@ function makeKnown(
 ): void {
   for (const part of COLLECTED) collectErrors.add({ part }, 0)
   for (const [sync, { kind }] of Object.entries(config.syncs)) {
-    for (const outcome of kind === 'mirror'
-      ? MIRROR_OUTCOMES
-      : [...COUNTED_WHEN_SETTLED, ...COUNTED_WHEN_CLOSED])
-      rows.add({ sync, outcome }, 0)
+    for (const labels of kind === 'mirror'
+      ? MIRROR_OUTCOMES.map((outcome) => ({ outcome, reason: '' }))
+      : [...COUNTED_WHEN_SETTLED, ...COUNTED_WHEN_CLOSED].map(labelsOf))
+      rows.add({ sync, ...labels }, 0)
     for (const state of FINAL_STATES) runs.add({ sync, kind, state }, 0)
   }
   for (const notification of Object.keys(config.notifications))
@@ -100,11 +100,11 @@ function showSchedules({ lateAfter }: Metrics, config: CollectedConfig): void {
 }
 
 function showSyncHealth(
-  { runState, differences, lastSuccess, oldestPlanned, mirrorLag }: Metrics,
+  { runState, differences, lastSuccess, oldestPending, mirrorLag }: Metrics,
   standings: ReadonlyMap<string, SyncHealth>,
   nowMs: number,
 ): void {
-  for (const gauge of [runState, differences, lastSuccess, oldestPlanned, mirrorLag]) gauge.clear()
+  for (const gauge of [runState, differences, lastSuccess, oldestPending, mirrorLag]) gauge.clear()
   const age = (time: string) => Math.max(0, (nowMs - Date.parse(time)) / 1_000)
   for (const [
     sync,
@@ -115,7 +115,7 @@ function showSyncHealth(
     if (succeededAt !== null) lastSuccess.set({ sync, kind }, Date.parse(succeededAt) / 1_000)
     else if (FINAL_STATES.includes(state)) lastSuccess.set({ sync, kind }, 0)
     if (kind === 'import')
-      oldestPlanned.set({ sync }, waitingSince === null ? 0 : age(waitingSince))
+      oldestPending.set({ sync }, waitingSince === null ? 0 : age(waitingSince))
     for (const [stream, since] of streams) mirrorLag.set({ sync, stream }, age(since))
   }
 }

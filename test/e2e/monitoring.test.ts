@@ -5,7 +5,7 @@ import net, { type AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { silentLogger } from '../../src/core/ports.ts'
-import { ITEM_STATES } from '../../src/core/domain/outcomes.ts'
+import { ITEM_STATES, reasonsOf } from '../../src/core/domain/outcomes.ts'
 import { mirrorSync } from '../../workflows/names.ts'
 import { readPage } from '../unit/monitoring/exposition.ts'
 import { startHook } from './hook.ts'
@@ -171,8 +171,12 @@ test('runs are counted as their books say, told where they need somebody, and ev
   const books = await Promise.all([1, 3].map((run) => ledger.books(run)))
   const streams = await ledger.streams(2)
   await ledger.close()
-  const rowsOf = (sync: string, outcome: string) =>
-    page.value('records_sync_rows_total', { sync, outcome }) ?? 0
+  const reasons: readonly string[] = reasonsOf('row')
+  const rowsOf = (sync: string, state: string) =>
+    page.value(
+      'records_sync_rows_total',
+      reasons.includes(state) ? { sync, reason: state } : { sync, outcome: state, reason: '' },
+    ) ?? 0
   for (const one of ITEM_STATES)
     expect([one, rowsOf('contacts', one)]).toEqual([
       one,
@@ -186,7 +190,7 @@ test('runs are counted as their books say, told where they need somebody, and ev
   expect(page.value('records_sync_mirror_lag_seconds', { stream: 'svc_contact' })).toBeGreaterThan(
     0,
   )
-  expect(page.value('records_sync_oldest_planned_seconds', { sync: 'contacts' })).toBe(0)
+  expect(page.value('records_sync_oldest_pending_seconds', { sync: 'contacts' })).toBe(0)
   expect(page.value('records_sync_notifications_total', { outcome: 'sent' })).toBe(4)
 
   const { byStatus, byOperation } = project.service.stats()

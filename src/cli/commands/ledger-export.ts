@@ -20,13 +20,13 @@ const COLUMNS: Readonly<Record<ExportName, string>> = {
   runs: `id sync kind mode state reason message workflow_id workflow_run_id config destination key_fingerprint
     source_columns source_digest rows_staged rows_read stage_fence batches warnings counts opened_at closed_at watermark
     purpose of_run properties verified_through`,
-  results: `sync run ordinal line key state record_id http_status code reason column field value detail request_id attempts
+  results: `sync run ordinal line key outcome state record_id http_status code reason column field value detail request_id attempts
     replayed in_doubt verified purpose of_run of_ordinal mended_by`,
-  link_results: `sync run ordinal number line association key target_type by target column state source_id target_id
+  link_results: `sync run ordinal number line association key target_type by target column outcome state source_id target_id
     replaced_id http_status code reason detail request_id attempts replayed in_doubt purpose of_run`,
   differences: `run number stream subject key record_id ordinal kind field whose ours theirs repaired
     version`,
-  removals: `run number key record_id cause state attempts in_doubt http_status code reason detail before watermark`,
+  deletions: `sync run number key record_id cause outcome state attempts in_doubt http_status code reason detail before watermark`,
   before_images: `run ordinal verdict record_id before sent kept kept_values marks after written_over watermark`,
   last_accepted: `sync origin org_id object_type matching_property destination key record_id hash run`,
   requests: `run batch attempt operation first last items digest sent_at settled_at status request_id duration_ms`,

@@ -217,6 +217,8 @@ const having = <Name extends State, const Part extends Partial<Result>>(
   >[]
 }
 
+export const statesWith = (outcome: Outcome): readonly State[] =>
+  ALL_STATES.filter((state) => outcomeOf(state) === outcome)
 export const outcomeOf = (state: State): Outcome | null => RESULT[state].outcome
 /** Whether the error of an item or a link may be in the service's own words, which may contain a value. */
 export const mayQuote = (state: State): boolean => RESULT[state].quoted
@@ -288,7 +290,9 @@ export const CARRIED_DELETIONS = [
   ...having(DELETION_STATES, { outcome: 'rejected' }),
 ] as const
 /** Deletions in which a person finds something to look at. */
-export const isNoted = (state: State): boolean => RESULT[state].acts !== 'nobody'
+/** Who has something to do about it. */
+export const actsOn = (state: State): Result['acts'] => RESULT[state].acts
+export const isNoted = (state: State): boolean => actsOn(state) !== 'nobody'
 export const NOTED_DELETIONS = DELETION_STATES.filter(isNoted)
 /** The state that an attempt leaves a deletion in. */
 export type SettledDeletion = Exclude<DeletionState, (typeof OPEN_STATES)[number]>

@@ -1,6 +1,8 @@
 // The views `results`, `rejects` and `in_doubt` know all attempts of a row, as `left.ts` does.
 // `OFFSET 0` and `LIMIT 1` keep each look-up at its index, whatever the planner takes the tables to be.
 
+import { outcomeSql } from '../rows/values.ts'
+
 const isBroughtIn = (item: string): string => `${item}.state IN ('created', 'updated', 'unchanged')`
 const isLeft = (item: string): string =>
   `(${item}.state IN ('invalid', 'refused', 'conflict', 'outcome_unknown', 'not_sent') OR ${item}.verified NOT IN ('equal', 'overwritten'))`
@@ -77,7 +79,7 @@ const broughtInLater = `(SELECT true FROM (SELECT ${newestOf('results')} AS plac
 
 export const ATTEMPT_VIEWS = `
   CREATE VIEW results AS
-    SELECT runs.sync, items.run, items.ordinal, items.line, items.key, items.state, items.record_id,
+    SELECT runs.sync, items.run, items.ordinal, items.line, items.key, ${outcomeSql('items.state')} AS outcome, items.state, items.record_id,
       items.http_status, items.code, items.reason, items."column", items.field, items.value, items.detail,
       items.request_id, items.attempts, items.replayed, items.in_doubt, items.verified,
       runs.purpose, runs.of_run, items.of_ordinal,

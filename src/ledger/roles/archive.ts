@@ -20,7 +20,7 @@ export const EXPORTS = [
   'results',
   'link_results',
   'differences',
-  'removals',
+  'deletions',
   'before_images',
   'last_accepted',
   'requests',

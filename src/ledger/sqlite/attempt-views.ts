@@ -1,5 +1,7 @@
 // The views `results`, `rejects` and `in_doubt` know all attempts of a row, as `left.ts` does.
 
+import { outcomeSql } from '../rows/values.ts'
+
 const isBroughtIn = (item: string): string => `${item}.state IN ('created', 'updated', 'unchanged')`
 const isLeft = (item: string): string =>
   `(${item}.state IN ('invalid', 'refused', 'conflict', 'outcome_unknown', 'not_sent') OR ${item}.verified NOT IN ('equal', 'overwritten'))`
@@ -67,7 +69,7 @@ const broughtInLater = `EXISTS (SELECT 1 FROM (SELECT ${newestOf('results')} AS 
 
 export const ATTEMPT_VIEWS = `
   CREATE VIEW results AS
-    SELECT runs.sync, items.run, items.ordinal, items.line, items.key, items.state, items.record_id,
+    SELECT runs.sync, items.run, items.ordinal, items.line, items.key, ${outcomeSql('items.state')} AS outcome, items.state, items.record_id,
       items.http_status, items.code, items.reason, items."column", items.field, items.value, items.detail,
       items.request_id, items.attempts, items.replayed, items.in_doubt, items.verified,
       runs.purpose, runs.of_run, items.of_ordinal,

@@ -13,7 +13,7 @@ export const EXPORT_KEYS: Readonly<Record<ExportName, readonly string[]>> = {
   results: ['run', 'ordinal'],
   link_results: ['run', 'ordinal', 'number'],
   differences: ['run', 'number'],
-  removals: ['run', 'number'],
+  deletions: ['run', 'number'],
   before_images: ['run', 'ordinal'],
   last_accepted: ['destination', 'key'],
   requests: ['run', 'batch', 'attempt'],

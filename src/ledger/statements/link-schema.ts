@@ -1,7 +1,7 @@
 // The tables of links: rows ask for them, a step of a run sends them, and earlier runs know them.
 
 import { KNOWN_LINK_STATES, LINK_STATES } from '../../core/domain/outcomes.ts'
-import { sqlList } from '../rows/values.ts'
+import { outcomeSql, sqlList } from '../rows/values.ts'
 
 export const LINK_TABLES = `
   CREATE TABLE links (
@@ -69,7 +69,7 @@ export const LINK_TABLES = `
 
   CREATE VIEW link_results AS
     SELECT runs.sync, links.run, links.ordinal, links.number, items.line, links.association, links.key,
-      links.target_type, links."by", links.target, links."column", links.state, links.source_id, links.target_id,
+      links.target_type, links."by", links.target, links."column", ${outcomeSql('links.state')} AS outcome, links.state, links.source_id, links.target_id,
       links.replaced_id, links.http_status, links.code, links.reason, links.detail, links.request_id,
       links.attempts, links.replayed, links.in_doubt, runs.purpose, runs.of_run
     FROM links JOIN runs ON runs.id = links.run

@@ -2,7 +2,7 @@
 // documented in docs/ledger.md, stable, to be queried with SQL. Indexes and views that an engine needs in its own form are in its folder.
 
 import { DELETION_STATES, ITEM_STATES } from '../../core/domain/outcomes.ts'
-import { sqlList } from '../rows/values.ts'
+import { outcomeSql, sqlList } from '../rows/values.ts'
 
 /** The version that the first migration makes. Builds before it counted to 37: a ledger of theirs has a smaller one. */
 export const FIRST_SCHEMA = 101
@@ -359,9 +359,16 @@ export const TABLES = `
   ) KEYED;
 
   CREATE VIEW books AS
-    SELECT runs.id AS run, runs.sync, runs.rows_read, items.state, count(*) AS items
+    SELECT runs.id AS run, runs.sync, runs.rows_read, ${outcomeSql('items.state')} AS outcome, items.state, count(*) AS items
     FROM runs JOIN items ON items.run = runs.id
     GROUP BY runs.id, items.state;
+
+  CREATE VIEW deletions AS
+    SELECT runs.sync, removals.run, removals.number, removals.key, removals.record_id, removals.cause,
+      ${outcomeSql('removals.state')} AS outcome, removals.state, removals.attempts, removals.in_doubt, removals.http_status,
+      removals.code, removals.reason, removals.detail, removals."before", removals.watermark
+    FROM removals JOIN runs ON runs.id = removals.run
+    WHERE runs.mode = 'run';
 
   CREATE VIEW last_accepted AS
     SELECT destinations.sync, destinations.origin, destinations.org_id, destinations.object_type,

@@ -19,7 +19,7 @@ import {
   type Books,
   type RunState,
 } from '../../../src/core/domain/books.ts'
-import { LINK_STATES, type LinkState } from '../../../src/core/domain/outcomes.ts'
+import { LINK_STATES, reasonsOf, type LinkState } from '../../../src/core/domain/outcomes.ts'
 import { countAll } from '../../../src/core/domain/outcome-counts.ts'
 import { zeroCounts } from '../../../src/core/register.ts'
 import type { Ledger } from '../../../src/ledger/ledger.ts'
@@ -47,6 +47,8 @@ import {
 } from '../../suites/ledger/scene.ts'
 import { said } from '../cli/said.ts'
 import { readPage } from './exposition.ts'
+
+const REASONS: readonly string[] = reasonsOf('row')
 
 const root = new URL('../../../', import.meta.url)
 const read = (path: string) => readFileSync(new URL(path, root), 'utf8')
@@ -143,7 +145,11 @@ describe('counting', () => {
       bare,
       ledger,
       page,
-      rowsOf: (outcome: string) => count('rows_total', { outcome }),
+      rowsOf: (state: string) =>
+        count(
+          'rows_total',
+          REASONS.includes(state) ? { reason: state } : { outcome: state, reason: '' },
+        ),
       count,
     }
   }
@@ -319,7 +325,7 @@ describe('what is read when the page is asked for', () => {
     const later = await page()
     const state = { sync: 'contacts', kind: 'import', state: 'blocked', reason: 'auth' }
     expect(later.value('records_sync_run_state', state)).toBe(1)
-    const waiting = later.value('records_sync_oldest_planned_seconds', { sync: 'contacts' })!
+    const waiting = later.value('records_sync_oldest_pending_seconds', { sync: 'contacts' })!
     expect(waiting).toBeGreaterThan(90)
     expect(waiting).toBeLessThan(110)
     const lag = { sync: 'crm', stream: 'svc_contact' }
@@ -341,7 +347,7 @@ describe('what is read when the page is asked for', () => {
     expect(closed.value('records_sync_differences', { sync: 'crm' })).toBe(0)
     expect(closed.value('records_sync_run_state', { sync: 'contacts' })).toBe(1)
     expect(closed.value('records_sync_run_state', state)).toBeUndefined()
-    expect(closed.value('records_sync_oldest_planned_seconds')).toBe(0)
+    expect(closed.value('records_sync_oldest_pending_seconds')).toBe(0)
     expect(closed.value(success, { sync: 'contacts' })! * 1_000).toBeCloseTo(Date.now(), -5)
   })
 
