@@ -61,7 +61,7 @@ async function untilDone<Result extends Slice>(slice: () => Promise<Result>): Pr
 }
 
 /** @param scope of a reconciliation; null: of another run @param segmentsInFlight how many segments are pushed at once, at most */
-export async function runInOrder<Segment, Staged extends StagedOrder<Segment>, Closed>(
+export async function runImportSteps<Segment, Staged extends StagedOrder<Segment>, Closed>(
   steps: ImportSteps<Segment, Staged, Closed>,
   scope: ReconcileScope | null,
   segmentsInFlight: number,

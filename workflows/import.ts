@@ -10,7 +10,7 @@ import { formatNumber } from '../src/core/format.ts'
 import type { BackfillLimits } from '../src/core/domain/backfill.ts'
 import type { ReconcileScope, Task } from '../src/core/domain/purpose.ts'
 import { takeApprovals, type Approvals } from './approvals.ts'
-import { runInOrder, type ImportSteps } from './import-order.ts'
+import { runImportSteps, type ImportSteps } from './import-order.ts'
 import { linksProgress, startLinks } from './start-links.ts'
 import { ImportInput, type ImportProgress, type ImportResult } from './messages.ts'
 import {
@@ -134,7 +134,11 @@ class ImportRun {
     )
     this.#run = run
     try {
-      const closed = await runInOrder(this.#steps(), this.#scope, tuning.segments_in_flight ?? 2)
+      const closed = await runImportSteps(
+        this.#steps(),
+        this.#scope,
+        tuning.segments_in_flight ?? 2,
+      )
       if (closed.state === 'failed')
         throw stacklessFailure(`Run ${run}: the books do not balance`, 'BooksUnbalanced')
       const { resolves = [], ...result } = closed

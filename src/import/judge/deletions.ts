@@ -55,7 +55,7 @@ export interface Judged {
   readonly at: number
 }
 
-export interface DeletionVerdict {
+export interface RemovalVerdict {
   readonly state: SettledDeletion
   readonly reason?: string | null
   readonly detail?: string | null
@@ -74,16 +74,16 @@ export interface DeletionRules {
   /** Properties that the verdict looks at. */
   readonly names: readonly string[]
   /** Null unless what the ledger has is enough to settle it without a look. */
-  unseen?(one: OpenRemoval): DeletionVerdict | null
+  unseen?(one: OpenRemoval): RemovalVerdict | null
   recordOf(one: OpenRemoval, found: Found): string | null
   /** Null if it is to be deleted now. */
-  verdict(looked: LookedDeletion): Promise<DeletionVerdict | null>
+  verdict(looked: LookedDeletion): Promise<RemovalVerdict | null>
 }
 
 /** Reason of a deletion whose record is that of a row of the run. */
 export const OWN_ROW = 'own_row'
 
-export const unproven = (reason: string): DeletionVerdict => ({ state: 'unproven', reason })
+export const unproven = (reason: string): RemovalVerdict => ({ state: 'unproven', reason })
 
 /** What a record holds of the mapped properties, with `keep_before`. */
 const heldText = (
@@ -116,7 +116,7 @@ export async function judge(
   const sent: Judged['sent'][number][] = []
   const settle = (
     { number, key }: OpenRemoval,
-    { state, reason = null, detail = null }: DeletionVerdict,
+    { state, reason = null, detail = null }: RemovalVerdict,
     recordId: string | null,
   ) => void settled.push({ number, key, state, recordId, reason, detail })
   const toLookUp = open.filter((one) => {

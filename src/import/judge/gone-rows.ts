@@ -14,7 +14,7 @@ import {
   type JudgingLedger,
   type LookedDeletion,
   type RemovalJob,
-  type DeletionVerdict,
+  type RemovalVerdict,
 } from './deletions.ts'
 
 type Known = LookedDeletion & {
@@ -64,7 +64,7 @@ function doubtOfLedger(
   { openKeys }: RemovalJob,
   { one: { key, accepted } }: Known,
   restored: number,
-): DeletionVerdict | null {
+): RemovalVerdict | null {
   if ((accepted.records ?? []).length > 0) return unproven('second_record')
   if (accepted.hash === null || accepted.marks === null) return unproven('write_unproven')
   if (accepted.run <= restored) return unproven('restored_ledger')
@@ -76,7 +76,7 @@ async function verdictOf(
   job: RemovalJob,
   { one, recordId, record, found }: Known,
   hidden: ReturnType<typeof hiddenFrom>,
-): Promise<DeletionVerdict | null> {
+): Promise<RemovalVerdict | null> {
   const { key, accepted, isSent } = one
   if (found.several.has(key) || (found.ofKey.get(key)?.size ?? 0) > 1)
     return unproven('second_record')

@@ -13,7 +13,7 @@ import {
   type JudgingLedger,
   type LookedDeletion,
   type RemovalJob,
-  type DeletionVerdict,
+  type RemovalVerdict,
 } from './deletions.ts'
 import { readRecordById, type Found, type PropertyValues } from '../look/look-up.ts'
 import { changedSince } from './restorable.ts'
@@ -56,7 +56,7 @@ async function verdictOf(
   job: Job,
   { one, image, recordId, record, found }: Looked,
   hidden: ReturnType<typeof hiddenFrom>,
-): Promise<DeletionVerdict | null> {
+): Promise<RemovalVerdict | null> {
   const { key, accepted, isSent } = one
   if (found.several.has(key) || (found.ofKey.get(key)?.size ?? 0) > 1)
     return unproven('second_record')
@@ -101,7 +101,7 @@ type Looking = Pick<Looked, 'one' | 'image'> & {
 }
 
 /** Null if the record is as the run left it. */
-async function changeOf(deps: Deps, job: Job, looked: Looking): Promise<DeletionVerdict | null> {
+async function changeOf(deps: Deps, job: Job, looked: Looking): Promise<RemovalVerdict | null> {
   const { left, undoes } = job
   const { image, record, writer } = looked
   const { accepted } = looked.one

@@ -33,7 +33,7 @@ import {
 } from '../../../src/service/index.ts'
 import { openSource } from '../../../src/sources/index.ts'
 import {
-  runInOrder,
+  runImportSteps,
   type ImportSteps,
   type ImportStepName,
 } from '../../../workflows/import-order.ts'
@@ -360,7 +360,7 @@ export async function importSceneOn<Service extends SceneService>(
       remove: () => call(activities.removeImport, step),
       close: ({ kind }) => close(kind),
     }
-    const closed = await runInOrder(steps, scope, 1).catch(async (error: unknown) => {
+    const closed = await runImportSteps(steps, scope, 1).catch(async (error: unknown) => {
       // A run that is cancelled may be in trouble.
       if (options.ending === undefined || !['push', 'link', 'remove'].includes(now)) throw error
       return await close('cancelled')
