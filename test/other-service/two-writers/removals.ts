@@ -18,6 +18,8 @@ export interface RemovalRow {
   isChanged(record: Version): boolean
   /** The record may count as changed by others: it was changed, and has the values again. */
   mayBeChanged(record: Version): boolean
+  /** A later run of the sync has made this record, in the place of the one that is gone. */
+  isMadeAgain(record: Version): boolean
 }
 
 export class RemovalCheck {
@@ -31,6 +33,7 @@ export class RemovalCheck {
   #isLooked = false
   #isOld = true
   #isElsewhere = false
+  #isMadeAgain = false
   #isSent = false
   #isFailed = false
   /** Whether a request may have been on its way to a service that was killed, which has not seen it. */
@@ -53,6 +56,7 @@ export class RemovalCheck {
     this.#isElsewhere = false
     const record = shown.get(key) ?? null
     this.#record = record !== null && (recordId === null || record.id === recordId) ? record : null
+    this.#isMadeAgain = record !== null && this.#record === null && this.row.isMadeAgain(record)
   }
 
   /** Whether the request is about this record: it was shown with the key, or it is the one that the row wrote. */
@@ -97,8 +101,9 @@ export class RemovalCheck {
     if (!this.#isLooked) return may
     const record = this.#record
     // A record with another key now may be that of another row.
+    const isChanged = this.#isElsewhere || this.#isMadeAgain
     if (record === null)
-      for (const state of [this.#isElsewhere ? 'changed_since' : 'already_gone', 'still_wanted'])
+      for (const state of [isChanged ? 'changed_since' : 'already_gone', 'still_wanted'])
         may.add(state)
     else if (!this.#mayDelete(record) || this.row.isUnsure || this.row.mayBeChanged(record))
       for (const one of ['changed_since', 'unproven', 'still_wanted']) may.add(one)

@@ -103,6 +103,7 @@ export class RunCheck {
           return isLater || (!isSame && left.updated !== record.updated)
         },
         mayBeChanged: ({ id, updated }) => known.touched.has(id) || updated > until + GRACE_MS,
+        isMadeAgain: ({ id }) => accepted?.id === id && accepted.at > undone!.at,
       }
     })
   }
@@ -126,6 +127,7 @@ export class RunCheck {
         mayBeChanged: (record) =>
           !known.isAsWritten(record, { ofRow: false }) ||
           (accepted !== undefined && differing(accepted.payload, record).length > 0),
+        isMadeAgain: () => false,
       }
     })
   }
