@@ -4,7 +4,7 @@
 import type { World } from '../world/world.ts'
 import type { RunRow } from './judge.ts'
 import { isYoungChange } from './protected.ts'
-import type { Change } from './service-log.ts'
+import { isOfKey, isRekeyed, type Change } from './service-log.ts'
 
 type Violate = (what: string) => void
 type Values = Readonly<Record<string, string>>
@@ -206,8 +206,8 @@ export class ApprovalJudge {
       (one) =>
         one !== change &&
         one.org === change.org &&
-        one.code.trim() === change.code.trim() &&
-        (one.before === null || one.values === null) &&
+        isOfKey(one, change.code.trim()) &&
+        (one.before === null || one.values === null || isRekeyed(one)) &&
         (one.by === 'us' ? one.at >= since : isYoungChange(this.#world, change, null, one)),
     )
   }

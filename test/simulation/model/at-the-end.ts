@@ -1,9 +1,11 @@
 // When the adversary rests: every run ends in bounded time, the next run of each sync brings everything in, and one more has nothing left to
 // do. Then what has crossed the Temporal server, and what was logged, is searched for what does not belong there.
 
+import { COPIES } from '../search/copies.ts'
 import type { SyncScene } from '../search/plan.ts'
 import { MIRROR } from '../world/warehouse.ts'
 import type { World } from '../world/world.ts'
+import { isRefusedAsEmpty, judgeCopies } from './copied.ts'
 import type { Judge } from './judge.ts'
 import { KEY_MARK, VALUE_MARK } from './sources.ts'
 import { othersTarget, OTHERS_TARGETS } from './targets.ts'
@@ -122,6 +124,7 @@ async function judgeSync(world: World, judge: Judge, sync: string): Promise<bool
     // A record whose row is gone, and that others have changed, stays; the run says so.
     const mayDiffer =
       (source.sync.missingRows === 'delete' ||
+        source.sync.asksDeletion ||
         (capitals && round !== 'last') ||
         source.sync.links?.missing === 'park') &&
       run.ended!.how.endsWith('_differences')
@@ -139,6 +142,22 @@ async function judgeSync(world: World, judge: Judge, sync: string): Promise<bool
       judge.violate(`(i) at the end the ${round} run of ${sync} changes ${written.length} records`)
   }
   return true
+}
+
+/** The next run of the copies brings everything in, and one more changes nothing. */
+async function judgeCopiesAtTheEnd(world: World, judge: Judge): Promise<void> {
+  for (const round of ['first', 'last']) {
+    const before = world.services.log.changes.length
+    const run = world.start(COPIES, 'importSync', { sync: COPIES })
+    if (!(await untilOver(world, judge, run.workflowId)) || isRefusedAsEmpty(world)) return
+    const { how } = run.ended!
+    if (how !== 'complete' && how !== 'complete_with_differences')
+      judge.violate(`(i) at the end the ${round} run of ${COPIES} is ${how}`)
+    const written = world.services.log.changes.slice(before).filter(({ by }) => by === 'us')
+    if (round === 'last' && written.length > 0)
+      judge.violate(`(i) at the end the last run of ${COPIES} changes ${written.length} records`)
+  }
+  judgeCopies(world, (what) => judge.violate(what))
 }
 
 /** The next run of the mirror reads everything, and one more finds nothing to do. */
@@ -258,6 +277,7 @@ export async function judgeEnd(world: World, judge: Judge): Promise<void> {
   for (const { name } of world.plan.scene.syncs) if (!(await judgeSync(world, judge, name))) break
   for (const sync of world.plan.scene.syncs)
     if (sync.links !== null && judge.violations.length === 0) await judgeLinks(world, judge, sync)
+  if (world.plan.scene.copies !== null) await judgeCopiesAtTheEnd(world, judge)
   if (world.mirrorJudge !== null) await judgeMirror(world, judge)
   noteMarks(world, judge)
   judgeClosed(world, judge)

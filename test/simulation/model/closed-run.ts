@@ -1,5 +1,6 @@
 // A run that was closed: each row has one outcome and the right one, and what the run calls complete is true.
 
+import { COPIES } from '../search/copies.ts'
 import type { SyncScene } from '../search/plan.ts'
 import type { World } from '../world/world.ts'
 import type { ApprovalJudge } from './approved.ts'
@@ -7,7 +8,7 @@ import type { IncrementalJudge } from './incremental.ts'
 import type { RunRow } from './judge.ts'
 import type { LinkJudge } from './linked.ts'
 import { isSetAside, judgeLeft, judgeSaid, protectedStates } from './protected.ts'
-import { plainValues } from './service-log.ts'
+import { isOfKey, isRekeyed, plainValues } from './service-log.ts'
 import { isInvalid, REFUSED, type Row } from './sources.ts'
 
 interface Item {
@@ -51,6 +52,7 @@ function rightStates(
   if (isInvalid(row)) return ['invalid']
   const later = rows.slice(at + 1).some((one) => one.code === row.code && !isInvalid(one))
   if (later) return ['superseded']
+  if (row.asksDeletion === true) return ['withdrawn']
   const isRefused = Object.values(row.cells).includes(REFUSED)
   // One that writes another name, where it is asked for an upsert, does not see that one.
   const isNameLost = world.plan.scene.service.writes !== 'sent' && row.cells['name'] === REFUSED
@@ -134,6 +136,7 @@ export function judgeClosedRun(
     run.id,
   ))
     if (!STATES.includes(state)) violate(`(iii) run ${run.id} has rows in no known state: ${state}`)
+  if (run.sync === COPIES) return
   // Why a plan is refused is the product's to say.
   if (run.state === 'failed' && !approvals.isApplying(run)) judgeFailed(world, run, since, violate)
   approvals.judgeApplied(run)
@@ -241,7 +244,7 @@ function judgeAccepted(
   // A service that writes other values is seen where all is read back.
   const isTrue = world.plan.scene.service.writes === 'sent' || run.config.includes('"verify":"all"')
   if (records.length === 0) {
-    const last = changes.findLast((one) => one.org === org.id && one.code.trim() === row.code)
+    const last = changes.findLast((one) => one.org === org.id && isOfKey(one, row.code))
     if (last === undefined) violate(`(i) ${where}, and there was never a record of it`)
     else if (last.by === 'us') violate(`(i) ${where}, and its record was deleted by us`)
     return
@@ -261,7 +264,9 @@ function judgeAccepted(
     const ids = new Set(records.map(({ id }) => id))
     const last = changes.findLast(
       (one) =>
-        one.org === org.id && ids.has(one.id) && one.values?.[property] !== one.before?.[property],
+        one.org === org.id &&
+        ids.has(one.id) &&
+        (one.values?.[property] !== one.before?.[property] || isRekeyed(one)),
     )
     // Others may have removed its record, and another sync made it again.
     const wasWritten = changes.some(

@@ -28,7 +28,7 @@ export class EdgeLog {
   readonly #now: () => number
   readonly #log: ServiceLog
   readonly #onEdge: (change: EdgeChange) => void
-  /** The keys of records, also of those that are gone. */
+  /** The keys that records had when they were seen last, also of those that are gone. */
   readonly #codes = new Map<string, string>()
 
   constructor(now: () => number, log: ServiceLog, onEdge: (change: EdgeChange) => void) {
@@ -99,8 +99,6 @@ export class EdgeLog {
   }
 
   #codeOf(org: Org, id: string): string {
-    const known = this.#codes.get(id)
-    if (known !== undefined) return known
     for (const { name } of org.types()) {
       const code = org.record(name, id)?.properties['code']
       if (code === undefined) continue
@@ -108,6 +106,6 @@ export class EdgeLog {
       this.#codes.set(id, text)
       return text
     }
-    return ''
+    return this.#codes.get(id) ?? ''
   }
 }

@@ -5,12 +5,17 @@ import type { World } from '../world/world.ts'
 import { KEYS, HOME_ORG, OTHER_ORG, ELSEWHERE_ORG } from '../world/service.ts'
 import { ApprovalJudge } from './approved.ts'
 import { judgeClosedRun } from './closed-run.ts'
-import { judgeWrittenOver } from './protected.ts'
+import { isRekeyedLately, judgeWrittenOver } from './protected.ts'
 import type { EdgeChange } from './edge-log.ts'
+import { isCopy, judgeCopied } from './copied.ts'
+import { isDeletionAsked, judgeCounted } from './counted.ts'
 import { HeldBack } from './held-back.ts'
 import { LinkJudge } from './linked.ts'
 import { IncrementalJudge } from './incremental.ts'
-import type { Change } from './service-log.ts'
+import { isRekeyed, type Change } from './service-log.ts'
+import type { FileState } from './sources.ts'
+import { COPIES } from '../search/copies.ts'
+import type { SyncScene } from '../search/plan.ts'
 
 export interface RunRow {
   readonly id: number
@@ -112,6 +117,8 @@ export class Judge {
 
   readonly onChange = (change: Change): void => {
     if (change.by === 'others' || this.#world === null) return
+    if (isCopy(change))
+      return judgeCopied(this.#world, change, this.#liveRun(COPIES), (what) => this.violate(what))
     if (change.values === null) this.#judgeRemoval(change)
     else this.#judgeWrite(change)
   }
@@ -162,7 +169,8 @@ export class Judge {
       const writer = this.#liveRun(origin.sync)?.id
       if (writer !== undefined) this.#writers.set(id, writer)
       if (before?.[property] === value) continue
-      if (origin.code !== code.trim() || origin.property !== property)
+      const isOfRow = origin.code === code.trim() && origin.property === property
+      if (!isOfRow && !isRekeyedLately(this.#world!, change))
         this.violate(`(i) ${id} gets a value of another row or property`)
       const run = this.#liveRun(origin.sync)
       if (run?.purpose === 'undo') continue
@@ -172,6 +180,8 @@ export class Judge {
           `(v) run ${run.id} belongs to org ${run.org_id}, and a row of ${origin.sync} is written in org ${org}`,
         )
       // (ii) Nothing older overwrites something newer.
+      if (run !== undefined)
+        judgeCounted(this.#world!, run, change, origin, value, (what) => this.violate(what))
       const place = `${org} ${origin.sync} ${origin.code} ${property}`
       const newest = this.#newest.get(place) ?? 0
       if (origin.version < newest)
@@ -193,26 +203,20 @@ export class Judge {
       .filter(({ run }) => run !== undefined)
     const isUndone = own.some(({ run }) => run!.purpose === 'undo')
     if (isUndone) return
-    const deleting = own.find(
-      ({ name }) => syncs.find((sync) => sync.name === name)!.missingRows === 'delete',
-    )
+    const deleting = own.find(({ name }) => {
+      const { missingRows, asksDeletion } = syncs.find((sync) => sync.name === name)!
+      return missingRows === 'delete' || asksDeletion
+    })
     if (deleting === undefined)
       return this.violate(`(iv) ${id} is deleted, and no run of a sync that deletes is live`)
     const { name, run } = deleting
     this.#approvals!.judgeRemoval(run!, change)
-    const { states } = sources.get(name)!
+    const { sync, states } = sources.get(name)!
     const file = states.findLast(({ digest }) => digest === run!.source_digest)
     if (file === undefined)
       return this.violate(`(iv) ${id} is deleted by a run that has read no whole file`)
-    if (file.rows.some((row) => row.code === code.trim()))
-      this.violate(`(iv) ${id} is deleted, and its row is in the file that run ${run!.id} has read`)
-    if (file.rows.some((row) => row.code === ''))
-      this.violate(`(iv) ${id} is deleted, and run ${run!.id} has read a row without a key`)
-    const changed = states.find(({ generation }) => generation > file.generation)
-    if (changed !== undefined && at - changed.at > ON_ITS_WAY_MS)
-      this.violate(
-        `(iv) ${id} is deleted, and the file that run ${run!.id} has read had changed ${Math.round((at - changed.at) / 1_000)} s before`,
-      )
+    if (!isDeletionAsked(sync, states, file, code.trim()))
+      this.#judgeMissing(change, { run: run!, sync, file })
     const changes = services.log.changes.filter(
       (one) => one.org === org && one.id === id && one.values !== null,
     )
@@ -229,11 +233,35 @@ export class Judge {
       this.violate(
         `(iv) ${id} is deleted, and others have changed it ${Math.round((at - last.at) / 1_000)} s before`,
       )
+    const isMoved = changes.some(isRekeyed)
     for (const [property, value] of Object.entries(before ?? {})) {
       const origin = versions.originOf(value)
-      if (origin !== null && origin.code !== code.trim())
+      if (origin !== null && origin.code !== code.trim() && !isMoved)
         this.violate(`(iv) ${id}: ${property} was of another row`)
     }
+  }
+
+  /** A record whose row does not ask for its deletion is gone from the whole file, as it still is. */
+  #judgeMissing(
+    { id, code, at }: Change,
+    {
+      run,
+      sync,
+      file,
+    }: { readonly run: RunRow; readonly sync: SyncScene; readonly file: FileState },
+  ): void {
+    if (sync.missingRows !== 'delete')
+      this.violate(`(iv) ${id} is deleted, and no row has asked for it`)
+    if (file.rows.some((row) => row.code === code.trim()))
+      this.violate(`(iv) ${id} is deleted, and its row is in the file that run ${run.id} has read`)
+    if (file.rows.some((row) => row.code === ''))
+      this.violate(`(iv) ${id} is deleted, and run ${run.id} has read a row without a key`)
+    const { states } = this.#world!.sources.get(sync.name)!
+    const changed = states.find(({ generation }) => generation > file.generation)
+    if (changed !== undefined && at - changed.at > ON_ITS_WAY_MS)
+      this.violate(
+        `(iv) ${id} is deleted, and the file that run ${run.id} has read had changed ${Math.round((at - changed.at) / 1_000)} s before`,
+      )
   }
 
   /** Whether there is a time without a key that the service of the configuration takes. */

@@ -6,6 +6,8 @@ import type { SyncScene } from '../search/plan.ts'
 import type { World } from '../world/world.ts'
 import type { EdgeChange } from './edge-log.ts'
 import type { RunRow } from './judge.ts'
+import { unseenMs } from './protected.ts'
+import { isOfKey, isRekeyed } from './service-log.ts'
 import { isInvalid, type FileState, type Row } from './sources.ts'
 import { targetsOf } from './targets.ts'
 
@@ -105,7 +107,7 @@ export class LinkJudge {
 
   /** A link that was made: the rows that the run has read ask for it. @param newest the newest run of the sync */
   judgeMade(change: EdgeChange, newest: (sync: string) => RunRow | undefined): void {
-    const { by, what, org, name, source, target, from, to } = change
+    const { at, by, what, org, name, source, target, from, to } = change
     if (by !== 'us' || what === 'gone') return
     const sync = this.#world.plan.scene.syncs.find(
       (one) => one.links !== null && associationOf(one) === name,
@@ -123,7 +125,8 @@ export class LinkJudge {
       )
     const files = this.#filesBehind(run, states)
     if (files === null) {
-      if (!states.some(isAsked)) this.#violate(`(i) ${where}, and no row has ever asked for it`)
+      if (!states.some(isAsked) && !this.#isMoved(org, [from, to], at))
+        this.#violate(`(i) ${where}, and no row has ever asked for it`)
       return
     }
     if (files.some(isAsked)) return
@@ -133,6 +136,7 @@ export class LinkJudge {
       file.rows.some((row) => row.code === from) &&
       file.rows.every((row) => row.code !== from || isInvalid(row))
     if (isUnread && states.some(isAsked)) return
+    if (this.#isMoved(org, [from, to], at)) return
     this.#violate(`(ii) ${where}, which the file that run ${run.id} goes by does not ask for`)
   }
 
@@ -235,7 +239,7 @@ export class LinkJudge {
     ]
     // A create whose answer was lost is looked up once more as the run is closed: its links are left for the next run.
     const isDoubtful = sync.mode === 'create' && row.state === 'created'
-    const isGone = this.#edge(org, link).some(({ what, at }) => what === 'gone' && at >= since)
+    const isGone = this.#sameEdges(org, link).some(({ what, at }) => what === 'gone' && at >= since)
     return [
       'linked',
       'unchanged',
@@ -259,13 +263,14 @@ export class LinkJudge {
       least = Math.min(least, there.size)
       most = Math.max(most, there.size)
     }
-    for (const { org: its, id, code: key, values, at } of this.#world.services.log.changes) {
-      if (its !== org || key.trim() !== code || !id.startsWith(type.slice(0, 3))) continue
+    for (const change of this.#world.services.log.changes) {
+      const { org: its, id, code: key, values, at } = change
+      if (its !== org || !isOfKey(change, code) || !id.startsWith(type.slice(0, 3))) continue
       if (at >= since && !isLooking) {
         isLooking = true
         look()
       }
-      if (values === null) there.delete(id)
+      if (values === null || key.trim() !== code) there.delete(id)
       else there.add(id)
       if (isLooking) look()
     }
@@ -276,6 +281,25 @@ export class LinkJudge {
   #edge(org: number, { key, target }: Pick<LinkItem, 'key' | 'target'>): readonly EdgeChange[] {
     return this.#world.services.edges.changes.filter(
       (one) => one.org === org && one.from === key && one.to === target,
+    )
+  }
+
+  /** Those between records that had the keys when one of them was noted. */
+  #sameEdges(org: number, link: Pick<LinkItem, 'key' | 'target'>): readonly EdgeChange[] {
+    const idOf = ({ source, target }: EdgeChange) => `${source} ${target}`
+    const ids = new Set(this.#edge(org, link).map(idOf))
+    return this.#world.services.edges.changes.filter((one) => one.org === org && ids.has(idOf(one)))
+  }
+
+  /** Whether another user has given one of the keys to another record since a time, or right before. */
+  #isMoved(org: number, keys: readonly string[], since: number): boolean {
+    const from = since - unseenMs(this.#world)
+    return this.#world.services.log.changes.some(
+      (one) =>
+        one.org === org &&
+        one.at >= from &&
+        isRekeyed(one) &&
+        keys.some((key) => isOfKey(one, key)),
     )
   }
 
@@ -294,7 +318,8 @@ export class LinkJudge {
   /** (i) A link that a run has made was made, and has not given way to another one of ours. */
   #judgeLinked(run: RunRow, link: LinkItem, since: number, where: string): void {
     const changes = this.#edge(run.org_id!, link)
-    if (!changes.some(({ by, what, at }) => by === 'us' && what !== 'gone' && at >= since))
+    const isMade = changes.some(({ by, what, at }) => by === 'us' && what !== 'gone' && at >= since)
+    if (!isMade && !this.#isMoved(run.org_id!, [link.key, link.target], since))
       return this.#violate(`(i) ${where}, and the run has not made it`)
     const end = this.#endOf(changes)
     if (end !== null && end.by === 'us' && !end.withRecord)

@@ -5,7 +5,7 @@ import type { Protection, SyncScene } from '../search/plan.ts'
 import { KEY_PROPERTY } from '../world/configuration.ts'
 import type { World } from '../world/world.ts'
 import type { RunRow } from './judge.ts'
-import type { Change } from './service-log.ts'
+import { isOfKey, isRekeyed, type Change } from './service-log.ts'
 import { REFUSED, type Row } from './sources.ts'
 
 type Violate = (what: string) => void
@@ -17,7 +17,7 @@ const UNSEEN_SLOW_MS = 40_000
 const SLOW_UNDER_PER_MINUTE = 600
 const SLOWING = ['clock', 'limit', 'maintenance', 'outage']
 
-function unseenMs({ plan: { scene, actions } }: World): number {
+export function unseenMs({ plan: { scene, actions } }: World): number {
   const isSlow =
     scene.service.perMinute < SLOW_UNDER_PER_MINUTE ||
     actions.some((action) => SLOWING.includes(action.do))
@@ -45,6 +45,12 @@ export function isYoungChange(
         )
   return of !== undefined && change.at - of.at <= unseenMs(world)
 }
+
+/** Whether a record had another key when its row was looked up. */
+export const isRekeyedLately = (world: World, { id, at }: Pick<Change, 'id' | 'at'>): boolean =>
+  world.services.log.changes.some(
+    (one) => one.id === id && isRekeyed(one) && at - one.at <= unseenMs(world),
+  )
 
 const isWrittenByUs = (changes: readonly Change[], id: string, property: string): boolean =>
   changes.some(
@@ -93,7 +99,7 @@ export function judgeWrittenOver(
   const earlier = world.services.log.changes.filter((one) => one !== change && one.id === id)
   const last = lastOf(earlier, id, property)
   const isFresh = last !== undefined && at - last.at <= unseenMs(world)
-  if (isFresh) return
+  if (isFresh || isRekeyedLately(world, change)) return
   const ago = last === undefined ? '' : ` ${Math.round((at - last.at) / 1_000)} s before`
   const isFilled = before[property] !== undefined
   if (!isUndo && protection!.ifEmpty === property && isFilled)
@@ -158,14 +164,16 @@ export function judgeLeft(
   if (!isLeft) return
   const { protection } = sync
   const properties = sync.properties.filter((one) => row.cells[one] !== '')
-  const changed = world.services.log.changes.some(
-    ({ org, code, by, isCopy, before, values }) =>
+  const changed = world.services.log.changes.some((one) => {
+    const { org, by, isCopy, before, values } = one
+    return (
       org === run.org_id &&
       // A proxy is one of them: what it sends once more may be carried out after its first was refused.
       (by === 'others' || isCopy) &&
-      code.trim() === row.code &&
-      properties.some((property) => values?.[property] !== before?.[property]),
-  )
+      isOfKey(one, row.code) &&
+      ['code', ...properties].some((property) => values?.[property] !== before?.[property])
+    )
+  })
   const isFilled = item.state === 'protected' && protection?.ifEmpty != null
   // What was written under another address is not known under this one: it was there before.
   const isFirst = protection?.firstContact === 'theirs' && hasRunElsewhere(world, run)

@@ -22,6 +22,14 @@ export interface Change {
   readonly isCopy?: true
 }
 
+/** Whether another user has given a record another key. */
+export const isRekeyed = ({ by, before, values }: Change): boolean =>
+  by === 'others' && before !== null && values !== null && before['code'] !== values['code']
+
+/** Whether it is about a record that has a key, or had it right before. */
+export const isOfKey = ({ code, before }: Change, key: string): boolean =>
+  code.trim() === key || before?.['code']?.trim() === key
+
 const PROPERTIES = ['code', 'name', 'size', 'note'] as const
 
 const CAPITAL = new RegExp(`^${VALUE_MARK}`, 'i')

@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto'
 import { writeFileSync, renameSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Dice } from '../scheduler.ts'
+import { GONE, GONE_COLUMN } from '../search/parts.ts'
 import type { SyncScene } from '../search/plan.ts'
 import { LINK_COLUMN } from '../search/links.ts'
 import type { Targets } from './targets.ts'
@@ -25,6 +26,8 @@ export interface Row {
   readonly cells: Readonly<Record<string, string>>
   /** The keys of the records that its own is linked to, as the cell has them; null: the sync has no links. */
   readonly target: string | null
+  /** Whether it asks for the deletion of its record. */
+  readonly asksDeletion?: boolean
 }
 
 /** What a file held at a time. */
@@ -67,12 +70,13 @@ export class Versions {
   }
 }
 
-/** Whether a row has no key, or a value that does not map. */
-export const isInvalid = ({ code, cells }: Row): boolean =>
-  code === '' || (cells['size'] !== undefined && !/^\d*$/.test(cells['size']))
+/** Whether a row has no key, or a value that does not map. Of one that asks for a deletion only the key is read. */
+export const isInvalid = ({ code, cells, asksDeletion }: Row): boolean =>
+  code === '' ||
+  (asksDeletion !== true && cells['size'] !== undefined && !/^\d*$/.test(cells['size']))
 
 /** Of each key the row that is sent. */
-const rowsThatCount = (rows: readonly Row[]): ReadonlyMap<string, Row> =>
+export const rowsThatCount = (rows: readonly Row[]): ReadonlyMap<string, Row> =>
   new Map(rows.filter((row) => !isInvalid(row)).map((row) => [row.code, row]))
 
 /** New values for a row of the key, some of which do not map, or are refused. */
@@ -163,7 +167,19 @@ export class Source {
       this.#rows.splice(below(this.#rows.length), 0, this.#row(last.code))
       for (const value of Object.values(last.cells)) this.#versions.again(value)
     }
+    if (this.sync.asksDeletion) this.#askDeletions()
     this.write(inPlace)
+  }
+
+  /** Some rows ask for the deletion of their records, in their own place or behind the row that they take the place of. */
+  #askDeletions(): void {
+    const { often } = this.#dice
+    const asking = this.#rows.filter(({ code }) => code !== '' && often(0.12))
+    for (const row of asking) {
+      const asked = { ...this.#row(row.code), asksDeletion: true }
+      if (often(0.5)) this.#rows.push(asked)
+      else this.#rows = this.#rows.map((one) => (one === row ? asked : one))
+    }
   }
 
   /** Some rows change in nothing but what they are linked to. */
@@ -205,11 +221,17 @@ export class Source {
 
   write(inPlace: boolean): void {
     const lines = [
-      ['code', ...this.sync.properties, ...(this.#targets === null ? [] : [LINK_COLUMN])],
-      ...this.#rows.map(({ raw, cells, target }) => [
+      [
+        'code',
+        ...this.sync.properties,
+        ...(this.#targets === null ? [] : [LINK_COLUMN]),
+        ...(this.sync.asksDeletion ? [GONE_COLUMN] : []),
+      ],
+      ...this.#rows.map(({ raw, cells, target, asksDeletion }) => [
         raw,
         ...this.sync.properties.map((property) => cells[property]!),
         ...(target === null ? [] : [target]),
+        ...(this.sync.asksDeletion ? [asksDeletion ? GONE : ''] : []),
       ]),
     ]
     const text = `${lines.map((cells) => cells.join(',')).join('\n')}\n`
@@ -253,17 +275,19 @@ export class Source {
 
   /** The rows of a text that ends anywhere: the last one may have a part of its last cell only. */
   #rowsIn(text: string): Row[] {
-    const { properties } = this.sync
+    const { properties, asksDeletion } = this.sync
+    const more = (this.#targets === null ? 0 : 1) + (asksDeletion ? 1 : 0)
     return text
       .split('\n')
       .slice(1)
       .map((line) => line.split(','))
-      .filter((cells) => cells.length > properties.length + (this.#targets === null ? 0 : 1))
+      .filter((cells) => cells.length > properties.length + more)
       .map(([raw, ...cells]) => ({
         code: raw!.trim(),
         raw: raw!,
         cells: Object.fromEntries(properties.map((name, at) => [name, cells[at]!])),
         target: this.#targets === null ? null : cells[properties.length]!,
+        ...(asksDeletion && { asksDeletion: cells.at(-1) === GONE }),
       }))
   }
 }

@@ -183,6 +183,17 @@ export const PLANTED: readonly PlantedBug[] = [
   ),
 
   bug(
+    'staging',
+    'parts-choose-their-rows-alone',
+    'readRows',
+    'const items = rows.map((row) => withWatermark(corrected.staged(plan.map(row)), row))',
+    `const others = new Set([...(filter?.others() ?? [])].flat())
+      const items = rows
+        .map((row) => withWatermark(corrected.staged(plan.map(row)), row))
+        .map((item) => (others.has(item.ordinal) ? { ...item, key: item.key + '~' } : item))`,
+  ),
+
+  bug(
     'deletions',
     'unproven-writes-are-deleted',
     'unprovenBy',
@@ -249,6 +260,13 @@ export const PLANTED: readonly PlantedBug[] = [
     'db.sql(REMOVALS_IN_FLIGHT).all(run, first, first - 1)',
   ),
 
+  bug(
+    'deletions',
+    'what-leaves-the-filter-is-gone',
+    'KeysOfSource',
+    'const found = new Set<string>()',
+    'const found = new Set<string>()\n    if (given.length > 0) return found',
+  ),
   bug(
     'deletions',
     'changed-files-delete',
@@ -818,6 +836,13 @@ export const PLANTED: readonly PlantedBug[] = [
     `        if (failure.outcomeUnknown)
           return { outcome: answered(sent, 'linked', { status: 201, requestId: null }) }
 `,
+  ),
+  bug(
+    'links',
+    'remembered-records-have-their-keys',
+    'RecordFinder',
+    'const ids = new Set(found.ofKey.get(key)?.keys())',
+    'const ids = new Set(hints.has(key) ? [hints.get(key)!] : found.ofKey.get(key)?.keys())',
   ),
   bug(
     'links',

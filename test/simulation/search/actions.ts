@@ -2,6 +2,7 @@
 
 import type { Dice } from '../scheduler.ts'
 import type { Scene } from './plan.ts'
+import type { CopyAction } from './copies.ts'
 import type { PlanAction } from './plan-actions.ts'
 import type { TableAction } from './table-actions.ts'
 import type { UpgradeAction } from './upgrades.ts'
@@ -11,6 +12,8 @@ export type Action = { readonly at: number } & (
       readonly do: 'run'
       readonly sync: string
       readonly task?: 'retry' | 'reconcile' | 'undo' | 'backfill' | 'links' | undefined
+      /** Of a reconciliation: only the rows that have a value of one row, of any or of one whose key a later row has. */
+      readonly where?: 'any' | 'older' | undefined
     }
   /** A run of the mirror, or a comparison of its tables. */
   | { readonly do: 'mirror'; readonly how: 'changes' | 'full' | 'compare' | 'repair' }
@@ -51,6 +54,17 @@ export type Action = { readonly at: number } & (
       readonly what: 'unlink' | 'relink' | 'remove' | 'merge' | 'add'
       readonly count: number
     }
+  /**
+   * Others swap the keys of two records that links of a sync begin at or lead to, or give the key of one to another one, whose own key
+   * nobody has then.
+   */
+  | {
+      readonly do: 'swapKeys'
+      readonly sync: string
+      readonly of: 'sources' | 'targets'
+      readonly isMove: boolean
+      readonly count: number
+    }
   /** Somebody looks at what waits, by its digest or its number or without naming it, and answers after a while; or names another plan. */
   | {
       readonly do: 'answer'
@@ -70,6 +84,7 @@ export type Action = { readonly at: number } & (
   | TableAction
   | UpgradeAction
   | PlanAction
+  | CopyAction
   | { readonly do: 'cancel'; readonly sync: string }
   | { readonly do: 'terminate'; readonly sync: string }
   | { readonly do: 'pause'; readonly sync: string; readonly for: number }
@@ -126,12 +141,14 @@ type DrawnKind = Exclude<
   | 'ledger'
   | 'overwrite'
   | 'links'
+  | 'swapKeys'
   | 'answer'
   | 'schedule'
   | 'every'
   | TableAction['do']
   | UpgradeAction['do']
   | PlanAction['do']
+  | CopyAction['do']
   | 'databaseDown'
   | 'endSession'
   | 'stopInTransaction'

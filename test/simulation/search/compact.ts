@@ -20,6 +20,7 @@ export const PLAIN_SYNC: SyncScene = {
   everySeconds: null,
   links: null,
   query: null,
+  asksDeletion: false,
 }
 
 export const PLAIN_SERVICE: Scene['service'] = {
@@ -39,6 +40,7 @@ export const PLAIN_SERVICE: Scene['service'] = {
 
 const PLAIN_SCENE: Omit<Scene, 'syncs' | 'service'> = {
   mirror: null,
+  copies: null,
   ledger: 'sqlite',
   database: null,
   workers: 1,

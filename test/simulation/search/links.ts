@@ -55,6 +55,34 @@ export function linkedSyncs(
 
 const SECOND = 1_000
 
+/** In some histories only, others swap keys of records, before rows change what they link, and before the links are compared. */
+export function drawKeySwaps(
+  dice: Dice,
+  { syncs }: Pick<Scene, 'syncs'>,
+  endsAt: number,
+): Action[] {
+  const { often, below, one } = dice
+  const linking = syncs.find(({ links }) => links !== null)
+  if (linking === undefined || !often(0.5)) return []
+  const sync = linking.name
+  const bringing = syncs.filter(({ type }) => type === linking.links!.to).map(({ name }) => name)
+  const actions: Action[] = []
+  let at = 1_000 + below(10 * SECOND)
+  for (let n = 0; at < endsAt && n < 4; n++) {
+    for (const name of bringing) if (often(0.5)) actions.push({ at, do: 'run', sync: name })
+    if (often(0.5)) actions.push({ at: at + 10, do: 'run', sync })
+    const of = one('sources' as const, 'targets' as const, 'targets' as const)
+    const swapped = at + spread(dice, 10, 60 * SECOND)
+    actions.push({ at: swapped, do: 'swapKeys', sync, of, isMove: often(0.4), count: 1 + below(3) })
+    if (often(0.7)) actions.push({ at: swapped, do: 'edit', sync, inPlace: false })
+    const task = often(0.3) ? one('reconcile' as const, 'links' as const) : null
+    const next = swapped + spread(dice, 10, 60 * SECOND)
+    actions.push({ at: next, do: 'run', sync, ...(task !== null && { task }) })
+    at = next + spread(dice, 3 * SECOND, endsAt / 3)
+  }
+  return actions.map((action) => ({ ...action, at: Math.min(endsAt, action.at) }))
+}
+
 /** Others change links and what they lead to; the file changes before, in and between runs, and links are tried again. */
 export function drawLinkActions(dice: Dice, { syncs, workers }: Scene, endsAt: number): Action[] {
   const { often, below, one } = dice

@@ -13,11 +13,13 @@ import {
   drawScheduleActions,
   type Action,
 } from './actions.ts'
+import { drawCopies, drawCopyActions, type CopyScene } from './copies.ts'
 import { drawPlanActions } from './plan-actions.ts'
 import { drawTableActions } from './table-actions.ts'
 import { drawUpgrades } from './upgrades.ts'
 import { drawDatabase, drawDatabaseActions, type DatabaseScene, type Ledgers } from './database.ts'
-import { drawLinkActions, linkedSyncs, type LinksScene } from './links.ts'
+import { askingDeletionScene, drawPartActions } from './parts.ts'
+import { drawKeySwaps, drawLinkActions, linkedSyncs, type LinksScene } from './links.ts'
 
 /** Which values of others a sync leaves as they are. */
 export interface Protection {
@@ -53,6 +55,8 @@ export interface SyncScene {
   readonly links: LinksScene | null
   /** Null: it reads a file. */
   readonly query: QueryScene | null
+  /** Whether rows ask for the deletion of their records. */
+  readonly asksDeletion: boolean
 }
 
 /** A table of a warehouse, of which each run reads what changed since the last one. */
@@ -81,6 +85,8 @@ export interface Scene {
   readonly syncs: readonly SyncScene[]
   /** Null: there is none. */
   readonly mirror: MirrorScene | null
+  /** Null: no records are copied. */
+  readonly copies: CopyScene | null
   readonly ledger: 'sqlite' | 'postgres'
   /** Null: there is none. */
   readonly database: DatabaseScene | null
@@ -185,6 +191,7 @@ function drawSync(dice: Dice, name: string, type: SyncScene['type']): SyncScene 
     everySeconds: null,
     links: null,
     query: null,
+    asksDeletion: false,
   }
 }
 
@@ -210,7 +217,7 @@ function drawMirror({ one, often, below }: Dice): MirrorScene | null {
 }
 
 /** What is drawn before mirrors and databases. */
-type DrawnScene = Omit<Scene, 'mirror' | 'ledger' | 'database'>
+type DrawnScene = Omit<Scene, 'mirror' | 'copies' | 'ledger' | 'database'>
 
 /** In some histories only, by dice of its own. A service that writes other values than were sent is taken for other people. */
 function drawProtection({ one, often }: Dice, sync: SyncScene): Protection | null {
@@ -356,7 +363,9 @@ export function drawPlan(seed: number, ledgers: Ledgers = 'sqlite'): Plan {
   const scheduled = scheduledScene(diceOf(seed, 'schedules'), asking)
   const slow = mirror === null ? slowScene(diceOf(seed, 'slow service'), scheduled) : scheduled
   const querying = queryingScene(diceOf(seed, 'queries'), slow)
-  const scene = { ...querying, mirror, neighbour, ...placed }
+  const syncs = askingDeletionScene(diceOf(seed, 'rows that ask for deletion'), querying)
+  const copies = drawCopies(diceOf(seed, 'copies'), querying)
+  const scene = { ...querying, syncs, mirror, copies, neighbour, ...placed }
   const dice = diceOf(seed, 'actions')
   const restsAt = (3 + dice.below(12)) * MINUTE
   const actions = [
@@ -365,8 +374,11 @@ export function drawPlan(seed: number, ledgers: Ledgers = 'sqlite'): Plan {
     ...drawProtectionActions(diceOf(seed, 'changes by others'), scene, restsAt),
     ...drawScheduleActions(diceOf(seed, 'people and schedules'), scene, restsAt),
     ...drawLinkActions(diceOf(seed, 'people and links'), scene, restsAt),
+    ...drawKeySwaps(diceOf(seed, 'swapped keys'), scene, restsAt),
     ...drawPlanActions(diceOf(seed, 'plans made beforehand'), scene, restsAt),
     ...drawTableActions(diceOf(seed, 'tables'), scene, restsAt),
+    ...drawCopyActions(diceOf(seed, 'runs that copy'), scene, restsAt),
+    ...drawPartActions(diceOf(seed, 'parts of a source'), scene, restsAt),
     ...(placed.database === null
       ? []
       : drawDatabaseActions(diceOf(seed, 'database moves'), scene, restsAt)),

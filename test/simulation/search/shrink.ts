@@ -57,6 +57,7 @@ const PLAIN: Partial<SyncScene> = {
   everySeconds: null,
   links: null,
   query: null,
+  asksDeletion: false,
   mode: 'upsert',
 }
 
@@ -85,6 +86,8 @@ function* plainer(plan: Plan): Generator<Plan> {
       yield scene({ mirror: { ...mirror, tuning } })
     }
   }
+  if (plan.scene.copies !== null && !plan.actions.some((action) => action.do === 'copy'))
+    yield scene({ copies: null })
   if (plan.scene.workers > 1) yield scene({ workers: 1 })
   if (Object.keys(plan.scene.tuning).length > 0) yield scene({ tuning: {} })
   const service = PLAIN_SERVICE

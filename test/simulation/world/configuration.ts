@@ -3,6 +3,8 @@
 import { writeFileSync, renameSync, chmodSync } from 'node:fs'
 import { join } from 'node:path'
 import { isOnPostgres } from '../search/database.ts'
+import { COPIED_TYPE, COPIES, FILTERED_PROPERTY, type CopyScene } from '../search/copies.ts'
+import { GONE, GONE_COLUMN } from '../search/parts.ts'
 import { associationOf, LINK_COLUMN, LINK_SEPARATOR } from '../search/links.ts'
 import type { MirrorScene, QueryScene, Scene, SyncScene } from '../search/plan.ts'
 import { KEYS } from './service.ts'
@@ -57,11 +59,31 @@ const importOf = (sync: SyncScene, more: Json): Json => ({
   }),
   ...protectionOf(sync),
   ...(sync.asks && { approve: 'plan' }),
+  ...(sync.asksDeletion && { delete_when: { column: GONE_COLUMN, equals: GONE } }),
   ...linksOf(sync),
   properties: Object.fromEntries(
     [KEY_PROPERTY, ...sync.properties].map((property) => [property, mappingOf(sync, property)]),
   ),
   ...more,
+})
+
+const copiesOf = ({ missingRows }: CopyScene): Json => ({
+  from: {
+    records: {
+      connection: 'crm',
+      object_type: 'contact',
+      filter: { property: FILTERED_PROPERTY, op: 'is_null', value: true },
+    },
+  },
+  to: 'crm',
+  object_type: COPIED_TYPE,
+  matching_property: KEY_PROPERTY,
+  mode: 'upsert',
+  ...(missingRows !== 'ignore' && {
+    missing_rows: missingRows,
+    missing_rows_max_percent: 100,
+  }),
+  properties: { [KEY_PROPERTY]: KEY_PROPERTY, name: 'name' },
 })
 
 const mirrorOf = ({ types, deletions, deletionsMaxPercent }: MirrorScene): Json => ({
@@ -160,7 +182,7 @@ export class Configuration {
   }
 
   write(): void {
-    const { mirror, ledger } = this.#scene
+    const { mirror, copies, ledger } = this.#scene
     const postgres = { file: './database-url' }
     const config = {
       connections: { crm: { service: this.#service, key: { file: './crm.key' } } },
@@ -176,6 +198,7 @@ export class Configuration {
             },
           ]),
         ),
+        ...(copies && { [COPIES]: { import: copiesOf(copies) } }),
         ...(mirror && { [MIRROR]: { mirror: mirrorOf(mirror) } }),
       },
     }

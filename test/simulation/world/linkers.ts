@@ -8,6 +8,7 @@ import { diceOf } from './dice.ts'
 import type { World } from './world.ts'
 
 type Change = Extract<Action, { readonly do: 'links' }>
+type Swap = Extract<Action, { readonly do: 'swapKeys' }>
 
 const LOOK_EVERY_MS = 2_000
 const RUN_ID = /^links-([a-z]+)-.*-after-\d+$/
@@ -50,6 +51,28 @@ export class Linkers {
 
   act(action: Change): void {
     for (let times = action.count; times > 0; times--) this.#change(action)
+  }
+
+  swapKeys({ sync: name, of, isMove, count }: Swap): void {
+    const { plan, services, story } = this.#world
+    const { log, crm } = services
+    const sync = plan.scene.syncs.find((one) => one.name === name)
+    if (sync === undefined || sync.links === null) return
+    const type = of === 'sources' ? sync.type : sync.links.to
+    for (let times = count; times > 0; times--) {
+      const records = crm.org.list(type)
+      const one = records[this.#dice.below(records.length)]
+      const others = records.filter((record) => record !== one)
+      const other = others[this.#dice.below(others.length)]
+      if (one === undefined || other === undefined) return
+      const { code } = one.properties
+      const left = isMove ? `moved-${++this.#made}` : other.properties['code']!
+      story.tell(`others give the key of ${one.id} to ${other.id}${isMove ? '' : ', and back'}`)
+      log.others(() => {
+        crm.org.change(one.id, { code: left })
+        crm.org.change(other.id, { code: code! })
+      })
+    }
   }
 
   #change({ sync: name, what }: Change): void {

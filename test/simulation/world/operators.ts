@@ -1,10 +1,12 @@
 // Carries out the actions of a plan: what the adversary does to the world, and what people do.
 
+import { createHash } from 'node:crypto'
 import type { Snapshot } from '../../other-service/index.ts'
 import { shownPlan } from '../model/approved.ts'
 import { plainValues } from '../model/service-log.ts'
-import { REFUSED, VALUE_MARK } from '../model/sources.ts'
+import { isInvalid, REFUSED, rowsThatCount, VALUE_MARK } from '../model/sources.ts'
 import type { Action } from '../search/actions.ts'
+import { COPIES, FILTERED_PROPERTY } from '../search/copies.ts'
 import { SLOW_PER_MINUTE } from '../search/plan.ts'
 import { diceOf } from './dice.ts'
 import { ELSEWHERE_ORG, KEYS, OTHER_ORG, faultsOf, typeDefs } from './service.ts'
@@ -97,11 +99,17 @@ export class Operators {
   }
 
   readonly #doers: Doers = {
-    run: ({ sync, task }) => {
+    run: ({ sync, task, where }) => {
       const world = this.#world
       if (task === undefined) return void world.start(sync, 'importSync', { sync })
-      if (task === 'reconcile')
-        return void world.start(sync, 'reconcile', { sync, repair: this.#dice.often(0.7) })
+      if (task === 'reconcile') {
+        const part = where === undefined ? {} : { where: this.#part(sync, where) }
+        return void world.start(sync, 'reconcile', {
+          sync,
+          repair: this.#dice.often(0.7),
+          ...part,
+        })
+      }
       if (task === 'backfill' || task === 'links') return void world.start(sync, task, { sync })
       const run = world.lastClosedRun(sync)
       if (run !== null) world.start(sync, task, { run })
@@ -113,6 +121,14 @@ export class Operators {
       if (how === 'changes' || how === 'full')
         return void world.start(sync, 'mirrorSync', { sync, full: how === 'full', tuning })
       world.start(sync, 'reconcile', { sync, repair: how === 'repair', tuning })
+    },
+    copy: ({ how }) => {
+      const sync = COPIES
+      if (how === 'run') this.#world.start(sync, 'importSync', { sync })
+      else this.#world.start(sync, 'reconcile', { sync, repair: how === 'repair' })
+    },
+    refilter: ({ what, count }) => {
+      for (let times = count; times > 0; times--) this.#refilter(what)
     },
     edit: ({ sync, inPlace }) => {
       const source = this.#world.sources.get(sync)!
@@ -236,6 +252,7 @@ export class Operators {
     },
     schedule: (action) => this.#world.timetable?.act(action),
     links: (action) => this.#world.linkers?.act(action),
+    swapKeys: (action) => this.#world.linkers?.swapKeys(action),
     every: ({ sync, seconds }) => {
       this.#tell(`the configuration of ${sync} says every ${seconds} seconds`)
       this.#world.configuration.setEvery(sync, seconds)
@@ -340,6 +357,20 @@ export class Operators {
     },
   }
 
+  /** The rows of a file that have one value, in the form that the command writes: that of a row whose key a later one has, or of any. */
+  #part(sync: string, where: 'any' | 'older') {
+    const source = this.#world.sources.get(sync)!
+    const { rows } = source.last
+    const dice = diceOf(this.#world.plan.seed, `part ${this.#world.loop.now()}`)
+    const counts = rowsThatCount(rows)
+    const older = rows.filter((row) => !isInvalid(row) && counts.get(row.code) !== row)
+    const row = dice.one(...(where === 'older' && older.length > 0 ? older : rows))
+    const column = dice.one(...source.sync.properties)
+    this.#tell(`  of the rows of ${sync}.csv that have the ${column} of ${row.code}`)
+    const digest = createHash('sha256').update(row.cells[column]!).digest('hex').slice(0, 32)
+    return { column, digest }
+  }
+
   /** What the first key did not see, the next one does. */
   #hasNewKey(): void {
     for (const ends of this.#seesAgain.splice(0)) ends()
@@ -437,6 +468,20 @@ export class Operators {
     )
     const written = property === 'size' && given !== null ? Number(given) : given
     log.others(() => crm.org.change(record.id, { [property]: written }))
+  }
+
+  #refilter(what: Of<'refilter'>['what']): void {
+    const { log, crm } = this.#world.services
+    const records = crm.org
+      .list('contact')
+      .filter(({ properties }) => (properties[FILTERED_PROPERTY] == null) === (what === 'out'))
+    const record = records[this.#dice.below(records.length)]
+    if (record === undefined) return
+    this.#tell(
+      `others change ${record.id}, which ${what === 'out' ? 'leaves' : 'passes'} the filter`,
+    )
+    const value = what === 'out' ? `${VALUE_MARK}-other-${++this.#others}` : null
+    log.others(() => crm.org.change(record.id, { [FILTERED_PROPERTY]: value }))
   }
 
   #other(what: 'edit' | 'add' | 'remove'): void {

@@ -13,6 +13,7 @@ import { EdgeLog, type EdgeChange } from '../model/edge-log.ts'
 import { REFUSED, VALUE_MARK } from '../model/sources.ts'
 import { ServiceLog, type Change } from '../model/service-log.ts'
 import { REPEATER, type Network } from '../network/network.ts'
+import { COPIED_TYPE } from '../search/copies.ts'
 import { associationOf } from '../search/links.ts'
 import type { Plan, Scene } from '../search/plan.ts'
 import type { Loop } from './loop.ts'
@@ -46,6 +47,14 @@ export const typeDefs = (isUnique: boolean): readonly TypeDef[] =>
       { name: 'note', kind: 'text' },
     ],
   }))
+
+const COPY_TYPE: TypeDef = {
+  name: COPIED_TYPE,
+  properties: [
+    { name: 'code', kind: 'text', unique: true },
+    { name: 'name', kind: 'text' },
+  ],
+}
 
 const associationsOf = ({ syncs }: Scene): readonly AssociationDef[] =>
   syncs.flatMap((sync) =>
@@ -117,7 +126,7 @@ export async function startServices(parts: {
   const { scene, weather, seed } = parts.plan
   const log = new ServiceLog(() => loop.now(), parts.onChange)
   const edges = new EdgeLog(() => loop.now(), log, parts.onEdge)
-  const types = typeDefs(scene.isUnique)
+  const types = [...typeDefs(scene.isUnique), ...(scene.copies === null ? [] : [COPY_TYPE])]
   const associations = associationsOf(scene)
   const start = async (address: string, process: Process, orgId: number, key: string) =>
     await process.run(() =>
