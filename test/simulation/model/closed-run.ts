@@ -31,7 +31,7 @@ type Violate = (what: string) => void
 
 /** As docs/ledger.md has them. */
 const STATES =
-  'created updated unchanged superseded exists absent kept withdrawn corrected invalid rejected conflict failed unsent planned sent'.split(
+  'created updated unchanged superseded exists not_found protected deletion_requested corrected invalid refused conflict outcome_unknown not_sent pending in_flight'.split(
     ' ',
   )
 const COMPLETE: readonly string[] = [
@@ -52,7 +52,7 @@ function rightStates(
   if (isInvalid(row)) return ['invalid']
   const later = rows.slice(at + 1).some((one) => one.code === row.code && !isInvalid(one))
   if (later) return ['superseded']
-  if (row.asksDeletion === true) return ['withdrawn']
+  if (row.asksDeletion === true) return ['deletion_requested']
   const isRefused = Object.values(row.cells).includes(REFUSED)
   // One that writes another name, where it is asked for an upsert, does not see that one.
   const isNameLost = world.plan.scene.service.writes !== 'sent' && row.cells['name'] === REFUSED

@@ -36,7 +36,8 @@ interface RowItem {
   readonly state: string
 }
 
-const CLOSED = 'linked unchanged waiting not_kept skipped rejected failed unsent'.split(' ')
+const CLOSED =
+  'linked unchanged not_wanted target_missing vanished refused outcome_unknown not_sent'.split(' ')
 /** States of a run that has come to its end. */
 const COMPLETE: readonly string[] = [
   'complete',
