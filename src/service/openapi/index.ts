@@ -13,8 +13,21 @@ import { refusalComponents, refusedResponses } from './problem-responses.ts'
 import { refTo, schemaComponents, type SchemaObject } from './schemas.ts'
 import { ABOUT, TAGS } from './texts.ts'
 
+/** They stand for the URLs of a service in the document that all services of a process share. */
+const [ANY_URL, ANY_DOCS] = ['http://url.invalid', 'http://docs.invalid']
+let shared: string | undefined
+
 /** The document. `url` is where the service listens, `docsUrl` where its documentation is. */
 export function openApiDocument(url: string, docsUrl = `${url}/docs`): SchemaObject {
+  shared ??= JSON.stringify(documentAt(ANY_URL, ANY_DOCS))
+  const inJson = (text: string) => JSON.stringify(text).slice(1, -1)
+  const text = shared
+    .replaceAll(ANY_URL, () => inJson(url))
+    .replaceAll(ANY_DOCS, () => inJson(docsUrl))
+  return JSON.parse(text) as SchemaObject
+}
+
+function documentAt(url: string, docsUrl: string): SchemaObject {
   const known = examples(url)
   const paths: Record<string, SchemaObject> = {}
   for (const id of OPERATION_IDS) {
