@@ -26,7 +26,7 @@ const slow = [
 /** What is done by `npm run test:soak` alone. */
 const left = process.env['RECORDS_SYNC_SOAK'] === undefined ? ['test/**/*.soak.test.ts'] : []
 
-/** More processes than cores only make each other slower, where nobody waits. */
+/** A few more processes than cores: while one waits, another one works. */
 const cores = Math.max(2, availableParallelism())
 /** One tier after the other; within a tier Vitest takes the longest file first, as far as it knows from a run before. */
 const tier = (groupOrder: number, maxWorkers: number) => ({ maxWorkers, sequence: { groupOrder } })
@@ -36,9 +36,12 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'unit', include: unit, exclude: [...slow, ...left], ...tier(2, cores + 1) },
+        test: { name: 'unit', include: unit, exclude: [...slow, ...left], ...tier(2, cores + 2) },
       },
-      { extends: true, test: { name: 'slow', include: slow, exclude: left, ...tier(1, cores) } },
+      {
+        extends: true,
+        test: { name: 'slow', include: slow, exclude: left, ...tier(1, cores + 1) },
+      },
       {
         extends: true,
         test: {

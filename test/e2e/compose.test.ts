@@ -27,6 +27,7 @@ import { silentLogger } from '../../src/core/ports.ts'
 import { startTemporal, type TemporalServer } from '../../src/dev/temporal-server.ts'
 import { startPostgres, type Postgres } from '../postgres.ts'
 import { main } from './project.ts'
+import { soakTest } from '../runs.ts'
 
 const run = promisify(execFile)
 const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -369,47 +370,53 @@ test('the set-up makes what is secret once, for each container; each login of th
   await ask('temporal', 'temporal_visibility', 'CREATE EXTENSION IF NOT EXISTS btree_gin')
 })
 
-test('service, worker and console of the image start with their own secrets, and an import runs', async () => {
-  const { records, worker, console } = services as Record<'records' | 'worker' | 'console', Service>
-  const database = await postgres.newDatabase()
-  for (const name of ['worker', 'console'])
-    writeFileSync(join(dir, 'secrets', name, 'ledger-url'), database)
+soakTest(
+  'service, worker and console of the image start with their own secrets, and an import runs',
+  async () => {
+    const { records, worker, console } = services as Record<
+      'records' | 'worker' | 'console',
+      Service
+    >
+    const database = await postgres.newDatabase()
+    for (const name of ['worker', 'console'])
+      writeFileSync(join(dir, 'secrets', name, 'ledger-url'), database)
 
-  const healthy = records.healthcheck!.test!
-  expect(await passes(healthy, 'records')).toBe(false)
-  start('records')
-  await expect.poll(() => passes(healthy, 'records'), { interval: 500 }).toBe(true)
+    const healthy = records.healthcheck!.test!
+    expect(await passes(healthy, 'records')).toBe(false)
+    start('records')
+    await expect.poll(() => passes(healthy, 'records'), { interval: 500 }).toBe(true)
 
-  const ready = [
-    'CMD',
-    ...(JSON.parse(instruction('HEALTHCHECK')[0]!.split(' CMD ')[1]!) as string[]),
-  ]
-  expect(await passes(ready, 'worker')).toBe(false)
-  start('worker')
-  await expect.poll(() => passes(ready, 'worker'), { interval: 500 }).toBe(true)
+    const ready = [
+      'CMD',
+      ...(JSON.parse(instruction('HEALTHCHECK')[0]!.split(' CMD ')[1]!) as string[]),
+    ]
+    expect(await passes(ready, 'worker')).toBe(false)
+    start('worker')
+    await expect.poll(() => passes(ready, 'worker'), { interval: 500 }).toBe(true)
 
-  const sync = ['run', '--all', '--json']
-  const env = envOf(worker, 'worker')
-  const ran = run('records-sync', sync, { cwd: projectOf('worker'), env })
-  const { stdout } = await ran.catch((error: unknown) => error as { stdout: string })
-  expect(JSON.parse(stdout)).toMatchObject({
-    state: 'complete_with_rejects',
-    runs: [
-      { sync: 'companies', balanced: true },
-      { sync: 'contacts', balanced: true },
-      { sync: 'deals', balanced: true, links: { states: { target_missing: 1 } } },
-      { sync: 'crm_copy', state: 'complete' },
-    ],
-  })
+    const sync = ['run', '--all', '--json']
+    const env = envOf(worker, 'worker')
+    const ran = run('records-sync', sync, { cwd: projectOf('worker'), env })
+    const { stdout } = await ran.catch((error: unknown) => error as { stdout: string })
+    expect(JSON.parse(stdout)).toMatchObject({
+      state: 'complete_with_rejects',
+      runs: [
+        { sync: 'companies', balanced: true },
+        { sync: 'contacts', balanced: true },
+        { sync: 'deals', balanced: true, links: { states: { target_missing: 1 } } },
+        { sync: 'crm_copy', state: 'complete' },
+      ],
+    })
 
-  const answers = console.healthcheck!.test!
-  expect(await passes(answers, 'console')).toBe(false)
-  start('console')
-  await expect.poll(() => passes(answers, 'console'), { interval: 500 }).toBe(true)
-  const overview = await readOverview(secretOf('setup', 'console-password').trim())
-  expect(overview.syncs.map(({ sync }) => sync)).toContain('crm_copy')
-  await expect(readOverview('another password')).rejects.toThrow('401')
-})
+    const answers = console.healthcheck!.test!
+    expect(await passes(answers, 'console')).toBe(false)
+    start('console')
+    await expect.poll(() => passes(answers, 'console'), { interval: 500 }).toBe(true)
+    const overview = await readOverview(secretOf('setup', 'console-password').trim())
+    expect(overview.syncs.map(({ sync }) => sync)).toContain('crm_copy')
+    await expect(readOverview('another password')).rejects.toThrow('401')
+  },
+)
 
 /** What the console gives the user of the compose file. @throws Error with the status that it answers else */
 async function readOverview(password: string): Promise<{ syncs: { sync: string }[] }> {

@@ -16,6 +16,7 @@ import {
 import { hashPassword } from '../../src/console/index.ts'
 import { contactsConfig } from './contacts.ts'
 import { contactsCsv } from './project.ts'
+import { soakTest } from '../runs.ts'
 
 useConsole()
 
@@ -54,7 +55,7 @@ async function retry(page: Page, count: number): Promise<void> {
   expect(await page.locator('.notice').textContent()).toContain('The retry was started')
 }
 
-test('30 rejects of two kinds are typed, pasted, and brought back as a file', async () => {
+soakTest('30 rejects of two kinds are typed, pasted, and brought back as a file', async () => {
   const { project, url, page } = await openRun({
     config,
     csv: rows(),

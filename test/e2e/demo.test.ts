@@ -9,6 +9,7 @@ import { main } from './project.ts'
 import { untilHung } from '../hang.ts'
 import { STORY_FILE, storySvg } from '../picture/story.ts'
 import { withoutColours } from '../picture/terminal-svg.ts'
+import { soakTest } from '../runs.ts'
 
 /** What a terminal shows of `npm run demo` on a fresh clone is 66 lines at most; npm and the set-up print so many of them. */
 const LINES_MAX = 66 - 12
@@ -97,45 +98,48 @@ test('stops at Ctrl-C, with an exit code that says so, and leaves no part runnin
   expect(existsSync(parts)).toBe(false)
 })
 
-test('--tour ends with balanced books, the rejects in files, nothing sent twice, both sides equal; --keep leaves the UI up', async () => {
-  const demo = startDemo('--tour', '--keep')
-  await demo.untilSaid('Everything stays up')
-  const out = demo.text()
-  const ui = /Temporal UI +(http\S+)/.exec(out)![1]!
-  expect((await fetch(ui)).status).toBe(200)
-  const console = /Console +(http\S+)/.exec(out)![1]!
-  expect(await (await fetch(console)).text()).toContain('/syncs/contacts')
-  expect(out).toContain('Group all: complete_with_rejects')
-  expect(out).toContain('Run 3 of deals: complete_with_rejects')
-  expect(out.match(/The books balance/g)).toHaveLength(10)
-  expect(out).toMatch(/linked +3,045 .*\n +waiting +1 .*\n +sum +3,046 +links read 3,046/)
-  // Two rows were corrected, and sent alone.
-  expect(out).toMatch(/Run 5 of contacts: .*\n +retry of run 2\n +created +2 /)
-  expect(out).toMatch(/Run 7 of deals: complete\n(?:.*\n)*? +linked +1 +new links\n/)
-  expect(out).toMatch(
-    /Run 8 of contacts: .*\n(?:.*\n)*? +unchanged +2,370(?:.*\n)*? +unchanged +1,441/,
-  )
-  expect(out).toMatch(/svc_deal +complete +incremental .* 1,347 += +1,347/)
-  expect(out.match(/D-0000[12] +won +false/g)).toHaveLength(2)
-  expect(out.match(/ true$/gm)).toHaveLength(1)
-  expect(out).toMatch(/\ncompany +won\n─+ +─+\n(?:.* \d+\n){5}5 rows\n/)
-  // What people changed and deleted in the CRM is found, and mended.
-  expect(out).toMatch(/ missing +3 .*\n +different +2 /)
-  expect(out).toMatch(/ missing +3, mended .*\n +different +2, mended /)
-  // What a corrected file changes is planned, done and taken back.
-  expect(out).toMatch(/create +1 .*\n *update +3 /)
-  expect(out).toMatch(/Run 12 of companies: .*\n(?:.*\n)*? +created +1 /)
-  expect(out).toMatch(/get values back +2\n.* made them\) +1\n.* since +1\n/)
-  expect(out).toMatch(
-    /Run 13 of companies: complete\n +undo of run 12\n.*\n +updated +2 .*\n +kept +1 /,
-  )
-  expect(out).toContain('Nothing was found: every closed run is as it was sealed')
-  const rejects = join(dir, '.records-sync', 'demo', 'rejects', 'contacts')
-  const dates = readFileSync(join(rejects, 'row_invalid-not_a_date-svc_birthday.csv'), 'utf8')
-  expect(dates).toContain('a day as DD.MM.YYYY, such as 31.01.2026')
-  expect(existsSync(join(dir, '.records-sync', 'demo', 'reconcile.html'))).toBe(true)
-  expect(existsSync(join(dir, '.records-sync', 'demo', 'ledger.db'))).toBe(true)
-  demo.interrupt()
-  expect(await demo.closed).toBe(0)
-  await expect(fetch(ui)).rejects.toThrow()
-})
+soakTest(
+  '--tour ends with balanced books, the rejects in files, nothing sent twice, both sides equal; --keep leaves the UI up',
+  async () => {
+    const demo = startDemo('--tour', '--keep')
+    await demo.untilSaid('Everything stays up')
+    const out = demo.text()
+    const ui = /Temporal UI +(http\S+)/.exec(out)![1]!
+    expect((await fetch(ui)).status).toBe(200)
+    const console = /Console +(http\S+)/.exec(out)![1]!
+    expect(await (await fetch(console)).text()).toContain('/syncs/contacts')
+    expect(out).toContain('Group all: complete_with_rejects')
+    expect(out).toContain('Run 3 of deals: complete_with_rejects')
+    expect(out.match(/The books balance/g)).toHaveLength(10)
+    expect(out).toMatch(/linked +3,045 .*\n +waiting +1 .*\n +sum +3,046 +links read 3,046/)
+    // Two rows were corrected, and sent alone.
+    expect(out).toMatch(/Run 5 of contacts: .*\n +retry of run 2\n +created +2 /)
+    expect(out).toMatch(/Run 7 of deals: complete\n(?:.*\n)*? +linked +1 +new links\n/)
+    expect(out).toMatch(
+      /Run 8 of contacts: .*\n(?:.*\n)*? +unchanged +2,370(?:.*\n)*? +unchanged +1,441/,
+    )
+    expect(out).toMatch(/svc_deal +complete +incremental .* 1,347 += +1,347/)
+    expect(out.match(/D-0000[12] +won +false/g)).toHaveLength(2)
+    expect(out.match(/ true$/gm)).toHaveLength(1)
+    expect(out).toMatch(/\ncompany +won\n─+ +─+\n(?:.* \d+\n){5}5 rows\n/)
+    // What people changed and deleted in the CRM is found, and mended.
+    expect(out).toMatch(/ missing +3 .*\n +different +2 /)
+    expect(out).toMatch(/ missing +3, mended .*\n +different +2, mended /)
+    // What a corrected file changes is planned, done and taken back.
+    expect(out).toMatch(/create +1 .*\n *update +3 /)
+    expect(out).toMatch(/Run 12 of companies: .*\n(?:.*\n)*? +created +1 /)
+    expect(out).toMatch(/get values back +2\n.* made them\) +1\n.* since +1\n/)
+    expect(out).toMatch(
+      /Run 13 of companies: complete\n +undo of run 12\n.*\n +updated +2 .*\n +kept +1 /,
+    )
+    expect(out).toContain('Nothing was found: every closed run is as it was sealed')
+    const rejects = join(dir, '.records-sync', 'demo', 'rejects', 'contacts')
+    const dates = readFileSync(join(rejects, 'row_invalid-not_a_date-svc_birthday.csv'), 'utf8')
+    expect(dates).toContain('a day as DD.MM.YYYY, such as 31.01.2026')
+    expect(existsSync(join(dir, '.records-sync', 'demo', 'reconcile.html'))).toBe(true)
+    expect(existsSync(join(dir, '.records-sync', 'demo', 'ledger.db'))).toBe(true)
+    demo.interrupt()
+    expect(await demo.closed).toBe(0)
+    await expect(fetch(ui)).rejects.toThrow()
+  },
+)

@@ -18,7 +18,7 @@ import {
   linksConfig,
 } from './linked-contacts.ts'
 import { createProject, fastTuning, type Project } from './project.ts'
-import { sampled } from '../runs.ts'
+import { sampled, soakTest } from '../runs.ts'
 
 let postgres: Postgres
 let project: Project
@@ -86,7 +86,7 @@ describe.each(sampled(['sqlite'], ['postgres']))('a ledger on %s', (driver) => {
     expect(linkRequests()).toBe(300)
   })
 
-  test('a paused run sends no further link, and goes on where it was', async () => {
+  soakTest('a paused run sends no further link, and goes on where it was', async () => {
     await create({ gate: { free: 3, everyMs: 3_000, at: `/associations/${ASSOCIATION}/` } })
     project.write('contacts.csv', linkedContactsCsv(120, 3))
     project.write('companies.csv', companiesCsv(3))
@@ -112,29 +112,32 @@ describe.each(sampled(['sqlite'], ['postgres']))('a ledger on %s', (driver) => {
     expect(linkRequests()).toBe(120)
   })
 
-  test('a cancelled run says what was not linked, and the next one makes the rest', async () => {
-    await create({ gate: { free: 3, everyMs: 3_000, at: `/associations/${ASSOCIATION}/` } })
-    project.write('contacts.csv', linkedContactsCsv(120, 3))
-    project.write('companies.csv', companiesCsv(3))
-    await project.startWorker()
-    await (await project.start('companies')).result()
-    const handle = await project.start('contacts', { ...fastTuning, in_flight: 2 })
-    await vi.waitUntil(() => linkRequests() > 0, untilHung)
-    expect(await project.command('cancel', 'contacts')).toMatchObject({ code: 0 })
-    await expect(handle.result()).rejects.toThrow(/cancelled/i)
-    const [run] = await asked((ledger) => ledger.runs({ sync: 'contacts', limit: 1 }))
-    expect(run!.state).toBe('cancelled')
-    const { states } = run!.counts!.links!
-    expect(states.linked).toBe(linkRequests())
-    expect(states.linked + states.not_sent).toBe(120)
-    project.gate.open()
-    const { code } = await project.command('run', 'contacts', '--links')
-    expect(code).toBe(0)
-    expect(linkRequests()).toBe(120)
-    const held = await linkedDomains(project)
-    for (let index = 1; index <= 120; index++)
-      expect(held.get(`c-${index}`)).toEqual([domainOf(index, 3)])
-  })
+  soakTest(
+    'a cancelled run says what was not linked, and the next one makes the rest',
+    async () => {
+      await create({ gate: { free: 3, everyMs: 3_000, at: `/associations/${ASSOCIATION}/` } })
+      project.write('contacts.csv', linkedContactsCsv(120, 3))
+      project.write('companies.csv', companiesCsv(3))
+      await project.startWorker()
+      await (await project.start('companies')).result()
+      const handle = await project.start('contacts', { ...fastTuning, in_flight: 2 })
+      await vi.waitUntil(() => linkRequests() > 0, untilHung)
+      expect(await project.command('cancel', 'contacts')).toMatchObject({ code: 0 })
+      await expect(handle.result()).rejects.toThrow(/cancelled/i)
+      const [run] = await asked((ledger) => ledger.runs({ sync: 'contacts', limit: 1 }))
+      expect(run!.state).toBe('cancelled')
+      const { states } = run!.counts!.links!
+      expect(states.linked).toBe(linkRequests())
+      expect(states.linked + states.not_sent).toBe(120)
+      project.gate.open()
+      const { code } = await project.command('run', 'contacts', '--links')
+      expect(code).toBe(0)
+      expect(linkRequests()).toBe(120)
+      const held = await linkedDomains(project)
+      for (let index = 1; index <= 120; index++)
+        expect(held.get(`c-${index}`)).toEqual([domainOf(index, 3)])
+    },
+  )
 })
 
 test('links that are answered 429 wait as long as the service asks, and none fails', async () => {

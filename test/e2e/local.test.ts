@@ -15,7 +15,7 @@ import { slowly } from './batch-gate.ts'
 import { companiesCsv, linkedContactsCsv, linkedDomains, linksConfig } from './linked-contacts.ts'
 import { contactsConfig, contactsCsv, createProject, type Project } from './project.ts'
 import { startCommand as start } from './watched-command.ts'
-import { soakTest } from '../runs.ts'
+import { isSoak, soakTest } from '../runs.ts'
 
 const tuning = JSON.stringify({ in_flight: 2, heartbeat_timeout_ms: HEARTBEAT_MS })
 
@@ -122,7 +122,7 @@ soakTest(
   },
 )
 
-test('a plan is applied, once, with a server and a worker of the command', async () => {
+soakTest('a plan is applied, once, with a server and a worker of the command', async () => {
   const project = await lonely()
   project.write('contacts.csv', contactsCsv(120))
   expect(await project.command('plan', 'contacts', '--diff')).toMatchObject({ code: 0 })
@@ -178,6 +178,7 @@ test('a run that is blocked for its key ends, and the next start asks again at o
   expect(third.out).toContain('Run 1 of contacts: complete')
   expect(third.code).toBe(0)
   expect(project.held().size).toBe(100)
+  if (!isSoak) return
 
   isRefused = true
   project.write('contacts.csv', contactsCsv(110))
@@ -241,6 +242,7 @@ test('dev -- COMMAND runs it beside all parts, passes its exit code on, and keep
   expect((await project.command('run', 'contacts', '--local')).out).toContain('Run 3 of contacts')
   dev.child.kill('SIGINT')
   expect(await dev.ended).toBe(0)
+  if (!isSoak) return
 
   // At another port it is another service to the retry of a run.
   const [moved, port] = [await freePort(), ports[1]!]

@@ -15,6 +15,7 @@ import { startWay as openWay } from '../way.ts'
 import { contactsCsv, createProject, defaultConfig, fastTuning, type Project } from './project.ts'
 import { startCommand } from './watched-command.ts'
 import { startWorkerHere } from './worker.ts'
+import { soakTest } from '../runs.ts'
 
 const soon = { timeout: 600_000, interval: 200 }
 const stops: (() => unknown)[] = []
@@ -56,39 +57,43 @@ test('while the server is away, run goes by the ledger', async () => {
   expect(code).toBe(0)
 }, 600_000)
 
-test('while the ledger is away, run asks it again and tells how the run ended', async () => {
-  const postgres = await startPostgres()
-  stops.push(() => postgres.stop())
-  const place = 'ledger: { postgres: "${LEDGER_URL}" }'
-  const config = defaultConfig.replace('ledger: ./ledger.db', place)
-  const project = await createProject({ config, service: { latencyMs: 50 } })
-  stops.push(() => project.stop())
-  project.write('contacts.csv', contactsCsv(2_000))
-  const url = new URL(await postgres.newDatabase())
-  project.env['LEDGER_URL'] = url.href
-  await project.startWorker()
-  const way = await startWay(url.host)
-  const far = new URL(url)
-  far.host = way.address
-  project.env['LEDGER_URL'] = far.href
-  const following = startCommand(project, 'run', 'contacts', '--tuning', '{"in_flight":1}')
-  // The worker's configuration still names the ledger that it has open.
-  project.env['LEDGER_URL'] = url.href
-  const ledger = await openPostgresLedger({ url: url.href, schema: 'records_sync' })
-  stops.push(() => ledger.close())
-  await vi.waitFor(async () => expect(await ledger.run(1)).not.toBeNull(), soon)
-  way.set(false)
-  const away = 'The ledger does not answer; the run goes on. Asking again'
-  await vi.waitFor(() => expect(following.said()).toContain(away), soon)
-  await vi.waitFor(
-    async () => expect(await ledger.run(1)).toMatchObject({ state: 'complete' }),
-    soon,
-  )
-  way.set(true)
-  expect(await following.ended).toBe(0)
-  expect(following.said()).toContain('The ledger is back')
-  expect(following.said()).toMatch(/Run 1 of contacts: complete/)
-}, 600_000)
+soakTest(
+  'while the ledger is away, run asks it again and tells how the run ended',
+  async () => {
+    const postgres = await startPostgres()
+    stops.push(() => postgres.stop())
+    const place = 'ledger: { postgres: "${LEDGER_URL}" }'
+    const config = defaultConfig.replace('ledger: ./ledger.db', place)
+    const project = await createProject({ config, service: { latencyMs: 50 } })
+    stops.push(() => project.stop())
+    project.write('contacts.csv', contactsCsv(2_000))
+    const url = new URL(await postgres.newDatabase())
+    project.env['LEDGER_URL'] = url.href
+    await project.startWorker()
+    const way = await startWay(url.host)
+    const far = new URL(url)
+    far.host = way.address
+    project.env['LEDGER_URL'] = far.href
+    const following = startCommand(project, 'run', 'contacts', '--tuning', '{"in_flight":1}')
+    // The worker's configuration still names the ledger that it has open.
+    project.env['LEDGER_URL'] = url.href
+    const ledger = await openPostgresLedger({ url: url.href, schema: 'records_sync' })
+    stops.push(() => ledger.close())
+    await vi.waitFor(async () => expect(await ledger.run(1)).not.toBeNull(), soon)
+    way.set(false)
+    const away = 'The ledger does not answer; the run goes on. Asking again'
+    await vi.waitFor(() => expect(following.said()).toContain(away), soon)
+    await vi.waitFor(
+      async () => expect(await ledger.run(1)).toMatchObject({ state: 'complete' }),
+      soon,
+    )
+    way.set(true)
+    expect(await following.ended).toBe(0)
+    expect(following.said()).toContain('The ledger is back')
+    expect(following.said()).toMatch(/Run 1 of contacts: complete/)
+  },
+  600_000,
+)
 
 test('the wait goes on when the server is back, and ends where it stays away', async () => {
   const way = await startWay(inject('temporalAddress'))

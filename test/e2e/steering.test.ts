@@ -7,6 +7,7 @@ import { backfill, pause } from '../../workflows/names.ts'
 import { contactsCsv, createProject, fastTuning, type Project } from './project.ts'
 import { slowly } from './batch-gate.ts'
 import { untilHung } from '../hang.ts'
+import { soakTest } from '../runs.ts'
 
 const mapping = `
       to: crm
@@ -223,7 +224,7 @@ test('a cancelled run keeps what is done, says what was not, and closes its book
   expect(counts!.states.updated + counts!.states.not_sent).toBe(2_000)
 })
 
-test('a run that is paused can be cancelled', async () => {
+soakTest('a run that is paused can be cancelled', async () => {
   project.gate.pace(2)
   const before = upserts()
   const handle = await project.start('contacts', slow)
@@ -274,7 +275,7 @@ test('above a limit a run asks first: what is approved is sent, what is rejected
   })
 })
 
-test('keys that no run has written are looked up before they count as new', async () => {
+soakTest('keys that no run has written are looked up before they count as new', async () => {
   // 60 records that somebody else has made, 12 keys that are new: 12 of 72 are below 20 %.
   for (const from of [201, 251])
     await client.batchCreate('svc_contact', {

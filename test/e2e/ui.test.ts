@@ -31,6 +31,7 @@ import {
 } from './ui-page.ts'
 import { startUiSite, type UiSite } from './ui-site.ts'
 import { HANG_MS } from '../hang.ts'
+import { soakTest } from '../runs.ts'
 
 /** At 10 requests a minute this takes six minutes: no run ends before the test lifts the limit. */
 const rows = 3_000
@@ -187,7 +188,7 @@ test('links ask for the address of the UI where it cannot be told', async () => 
   )
 })
 
-test('a backfill is started, watched, paused, resumed and seen to its end', async () => {
+soakTest('a backfill is started, watched, paused, resumed and seen to its end', async () => {
   const { link } = await linkOf('contacts')
   await openForm(page, link, 'contacts')
   await start(page)

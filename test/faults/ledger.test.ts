@@ -9,6 +9,7 @@ import { HANG_MS, HEARTBEAT_MS } from '../hang.ts'
 import { isBalanced } from '../../src/core/domain/books.ts'
 import { startCommand } from '../e2e/watched-command.ts'
 import { contactsCsv, createProject, fastTuning, main, type Project } from '../e2e/project.ts'
+import { soakTest } from '../runs.ts'
 
 let project: Project
 let child: ChildProcess | null = null
@@ -82,33 +83,36 @@ test('a ledger that another process has locked cannot say what blocks the run; s
   worker.shutdown()
 })
 
-test('a ledger that another program has locked before a run is opened: run and status say who has it', async () => {
-  project = await createProject()
-  project.write('contacts.csv', contactsCsv(60))
-  const worker = await project.startWorker()
-  const holder = new DatabaseSync(project.ledgerFile, { timeout: HANG_MS })
-  holder.exec('BEGIN EXCLUSIVE')
-  const locked = new RegExp(
-    `the ledger ${project.ledgerFile} is locked by .+ \\(process ${process.pid}\\)`,
-  )
-  const run = startCommand(project, 'run', 'contacts', '--json')
-  await expect.poll(run.said).toMatch(locked)
-  expect(run.said()).toMatch(/^contacts waits to begin: .*\. It begins by itself$/m)
-  const { out } = await project.cli('status')
-  expect(out.replaceAll(/\s+/g, ' ')).toMatch(locked)
-  const known = JSON.parse((await project.cli('status', '--json')).out) as object[]
-  expect(known[0]).toMatchObject({
-    run: null,
-    ledger_locked_by: expect.stringContaining(`(process ${process.pid})`),
-  })
-  holder.exec('ROLLBACK')
-  holder.close()
-  expect(await run.ended).toBe(0)
-  expect(project.held().size).toBe(60)
-  const { out: after } = await project.cli('status', '--json')
-  expect(JSON.parse(after)[0]).toMatchObject({ state: 'complete', ledger_locked_by: null })
-  worker.shutdown()
-})
+soakTest(
+  'a ledger that another program has locked before a run is opened: run and status say who has it',
+  async () => {
+    project = await createProject()
+    project.write('contacts.csv', contactsCsv(60))
+    const worker = await project.startWorker()
+    const holder = new DatabaseSync(project.ledgerFile, { timeout: HANG_MS })
+    holder.exec('BEGIN EXCLUSIVE')
+    const locked = new RegExp(
+      `the ledger ${project.ledgerFile} is locked by .+ \\(process ${process.pid}\\)`,
+    )
+    const run = startCommand(project, 'run', 'contacts', '--json')
+    await expect.poll(run.said).toMatch(locked)
+    expect(run.said()).toMatch(/^contacts waits to begin: .*\. It begins by itself$/m)
+    const { out } = await project.cli('status')
+    expect(out.replaceAll(/\s+/g, ' ')).toMatch(locked)
+    const known = JSON.parse((await project.cli('status', '--json')).out) as object[]
+    expect(known[0]).toMatchObject({
+      run: null,
+      ledger_locked_by: expect.stringContaining(`(process ${process.pid})`),
+    })
+    holder.exec('ROLLBACK')
+    holder.close()
+    expect(await run.ended).toBe(0)
+    expect(project.held().size).toBe(60)
+    const { out: after } = await project.cli('status', '--json')
+    expect(JSON.parse(after)[0]).toMatchObject({ state: 'complete', ledger_locked_by: null })
+    worker.shutdown()
+  },
+)
 
 test.each([
   ['a folder', (path: string) => mkdirSync(path), /cannot be opened/],
