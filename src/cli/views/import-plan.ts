@@ -111,7 +111,15 @@ export function printImportPlan(
       return `${where}: ${safeText(detail!, 300)}`
     })
   for (const expectation of new Set(expectations)) printWrapped(terminal, expectation)
+  const rows = Math.max(0, ...groups.map(({ example }) => example).filter((row) => row <= ROWS_MAX))
+  if (rows > 0)
+    printWrapped(terminal, `\`check --rows ${rows}\` shows the cells of these rows`, {
+      style: 'dim',
+    })
 }
+
+/** Rows that `check` shows at most. */
+const ROWS_MAX = 1_000
 
 /** What staging found, in words and counts. */
 export function stagedRows(
