@@ -6,7 +6,7 @@ import { writesRecords } from '../core/domain/import-modes.ts'
 import { maySetAside } from '../core/domain/protection.ts'
 import { readBackCounts } from '../core/domain/read-back.ts'
 import {
-  isNoted,
+  needsLook,
   meaningOf,
   outcomeOf,
   statesOf,
@@ -245,7 +245,7 @@ export const readBackDifferent = ({ read_back }: BooksReport): BooksReport['read
 
 /** Deletions that a person has to look at: those that were rejected, and records that are left as they are. */
 export const notedDeletions = ({ deletions }: BooksReport): BooksReport['rows']['states'] =>
-  (deletions?.states ?? []).filter(({ state }) => isNoted(state))
+  (deletions?.states ?? []).filter(({ state }) => needsLook(state))
 
 /** Whether the service counts otherwise than the table; false if one of them is not counted. */
 export const countsDiffer = ({ service_count: theirs, table_count: ours }: StreamReport): boolean =>

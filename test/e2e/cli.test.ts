@@ -48,7 +48,7 @@ test('check, plan, run, show, rejects, status: one outcome per row, and a histor
   expect(plan.code).toBe(0)
   expect(JSON.parse(plan.out)).toMatchObject({
     rows_read: 10_000,
-    states: { planned: 9_900, invalid: 100 },
+    rows: { pending: 9_900, rejected: 100 },
     requests: 198,
     new_keys: 9_900,
   })
@@ -61,7 +61,7 @@ test('check, plan, run, show, rejects, status: one outcome per row, and a histor
     state: 'complete_with_rejects',
     rows_read: 10_000,
     balanced: true,
-    states: { created: 9_900, invalid: 100 },
+    rows: { created: 9_900, rejected: 100, reasons: { invalid: 100 } },
   })
 
   const db = new DatabaseSync(project.ledgerFile, { readOnly: true })
@@ -93,7 +93,7 @@ test('check, plan, run, show, rejects, status: one outcome per row, and a histor
   )
 
   const show = await project.command('show', String(result.run))
-  expect(show.out).toContain('The books balance')
+  expect(show.out).toMatch(/ rows read = /)
   expect((await project.command('status')).out).toMatch(/contacts +\d+ +complete_with_rejects/)
 
   const quota = await project.command('quota', 'crm')

@@ -403,7 +403,7 @@ soakTest(
       runs: [
         { sync: 'companies', balanced: true },
         { sync: 'contacts', balanced: true },
-        { sync: 'deals', balanced: true, links: { states: { target_missing: 1 } } },
+        { sync: 'deals', balanced: true, links: { waiting: 1 } },
         { sync: 'crm_copy', state: 'complete' },
       ],
     })

@@ -179,7 +179,7 @@ test('a sync that only links, by the commands; check and plan say what it does',
     /sync links: links of svc_contact, found by svc_external_id, from 2\s+columns:\s+svc_contact_company to svc_company by svc_domain/,
   )
   const planned = JSON.parse((await project.command('plan', 'links', '--json')).out) as object
-  expect(planned).toMatchObject({ links: { read: 3, planned: 3, unchanged: 0 } })
+  expect(planned).toMatchObject({ links: { read: 3, pending: 3, unchanged: 0 } })
   expect(project.service.stats().byOperation['associateRecords'] ?? 0).toBe(0)
   await project.startWorker()
   await (await project.start('companies')).result()

@@ -204,7 +204,7 @@ test('dev -- COMMAND runs it beside all parts, passes its exit code on, and keep
   const ports = ['--service-port', String(await freePort()), '--temporal-port', '0']
   const first = await project.cli('dev', ...ports, '--', 'run', 'contacts', '--json')
   expect(first.code).toBe(1)
-  expect(JSON.parse(first.out)).toMatchObject({ run: 1, states: { created: 99, invalid: 1 } })
+  expect(JSON.parse(first.out)).toMatchObject({ run: 1, rows: { created: 99, rejected: 1 } })
   expect(existsSync(partsOf(project))).toBe(false)
 
   // A second process in the folder would open the same database.
@@ -238,7 +238,7 @@ test('dev -- COMMAND runs it beside all parts, passes its exit code on, and keep
   )
   expect(found.get('connection crm')).toMatchObject({ verdict: 'ok' })
   const second = await project.command('run', 'contacts', '--json')
-  expect(JSON.parse(second.out)).toMatchObject({ run: 2, states: { unchanged: 99 } })
+  expect(JSON.parse(second.out)).toMatchObject({ run: 2, rows: { unchanged: 99 } })
   expect((await project.command('run', 'contacts', '--local')).out).toContain('Run 3 of contacts')
   dev.child.kill('SIGINT')
   expect(await dev.ended).toBe(0)

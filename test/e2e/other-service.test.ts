@@ -71,7 +71,7 @@ function write(rows: readonly Row[]): void {
 interface Told {
   readonly run: number
   readonly state: string
-  readonly states: Record<string, number>
+  readonly rows: Record<string, number>
 }
 
 async function cli(...args: string[]): Promise<{ code: number; told: Told }> {
@@ -95,7 +95,7 @@ test(
     write(rows)
     expect(await cli('run', 'contacts')).toMatchObject({
       code: 0,
-      told: { state: 'complete', states: { created: ROWS - good.length } },
+      told: { state: 'complete', rows: { created: ROWS - good.length } },
     })
     expect(contactDifferences(other, rows)).toEqual([])
     // Others work on the service.

@@ -157,14 +157,14 @@ test.each(sampled(['sqlite'], ['postgres']))(
       look_up_requests: 2,
       // Three batches, and each row is looked up once more before it is sent.
       requests: 5,
-      verdicts: { create: 5, update: 119, kept: 1 },
+      verdicts: { create: 5, update: 119, protected: 1 },
     })
     expect(names()).toEqual(before)
     const applied = await project.command('--json', 'run', 'contacts', '--plan', '1')
     expect(applied.code).toBe(0)
     expect(JSON.parse(applied.out)).toMatchObject({
       state: 'complete',
-      states: { created: 5, updated: 119, protected: 1 },
+      rows: { created: 5, updated: 119, skipped: 1, reasons: { protected: 1 } },
       kept: { values: 1, rows: 1 },
     })
     const expected = new Map([...names().keys()].map((key) => [key, 'New']))
@@ -177,8 +177,8 @@ test.each(sampled(['sqlite'], ['postgres']))(
     const undone = await project.command('--json', 'undo', '2', '--yes')
     expect(JSON.parse(undone.out)).toMatchObject({
       state: 'complete_with_differences',
-      states: { updated: 118, protected: 1 },
-      removals: { deleted: 4, changed_since: 1 },
+      rows: { updated: 118, skipped: 1 },
+      deletions: { due: 5, deleted: 4, skipped: 1, reasons: { changed_since: 1 } },
     })
     expect(undone.code).toBe(1)
     expect(names()).toEqual(before.set('c-2', 'Theirs too').set('c-125', 'Theirs too'))

@@ -85,7 +85,7 @@ it('imports what is new since the last run, and again what was invalid', async (
   expect(plan).toMatchObject({
     rows_read: 3,
     carried: 1,
-    states: { planned: 1, unchanged: 1 },
+    rows: { pending: 1, unchanged: 1 },
   })
   const second = { state: 'complete_with_rejects', read: 3, created: 1, unchanged: 1, invalid: 1 }
   expect(await states()).toMatchObject(second)

@@ -53,7 +53,7 @@ test('reconcile, correct, retry, repair, audit: by command', async () => {
     code: 1,
     result: { purpose: 'retry', retry_of: 1, rows_read: 2 },
   })
-  expect(retried.result.states).toMatchObject({ created: 1, invalid: 1 })
+  expect(retried.result.rows).toMatchObject({ created: 1, rejected: 1 })
   expect(project.held().get('c-7')).toMatchObject({ svc_email: ['person7@example.com'] })
   expect(await project.command('retry', '1', '--rows', '8')).toMatchObject({
     code: 3,

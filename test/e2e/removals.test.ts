@@ -74,7 +74,7 @@ test.each(sampled(['sqlite'], ['postgres']))('with a ledger on %s', async (drive
     removals: { deleted: 95 },
     rows_different: 0,
   })
-  expect((await project.command('show', '3')).out).toMatch(/removed +95 +deleted at the service/)
+  expect((await project.command('show', '3')).out).toMatch(/95 deletions due = 95 deleted/)
   expect(await project.command('audit')).toMatchObject({ code: 0 })
 
   // A file that broke is refused, and says what to do.

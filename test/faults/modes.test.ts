@@ -77,7 +77,7 @@ function expectHeld(mode: Mode, rows: number, known: number, name: string, key =
 const statesOf = (mode: Mode, rows: number, known: number) =>
   ({
     create: { created: rows - known, exists: known },
-    update: { updated: known, absent: rows - known },
+    update: { updated: known, not_found: rows - known },
     upsert: { updated: known },
   })[mode]
 

@@ -1,5 +1,6 @@
 // The plan of an import, as text and as JSON.
 
+import { tallyOf } from '../../core/domain/outcome-counts.ts'
 import { approvalText, type LimitExceeded } from '../../core/domain/limit-exceeded.ts'
 import { keepsBefore } from '../../core/domain/protection.ts'
 import type { DeletionCounts } from '../../core/domain/deletions.ts'
@@ -52,16 +53,19 @@ export const importPlanToJson = (
   kind: sync.kind,
   ...others,
   rows_read: rows,
-  states: {
-    planned,
-    unchanged,
-    superseded,
-    invalid,
-    ...(corrected !== undefined && { corrected }),
-    ...(withdrawn !== undefined && { withdrawn }),
+  rows: {
+    read: rows,
+    ...tallyOf('row', {
+      pending: planned,
+      unchanged,
+      superseded,
+      invalid,
+      corrected: corrected ?? 0,
+      deletion_requested: withdrawn ?? 0,
+    }),
   },
   ...(links && {
-    links: { read: links.read, planned: links.planned, unchanged: links.unchanged },
+    links: { read: links.read, pending: links.planned, unchanged: links.unchanged },
   }),
   known_keys: known,
   new_keys: planned - known,

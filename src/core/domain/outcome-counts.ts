@@ -4,7 +4,7 @@ import { countText, formatNumber } from '../format.ts'
 import { zeroCounts } from '../register.ts'
 import {
   ALL_STATES,
-  isNoted,
+  needsLook,
   isReason,
   OPEN_STATES,
   outcomeOf,
@@ -31,7 +31,7 @@ export const countOf = (counts: Counts | undefined, wanted: Outcome | null): num
   sumWhere(counts, (state) => outcomeOf(state) === wanted)
 /** What differs at the two sides although nothing was rejected. */
 export const countDiffering = (counts: Counts | undefined): number =>
-  sumWhere(counts, (state) => outcomeOf(state) !== 'rejected' && isNoted(state))
+  sumWhere(counts, (state) => outcomeOf(state) !== 'rejected' && needsLook(state))
 
 /** The reasons of an outcome that occur, or of all. */
 const reasonsIn = (counts: Counts, wanted?: Outcome) =>

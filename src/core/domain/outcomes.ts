@@ -292,8 +292,8 @@ export const CARRIED_DELETIONS = [
 /** Deletions in which a person finds something to look at. */
 /** Who has something to do about it. */
 export const actsOn = (state: State): Result['acts'] => RESULT[state].acts
-export const isNoted = (state: State): boolean => actsOn(state) !== 'nobody'
-export const NOTED_DELETIONS = DELETION_STATES.filter(isNoted)
+export const needsLook = (state: State): boolean => actsOn(state) !== 'nobody'
+export const NOTED_DELETIONS = DELETION_STATES.filter(needsLook)
 /** The state that an attempt leaves a deletion in. */
 export type SettledDeletion = Exclude<DeletionState, (typeof OPEN_STATES)[number]>
 

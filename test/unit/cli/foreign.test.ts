@@ -189,7 +189,7 @@ test.each(cases)('%s', async (name, expected) => {
   const { invalid = 0 } = expected
   expect(found.plan).toMatchObject({
     rows_read: 8,
-    states: { planned: 8 - invalid, invalid },
+    rows: { pending: 8 - invalid, rejected: invalid },
   })
   await passes()
   // A line that waits is valid as it stands.

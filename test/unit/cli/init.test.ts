@@ -64,7 +64,7 @@ test('with --json all of it is one line', async () => {
     object_type: 'svc_contact',
     matching_property: 'svc_external_id',
     left: [{ column: 'Ort' }],
-    plan: { rows_read: 3, states: { planned: 3, invalid: 0 } },
+    plan: { rows_read: 3, rows: { pending: 3, rejected: 0 } },
   })
 })
 
@@ -204,7 +204,7 @@ test('a service with other names of types and properties: the mapping says what 
   )
   expect({ code, out }).toMatchObject({ code: 0 })
   const { properties, plan: planned } = JSON.parse(out[0]!)
-  expect(planned).toMatchObject({ states: { planned: 2, invalid: 0 } })
+  expect(planned).toMatchObject({ rows: { pending: 2, rejected: 0 } })
   expect(
     Object.fromEntries(
       properties.map((one: { property: string; settings: object }) => [one.property, one.settings]),
@@ -245,17 +245,17 @@ test('the example runs as it is: 18 of its 20 rows, and two planted mistakes', a
     JSON.parse((await said(config, (context) => plan(context, sync), true)).out[0]!)
   expect(await planned('companies')).toMatchObject({
     rows_read: 6,
-    states: { planned: 5 },
+    rows: { pending: 5 },
     rejects: [{ reason: 'not_an_amount' }],
   })
   expect(await planned('contacts')).toMatchObject({
     rows_read: 8,
-    states: { planned: 7 },
+    rows: { pending: 7 },
     rejects: [{ reason: 'not_an_email' }],
   })
   expect(await planned('deals')).toMatchObject({
     rows_read: 6,
-    states: { planned: 6 },
+    rows: { pending: 6 },
     rejects: [],
   })
   const text = readFileSync(config, 'utf8')

@@ -314,13 +314,13 @@ test('status: rows read and written of a mirror, beside those of an import', asy
   ])
   const [line] = (await said(config, status, true)).out
   expect(JSON.parse(line!)).toMatchObject([
-    { run: 1, kind: 'import', states: { created: 60 } },
+    { run: 1, kind: 'import', rows: { created: 60 } },
     {
       run: 2,
       kind: 'mirror',
       phase: 'reading',
       percent: 50,
-      states: null,
+      rows: null,
       streams: [{ stream: 'svc_contact' }, {}],
     },
     { sync: 'idle', run: null },

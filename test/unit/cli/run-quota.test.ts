@@ -92,8 +92,7 @@ const zeroCounters = {
   created: 0,
   updated: 0,
   rejected: 0,
-  failed: 0,
-  spared: 0,
+  skipped: 0,
   requests: 0,
 }
 

@@ -281,7 +281,7 @@ describe('a report', () => {
     const data = await collect(await scenes.largeImport(ledger))
     const page = renderReport(data)
     expect(data.verdict.meaning).toContain(
-      '1 of 1,000,000 rows was not accepted; the other 999,999 are done',
+      '1 of 1,000,000 rows was rejected; the other 999,999 are done',
     )
     expect(page).toContain('1,000,000')
     expect(page).toContain('&gt; 99.9 %')
