@@ -280,6 +280,7 @@ export class RunModel {
         row.key === null ? [] : [[row.key, row.state === 'deletion_requested']],
       ),
     )
+    sync.readingAt = at
     sync.removedSince.clear()
     for (const [key, one] of this.#removed) if (isDone(one)) sync.removedSince.add(key)
     sync.open = new Map(

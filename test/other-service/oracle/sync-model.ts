@@ -404,8 +404,15 @@ export class SyncModel {
       else if (!isWithdrawn && !this.removedSince.has(key))
         found.set(key, { cause: 'missing', state: 'not_owned' })
     }
+    // Records that runs since have made, whose rows that reading need not have had.
+    for (const [key, { at }] of this.accepted)
+      if (at > this.readingAt && !present.has(key) && !found.has(key))
+        found.set(key, { cause: 'missing', state: keyless })
     return found
   }
+
+  /** The run that `reading` is of. */
+  readingAt = -1
 
   /** Keys that runs have removed since the last complete reading began. */
   readonly removedSince = new Set<string>()

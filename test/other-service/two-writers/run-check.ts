@@ -322,6 +322,7 @@ export class RunCheck {
         key === null ? [] : [[key, state === 'deletion_requested']],
       ),
     )
+    sync.readingAt = this.#rows.at
     sync.removedSince.clear()
     for (const [key, state] of this.#removedStates)
       if (state === 'deleted' || state === 'already_gone') sync.removedSince.add(key)

@@ -144,7 +144,9 @@ export function undoModel(of: RunRecord, choice: Choice, looks: readonly TraceEv
   const isPart = (choice.rows ?? choice.where ?? choice.properties) !== undefined
   if (!isPart)
     for (const { key, before } of of.removed) {
-      counts.made++
+      // One whose key a record has by now is left.
+      if (lastShown(looks, key) === null) counts.made++
+      else counts.kept++
       staged.push({
         key,
         payload: { ...before, code: key },
