@@ -163,6 +163,8 @@ function domainReading(
   return fits < FITS_MIN ? null : { settings, fits, what }
 }
 
+const COMMAS = 'commas in its cells may separate values, of which `split: ","` makes a list'
+
 /** Texts and options, of which a cell may hold several. */
 function listReading(
   property: PropertyWire,
@@ -184,7 +186,8 @@ function listReading(
     (found, one) => (one.fits > found.fits || (isPlain && one.fits >= found.fits) ? one : found),
     { settings: {}, fits: single },
   )
-  const reading = { ...best, what }
+  const isDoubted = !('split' in best.settings) && isPlain && splits.includes(',')
+  const reading = { ...best, what, ...(isDoubted && { doubt: COMMAS }) }
   if (best.fits >= FITS_MIN) return reading
   return { ...reading, problem: expectedText(property, type) }
 }
@@ -279,4 +282,8 @@ export function unitIn(name: string, units: ReadonlySet<string>): string | null 
 }
 
 /** Of services that list none: other codes are words too, such as ALL, CUP or TOP. */
-const COMMON_UNITS = new Set('EUR USD GBP CHF JPY CAD AUD SEK NOK DKK PLN CZK INR CNY'.split(' '))
+const COMMON_UNITS = new Set(
+  'EUR USD GBP CHF JPY CAD AUD SEK NOK DKK PLN CZK HUF INR CNY BRL MXN ZAR SGD HKD NZD KRW AED ILS'.split(
+    ' ',
+  ),
+)

@@ -524,3 +524,15 @@ describe('names of other languages', () => {
     expect(shown(name, cells)).toEqual({ active, waits: null })
   })
 })
+
+describe('commas in the cells of a list', () => {
+  it.each<[string[], string | null, string | null]>([
+    [['Red, green', 'Blue'], null, 'labels {}'],
+    [['"VIP","Kunde"', '"Kunde"'], null, 'labels {}'],
+    [['Red', 'Blue'], 'labels {}', null],
+    [['Red;green', 'Blue'], 'labels {split:;}', null],
+    [['Red, dark;green', 'Blue'], 'labels {split:;}', null],
+  ])('%j', (cells, active, waits) => {
+    expect(shown('Labels', cells)).toEqual({ active, waits })
+  })
+})
