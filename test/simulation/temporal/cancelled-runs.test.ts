@@ -34,7 +34,7 @@ async function cancelledDuring(dying: Step, type: typeof importSync | typeof mir
     await time.sleep(30_000)
     throw ApplicationFailure.create({ message: 'the worker dies' })
   }
-  const states = { created: 0, updated: 0, rejected: 0, failed: 0, invalid: 0 }
+  const states = { created: 0, updated: 0, refused: 0, outcome_unknown: 0, invalid: 0 }
   const close = async ({ ending }: { ending: { kind: string } }) => {
     closed.push(ending.kind)
     return { state: ending.kind, message: null, manifest: null, books: { states } }

@@ -17,7 +17,7 @@ import { projectQueues } from './project-queues.ts'
 import { seeded, VirtualTime } from './virtual-time.ts'
 import { rounds } from '../../runs.ts'
 
-const SEEDS = rounds(5, 20)
+const SEEDS = rounds(10, 20)
 const CHAOS_MS = 120_000
 const queue = taskQueueOf('3f9ac2b1')
 
@@ -46,7 +46,7 @@ function activitiesOf(time: VirtualTime, dice: Dice) {
       })
     return result
   }
-  const states = { created: 2, updated: 0, rejected: 0, failed: 0, invalid: 0 }
+  const states = { created: 2, updated: 0, refused: 0, outcome_unknown: 0, invalid: 0 }
   const segments = Array.from({ length: 4 }, (_, at) => ({ first: at * 10, last: at * 10 + 9 }))
   const staged = { rows: 40, planned: 40, invalid: 0, segments, errors: [], hasLimits: true }
   return {
@@ -55,7 +55,13 @@ function activitiesOf(time: VirtualTime, dice: Dice) {
     reviewImport: () => work({ excesses: [{ limit: 'max_rows', value: 2, max: 1 }], plan: null }),
     noteImportVerdict: () => work(undefined),
     pushSegment: () =>
-      work({ done: true, progress: states, errors: [], requests: 1, refusedInRow: 0 }),
+      work({
+        done: true,
+        progress: { ...states, rejected: 0, failed: 0 },
+        errors: [],
+        requests: 1,
+        refusedInRow: 0,
+      }),
     noteParked: () => work({ created: 1, updated: 0 }),
     closeImport: ({ ending }: { ending: { kind: string } }) =>
       work({ state: ending.kind === 'finished' ? 'complete' : ending.kind, books: { states } }),

@@ -23,7 +23,7 @@ test.each([
   const temporal = new SimulatedTemporal({ scheduler: time, dice: seeded(1), bundle })
   const client = temporal.client('person')
   const order: string[] = []
-  const states = { created: 0, updated: 0, rejected: 0, failed: 0, invalid: 0 }
+  const states = { created: 0, updated: 0, refused: 0, outcome_unknown: 0, invalid: 0 }
   const segments = [9, 1, 5].map((first) => ({ first, last: first }))
   const activities = {
     openImport: async () => 1,
@@ -40,7 +40,12 @@ test.each([
       order.push(`begin ${first}`)
       await time.sleep(1_000 * first)
       order.push(`end ${first}`)
-      return { done: true, requests: 1, progress: states, errors: [] }
+      return {
+        done: true,
+        requests: 1,
+        progress: { ...states, rejected: 0, failed: 0 },
+        errors: [],
+      }
     },
     closeImport: async () => ({
       state: 'complete',

@@ -45,7 +45,7 @@ const INTERRUPTIONS = {
   'the end of the worker, carried out': { ends: 'after' },
 } as const satisfies Record<string, { does?: (body: string) => Passing; ends?: 'before' | 'after' }>
 type Interruption = keyof typeof INTERRUPTIONS
-const ALL = part(Object.keys(INTERRUPTIONS) as Interruption[], 2)
+const ALL = part(Object.keys(INTERRUPTIONS) as Interruption[], 3)
 /** Those after which it is not known whether the rows were written. */
 const isLost = (name: Interruption) => !name.startsWith('a ')
 const isDone = (name: Interruption) => name.includes(', carried out')
