@@ -11,6 +11,7 @@ import { linkClosing } from '../statements/links/closing.ts'
 import { linkMethods } from '../statements/links/index.ts'
 import { linkDecisions } from '../statements/links/staging.ts'
 import { acceptedRecordMethods } from '../statements/accepted-records.ts'
+import { differenceMethods } from '../statements/differences.ts'
 import { sharedMethods } from '../statements/index.ts'
 import { removalClosing, removalMethods } from '../statements/removals.ts'
 import { schemaHistoryStatements } from '../statements/schema-history.ts'
@@ -19,7 +20,6 @@ import { closingMethods } from './closing.ts'
 import type { Connection } from './connection.ts'
 import { openPostgresDatabase } from './database.ts'
 import { postgresDialect } from './dialect.ts'
-import { differenceMethods } from './differences.ts'
 import { leftoverMethods } from './leftovers.ts'
 import { postgresLinkSql } from './link-sql.ts'
 import { outboxMethods } from './outbox.ts'
@@ -66,7 +66,7 @@ export async function openPostgresLedger(
     ...verificationMethods(db),
     ...acceptedRecordMethods(runner, postgresLinkSql),
     ...reconciliationMethods(db),
-    ...differenceMethods(db),
+    ...differenceMethods(runner, postgresLinkSql),
     ...removalMethods(runner, postgresLinkSql),
     ...closingMethods(
       db,

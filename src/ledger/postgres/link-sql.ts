@@ -66,6 +66,13 @@ export const postgresLinkSql: LinkSql = {
     on: `${hashedIn(`${alias}.subject`, `${alias}.run`)} = ${hashedIn(subject, run)}
       AND ${alias}.subject = ${subject} AND ${alias}.run + 0 = ${run}`,
   }),
+  deleteDifferences: (columns) => `DELETE FROM differences USING given
+    WHERE ${hashedIn('differences.subject', 'differences.run')} = ${hashedIn('given.subject', '$1')} AND differences.run + 0 = $1
+      AND ${columns
+        .split(', ')
+        .map((column) => `differences.${column} = given.${column}`)
+        .join(' AND ')}`,
+  numbered: null,
   acceptedOfRecord: (alias, destination, recordId) => ({
     table: `accepted AS ${alias}`,
     on: `${alias}.destination = ${destination} AND ${is(`${alias}.record_id`, recordId)}`,

@@ -3,7 +3,9 @@
 import type { ItemComparison, Reconciliation } from '../roles/reconciliation.ts'
 import { ACCEPTED_COLUMNS, uncomparedOfRow } from '../rows/accepted.ts'
 import { comparisonParts, stateOnceCompared } from '../rules/comparison.ts'
-import { insertDifferences } from './differences.ts'
+import { differenceInserter } from '../statements/differences.ts'
+import { postgresLinkSql } from './link-sql.ts'
+import { runSteps } from './transactions.ts'
 import {
   acceptItemsSql,
   isWanted,
@@ -19,6 +21,8 @@ import type { PostgresDatabase, Session } from './session.ts'
 const isOfItem = (other: string) =>
   `((differences.run::bigint << 32) | differences.ordinal) = ((${other}.run::bigint << 32) | ${other}.ordinal)
     AND differences.ordinal IS NOT NULL`
+
+const insertDifferences = differenceInserter(postgresLinkSql)
 
 const UNCOMPARED_SQL = `SELECT items.ordinal, items.key, payload, items.hash, attempts, raw_key, items.watermark, known.*
   FROM items ${withPayload} LEFT JOIN LATERAL
@@ -138,7 +142,7 @@ async function recordPart(
   const differences = items.flatMap((item) =>
     item.differences.map((difference) => ({ ...difference, ordinal: item.ordinal })),
   )
-  await insertDifferences(session, run, differences, false)
+  await runSteps(session, insertDifferences(run, differences, false))
   for (const segment of segments) {
     const [first, last] = [Number(segment['first']), Number(segment['last'])]
     const settled = [...equal, ...held, ...spared].filter(

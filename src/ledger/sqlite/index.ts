@@ -10,6 +10,7 @@ import { linkClosing } from '../statements/links/closing.ts'
 import { linkMethods } from '../statements/links/index.ts'
 import { linkDecisions } from '../statements/links/staging.ts'
 import { acceptedRecordMethods } from '../statements/accepted-records.ts'
+import { differenceMethods } from '../statements/differences.ts'
 import { sharedMethods } from '../statements/index.ts'
 import { removalClosing, removalMethods } from '../statements/removals.ts'
 import { schemaHistoryStatements } from '../statements/schema-history.ts'
@@ -17,7 +18,6 @@ import { exportSelect } from './archive.ts'
 import { closingMethods } from './closing.ts'
 import { openLedgerDatabase, type SqliteDatabase } from './database.ts'
 import { sqliteDialect, statementRunner } from './dialect.ts'
-import { differenceMethods } from './differences.ts'
 import { leftoverMethods } from './leftovers.ts'
 import { sqliteLinkSql } from './link-sql.ts'
 import { outboxMethods } from './outbox.ts'
@@ -64,7 +64,7 @@ export function ledgerOn(
     ...verificationMethods(db),
     ...acceptedRecordMethods(runner, sqliteLinkSql),
     ...reconciliationMethods(db),
-    ...differenceMethods(db),
+    ...differenceMethods(runner, sqliteLinkSql),
     ...removalMethods(runner, sqliteLinkSql),
     ...closingMethods(
       db,

@@ -44,6 +44,10 @@ export const sqliteLinkSql: LinkSql = {
     table: `differences AS ${alias} INDEXED BY differences_subject`,
     on: `${alias}.run = ${run} AND ${alias}.subject = ${subject}`,
   }),
+  deleteDifferences: (columns) =>
+    `DELETE FROM differences WHERE (run, ${columns}) IN (SELECT $1, ${columns} FROM given)`,
+  numbered:
+    '(SELECT coalesce(max(number), 0) FROM differences WHERE run = $1) + row_number() OVER ()',
   acceptedOfRecord: (alias, destination, recordId) => ({
     table: `accepted AS ${alias} INDEXED BY accepted_record`,
     on: `${alias}.destination = ${destination} AND ${alias}.record_id = ${recordId}`,

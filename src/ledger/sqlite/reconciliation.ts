@@ -6,7 +6,11 @@ import type { ItemComparison, Reconciliation } from '../roles/reconciliation.ts'
 import { ACCEPTED_COLUMNS, keepsLast, uncomparedOfRow } from '../rows/accepted.ts'
 import { comparisonParts, stateOnceCompared } from '../rules/comparison.ts'
 import type { SqliteDatabase } from './database.ts'
-import { insertDifference } from './differences.ts'
+import { differenceInserter } from '../statements/differences.ts'
+import { sqliteLinkSql } from './link-sql.ts'
+import { runSteps } from './transactions.ts'
+
+const insertDifferences = differenceInserter(sqliteLinkSql)
 
 const IS_PLANNED = "run = ? AND ordinal = ? AND state = 'pending'"
 
@@ -70,8 +74,8 @@ function record(db: SqliteDatabase, run: number, item: ItemComparison): void {
   db.sql(
     'DELETE FROM differences INDEXED BY differences_ordinal WHERE run = ? AND ordinal = ?',
   ).run(run, ordinal)
-  for (const difference of item.differences)
-    insertDifference(db, run, { ...difference, ordinal }, false)
+  const differences = item.differences.map((difference) => ({ ...difference, ordinal }))
+  runSteps(db, insertDifferences(run, differences, false))
   if (stateOnceCompared(item) !== 'pending')
     db.sql(
       `UPDATE segments SET planned = planned - 1 WHERE run = ?1

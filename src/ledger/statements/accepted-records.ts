@@ -114,8 +114,14 @@ export function acceptedSteps(sql: LinkSql) {
   }
 }
 
+/** The destination of the run `$1`, as its sync has written to it by whichever address. */
+const SAME_AT_ANY_ADDRESS = `(SELECT same.id FROM destinations AS own JOIN destinations AS same
+  ON same.sync = own.sync AND same.org_id = own.org_id AND same.object_type = own.object_type
+    AND same.matching_property = own.matching_property
+  WHERE own.id = ${DESTINATION})`
+
 // oxlint-disable-next-line max-lines-per-function -- a table of statements
-const texts = (sql: LinkSql) => {
+const acceptedTexts = (sql: LinkSql) => {
   const { join } = sql
   const values = sql.acceptedOfKey('own', DESTINATION, 'given.key')
   const held = (by: 'key' | 'record', columns: string) =>
@@ -159,10 +165,7 @@ const texts = (sql: LinkSql) => {
       WHERE held.record_id IS NOT NULL ORDER BY held.run`,
     note: `UPDATE accepted SET records = given.records, hash = CASE WHEN given.records IS NULL THEN accepted.hash END
       FROM given WHERE ${sql.acceptedOfKey('accepted', DESTINATION, 'given.key').on}`,
-    runsInDoubt: `SELECT id FROM runs WHERE destination IN (SELECT same.id FROM destinations AS own JOIN destinations AS same
-        ON same.sync = own.sync AND same.org_id = own.org_id AND same.object_type = own.object_type
-          AND same.matching_property = own.matching_property
-        WHERE own.id = ${DESTINATION}) AND id < $1
+    runsInDoubt: `SELECT id FROM runs WHERE destination IN ${SAME_AT_ANY_ADDRESS} AND id < $1
       AND ${sql.counted('inDoubt')} > 0
       AND (CAST($2 AS integer) = 1 OR key_fingerprint IS DISTINCT FROM (SELECT key_fingerprint FROM runs WHERE id = $1)
         OR EXISTS (SELECT 1 FROM streams WHERE run = runs.id AND stream = '${OTHER_KEY}'))
@@ -207,7 +210,7 @@ export function acceptedRecordMethods(
   db: StatementRunner & TransactionRunner,
   sql: LinkSql,
 ): AcceptedRecords {
-  const text = texts(sql)
+  const text = acceptedTexts(sql)
   const steps = acceptedSteps(sql)
   const ask = async (run: number, given: Given, statement: string): Promise<readonly Row[]> =>
     await db.transact(() => readGiven(given, statement, [run]))

@@ -3,7 +3,6 @@
 import type { StatementRunner } from './engine.ts'
 import type { LinkSql } from './link-sql.ts'
 import { beforeImageStatements } from './before-images.ts'
-import { differenceStatements } from './differences.ts'
 import { leftoverStatements } from './leftovers.ts'
 import { correctionStatements } from './corrections.ts'
 import { outboxStatements } from './outbox.ts'
@@ -22,7 +21,6 @@ export const sharedMethods = (db: StatementRunner, dialect: LinkSql) => ({
   ...outboxStatements(db, dialect),
   ...beforeImageStatements(db, dialect),
   ...planStatements(db, dialect),
-  ...differenceStatements(db, dialect),
   ...streamStatements(db),
   ...runReportStatements(db, dialect),
   ...rowHistoryStatements(db, dialect),

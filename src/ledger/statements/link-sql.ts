@@ -34,6 +34,10 @@ export interface LinkSql extends SqlDialect {
   differencesOfRecord(alias: string, run: string, recordId: string): FoundRows
   /** The differences of a run of one subject. */
   differencesOfSubject(alias: string, run: string, subject: string): FoundRows
+  /** Deletes the differences of the run `$1` that `given` names by these columns; a condition on `differences` may follow. */
+  deleteDifferences(columns: 'subject' | 'subject, stream'): string
+  /** The number of a difference that is inserted from `given`; null where the database gives one. */
+  readonly numbered: string | null
   /** What is accepted with a record. */
   acceptedOfRecord(alias: string, destination: string, recordId: string): FoundRows
   /** Deletes what is accepted for the keys that a statement selects with their destinations. */

@@ -527,7 +527,7 @@ export const PLANTED: readonly PlantedBug[] = [
   bug(
     'protection',
     'doubts-by-another-address-are-forgotten',
-    'sqlite/acceptedRecordMethods',
+    'acceptedTexts',
     'WHERE destination IN ${SAME_AT_ANY_ADDRESS}',
     'WHERE destination = ${DESTINATION}',
   ),
