@@ -62,7 +62,7 @@ export async function keepCorrectedRows(
 
 /** Whether a retry has taken it. */
 async function isSent(ledger: Ledger, run: Run, correction: number): Promise<boolean> {
-  const retries = await ledger.retries(run.id)
+  const retries = await ledger.laterRuns(run.id, 'retry')
   return retries.some((retry) => jobOf(retry).retry?.choice.correction === correction)
 }
 

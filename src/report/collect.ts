@@ -77,7 +77,7 @@ export async function collectReport(
     errors,
     left,
     retry_of: account.run.retry_of,
-    retries: (await ledger.retries(run.id)).map((retry) => ({
+    retries: (await ledger.laterRuns(run.id, 'retry')).map((retry) => ({
       run: retry.id,
       of: retry.of,
       state: retry.state,

@@ -14,12 +14,12 @@ const CHAIN_MAX = 100
 
 /** The undos of a run, oldest first. */
 export async function readUndos(
-  ledger: Pick<Runs, 'undos'>,
+  ledger: Pick<Runs, 'laterRuns'>,
   run: number,
   depth = 0,
 ): Promise<readonly UndoOfRun[]> {
   const found: UndoOfRun[] = []
-  for (const { id, state, openedAt } of await ledger.undos(run)) {
+  for (const { id, state, openedAt } of await ledger.laterRuns(run, 'undo')) {
     const own = depth < CHAIN_MAX ? await readUndos(ledger, id, depth + 1) : []
     const back = own.findLast((one) => one.state === 'complete' && one.takenBackBy === null)
     found.push({ id, state, openedAt, takenBackBy: back?.id ?? null })

@@ -13,7 +13,9 @@ export async function openCorrections(
 ): ReturnType<Ledger['correctionsOf']> {
   const all = await ledger.correctionsOf(run.id, CORRECTIONS_MAX)
   if (all.length === 0) return []
-  const sent = (await ledger.retries(run.id)).map((retry) => jobOf(retry).retry?.choice.correction)
+  const sent = (await ledger.laterRuns(run.id, 'retry')).map(
+    (retry) => jobOf(retry).retry?.choice.correction,
+  )
   return all.filter(({ correction }) => !sent.includes(correction))
 }
 

@@ -180,8 +180,8 @@ async function relatedTo(ledger: Ledger, run: Run): Promise<RunView['related']> 
   const of = run.of === null ? null : await ledger.run(run.of)
   const runs = [
     ...(of === null ? [] : [of]),
-    ...(await ledger.retries(run.id)),
-    ...(await ledger.undos(run.id)),
+    ...(await ledger.laterRuns(run.id, 'retry')),
+    ...(await ledger.laterRuns(run.id, 'undo')),
   ]
   return runs.map((each) => ({
     run: each.id,

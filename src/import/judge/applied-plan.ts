@@ -3,7 +3,7 @@
 
 import { countText } from '../../core/format.ts'
 import { SyncError } from '../../core/errors.ts'
-import { PLAN_AGE_MAX_MS } from '../../core/limits.ts'
+import { LEDGER_ROWS_MAX, PLAN_AGE_MAX_MS } from '../../core/limits.ts'
 import { WRITTEN_STATES } from '../../core/domain/outcomes.ts'
 import { isComplete } from '../../core/domain/run-states.ts'
 import type { BeforeImages, Plans, Run, Runs, StepStates } from '../../ledger/ledger.ts'
@@ -69,7 +69,8 @@ export async function checkPlan(
     )
   if (Date.parse(stored.at) + PLAN_AGE_MAX_MS < now)
     throw refused(plan, `it is of ${stored.at.slice(0, 10)}, more than 7 days old`, makeAgain(sync))
-  for (const run of await ledger.runsOfPlan(sync, plan)) {
+  const applied = await ledger.runs({ sync, plan, limit: LEDGER_ROWS_MAX })
+  for (const run of applied.toReversed()) {
     if (run.workflowRunId === own) continue
     const { requests } = await ledger.progress(run.id)
     if (requests > 0 || isComplete(run.state))

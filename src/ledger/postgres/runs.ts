@@ -3,7 +3,7 @@
 import { copyMark } from '../copy-mark.ts'
 import type { LedgerIdentity } from '../roles/identity.ts'
 import type { Run, Runs } from '../roles/runs.ts'
-import { liveStates, mergeWarnings, RUN_COLUMNS, runReader } from '../rows/runs.ts'
+import { liveStates, RUN_COLUMNS, runReader } from '../rows/runs.ts'
 import { postgresDialect } from './dialect.ts'
 import { lockRuns } from './fences.ts'
 import type { PostgresDatabase, Session } from './session.ts'
@@ -56,40 +56,6 @@ export const runMethods = (db: PostgresDatabase, now: () => string) =>
           [sync, mode, kind, workflowId, workflowRunId, config, now(), purpose, of],
         )
         return { run: runOfRow(row!) }
-      })
-    },
-    async addWarnings(run, warnings) {
-      await db.transaction(async (session) => {
-        const row = await session.one(
-          `SELECT warnings FROM runs WHERE id = $1 AND state IN (${liveStates}) FOR NO KEY UPDATE`,
-          [run],
-        )
-        if (!row) return
-        const all = mergeWarnings(row['warnings'] as string[], warnings)
-        await session.run('UPDATE runs SET warnings = $1::json WHERE id = $2', [
-          JSON.stringify(all),
-          run,
-        ])
-      })
-    },
-    async bindDestination(run, destination, { keyFingerprint, warnings, schema }) {
-      const { sync, origin, orgId, objectType, matchingProperty } = destination
-      return await db.transaction(async (session) => {
-        // A destination that exists is written as it is, because only what was written is returned.
-        const row = await session.one(
-          `INSERT INTO destinations (sync, origin, org_id, object_type, matching_property)
-           VALUES ($1, $2, $3, $4, $5)
-           ON CONFLICT (sync, origin, org_id, object_type, matching_property)
-             DO UPDATE SET sync = excluded.sync RETURNING id`,
-          [sync, origin, orgId, objectType, matchingProperty],
-        )
-        const id = Number(row!['id'])
-        await session.run(
-          `UPDATE runs SET destination = $1, key_fingerprint = $2, warnings = $3::json, properties = $4::json
-           WHERE id = $5`,
-          [id, keyFingerprint, JSON.stringify(warnings), JSON.stringify(schema), run],
-        )
-        return id
       })
     },
   }) satisfies Partial<LedgerIdentity & Runs>

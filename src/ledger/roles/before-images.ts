@@ -1,6 +1,5 @@
 // Before-images: what the record of a row held right before the row was sent, property by property.
 
-import type { KeptCounts } from '../../core/domain/books.ts'
 import type { ItemState } from '../../core/domain/outcomes.ts'
 import type { RowVerdict } from '../../core/domain/row-changes.ts'
 import type { LedgerPage, PlannedItem } from './outbox.ts'
@@ -69,8 +68,6 @@ export interface BeforeImages {
       readonly mentions?: string | undefined
     },
   ): Promise<readonly ImagedItem[]>
-  /** Kept values of rows that were written, or left as they are. */
-  keptCounts(run: number): Promise<KeptCounts>
   imageCounts(run: number): Promise<Readonly<Record<RowVerdict, number>>>
   /** Planned items above `after` that have no image, in order. Only an empty page says that there are no more. */
   withoutImage(run: number, page: LedgerPage): Promise<readonly PlannedItem[]>

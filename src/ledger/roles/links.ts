@@ -134,18 +134,6 @@ export interface ReportedLink extends LinkPlace, LinkEdge, LinkTarget {
   readonly inDoubt: boolean
 }
 
-/** Links that were left over or waiting, of one association, state, code, reason and column. */
-export interface LinkGroup {
-  readonly association: string
-  readonly state: LinkState
-  readonly code: string | null
-  readonly reason: string | null
-  readonly column: string | null
-  readonly links: number
-  /** The first of them. */
-  readonly example: LinkPlace
-}
-
 /** What is known of a link in a destination, from the run that found it out last. */
 export interface KnownLink extends LinkEdge, LinkTarget {
   readonly state: KnownLinkState
@@ -300,8 +288,6 @@ export interface KnownLinks {
     run: number,
     options: { readonly after: string | null; readonly limit: number; readonly isParked?: true },
   ): Promise<{ readonly links: readonly KnownLink[]; readonly next: string | null }>
-  /** Whether anything is known of links in the run's destination that are not linked: a run with the task `links` would take them. */
-  hasLeftLinks(run: number): Promise<boolean>
   /**
    * Records of the type, at most 1,000, are gone: what is known of links holds only while both records are those that were linked, in
    * each destination of the origin and org. Links to such a record are waiting, and those of other destinations from it; those of
@@ -323,7 +309,6 @@ export interface LinkReports {
     },
   ): Promise<LinkPage<ReportedLink>>
   /** Links that are rejected or waiting, by association, state, code, reason and column, most frequent first. */
-  linkGroups(run: number, options?: { readonly isLeft?: boolean }): Promise<readonly LinkGroup[]>
 }
 
 export interface Links extends LinkStaging, LinkOutbox, KnownLinks, LinkReports {}

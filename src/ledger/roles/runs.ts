@@ -121,11 +121,11 @@ export interface Runs {
     sync?: string
     limit: number
     purposes?: readonly Purpose[]
+    /** Only those that were opened to apply the plan of this number. */
+    plan?: number
   }): Promise<readonly Run[]>
-  /** The retries of a run, and the retries of these, oldest first. */
-  retries(run: number): Promise<readonly Run[]>
-  /** The undos of a run, oldest first. */
-  undos(run: number): Promise<readonly Run[]>
+  /** The undos of a run, or its retries and the retries of these, oldest first. */
+  laterRuns(run: number, purpose: 'retry' | 'undo'): Promise<readonly Run[]>
   /** Does nothing to a closed run. */
   setRunState(
     id: number,

@@ -13,7 +13,6 @@ import {
 import type {
   KnownLink,
   LinkEdge,
-  LinkGroup,
   LinkPlace,
   LinkTarget,
   PlannedLink,
@@ -81,17 +80,6 @@ export const reportedLinkOfRow = (row: Row): ReportedLink => ({
   reason: text(row['reason']),
   detail: text(row['detail']),
   inDoubt: Number(row['in_doubt']) === 1,
-})
-
-/** Of links counted by kind. */
-export const linkGroupOfRow = (row: Row): LinkGroup => ({
-  association: String(row['association']),
-  state: row['state'] as LinkState,
-  code: text(row['code']),
-  reason: text(row['reason']),
-  column: text(row['column']),
-  links: Number(row['links']),
-  example: placeOfRow(row),
 })
 
 /** Of `known_links`. */

@@ -1,33 +1,14 @@
 // Runs and destinations: a unique index holds each sync to one live run.
 
-import { LedgerError } from '../../core/errors.ts'
 import { fileNumber } from '../../sqlite/file-identity.ts'
 import { copyMark } from '../copy-mark.ts'
 import type { LedgerIdentity } from '../roles/identity.ts'
-import type { Destination, Run, Runs } from '../roles/runs.ts'
-import { liveStates, mergeWarnings, runReader } from '../rows/runs.ts'
+import type { Run, Runs } from '../roles/runs.ts'
+import { liveStates, runReader } from '../rows/runs.ts'
 import type { SqliteDatabase } from './database.ts'
 import { sqliteDialect } from './dialect.ts'
 
 export const runOfRow = runReader(sqliteDialect)
-
-/** The destination's id; made if it is new. */
-function destinationId(db: SqliteDatabase, destination: Destination): number {
-  const { sync, origin, orgId, objectType, matchingProperty } = destination
-  const values = [sync, origin, orgId, objectType, matchingProperty]
-  db.sql(
-    `INSERT INTO destinations (sync, origin, org_id, object_type, matching_property)
-     VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-  ).run(...values)
-  const row = db
-    .sql(
-      `SELECT id FROM destinations WHERE sync = ? AND origin = ? AND org_id = ?
-       AND object_type = ? AND matching_property = ?`,
-    )
-    .get(...values)
-  if (!row) throw new LedgerError('ledger_failed', `The ledger ${db.path} lost a destination`)
-  return Number(row['id'])
-}
 
 type Opening = Parameters<Runs['openRun']>[0]
 
@@ -67,25 +48,6 @@ export const runMethods = (db: SqliteDatabase, now: () => string) =>
           )
           .get(sync, mode, kind, workflowId, workflowRunId, config, now(), purpose, of)
         return { run: runOfRow(row!) }
-      })
-    },
-    async addWarnings(run, warnings) {
-      db.transaction(() => {
-        const row = db
-          .sql(`SELECT warnings FROM runs WHERE id = ? AND state IN (${liveStates})`)
-          .get(run)
-        if (!row) return
-        const all = mergeWarnings(JSON.parse(String(row['warnings'])) as string[], warnings)
-        db.sql('UPDATE runs SET warnings = ? WHERE id = ?').run(JSON.stringify(all), run)
-      })
-    },
-    async bindDestination(run, destination, { keyFingerprint, warnings, schema }) {
-      return db.transaction(() => {
-        const id = destinationId(db, destination)
-        db.sql(
-          'UPDATE runs SET destination = ?, key_fingerprint = ?, warnings = ?, properties = ? WHERE id = ?',
-        ).run(id, keyFingerprint, JSON.stringify(warnings), JSON.stringify(schema), run)
-        return id
       })
     },
   }) satisfies Partial<LedgerIdentity & Runs>

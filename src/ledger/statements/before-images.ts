@@ -7,7 +7,7 @@ import { KEPT_REASONS } from '../../core/domain/protection.ts'
 import type { BeforeImage, BeforeImages, ImagedItem } from '../roles/before-images.ts'
 import { PLANNED_COLUMNS, plannedOfRow, watermarkOf } from '../rows/items.ts'
 import { sqlList, text, type Row } from '../rows/values.ts'
-import { COLUMN_MAX, type SqlDialect, type StatementRunner } from './engine.ts'
+import { type SqlDialect, type StatementRunner } from './engine.ts'
 import { DESTINATION, type LinkSql } from './link-sql.ts'
 
 const imageOfRow = (row: Row): BeforeImage => ({
@@ -151,11 +151,6 @@ export const beforeImageStatements = (db: StatementRunner, sql: LinkSql) => {
         'sent',
       )
       return rows.map(imagedOfRow)
-    },
-
-    async keptCounts(run) {
-      const row = await db.one(keptCountsSql({ join, eachOf }), [run, 1, COLUMN_MAX])
-      return keptCountsOfRow(row).kept
     },
 
     async imageCounts(run) {

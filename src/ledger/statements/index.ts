@@ -2,6 +2,7 @@
 
 import type { StatementRunner } from './engine.ts'
 import type { LinkSql } from './link-sql.ts'
+import type { TransactionRunner } from './transaction.ts'
 import { beforeImageStatements } from './before-images.ts'
 import { leftoverStatements } from './leftovers.ts'
 import { correctionStatements } from './corrections.ts'
@@ -13,7 +14,7 @@ import { runStatements } from './runs.ts'
 import { streamStatements } from './streams.ts'
 import { syncStatements } from './syncs.ts'
 
-export const sharedMethods = (db: StatementRunner, dialect: LinkSql) => ({
+export const sharedMethods = (db: StatementRunner & TransactionRunner, dialect: LinkSql) => ({
   ...runStatements(db, dialect),
   ...syncStatements(db, dialect),
   ...leftoverStatements(db, dialect),

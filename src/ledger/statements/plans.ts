@@ -1,20 +1,10 @@
 // Plans and the runs that apply them, as every engine reads them.
 
 import type { Plans } from '../roles/plans.ts'
-import { RUN_COLUMNS, runReader } from '../rows/runs.ts'
 import type { SqlDialect, StatementRunner } from './engine.ts'
 
 export const planStatements = (db: StatementRunner, dialect: SqlDialect) =>
   ({
-    async runsOfPlan(sync, plan) {
-      const rows = await db.all(
-        `SELECT ${RUN_COLUMNS} FROM runs WHERE sync = $1 AND mode = 'run' AND CAST(config ->> 'plan' AS integer) = $2
-         ORDER BY id`,
-        [sync, plan],
-      )
-      return rows.map(runReader(dialect))
-    },
-
     async plannedOtherwise(run, plan, limit) {
       const { join, collate } = dialect
       const planned = "SELECT key, hash FROM items WHERE run = $1 AND state = 'pending'"

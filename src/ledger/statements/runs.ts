@@ -3,10 +3,18 @@
 import type { LedgerIdentity } from '../roles/identity.ts'
 import type { RunCounters, Runs } from '../roles/runs.ts'
 import { LOOK_UPS_STEP } from '../../core/domain/look-ups.ts'
-import { destinationOfRow, liveStates, RUN_COLUMNS, runReader } from '../rows/runs.ts'
+import {
+  destinationOfRow,
+  liveStates,
+  mergeWarnings,
+  RUN_COLUMNS,
+  runReader,
+} from '../rows/runs.ts'
 import { countsOfRow, sqlList } from '../rows/values.ts'
 import { LINK_COUNTERS } from './links/slices.ts'
-import type { SqlDialect, StatementRunner } from './engine.ts'
+import type { StatementRunner } from './engine.ts'
+import type { LinkSql } from './link-sql.ts'
+import { read, write, type TransactionRunner } from './transaction.ts'
 
 /** Of the segments. */
 const SUMS = ['planned', 'created', 'updated', 'skipped', 'rejected'] as const
@@ -27,7 +35,7 @@ async function withLinks(
 }
 
 // oxlint-disable-next-line max-lines-per-function -- a table of methods, none of them long
-export function runStatements(db: StatementRunner, dialect: SqlDialect) {
+export function runStatements(db: StatementRunner & TransactionRunner, dialect: LinkSql) {
   const runOfRow = runReader(dialect)
   return {
     async project() {
@@ -46,31 +54,56 @@ export function runStatements(db: StatementRunner, dialect: SqlDialect) {
       const row = await db.one(`SELECT ${RUN_COLUMNS} FROM runs WHERE id = $1`, [id])
       return row ? runOfRow(row) : null
     },
-    async runs({ sync, limit, purposes }) {
+    async runs({ sync, limit, purposes, plan }) {
       const which = `mode = 'run'${purposes === undefined ? '' : ` AND purpose IN (${sqlList(purposes)})`}`
       const ofSync = sync === undefined ? '' : 'AND sync = $2'
+      const ofPlan =
+        plan === undefined ? '' : `AND CAST(config ->> 'plan' AS integer) = ${Math.trunc(plan)}`
       const rows = await db.all(
-        `SELECT ${RUN_COLUMNS} FROM runs WHERE ${which} ${ofSync} ORDER BY id DESC LIMIT $1`,
+        `SELECT ${RUN_COLUMNS} FROM runs WHERE ${which} ${ofSync} ${ofPlan} ORDER BY id DESC LIMIT $1`,
         sync === undefined ? [limit] : [limit, sync],
       )
       return rows.map(runOfRow)
     },
-    async retries(run) {
+    async addWarnings(run, warnings) {
+      await db.transact(function* () {
+        const [row] = yield* read(
+          `SELECT warnings FROM runs WHERE id = $1 AND state IN (${liveStates}) ${dialect.lock}`,
+          [run],
+        )
+        if (!row) return
+        const all = mergeWarnings(dialect.json(row['warnings']) as string[], warnings)
+        yield* write('UPDATE runs SET warnings = $1 WHERE id = $2', [JSON.stringify(all), run])
+      })
+    },
+    async bindDestination(run, destination, { keyFingerprint, warnings, schema }) {
+      const { sync, origin, orgId, objectType, matchingProperty } = destination
+      const facts = [keyFingerprint, JSON.stringify(warnings), JSON.stringify(schema)]
+      return await db.transact(function* () {
+        // A destination that exists is written as it is, because only what was written is returned.
+        const [row] = yield* read(
+          `INSERT INTO destinations (sync, origin, org_id, object_type, matching_property)
+           VALUES ($1, $2, $3, $4, $5)
+           ON CONFLICT (sync, origin, org_id, object_type, matching_property)
+             DO UPDATE SET sync = excluded.sync RETURNING id`,
+          [sync, origin, orgId, objectType, matchingProperty],
+        )
+        const id = Number(row!['id'])
+        yield* write(
+          'UPDATE runs SET destination = $1, key_fingerprint = $2, warnings = $3, properties = $4 WHERE id = $5',
+          [id, ...facts, run],
+        )
+        return id
+      })
+    },
+    async laterRuns(run, purpose) {
+      const again = `UNION SELECT runs.id FROM chain ${dialect.join} runs ON runs.of_run = chain.id AND runs.mode = 'run'
+             AND runs.purpose = 'retry'`
       const rows = await db.all(
         `WITH RECURSIVE chain (id) AS (
-           SELECT id FROM runs WHERE of_run = $1 AND mode = 'run' AND purpose = 'retry'
-           UNION
-           SELECT runs.id FROM chain ${dialect.join} runs ON runs.of_run = chain.id AND runs.mode = 'run'
-             AND runs.purpose = 'retry')
+           SELECT id FROM runs WHERE of_run = $1 AND mode = 'run' AND purpose = $2 ${purpose === 'retry' ? again : ''})
          SELECT ${RUN_COLUMNS} FROM runs WHERE id IN (SELECT id FROM chain) ORDER BY id`,
-        [run],
-      )
-      return rows.map(runOfRow)
-    },
-    async undos(run) {
-      const rows = await db.all(
-        `SELECT ${RUN_COLUMNS} FROM runs WHERE of_run = $1 AND mode = 'run' AND purpose = 'undo' ORDER BY id`,
-        [run],
+        [run, purpose],
       )
       return rows.map(runOfRow)
     },

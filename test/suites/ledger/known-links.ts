@@ -259,16 +259,13 @@ export function knownLinkTests(open: Open): void {
 
   it('what was left before the ledger was restored waits for its row', async () => {
     const { run: earlier } = await linkedRun(ledger, [['a', 'x']], () => 'target_missing')
-    expect(await ledger.hasLeftLinks(earlier)).toBe(true)
     const restored = await opened.restored()
-    expect(await restored.hasLeftLinks(earlier)).toBe(false)
     const task = await stagedLinks(restored, [], { task: { purpose: 'links' } })
     expect(await restored.carryLinks(task.run, task.stageFence, { of: 'all left' })).toBe(0)
     const waiting = { after: null, limit: 10, isParked: true } as const
     expect((await restored.knownLinks(task.run, waiting)).links).toEqual([])
     await close(restored, task.run)
     const { run } = await linkedRun(restored, [['a', 'x']], () => 'target_missing')
-    expect(await restored.hasLeftLinks(run)).toBe(true)
     expect((await restored.knownLinks(run, waiting)).links).toMatchObject([{ key: 'a' }])
   })
 }

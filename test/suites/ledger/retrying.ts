@@ -105,18 +105,22 @@ export function retryingTests(open: Open): void {
     it('names the run that it is of, which knows its retries and theirs, oldest first', async () => {
       const of = await leftOver()
       expect(await ledger.run(of)).toMatchObject({ purpose: 'sync', of: null })
-      expect(await ledger.retries(of)).toEqual([])
+      expect(await ledger.laterRuns(of, 'retry')).toEqual([])
       const first = await retry(of, [[2, 'refused']])
       const plan = await openRun(ledger, 'plan', 'contacts', 'import', { purpose: 'retry', of })
       await ledger.discard(plan.id)
       await openRun(ledger, 'plan', 'contacts', 'import', { purpose: 'retry', of })
       const second = await retry(of, [[3, 'conflict']])
       expect(await ledger.run(second)).toMatchObject({ purpose: 'retry', of })
-      expect((await ledger.retries(of)).map(({ id }) => id)).toEqual([first, second])
+      expect((await ledger.laterRuns(of, 'retry')).map(({ id }) => id)).toEqual([first, second])
       // A retry of a retry takes rows of the first run as well.
       const third = await retry(first, [[1, 'refused']])
-      expect((await ledger.retries(of)).map(({ id }) => id)).toEqual([first, second, third])
-      expect((await ledger.retries(first)).map(({ id }) => id)).toEqual([third])
+      expect((await ledger.laterRuns(of, 'retry')).map(({ id }) => id)).toEqual([
+        first,
+        second,
+        third,
+      ])
+      expect((await ledger.laterRuns(first, 'retry')).map(({ id }) => id)).toEqual([third])
       const [item] = await ledger.report(second, { states: ['created'], after: 0, limit: 1 })
       expect(item).toMatchObject({ ordinal: 1, of: 3 })
     })

@@ -45,7 +45,8 @@ const reportOf = async ({ ledger }: Scene, { run }: RunEnd) =>
     limitPerMinute: null,
   })
 
-const keptOf = (scene: Scene, { run }: RunEnd) => scene.ledger.keptCounts(run)
+const keptOf = async (scene: Scene, { run }: RunEnd) =>
+  (await scene.ledger.books(run)).kept ?? { values: 0, rows: 0 }
 
 /** The runs that wrote what a run kept, as its images have them. */
 async function sinceOf({ ledger }: Scene, { run }: RunEnd) {

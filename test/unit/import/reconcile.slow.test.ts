@@ -526,7 +526,7 @@ test('a retry sends what a run left over, and only that', async () => {
   expect(item).toMatchObject({ of: 2, line: 3 })
   const left = { states: ['invalid'], after: 0, limit: 9, isLeft: true } as const
   expect(await scene.ledger.report(first.run, left)).toEqual([])
-  expect((await scene.ledger.retries(first.run)).map(({ id }) => id)).toEqual([
+  expect((await scene.ledger.laterRuns(first.run, 'retry')).map(({ id }) => id)).toEqual([
     again.run,
     corrected.run,
   ])

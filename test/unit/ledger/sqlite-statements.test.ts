@@ -148,7 +148,7 @@ async function wholeLife(ledger: Ledger): Promise<void> {
   await ledger.retryRows(run, { codes: ['a'], reasons: ['b'] }, { after: 0, limit: 10 })
   const correction = await ledger.addCorrections(run, null, [{ ordinal: 1, raw: [] }])
   await ledger.retryRows(run, { correction }, { after: 0, limit: 10 })
-  await ledger.retries(run)
+  await ledger.laterRuns(run, 'retry')
   await ledger.timeline(run, 10)
   await reconciled(ledger)
   await imaged(ledger)
@@ -167,7 +167,6 @@ async function imaged(ledger: Ledger): Promise<void> {
   await ledger.noteAfter(run, [{ ordinal: 1, after: '{}' }])
   await ledger.imagesOf(run, [1])
   await ledger.images(run, { verdicts: ['update'], after: 0, limit: 10 })
-  await ledger.keptCounts(run)
   await ledger.withoutImage(run, { after: 0, limit: 10 })
   await close(ledger, run)
 }

@@ -150,11 +150,5 @@ export function knownLinkMethods(
         next: rows.length < limit ? null : JSON.stringify(knownPlaceOfRow(rows.at(-1)!)),
       }
     },
-
-    async hasLeftLinks(run) {
-      const { table, on } = sql.knownLeft('known', DESTINATION)
-      const left = `SELECT 1 FROM ${table} WHERE ${on} AND ${isSinceRestore('known')} LIMIT 1`
-      return (await db.one(left, [run])) !== undefined
-    },
   }
 }

@@ -2,14 +2,7 @@
 
 import { LEDGER_ROWS_MAX } from '../../../core/limits.ts'
 import type { LinkReports } from '../../roles/links.ts'
-import {
-  edgeColumns,
-  leftLinkStates,
-  linkGroupOfRow,
-  linkRejectStates,
-  placeOfRow,
-  reportedLinkOfRow,
-} from '../../rows/links.ts'
+import { edgeColumns, leftLinkStates, placeOfRow, reportedLinkOfRow } from '../../rows/links.ts'
 import type { StatementRunner } from '../engine.ts'
 import { DESTINATION, exists, type LinkSql } from '../link-sql.ts'
 import { endOfSliceSql } from './slices.ts'
@@ -20,9 +13,6 @@ const SCANNED = 10 * LEDGER_ROWS_MAX
 const REPORTED_COLUMNS = `links.ordinal, links.number, own.line, ${edgeColumns('links')}, links."column", links.state, links.attempts,
   links.source_id, links.target_id, links.replaced_id, links.http_status, links.request_id, links.code, links.reason,
   links.detail, links.in_doubt`
-
-/** Its place in one number, which the smallest link of a group has the smallest of. */
-const PLACE = '(CAST(links.ordinal AS bigint) * 2147483648 + links.number)'
 
 /** Whether a link that was left over or waiting is so still. One that was linked before the run is, where the run has not sent it. */
 const isLeftStill = (sql: LinkSql): string =>
@@ -50,17 +40,6 @@ export function linkReports(db: StatementRunner, sql: LinkSql): LinkReports {
       const links = rows.map(reportedLinkOfRow)
       const last = links.length === most ? rows.at(-1) : end
       return { links, next: last ? placeOfRow(last) : null }
-    },
-
-    async linkGroups(run, { isLeft = false } = {}) {
-      const rows = await db.all(
-        `SELECT association, state, code, reason, "column", count(*) AS links,
-           min(${PLACE}) / 2147483648 AS ordinal, min(${PLACE}) % 2147483648 AS number
-         FROM links WHERE links.run = $1 AND links.state IN ('target_missing', ${linkRejectStates}) ${isLeft ? `AND ${left}` : ''}
-         GROUP BY association, state, code, reason, "column" ORDER BY links DESC, ordinal, number LIMIT 1000`,
-        [run],
-      )
-      return rows.map(linkGroupOfRow)
     },
   }
 }
