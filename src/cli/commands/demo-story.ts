@@ -94,7 +94,11 @@ async function importFiles(terminal: Terminal, { context, title, step }: Demo): 
   for (const { state, count } of books.flatMap(({ rows }) => rows.states))
     counts[state as ItemState] = (counts[state as ItemState] ?? 0) + count
   const read = sumOf(books, ({ rows }) => rows.read)
-  terminal.out(`  ${equationText('row', read, counts)}. ${balance(terminal, books)}`)
+  const isBalanced = books.every(({ balanced }) => balanced)
+  const said = isBalanced ? 'The books balance.' : 'The books do not balance.'
+  const styled = terminal.style(isBalanced ? 'green' : 'yellow', said)
+  for (const line of wrapped(`${equationText('row', read, counts)}. ${said}`, 2, WIDTH))
+    terminal.out(line.replace(said, styled))
 }
 
 const sumOf = <Item>(items: readonly Item[], count: (item: Item) => number): number =>
@@ -132,7 +136,7 @@ async function correctRejects(terminal: Terminal, demo: Demo): Promise<void> {
       WIDTH - 2,
     ),
   )
-  for (const line of wrapped(safeText(accepted[0]!, 200), 2, WIDTH)) terminal.out(line)
+  terminal.out(`  ${safeText(accepted[0]!.split(',')[0]!, WIDTH - 2)}`)
 
   title('3. Corrected as in a spreadsheet, and sent again (records-sync retry --file)')
   const say = ({ last }: Pick<LastRun, 'last'>, text: string) =>

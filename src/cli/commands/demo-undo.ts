@@ -39,7 +39,9 @@ export async function planAndUndo(terminal: Terminal, demo: Demo): Promise<void>
 
   await step(() => run(context, sync, { detach: false, plan: planned.plan }))
   const applied = await accountOf(context, sync)
-  terminal.out(`  run ${applied.last.id} does just that: ${booksOf(applied.account).rows.text}`)
+  const { created, updated } = applied.account.run.rows!
+  const done = `${formatNumber(created)} created + ${formatNumber(updated)} updated`
+  terminal.out(`  run ${applied.last.id} does just that: ${done}`)
   const { key, value } = await editInCrm(service)
   terminal.out(`  Meanwhile a person in the CRM sets ${key} to ${value}`)
 
@@ -53,9 +55,9 @@ export async function planAndUndo(terminal: Terminal, demo: Demo): Promise<void>
   const books = booksOf(account)
   const rowsOf = (name: string) => books.rows.states.find(({ state }) => state === name)?.count ?? 0
   const deleted = books.deletions?.states.find(({ state }) => state === 'deleted')?.count ?? 0
-  const done = `${rowsOf('updated')} restored, ${deleted} deleted`
+  const undone = `${rowsOf('updated')} restored, ${deleted} deleted`
   const left = `${rowsOf('protected')} left, because a person changed it`
-  terminal.out(`  run ${last.id}: ${terminal.style('green', done)}, ${left}`)
+  terminal.out(`  run ${last.id}: ${terminal.style('green', undone)}, ${left}`)
 }
 
 function printChanges(terminal: Terminal, { changes: rows }: SaidPlan): void {
