@@ -102,7 +102,7 @@ test('says what a run changes by verdict, property and row, and writes nothing',
 
 test.each([
   ['create', { create: 49, exists: 1 }],
-  ['update', { absent: 49, update: 1 }],
+  ['update', { not_found: 49, update: 1 }],
 ] as const)('says what the mode %s leaves as it is', async (mode, verdicts) => {
   const scene = await project(`mode: ${mode}`, [{ id: 1, name: 'Old 1' }])
   const found = jsonOf(await scene.plan({ diff: true }, { json: true }))

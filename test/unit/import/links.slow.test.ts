@@ -225,7 +225,7 @@ test.each(['upsert', 'create'] as const)(
     const end = await scene.links({ through: bare })
     expect(end.books.links).toMatchObject({ read: 2, states: { linked: 1, refused: 1 } })
     expect(await targetsOf(scene, 'C-1')).toEqual([zebra])
-    expect(await rejects(scene, end.run)).toEqual([[0, 'rejected', 'source_missing', 'company']])
+    expect(await rejects(scene, end.run)).toEqual([[0, 'refused', 'source_missing', 'company']])
   },
 )
 
@@ -261,7 +261,7 @@ test('a target that does not exist is an error, or is left out, where the sync s
     state: 'complete_with_rejects',
     books: { states: { created: 1 }, links: { states: { refused: 1 } } },
   })
-  expect(await rejects(scene, first.run)).toEqual([[1, 'rejected', 'target_missing', 'company']])
+  expect(await rejects(scene, first.run)).toEqual([[1, 'refused', 'target_missing', 'company']])
   const skipping = await linking({ missing: 'skip' })
   skipping.rows(COLUMNS, [['C-1', 'Ada', 'acme.example']])
   expect(await skipping.run()).toMatchObject({
@@ -331,7 +331,7 @@ test('record ids: one that does not exist is an outcome of its link alone', asyn
   expect(run).toMatchObject({
     books: { states: { created: 2 }, links: { states: { linked: 1, refused: 1 } } },
   })
-  expect(await rejects(scene, run.run)).toEqual([[1, 'rejected', 'target_missing', 'company']])
+  expect(await rejects(scene, run.run)).toEqual([[1, 'refused', 'target_missing', 'company']])
 })
 
 test('a cell that cannot be a key rejects its link, and nothing else of the row', async () => {
@@ -345,7 +345,7 @@ test('a cell that cannot be a key rejects its link, and nothing else of the row'
     state: 'complete_with_rejects',
     books: { states: { created: 1 }, links: { read: 1, states: { refused: 1 } } },
   })
-  expect(await rejects(scene, run.run)).toEqual([[1, 'rejected', 'not_a_key', 'company']])
+  expect(await rejects(scene, run.run)).toEqual([[1, 'refused', 'not_a_key', 'company']])
 })
 
 test('two records with the key of the target: the link is rejected', async () => {
@@ -353,7 +353,7 @@ test('two records with the key of the target: the link is rejected', async () =>
   await made(scene, COMPANY, 'svc_name', ['Acme', 'Acme'])
   scene.rows(COLUMNS, [['C-1', 'Ada', 'Acme']])
   const run = await scene.run()
-  expect(await rejects(scene, run.run)).toEqual([[1, 'rejected', 'ambiguous_target', 'company']])
+  expect(await rejects(scene, run.run)).toEqual([[1, 'refused', 'ambiguous_target', 'company']])
 })
 
 test('a row that was not written has no links yet; one that maps is linked by a later run', async () => {
@@ -365,7 +365,7 @@ test('a row that was not written has no links yet; one that maps is linked by a 
     states: { not_found: 1 },
     links: { states: { not_wanted: 1 } },
   })
-  expect(await rejects(scene, run.run)).toEqual([[1, 'skipped', 'row_spared', 'company']])
+  expect(await rejects(scene, run.run)).toEqual([[1, 'not_wanted', 'row_spared', 'company']])
 })
 
 test('of several links that runs have left, where one is allowed, the one that was read last is taken up', async () => {
@@ -878,7 +878,7 @@ test('two rows that name the only place of a record by two values: the last one 
   ])
   const run = await scene.run()
   expect(run.books.links).toMatchObject({ states: { linked: 2, not_wanted: 1 } })
-  expect(await rejects(scene, run.run)).toEqual([[1, 'skipped', 'one_source', 'company']])
+  expect(await rejects(scene, run.run)).toEqual([[1, 'not_wanted', 'one_source', 'company']])
   expect(await targetsOf(scene, 'C-1')).toEqual([])
   expect(await targetsOf(scene, 'C-3')).toHaveLength(1)
   expect(run.state).toBe('complete')
@@ -901,7 +901,7 @@ test('the place that one slice has given is taken by a later link: no link of th
   const run = await scene.run()
   expect(run.books.links).toMatchObject({ read: 1_002, states: { linked: 1 }, replaced: 1 })
   expect(isBalanced(run.books)).toBe(true)
-  expect((await rejects(scene, run.run))[0]).toEqual([1, 'skipped', 'one_source', 'company'])
+  expect((await rejects(scene, run.run))[0]).toEqual([1, 'not_wanted', 'one_source', 'company'])
   expect(await targetsOf(scene, 'C-1')).toEqual([])
   expect(await targetsOf(scene, 'C-2')).toHaveLength(1)
   const before = asked(scene).links

@@ -51,7 +51,7 @@ describe('the look-up of planned rows', () => {
 
   it.each([
     ['create', { k0: 'create', k1: 'exists', k2: 'exists' }],
-    ['update', { k0: 'absent', k1: 'update', k2: 'equal' }],
+    ['update', { k0: 'not_found', k1: 'update', k2: 'equal' }],
   ] as const)('says what the mode %s leaves as it is', async (mode, verdicts) => {
     const scene = await importScene(NAMES, { mode })
     const { id } = (await createOne(scene, 'k1', 'theirs')) as { id: string }
@@ -110,7 +110,7 @@ describe('the look-up of planned rows', () => {
     )
     const plan = await stagedPlan(scene)
     expect(await plan.lookUp()).toMatchObject({ done: true, rows: 3, requests: 1 })
-    expect(await plan.verdicts()).toEqual({ k1: 'exists', k2: 'absent' })
+    expect(await plan.verdicts()).toEqual({ k1: 'exists', k2: 'not_found' })
   })
 
   it('takes a sample that is spread evenly, and goes on with all of them', async () => {

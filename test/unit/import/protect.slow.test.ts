@@ -102,13 +102,13 @@ onSampledLedgers('on_conflict: theirs', () => {
     await change(scene, 'k1', { svc_first_name: 'person' })
     scene.rows(HEAD, [['k1', 'A2', 'B1']])
     const kept = await scene.run(fast)
-    expect(states(kept)).toEqual({ state: 'complete', kept: 1 })
+    expect(states(kept)).toEqual({ state: 'complete', protected: 1 })
     expect(
       await scene.ledger.images(kept.run, { after: 0, limit: 9, verdicts: ROW_VERDICTS }),
-    ).toMatchObject([{ verdict: 'kept', state: 'kept', keptValues: 1 }])
+    ).toMatchObject([{ verdict: 'protected', state: 'protected', keptValues: 1 }])
     expect(states(await scene.run(fast))).toEqual({ state: 'complete', unchanged: 1 })
     scene.rows(HEAD, [['k1', 'A3', 'B1']])
-    expect(states(await scene.run(fast))).toEqual({ state: 'complete', kept: 1 })
+    expect(states(await scene.run(fast))).toEqual({ state: 'complete', protected: 1 })
     expect(await namesOf(scene, 'k1')).toEqual(['person', 'B1'])
   })
 
@@ -157,7 +157,7 @@ onSampledLedgers('on_conflict: theirs', () => {
     await scene.client.createRecord(CONTACT, { svc_external_id: 'k1', svc_first_name: 'person' })
     scene.rows(HEAD, [['k1', 'A1', '']])
     const end = await scene.run(fast)
-    expect(states(end)).toEqual({ state: 'complete', kept: 1 })
+    expect(states(end)).toEqual({ state: 'complete', protected: 1 })
     expect(await scene.ledger.acceptedRecords(end.run, ['k1'])).toEqual(new Map())
   })
 
@@ -179,8 +179,8 @@ onSampledLedgers('on_conflict: theirs', () => {
     await scene.client.deleteRecord(CONTACT, (await scene.held('k1'))!.id)
     await scene.client.createRecord(CONTACT, { svc_external_id: 'k1', svc_first_name: 'person' })
     scene.rows(HEAD, [['k1', 'A2', '']])
-    expect(states(await scene.run(fast))).toEqual({ state: 'complete', kept: 1 })
-    expect(states(await scene.run(fast))).toEqual({ state: 'complete', kept: 1 })
+    expect(states(await scene.run(fast))).toEqual({ state: 'complete', protected: 1 })
+    expect(states(await scene.run(fast))).toEqual({ state: 'complete', protected: 1 })
   })
 
   it('applies to a property alone', async () => {
@@ -289,7 +289,7 @@ onSampledLedgers('a worker that dies', () => {
         })
       const end = await scene.run({ ...fast, through, tries: 2 })
       expect(isDead).toBe(true)
-      expect(states(end)).toEqual({ state: 'complete', updated: 1, kept: 1 })
+      expect(states(end)).toEqual({ state: 'complete', updated: 1, protected: 1 })
       expect(await keptOf(scene, end)).toMatchObject({ values: 2, rows: 2 })
       expect(await namesOf(scene, 'k1')).toEqual(['person', 'B2'])
       scene.rows(HEAD, [
@@ -316,7 +316,7 @@ describe('on_conflict: reject', () => {
       ['k2', 'A2', 'B2'],
     ])
     const end = await scene.run(fast)
-    expect(states(end)).toEqual({ state: 'complete_with_rejects', rejected: 1, updated: 1 })
+    expect(states(end)).toEqual({ state: 'complete_with_rejects', refused: 1, updated: 1 })
     expect(await namesOf(scene, 'k1')).toEqual(['person', 'B1'])
     const [row] = await scene.ledger.report(end.run, { states: ['refused'], after: 0, limit: 9 })
     expect(row).toMatchObject({
@@ -330,7 +330,7 @@ describe('on_conflict: reject', () => {
       'refused by the service, or set aside as others changed the record (changed_by_others)',
     )
     // A retry protects it too.
-    expect(states(await scene.retry(end.run, undefined, fast))).toMatchObject({ rejected: 1 })
+    expect(states(await scene.retry(end.run, undefined, fast))).toMatchObject({ refused: 1 })
     expect(await namesOf(scene, 'k1')).toEqual(['person', 'B1'])
     await change(scene, 'k1', { svc_first_name: 'A2' })
     expect(states(await scene.retry(end.run, undefined, fast))).toMatchObject({ updated: 1 })
@@ -408,7 +408,7 @@ describe('a reconciliation', () => {
     await scene.run(fast)
     await change(scene, 'k1', { svc_first_name: 'person' })
     const seen = await scene.reconcile({}, fast)
-    expect(states(seen)).toEqual({ state: 'complete', unchanged: 1, kept: 1 })
+    expect(states(seen)).toEqual({ state: 'complete', unchanged: 1, protected: 1 })
     expect(seen.differences).toEqual([])
     expect(seen.message).toBe(
       'both sides are equal, but for what is kept: 1 value of 1 row differs, and is kept as others changed it',
@@ -445,7 +445,7 @@ describe('a reconciliation', () => {
     scene.rows(HEAD, twoRows('A2', 'B2'))
     await scene.run(fast)
     const end = await scene.reconcile({ repair: true }, fast)
-    expect(states(end)).toEqual({ state: 'complete', unchanged: 1, kept: 1 })
+    expect(states(end)).toEqual({ state: 'complete', unchanged: 1, protected: 1 })
     expect(await namesOf(scene, 'k1')).toEqual(['person', 'B2'])
     // Others put back what was there before: only the source says something else now.
     await change(scene, 'k1', { svc_first_name: 'A1' })
@@ -463,7 +463,7 @@ describe('a reconciliation', () => {
     expect(states(end)).toEqual({
       state: 'complete_with_rejects',
       unchanged: 1,
-      unsent: 1,
+      not_sent: 1,
     })
     expect(end.differences).toMatchObject([{ key: 'k1', field: 'svc_first_name', repaired: false }])
     const [row] = await scene.ledger.report(end.run, { states: ['not_sent'], after: 0, limit: 9 })
@@ -480,9 +480,9 @@ describe('a reconciliation', () => {
     }
     await change(scene, 'k1', { svc_last_name: 'person' })
     const end = await scene.reconcile({ repair: true }, { ...fast, through })
-    expect(states(end)).toEqual({ state: 'complete', kept: 1 })
+    expect(states(end)).toEqual({ state: 'complete', protected: 1 })
     expect(end.differences).toEqual([])
-    expect(states(await scene.reconcile({}, fast))).toEqual({ state: 'complete', kept: 1 })
+    expect(states(await scene.reconcile({}, fast))).toEqual({ state: 'complete', protected: 1 })
   })
 
   it('keeps what write: if_empty would not write', async () => {
@@ -494,7 +494,7 @@ describe('a reconciliation', () => {
     scene.rows(HEAD, [['k1', 'A1', 'B1']])
     await scene.run(fast)
     const end = await scene.reconcile({ repair: true }, fast)
-    expect(states(end)).toEqual({ state: 'complete', kept: 1 })
+    expect(states(end)).toEqual({ state: 'complete', protected: 1 })
     expect(await namesOf(scene, 'k1')).toEqual(['person', 'B1'])
   })
 
@@ -535,7 +535,7 @@ onSampledLedgers('an undo', () => {
       ['k2', 'A2', 'B1'],
     ])
     const second = await scene.run(fast)
-    expect(states(second)).toEqual({ state: 'complete', updated: 1, kept: 1 })
+    expect(states(second)).toEqual({ state: 'complete', updated: 1, protected: 1 })
     await scene.undo(second.run, {}, fast)
     expect(await namesOf(scene, 'k1')).toEqual(['A1', null])
     expect(await namesOf(scene, 'k2')).toEqual(['person', 'B1'])

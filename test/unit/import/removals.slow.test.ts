@@ -476,12 +476,12 @@ describe('a person is asked', () => {
     scene.rows(COLUMNS, many(60))
     await scene.run()
     scene.rows(COLUMNS, many(50))
-    expect(countsOf(await scene.run())).toEqual({ removed: 10 })
+    expect(countsOf(await scene.run())).toEqual({ deleted: 10 })
     const wide = await sceneOf({ missing_rows: 'delete', missing_rows_max_percent: 50 })
     wide.rows(COLUMNS, many(60))
     await wide.run()
     wide.rows(COLUMNS, many(40))
-    expect(countsOf(await wide.run())).toEqual({ removed: 20 })
+    expect(countsOf(await wide.run())).toEqual({ deleted: 20 })
   })
 
   it('before the first one with 0, and where the source is another one', async () => {
@@ -640,7 +640,7 @@ describe('what is sent', () => {
         clientWith(client, {
           batchDelete: async () => ({
             data: [{ index: 0, status: 204 }],
-            summary: { total: 1, succeeded: 1, failed: 0 },
+            summary: { total: 1, succeeded: 1, outcome_unknown: 0 },
             requestId: null,
           }),
         }),
