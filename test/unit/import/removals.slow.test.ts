@@ -640,7 +640,7 @@ describe('what is sent', () => {
         clientWith(client, {
           batchDelete: async () => ({
             data: [{ index: 0, status: 204 }],
-            summary: { total: 1, succeeded: 1, outcome_unknown: 0 },
+            summary: { total: 1, succeeded: 1, failed: 0 },
             requestId: null,
           }),
         }),
