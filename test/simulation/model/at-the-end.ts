@@ -153,13 +153,13 @@ async function judgeSync(world: World, judge: Judge, sync: string): Promise<bool
 /** The next run of the copies brings everything in, and one more changes nothing. */
 async function judgeCopiesAtTheEnd(world: World, judge: Judge): Promise<void> {
   for (const round of ['first', 'last']) {
-    const before = world.services.log.changes.length
+    const before = world.services.log.ofCopies.length
     const run = world.start(COPIES, 'importSync', { sync: COPIES })
     if (!(await untilOver(world, judge, run.workflowId)) || isRefusedAsEmpty(world)) return
     const { how } = run.ended!
     if (how !== 'complete' && how !== 'complete_with_differences')
       judge.violate(`(i) at the end the ${round} run of ${COPIES} is ${how}`)
-    const written = world.services.log.changes.slice(before).filter(({ by }) => by === 'us')
+    const written = world.services.log.ofCopies.slice(before).filter(({ by }) => by === 'us')
     if (round === 'last' && written.length > 0)
       judge.violate(`(i) at the end the last run of ${COPIES} changes ${written.length} records`)
   }

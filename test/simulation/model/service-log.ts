@@ -3,6 +3,7 @@
 import type { Org, Rec } from '../../other-service/index.ts'
 import { isNumber, textOf } from '../../other-service/json.ts'
 import { watchOrg, Writers } from '../../other-service/watch-org.ts'
+import { COPIED_TYPE } from '../search/copies.ts'
 import { REPEATER } from '../network/network.ts'
 import { currentProcess } from '../world/process.ts'
 import { VALUE_MARK } from './sources.ts'
@@ -49,6 +50,8 @@ export function plainValues({ properties }: Rec): Record<string, string> {
 
 export class ServiceLog {
   readonly changes: Change[] = []
+  /** Of copies, which have the keys of other records. */
+  readonly ofCopies: Change[] = []
   readonly #now: () => number
   readonly #onChange: (change: Change) => void
   readonly #writers = new Writers()
@@ -56,6 +59,11 @@ export class ServiceLog {
   constructor(now: () => number, onChange: (change: Change) => void) {
     this.#now = now
     this.#onChange = onChange
+  }
+
+  #note(change: Change): void {
+    const isOfCopy = change.id.startsWith(COPIED_TYPE.slice(0, 3))
+    ;(isOfCopy ? this.ofCopies : this.changes).push(change)
   }
 
   /** Another writer works. */
@@ -78,7 +86,7 @@ export class ServiceLog {
     const code = (values ?? before)?.['code'] ?? ''
     const at = this.#now()
     const noted: Change = { at, org, id, code, values, before, by: 'others', isRestored: true }
-    this.changes.push(noted)
+    this.#note(noted)
     this.#onChange(noted)
   }
 
@@ -100,7 +108,7 @@ export class ServiceLog {
       const by = isOurs ? this.#writers.by : 'others'
       const change: Change = { at: this.#now(), org: org.id, id, code, values, before, by }
       const noted: Change = isRepeated && isOurs ? { ...change, isCopy: true } : change
-      this.changes.push(noted)
+      this.#note(noted)
       this.#onChange(noted)
     })
   }
