@@ -84,7 +84,7 @@ function staging(known: Known, { isWhole, rows }: Reading, isSingle: boolean): s
 /** What the link step forgets, and what it notes as having left the source, by the model. */
 function forget(known: Known, links: readonly string[], { isWhole, rows }: Reading): void {
   const wanted = new Set(
-    links.filter((link) => !link.endsWith(' skipped')).map((link) => link.split(' ')[0]),
+    links.filter((link) => !link.endsWith(' not_wanted')).map((link) => link.split(' ')[0]),
   )
   for (const [edge, one] of known)
     if (!wanted.has(edge) && (isWhole || rows[keyOf(edge)] !== undefined)) {

@@ -1,5 +1,11 @@
 // Rows of any content in every table of a SQLite ledger: what its columns may hold, whether or not a run would write it.
 
+import {
+  DELETION_STATES,
+  KNOWN_LINK_STATES,
+  ITEM_STATES,
+  LINK_STATES,
+} from '../../../src/core/domain/outcomes.ts'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { dice } from '../../other-service/random-habits.ts'
 
@@ -75,6 +81,10 @@ export function fillAnyRows(path: string, seed: number): void {
     if (table === 'runs' && name === 'id') return row % 3 === 2 ? -row - 1 : row + 1
     if (name === 'run' && columns.filter((one) => one.pk > 0).length === 1)
       return row % 3 === 2 ? -row - 1 : row + 1
+    if (name === 'state' && table === 'items') return one(...ITEM_STATES)
+    if (name === 'state' && table === 'links') return one(...LINK_STATES)
+    if (name === 'state' && table === 'known_links') return one(...KNOWN_LINK_STATES)
+    if (name === 'state' && table === 'removals') return one(...DELETION_STATES)
     if (REFERENCES.has(name)) return name === 'of_run' ? (row > 0 && often(0.5) ? 1 : null) : 1
     if (notnull === 0 && pk === 0 && often(0.3)) return null
     if (TIMES.test(name)) return new Date(1_700_000_000_000 + below(1_000_000_000)).toISOString()
