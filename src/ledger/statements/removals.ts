@@ -66,7 +66,7 @@ const keysOf = (keys: readonly string[]): Given => ({
   rows: keys.map((key) => [key]),
 })
 
-const texts = (sql: LinkSql) => {
+const removalTexts = (sql: LinkSql) => {
   const held = (key: string, what: string, fits = 'true') => {
     const { table, on } = sql.acceptedOfKey('held', DESTINATION, key)
     return `(SELECT ${what} FROM ${table} WHERE ${on} AND ${fits} LIMIT 1)`
@@ -119,7 +119,7 @@ const texts = (sql: LinkSql) => {
 export const removalMethods = (db: StatementRunner & TransactionRunner, sql: LinkSql): Removals => {
   const { list, isOneOf, ofAllRuns } = sql
   const made = madeText(sql)
-  const text = texts(sql)
+  const text = removalTexts(sql)
   const accepted = acceptedSteps(sql)
   return {
     async missingKeys(run, { earlier, after, limit }) {

@@ -196,8 +196,8 @@ export const PLANTED: readonly PlantedBug[] = [
   bug(
     'deletions',
     'unproven-writes-are-deleted',
-    'unprovenBy',
-    `if (accepted.hash === null || accepted.marks === null) return unclear('write_unproven')`,
+    'doubtOfLedger',
+    `if (accepted.hash === null || accepted.marks === null) return unproven('write_unproven')`,
     '',
     // A record that holds what was sent last before, and that nobody has changed since, may go.
     {
@@ -239,7 +239,7 @@ export const PLANTED: readonly PlantedBug[] = [
   bug(
     'deletions',
     'rows-that-are-there-are-missing',
-    'MISSING_SQL',
+    'removalTexts',
     "WHERE gone.key IS NOT NULL AND NOT ${isPresent('gone.key')}",
     'WHERE gone.key IS NOT NULL',
     // What is left of such a removal is told from the rows of the run right before it is sent.
@@ -255,9 +255,9 @@ export const PLANTED: readonly PlantedBug[] = [
   bug(
     'deletions',
     'removals-in-flight-are-forgotten',
-    'closingMethods',
-    'db.sql(REMOVALS_IN_FLIGHT).all(run, first, last)',
-    'db.sql(REMOVALS_IN_FLIGHT).all(run, first, first - 1)',
+    'removalClosing',
+    'yield* read(flying, [run, first, last])',
+    'yield* read(flying, [run, first, first - 1])',
   ),
 
   bug(
