@@ -356,11 +356,7 @@ async function close(work: ImportWork, env: ImportEnv, { run, ending }: Input<'c
   const announced = await noteAnnounced(row)
   // Minutes for millions of rows.
   const { mode } = jobOf(row, 'import').sync.import
-  const { purpose } = row
-  const closed = await withHeartbeat(
-    env,
-    closeImport(ledger, run, ending, findings, { mode, purpose }),
-  )
+  const closed = await withHeartbeat(env, closeImport(ledger, run, ending, findings, { mode }))
   const differences = findings
     ? sumOfDifferences(findings.left)
     : countKnownDifferent(closed.books) || null

@@ -24,14 +24,8 @@ export function createMetrics(clock: Clock) {
 
   return {
     ready: gauge('ready', 'Whether a part that the worker cannot do without is there: 1 or 0.'),
-    rows: counter(
-      'rows_total',
-      'Rows that this worker settled, by outcome and reason; of a mirror, rows of its tables.',
-    ),
-    links: counter(
-      'links_total',
-      'Links of imports, by outcome and reason; counted when their run closes.',
-    ),
+    rows: counter('rows_total', 'Rows settled by this worker, of a mirror: rows of its tables.'),
+    links: counter('links_total', 'Links of imports; counted when their run closes.'),
     keptValues: counter('kept_values_total', 'Values that runs left as others changed them.'),
     writtenOver: counter('written_over_values_total', 'Values of others that runs wrote over.'),
     deletions: counter(

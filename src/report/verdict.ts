@@ -216,6 +216,24 @@ const sendAgain = (run: Run, step: MakeStep) => [
   step('Send them again now, but for second records, which the file names:', `retry ${run.id}`),
 ]
 
+/** What to do about the rejects of a run. */
+function rejectSteps(run: Run, books: BooksReport, step: MakeStep): Step[] {
+  const rejects = rejectedRows(books)
+  if (run.purpose === 'undo') return undoAgain(run, step)
+  if (rowsIn(books, 'conflict') === rejects) return changedSteps(run, step)
+  return [
+    step(
+      'Write them to files with their original columns, and correct them there:',
+      `rejects ${run.id}`,
+    ),
+    step('Send what you corrected:', `retry ${run.id} --file rejects-${run.id}/*.csv`),
+    // A row that never left this machine is no better the next time.
+    ...(rowsIn(books, 'invalid') < rejects
+      ? [step('Or send them as they are, if the service was at fault:', `retry ${run.id}`)]
+      : []),
+  ]
+}
+
 function endedImport(run: Run, books: BooksReport, step: MakeStep): ReportVerdict {
   const rejects = rejectedRows(books)
   const readBack = readBackNote(books)
@@ -229,27 +247,7 @@ function endedImport(run: Run, books: BooksReport, step: MakeStep): ReportVerdic
           ? `; the other ${formatNumber(books.rows.read - rejects)} are done`
           : ''
       }.${readBack === null ? '' : ` ${readBack.text}.`}${left === null ? '' : ` ${left}.`}${linksMeaning(books)}`,
-      next:
-        run.purpose === 'undo'
-          ? undoAgain(run, step)
-          : rowsIn(books, 'conflict') === rejects
-            ? changedSteps(run, step)
-            : [
-                step(
-                  'Write them to files with their original columns, and correct them there:',
-                  `rejects ${run.id}`,
-                ),
-                step('Send what you corrected:', `retry ${run.id} --file rejects-${run.id}/*.csv`),
-                // A row that never left this machine is no better the next time.
-                ...(rowsIn(books, 'invalid') < rejects
-                  ? [
-                      step(
-                        'Or send them as they are, if the service was at fault:',
-                        `retry ${run.id}`,
-                      ),
-                    ]
-                  : []),
-              ],
+      next: rejectSteps(run, books, step),
     }
   if (readBack !== null)
     return {

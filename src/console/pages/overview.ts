@@ -3,7 +3,6 @@
 import { spark, type SparkColumn } from '../../report/charts.ts'
 import { html, type HtmlValue, type Markup } from '../../report/escape.ts'
 import { formatNumber } from '../../report/format.ts'
-import type { Series } from '../../report/style.ts'
 import { agoText, summaryText, TEXT, untilText } from '../texts.ts'
 import { HISTORY_RUNS, type Overview, type SyncGlance } from '../views/overview.ts'
 import type { RunBar } from '../views/shapes.ts'

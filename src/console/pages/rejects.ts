@@ -3,7 +3,6 @@
 import { miniBar } from '../../report/charts.ts'
 import { html, type Markup } from '../../report/escape.ts'
 import { countText, formatNumber } from '../../report/format.ts'
-import type { ItemState } from '../../core/domain/outcomes.ts'
 import { TEXT } from '../texts.ts'
 import type { RejectsView } from '../views/rejects.ts'
 import { stepsOf, valuesNote } from './parts.ts'

@@ -22,9 +22,6 @@ import { bodyDigest, bodyText, sendBatch, type RecordedBatch } from './send.ts'
 import type { ClaimedSegment, DeliveryLedger } from '../judge/claimed-segment.ts'
 import { settlement } from './settle.ts'
 
-/** Its values may have gone over those of a later run: a reconciliation shows it. */
-const LEFT_LATE = 'write_left_late'
-
 /** A batch that is written down, with the right to send it. */
 interface Recording {
   readonly body: string
@@ -387,7 +384,8 @@ export class Delivery {
 
   #logFailure(batch: SentBatch, failure: ServiceFailure): void {
     const { status, problemCode: code, kind } = failure
-    if (failure.leftLate) this.#deps.logger.error({ run: this.#job.run }, LEFT_LATE)
+    // Its values may have gone over those of a later run: a reconciliation shows it.
+    if (failure.leftLate) this.#deps.logger.error({ run: this.#job.run }, 'write_left_late')
     this.#deps.logger.warn(
       { run: this.#job.run, batch: batch.batch, attempt: batch.attempt, status, code, kind },
       'batch_failed',

@@ -8,7 +8,6 @@ import {
 } from '../../core/domain/differences.ts'
 import { writesRecords, type ImportMode } from '../../core/domain/import-modes.ts'
 import { correctedText } from '../../core/domain/corrected.ts'
-import type { Purpose } from '../../core/domain/purpose.ts'
 import { countText, joinTexts } from '../../core/format.ts'
 import { finalState, isBalanced, type Books, type RunState } from '../../core/domain/books.ts'
 import { linksText } from '../../core/domain/link-text.ts'
@@ -28,7 +27,6 @@ export interface CloseResult {
 
 interface ClosedJob {
   readonly mode?: ImportMode
-  readonly purpose?: Purpose
 }
 
 /** What a reconciliation found. */
@@ -87,7 +85,7 @@ export async function closeImport(
   run: number,
   ending: RunOutcome,
   findings: ReconcileFindings | null = null,
-  { mode = 'upsert', purpose = 'sync' }: ClosedJob = {},
+  { mode = 'upsert' }: ClosedJob = {},
 ): Promise<CloseResult> {
   await ledger.settleLeftovers(run)
   const books = await ledger.books(run)

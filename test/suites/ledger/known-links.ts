@@ -258,7 +258,7 @@ export function knownLinkTests(open: Open): void {
   })
 
   it('what was left before the ledger was restored waits for its row', async () => {
-    const { run: earlier } = await linkedRun(ledger, [['a', 'x']], () => 'target_missing')
+    await linkedRun(ledger, [['a', 'x']], () => 'target_missing')
     const restored = await opened.restored()
     const task = await stagedLinks(restored, [], { task: { purpose: 'links' } })
     expect(await restored.carryLinks(task.run, task.stageFence, { of: 'all left' })).toBe(0)

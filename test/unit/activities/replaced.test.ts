@@ -52,9 +52,9 @@ test('an older copy of the file: the streams that were done differ', async () =>
   expect(await look()).toMatchObject({ differs: true })
   await write(run, opened.run.openedAt)
   expect(await look()).toMatchObject({ differs: false, message: null })
-  await write(run - 1)
+  await write(run - 1, opened.run.openedAt)
   copyFileSync(file, `${file}.old`)
-  await write(run)
+  await write(run, opened.run.openedAt)
   expect(await look()).toMatchObject({ differs: false, message: null })
   copyFileSync(`${file}.old`, file)
   expect(await look()).toMatchObject({

@@ -60,7 +60,7 @@ test('a suspended machine: the wall clock counts too, and a clock that goes back
   const before = Date.now()
   const deadline = new Deadline(60_000)
   expect(deadline.isOver()).toBe(false)
-  const wall = vi.spyOn(Date, 'now').mockReturnValue(before + 60_000)
+  const wall = vi.spyOn(Date, 'now').mockReturnValue(before + 61_000)
   onTestFinished(() => wall.mockRestore())
   expect(deadline.isOver()).toBe(true)
   wall.mockReturnValue(before - 3_600_000)

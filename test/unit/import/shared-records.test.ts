@@ -2,6 +2,7 @@
 // believed by the other any more.
 
 import { expect, test } from 'vitest'
+import { removalGroups } from '../../removal-groups.ts'
 import { clientWith, CONTACT, importScene } from './scene.ts'
 import { DELETES, HEAD, NAMES, people } from './people.ts'
 
@@ -42,8 +43,8 @@ test('a record that another sync has written since it was found extra is not del
   })
   expect(end.state).toBe('complete_with_differences')
   expect(scene.service.records(CONTACT)).toHaveLength(2)
-  expect(await warningsOf(scene, end.run)).toContain(
-    'extra records that were not deleted, because another sync has written them since they were compared: 1',
+  expect(await removalGroups(scene.ledger, end.run)).toContainEqual(
+    expect.objectContaining({ state: 'still_wanted', reason: 'other_sync', records: 1 }),
   )
 })
 

@@ -269,7 +269,7 @@ describe('the file', () => {
     )
     expect(stepsOf(/AS present/)).toMatch(/items_key \(run=\? AND key=\?\)/)
     expect(stepsOf(/INDEXED BY differences_ordinal/)).toMatch(/\(run=\? AND ordinal=\?\)/)
-    expect(stepsOf(/AND subject = \? AND stream = \?/)).toMatch(
+    expect(stepsOf(/DELETE FROM differences WHERE \(run, subject, stream\)/)).toMatch(
       /differences_subject \(run=\? AND subject=\? AND stream=\?\)/,
     )
     for (const columns of ['id, closed_at', 'id, kind, state, reason, purpose, counts, opened_at'])
