@@ -45,7 +45,11 @@ export const sqliteLinkSql: LinkSql = {
     on: `${alias}.run = ${run} AND ${alias}.subject = ${subject}`,
   }),
   deleteDifferences: (columns) =>
-    `DELETE FROM differences WHERE (run, ${columns}) IN (SELECT $1, ${columns} FROM given)`,
+    `DELETE FROM differences WHERE run = $1 AND number IN (SELECT held.number FROM given
+       CROSS JOIN differences AS held INDEXED BY differences_subject ON held.run = $1 AND ${columns
+         .split(', ')
+         .map((column) => `held.${column} = given.${column}`)
+         .join(' AND ')})`,
   numbered:
     '(SELECT coalesce(max(number), 0) FROM differences WHERE run = $1) + row_number() OVER ()',
   acceptedOfRecord: (alias, destination, recordId) => ({
