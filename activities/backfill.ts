@@ -68,7 +68,7 @@ export function backfillActivities(deps: BackfillActivityDeps): BackfillActiviti
         })
       }),
 
-    checkBackfill: ({ sync: name, window, only, full, overwriteNewer = false }) =>
+    checkBackfill: ({ sync: name, window, only, full, overwriteNewer }) =>
       activity(null, DEFAULT_IMPORT_TUNING, async () => {
         const found = findSyncByName(await deps.loadSyncs(), name)
         if ('problem' in found) return { kind: null, problem: found.problem }

@@ -112,7 +112,7 @@ async function runImport(): Promise<number> {
   })
   const run = await timed('open', activities.openImport, { sync: sync.name, task })
   const step = { run, tuning: {} }
-  const { segments, removals = 0 } = await timed('stage', activities.stageImport, step)
+  const { segments, removals } = await timed('stage', activities.stageImport, step)
   if (removals > 0) {
     const { excesses } = await call(activities.reviewImport, step)
     if (excesses.length > 0) await call(activities.noteImportVerdict, { run, approved: true })

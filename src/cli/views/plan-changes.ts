@@ -60,11 +60,7 @@ export function printPlanTotals(terminal: Terminal, totals: KeptPlan): void {
 /** Rows by verdict, and those that get other values by property. */
 export function printVerdicts(
   terminal: Terminal,
-  {
-    verdicts,
-    properties,
-    writtenOver = null,
-  }: Pick<KeptPlan, 'verdicts' | 'properties' | 'writtenOver'>,
+  { verdicts, properties, writtenOver }: Pick<KeptPlan, 'verdicts' | 'properties' | 'writtenOver'>,
 ): void {
   const there = ROW_VERDICTS.filter((verdict) => verdicts[verdict] > 0)
   if (there.length === 0) return

@@ -297,7 +297,7 @@ export class RunCheck {
     const rejects =
       count('invalid', 'refused', 'conflict', 'outcome_unknown', 'not_sent') +
       removals.filter((one) => ['refused', 'outcome_unknown', 'not_sent'].includes(one)).length
-    const { different = 0, missing = 0, overwritten = 0 } = books.readBack ?? {}
+    const { different, missing, overwritten = 0 } = books.readBack
     const differences =
       different +
       missing +

@@ -137,7 +137,7 @@ test('is shown again by its number, without a request, with the same outputs', a
   expect(jsonOf(first)).toMatchObject({
     plan: 1,
     digest: expect.stringMatching(/^[0-9a-f]{64}$/),
-    states: { pending: 50 },
+    rows_read: 50,
     looked_up: 50,
     look_up_requests: 1,
     verdicts: { create: 49, update: 1 },

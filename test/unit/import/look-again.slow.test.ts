@@ -372,7 +372,7 @@ describe('an undo', () => {
     const end = await scene.undo(run, {}, { ...interrupted(name, meanwhile), approves: true })
     expect(world.wasInterrupted()).toBe(true)
     const done = isDone(name)
-    expect(end.books.removals).toEqual(done ? { removed: 3 } : { removed: 2, changed_since: 1 })
+    expect(end.books.removals).toEqual(done ? { deleted: 3 } : { deleted: 2, changed_since: 1 })
     expect(await world.names()).toEqual(done ? {} : { k1: ['by hand', 'L 1'] })
   })
 })

@@ -71,7 +71,7 @@ describe('create', () => {
     expect(names.get('k4')).toBe('ours 4')
     const again = await scene.run(fast)
     expect(again.books.states).toMatchObject({ unchanged: 157, exists: 3, created: 0 })
-    expect(await scene.ledger.progress(end.run)).toMatchObject({ created: 157, spared: 3 })
+    expect(await scene.ledger.progress(end.run)).toMatchObject({ created: 157, skipped: 3 })
   })
 
   it('does not write a changed row of a record that it has created', async () => {

@@ -243,7 +243,7 @@ describe('a ledger that is lost', () => {
         isKept ? ['person', 'A2', 'A1', 'A2'] : ['A2', 'A2', 'A2', 'A2'],
       )
       const rejected = isKept && policy === 'reject' ? 2 : 0
-      expect(end.books.states).toMatchObject({ created: 1, rejected })
+      expect(end.books.states).toMatchObject({ created: 1, refused: rejected })
       expect(end.books.kept).toEqual(
         isKept && policy === 'theirs'
           ? { values: 2, rows: 2, reasons: { first_contact: 2 } }

@@ -112,7 +112,7 @@ describe('rows that are gone', () => {
     const end = await scene.run()
     expect(await removalsOf(scene, end)).toEqual({
       b: 'already_gone',
-      c: 'unclear restored_ledger',
+      c: 'unproven restored_ledger',
     })
   })
 
@@ -254,7 +254,7 @@ describe('rows that are gone', () => {
     const end = await scene.run()
     expect(await removalsOf(scene, end)).toEqual({
       theirs: 'not_owned',
-      shared: 'kept other_sync',
+      shared: 'still_wanted other_sync',
     })
     expect(end.state).toBe('complete')
     expect(await scene.held('theirs')).not.toBeNull()
@@ -268,8 +268,8 @@ describe('rows that are gone', () => {
     scene.rows(COLUMNS, [...people('a'), ['', 'who?', '']])
     const end = await scene.run()
     expect(await removalsOf(scene, end)).toEqual({
-      b: 'unsent keyless_rows',
-      c: 'unsent keyless_rows',
+      b: 'not_sent keyless_rows',
+      c: 'not_sent keyless_rows',
     })
     expect(end.state).toBe('complete_with_rejects')
     const run = (await scene.ledger.run(end.run))!
@@ -302,8 +302,8 @@ describe('rows that are gone', () => {
         beforeRemoval: async () => scene.rows(COLUMNS, people('a', 'b')),
       })
       expect(await removalsOf(scene, end)).toEqual({
-        b: 'unsent source_changed',
-        c: 'unsent source_changed',
+        b: 'not_sent source_changed',
+        c: 'not_sent source_changed',
       })
       expect(end.state).toBe('complete_with_rejects')
       const { warnings, message } = (await scene.ledger.run(end.run))!
@@ -379,7 +379,7 @@ describe('rows that are gone', () => {
     })
     expect(await removalsOf(scene, end)).toEqual({
       b: 'deleted',
-      c: 'unsent source_changed',
+      c: 'not_sent source_changed',
     })
   })
 
@@ -397,8 +397,8 @@ describe('rows that are gone', () => {
       },
     })
     expect(await removalsOf(scene, end)).toEqual({
-      b: 'unsent source_changed',
-      c: 'unsent source_changed',
+      b: 'not_sent source_changed',
+      c: 'not_sent source_changed',
     })
   })
 
@@ -413,7 +413,7 @@ describe('rows that are gone', () => {
         clientWith(client, { batchDelete: () => Promise.reject(new Error('not today')) }),
     })
     expect(stopped.state).toBe('cancelled')
-    expect(await removalsOf(scene, stopped)).toEqual({ b: 'unsent not_carried_out' })
+    expect(await removalsOf(scene, stopped)).toEqual({ b: 'not_sent not_carried_out' })
     const end = await scene.run()
     expect(await removalsOf(scene, end)).toEqual({ b: 'deleted' })
   })
@@ -645,7 +645,7 @@ describe('what is sent', () => {
           }),
         }),
     })
-    expect(await removalsOf(scene, end)).toEqual({ b: 'failed still_there' })
+    expect(await removalsOf(scene, end)).toEqual({ b: 'outcome_unknown still_there' })
     expect(end.state).toBe('complete_with_rejects')
   })
 })

@@ -108,7 +108,7 @@ describe('a record whose key was changed', () => {
     await edit(scene, 'a', { svc_external_id: 'other' })
     await scene.client.deleteRecord(CONTACT, (await scene.held('b'))!.id)
     const end = await scene.undo(run)
-    expect(end.books.states).toMatchObject({ updated: 1, still_wanted: 1, not_found: 1 })
+    expect(end.books.states).toMatchObject({ updated: 1, protected: 1, not_found: 1 })
     const rows = await scene.ledger.report(end.run, { states: ['protected'], after: 0, limit: 9 })
     expect(rows).toMatchObject([{ key: 'a', reason: 'key_changed' }])
     expect(await warningsOf(scene, end.run)).toEqual([

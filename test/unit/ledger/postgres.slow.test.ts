@@ -674,9 +674,9 @@ describe('what PostgreSQL cannot hold', () => {
     const claim = await staged(ledger, [...keys.map((key, index) => row(index + 1, key, key)), bad])
     expect(await statesOf(ledger, claim.run)).toEqual({
       1: 'superseded',
-      2: 'planned',
-      3: 'planned',
-      4: 'planned',
+      2: 'pending',
+      3: 'pending',
+      4: 'pending',
       5: 'invalid',
     })
     const batch = await send(ledger, claim)
@@ -724,8 +724,8 @@ describe('what PostgreSQL cannot hold', () => {
     const claim = await staged(ledger, items)
     expect(await statesOf(ledger, claim.run)).toEqual({
       1: 'superseded',
-      2: 'planned',
-      3: 'planned',
+      2: 'pending',
+      3: 'pending',
     })
     const batch = await send(ledger, claim)
     const outcomes = batch.items.map(({ ordinal }) =>

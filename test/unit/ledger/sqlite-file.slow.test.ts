@@ -319,7 +319,7 @@ describe('for reading only', () => {
     const reader = openSqliteLedger(path, { readOnly: true })
     const { id } = await openRun(writer)
     await stage(writer, id, rows(2))
-    expect(await statesOf(reader, id)).toEqual({ 1: 'planned', 2: 'planned' })
+    expect(await statesOf(reader, id)).toEqual({ 1: 'pending', 2: 'pending' })
     const error = await errorOf(() => reader.settleLeftovers(id))
     expect(error).toMatchObject({
       code: 'ledger_read_only',

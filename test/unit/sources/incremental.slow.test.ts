@@ -243,7 +243,10 @@ describe.each(sampled(['pg'], ['duck']))('an incremental import from %s', (wareh
     await run()
     await insert(2, ['b'])
     const cancelled = await run(undefined, { ending: { kind: 'cancelled' } })
-    expect(cancelled).toMatchObject({ state: 'cancelled', items: ['1 a unchanged', '2 b unsent'] })
+    expect(cancelled).toMatchObject({
+      state: 'cancelled',
+      items: ['1 a unchanged', '2 b not_sent'],
+    })
     await insert(3, ['c'])
     await run(undefined, { ending: { kind: 'failed', message: 'it broke' } })
     expect((await run()).items).toEqual(['1 a unchanged', '2 b created', '3 c created'])
@@ -256,13 +259,13 @@ describe.each(sampled(['pg'], ['duck']))('an incremental import from %s', (wareh
     expect(await run()).toEqual({
       state: 'complete_with_rejects',
       carried: 0,
-      items: ['1 refused rejected', '2 wrong invalid', '3 fine created'],
+      items: ['1 refused refused', '2 wrong invalid', '3 fine created'],
     })
     for (let again = 0; again < 2; again++)
       expect(await run()).toEqual({
         state: 'complete_with_rejects',
         carried: 2,
-        items: ['1 fine unchanged', '0 refused rejected', '0 wrong invalid'],
+        items: ['1 fine unchanged', '0 refused refused', '0 wrong invalid'],
       })
     // A run that fails between loses none.
     await run(undefined, { ending: { kind: 'failed', message: 'it broke' } })
@@ -290,7 +293,7 @@ describe.each(sampled(['pg'], ['duck']))('an incremental import from %s', (wareh
   it('brings a row again as it was read last, by whichever run', async () => {
     await insert(1, ['a', 'no phone at all'], ['b', 'none'])
     await insert(2, ['c'])
-    expect((await run()).items).toEqual(['1 a rejected', '2 b rejected', '3 c created'])
+    expect((await run()).items).toEqual(['1 a refused', '2 b refused', '3 c created'])
     await change(
       warehouse,
       "UPDATE people SET changed = '2026-01-03', phone = '0123', name = 'Newer' WHERE code = 'a'",
@@ -301,11 +304,11 @@ describe.each(sampled(['pg'], ['duck']))('an incremental import from %s', (wareh
       { query: other, watermark: WATERMARK },
       { ending: { kind: 'cancelled' } },
     )
-    expect(cancelled.items).toEqual(['1 c unchanged', '2 a unsent', '0 b unsent'])
+    expect(cancelled.items).toEqual(['1 c unchanged', '2 a not_sent', '0 b not_sent'])
     await change(warehouse, "DELETE FROM people WHERE code <> 'c'")
     expect(await run()).toMatchObject({
       carried: 2,
-      items: ['1 c unchanged', '0 a created', '0 b rejected'],
+      items: ['1 c unchanged', '0 a created', '0 b refused'],
     })
     const held = service.records(TYPE).find(({ properties }) => properties['code'] === 'a')!
     expect(held.properties).toMatchObject({ one_phone: '0123', one_text: 'Newer' })
@@ -336,7 +339,7 @@ describe.each(sampled(['pg'], ['duck']))('an incremental import from %s', (wareh
 
   it('keeps to what a later run brought in, and leaves rows without a key alone', async () => {
     await insert(1, ['a', 'no phone at all'], [null])
-    expect((await run()).items).toEqual(['1 a rejected', '2 null invalid'])
+    expect((await run()).items).toEqual(['1 a refused', '2 null invalid'])
     await change(warehouse, "UPDATE people SET phone = '0123' WHERE code = 'a'")
     const every = SINCE.replace('changed >= :watermark', 'code IS NOT NULL')
     expect((await run({ query: every })).items).toEqual(['1 a created'])
@@ -364,7 +367,7 @@ describe.each(sampled(['pg'], ['duck']))('an incremental import from %s', (wareh
     expect((await run(from, { window: { from: '2026-01-05', to: null } })).items).toEqual([
       '1 d5 created',
     ])
-    expect((await run(from)).items).toEqual(['1 refused rejected', '2 d5 unchanged'])
+    expect((await run(from)).items).toEqual(['1 refused refused', '2 d5 unchanged'])
   })
 
   it('begins anew in another place, or with another column', async () => {
