@@ -419,7 +419,8 @@ describe('a transaction', () => {
         await session.one(hold(second))
       })
     await Promise.all([inOrder(1, 2), inOrder(2, 1)])
-    expect(runs).toBe(3)
+    // PostgreSQL ends one of them, or each.
+    expect(runs).toBeGreaterThan(2)
   })
 
   it('that clashes for ever ends', async () => {
