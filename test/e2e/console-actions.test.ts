@@ -219,7 +219,7 @@ test('a person follows a run to its end, on one page that is loaded once', async
   expect(seen.size).toBeGreaterThan(1)
   const main = await page.locator('main').textContent()
   expect(main).toContain('Complete')
-  expect(main).toMatch(new RegExp(`Balanced: ${FOLLOWED_ROWS.toLocaleString('en')} rows read`))
+  expect(main).toMatch(new RegExp(`${FOLLOWED_ROWS.toLocaleString('en')} rows read`))
   expect(loads).toHaveLength(1)
   expect(project.held().size).toBe(FOLLOWED_ROWS)
   await page.context().close()

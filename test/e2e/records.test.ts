@@ -175,5 +175,5 @@ test('check and plan read the records as well', async () => {
     ['no_type', 'no_property', 'no_column', 'bad_filter', 'sealed'].map((name) => `sync ${name}`),
   )
   await plan(context, 'part')
-  expect(JSON.parse(lines[1]!)).toMatchObject({ rows: 2, unchanged: 2 })
+  expect(JSON.parse(lines[1]!)).toMatchObject({ rows: { read: 2, unchanged: 2 } })
 })

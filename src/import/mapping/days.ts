@@ -60,9 +60,9 @@ export const asDate: Coercion = (cell, { mapping }) => {
       : { ok: true, value: day }
   }
   const formats = formatsOf(mapping)
+  if (formats.length === 0 && isIsoDay(cell)) return { ok: true, value: cell }
   const text = cell.trim()
-  const [day, other] =
-    formats.length === 0 && isIsoDay(cell) ? [cell] : readings(mapping, (read) => read(text))
+  const [day, other] = readings(mapping, (read) => read(text))
   if (other !== undefined) return ambiguous(formats)
   if (day === undefined)
     return refuse(
@@ -72,7 +72,7 @@ export const asDate: Coercion = (cell, { mapping }) => {
   return day < FIRST_YEAR ? refuse('not_a_date', TOO_EARLY) : { ok: true, value: day }
 }
 
-/** Years before it are mistyped ones. */
+/** Years before it are mistyped ones, but for days and times as ISO 8601 writes them. */
 const FIRST_YEAR = '1000'
 const TOO_EARLY = 'a day of the year 1000 or a later one'
 
@@ -118,8 +118,7 @@ export const asDatetime: Coercion = (cell, { mapping }) => {
       : toMilliseconds(time)
   }
   const formats = formatsOf(mapping)
-  if (formats.length === 0 && isIsoTime(cell) && cell >= FIRST_YEAR)
-    return { ok: true, value: cell }
+  if (formats.length === 0 && isIsoTime(cell)) return { ok: true, value: cell }
   const [time, other] = readings(mapping, (day) => readTime(text, day, zone))
   if (other !== undefined) return ambiguous(formats)
   if (time !== undefined) return toMilliseconds(time)
