@@ -71,7 +71,7 @@ test.each(sampled(['sqlite'], ['postgres']))('with a ledger on %s', async (drive
   const shown = await json('show', '3')
   expect(shown.result).toMatchObject({
     message: '95 deletions due = 95 deleted',
-    removals: { deleted: 95 },
+    deletions: { deleted: 95 },
     rows_different: 0,
   })
   expect((await project.command('show', '3')).out).toMatch(/95 deletions due = 95 deleted/)

@@ -55,7 +55,7 @@ const equalText = ({
         : `both sides are equal, but for ${countText(invalid, 'row that does', 'rows that do')} not map`
 
 /** What is said of it already. */
-const withoutKept = ({ states }: Books) => ({ states: { ...states, kept: 0 } })
+const withoutKept = ({ states }: Books) => ({ states: { ...states, protected: 0 } })
 
 /** Of a run that ended before its source was read to its end. */
 const partText = ({ read, readToEnd }: Books): string | null =>
