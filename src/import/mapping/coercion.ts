@@ -12,6 +12,8 @@ export interface CoercionContext {
   readonly options: ReadonlyMap<string, string>
   /** Allowed ISO 4217 codes; empty if every code is allowed. */
   readonly units: ReadonlySet<string>
+  /** Whether people wrote the cells, as in a file; else another program gave them. */
+  readonly isOfTexts?: boolean
 }
 
 export type Coerced =

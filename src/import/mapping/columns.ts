@@ -50,13 +50,15 @@ type CompilingColumn = Pick<MappingTools, 'phones'> &
     readonly target: Target
     /** The import's. */
     readonly empty: EmptyPolicy
+    /** Whether people wrote the cells: a year before 1000 is a slip then. */
+    readonly isOfTexts?: boolean
   }
 
 export function compileColumn(
   property: PropertyWire,
   mapping: PropertyMapping,
   columns: readonly string[],
-  { target, empty, phones, ...steps }: CompilingColumn,
+  { target, empty, phones, isOfTexts = true, ...steps }: CompilingColumn,
 ): Column {
   const fieldType = target.fieldTypes.find((type) => type.name === property.field_type)
   const valueType = jsonShapeOf(fieldType?.value_type ?? 'string')
@@ -65,6 +67,7 @@ export function compileColumn(
     valueType,
     options: new Map(property.options.map((option) => [option.value, option.label])),
     units: new Set(fieldType?.units ?? []),
+    isOfTexts,
   }
   const coercion =
     phones !== null && mapping.phone !== undefined

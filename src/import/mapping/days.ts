@@ -48,7 +48,7 @@ const OTHER_FORMAT =
 /** A number as spreadsheets count days. */
 const DAY_NUMBER = /^[1-9]\d{4}(?:\.0+)?$/
 
-export const asDate: Coercion = (cell, { mapping }) => {
+export const asDate: Coercion = (cell, { mapping, isOfTexts }) => {
   const { epoch } = mapping
   if (epoch !== undefined) {
     const day = epoch === 'spreadsheet' ? spreadsheetDay(cell.trim()) : null
@@ -60,7 +60,8 @@ export const asDate: Coercion = (cell, { mapping }) => {
       : { ok: true, value: day }
   }
   const formats = formatsOf(mapping)
-  if (formats.length === 0 && isIsoDay(cell)) return { ok: true, value: cell }
+  if (formats.length === 0 && isIsoDay(cell) && isYear(cell, isOfTexts))
+    return { ok: true, value: cell }
   const text = cell.trim()
   const [day, other] = readings(mapping, (read) => read(text))
   if (other !== undefined) return ambiguous(formats)
@@ -72,8 +73,9 @@ export const asDate: Coercion = (cell, { mapping }) => {
   return day < FIRST_YEAR ? refuse('not_a_date', TOO_EARLY) : { ok: true, value: day }
 }
 
-/** Years before it are mistyped ones, but for days and times as ISO 8601 writes them. */
+/** Years before it are mistyped ones, where people wrote them. */
 const FIRST_YEAR = '1000'
+const isYear = (time: string, isOfTexts = true): boolean => !isOfTexts || time >= FIRST_YEAR
 const TOO_EARLY = 'a day of the year 1000 or a later one'
 
 const DAY_BEFORE_TIME = /^(.*?)[T ]+\d{1,2}:/
@@ -104,7 +106,7 @@ const MILLISECONDS_MIN = 1e11
 const ZONE_LETTERS =
   /^(.*?) *[([]?(EST|EDT|ET|CST|CDT|CT|MST|MDT|MT|PST|PDT|PT|AST|ADT|CET|CEST|MEZ|MESZ|WET|WEST|EET|EEST|MSK|BST|IST|JST|KST|HKT|SGT|AEST|AEDT|AWST|NZST|NZDT|BRT)[)\]]?$/
 
-export const asDatetime: Coercion = (cell, { mapping }) => {
+export const asDatetime: Coercion = (cell, { mapping, isOfTexts }) => {
   const { epoch, zone } = mapping
   const text = cell.trim()
   if (epoch === 's' || epoch === 'ms') {
@@ -118,7 +120,8 @@ export const asDatetime: Coercion = (cell, { mapping }) => {
       : toMilliseconds(time)
   }
   const formats = formatsOf(mapping)
-  if (formats.length === 0 && isIsoTime(cell)) return { ok: true, value: cell }
+  if (formats.length === 0 && isIsoTime(cell) && isYear(cell, isOfTexts))
+    return { ok: true, value: cell }
   const [time, other] = readings(mapping, (day) => readTime(text, day, zone))
   if (other !== undefined) return ambiguous(formats)
   if (time !== undefined) return toMilliseconds(time)

@@ -166,6 +166,7 @@ function columnOf(
     phones,
     target,
     empty,
+    isOfTexts: 'csv' in config.from,
   })
   checkOutputs(column, mapping, steps.map, wrong)
   return column

@@ -163,7 +163,9 @@ test.each(part(entries, 2))('%s', async (_, entry) => {
     expect({ text, exit: told.code }).toEqual({ text, exit: entry.plan_exit })
     expectWords(text, entry.plan_says, [])
     if (!entry.plan) return
-    const { rows_read: rows, states } = JSON.parse(told.out[0]!)
-    expect({ rows, ...states }).toMatchObject(entry.plan)
+    const { rows } = JSON.parse(told.out[0]!)
+    const { pending: planned } = rows
+    const none = { invalid: 0, superseded: 0 }
+    expect({ rows: rows.read, planned, ...none, ...rows.reasons }).toMatchObject(entry.plan)
   }
 })
