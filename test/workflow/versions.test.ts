@@ -14,6 +14,7 @@ import { contactsCsv, createProject, fastTuning, type Project } from '../e2e/pro
 import { workflowBundle } from '../e2e/worker.ts'
 import { startProxy } from '../faults/proxy.ts'
 import { untilHung } from '../hang.ts'
+import { nextVersion } from '../simulation/search/next-version.ts'
 import { soakTest } from '../runs.ts'
 
 const rows = 5_000
@@ -76,17 +77,7 @@ beforeAll(async () => {
   cpSync(join(root, 'package.json'), join(folder, 'package.json'))
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
   const code = readFileSync(workflowBundle, 'utf8')
-  const place = /^ +await this\.#push\(staged\)/gm
-  const [, temporal] =
-    /__webpack_require__\(\/\*! @temporalio\/workflow \*\/ ("[^"]+")\)/.exec(code) ?? []
-  if (code.match(place)?.length !== 1 || temporal === undefined)
-    throw new Error('the place for another step is gone')
-  const of = `__webpack_require__(${temporal})`
-  const step = `if (${of}.patched('rest')) await ${of}.sleep(1)\n`
-  writeFileSync(
-    join(folder, 'dist', 'workflow-bundle.js'),
-    code.replace(place, (found) => step + found),
-  )
+  writeFileSync(join(folder, 'dist', 'workflow-bundle.js'), nextVersion(code))
   changed = join(folder, 'dist', 'src', 'cli', 'main.js')
 })
 afterAll(async () => {
