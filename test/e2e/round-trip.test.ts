@@ -111,7 +111,8 @@ describe.each(sampled(['postgres'], ['duckdb']))('over %s', (kind) => {
     service.addOrg(OTHER_ORG)
     project.write('other-key', service.mintKey({ orgId: OTHER_ORG, reach: 'org' }))
     // A text that is white space around its words would be trimmed by the file, and what JSON alone holds exactly by it too.
-    project.write('samples.csv', csvOf(samples(RECORDS)))
+    // In a file a year before 1000 is a slip, and its row set aside.
+    project.write('samples.csv', csvOf(samples(RECORDS)).replaceAll('0001-01-01', '1000-01-01'))
     await project.startWorker()
 
     const imported = await (await project.start('in')).result()
