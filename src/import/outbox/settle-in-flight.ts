@@ -28,11 +28,11 @@ export async function settleInFlight(
   const config = sync.import
   const home = await deps.ledger.destinationOf(run.id)
   const connected = await connect(config.to, home).catch(() => null)
+  if (connected === null) return
   const { id, schema } = run
   const signal = AbortSignal.any([deps.signal, AbortSignal.timeout(WAIT_MAX_MS)])
-  const asking = connected && { ...deps, client: connected.client, signal }
+  const asking = { ...deps, client: connected.client, signal }
   const job = { run: id, config, schema, undoes: undo?.of }
-  if (asking === null) return
   try {
     await settleRemovalsInFlight(asking, job)
   } catch (error) {

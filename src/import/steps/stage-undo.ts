@@ -176,7 +176,7 @@ class UndoStager {
   /** Records that the run has deleted are made again. */
   async addRemoved(): Promise<void> {
     const { ledger } = this.#deps
-    const { run, sync, task } = this.#job
+    const { sync, task } = this.#job
     if (isPart(task.choice)) return
     let images = 0
     for (let after = 0; ;) {
@@ -195,12 +195,7 @@ class UndoStager {
         const item = { ordinal: number, line: 0, key }
         return this.#staged(item, { recordId: null, values, expected: null, watermark })
       })
-      for (const part of stagedParts(staged.map(({ item }) => item)))
-        await ledger.stageItems(run, this.#fence, part)
-      await ledger.recordImages(
-        run,
-        staged.map(({ image }) => image),
-      )
+      await this.#stage(staged)
       await this.#tell(
         missing.map(({ key, before }) => ({
           line: 0,
@@ -268,18 +263,25 @@ class UndoStager {
     const staged: Restored[] = []
     for (const row of wanted)
       staged.push(await this.#restoredOf(row, found, accepted.get(row.item.key) ?? null))
-    for (const part of stagedParts(staged.map(({ item }) => item)))
-      await ledger.stageItems(run, this.#fence, part)
-    await ledger.recordImages(
-      run,
-      staged.map(({ image }) => image),
-    )
+    await this.#stage(staged)
     await this.#tell(
       staged.flatMap(({ item: { line, key }, image: { recordId }, changes }) =>
         changes.length === 0
           ? []
           : [{ line, key: key!, verdict: 'restore' as const, recordId, changes }],
       ),
+    )
+  }
+
+  /** The rows, and what their records had before. */
+  async #stage(staged: readonly Restored[]): Promise<void> {
+    const { ledger } = this.#deps
+    const { run } = this.#job
+    for (const part of stagedParts(staged.map(({ item }) => item)))
+      await ledger.stageItems(run, this.#fence, part)
+    await ledger.recordImages(
+      run,
+      staged.map(({ image }) => image),
     )
   }
 
